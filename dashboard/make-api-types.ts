@@ -3,14 +3,11 @@ import path from 'node:path';
 import openapiTypes, { astToString } from 'openapi-typescript';
 import { defaultDocument } from '../scripts/openapi.ts';
 
-/**
- * Writes the types of the API, from the very operations that the server runs: for the dashboard, and
- * for the client library.
- */
+/** Generates the API types from the server's operations, for the dashboard and the SDK. */
 export async function writeApiTypes(folder: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
   const document = JSON.parse(JSON.stringify(defaultDocument()));
-  // What has a default may be left out of a request, and no answer has one.
+  // Fields with a default are optional in requests; responses have no defaults.
   const types = await openapiTypes(document, { defaultNonNullable: false });
   writeFileSync(path.join(folder, 'api.d.ts'), astToString(types));
 }

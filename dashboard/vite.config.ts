@@ -10,13 +10,13 @@ export default defineConfig({
     outDir: 'dist/app',
     emptyOutDir: true,
     target: 'es2022',
-    // An inlined file would need `data:` in the policy.
+    // Inlined assets would need `data:` in the content security policy.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 700,
   },
   server: {
-    // `npm run dev` beside a running server: the API and what the house shares are the real ones.
+    // For `npm run dev` next to a running server: proxy the API and the shared assets.
     proxy: { '/api': 'http://127.0.0.1:3000', '/docs': 'http://127.0.0.1:3000' },
   },
 });

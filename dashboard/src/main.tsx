@@ -7,19 +7,19 @@ import './layout/theme.ts';
 import { router } from './router.tsx';
 import './styles.css';
 
-// Not in a task of its own, which comes after what the person does next: a button must know that it is
-// busy before the second click of a double click.
+// Notify in a microtask, not a task: a button must become busy before the second click of a double
+// click is handled.
 notifyManager.setScheduler(queueMicrotask);
 
-const RETRIES_MAX = 2;
+const MAX_RETRIES = 2;
 
 const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 5_000,
-      // A refusal is an answer; only what may have been bad luck is asked again.
+      // Retry only network and server errors; a 4xx response is final.
       retry: (count, error) =>
-        count < RETRIES_MAX &&
+        count < MAX_RETRIES &&
         error instanceof ProblemError &&
         (error.problem.status === 0 || error.problem.status >= 500),
     },

@@ -1,11 +1,11 @@
 import { createRootRoute, createRoute, createRouter, Outlet } from '@tanstack/react-router';
-import { lazyPage } from './layout/lazy-page.ts';
-import { PageError, PageNotFound } from './layout/error-pages.tsx';
-import { Toasts } from './layout/toasts.tsx';
 import { SkeletonPage } from './components/skeleton.tsx';
+import { PageError, PageNotFound } from './layout/error-pages.tsx';
+import { lazyPage } from './layout/lazy-page.ts';
+import { Toasts } from './layout/toasts.tsx';
 import { RequireSession } from './session/require-session.tsx';
 
-/** Every page and its address. What can be filtered stands in the address, so that it can be shared. */
+/** Every page and its URL. Filters are search parameters, so that a filtered view can be shared. */
 
 const root = createRootRoute({
   component: () => (
@@ -21,7 +21,7 @@ const root = createRootRoute({
 const signIn = createRoute({
   getParentRoute: () => root,
   path: '/sign-in',
-  validateSearch: texts('next'),
+  validateSearch: stringParams('next'),
   component: lazyPage(() => import('./session/sign-in.tsx'), 'SignInPage'),
 });
 
@@ -48,21 +48,21 @@ const inside = createRoute({ getParentRoute: () => root, id: 'inside', component
 const overview = createRoute({
   getParentRoute: () => inside,
   path: '/',
-  validateSearch: texts('range', 'by'),
+  validateSearch: stringParams('range', 'by'),
   component: lazyPage(() => import('./pages/overview/overview.tsx'), 'OverviewPage'),
 });
 
 const apiKeys = createRoute({
   getParentRoute: () => inside,
   path: '/api-keys',
-  validateSearch: texts('q', 'new'),
+  validateSearch: stringParams('q', 'new'),
   component: lazyPage(() => import('./pages/api-keys/api-keys.tsx'), 'ApiKeysPage'),
 });
 
 const messages = createRoute({
   getParentRoute: () => inside,
   path: '/messages',
-  validateSearch: texts(
+  validateSearch: stringParams(
     'q',
     'status',
     'since',
@@ -85,21 +85,21 @@ const message = createRoute({
 const testInbox = createRoute({
   getParentRoute: () => inside,
   path: '/test-inbox',
-  validateSearch: texts('to', 'id'),
+  validateSearch: stringParams('to', 'id'),
   component: lazyPage(() => import('./pages/test-inbox/test-inbox.tsx'), 'TestInboxPage'),
 });
 
 const contacts = createRoute({
   getParentRoute: () => inside,
   path: '/contacts',
-  validateSearch: texts('q', 'open', 'new'),
+  validateSearch: stringParams('q', 'open', 'new'),
   component: lazyPage(() => import('./pages/contacts/contacts.tsx'), 'ContactsPage'),
 });
 
 const domains = createRoute({
   getParentRoute: () => inside,
   path: '/domains',
-  validateSearch: texts('q', 'new'),
+  validateSearch: stringParams('q', 'new'),
   component: lazyPage(() => import('./pages/domains/domains.tsx'), 'DomainsPage'),
 });
 
@@ -112,14 +112,14 @@ const domain = createRoute({
 const suppressions = createRoute({
   getParentRoute: () => inside,
   path: '/suppressions',
-  validateSearch: texts('q', 'reason', 'new'),
+  validateSearch: stringParams('q', 'reason', 'new'),
   component: lazyPage(() => import('./pages/suppressions/suppressions.tsx'), 'SuppressionsPage'),
 });
 
 const templates = createRoute({
   getParentRoute: () => inside,
   path: '/templates',
-  validateSearch: texts('kind', 'q', 'new'),
+  validateSearch: stringParams('kind', 'q', 'new'),
   component: lazyPage(() => import('./pages/templates/templates.tsx'), 'TemplatesPage'),
 });
 
@@ -132,14 +132,14 @@ const template = createRoute({
 const webhooks = createRoute({
   getParentRoute: () => inside,
   path: '/webhooks',
-  validateSearch: texts('new'),
+  validateSearch: stringParams('new'),
   component: lazyPage(() => import('./pages/webhooks/webhooks.tsx'), 'WebhooksPage'),
 });
 
 const webhook = createRoute({
   getParentRoute: () => inside,
   path: '/webhooks/$id',
-  validateSearch: texts('status', 'type'),
+  validateSearch: stringParams('status', 'type'),
   component: lazyPage(() => import('./pages/webhooks/webhook.tsx'), 'WebhookPage'),
 });
 
@@ -152,7 +152,7 @@ const webhookDelivery = createRoute({
 const events = createRoute({
   getParentRoute: () => inside,
   path: '/events',
-  validateSearch: texts('type', 'recipient'),
+  validateSearch: stringParams('type', 'recipient'),
   component: lazyPage(() => import('./pages/events/events.tsx'), 'EventsPage'),
 });
 
@@ -165,18 +165,18 @@ const find = createRoute({
 const team = createRoute({
   getParentRoute: () => inside,
   path: '/team',
-  validateSearch: texts('q', 'new'),
+  validateSearch: stringParams('q', 'new'),
   component: lazyPage(() => import('./pages/team/team.tsx'), 'TeamPage'),
 });
 
 const settings = createRoute({
   getParentRoute: () => inside,
   path: '/settings',
-  validateSearch: texts('tab'),
+  validateSearch: stringParams('tab'),
   component: lazyPage(() => import('./pages/settings/settings.tsx'), 'SettingsPage'),
 });
 
-/** An address of ours that leads nowhere keeps what stands around the page. */
+/** Unknown URLs show an error inside the layout. */
 const missing = createRoute({ getParentRoute: () => inside, path: '$', component: PageNotFound });
 
 export const router = createRouter({
@@ -211,7 +211,7 @@ export const router = createRouter({
   defaultPendingComponent: SkeletonPage,
   defaultErrorComponent: PageError,
   defaultPreload: 'intent',
-  // All values are texts: a search for 123 or true is one for these letters.
+  // All values are strings: a search for 123 or true must not become a number or boolean.
   parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
   stringifySearch: (search) => {
     const given = Object.entries(search).filter(([, value]) => value !== undefined && value !== '');
@@ -226,8 +226,8 @@ declare module '@tanstack/react-router' {
   }
 }
 
-/** The search parameters that a page knows; anything else in the address is left out. */
-function texts<const Name extends string>(...names: Name[]) {
+/** Validates the search parameters of a page; unknown ones are dropped. */
+function stringParams<const Name extends string>(...names: Name[]) {
   return (search: Record<string, unknown>): { [name in Name]?: string } =>
     Object.fromEntries(
       names.flatMap((name) => {

@@ -2,13 +2,12 @@ import createClient, { type Client } from 'openapi-fetch';
 import type { components, paths } from '../../dist/types/api.d.ts';
 import type { Selection } from '../session/selection.ts';
 import { ProblemError, problemFromResponse, unreachableError } from './problem.ts';
-import { roleRefusals } from './role-doubted.ts';
-import { sessionEnded } from './session-signals.ts';
+import { roleRefusals, sessionEnded } from './session-signals.ts';
 
 /**
- * The API as the dashboard calls it: the same as everybody's, with the session's cookie instead of a
- * key. `ask` gives the answer's body or throws a ProblemError; an answer that no longer knows the
- * session raises the sign-in window over whatever the person is doing, and leaves the page as it is.
+ * The public API with the session cookie instead of an API key. `unwrap` returns the response body
+ * or throws a ProblemError. When a response says that the session has ended, the sign-in dialog
+ * opens over the current page, which stays as it is.
  */
 
 export type Schema<Name extends keyof components['schemas']> = components['schemas'][Name];
@@ -18,25 +17,25 @@ export type Api = Client<paths>;
 const clients = new Map<string, Api>();
 
 /**
- * A client that speaks of one place only: a request that is repeated after the person went from test
- * to live still asks for what it began with.
+ * A client bound to one workspace and mode: a request retried after the user switched from test to
+ * live mode still goes to the mode it was made for.
  */
-export function apiFor(place: Selection): Api {
-  const cacheKey = `${place.workspaceId} ${place.mode}`;
+export function apiFor(selection: Selection): Api {
+  const cacheKey = `${selection.workspaceId} ${selection.mode}`;
   const cached = clients.get(cacheKey);
   if (cached) return cached;
-  const created = createClient<paths>({ baseUrl: '/', headers: headersFor(place) });
+  const created = createClient<paths>({ baseUrl: '/', headers: headersFor(selection) });
   clients.set(cacheKey, created);
   return created;
 }
 
 /**
- * For what belongs to the person and not to a place: sessions, the account, the workspaces. The mode
- * only proves that we ask.
+ * The client for requests about the user: sessions, the account, the workspaces. The mode has no
+ * effect on them; its header is sent as CSRF protection.
  */
 export const api: Api = apiFor({ workspaceId: null, mode: 'test' });
 
-/** The mode is named in every request: other sites cannot do that, which proves that we ask. */
+/** Cross-site requests cannot set these headers, so the mode header also protects against CSRF. */
 function headersFor({ workspaceId, mode }: Selection): Record<string, string> {
   return {
     'Postrider-Mode': mode,
@@ -50,7 +49,7 @@ interface ApiResult<T> {
   response: Response;
 }
 
-/** The answer's body, or a ProblemError. */
+/** Returns the response body or throws a ProblemError. */
 export async function unwrap<T>(request: Promise<ApiResult<T>>): Promise<NonNullable<T>> {
   let result: ApiResult<T>;
   try {
@@ -63,15 +62,18 @@ export async function unwrap<T>(request: Promise<ApiResult<T>>): Promise<NonNull
   throw errorFrom(result.response, result.error);
 }
 
-/** For what does not fit the typed client: files up and down. */
+/** For requests that the typed client cannot express: uploads, downloads and streams. */
 export async function fetchRaw(
-  place: Selection,
+  selection: Selection,
   path: string,
   init: RequestInit = {},
 ): Promise<Response> {
   let response: Response;
   try {
-    response = await fetch(path, { ...init, headers: { ...headersFor(place), ...init.headers } });
+    response = await fetch(path, {
+      ...init,
+      headers: { ...headersFor(selection), ...init.headers },
+    });
   } catch {
     throw unreachableError();
   }
@@ -86,6 +88,7 @@ function errorFrom(response: Response, body: unknown): ProblemError {
   const error = new ProblemError(problemFromResponse(response.status, body));
   const { code } = error.problem;
   if (response.status === 401 && SESSION_ENDED.includes(code)) sessionEnded.set(true);
-  if (response.status === 403 && ROLE_REFUSED.includes(code)) roleRefusals.set(roleRefusals.get() + 1);
+  if (response.status === 403 && ROLE_REFUSED.includes(code))
+    roleRefusals.set(roleRefusals.get() + 1);
   return error;
 }

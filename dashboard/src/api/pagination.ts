@@ -5,13 +5,13 @@ export interface CursorPage<T> {
   next_cursor: string | null;
 }
 
-/** Asked for again now and then, while something in it is under way that no event tells of. */
+/** Polls a list while some row is in a state that changes without an event. */
 export interface Polling<T> {
   while: (row: T) => boolean;
   everyMs: number;
 }
 
-/** A list of the API, page by page; `rows` is all that was fetched so far. */
+/** A cursor-paginated list; `rows` holds all rows fetched so far. */
 export function usePaginatedQuery<T>(
   queryKey: readonly unknown[],
   fetchPage: (cursor: string | undefined) => Promise<CursorPage<T>>,
@@ -23,12 +23,16 @@ export function usePaginatedQuery<T>(
     queryFn: ({ pageParam }) => fetchPage(pageParam),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next_cursor ?? undefined,
-    // What another filter found may stay a moment; what belongs to another workspace or mode never.
+    // Rows of the previous filter stay visible while loading, those of another workspace or mode never.
     placeholderData: (before, query) =>
       query?.queryKey[1] === queryKey[1] && query?.queryKey[2] === queryKey[2] ? before : undefined,
     ...(watch
       ? {
-          refetchInterval: ({ state }: { state: { data: { pages: CursorPage<T>[] } | undefined } }) =>
+          refetchInterval: ({
+            state,
+          }: {
+            state: { data: { pages: CursorPage<T>[] } | undefined };
+          }) =>
             state.data?.pages.some((page) => page.data.some(watch.while)) ? watch.everyMs : false,
         }
       : {}),
@@ -39,7 +43,7 @@ export function usePaginatedQuery<T>(
 
 const MAX_ROWS = 100;
 
-/** Every row of a list, for those who must know them all: to name one, or to offer a choice. */
+/** Fetches every row of a list, for lookups and select options. */
 export async function fetchAllRows<T>(
   fetchPage: (query: { limit: number; cursor?: string }) => Promise<CursorPage<T>>,
 ): Promise<T[]> {
@@ -52,7 +56,7 @@ export async function fetchAllRows<T>(
   }
 }
 
-/** The query parameters for a page of the usual size. */
+/** The query parameters for one page. */
 export function pageParams(cursor: string | undefined, limit = 50) {
   return { limit, ...(cursor === undefined ? {} : { cursor }) };
 }

@@ -2,7 +2,7 @@ import type { components } from '../../dist/types/api.d.ts';
 
 export type Problem = components['schemas']['Problem'];
 
-/** A refusal of the API, with its own words: `detail` says what, `fix` says what to do. */
+/** An API error: `detail` says what went wrong, `fix` what to do about it. */
 export class ProblemError extends Error {
   readonly problem: Problem;
 
@@ -17,11 +17,11 @@ export function problemFromResponse(status: number, body: unknown): Problem {
   if (isProblem(body)) return body;
   return {
     type: 'about:blank',
-    title: 'The server gave an unexpected answer',
+    title: 'Unexpected response',
     status,
-    code: 'unexpected_answer',
-    detail: `The answer was ${status}, without a reason.`,
-    fix: 'Try again in a moment. If it stays, look into the server’s log.',
+    code: 'unexpected_response',
+    detail: `The server returned ${status} without an error message.`,
+    fix: 'Try again. If it keeps happening, check the server log.',
     request_id: '',
   };
 }
@@ -29,21 +29,21 @@ export function problemFromResponse(status: number, body: unknown): Problem {
 export function unreachableError(): ProblemError {
   return new ProblemError({
     type: 'about:blank',
-    title: 'The server cannot be reached',
+    title: 'Server unreachable',
     status: 0,
     code: 'unreachable',
-    detail: 'There was no answer from the server.',
-    fix: 'Check your connection, and that Postrider is running.',
+    detail: 'Can’t reach the server.',
+    fix: 'Check your connection and that Postrider is running.',
     request_id: '',
   });
 }
 
-/** Any thrown thing as a problem to show; a bug of ours has no detail that helps a person. */
+/** Converts any thrown value to a problem that can be shown. */
 export function toProblem(error: unknown): Problem {
   if (error instanceof ProblemError) return error.problem;
   return {
     type: 'about:blank',
-    title: 'Something broke on this page',
+    title: 'Something went wrong on this page',
     status: 0,
     code: 'page_error',
     detail: error instanceof Error ? error.message : String(error),
@@ -52,13 +52,13 @@ export function toProblem(error: unknown): Problem {
   };
 }
 
-/** The message about one field of a form, by its JSON Pointer. */
+/** The error message for one form field, by its JSON Pointer. */
 export function fieldError(error: unknown, pointer: string): string | undefined {
   if (!(error instanceof ProblemError)) return undefined;
   return error.problem.errors?.find((one) => one.pointer === pointer)?.detail;
 }
 
-/** Whether every complaint of the answer is about one of these fields, which show it themselves. */
+/** Whether all errors belong to these fields, which show them next to their inputs. */
 export function hasOnlyFieldErrors(error: unknown, pointers: readonly string[]): boolean {
   if (!(error instanceof ProblemError)) return false;
   const { errors } = error.problem;

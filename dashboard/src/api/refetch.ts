@@ -1,9 +1,9 @@
 import type { Query, QueryClient, QueryFilters } from '@tanstack/react-query';
 
 /**
- * Something happened, so these answers are old. One that is awaited for the first time may have been
- * written before it happened: react-query would join the new question to the one under way, so it is
- * asked anew when that one ends.
+ * Marks matching queries stale and refetches them. A query that is loading for the first time may
+ * already have been answered with old data, and react-query would not start a second request for
+ * it, so such a query is refetched when its first load ends.
  */
 export function refetchQueries(queries: QueryClient, filters: QueryFilters): void {
   const loading = queries.getQueryCache().findAll(filters).filter(isFirstLoad);
@@ -18,7 +18,7 @@ export function refetchQueries(queries: QueryClient, filters: QueryFilters): voi
   }
 }
 
-/** The end of the first question, good or bad; at once where there has been an answer. */
+/** Resolves when the first load has ended, successfully or not; at once for a loaded query. */
 export async function waitForFirstLoad(query: Query | undefined): Promise<void> {
   if (query && isFirstLoad(query)) await query.promise?.catch(() => {});
 }

@@ -5,18 +5,18 @@ export interface ApiContext {
   selection: Selection;
   api: Api;
   /**
-   * The key under which an answer is filed: what it is, then the place it belongs to. The name comes
-   * first so that an event can make all answers of a kind old, whatever their filters.
+   * Builds a query key: the name, the workspace, the mode, then any filters. The name comes first
+   * so that an event can invalidate all queries of a kind, whatever their filters.
    */
   key: (name: string, ...more: readonly unknown[]) => readonly unknown[];
 }
 
-/** The API for the workspace and mode that the person stands in. */
+/** The API client for the selected workspace and mode. */
 export function useApi(): ApiContext {
-  const place = useSelection();
+  const selection = useSelection();
   return {
-    selection: place,
-    api: apiFor(place),
-    key: (name, ...more) => [name, place.workspaceId, place.mode, ...more],
+    selection,
+    api: apiFor(selection),
+    key: (name, ...more) => [name, selection.workspaceId, selection.mode, ...more],
   };
 }

@@ -1,11 +1,11 @@
 import { CircleAlert } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { type Problem, toProblem } from '../api/problem.ts';
-import { Button } from './button.tsx';
 import { classNames } from '../lib/class-names.ts';
+import { Button } from './button.tsx';
 import { CopyCode } from './copy.tsx';
 
-/** A refusal in the API's own words: what happened, and what to do about it. */
+/** An API error: what went wrong and what to do about it. */
 export function ErrorAlert({
   error,
   onRetry,
@@ -19,8 +19,8 @@ export function ErrorAlert({
   const { errors = [] } = problem;
   const [only] = errors;
   const more = errors.length === 1 && problem.detail.endsWith(only?.detail ?? '') ? [] : errors;
-  const ofFields = problem.code === 'validation_failed';
-  const retry = ofFields ? undefined : onRetry;
+  const isValidation = problem.code === 'validation_failed';
+  const retry = isValidation ? undefined : onRetry;
   return (
     <Alert tone="bad" title={problem.detail || problem.title} className={className}>
       {more.length > 0 && (
@@ -33,8 +33,8 @@ export function ErrorAlert({
           ))}
         </ul>
       )}
-      {/* It speaks of the answer's fields, which stand here in words, or says what was said. */}
-      {!ofFields && !problem.detail.endsWith(problem.fix) && <p>{problem.fix}</p>}
+      {/* Skip a fix that repeats the detail or only refers to the listed fields. */}
+      {!isValidation && !problem.detail.endsWith(problem.fix) && <p>{problem.fix}</p>}
       {(problem.request_id !== '' || retry) && (
         <div className="mt-1 flex flex-wrap items-center gap-3">
           {retry && (
@@ -80,12 +80,10 @@ export function Alert({
       className={classNames('flex gap-2.5 rounded-lg px-3 py-2.5 text-sm', TONES[tone], className)}
     >
       {icon ?? <CircleAlert className="mt-0.5 size-4 shrink-0" aria-hidden />}
-      <div className="grid min-w-0 flex-1 grid-cols-[minmax(0,1fr)] gap-1">
+      <div className="grid min-w-0 flex-1 gap-1">
         <p className="font-medium break-words">{title}</p>
         {children !== undefined && (
-          <div className="grid grid-cols-[minmax(0,1fr)] gap-1 break-words text-ink/85">
-            {children}
-          </div>
+          <div className="grid gap-1 break-words text-ink/85">{children}</div>
         )}
       </div>
     </div>

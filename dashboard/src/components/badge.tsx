@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { classNames } from '../lib/class-names.ts';
+import { capitalize } from '../lib/format.ts';
 
 const TONES = {
   good: 'bg-good-wash text-good',
@@ -26,7 +27,7 @@ export function Badge({ tone = 'plain', children }: { tone?: Tone; children: Rea
   );
 }
 
-/** What became of a message, a recipient, or an attempt. */
+/** Tones for the statuses of messages, recipients, attempts, domains and imports. */
 const STATUS_TONES: Record<string, Tone> = {
   scheduled: 'plum',
   queued: 'info',
@@ -67,7 +68,7 @@ export function StatusBadge({ status }: { status: string }) {
   return (
     <Badge tone={tone}>
       <Dot tone={tone} />
-      {status.replaceAll('_', ' ')}
+      {capitalize(status.replaceAll('_', ' '))}
     </Badge>
   );
 }
@@ -77,5 +78,5 @@ export function Dot({ tone }: { tone: Tone }) {
 }
 
 export function ModeBadge({ mode }: { mode: string }) {
-  return <Badge tone={mode === 'live' ? 'info' : 'warn'}>{mode}</Badge>;
+  return <Badge tone={mode === 'live' ? 'info' : 'warn'}>{capitalize(mode)}</Badge>;
 }

@@ -14,7 +14,7 @@ export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   kind?: keyof typeof KINDS;
   size?: 'small' | 'normal';
   icon?: LucideIcon;
-  /** Work is under way: the button waits and says so. */
+  /** Shows a spinner and disables the button. */
   busy?: boolean;
   ref?: Ref<HTMLButtonElement>;
 }
@@ -48,7 +48,7 @@ export function Button({
   );
 }
 
-/** The same look for links. */
+/** The button's classes, for links. */
 export function buttonClass(
   kind: keyof typeof KINDS = 'plain',
   size: 'small' | 'normal' = 'normal',
@@ -62,7 +62,7 @@ export function buttonClass(
 
 export interface IconButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   icon: LucideIcon;
-  /** What it does, for those who do not see the icon, and on hover. */
+  /** The accessible name, also shown as a tooltip. */
   label: string;
   danger?: boolean;
   ref?: Ref<HTMLButtonElement>;

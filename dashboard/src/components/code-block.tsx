@@ -2,16 +2,16 @@ import { useState } from 'react';
 import { classNames } from '../lib/class-names.ts';
 import { CopyIconButton } from './copy.tsx';
 
-/** Text to read and take along. */
+/** A block of code with a copy button. Long lines scroll inside the block. */
 export function CodeBlock({ code, label, wrap }: { code: string; label: string; wrap?: boolean }) {
   return (
-    <div className="group relative rounded-lg border border-line bg-sunken">
+    <div className="group relative min-w-0 rounded-lg border border-line bg-sunken">
       <div className="absolute top-1.5 right-1.5 rounded-md bg-sunken">
         <CopyIconButton text={code} label={`Copy ${label}`} />
       </div>
       <section
         aria-label={label}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scroll container must be reachable by keyboard.
         tabIndex={0}
         className="overflow-x-auto rounded-lg"
       >
@@ -33,15 +33,15 @@ export interface Snippet {
   code: string;
 }
 
-/** The same thing in several languages. */
+/** The same example in several languages, one at a time. */
 export function Snippets({ snippets }: { snippets: readonly Snippet[] }) {
   const [chosen, setChosen] = useState(snippets[0]?.name);
   const shown = snippets.find(({ name }) => name === chosen) ?? snippets[0];
   if (!shown) return null;
   return (
-    <div>
+    <div className="min-w-0">
       <fieldset className="mb-2 flex gap-1">
-        <legend className="sr-only">Language of the example</legend>
+        <legend className="sr-only">Example language</legend>
         {snippets.map(({ name }) => (
           <button
             key={name}

@@ -1,11 +1,11 @@
 import { Check, Copy as CopyIcon, type LucideIcon, X } from 'lucide-react';
 import { type ReactNode, useEffect, useState } from 'react';
-import { Button, IconButton } from './button.tsx';
 import { classNames } from '../lib/class-names.ts';
+import { Button, IconButton } from './button.tsx';
 
 /**
- * Puts text on the clipboard; over plain http browsers forbid the modern way, so the old one too.
- * False when the browser allows neither.
+ * Copies text to the clipboard. The Clipboard API is unavailable over plain HTTP, so execCommand is
+ * the fallback. Returns false if the browser allows neither.
  */
 export async function copyText(text: string): Promise<boolean> {
   try {
@@ -27,7 +27,7 @@ export async function copyText(text: string): Promise<boolean> {
   }
 }
 
-/** How it went, for a moment. */
+/** Feedback shown briefly after copying. */
 interface CopyResult {
   label: string;
   icon: LucideIcon;
@@ -35,7 +35,7 @@ interface CopyResult {
 }
 
 const COPIED: CopyResult = { label: 'Copied', icon: Check, tone: 'text-good' };
-const FAILED: CopyResult = { label: 'Not copied', icon: X, tone: 'text-bad' };
+const FAILED: CopyResult = { label: 'Couldn’t copy', icon: X, tone: 'text-bad' };
 
 function useCopy(): [CopyResult | undefined, (text: string) => void] {
   const [result, setResult] = useState<CopyResult>();
@@ -71,7 +71,7 @@ export function CopyButton({ text, children = 'Copy' }: { text: string; children
   );
 }
 
-/** An id or address in fixed-width type, copied by a click. */
+/** An ID or address in monospace that is copied on click. */
 export function CopyCode({ text, className }: { text: string; className?: string }) {
   const [result, copy] = useCopy();
   return (

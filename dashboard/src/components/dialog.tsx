@@ -1,12 +1,13 @@
 import { X } from 'lucide-react';
 import { type MouseEvent, type ReactNode, useId, useRef, useState } from 'react';
-import { Button, IconButton } from './button.tsx';
 import { classNames } from '../lib/class-names.ts';
+import { Button, IconButton } from './button.tsx';
 import { useModal } from './use-modal.ts';
 
 /**
- * A window over the page, as the browser itself makes them: focus stays inside, Escape closes (and
- * asks first, where something is filled in), the page behind is inert. `side` slides a tall panel in from the right instead.
+ * A modal dialog based on the native element: focus is trapped, the page behind is inert, and Escape
+ * closes it, after a confirmation if the user has typed something. `side` shows it as a panel on the
+ * right.
  */
 export interface DialogProps {
   title: ReactNode;
@@ -15,17 +16,17 @@ export interface DialogProps {
   children: ReactNode;
   side?: boolean;
   wide?: boolean;
-  /** Must be answered: no Escape, no click beside it, no cross. */
+  /** Cannot be dismissed with Escape, a backdrop click or a close button. */
   persistent?: boolean;
-  /** What is typed into it is typed again in a moment: a slip closes it without a question. */
+  /** Closes without confirmation even if something was typed, because it is quick to retype. */
   skipDiscardCheck?: boolean;
 }
 
-/** Nothing may lead away from it but itself: it must be answered, or has words in it. */
-const BLOCKS_NAVIGATION = { 'data-holds': '' };
+/** Marks dialogs that global shortcuts must not leave: persistent ones and those with input. */
+const BLOCKS_NAVIGATION = { 'data-blocks-navigation': '' };
 
 export function isBlockedByDialog(): boolean {
-  return document.querySelector('dialog[open][data-holds]') !== null;
+  return document.querySelector('dialog[open][data-blocks-navigation]') !== null;
 }
 
 const FIRST_FOCUS =
@@ -38,19 +39,19 @@ export function Dialog({
   children,
   side,
   wide,
-  persistent: stays,
-  skipDiscardCheck: nothingToLose,
+  persistent,
+  skipDiscardCheck,
 }: DialogProps) {
   const ref = useModal(FIRST_FOCUS);
   const pressedBackdrop = useRef(false);
   const editedFields = useRef(new Set<Element>());
   const [edited, setEdited] = useState(false);
   const [confirmingDiscard, setConfirmingDiscard] = useState(false);
-  // Escape and a click beside it happen by accident; the cross and the buttons do not.
+  // Escape and backdrop clicks can be accidental; the close button and actions are not.
   const dismiss = () => {
-    if (stays) return;
-    const filled = [...editedFields.current].some((field) => field.isConnected);
-    if (filled && !nothingToLose) setConfirmingDiscard(true);
+    if (persistent) return;
+    const hasInput = [...editedFields.current].some((field) => field.isConnected);
+    if (hasInput && !skipDiscardCheck) setConfirmingDiscard(true);
     else onClose();
   };
   const titleId = useId();
@@ -58,7 +59,7 @@ export function Dialog({
   return (
     <dialog
       ref={ref}
-      {...(stays || (edited && !nothingToLose) ? BLOCKS_NAVIGATION : {})}
+      {...(persistent || (edited && !skipDiscardCheck) ? BLOCKS_NAVIGATION : {})}
       aria-labelledby={titleId}
       aria-describedby={description === undefined ? undefined : descriptionId}
       onCancel={(event) => {
@@ -66,7 +67,7 @@ export function Dialog({
         dismiss();
       }}
       onClose={({ currentTarget }) => {
-        // The browser insists when it is asked twice in a row, and would leave a window that nobody sees.
+        // Browsers close a dialog on the second Escape in a row; reopen it and ask.
         if (!currentTarget.isConnected || currentTarget.open) return;
         currentTarget.showModal();
         dismiss();
@@ -84,7 +85,7 @@ export function Dialog({
         pressedBackdrop.current = isOnBackdrop(event);
       }}
       onClick={(event) => {
-        // Pressed and let go: a selection that is drawn out of a field also ends beside the window.
+        // Require press and release on the backdrop: a text selection may also end there.
         if (pressedBackdrop.current && isOnBackdrop(event)) dismiss();
       }}
       className={classNames(
@@ -106,41 +107,49 @@ export function Dialog({
             </p>
           )}
         </div>
-        {!stays && <IconButton icon={X} label="Close" onClick={onClose} className="-mr-1.5" />}
+        {!persistent && <IconButton icon={X} label="Close" onClick={onClose} className="-mr-1.5" />}
       </div>
       <div className="px-5 pt-3 pb-5">{children}</div>
-      {confirmingDiscard && <DiscardDialog onStay={() => setConfirmingDiscard(false)} onDrop={onClose} />}
+      {confirmingDiscard && (
+        <DiscardDialog onStay={() => setConfirmingDiscard(false)} onDrop={onClose} />
+      )}
     </dialog>
   );
 }
 
-function DiscardDialog({ onStay: onKeep, onDrop: onDiscard }: { onStay: () => void; onDrop: () => void }) {
+function DiscardDialog({
+  onStay: onKeep,
+  onDrop: onDiscard,
+}: {
+  onStay: () => void;
+  onDrop: () => void;
+}) {
   return (
     <Dialog
-      title="Close without saving?"
-      description="What you have filled in is lost then."
+      title="Discard unsaved changes?"
+      description="Your changes will be lost."
       onClose={onKeep}
     >
       <DialogButtons>
         <Button kind="danger" onClick={onDiscard}>
-          Close without saving
+          Discard changes{' '}
         </Button>
         <Button data-first-focus onClick={onKeep}>
-          Go on filling in
+          Keep editing
         </Button>
       </DialogButtons>
     </Dialog>
   );
 }
 
-/** What lies around a dialog belongs to it, as does the part of it that nothing stands on. */
+/** Backdrop clicks target the dialog element itself, as do clicks on its own padding. */
 function isOnBackdrop({ target, currentTarget, clientX, clientY }: MouseEvent<HTMLDialogElement>) {
   const { left, right, top, bottom } = currentTarget.getBoundingClientRect();
   const within = clientX >= left && clientX <= right && clientY >= top && clientY <= bottom;
   return target === currentTarget && !within;
 }
 
-/** The row of buttons at the end of a form. */
+/** The row of buttons at the end of a dialog. */
 export function DialogButtons({ children }: { children: ReactNode }) {
   return <div className="mt-6 flex flex-wrap justify-end gap-2">{children}</div>;
 }

@@ -1,13 +1,13 @@
 import { ImageOff, Link2, Monitor, Moon, Smartphone, Sun } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
-import { Button } from './button.tsx';
 import { classNames } from '../lib/class-names.ts';
+import { Button } from './button.tsx';
 import { CopyCode } from './copy.tsx';
 
 /**
- * The html of a mail, which anybody may have written. It is shown inside a frame that comes from the
- * server with a policy of its own: no script of the mail's, no cookie, no request to anywhere. Links
- * are shown, not followed; pictures from elsewhere load only when asked for.
+ * Untrusted email HTML in a sandboxed frame. The frame document comes from the server with its own
+ * content security policy: no scripts from the email, no cookies, no requests. Links are displayed
+ * but not followed; remote images load only on request.
  */
 
 const MIN_HEIGHT_PX = 320;
@@ -22,13 +22,7 @@ interface FrameMessage {
   link?: string;
 }
 
-export function EmailPreview({
-  html,
-  title = 'Preview of the mail',
-}: {
-  html: string;
-  title?: string;
-}) {
+export function EmailPreview({ html, title = 'Email preview' }: { html: string; title?: string }) {
   const [phone, setPhone] = useState(false);
   const [dark, setDark] = useState(false);
   const [images, setImages] = useState(false);
@@ -45,7 +39,7 @@ export function EmailPreview({
           ]}
         />
         <Toggle
-          label="Colours"
+          label="Colors"
           options={[
             { icon: Sun, label: 'Light', on: !dark, choose: () => setDark(false) },
             { icon: Moon, label: 'Dark', on: dark, choose: () => setDark(true) },
@@ -53,7 +47,7 @@ export function EmailPreview({
         />
         {remote > 0 && !images && (
           <Button size="small" icon={ImageOff} onClick={() => setImages(true)}>
-            Load {remote === 1 ? 'the picture' : `${remote} pictures`} from elsewhere
+            Load {remote === 1 ? 'remote image' : `${remote} remote images`}
           </Button>
         )}
       </div>
@@ -67,7 +61,7 @@ export function EmailPreview({
       {link !== undefined && (
         <p role="status" className="mt-2 flex min-w-0 items-center gap-2 text-xs text-soft">
           <Link2 className="size-3.5 shrink-0" aria-hidden />
-          <span className="shrink-0">This link leads to</span>
+          <span className="shrink-0">Link target:</span>
           <CopyCode text={link} />
         </p>
       )}
@@ -111,7 +105,7 @@ function PreviewFrame({
     return () => removeEventListener('message', listen);
   }, []);
   useEffect(() => {
-    // The frame has no origin that could be named: it is sandboxed away from ours.
+    // The sandboxed frame has an opaque origin, so no target origin can be named.
     if (ready) ref.current?.contentWindow?.postMessage({ html, dark }, '*');
   }, [ready, html, dark]);
   return (

@@ -1,20 +1,20 @@
 import type { LucideIcon } from 'lucide-react';
 import type { ReactNode } from 'react';
 
-/** Nothing here yet: what would be, and how to get it. */
+/** Shown instead of an empty list: what belongs here and how to create it. */
 export function EmptyState({
   icon: Icon,
   title,
   children,
   actions,
-  teach,
+  example,
 }: {
   icon: LucideIcon;
   title: string;
   children?: ReactNode;
   actions?: ReactNode;
-  /** A snippet to try. */
-  teach?: ReactNode;
+  /** A code snippet to try. */
+  example?: ReactNode;
 }) {
   return (
     <div className="mx-auto flex w-full max-w-xl flex-col items-center px-4 py-12 text-center">
@@ -26,7 +26,7 @@ export function EmptyState({
       {actions !== undefined && (
         <div className="mt-4 flex flex-wrap justify-center gap-2">{actions}</div>
       )}
-      {teach !== undefined && <div className="mt-6 w-full text-left">{teach}</div>}
+      {example !== undefined && <div className="mt-6 w-full min-w-0 text-left">{example}</div>}
     </div>
   );
 }

@@ -10,7 +10,7 @@ import {
 } from 'react';
 import { classNames } from '../lib/class-names.ts';
 
-/** What a label, its control, its hint and its error know of each other. */
+/** IDs that connect a label, its control, its hint and its error. */
 interface FieldIds {
   control: string;
   hint: string | undefined;
@@ -24,7 +24,7 @@ export interface FieldProps {
   hint?: ReactNode;
   error?: string | undefined;
   optional?: boolean;
-  /** The label is read, not shown. */
+  /** Visually hidden, for screen readers only. */
   hideLabel?: boolean;
   className?: string;
   children: ReactNode;
@@ -40,7 +40,7 @@ export function Field({
   children,
 }: FieldProps) {
   const id = useId();
-  // What is wrong tells what is right, often in the words of the hint.
+  // The error replaces the hint, which it often repeats.
   const shownHint = error === undefined ? hint : undefined;
   const ids: FieldIds = {
     control: id,
@@ -76,7 +76,7 @@ export function Field({
 const CONTROL =
   'w-full rounded-md border bg-panel text-ink placeholder:text-faint/80 shadow-panel transition-colors disabled:opacity-60 disabled:bg-sunken';
 
-/** Not for selects, which browsers count among the read-only. */
+/** Not for selects, which match :read-only in browsers. */
 const READ_ONLY = 'read-only:bg-sunken';
 
 function controlProps(ids: FieldIds | undefined) {
@@ -196,7 +196,7 @@ export interface RadioCardsProps<T extends string> {
   columns?: boolean;
 }
 
-/** One of a few, each with a sentence: radio buttons that look like cards. */
+/** Radio buttons styled as cards, each with a hint. */
 export function RadioCards<T extends string>({
   legend,
   hideLegend,

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'react';
 import { Button } from './button.tsx';
 
-/** The end of a list: fetches on by itself when it comes into sight, or by the button. */
+/** The end of a list: loads the next page when scrolled into view, or on click. */
 export function LoadMore({
   hasNextPage,
   isFetchingNextPage,
@@ -16,19 +16,19 @@ export function LoadMore({
   const ref = useRef<HTMLDivElement>(null);
   const next = useRef(fetchNextPage);
   next.current = fetchNextPage;
-  const wanted = hasNextPage && !isFetchingNextPage;
+  const canLoad = hasNextPage && !isFetchingNextPage;
   useEffect(() => {
     const end = ref.current;
-    if (!end || !wanted) return;
-    const seen = new IntersectionObserver(
+    if (!end || !canLoad) return;
+    const observer = new IntersectionObserver(
       (entries) => {
         if (entries.some((entry) => entry.isIntersecting)) next.current();
       },
       { rootMargin: '400px' },
     );
-    seen.observe(end);
-    return () => seen.disconnect();
-  }, [wanted]);
+    observer.observe(end);
+    return () => observer.disconnect();
+  }, [canLoad]);
   if (!hasNextPage) return null;
   return (
     <div ref={ref} className="flex justify-center py-4">

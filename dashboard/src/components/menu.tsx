@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { classNames } from '../lib/class-names.ts';
 import { useTopmostDialog } from './use-modal.ts';
 
-/** A menu that opens at a button. Not modal: the library's scroll lock would need inline styles. */
+/** A dropdown menu. It is not modal, because the library's scroll lock needs inline styles. */
 export interface MenuProps {
   trigger: ReactNode;
   children: ReactNode;

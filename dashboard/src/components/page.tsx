@@ -3,16 +3,16 @@ import { ChevronLeft } from 'lucide-react';
 import { type ReactNode, useEffect } from 'react';
 import { classNames } from '../lib/class-names.ts';
 
-/** The frame of one page: what it is, what can be done here, and its content. */
+/** A page with its title, actions and content. */
 export interface PageProps {
   title: string;
-  /** Shown instead of the title's text. */
+  /** Rendered instead of the plain title. */
   heading?: ReactNode;
   description?: ReactNode;
   actions?: ReactNode;
   back?: { to: string; label: string };
   children: ReactNode;
-  /** The content reaches the edges: tables and editors. */
+  /** No horizontal padding, for tables and editors. */
   full?: boolean;
 }
 
@@ -23,8 +23,8 @@ export function Page({ title, heading, description, actions, back, children, ful
   const about = description !== undefined && (
     <div className="mt-0.5 max-w-2xl text-sm text-soft">{description}</div>
   );
-  // A list has a short title, and on a phone its button stands beside it; what a single thing is
-  // called may be long, and gets the whole line.
+  // List pages have short titles with their button beside them, also on phones. Detail pages may
+  // have long titles, which get the whole line.
   return (
     <div className="flex min-h-full flex-col">
       <header className="flex flex-wrap items-start gap-x-4 gap-y-3 px-4 pt-4 pb-3 sm:px-6 sm:pt-5">
@@ -53,7 +53,7 @@ export function Page({ title, heading, description, actions, back, children, ful
   );
 }
 
-/** A titled block on a page. */
+/** A titled card on a page. */
 export function Section({
   title,
   description,
@@ -81,10 +81,12 @@ export function Section({
   );
 }
 
-/** Names and values, one under the other. */
+/** A list of names and values. */
 export function DetailList({ children }: { children: ReactNode }) {
   return (
-    <dl className="grid grid-cols-[minmax(6rem,auto)_1fr] gap-x-4 gap-y-2 text-sm">{children}</dl>
+    <dl className="grid grid-cols-[minmax(6rem,auto)_minmax(0,1fr)] gap-x-4 gap-y-2 text-sm">
+      {children}
+    </dl>
   );
 }
 

@@ -1,13 +1,12 @@
-import { qrMatrix } from './qr-matrix.ts';
+import { encode } from 'uqr';
 
-const QUIET = 4;
+const QUIET_ZONE = 4;
 
-/** A QR code as one path; dark on light in either theme, because readers expect that. */
+/** A QR code as one SVG path, dark on light in both themes because scanners expect that. */
 export function QrCode({ text, label }: { text: string; label: string }) {
-  const matrix = qrMatrix(text);
-  const size = matrix.length + 2 * QUIET;
-  const path = matrix
-    .flatMap((row, y) => row.map((dark, x) => (dark ? `M${x + QUIET} ${y + QUIET}h1v1h-1z` : '')))
+  const { data, size } = encode(text, { ecc: 'L', border: QUIET_ZONE });
+  const path = data
+    .flatMap((row, y) => row.map((dark, x) => (dark ? `M${x} ${y}h1v1h-1z` : '')))
     .join('');
   return (
     <svg

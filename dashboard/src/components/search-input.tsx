@@ -7,29 +7,29 @@ import { TextInput } from './field.tsx';
 const TYPING_MS = 250;
 const ADDRESS = /^[^\s@]+@[^\s@]+\.[^\s@.]{2,}$/;
 
-/** Waits for a pause in the typing. */
+/** A search field that reports its value after a pause in typing. */
 export function SearchInput({
   label,
   value,
   onChange,
-  whole,
+  complete,
 }: {
   label: string;
   value: string;
   onChange: (text: string) => void;
-  /** Only a whole address is looked for. */
-  whole?: 'address';
+  /** Report only complete email addresses. */
+  complete?: 'address';
 }) {
   const [text, setText] = useState(value);
-  const isHalf = whole === 'address' && text !== '' && !ADDRESS.test(text);
+  const isIncomplete = complete === 'address' && text !== '' && !ADDRESS.test(text);
   const latest = useRef(onChange);
   latest.current = onChange;
   useEffect(() => setText(value), [value]);
   useEffect(() => {
-    if (text === value || isHalf) return;
+    if (text === value || isIncomplete) return;
     const timer = setTimeout(() => latest.current(text), TYPING_MS);
     return () => clearTimeout(timer);
-  }, [text, value, isHalf]);
+  }, [text, value, isIncomplete]);
   return (
     <div className="relative min-w-48 flex-1 basis-64 sm:max-w-sm">
       <Search
@@ -46,15 +46,15 @@ export function SearchInput({
         onChange={(event) => setText(event.target.value)}
         onKeyDown={(event) => {
           if (event.key !== 'Escape') return;
-          // Leaves the field; the browser would empty it.
+          // Leave the field; by default the browser would clear it.
           event.preventDefault();
           event.currentTarget.blur();
         }}
         className="pr-8 pl-8"
       />
-      {isHalf && (
+      {isIncomplete && (
         <span className="pointer-events-none absolute top-2 right-14 text-xs text-faint">
-          a whole address
+          Enter a full address{' '}
         </span>
       )}
       {text === '' && (
@@ -66,7 +66,7 @@ export function SearchInput({
   );
 }
 
-/** A search that found nothing: what was looked for, where, and the way back to the whole list. */
+/** Shown when a search has no results, with a button to clear it. */
 export function NoSearchResults({
   what,
   text,
@@ -81,10 +81,10 @@ export function NoSearchResults({
   return (
     <EmptyState
       icon={SearchX}
-      title={`No ${what} with “${text}”`}
-      actions={<Button onClick={onClear}>Show all</Button>}
+      title={`No ${what} matching “${text}”`}
+      actions={<Button onClick={onClear}>Clear search</Button>}
     >
-      Each word is looked for in {where}.
+      Searched in {where}.
     </EmptyState>
   );
 }

@@ -4,8 +4,8 @@ import { CopyButton } from './copy.tsx';
 import { Field, Select } from './field.tsx';
 
 /**
- * While something is on screen that is never shown again, the browser's way back leads nowhere, and
- * closing the tab asks first. The window has a button for who has kept it.
+ * Blocks back navigation and warns before the tab closes, while a secret is on screen that is never
+ * shown again.
  */
 export function usePreventLeaving(): void {
   useBlocker({
@@ -14,7 +14,7 @@ export function usePreventLeaving(): void {
   });
 }
 
-/** A secret that is shown this once, to be copied. */
+/** A secret that is shown only once, with a copy button. */
 export function OneTimeSecret({ secret, copy }: { secret: string; copy: string }) {
   usePreventLeaving();
   return (
@@ -31,14 +31,14 @@ export function OneTimeSecret({ secret, copy }: { secret: string; copy: string }
 export const DEFAULT_GRACE_SECONDS = 86_400;
 
 const GRACE_PERIODS: [number, string][] = [
-  [0, 'Not at all: it ends now'],
-  [3600, 'An hour'],
-  [DEFAULT_GRACE_SECONDS, 'A day'],
-  [604_800, 'A week'],
+  [0, 'None (revoke immediately)'],
+  [3600, '1 hour'],
+  [DEFAULT_GRACE_SECONDS, '1 day'],
+  [604_800, '1 week'],
   [2_592_000, '30 days'],
 ];
 
-/** How long the secret before goes on beside the new one. */
+/** How long the previous secret keeps working after a rotation. */
 export function GracePeriodField({
   label,
   seconds,
@@ -51,9 +51,9 @@ export function GracePeriodField({
   return (
     <Field label={label}>
       <Select value={String(seconds)} onChange={(event) => onChange(Number(event.target.value))}>
-        {GRACE_PERIODS.map(([value, words]) => (
+        {GRACE_PERIODS.map(([value, label]) => (
           <option key={value} value={String(value)}>
-            {words}
+            {label}
           </option>
         ))}
       </Select>

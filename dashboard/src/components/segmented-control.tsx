@@ -1,13 +1,13 @@
 import { classNames } from '../lib/class-names.ts';
 
-/** A few words of which one is chosen. */
+/** A row of buttons of which exactly one is selected. */
 export function SegmentedControl<Id extends string>({
   label,
   choices,
   value,
   onChange,
 }: {
-  /** What is chosen, for who does not see it. */
+  /** The accessible name of the group. */
   label: string;
   choices: readonly { id: Id; label: string; title?: string }[];
   value: Id;

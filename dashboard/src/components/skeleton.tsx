@@ -1,6 +1,6 @@
 import { classNames } from '../lib/class-names.ts';
 
-/** The shape of what is about to come. */
+/** A placeholder while content is loading. */
 export function Skeleton({ className }: { className?: string }) {
   return <div className={classNames('skeleton h-3', className)} aria-hidden />;
 }

@@ -2,10 +2,9 @@ import type { ReactNode, TdHTMLAttributes, ThHTMLAttributes } from 'react';
 import { classNames } from '../lib/class-names.ts';
 
 /**
- * A table to the edges of the page. On a phone the less important columns (`later`) fall away, and
- * those that are `much` so on anything smaller than a wide window. Words may break anywhere, or the
- * longest of one row would push the columns of all off the screen; the first column, which says what
- * the row is, keeps room for an address.
+ * A full-width table. `hideBelow` drops less important columns on narrow windows. Cell text may wrap
+ * anywhere, because one long word would otherwise push other columns off the screen; the first
+ * column, which identifies the row, keeps a minimum width.
  */
 export function Table({ label, children }: { label: string; children: ReactNode }) {
   return (
@@ -17,25 +16,25 @@ export function Table({ label, children }: { label: string; children: ReactNode 
   );
 }
 
-type Later = boolean | 'much';
+type Breakpoint = 'md' | 'xl';
 
-function shownFrom(later: Later | undefined): string {
-  if (later === 'much') return 'hidden xl:table-cell';
-  return later ? 'hidden md:table-cell' : '';
-}
+const HIDDEN_BELOW: Record<Breakpoint, string> = {
+  md: 'hidden md:table-cell',
+  xl: 'hidden xl:table-cell',
+};
 
 export function Th({
   children,
-  later,
+  hideBelow,
   className,
   ...rest
-}: ThHTMLAttributes<HTMLTableCellElement> & { later?: Later }) {
+}: ThHTMLAttributes<HTMLTableCellElement> & { hideBelow?: Breakpoint }) {
   return (
     <th
       scope="col"
       className={classNames(
         'h-8 border-b border-line bg-sunken px-3 text-left text-xs font-medium whitespace-nowrap text-faint first:pl-4 last:pr-4 sm:first:pl-6 sm:last:pr-6',
-        shownFrom(later),
+        hideBelow && HIDDEN_BELOW[hideBelow],
         className,
       )}
       {...rest}
@@ -47,15 +46,15 @@ export function Th({
 
 export function Td({
   children,
-  later,
+  hideBelow,
   className,
   ...rest
-}: TdHTMLAttributes<HTMLTableCellElement> & { later?: Later }) {
+}: TdHTMLAttributes<HTMLTableCellElement> & { hideBelow?: Breakpoint }) {
   return (
     <td
       className={classNames(
         'h-11 px-3 py-1.5 align-middle wrap-anywhere first:min-w-36 first:pl-4 last:pr-4 sm:first:min-w-52 sm:first:pl-6 sm:last:pr-6',
-        shownFrom(later),
+        hideBelow && HIDDEN_BELOW[hideBelow],
         className,
       )}
       {...rest}

@@ -1,11 +1,11 @@
 import { useEffect } from 'react';
-import { createStore, useStore } from '../lib/store.ts';
 import { classNames } from '../lib/class-names.ts';
+import { createStore, useStore } from '../lib/store.ts';
 
-/** How long ago, or how long until; the exact moment shows on hover. All of them tick together. */
+/** A relative time with the exact time as its tooltip. All instances update together. */
 export function Time({ at, className }: { at: string | null | undefined; className?: string }) {
   const now = useNow();
-  if (!at) return <span className={classNames('whitespace-nowrap', className)}>never</span>;
+  if (!at) return <span className={classNames('whitespace-nowrap', className)}>Never</span>;
   return (
     <time dateTime={at} title={exactTime(at)} className={className}>
       {relativeTime(at, now)}
@@ -42,7 +42,7 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['year', Number.POSITIVE_INFINITY],
 ];
 
-const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' });
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'long' });
 
 export function relativeTime(at: string, now: number): string {
   let amount = (Date.parse(at) - now) / 1000;
@@ -59,12 +59,12 @@ const exact = new Intl.DateTimeFormat(undefined, {
   timeStyle: 'medium',
 });
 
-/** In the reader's own zone, and in UTC as the API has it. */
+/** The local time, and the UTC timestamp from the API on a second line. */
 export function exactTime(at: string): string {
   return `${exact.format(new Date(at))}\n${at}`;
 }
 
-/** As fields want it: the reader's own zone, to the minute. */
+/** Local time for a datetime-local input, to the minute. */
 export function localTime(at: string): string {
   const date = new Date(at);
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
@@ -85,7 +85,7 @@ const dayTime = new Intl.DateTimeFormat(undefined, {
   hour12: false,
 });
 
-/** The time of the day; of another day than today with its date. */
+/** The time of day, with the date unless it is today. */
 export function ExactTime({ at, className }: { at: string | null; className?: string }) {
   if (!at) return null;
   const date = new Date(at);

@@ -2,13 +2,13 @@ import { type RefObject, useLayoutEffect, useRef } from 'react';
 import { createStore, useStore } from '../lib/store.ts';
 
 /**
- * Opens a dialog over the page as long as it is there, and gives the focus back to where it was. An
- * entry of a menu is gone by then: its menu's button stands for it. Where that is gone too, as after
- * its row was deleted, the content of the page has it.
+ * Opens a dialog while it is mounted and returns focus when it closes. If it was opened from a menu,
+ * focus returns to the menu's button; if that is gone too, for example because its row was deleted,
+ * focus goes to the page content.
  */
 export function useModal(firstFocus?: string): RefObject<HTMLDialogElement | null> {
   const ref = useRef<HTMLDialogElement>(null);
-  // Before the element leaves the page, or the browser would have no focus to give back.
+  // A layout effect, so that the dialog closes before its element is removed from the page.
   useLayoutEffect(() => {
     const dialog = ref.current;
     if (!dialog) return;
@@ -20,10 +20,10 @@ export function useModal(firstFocus?: string): RefObject<HTMLDialogElement | nul
       modals.set(modals.get().filter((one) => one !== dialog));
       dialog.close();
       const at = document.activeElement;
-      // The browser gave it back, or what closed it has moved it on, into another window perhaps.
+      // Focus was already restored by the browser or moved, perhaps into another dialog.
       if (at !== null && at !== document.body && !dialog.contains(at)) return;
-      const goal = opener?.isConnected ? opener : document.getElementById('content');
-      goal?.focus({ preventScroll: true });
+      const target = opener?.isConnected ? opener : document.getElementById('content');
+      target?.focus({ preventScroll: true });
     };
   }, [firstFocus]);
   return ref;
@@ -31,14 +31,14 @@ export function useModal(firstFocus?: string): RefObject<HTMLDialogElement | nul
 
 const modals = createStore<readonly HTMLDialogElement[]>([]);
 
-/** Where to put what must be seen and used now: all that is not in the topmost window lies behind it, dead. */
+/** Where to render menus and toasts: everything outside the topmost dialog is inert. */
 export function useTopmostDialog(): HTMLElement {
   return useStore(modals).at(-1) ?? document.body;
 }
 
 let lastFocused: HTMLElement | null = null;
 
-// Looked at while it happens: a menu is gone from the page when the window it opened comes.
+// Tracked continuously, because a menu is removed before the dialog it opens is mounted.
 document.addEventListener('focusin', ({ target }) => {
   if (!(target instanceof HTMLElement) || target.closest('dialog')) return;
   const menu = target.closest('[role=menu]');

@@ -1,12 +1,9 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 
-/** Rows above and below the visible ones, so that scrolling and the keyboard find them ready. */
+/** Extra rows above and below the visible ones, for smooth scrolling and keyboard navigation. */
 const OVERSCAN = 12;
 
-/**
- * A long list of equally tall rows in the page's scroller: only those near the visible part are in
- * the document, however many there are.
- */
+/** A long list of rows with equal height. Only the rows near the viewport are in the document. */
 export function VirtualList<T>({
   label,
   rows,

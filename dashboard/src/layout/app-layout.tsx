@@ -2,22 +2,24 @@ import { Outlet, useRouterState } from '@tanstack/react-router';
 import { Command, Menu as MenuIcon, Search } from 'lucide-react';
 import { lazy, Suspense, useCallback, useEffect, useRef, useState } from 'react';
 import { sessionEnded } from '../api/session-signals.ts';
-import { useStore } from '../lib/store.ts';
 import { IconButton } from '../components/button.tsx';
 import { useModal } from '../components/use-modal.ts';
+import { useStore } from '../lib/store.ts';
 import { SessionEndedDialog } from '../session/session-ended-dialog.tsx';
 import { ConfirmDialog } from './confirm-dialog.tsx';
-import { PALETTE_KEYS, useKeyboardShortcuts } from './keyboard-shortcuts.ts';
 import { KeyboardHelp } from './keyboard-help.tsx';
+import { PALETTE_KEYS, useKeyboardShortcuts } from './keyboard-shortcuts.ts';
 import { useLiveEvents } from './live-events.ts';
-import { RemovedFromWorkspaceBanner } from './removed-from-workspace.tsx';
 import { ModeBanner, ModeSwitch } from './mode-switch.tsx';
 import { Navigation } from './navigation.tsx';
+import { RemovedFromWorkspaceBanner } from './removed-from-workspace.tsx';
 import { AccountMenu, WorkspaceMenu } from './workspace-menu.tsx';
 
-const Palette = lazy(() => import('./command-palette.tsx').then((file) => ({ default: file.CommandPalette })));
+const Palette = lazy(() =>
+  import('./command-palette.tsx').then((file) => ({ default: file.CommandPalette })),
+);
 
-/** What stays while pages change: navigation, mode, workspace, person, and the windows over it all. */
+/** Everything around a page: navigation, mode and workspace switchers, account menu, dialogs. */
 export function AppLayout() {
   const [palette, setPalette] = useState(false);
   const [help, setHelp] = useState(false);
@@ -28,13 +30,13 @@ export function AppLayout() {
   useLiveEvents();
   const ended = useStore(sessionEnded);
   return (
-    // On paper nothing scrolls: the page goes on over as many sheets as it needs, without its frame.
+    // In print the page is not a scroll container and the navigation is hidden.
     <div className="flex h-dvh flex-col bg-canvas print:block print:h-auto">
       <a
         href="#content"
         className="absolute left-2 z-70 -translate-y-20 rounded-md bg-accent px-3 py-1.5 text-sm font-medium text-on-accent focus:translate-y-2"
       >
-        Skip to the content
+        Skip to content
       </a>
       <ModeBanner />
       <RemovedFromWorkspaceBanner />
@@ -44,13 +46,9 @@ export function AppLayout() {
         </aside>
         <div className="flex min-w-0 flex-1 flex-col print:block">
           <div className="flex h-12 shrink-0 items-center gap-2 px-2 lg:hidden print:hidden">
-            <IconButton
-              icon={MenuIcon}
-              label="Open the navigation"
-              onClick={() => setDrawer(true)}
-            />
+            <IconButton icon={MenuIcon} label="Open navigation" onClick={() => setDrawer(true)} />
             <span className="flex-1 text-sm font-semibold">Postrider</span>
-            <IconButton icon={Search} label="Find or do" onClick={openPalette} />
+            <IconButton icon={Search} label="Search" onClick={openPalette} />
             <div className="w-28">
               <ModeSwitch />
             </div>
@@ -71,13 +69,13 @@ export function AppLayout() {
   );
 }
 
-/** The panel that scrolls. A new page starts at its top. */
+/** The scroll container of a page. A new page starts at the top. */
 function Content() {
   const ref = useRef<HTMLElement>(null);
   const path = useRouterState({ select: (state) => state.location.pathname });
   // biome-ignore lint/correctness/useExhaustiveDependencies: the path is the reason to scroll.
   useEffect(() => {
-    // It may answer with a promise, which an effect must not return.
+    // scrollTo may return a promise, which an effect must not return.
     void ref.current?.scrollTo(0, 0);
   }, [path]);
   return (
@@ -110,7 +108,7 @@ function SidebarContent({
         className="flex h-8 shrink-0 items-center gap-2 rounded-md border border-(--canvas-line) bg-panel/50 px-2 text-sm text-soft hover:bg-panel"
       >
         <Command className="size-3.5" aria-hidden />
-        <span className="flex-1 text-left">Find or do…</span>
+        <span className="flex-1 text-left">Search or jump to…</span>
         <kbd className="font-mono text-2xs">{PALETTE_KEYS}</kbd>
       </button>
       <Navigation {...(onChoose ? { onChoose } : {})} />
@@ -120,10 +118,16 @@ function SidebarContent({
   );
 }
 
-function NavigationDrawer({ onClose, children }: { onClose: () => void; children: React.ReactNode }) {
+function NavigationDrawer({
+  onClose,
+  children,
+}: {
+  onClose: () => void;
+  children: React.ReactNode;
+}) {
   const ref = useModal();
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the click beside it; Escape is the browser's own.
+    // biome-ignore lint/a11y/useKeyWithClickEvents: a click on the backdrop; the browser handles Escape.
     <dialog
       ref={ref}
       aria-label="Navigation"

@@ -11,25 +11,25 @@ import {
   ToggleRight,
 } from 'lucide-react';
 import { useEffect, useId, useMemo, useState } from 'react';
-import { classNames } from '../lib/class-names.ts';
 import { useModal } from '../components/use-modal.ts';
+import { classNames } from '../lib/class-names.ts';
 import { selectMode, useSelection } from '../session/selection.ts';
 import { switchWorkspace, useCan, useMe, useWorkspace } from '../session/session.ts';
 import { useSignOut } from '../session/use-sign-out.ts';
 import { Kbd } from './keyboard-help.tsx';
-import { PAGES, API_REFERENCE } from './navigation-items.ts';
+import { API_REFERENCE, PAGES } from './navigation-items.ts';
 import { setTheme } from './theme.ts';
 
 interface Command {
   label: string;
   icon: LucideIcon;
-  /** Other words people look for. */
+  /** Synonyms that also match. */
   keywords?: string;
   keys?: string;
   run: () => void;
 }
 
-/** Everything by name: type a few letters, press Enter. */
+/** Runs commands and opens pages by name or ID. */
 export function CommandPalette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState('');
   const [index, setIndex] = useState(0);
@@ -47,7 +47,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
     command.run();
   };
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the click beside it; Escape is the browser's own.
+    // biome-ignore lint/a11y/useKeyWithClickEvents: a click on the backdrop; the browser handles Escape.
     <dialog
       ref={dialog}
       aria-label="Command palette"
@@ -65,11 +65,11 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
         <input
           type="text"
           role="combobox"
-          aria-label="Type a command, a page or an id"
+          aria-label="Type a command, page or ID"
           aria-expanded
           aria-controls={listId}
           aria-activedescendant={selected >= 0 ? `${listId}-${selected}` : undefined}
-          placeholder="Go to a page, do something, or paste an id"
+          placeholder="Go to a page, run a command, or paste an ID"
           spellCheck={false}
           autoComplete="off"
           value={text}
@@ -117,7 +117,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
           </div>
         ))}
         {matches.length === 0 && (
-          <p className="px-2.5 py-6 text-center text-sm text-soft">Nothing of that name.</p>
+          <p className="px-2.5 py-6 text-center text-sm text-soft">No results.</p>
         )}
       </div>
     </dialog>
@@ -130,12 +130,12 @@ function useCommands(): Command[] {
   const { workspaces } = useMe();
   const current = useWorkspace();
   const { mode } = useSelection();
-  const may = useCan();
+  const can = useCan();
   const go =
     (to: string, search: Record<string, string> = {}) =>
     () =>
       void navigate({ to, search } as never);
-  const pages = PAGES.filter(({ permission: right }) => right === undefined || may(right)).map(
+  const pages = PAGES.filter(({ permission }) => permission === undefined || can(permission)).map(
     ({ to, label, icon, key }): Command => ({ label, icon, keys: `g ${key}`, run: go(to) }),
   );
   const createCommands: [string, string, string][] = [
@@ -145,13 +145,13 @@ function useCommands(): Command[] {
     ['write:webhooks', 'Add a webhook endpoint', '/webhooks'],
     ['write:suppressions', 'Suppress an address', '/suppressions'],
     ['write:contacts', 'Add a contact', '/contacts'],
-    ['write:members', 'Invite somebody', '/team'],
+    ['write:members', 'Invite a member', '/team'],
   ];
   const other = mode === 'live' ? 'test' : 'live';
   return [
     ...pages,
     ...createCommands
-      .filter(([right]) => may(right))
+      .filter(([permission]) => can(permission))
       .map(([, label, to]): Command => ({ label, icon: Plus, run: go(to, { new: 'true' }) })),
     {
       label: `Switch to ${other} mode`,
@@ -163,7 +163,7 @@ function useCommands(): Command[] {
       .filter(({ id }) => id !== current.id)
       .map(
         ({ id, name }): Command => ({
-          label: `Go to workspace ${name}`,
+          label: `Switch to workspace ${name}`,
           icon: Building2,
           run: () => void switchWorkspace(id),
         }),
@@ -185,7 +185,7 @@ function useCommands(): Command[] {
   ];
 }
 
-/** Where the thing with an id is seen; `/find` looks for what has another address than its id. */
+/** The page for an ID, by its prefix; `/find` resolves objects whose URL does not contain the ID. */
 const ID_PAGES: Record<string, (id: string) => object> = {
   msg: (id) => ({ to: '/messages/$id', params: { id } }),
   dom: (id) => ({ to: '/domains/$id', params: { id } }),
@@ -215,7 +215,7 @@ function useMatches(commands: Command[], text: string): Command[] {
       ];
     }
     const terms = query.toLowerCase().split(/\s+/);
-    const matching = commands.filter(({ label, keywords: keywords = '' }) => {
+    const matching = commands.filter(({ label, keywords = '' }) => {
       const all = `${label} ${keywords}`.toLowerCase();
       return terms.every((word) => all.includes(word));
     });

@@ -1,17 +1,17 @@
 import { type ReactNode, useState } from 'react';
-import { createStore, useStore } from '../lib/store.ts';
+import { ErrorAlert } from '../components/alert.tsx';
 import { Button } from '../components/button.tsx';
 import { Dialog, DialogButtons } from '../components/dialog.tsx';
 import { Field, TextInput } from '../components/field.tsx';
-import { ErrorAlert } from '../components/alert.tsx';
+import { createStore, useStore } from '../lib/store.ts';
 
-/** Asks before something is destroyed. The work runs inside, so that a refusal shows where it was asked. */
+/** Asks before a destructive action. The action runs inside the dialog, which shows its errors. */
 export interface Confirmation {
   title: string;
   body: ReactNode;
-  /** What the button does: a verb, not "OK". */
+  /** The button's label: a verb, not "OK". */
   confirmLabel: string;
-  /** A word to type first, for what cannot be brought back. */
+  /** Text the user must type first, for actions that cannot be undone. */
   typeToConfirm?: string;
   run: () => Promise<unknown>;
 }
@@ -32,7 +32,8 @@ function ConfirmForm({ asked: confirmation }: { asked: Confirmation }) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
   const close = () => pending.set(undefined);
-  const ready = confirmation.typeToConfirm === undefined || typed.trim() === confirmation.typeToConfirm;
+  const ready =
+    confirmation.typeToConfirm === undefined || typed.trim() === confirmation.typeToConfirm;
   const run = async () => {
     setBusy(true);
     setError(undefined);
@@ -58,7 +59,8 @@ function ConfirmForm({ asked: confirmation }: { asked: Confirmation }) {
           <Field
             label={
               <>
-                Type <code className="font-mono font-semibold">{confirmation.typeToConfirm}</code> to go on
+                Type <code className="font-mono font-semibold">{confirmation.typeToConfirm}</code>{' '}
+                to confirm{' '}
               </>
             }
           >
@@ -67,7 +69,7 @@ function ConfirmForm({ asked: confirmation }: { asked: Confirmation }) {
         )}
         {error !== undefined && <ErrorAlert error={error} />}
         <DialogButtons>
-          <Button onClick={close}>Keep it</Button>
+          <Button onClick={close}>Cancel</Button>
           <Button
             type="submit"
             kind="danger"

@@ -1,34 +1,34 @@
 import { type ErrorComponentProps, Link, useRouter } from '@tanstack/react-router';
 import { Compass } from 'lucide-react';
+import { ErrorAlert } from '../components/alert.tsx';
 import { buttonClass } from '../components/button.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { Page } from '../components/page.tsx';
-import { ErrorAlert } from '../components/alert.tsx';
 
 export function PageError({ error, reset }: ErrorComponentProps) {
   const router = useRouter();
-  // What could not be fetched is asked for again before it is shown again.
-  const again = () => void router.invalidate().then(reset);
+  // Reload failed data before rendering the page again.
+  const retry = () => void router.invalidate().then(reset);
   return (
     <div className="p-6">
-      <ErrorAlert error={error} onRetry={again} />
+      <ErrorAlert error={error} onRetry={retry} />
     </div>
   );
 }
 
 export function PageNotFound() {
   return (
-    <Page title="Not found">
+    <Page title="Page not found">
       <EmptyState
         icon={Compass}
-        title="There is no such page"
+        title="Page not found"
         actions={
           <Link to="/" className={buttonClass('primary')}>
-            To the overview
+            Go to overview
           </Link>
         }
       >
-        The address may be mistyped, or what it led to is gone.
+        The address may be mistyped, or the page was removed.
       </EmptyState>
     </Page>
   );

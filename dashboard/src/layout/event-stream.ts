@@ -5,16 +5,16 @@ import { createStore, type Store } from '../lib/store.ts';
 import type { Selection } from '../session/selection.ts';
 
 /**
- * The ledger of one place as server-sent events, over fetch: an EventSource cannot say which
- * workspace and mode it is about. A broken stream is taken up again where it ended. It rests while
- * nobody looks at the tab, because a browser has few connections for one server; who was away for
- * long is not led through all that happened, but told to look anew.
+ * The event log of one workspace and mode as server-sent events. It uses fetch because an
+ * EventSource cannot send the workspace and mode headers. A broken stream resumes after the last
+ * event ID. The stream closes while the tab is hidden, because browsers limit the connections per
+ * host; after a long absence it does not replay the missed events but asks for a resync.
  */
 export type LiveEvent = Schema<'Event'>;
 
 export interface StreamListener {
   onEvents(events: readonly LiveEvent[]): void;
-  /** What happened before this moment may have been missed. */
+  /** Earlier events may have been missed: reload everything. */
   onResync(): void;
 }
 
@@ -24,11 +24,11 @@ export const streamState: Store<StreamState> = createStore<StreamState>('connect
 
 const RECONNECT_MS = 500;
 const RECONNECT_AFTER_ERROR_MS = 5_000;
-/** A heartbeat comes every 15 seconds. */
+/** The server sends a heartbeat every 15 seconds. */
 const MAX_SILENCE_MS = 40_000;
 const MAX_AWAY_MS = 120_000;
 
-export function followEvents(place: Selection, listener: StreamListener): () => void {
+export function followEvents(selection: Selection, listener: StreamListener): () => void {
   let stopped = false;
   let connection: AbortController | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -43,10 +43,10 @@ export function followEvents(place: Selection, listener: StreamListener): () => 
     connection = controller;
     let failure: unknown;
     try {
-      await readStream(controller, place, lastId, {
+      await readStream(controller, selection, lastId, {
         onOpen: () => {
           streamState.set('live');
-          // What was asked for during an outage may have failed too.
+          // Other requests may have failed during the outage as well.
           if (lastId === undefined || failed) listener.onResync();
           failed = false;
         },
@@ -63,20 +63,24 @@ export function followEvents(place: Selection, listener: StreamListener): () => 
     connection = undefined;
     if (stopped) return;
     if (controller.signal.reason === TAB_HIDDEN) {
-      // Who left may have come back before the end of the connection was noticed.
+      // The tab may be visible again by the time the connection has closed.
       void connect();
       return;
     }
-    if (failure !== undefined) handleFailure(toProblem(failure).status, controller.signal.reason === STREAM_SILENT);
-    timer = setTimeout(() => void connect(), failure === undefined ? RECONNECT_MS : RECONNECT_AFTER_ERROR_MS);
+    if (failure !== undefined)
+      handleFailure(toProblem(failure).status, controller.signal.reason === STREAM_SILENT);
+    timer = setTimeout(
+      () => void connect(),
+      failure === undefined ? RECONNECT_MS : RECONNECT_AFTER_ERROR_MS,
+    );
   };
 
   const handleFailure = (status: number, silent: boolean): void => {
     failed = true;
     streamState.set('lost');
-    // A place that the server does not know, after a restore for instance.
+    // The server does not know this event ID, for example after a restore.
     if (status === 422) lastId = undefined;
-    // Without a stream the pages still go on, only slower; without a server they keep what they have.
+    // Without a stream, pages still refresh, only less often; without a server they keep their data.
     if (status > 0 || silent) listener.onResync();
   };
 
@@ -93,7 +97,7 @@ export function followEvents(place: Selection, listener: StreamListener): () => 
   const unsubscribeSession = sessionEnded.subscribe(() => {
     if (!sessionEnded.get()) void connect();
   });
-  // A connection whose network is gone would be waited for until the silence is too long.
+  // Otherwise a connection without a network is only noticed after the silence timeout.
   const onOffline = (): void => connection?.abort();
   const onOnline = (): void => void connect();
   addEventListener('offline', onOffline);
@@ -113,7 +117,7 @@ export function followEvents(place: Selection, listener: StreamListener): () => 
 }
 
 const TAB_HIDDEN = 'away';
-/** Something on the way holds the stream back: a proxy that wants to see the end first. */
+/** Something buffers the stream, such as a proxy that waits for the end of the response. */
 const STREAM_SILENT = 'silent';
 
 interface StreamHandlers {
@@ -122,10 +126,10 @@ interface StreamHandlers {
   onEvents(events: readonly LiveEvent[]): void;
 }
 
-/** Ends when the server ends the stream, throws when it breaks or falls silent. */
+/** Returns when the server closes the stream; throws when it breaks or goes silent. */
 async function readStream(
   connection: AbortController,
-  place: Selection,
+  selection: Selection,
   lastId: string | undefined,
   handlers: StreamHandlers,
 ): Promise<void> {
@@ -136,7 +140,7 @@ async function readStream(
   };
   resetSilenceTimer();
   try {
-    const response = await fetchRaw(place, '/api/v1/events/stream', {
+    const response = await fetchRaw(selection, '/api/v1/events/stream', {
       signal: connection.signal,
       headers: lastId === undefined ? {} : { 'Last-Event-ID': lastId },
     });
@@ -158,7 +162,7 @@ async function readStream(
   }
 }
 
-/** The finished blocks of a piece of stream, and what is left of it. */
+/** Parses the complete blocks of a chunk; `rest` is the incomplete last one. */
 export function parseStream(text: string): {
   events: LiveEvent[];
   lastId: string | undefined;

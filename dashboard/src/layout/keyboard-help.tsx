@@ -4,15 +4,15 @@ import { PAGES } from './navigation-items.ts';
 const COMMANDS = [
   ['⌘K or Ctrl K', 'Command palette'],
   ['/', 'Search on this page'],
-  ['j, k', 'Next row, row before'],
-  ['Enter', 'Open the row'],
+  ['j, k', 'Next row, previous row'],
+  ['Enter', 'Open row'],
   ['Esc', 'Close'],
-  ['?', 'These keys'],
+  ['?', 'Keyboard shortcuts'],
 ];
 
 export function KeyboardHelp({ onClose }: { onClose: () => void }) {
   return (
-    <Dialog title="Keyboard" onClose={onClose}>
+    <Dialog title="Keyboard shortcuts" onClose={onClose}>
       <div className="grid gap-x-8 gap-y-4 sm:grid-cols-2">
         <KeyList entries={COMMANDS} />
         <KeyList entries={PAGES.map(({ key, label }) => [`g ${key}`, label])} />

@@ -10,10 +10,10 @@ export interface KeyboardActions {
 
 const SEQUENCE_MS = 1_200;
 
-/** What opens the palette on this keyboard; both do everywhere. */
+/** The palette shortcut to display; both combinations work on every platform. */
 export const PALETTE_KEYS = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘K' : 'Ctrl K';
 
-/** Keys that work everywhere, except while somebody types or a window asks for an answer. */
+/** Global shortcuts, disabled while the user types or a dialog is open. */
 export function useKeyboardShortcuts({ openPalette, openHelp }: KeyboardActions): void {
   const navigate = useNavigate();
   useEffect(() => {
@@ -65,7 +65,7 @@ export function useKeyboardShortcuts({ openPalette, openHelp }: KeyboardActions)
 }
 
 function isTyping(event: KeyboardEvent): boolean {
-  // An editor inside a shadow root is only seen on the path.
+  // An editor inside a shadow root is only visible on the composed path.
   const target = event.composedPath()[0];
   return (
     target instanceof HTMLElement &&
@@ -73,11 +73,11 @@ function isTyping(event: KeyboardEvent): boolean {
   );
 }
 
-/** A part of what is seen, so that the eye finds its line again. */
+/** Less than a full screen, so that the last line stays visible after paging. */
 const PAGE_SHARE = 0.9;
 const LINE_PX = 40;
 
-/** How far the keys of a page move it, for one that shows this much. */
+/** How far each key scrolls, given the visible height. */
 const PAGE_KEYS: Record<string, (shownPx: number) => number> = {
   PageDown: (shownPx) => shownPx * PAGE_SHARE,
   PageUp: (shownPx) => -shownPx * PAGE_SHARE,
@@ -89,8 +89,8 @@ const PAGE_KEYS: Record<string, (shownPx: number) => number> = {
 };
 
 /**
- * The content scrolls in a box of its own, which the browser moves only while the focus is inside.
- * Whoever has just come to a page, or chose it in the navigation, is not.
+ * The content has its own scroll container, which the browser scrolls only while focus is inside it.
+ * Right after a page opens, focus is in the navigation, so these keys are handled here.
  */
 function scrollPage(event: KeyboardEvent): boolean {
   const distance = PAGE_KEYS[event.key];
@@ -98,7 +98,7 @@ function scrollPage(event: KeyboardEvent): boolean {
   const target = event.target;
   if (!distance || !content || event.defaultPrevented || !(target instanceof Element)) return false;
   if (content.contains(target) || target.closest('[role=menu]')) return false;
-  // A button is pressed by it.
+  // Space presses a focused button.
   if (event.key === ' ' && target.closest('button')) return false;
   const sign = event.key === ' ' && event.shiftKey ? -1 : 1;
   content.scrollBy({ top: sign * distance(content.clientHeight), behavior: 'instant' });

@@ -6,8 +6,8 @@ import { useCan } from '../session/session.ts';
 import { followEvents, type LiveEvent } from './event-stream.ts';
 
 /**
- * What happens, told to the pages. They listen with `onLiveEvents`; what is cached under the family
- * of an event is asked for again by itself. No events at all means: look anew.
+ * Distributes live events to pages. Pages subscribe with `onLiveEvents`; queries that depend on the
+ * event's family are refetched automatically. An empty list of events means: reload everything.
  */
 export type { LiveEvent } from './event-stream.ts';
 
@@ -19,7 +19,7 @@ export function onLiveEvents(listener: Listener): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Answers that follow what happens, but only a moment behind it, are asked for again then. */
+/** Refetches queries a moment after each event, for data that the server updates with a delay. */
 export function useRefetchOnEvents(names: readonly string[], delayMs: number): void {
   const queries = useQueryClient();
   const joinedNames = names.join(' ');
@@ -40,7 +40,7 @@ export function useRefetchOnEvents(names: readonly string[], delayMs: number): v
   }, [queries, joinedNames, delayMs]);
 }
 
-/** Which cached answers an event makes old, by the first part of its type. */
+/** The queries to refetch, by the event family (the first part of the type). */
 const QUERIES_BY_FAMILY: Record<string, string[]> = {
   message: ['queue', 'checklist'],
   domain: ['domains', 'domain', 'checklist'],
@@ -51,15 +51,15 @@ const QUERIES_BY_FAMILY: Record<string, string[]> = {
   alarm: ['alarms', 'webhooks', 'webhook'],
 };
 
-/** In a flood the pages are told twice a second, not at every event. */
+/** Events are delivered to pages in batches, at most twice a second. */
 const BATCH_MS = 500;
 
 export function useLiveEvents(): void {
-  const place = useSelection();
+  const selection = useSelection();
   const queries = useQueryClient();
-  const may = useCan()('read:events');
+  const can = useCan()('read:events');
   useEffect(() => {
-    if (!may || place.workspaceId === null) return;
+    if (!can || selection.workspaceId === null) return;
     let buffered: LiveEvent[] = [];
     let timer: ReturnType<typeof setTimeout> | undefined;
     const flush = (): void => {
@@ -70,7 +70,7 @@ export function useLiveEvents(): void {
       refetchMessages(queries, events);
       for (const listener of listeners) listener(events);
     };
-    const stopFollowing = followEvents(place, {
+    const stopFollowing = followEvents(selection, {
       onEvents(events) {
         buffered.push(...events);
         timer ??= setTimeout(flush, BATCH_MS);
@@ -85,10 +85,10 @@ export function useLiveEvents(): void {
       clearTimeout(timer);
       stopFollowing();
     };
-  }, [place, may, queries]);
+  }, [selection, can, queries]);
 }
 
-/** Only the messages that something happened to: what is looked at is seldom among them. */
+/** Refetches only the messages named in the events. */
 function refetchMessages(queries: QueryClient, events: readonly LiveEvent[]): void {
   const ids = new Set(events.map(({ data }) => (data as { message_id?: string }).message_id));
   refetchQueries(queries, {

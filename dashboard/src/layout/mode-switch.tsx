@@ -1,13 +1,13 @@
 import { classNames } from '../lib/class-names.ts';
-import { selectMode, type Mode, useSelection } from '../session/selection.ts';
+import { type Mode, selectMode, useSelection } from '../session/selection.ts';
 import { useWorkspace } from '../session/session.ts';
 
 const MODES: { mode: Mode; label: string; hint: string }[] = [
-  { mode: 'test', label: 'Test', hint: 'Mail ends in the test inbox. Nothing leaves.' },
-  { mode: 'live', label: 'Live', hint: 'Mail goes out to real people.' },
+  { mode: 'test', label: 'Test', hint: 'Emails are captured in the test inbox. Nothing is sent.' },
+  { mode: 'live', label: 'Live', hint: 'Emails are sent to real recipients.' },
 ];
 
-/** Live or test. The choice colours the whole frame. */
+/** Switches between live and test mode. The mode also sets the accent color of the layout. */
 export function ModeSwitch() {
   const { mode: current } = useSelection();
   return (
@@ -34,7 +34,7 @@ export function ModeSwitch() {
   );
 }
 
-/** Said in words too: colour alone is not enough. */
+/** States the mode in text as well, because color alone is not accessible. */
 export function ModeBanner() {
   const { mode } = useSelection();
   if (mode === 'live') return <SuspendedBanner />;
@@ -42,13 +42,13 @@ export function ModeBanner() {
     <p className="flex h-6 shrink-0 items-center justify-center gap-2 bg-accent px-3 text-xs font-medium text-on-accent">
       Test mode
       <span className="hidden font-normal sm:inline">
-        Mail ends in the test inbox. Nothing leaves.
+        Emails are captured in the test inbox. Nothing is sent.
       </span>
     </p>
   );
 }
 
-/** What the operator has to say stands whole, however long it is. */
+/** The operator's reason is shown in full, however long it is. */
 function SuspendedBanner() {
   const { suspended } = useWorkspace();
   if (!suspended) return null;
@@ -59,7 +59,7 @@ function SuspendedBanner() {
     >
       Suspended
       <span className="ml-2 font-normal wrap-anywhere">
-        The operator has stopped the live mail of this workspace: {suspended.reason}
+        The operator suspended live sending for this workspace: {suspended.reason}
       </span>
     </p>
   );

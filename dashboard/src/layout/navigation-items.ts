@@ -15,17 +15,17 @@ import {
   Webhook,
 } from 'lucide-react';
 
-/** The pages, in the order of the navigation; `key` follows `g`. */
+/** A page in the navigation; `key` is its shortcut after `g`. */
 export interface NavigationItem {
   to: string;
   label: string;
   icon: LucideIcon;
   key: string;
-  /** The right without which the page shows nothing. */
+  /** The permission required to see the page. */
   permission?: string;
 }
 
-/** What the server shows outside of the application. */
+/** Served outside of the dashboard application. */
 export const API_REFERENCE = { href: '/docs', label: 'API reference', icon: BookOpen };
 
 export interface NavigationGroup {
@@ -40,13 +40,25 @@ export const NAVIGATION_GROUPS: NavigationGroup[] = [
     pages: [
       { to: '/', label: 'Overview', icon: LayoutDashboard, key: 'o' },
       { to: '/messages', label: 'Messages', icon: Mail, key: 'm', permission: 'read:messages' },
-      { to: '/test-inbox', label: 'Test inbox', icon: Inbox, key: 'i', permission: 'read:messages' },
+      {
+        to: '/test-inbox',
+        label: 'Test inbox',
+        icon: Inbox,
+        key: 'i',
+        permission: 'read:messages',
+      },
     ],
   },
   {
     label: 'Content',
     pages: [
-      { to: '/templates', label: 'Templates', icon: FileCode2, key: 't', permission: 'read:templates' },
+      {
+        to: '/templates',
+        label: 'Templates',
+        icon: FileCode2,
+        key: 't',
+        permission: 'read:templates',
+      },
       { to: '/contacts', label: 'Contacts', icon: BookUser, key: 'c', permission: 'read:contacts' },
     ],
   },

@@ -7,14 +7,15 @@ const ENTRY =
   'group flex h-8 items-center gap-2.5 rounded-md px-2 text-sm font-medium text-soft transition-colors hover:bg-panel/60 hover:text-ink data-[status=active]:bg-(--nav-active) data-[status=active]:text-ink data-[status=active]:shadow-panel';
 
 export function Navigation({ onChoose }: { onChoose?: () => void }) {
-  const may = useCan();
+  const can = useCan();
   const { mode } = useSelection();
   return (
     <nav aria-label="Pages" className="grid gap-4">
-      {NAVIGATION_GROUPS.map(({ label, pages, external: outside }) => {
+      {NAVIGATION_GROUPS.map(({ label, pages, external }) => {
         const open = pages.filter(
-          ({ permission: right, to }) =>
-            (right === undefined || may(right)) && (to !== '/test-inbox' || mode === 'test'),
+          ({ permission, to }) =>
+            (permission === undefined || can(permission)) &&
+            (to !== '/test-inbox' || mode === 'test'),
         );
         if (open.length === 0) return null;
         return (
@@ -40,11 +41,11 @@ export function Navigation({ onChoose }: { onChoose?: () => void }) {
                   </Link>
                 </li>
               ))}
-              {outside && (
+              {external && (
                 <li>
-                  <a href={outside.href} className={ENTRY}>
-                    <outside.icon className="size-4 shrink-0 text-faint" aria-hidden />
-                    {outside.label}
+                  <a href={external.href} className={ENTRY}>
+                    <external.icon className="size-4 shrink-0 text-faint" aria-hidden />
+                    {external.label}
                   </a>
                 </li>
               )}

@@ -2,32 +2,33 @@ import { SearchX } from 'lucide-react';
 import { Button } from '../components/button.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { Page } from '../components/page.tsx';
+import { capitalize } from '../lib/format.ts';
 import { selectMode, useSelection } from '../session/selection.ts';
 
-/** An address that leads to nothing in this place: a link from elsewhere, or of something deleted. */
+/** Shown for a URL whose object does not exist in the selected workspace and mode. */
 export function NotFound({
   what,
   back,
   modes = false,
 }: {
-  /** In a sentence: “endpoint”. */
+  /** The noun for a sentence, such as “endpoint”. */
   what: string;
   back: { to: string; label: string };
-  /** Live and test have each their own. */
+  /** Whether live and test mode have separate objects of this kind. */
   modes?: boolean;
 }) {
   const { mode } = useSelection();
   const other = mode === 'live' ? 'test' : 'live';
   return (
-    <Page title={what.charAt(0).toUpperCase() + what.slice(1)} back={back}>
+    <Page title={capitalize(what)} back={back}>
       <EmptyState
         icon={SearchX}
-        title={`There is no such ${what} here`}
-        actions={modes && <Button onClick={() => selectMode(other)}>Look in {other} mode</Button>}
+        title={`${capitalize(what)} not found`}
+        actions={modes && <Button onClick={() => selectMode(other)}>Switch to {other} mode</Button>}
       >
         {modes
-          ? `It may be deleted, belong to ${other} mode, or to another workspace.`
-          : 'It may be deleted, or belong to another workspace.'}
+          ? `It may have been deleted, or it belongs to ${other} mode or another workspace.`
+          : 'It may have been deleted, or it belongs to another workspace.'}
       </EmptyState>
     </Page>
   );

@@ -1,7 +1,7 @@
-import { saveSharedPreference, readSharedPreference } from '../lib/preferences.ts';
+import { readSharedPreference, saveSharedPreference } from '../lib/preferences.ts';
 import { createStore, useStore } from '../lib/store.ts';
 
-/** Light, dark or what the system says: one choice for every tab, and for the reference at /docs. */
+/** Light, dark or the system's theme: one setting for all tabs and for the docs at /docs. */
 
 export type Theme = 'light' | 'dark' | 'system';
 
@@ -19,8 +19,8 @@ export function setTheme(next: Theme): void {
 }
 
 function storedTheme(): Theme {
-  const word = readSharedPreference('theme');
-  return word === 'light' || word === 'dark' ? word : 'system';
+  const value = readSharedPreference('theme');
+  return value === 'light' || value === 'dark' ? value : 'system';
 }
 
 function apply(): void {

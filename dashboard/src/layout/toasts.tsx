@@ -2,15 +2,15 @@ import { CircleAlert, CircleCheck, X } from 'lucide-react';
 import { useEffect } from 'react';
 import { createPortal } from 'react-dom';
 import { toProblem } from '../api/problem.ts';
-import { createStore, useStore } from '../lib/store.ts';
 import { IconButton } from '../components/button.tsx';
-import { classNames } from '../lib/class-names.ts';
 import { useTopmostDialog } from '../components/use-modal.ts';
+import { classNames } from '../lib/class-names.ts';
+import { createStore, useStore } from '../lib/store.ts';
 
-/** Short words about what was just done, with a way back where there is one. */
+/** A short confirmation or error, optionally with an action such as Undo. */
 interface Toast {
   id: number;
-  /** A time and not a span: a window that opens or closes meanwhile takes it along. */
+  /** An absolute time, because the toast remounts when a dialog opens or closes. */
   expiresAtMs: number;
   tone: 'good' | 'bad';
   text: string;
@@ -22,7 +22,9 @@ const toasts = createStore<readonly Toast[]>([]);
 let lastId = 0;
 
 const SHOWN_MS = 5_000;
-export const SHOWN_WITH_ACTION_MS = 9_000;
+const SHOWN_WITH_ACTION_MS = 9_000;
+/** A little longer than the toast is visible, so that a late click on Undo still counts. */
+const UNDO_MS = SHOWN_WITH_ACTION_MS + 500;
 const MAX_TOASTS = 4;
 
 export function showToast(text: string, action?: Toast['action']): void {
@@ -32,6 +34,27 @@ export function showToast(text: string, action?: Toast['action']): void {
 export function showErrorToast(error: unknown): void {
   const problem = toProblem(error);
   add({ tone: 'bad', text: problem.detail, detail: problem.fix });
+}
+
+/** Runs an action after a delay unless the user undoes it; until then the UI only hides the item. */
+export function runWithUndo(
+  text: string,
+  steps: { hide: () => void; show: () => void; run: () => Promise<unknown> },
+): void {
+  steps.hide();
+  const timer = setTimeout(() => {
+    steps.run().catch((error) => {
+      steps.show();
+      showErrorToast(error);
+    });
+  }, UNDO_MS);
+  showToast(text, {
+    label: 'Undo',
+    run: () => {
+      clearTimeout(timer);
+      steps.show();
+    },
+  });
 }
 
 function add(toast: Omit<Toast, 'id' | 'expiresAtMs'>): void {
@@ -50,7 +73,7 @@ export function Toasts() {
   const topmost = useTopmostDialog();
   return createPortal(
     <section
-      aria-label="Notices"
+      aria-label="Notifications"
       aria-live="polite"
       className="pointer-events-none fixed right-4 bottom-4 left-4 z-60 flex flex-col items-end gap-2 sm:left-auto"
     >
@@ -63,11 +86,11 @@ export function Toasts() {
 }
 
 function ToastCard({ toast }: { toast: Toast }) {
-  const { id, action, tone, expiresAtMs: goesAtMs } = toast;
+  const { id, action, tone, expiresAtMs } = toast;
   useEffect(() => {
-    const timer = setTimeout(() => remove(id), goesAtMs - Date.now());
+    const timer = setTimeout(() => remove(id), expiresAtMs - Date.now());
     return () => clearTimeout(timer);
-  }, [id, goesAtMs]);
+  }, [id, expiresAtMs]);
   const Icon = tone === 'good' ? CircleCheck : CircleAlert;
   return (
     <div className="pop pointer-events-auto flex w-full max-w-sm items-start gap-2.5 rounded-lg border border-line bg-raised py-2.5 pr-2 pl-3 text-sm shadow-pop">

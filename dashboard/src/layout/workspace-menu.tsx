@@ -7,12 +7,12 @@ import { switchWorkspace, useMe, useWorkspace } from '../session/session.ts';
 import { useSignOut } from '../session/use-sign-out.ts';
 import { setTheme, type Theme, useTheme } from './theme.ts';
 
-/** Which workspace, with a way into the others. */
+/** Shows the selected workspace and switches to others. */
 export function WorkspaceMenu() {
   const { workspaces } = useMe();
   const current = useWorkspace();
   const [creating, setCreating] = useState(false);
-  const open = workspaces.filter(({ lost }) => !lost);
+  const open = workspaces.filter(({ removed }) => !removed);
   const canCreate = workspaces.some(({ role }) => role === 'owner');
   return (
     <>
@@ -38,7 +38,7 @@ export function WorkspaceMenu() {
             onSelect={() => void switchWorkspace(workspace.id)}
             hint={
               workspace.id === current.id ? (
-                <Check className="size-4 text-accent-ink" aria-label="current" />
+                <Check className="size-4 text-accent-ink" aria-label="Current" />
               ) : (
                 <span className="text-xs text-faint">{workspace.role}</span>
               )
@@ -71,7 +71,7 @@ function Monogram({ name }: { name: string }) {
   );
 }
 
-/** Drawn, not written: a button's words must be those of its label. */
+/** Rendered with CSS so that the letter is not part of the button's accessible name. */
 function initialOf(name: string): string {
   return [...name.trim()][0]?.toUpperCase() ?? '·';
 }
@@ -79,10 +79,10 @@ function initialOf(name: string): string {
 const THEMES: { theme: Theme; label: string; icon: typeof Sun }[] = [
   { theme: 'light', label: 'Light', icon: Sun },
   { theme: 'dark', label: 'Dark', icon: Moon },
-  { theme: 'system', label: 'Like the system', icon: Monitor },
+  { theme: 'system', label: 'System', icon: Monitor },
 ];
 
-/** The person: their settings, the theme, and the way out. */
+/** The user's account, the theme, and signing out. */
 export function AccountMenu() {
   const me = useMe();
   const theme = useTheme();
@@ -119,7 +119,9 @@ export function AccountMenu() {
           key={value}
           icon={icon}
           onSelect={() => setTheme(value)}
-          hint={value === theme && <Check className="size-4 text-accent-ink" aria-label="chosen" />}
+          hint={
+            value === theme && <Check className="size-4 text-accent-ink" aria-label="Selected" />
+          }
         >
           {label}
         </MenuItem>

@@ -1,4 +1,4 @@
-/** Hands a file to the person. */
+/** Saves a blob as a file in the user's downloads. */
 export function downloadFile(content: Blob, name: string): void {
   const url = URL.createObjectURL(content);
   const link = document.createElement('a');

@@ -1,4 +1,4 @@
-/** What a browser remembers for us. Storage may be closed or full: then it just does not remember. */
+/** Preferences kept in the browser. When storage is blocked or full, nothing is remembered. */
 
 export function readPreference(key: string): string | null {
   try {
@@ -8,7 +8,7 @@ export function readPreference(key: string): string | null {
   }
 }
 
-/** For this tab, and as the start for new ones. */
+/** Saves a value for this tab, and as the initial value for new tabs. */
 export function savePreference(key: string, value: string): void {
   try {
     sessionStorage.setItem(storageKey(key), value);
@@ -26,7 +26,7 @@ export function readSharedPreference(key: string): string | null {
   }
 }
 
-/** `null` forgets it. */
+/** Saves a value for all tabs; `null` removes it. */
 export function saveSharedPreference(key: string, value: string | null): void {
   try {
     if (value === null) localStorage.removeItem(storageKey(key));

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** A value outside the component tree that components follow. */
+/** A value outside the component tree that components can subscribe to. */
 export interface Store<T> {
   get(): T;
   set(next: T): void;

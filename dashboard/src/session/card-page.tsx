@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect } from 'react';
 import { API_REFERENCE } from '../layout/navigation-items.ts';
 
-/** A page outside the frame: one card in the middle. */
+/** A page without navigation: one centered card. */
 export function CardPage({
   title,
   description,
@@ -15,7 +15,7 @@ export function CardPage({
 }) {
   useEffect(() => {
     document.title = `${title} · Postrider`;
-    // Before anybody is signed in there is no mode; the house shows its own colour.
+    // Signed-out pages have no mode and use the live (brand) color.
     const { mode } = document.documentElement.dataset;
     document.documentElement.dataset.mode = 'live';
     return () => {

@@ -3,18 +3,18 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, unwrap } from '../api/client.ts';
 import { fieldError, hasOnlyFieldErrors } from '../api/problem.ts';
+import { ErrorAlert } from '../components/alert.tsx';
 import { Button } from '../components/button.tsx';
 import { Field, TextInput } from '../components/field.tsx';
-import { ErrorAlert } from '../components/alert.tsx';
 import { SkeletonRows } from '../components/skeleton.tsx';
-import { selectWorkspace } from './selection.ts';
 import { CardPage } from './card-page.tsx';
-import { type Me, completeSignIn, useMeQuery } from './session.ts';
+import { selectWorkspace } from './selection.ts';
+import { completeSignIn, type Me, useMeQuery } from './session.ts';
 import { SignInForm } from './sign-in-form.tsx';
 
 const FIELDS = ['/name', '/password'];
 
-/** Somebody was invited: a new person makes an account, a known one signs in and joins. */
+/** Accepts an invitation: new users create an account, existing users sign in and join. */
 export function InvitationPage() {
   const queries = useQueryClient();
   const navigate = useNavigate();
@@ -42,7 +42,7 @@ export function InvitationPage() {
             : { token, name: form.name.trim(), password: form.password },
         }),
       ),
-    onSuccess: (answer) => joined(answer.me),
+    onSuccess: (response) => joined(response.me),
   });
   if (invitation.isPending) {
     return (
@@ -57,7 +57,7 @@ export function InvitationPage() {
         title="Invitation"
         below={
           <Link to="/" className="rounded hover:text-ink hover:underline">
-            Go to the dashboard
+            Go to dashboard
           </Link>
         }
       >
@@ -100,7 +100,7 @@ export function InvitationPage() {
               </Field>
               <Field
                 label="Password"
-                hint="At least 10 characters; a few words make a good one."
+                hint="At least 10 characters. A short phrase works well."
                 error={fieldError(accepting.error, '/password')}
               >
                 <TextInput

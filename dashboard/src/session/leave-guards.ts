@@ -1,12 +1,12 @@
 /**
- * Who is writing is asked before the ground goes from under them. To another workspace, and out of the
- * session, no address leads by which the router could hold somebody back.
+ * Guards that run before the user switches workspaces or signs out. Neither changes the URL, so the
+ * router's own blockers do not run; an editor with unsaved changes registers a guard here instead.
  */
 type LeaveGuard = () => Promise<boolean>;
 
 const guards = new Set<LeaveGuard>();
 
-/** Asked from now on, until the returned function is called. */
+/** Registers a guard until the returned function is called. */
 export function addLeaveGuard(guard: LeaveGuard): () => void {
   guards.add(guard);
   return () => {

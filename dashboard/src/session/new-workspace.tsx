@@ -2,38 +2,38 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, unwrap } from '../api/client.ts';
 import { fieldError, hasOnlyFieldErrors } from '../api/problem.ts';
-import { showToast } from '../layout/toasts.tsx';
+import { ErrorAlert } from '../components/alert.tsx';
 import { Button } from '../components/button.tsx';
 import { Dialog, DialogButtons } from '../components/dialog.tsx';
 import { Field, TextInput } from '../components/field.tsx';
-import { ErrorAlert } from '../components/alert.tsx';
-import { switchWorkspace, ME_QUERY_KEY } from './session.ts';
+import { showToast } from '../layout/toasts.tsx';
+import { ME_QUERY_KEY, switchWorkspace } from './session.ts';
 
 export function NewWorkspace({ onClose }: { onClose: () => void }) {
   const queries = useQueryClient();
   const [name, setName] = useState('');
-  const making = useMutation({
+  const creating = useMutation({
     mutationFn: () => unwrap(api.POST('/api/v1/workspaces', { body: { name: name.trim() } })),
     onSuccess: async (workspace) => {
       await queries.invalidateQueries({ queryKey: ME_QUERY_KEY });
       onClose();
-      if (await switchWorkspace(workspace.id)) showToast(`You are in ${workspace.name} now.`);
+      if (await switchWorkspace(workspace.id)) showToast(`Switched to ${workspace.name}.`);
     },
   });
   return (
     <Dialog
       title="New workspace"
-      description="Its keys, domains, messages and people are apart from those of every other."
+      description="Each workspace has its own API keys, domains, messages and members."
       onClose={onClose}
     >
       <form
         className="grid gap-4"
         onSubmit={(event) => {
           event.preventDefault();
-          making.mutate();
+          creating.mutate();
         }}
       >
-        <Field label="Name" error={fieldError(making.error, '/name')}>
+        <Field label="Name" error={fieldError(creating.error, '/name')}>
           <TextInput
             value={name}
             onChange={(event) => setName(event.target.value)}
@@ -42,12 +42,12 @@ export function NewWorkspace({ onClose }: { onClose: () => void }) {
             autoFocus
           />
         </Field>
-        {making.isError && !hasOnlyFieldErrors(making.error, ['/name']) && (
-          <ErrorAlert error={making.error} />
+        {creating.isError && !hasOnlyFieldErrors(creating.error, ['/name']) && (
+          <ErrorAlert error={creating.error} />
         )}
         <DialogButtons>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={making.isPending}>
+          <Button type="submit" kind="primary" busy={creating.isPending}>
             Create workspace
           </Button>
         </DialogButtons>

@@ -2,23 +2,23 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 import { toProblem } from '../api/problem.ts';
-import { roleRefusals } from '../api/role-doubted.ts';
+import { roleRefusals } from '../api/session-signals.ts';
+import { ErrorAlert } from '../components/alert.tsx';
+import { Button } from '../components/button.tsx';
 import { AppLayout } from '../layout/app-layout.tsx';
 import { showToast } from '../layout/toasts.tsx';
-import { Button } from '../components/button.tsx';
-import { ErrorAlert } from '../components/alert.tsx';
-import { useSelection } from './selection.ts';
 import { CardPage } from './card-page.tsx';
-import { ME_QUERY_KEY, ensureWorkspace, useMeQuery, type Workspace } from './session.ts';
+import { useSelection } from './selection.ts';
+import { ensureWorkspace, ME_QUERY_KEY, useMeQuery, type Workspace } from './session.ts';
 import { useSignOut } from './use-sign-out.ts';
 
-/** Lets into the frame who is signed in, and sends everybody else to the sign-in page. */
+/** Shows the layout to signed-in users and redirects everyone else to the sign-in page. */
 export function RequireSession() {
   const me = useMeQuery();
   const { workspaceId } = useSelection();
   const router = useRouter();
-  // Only who never came in is sent away. A session that ends later is for the sign-in window over
-  // the page: leaving it would lose what is being written.
+  // Redirect only if there was never a session. When a session ends later, the sign-in dialog
+  // opens over the page, because leaving the page would lose unsaved text.
   const signedOut = me.isLoadingError && toProblem(me.error).status === 401;
   useEffect(() => {
     if (me.data) ensureWorkspace(me.data);
@@ -32,7 +32,7 @@ export function RequireSession() {
   }, [signedOut, router]);
   if (me.data) {
     if (me.data.workspaces.length === 0) return <NoWorkspace />;
-    // The first request must already name a workspace that is the person's own.
+    // Wait until a workspace of the user is selected, so that every request names one.
     if (!me.data.workspaces.some(({ id }) => id === workspaceId)) return null;
     return <AppLayout />;
   }
@@ -40,27 +40,27 @@ export function RequireSession() {
     return <div className="h-dvh bg-canvas" role="status" aria-label="Loading" />;
   }
   return (
-    <CardPage title="Not now">
+    <CardPage title="Can’t load Postrider">
       <ErrorAlert error={me.error} onRetry={() => void me.refetch()} />
     </CardPage>
   );
 }
 
-/** A role can be changed at any time: a refusal is the first to tell, and then it is said in words. */
+/** Notices a changed role, which first shows as a refused request, and announces it. */
 function useRoleChanges(workspace: Workspace | undefined): void {
   const queries = useQueryClient();
-  const { id, name, role, lost } = workspace ?? {};
+  const { id, name, role, removed } = workspace ?? {};
   useEffect(() => {
-    if (lost) return;
+    if (removed) return;
     return roleRefusals.subscribe(() => {
       void queries.invalidateQueries({ queryKey: ME_QUERY_KEY }, { cancelRefetch: false });
     });
-  }, [queries, lost]);
+  }, [queries, removed]);
   const before = useRef({ id, role });
   useEffect(() => {
     const changed = before.current.id === id && before.current.role !== role;
     before.current = { id, role };
-    if (changed) showToast(`Your role in ${name} is ${role} now.`);
+    if (changed) showToast(`Your role in ${name} is now ${role}.`);
   }, [id, name, role]);
 }
 
@@ -69,8 +69,7 @@ function NoWorkspace() {
   return (
     <CardPage title="No workspace">
       <p className="text-sm text-soft">
-        You are signed in, but no workspace counts you among its members any more. Ask an owner to
-        invite you.
+        You are not a member of any workspace. Ask an owner to invite you.
       </p>
       <Button className="mt-4" onClick={signOut}>
         Sign out

@@ -3,32 +3,33 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, unwrap } from '../api/client.ts';
 import { fieldError, hasOnlyFieldErrors } from '../api/problem.ts';
+import { Alert, ErrorAlert } from '../components/alert.tsx';
 import { Button, buttonClass } from '../components/button.tsx';
 import { Field, TextInput } from '../components/field.tsx';
-import { Alert, ErrorAlert } from '../components/alert.tsx';
 import { CardPage } from './card-page.tsx';
 
 export function ResetPasswordPage() {
   const [token] = useState(() => location.hash.slice(1));
-  return token === '' ? <AskForLink /> : <NewPassword token={token} />;
+  return token === '' ? <RequestLink /> : <NewPassword token={token} />;
 }
 
-function AskForLink() {
+function RequestLink() {
   const [email, setEmail] = useState('');
-  const asking = useMutation({
-    mutationFn: () => unwrap(api.POST('/api/v1/password-resets', { body: { email: email.trim() } })),
+  const requesting = useMutation({
+    mutationFn: () =>
+      unwrap(api.POST('/api/v1/password-resets', { body: { email: email.trim() } })),
   });
   return (
     <CardPage
-      title="Forgotten password"
-      description="We send you a link with which you can choose a new one."
+      title="Reset password"
+      description="We’ll email you a link to set a new password."
       below={<BackToSignIn />}
     >
-      {asking.isSuccess ? (
-        <Alert tone="good" title="Look into your mail">
+      {requesting.isSuccess ? (
+        <Alert tone="good" title="Check your inbox">
           <p>
-            If {email} has an account here, a link is on its way. Where no sending domain is set up
-            yet, the link stands in the server’s log.
+            If {email} has an account, we sent it a link. If no sending domain is set up yet, the
+            link is in the server log.
           </p>
         </Alert>
       ) : (
@@ -36,10 +37,10 @@ function AskForLink() {
           className="grid gap-4"
           onSubmit={(event) => {
             event.preventDefault();
-            asking.mutate();
+            requesting.mutate();
           }}
         >
-          <Field label="E-mail">
+          <Field label="Email">
             <TextInput
               type="email"
               autoComplete="username"
@@ -49,9 +50,9 @@ function AskForLink() {
               autoFocus
             />
           </Field>
-          {asking.isError && <ErrorAlert error={asking.error} />}
-          <Button type="submit" kind="primary" busy={asking.isPending} className="w-full">
-            Send the link
+          {requesting.isError && <ErrorAlert error={requesting.error} />}
+          <Button type="submit" kind="primary" busy={requesting.isPending} className="w-full">
+            Send link
           </Button>
         </form>
       )}
@@ -67,8 +68,10 @@ function NewPassword({ token }: { token: string }) {
   });
   if (changing.isSuccess) {
     return (
-      <CardPage title="Your password is new">
-        <p className="mb-4 text-sm text-soft">Every session has ended. Sign in with the new one.</p>
+      <CardPage title="Password changed">
+        <p className="mb-4 text-sm text-soft">
+          You’ve been signed out everywhere. Sign in with your new password.
+        </p>
         <Link to="/sign-in" className={`${buttonClass('primary')} w-full`}>
           Sign in
         </Link>
@@ -76,7 +79,7 @@ function NewPassword({ token }: { token: string }) {
     );
   }
   return (
-    <CardPage title="Choose a new password" below={<BackToSignIn />}>
+    <CardPage title="Set a new password" below={<BackToSignIn />}>
       <form
         className="grid gap-4"
         onSubmit={(event) => {
@@ -86,7 +89,7 @@ function NewPassword({ token }: { token: string }) {
       >
         <Field
           label="New password"
-          hint="At least 10 characters; a few words make a good one."
+          hint="At least 10 characters. A short phrase works well."
           error={fieldError(changing.error, '/password')}
         >
           <TextInput

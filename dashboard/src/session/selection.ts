@@ -1,9 +1,9 @@
-import { savePreference, readPreference } from '../lib/preferences.ts';
+import { readPreference, savePreference } from '../lib/preferences.ts';
 import { createStore, useStore } from '../lib/store.ts';
 
 /**
- * Where the person is: which workspace, and live or test. Every request names it in two headers, and
- * every cached answer is filed under it, so that nothing of one place is ever shown in another.
+ * The selected workspace and mode (live or test). Every request sends them in two headers, and every
+ * cached response is keyed by them, so data of one workspace or mode is never shown in another.
  */
 export type Mode = 'live' | 'test';
 

@@ -3,14 +3,14 @@ import { Dialog } from '../components/dialog.tsx';
 import { useMe } from './session.ts';
 import { SignInForm } from './sign-in-form.tsx';
 
-/** Over the page, which stays as it is: what was being written is not lost. */
+/** Opens over the current page, which keeps its state and any unsaved text. */
 export function SessionEndedDialog() {
   const { email } = useMe();
   const queries = useQueryClient();
   return (
     <Dialog
       title="Your session has ended"
-      description="Sign in again to go on. What you were writing is still here."
+      description="Sign in again to continue. Your unsaved work is still here."
       onClose={() => {}}
       persistent
     >

@@ -1,12 +1,12 @@
 import { type QueryClient, useQuery } from '@tanstack/react-query';
 import { useRef } from 'react';
-import { api, unwrap, type Schema } from '../api/client.ts';
+import { api, type Schema, unwrap } from '../api/client.ts';
 import { sessionEnded } from '../api/session-signals.ts';
 import { canLeave } from './leave-guards.ts';
 import { currentSelection, selectWorkspace, useSelection } from './selection.ts';
 
 export type Workspace = Schema<'Me'>['workspaces'][number] & {
-  /** The person stands in it and is no member any more. */
+  /** It is selected, but the user is no longer a member. */
   removed?: true;
 };
 export type Me = Omit<Schema<'Me'>, 'workspaces'> & { workspaces: Workspace[] };
@@ -24,21 +24,21 @@ export function useMeQuery() {
 }
 
 /**
- * Who loses the workspace in which they stand is told so, and stays on the page: what they write
- * there would be gone with it.
+ * Keeps the selected workspace, marked as removed, when the user loses access to it: switching away
+ * would discard unsaved text on the open page.
  */
 function keepCurrentWorkspace(before: Me | undefined, now: Me): Me {
   const { workspaceId } = currentSelection();
-  const isHere = ({ id }: Workspace) => id === workspaceId;
-  const here = before?.id === now.id ? before.workspaces.find(isHere) : undefined;
-  if (!here || now.workspaces.some(isHere)) return now;
-  return { ...now, workspaces: [...now.workspaces, { ...here, rights: [], lost: true }] };
+  const isSelected = ({ id }: Workspace) => id === workspaceId;
+  const current = before?.id === now.id ? before.workspaces.find(isSelected) : undefined;
+  if (!current || now.workspaces.some(isSelected)) return now;
+  return { ...now, workspaces: [...now.workspaces, { ...current, rights: [], removed: true }] };
 }
 
-/** The person who is signed in. Only inside the frame, which waits for it. */
+/** The signed-in user. Only for components inside the layout, which waits for it to load. */
 export function useMe(): Me {
   const { data } = useMeQuery();
-  if (!data) throw new Error('nobody is signed in');
+  if (!data) throw new Error('no user is signed in');
   return data;
 }
 
@@ -46,19 +46,19 @@ export function useWorkspace(): Workspace {
   const { workspaceId } = useSelection();
   const { workspaces } = useMe();
   const workspace = workspaces.find(({ id }) => id === workspaceId) ?? workspaces[0];
-  if (!workspace) throw new Error('the person has no workspace');
+  if (!workspace) throw new Error('the user has no workspace');
   return workspace;
 }
 
-/** Whether the person's role may do this here. The API decides; the screen only hides what is refused. */
+/** Whether the user's role has a permission. The API enforces it; the UI only hides controls. */
 export function useCan(): (permission: string) => boolean {
   const { rights } = useWorkspace();
-  return (right) => (rights as readonly string[]).includes(right);
+  return (permission) => (rights as readonly string[]).includes(permission);
 }
 
 /**
- * Whether a form is shown that was asked for: to those who may fill it in. One that is open stays when
- * the right is taken away: sending it tells so, and the words are still there.
+ * Whether to show a requested form: only to users with the permission. An open form stays open when
+ * the permission is revoked, so that nothing typed is lost; submitting it shows the error.
  */
 export function useFormOpen(requested: boolean, permission: string): boolean {
   const allowed = useCan()(permission);
@@ -67,14 +67,14 @@ export function useFormOpen(requested: boolean, permission: string): boolean {
   return open.current;
 }
 
-/** After a sign-in by whatever way: keep who it is, and stand in a workspace that is theirs. */
+/** Stores the signed-in user and selects one of their workspaces. */
 export function completeSignIn(queries: QueryClient, me: Me): void {
   queries.setQueryData(ME_QUERY_KEY, keepCurrentWorkspace(queries.getQueryData(ME_QUERY_KEY), me));
   sessionEnded.set(false);
   ensureWorkspace(queries.getQueryData<Me>(ME_QUERY_KEY) ?? me);
 }
 
-/** Away from a workspace that is the person's no more. */
+/** Switches away from a workspace the user is no longer a member of. */
 export function leaveWorkspace(queries: QueryClient): void {
   const me = queries.getQueryData<Me>(ME_QUERY_KEY);
   if (!me) return;
@@ -87,12 +87,12 @@ export function leaveWorkspace(queries: QueryClient): void {
 export function ensureWorkspace(me: Me): void {
   const { workspaceId } = currentSelection();
   if (me.workspaces.some(({ id }) => id === workspaceId)) return;
-  // The oldest, as on the command line: the one that the first start made a key for. Ids are in order of time.
+  // The oldest workspace, as in the CLI: it has the key created at first startup. IDs sort by time.
   const [first] = me.workspaces.map(({ id }) => id).sort();
   if (first !== undefined) selectWorkspace(first);
 }
 
-/** By the person's own wish. False: they have something to save first, and stay. */
+/** Returns false if the user chose to stay because of unsaved changes. */
 export async function switchWorkspace(workspaceId: string): Promise<boolean> {
   if (!(await canLeave())) return false;
   selectWorkspace(workspaceId);

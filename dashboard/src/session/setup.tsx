@@ -3,15 +3,15 @@ import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { api, unwrap } from '../api/client.ts';
 import { fieldError, hasOnlyFieldErrors } from '../api/problem.ts';
+import { Alert, ErrorAlert } from '../components/alert.tsx';
 import { Button } from '../components/button.tsx';
 import { Field, TextInput } from '../components/field.tsx';
-import { Alert, ErrorAlert } from '../components/alert.tsx';
 import { CardPage } from './card-page.tsx';
 import { completeSignIn } from './session.ts';
 
 const FIELDS = ['/name', '/email', '/password', '/workspace_name'];
 
-/** The first visit: whoever comes first, on this machine or with the printed link, owns the house. */
+/** First run: creates the owner's account, from the server itself or with the printed one-time link. */
 export function SetupPage() {
   const queries = useQueryClient();
   const navigate = useNavigate();
@@ -22,7 +22,7 @@ export function SetupPage() {
     queryFn: () => unwrap(api.GET('/api/v1/setup')),
     staleTime: 0,
   });
-  const making = useMutation({
+  const creating = useMutation({
     mutationFn: () =>
       unwrap(
         api.POST('/api/v1/setup', {
@@ -42,34 +42,34 @@ export function SetupPage() {
       void navigate({ to: '/' });
     },
   });
-  // By somebody else: whoever makes the account here goes in.
-  const over = setup.data?.needed === false && !making.isPending && !making.isSuccess;
+  // Set up in the meantime by someone else; after our own setup we go to the overview instead.
+  const done = setup.data?.needed === false && !creating.isPending && !creating.isSuccess;
   useEffect(() => {
-    if (over) void navigate({ to: '/sign-in', replace: true });
-  }, [over, navigate]);
+    if (done) void navigate({ to: '/sign-in', replace: true });
+  }, [done, navigate]);
   const set = (name: keyof typeof form) => (event: { target: { value: string } }) =>
     setForm({ ...form, [name]: event.target.value });
   return (
     <CardPage
       title="Welcome"
-      description="Nobody has an account here yet. Make yours: you will own this Postrider."
+      description="Create the first account. You’ll be the owner of this Postrider instance."
     >
       <form
         className="grid gap-4"
         onSubmit={(event) => {
           event.preventDefault();
-          making.mutate();
+          creating.mutate();
         }}
       >
         {setup.data?.link_required && token === '' && (
-          <Alert tone="warn" title="You come from another machine">
+          <Alert tone="warn" title="You’re not on the server">
             <p>
-              Open the one-time link that Postrider printed when it started. It looks like{' '}
+              Open the one-time link that Postrider printed at startup. It looks like{' '}
               <code className="font-mono text-xs break-all">/app/setup#…</code>
             </p>
           </Alert>
         )}
-        <Field label="Your name" error={fieldError(making.error, '/name')}>
+        <Field label="Your name" error={fieldError(creating.error, '/name')}>
           <TextInput
             name="name"
             autoComplete="name"
@@ -79,7 +79,7 @@ export function SetupPage() {
             autoFocus
           />
         </Field>
-        <Field label="E-mail" error={fieldError(making.error, '/email')}>
+        <Field label="Email" error={fieldError(creating.error, '/email')}>
           <TextInput
             type="email"
             name="email"
@@ -91,8 +91,8 @@ export function SetupPage() {
         </Field>
         <Field
           label="Password"
-          hint="At least 10 characters; a few words make a good one."
-          error={fieldError(making.error, '/password')}
+          hint="At least 10 characters. A short phrase works well."
+          error={fieldError(creating.error, '/password')}
         >
           <TextInput
             type="password"
@@ -103,7 +103,7 @@ export function SetupPage() {
             required
           />
         </Field>
-        <Field label="Workspace" optional error={fieldError(making.error, '/workspace_name')}>
+        <Field label="Workspace" optional error={fieldError(creating.error, '/workspace_name')}>
           <TextInput
             name="workspace"
             placeholder="Acme"
@@ -111,11 +111,11 @@ export function SetupPage() {
             onChange={set('workspace_name')}
           />
         </Field>
-        {making.isError && !hasOnlyFieldErrors(making.error, FIELDS) && (
-          <ErrorAlert error={making.error} />
+        {creating.isError && !hasOnlyFieldErrors(creating.error, FIELDS) && (
+          <ErrorAlert error={creating.error} />
         )}
         {setup.isError && <ErrorAlert error={setup.error} onRetry={() => void setup.refetch()} />}
-        <Button type="submit" kind="primary" busy={making.isPending} className="w-full">
+        <Button type="submit" kind="primary" busy={creating.isPending} className="w-full">
           Create account
         </Button>
       </form>

@@ -2,17 +2,17 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { api, unwrap } from '../api/client.ts';
 import { toProblem } from '../api/problem.ts';
+import { ErrorAlert } from '../components/alert.tsx';
 import { Button } from '../components/button.tsx';
 import { Field, TextInput } from '../components/field.tsx';
-import { ErrorAlert } from '../components/alert.tsx';
-import { type Me, completeSignIn } from './session.ts';
+import { completeSignIn, type Me } from './session.ts';
 
-/** E-mail and password, then the second factor where there is one. */
+/** Email and password, then the second factor if the account has one. */
 export function SignInForm({
   email: knownEmail,
   onDone,
 }: {
-  /** Who must sign in again; cannot be changed. */
+  /** The user who must sign in again; read-only. */
   email?: string;
   onDone: (me: Me) => void;
 }) {
@@ -25,10 +25,11 @@ export function SignInForm({
     onDone(me);
   };
   const signingIn = useMutation({
-    mutationFn: () => unwrap(api.POST('/api/v1/session', { body: { email: email.trim(), password } })),
-    onSuccess: (answer) => {
-      if (answer.me) done(answer.me);
-      else setChallenge(answer.challenge);
+    mutationFn: () =>
+      unwrap(api.POST('/api/v1/session', { body: { email: email.trim(), password } })),
+    onSuccess: (response) => {
+      if (response.me) done(response.me);
+      else setChallenge(response.challenge);
     },
   });
   const submit = (event: FormEvent) => {
@@ -36,11 +37,13 @@ export function SignInForm({
     signingIn.mutate();
   };
   if (challenge !== null) {
-    return <SecondFactor challenge={challenge} onDone={done} onOver={() => setChallenge(null)} />;
+    return (
+      <SecondFactor challenge={challenge} onDone={done} onExpired={() => setChallenge(null)} />
+    );
   }
   return (
     <form className="grid gap-4" onSubmit={submit}>
-      <Field label="E-mail">
+      <Field label="Email">
         <TextInput
           type="email"
           name="email"
@@ -74,33 +77,30 @@ export function SignInForm({
 function SecondFactor({
   challenge,
   onDone,
-  onOver,
+  onExpired,
 }: {
   challenge: string;
   onDone: (me: Me) => void;
-  onOver: () => void;
+  onExpired: () => void;
 }) {
   const [code, setCode] = useState('');
-  const proving = useMutation({
+  const verifying = useMutation({
     mutationFn: () =>
       unwrap(api.POST('/api/v1/session/second-factor', { body: { challenge, code: code.trim() } })),
-    onSuccess: (answer) => {
-      if (answer.me) onDone(answer.me);
+    onSuccess: (response) => {
+      if (response.me) onDone(response.me);
     },
   });
-  const over = proving.isError && toProblem(proving.error).code === 'invalid_link';
+  const done = verifying.isError && toProblem(verifying.error).code === 'invalid_link';
   return (
     <form
       className="grid gap-4"
       onSubmit={(event) => {
         event.preventDefault();
-        proving.mutate();
+        verifying.mutate();
       }}
     >
-      <Field
-        label="Code"
-        hint="The six digits that your authenticator shows, or one of your recovery codes."
-      >
+      <Field label="Code" hint="The 6-digit code from your authenticator app, or a recovery code.">
         <TextInput
           name="code"
           mono
@@ -111,14 +111,14 @@ function SecondFactor({
           autoFocus
         />
       </Field>
-      {proving.isError && <ErrorAlert error={proving.error} />}
-      {over ? (
-        <Button kind="primary" className="w-full" onClick={onOver}>
-          Start again
+      {verifying.isError && <ErrorAlert error={verifying.error} />}
+      {done ? (
+        <Button kind="primary" className="w-full" onClick={onExpired}>
+          Start over
         </Button>
       ) : (
-        <Button type="submit" kind="primary" busy={proving.isPending} className="w-full">
-          Go on
+        <Button type="submit" kind="primary" busy={verifying.isPending} className="w-full">
+          Continue{' '}
         </Button>
       )}
     </form>

@@ -18,8 +18,8 @@ export function SignInPage() {
   useEffect(() => {
     if (needed) void navigate({ to: '/setup', replace: true });
   }, [needed, navigate]);
-  const goOn = () => {
-    // Below /app whatever it says: a link that brings somebody here cannot send them elsewhere.
+  const proceed = () => {
+    // Always below /app, so that a crafted link cannot redirect to another site.
     if (next?.startsWith('/')) router.history.push(`/app${next}`);
     else void navigate({ to: '/' });
   };
@@ -28,11 +28,11 @@ export function SignInPage() {
       title="Sign in"
       below={
         <Link to="/reset-password" className="rounded hover:text-ink hover:underline">
-          Forgotten your password?
+          Forgot password?
         </Link>
       }
     >
-      <SignInForm onDone={goOn} />
+      <SignInForm onDone={proceed} />
     </CardPage>
   );
 }

@@ -5,7 +5,7 @@ import { sessionEnded } from '../api/session-signals.ts';
 import { showErrorToast } from '../layout/toasts.tsx';
 import { canLeave } from './leave-guards.ts';
 
-/** The way out, for who has nothing left to save. */
+/** Signs out, unless the user chooses to stay because of unsaved changes. */
 export function useSignOut(): () => void {
   const queries = useQueryClient();
   const navigate = useNavigate();

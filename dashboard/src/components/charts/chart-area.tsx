@@ -9,15 +9,15 @@ const BOTTOM = 22;
 const LABEL_PX = 76;
 
 export interface ChartGeometry {
-  /** Of one place on the axis. */
+  /** The width of one step on the x axis. */
   stepPx: number;
-  x: (place: number) => number;
+  x: (index: number) => number;
   y: (value: number) => number;
-  /** The place under the pointer. */
+  /** The index under the pointer. */
   chosen: number | undefined;
 }
 
-/** The ground of a plot: lines with their values, names below, and what stands under the pointer. */
+/** The shared part of charts: grid lines, axis labels and the tooltip. */
 export function ChartArea({
   axis,
   series,
@@ -30,7 +30,7 @@ export function ChartArea({
   axis: Axis;
   series: readonly Series[];
   ticks: readonly number[];
-  /** On the axis, and at the pointer. */
+  /** Formats axis values; `exact` formats tooltip values. */
   format: (value: number) => string;
   exact?: (value: number) => string;
   height?: number;
@@ -42,13 +42,13 @@ export function ChartArea({
   const inner = Math.max(0, width - LEFT - RIGHT);
   const stepPx = count === 0 ? 0 : inner / count;
   const top = ticks.at(-1) ?? 1;
-  const x = (place: number) => LEFT + (place + 0.5) * stepPx;
+  const x = (index: number) => LEFT + (index + 0.5) * stepPx;
   const y = (value: number) => TOP + (height - TOP - BOTTOM) * (1 - value / top);
   const point = (event: PointerEvent<SVGSVGElement>) => {
-    const place = Math.floor(
+    const index = Math.floor(
       (event.clientX - event.currentTarget.getBoundingClientRect().left - LEFT) / stepPx,
     );
-    setChosen(place >= 0 && place < count ? place : undefined);
+    setChosen(index >= 0 && index < count ? index : undefined);
   };
   return (
     <div ref={ref} className="relative" style={{ height }}>
@@ -81,15 +81,15 @@ export function ChartArea({
               </text>
             </g>
           ))}
-          {labeledIndexes(axis.short, inner, LABEL_PX).map((place) => (
+          {labeledIndexes(axis.short, inner, LABEL_PX).map((index) => (
             <text
-              key={place}
-              x={Math.min(x(place), width - RIGHT - 18)}
+              key={index}
+              x={Math.min(x(index), width - RIGHT - 18)}
               y={height - 5}
               textAnchor="middle"
               className="fill-faint text-2xs tabular-nums"
             >
-              {axis.short[place]}
+              {axis.short[index]}
             </text>
           ))}
           {children({ stepPx, x, y, chosen })}
@@ -97,7 +97,7 @@ export function ChartArea({
       )}
       {series.every(({ values }) => values.every((value) => !value)) && (
         <p className="absolute inset-0 flex items-center justify-center pb-4 pl-10 text-sm text-faint">
-          Nothing in this time
+          No data in this period
         </p>
       )}
       {chosen !== undefined && (
@@ -107,7 +107,7 @@ export function ChartArea({
           name={axis.long[chosen] ?? ''}
           lines={series.map(({ name, color, values }) => {
             const value = values[chosen] ?? null;
-            return { name, color, text: value === null ? 'none' : exact(value) };
+            return { name, color, text: value === null ? '–' : exact(value) };
           })}
         />
       )}

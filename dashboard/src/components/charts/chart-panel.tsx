@@ -3,25 +3,22 @@ import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { classNames } from '../../lib/class-names.ts';
 import { Section } from '../page.tsx';
 
-/** One of the things that are shown over time. */
+/** One data series of a chart. */
 export interface Series {
   name: string;
-  /** A custom property of the style sheet. */
+  /** The name of a CSS custom property. */
   color: string;
   values: readonly (number | null)[];
   total?: string;
 }
 
 export interface Axis {
-  /** Names of the places, short for the axis and long for the pointer. */
+  /** Labels of the steps: short for the axis, long for the tooltip. */
   short: readonly string[];
   long: readonly string[];
 }
 
-/**
- * What all plots have around them: a title, the names of the colours, and the same figures as a
- * table for whoever does not see the picture.
- */
+/** The frame of a chart: title, legend, and the same data as an accessible table. */
 export function ChartPanel({
   title,
   description,
@@ -29,18 +26,18 @@ export function ChartPanel({
   series,
   axis,
   format,
-  place: rowLabel,
+  rowLabel,
   children,
 }: {
   title: string;
   description?: ReactNode;
-  /** The picture in a sentence. */
+  /** The chart summarized in a sentence, for screen readers. */
   summary: string;
   series: readonly Series[];
   axis: Axis;
   format: (value: number) => string;
-  /** What a row of the table is about. */
-  place: string;
+  /** The header of the table's first column. */
+  rowLabel: string;
   children: ReactNode;
 }) {
   const [asTable, setAsTable] = useState(false);
@@ -52,7 +49,7 @@ export function ChartPanel({
       actions={
         <fieldset className="flex gap-0.5">
           <legend className="sr-only">View of {title}</legend>
-          <ViewButton on={!asTable} label="Plot" onClick={() => setAsTable(false)}>
+          <ViewButton on={!asTable} label="Chart" onClick={() => setAsTable(false)}>
             <ChartColumn className="size-3.5" aria-hidden />
           </ViewButton>
           <ViewButton on={asTable} label="Table" onClick={() => setAsTable(true)}>
@@ -71,7 +68,7 @@ export function ChartPanel({
         ))}
       </ul>
       {asTable ? (
-        <ChartTable title={title} place={rowLabel} series={series} axis={axis} format={format} />
+        <ChartTable title={title} rowLabel={rowLabel} series={series} axis={axis} format={format} />
       ) : (
         <figure aria-label={summary}>{children}</figure>
       )}
@@ -117,25 +114,25 @@ export function Swatch({ color }: { color: string }) {
 
 function ChartTable({
   title,
-  place,
+  rowLabel,
   series,
   axis,
   format,
 }: {
   title: string;
-  place: string;
+  rowLabel: string;
   series: readonly Series[];
   axis: Axis;
   format: (value: number) => string;
 }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scroll container must be reachable by keyboard.
     <section aria-label={`${title}, table`} tabIndex={0} className="max-h-64 overflow-auto">
       <table className="w-full border-collapse text-xs tabular-nums">
         <thead>
           <tr className="sticky top-0 bg-panel text-faint">
             <th scope="col" className="py-1 pr-3 text-left font-medium">
-              {place}
+              {rowLabel}
             </th>
             {series.map(({ name }) => (
               <th key={name} scope="col" className="py-1 pl-3 text-right font-medium">
@@ -154,7 +151,7 @@ function ChartTable({
                 const value = values[index] ?? null;
                 return (
                   <td key={of} className="py-1 pl-3 text-right">
-                    {value === null ? <span className="text-faint">none</span> : format(value)}
+                    {value === null ? <span className="text-faint">–</span> : format(value)}
                   </td>
                 );
               })}
@@ -166,7 +163,7 @@ function ChartTable({
   );
 }
 
-/** The width there is, so that letters in a drawing are as large as everywhere. */
+/** The available width, so that SVG text has the same size as other text. */
 export function useWidth(): [React.RefObject<HTMLDivElement | null>, number] {
   const ref = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
@@ -180,14 +177,14 @@ export function useWidth(): [React.RefObject<HTMLDivElement | null>, number] {
   return [ref, width];
 }
 
-/** What stands at the place under the pointer. */
+/** The values at the pointer. */
 export function ChartTooltip({
   at,
   width,
   name,
   lines,
 }: {
-  /** From the left, in pixels. */
+  /** Distance from the left, in pixels. */
   at: number;
   width: number;
   name: string;

@@ -2,7 +2,7 @@ import { ChartArea } from './chart-area.tsx';
 import type { Axis, Series } from './chart-panel.tsx';
 import { ticksUpTo } from './scale.ts';
 
-/** Values over time; where there was nothing the line goes straight on to the next. */
+/** Values over time. Gaps are bridged by a straight line. */
 export function LineChart({
   series,
   axis,
@@ -21,10 +21,10 @@ export function LineChart({
             <line x1={x(chosen)} x2={x(chosen)} y1={8} y2={y(0)} stroke="var(--line-strong)" />
           )}
           {series.map(({ name, color, values }) => {
-            const points = values.flatMap((value, place) =>
-              value === null ? [] : [[x(place), y(value)] as const],
+            const points = values.flatMap((point, index) =>
+              point === null ? [] : [[x(index), y(point)] as const],
             );
-            const at = chosen === undefined ? null : (values[chosen] ?? null);
+            const value = chosen === undefined ? null : (values[chosen] ?? null);
             return (
               <g key={name}>
                 <polyline
@@ -38,10 +38,10 @@ export function LineChart({
                 {points.length === 1 && points[0] && (
                   <circle cx={points[0][0]} cy={points[0][1]} r={2.5} fill={`var(${color})`} />
                 )}
-                {chosen !== undefined && at !== null && (
+                {chosen !== undefined && value !== null && (
                   <circle
                     cx={x(chosen)}
-                    cy={y(at)}
+                    cy={y(value)}
                     r={3.5}
                     fill={`var(${color})`}
                     stroke="var(--panel)"

@@ -1,15 +1,15 @@
-import { formatNumber } from '../../lib/format.ts';
+import { formatCompact, formatNumber } from '../../lib/format.ts';
 import { ChartArea } from './chart-area.tsx';
 import type { Axis, Series } from './chart-panel.tsx';
-import { formatCompact, ticksUpTo } from './scale.ts';
+import { ticksUpTo } from './scale.ts';
 
 const GAP_SHARE = 0.28;
 const MAX_BAR_PX = 28;
 
-/** Counts on top of each other, the first at the bottom. */
+/** Stacked counts over time, the first series at the bottom. */
 export function StackedBarChart({ series, axis }: { series: readonly Series[]; axis: Axis }) {
-  const sums = axis.short.map((_, place) =>
-    series.reduce((sum, { values }) => sum + (values[place] ?? 0), 0),
+  const sums = axis.short.map((_, index) =>
+    series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0),
   );
   return (
     <ChartArea
@@ -33,19 +33,19 @@ export function StackedBarChart({ series, axis }: { series: readonly Series[]; a
                 opacity={0.5}
               />
             )}
-            {axis.short.map((_, place) => {
+            {axis.short.map((_, index) => {
               let below = 0;
               return series.map(({ name, color, values }) => {
-                const value = values[place] ?? 0;
+                const value = values[index] ?? 0;
                 if (value === 0) return null;
                 const bottom = y(below);
                 below += value;
-                // Even one among a thousand is seen.
+                // Keep even a very small share visible.
                 const height = Math.max(1.5, bottom - y(below));
                 return (
                   <rect
-                    key={`${name} ${axis.long[place]}`}
-                    x={x(place) - width / 2}
+                    key={`${name} ${axis.long[index]}`}
+                    x={x(index) - width / 2}
                     y={bottom - height}
                     width={width}
                     height={height}

@@ -4,39 +4,38 @@ import { Ellipsis, KeyRound, Pencil, Plus, RotateCw, Trash2 } from 'lucide-react
 import { useState } from 'react';
 import { apiFor, unwrap } from '../../api/client.ts';
 import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
-import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
-import { showToast } from '../../layout/toasts.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
 import { Badge, ModeBadge } from '../../components/badge.tsx';
 import { Button, IconButton } from '../../components/button.tsx';
-import { Snippets } from '../../components/code-block.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
 import { Menu, MenuItem, MenuSeparator } from '../../components/menu.tsx';
 import { Page } from '../../components/page.tsx';
-import { ErrorAlert } from '../../components/alert.tsx';
 import { NoSearchResults, SearchInput } from '../../components/search-input.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, Td, Th, Tr } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
+import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
+import { showToast } from '../../layout/toasts.tsx';
 import { useSelection } from '../../session/selection.ts';
-import { useFormOpen, useCan } from '../../session/session.ts';
+import { useCan, useFormOpen } from '../../session/session.ts';
 import { useActorName } from '../team/actor-name.ts';
 import { type ApiKey, CreateKey, EditKey, RotateKey } from './key-dialogs.tsx';
 import { describeScopes } from './scopes.ts';
-import { sendSnippets } from './send-snippets.ts';
+import { SendSnippets } from './send-snippets.tsx';
 
-/** Keys of both modes: the page where somebody looks for a key must not hide it. */
+/** Lists the keys of both modes, so that a key is found whatever the selected mode. */
 export function ApiKeysPage() {
-  const place = useSelection();
-  const may = useCan();
+  const selection = useSelection();
+  const can = useCan();
   const navigate = useNavigate();
-  const { q, new: making } = useSearch({ from: '/inside/api-keys' });
-  const formOpen = useFormOpen(making !== undefined, 'write:api_keys');
+  const { q, new: creating } = useSearch({ from: '/inside/api-keys' });
+  const formOpen = useFormOpen(creating !== undefined, 'write:api_keys');
   const filter = q === undefined ? {} : { q };
   const [open, setOpen] = useState<{ key: ApiKey; what: 'edit' | 'rotate' }>();
-  const list = usePaginatedQuery(['api-keys', place.workspaceId, 'both', q], (cursor) =>
+  const list = usePaginatedQuery(['api-keys', selection.workspaceId, 'both', q], (cursor) =>
     unwrap(
-      apiFor({ ...place, mode: 'live' }).GET('/api/v1/api-keys', {
+      apiFor({ ...selection, mode: 'live' }).GET('/api/v1/api-keys', {
         params: { query: { ...pageParams(cursor), ...filter } },
       }),
     ),
@@ -48,9 +47,9 @@ export function ApiKeysPage() {
     <Page
       full
       title="API keys"
-      description="A key speaks for this workspace. Live keys send real mail; test keys end in the test inbox."
+      description="API keys authenticate requests for this workspace. Live keys send real email; test keys deliver to the test inbox."
       actions={
-        may('write:api_keys') && (
+        can('write:api_keys') && (
           <Button kind="primary" icon={Plus} onClick={() => create(true)}>
             Create key
           </Button>
@@ -59,7 +58,7 @@ export function ApiKeysPage() {
     >
       <search className="px-4 pb-3 sm:px-6">
         <SearchInput
-          label="Search names and ends of secrets"
+          label="Search by name or last 4 characters"
           value={q ?? ''}
           onChange={(text) => go({ q: text })}
         />
@@ -76,27 +75,27 @@ export function ApiKeysPage() {
         <NoSearchResults
           what="key"
           text={q}
-          where="names, and in the beginning and the last four characters of secrets"
+          where="key names, prefixes and last 4 characters"
           onClear={() => go({})}
         />
       ) : list.rows.length === 0 && q === undefined ? (
         <EmptyState
           icon={KeyRound}
-          title="No keys yet"
+          title="No API keys yet"
           actions={
-            may('write:api_keys') && (
+            can('write:api_keys') && (
               <Button kind="primary" icon={Plus} onClick={() => create(true)}>
                 Create a test key
               </Button>
             )
           }
-          teach={<Snippets snippets={sendSnippets('pr_test_…')} />}
+          example={<SendSnippets mode="test" />}
         >
-          Every request carries one. Begin with a test key: nothing it sends ever leaves.
+          Every API request needs a key. Start with a test key: its emails are captured, never sent.
         </EmptyState>
       ) : (
         <>
-          <KeyTable keys={list.rows} onOpen={setOpen} mayWrite={may('write:api_keys')} />
+          <KeyTable keys={list.rows} onOpen={setOpen} canWrite={can('write:api_keys')} />
           <LoadMore {...list} />
         </>
       )}
@@ -112,13 +111,15 @@ export function ApiKeysPage() {
 function KeyTable({
   keys,
   onOpen,
-  mayWrite,
+  canWrite,
 }: {
   keys: ApiKey[];
   onOpen: (opened: { key: ApiKey; what: 'edit' | 'rotate' }) => void;
-  mayWrite: boolean;
+  canWrite: boolean;
 }) {
   const nameOf = useActorName();
+  const createdBy = (actor: string) =>
+    actor === 'cli' ? 'via CLI' : actor.startsWith('key_') ? 'via API' : `by ${nameOf(actor)}`;
   const revoke = useRevoke();
   return (
     <Table label="API keys">
@@ -126,11 +127,11 @@ function KeyTable({
         <tr>
           <Th>Name</Th>
           <Th>Mode</Th>
-          <Th later>May</Th>
-          <Th later="much">Limits</Th>
+          <Th hideBelow="md">Permissions</Th>
+          <Th hideBelow="xl">Restrictions</Th>
           <Th>Last used</Th>
-          <Th later>Expires</Th>
-          <Th later="much">Made</Th>
+          <Th hideBelow="md">Expires</Th>
+          <Th hideBelow="xl">Created</Th>
           <Th aria-label="Actions" />
         </tr>
       </thead>
@@ -141,31 +142,31 @@ function KeyTable({
               <div className="font-medium">{key.name}</div>
               <code className="font-mono text-xs text-faint">{key.token_hint}</code>
             </Td>
-            <Td>{key.revoked_at ? <Badge>revoked</Badge> : <ModeBadge mode={key.mode} />}</Td>
-            <Td later className="min-w-32">
+            <Td>{key.revoked_at ? <Badge>Revoked</Badge> : <ModeBadge mode={key.mode} />}</Td>
+            <Td hideBelow="md" className="min-w-32">
               <span title={key.scopes.join('\n')}>{describeScopes(key.scopes)}</span>
             </Td>
-            <Td later="much" className="min-w-36 text-soft">
-              <Limits apiKey={key} />
+            <Td hideBelow="xl" className="min-w-36 text-soft">
+              <Restrictions apiKey={key} />
             </Td>
             <Td>
               <Time at={key.last_used_at} className="text-soft" />
             </Td>
-            <Td later>
+            <Td hideBelow="md">
               <Expires apiKey={key} />
             </Td>
-            <Td later="much" className="min-w-32 text-soft">
+            <Td hideBelow="xl" className="min-w-32 text-soft">
               <Time at={key.created_at} />
-              <div className="text-xs text-faint">by {nameOf(key.created_by)}</div>
+              <div className="text-xs text-faint">{createdBy(key.created_by)}</div>
             </Td>
             <Td className="w-px">
-              {mayWrite && !key.revoked_at && (
+              {canWrite && !key.revoked_at && (
                 <Menu trigger={<IconButton icon={Ellipsis} label={`Actions for ${key.name}`} />}>
                   <MenuItem icon={Pencil} onSelect={() => onOpen({ key, what: 'edit' })}>
-                    Change
+                    Edit{' '}
                   </MenuItem>
                   <MenuItem icon={RotateCw} onSelect={() => onOpen({ key, what: 'rotate' })}>
-                    Rotate the secret
+                    Rotate key{' '}
                   </MenuItem>
                   <MenuSeparator />
                   <MenuItem icon={Trash2} danger onSelect={() => revoke(key)}>
@@ -181,45 +182,48 @@ function KeyTable({
   );
 }
 
-function Limits({ apiKey }: { apiKey: ApiKey }) {
-  const limits = [...apiKey.allowed_domains, ...apiKey.allowed_ips];
-  if (limits.length === 0) return <>none</>;
-  const shown = limits.length === 1 ? limits[0] : `${limits[0]} and ${limits.length - 1} more`;
-  return <span title={limits.join('\n')}>{shown}</span>;
+function Restrictions({ apiKey }: { apiKey: ApiKey }) {
+  const restrictions = [...apiKey.allowed_domains, ...apiKey.allowed_ips];
+  if (restrictions.length === 0) return <>None</>;
+  const shown =
+    restrictions.length === 1
+      ? restrictions[0]
+      : `${restrictions[0]} and ${restrictions.length - 1} more`;
+  return <span title={restrictions.join('\n')}>{shown}</span>;
 }
 
 const SOON_MS = 7 * 24 * 60 * 60 * 1000;
 
 function Expires({ apiKey: { expires_at } }: { apiKey: ApiKey }) {
-  if (expires_at === null) return <span className="text-soft">never</span>;
+  if (expires_at === null) return <span className="text-soft">Never</span>;
   const leftMs = Date.parse(expires_at) - Date.now();
-  if (leftMs < 0) return <Badge tone="bad">expired</Badge>;
+  if (leftMs < 0) return <Badge tone="bad">Expired</Badge>;
   return (
     <Time at={expires_at} className={leftMs < SOON_MS ? 'font-medium text-warn' : 'text-soft'} />
   );
 }
 
 function useRevoke(): (key: ApiKey) => void {
-  const place = useSelection();
+  const selection = useSelection();
   const queries = useQueryClient();
   return (key) =>
     requestConfirmation({
       title: `Revoke ${key.name}?`,
       body: (
         <>
-          Every request with <code className="font-mono text-xs">{key.token_hint}</code> is refused
-          from now on. This cannot be undone. To change over without a gap, rotate it instead.
+          Requests with <code className="font-mono text-xs">{key.token_hint}</code> will be rejected
+          immediately. This can’t be undone. To replace the key without downtime, rotate it instead.
         </>
       ),
       confirmLabel: 'Revoke key',
       run: async () => {
         await unwrap(
-          apiFor({ ...place, mode: key.mode }).DELETE('/api/v1/api-keys/{id}', {
+          apiFor({ ...selection, mode: key.mode }).DELETE('/api/v1/api-keys/{id}', {
             params: { path: { id: key.id } },
           }),
         );
         await queries.invalidateQueries({ queryKey: ['api-keys'] });
-        showToast(`${key.name} is revoked.`);
+        showToast(`${key.name} revoked.`);
       },
     });
 }

@@ -1,64 +1,72 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { apiFor, unwrap, type Schema } from '../../api/client.ts';
+import { apiFor, type Schema, unwrap } from '../../api/client.ts';
 import { hasOnlyFieldErrors } from '../../api/problem.ts';
-import { showToast } from '../../layout/toasts.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
 import { Button } from '../../components/button.tsx';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
-import { ErrorAlert } from '../../components/alert.tsx';
 import { DEFAULT_GRACE_SECONDS, GracePeriodField } from '../../components/secret.tsx';
 import { Time } from '../../components/time.tsx';
+import { showToast } from '../../layout/toasts.tsx';
 import { useSelection } from '../../session/selection.ts';
 import { useCan } from '../../session/session.ts';
 import { type KeyFields, KeyForm } from './key-form.tsx';
 import { NewKeyDialog } from './new-key-dialog.tsx';
 import { PRESETS, type Scope } from './scopes.ts';
+import { rememberTestKey } from './send-snippets.tsx';
 
 export type ApiKey = Schema<'ApiKey'>;
 
-const SHOWN_BY_FIELDS = ['/name', '/expires_at'];
+const FIELDS = ['/name', '/expires_at'];
 
 export function CreateKey({ onClose }: { onClose: () => void }) {
-  const place = useSelection();
+  const selection = useSelection();
   const queries = useQueryClient();
-  const may = useCan();
+  const can = useCan();
   const [fields, setFields] = useState<KeyFields>({
     name: '',
-    mode: place.mode,
-    scopes: PRESETS.app.scopes.filter((scope) => may(scope)),
+    mode: selection.mode,
+    scopes: PRESETS.app.scopes.filter((scope) => can(scope)),
     allowed_domains: [],
     allowed_ips: [],
     expires_at: null,
   });
-  const making = useMutation({
-    // Asked for in the key's own mode: nobody in test mode makes a live key by chance.
+  const creating = useMutation({
+    // Sent in the key's own mode, so that nobody in test mode creates a live key by accident.
     mutationFn: () =>
-      unwrap(apiFor({ ...place, mode: fields.mode }).POST('/api/v1/api-keys', { body: fields })),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['api-keys'] }),
+      unwrap(
+        apiFor({ ...selection, mode: fields.mode }).POST('/api/v1/api-keys', { body: fields }),
+      ),
+    onSuccess: ({ token, mode }) => {
+      if (mode === 'test') rememberTestKey(selection.workspaceId, token);
+      return queries.invalidateQueries({ queryKey: ['api-keys'] });
+    },
   });
-  if (making.data) {
-    const { name, token, scopes } = making.data;
-    const maySend = scopes.includes('send:transactional');
-    return <NewKeyDialog name={name} token={token} maySend={maySend} onClose={onClose} />;
+  if (creating.data) {
+    const { name, token, scopes, mode } = creating.data;
+    const canSend = scopes.includes('send:transactional');
+    return (
+      <NewKeyDialog name={name} mode={mode} token={token} canSend={canSend} onClose={onClose} />
+    );
   }
   return (
-    <Dialog title="Create an API key" onClose={onClose}>
+    <Dialog title="Create API key" onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          making.mutate();
+          creating.mutate();
         }}
       >
-        <KeyForm value={fields} onChange={setFields} error={making.error} />
-        {making.isError && !hasOnlyFieldErrors(making.error, SHOWN_BY_FIELDS) && (
-          <ErrorAlert error={making.error} className="mt-4" />
+        <KeyForm value={fields} onChange={setFields} error={creating.error} />
+        {creating.isError && !hasOnlyFieldErrors(creating.error, FIELDS) && (
+          <ErrorAlert error={creating.error} className="mt-4" />
         )}
         <DialogButtons>
           <Button onClick={onClose}>Cancel</Button>
           <Button
             type="submit"
             kind="primary"
-            busy={making.isPending}
+            busy={creating.isPending}
             disabled={fields.scopes.length === 0}
           >
             Create key
@@ -70,7 +78,7 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
 }
 
 export function EditKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
-  const place = useSelection();
+  const selection = useSelection();
   const queries = useQueryClient();
   const [fields, setFields] = useState<KeyFields>({
     name: apiKey.name,
@@ -84,7 +92,7 @@ export function EditKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => vo
     mutationFn: () => {
       const { mode: _, ...body } = fields;
       return unwrap(
-        apiFor({ ...place, mode: apiKey.mode }).PATCH('/api/v1/api-keys/{id}', {
+        apiFor({ ...selection, mode: apiKey.mode }).PATCH('/api/v1/api-keys/{id}', {
           params: { path: { id: apiKey.id } },
           body,
         }),
@@ -92,12 +100,12 @@ export function EditKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => vo
     },
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['api-keys'] });
-      showToast('The key is changed.');
+      showToast('API key updated.');
       onClose();
     },
   });
   return (
-    <Dialog title={`Change ${apiKey.name}`} onClose={onClose}>
+    <Dialog title={`Edit ${apiKey.name}`} onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -105,7 +113,7 @@ export function EditKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => vo
         }}
       >
         <KeyForm value={fields} onChange={setFields} error={changing.error} existing />
-        {changing.isError && !hasOnlyFieldErrors(changing.error, SHOWN_BY_FIELDS) && (
+        {changing.isError && !hasOnlyFieldErrors(changing.error, FIELDS) && (
           <ErrorAlert error={changing.error} className="mt-4" />
         )}
         <DialogButtons>
@@ -125,13 +133,13 @@ export function EditKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => vo
 }
 
 export function RotateKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
-  const place = useSelection();
+  const selection = useSelection();
   const queries = useQueryClient();
   const [grace, setGrace] = useState(DEFAULT_GRACE_SECONDS);
   const rotating = useMutation({
     mutationFn: () =>
       unwrap(
-        apiFor({ ...place, mode: apiKey.mode }).POST('/api/v1/api-keys/{id}/rotate', {
+        apiFor({ ...selection, mode: apiKey.mode }).POST('/api/v1/api-keys/{id}/rotate', {
           params: { path: { id: apiKey.id } },
           body: { grace_seconds: grace },
         }),
@@ -142,13 +150,14 @@ export function RotateKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => 
     const { name, token, scopes, previous_ends_at } = rotating.data;
     return (
       <NewKeyDialog
-        name={`New secret of ${name}`}
+        name={`New secret for ${name}`}
         token={token}
-        maySend={scopes.includes('send:transactional')}
+        mode={apiKey.mode}
+        canSend={scopes.includes('send:transactional')}
         onClose={onClose}
       >
         <p className="text-sm text-soft">
-          The secret before ends <Time at={previous_ends_at} />.
+          The old secret stops working <Time at={previous_ends_at} />.
         </p>
       </NewKeyDialog>
     );
@@ -156,7 +165,7 @@ export function RotateKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => 
   return (
     <Dialog
       title={`Rotate ${apiKey.name}`}
-      description="The key gets a new secret. Both work while you change over."
+      description="Creates a new secret. The old one keeps working during the grace period."
       onClose={onClose}
     >
       <form
@@ -166,7 +175,7 @@ export function RotateKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => 
         }}
       >
         <GracePeriodField
-          label="How long the old secret goes on working"
+          label="Grace period for the old secret"
           seconds={grace}
           onChange={setGrace}
         />
@@ -174,7 +183,7 @@ export function RotateKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => 
         <DialogButtons>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind="primary" busy={rotating.isPending}>
-            Make a new secret
+            Rotate key
           </Button>
         </DialogButtons>
       </form>

@@ -1,6 +1,13 @@
 import { useState } from 'react';
 import { fieldError } from '../../api/problem.ts';
-import { Checkbox, RadioCards, Field, Select, TextArea, TextInput } from '../../components/field.tsx';
+import {
+  Checkbox,
+  Field,
+  RadioCards,
+  Select,
+  TextArea,
+  TextInput,
+} from '../../components/field.tsx';
 import { localTime } from '../../components/time.tsx';
 import type { Mode } from '../../session/selection.ts';
 import { useCan } from '../../session/session.ts';
@@ -15,7 +22,7 @@ export interface KeyFields {
   expires_at: string | null;
 }
 
-/** What a key is and may do; the same form makes and changes one. */
+/** The fields of an API key, for creating and editing. */
 export function KeyForm({
   value,
   onChange,
@@ -32,7 +39,7 @@ export function KeyForm({
     <div className="grid gap-5">
       <Field
         label="Name"
-        hint="Who uses it, so that you know later."
+        hint="A name to recognize this key later."
         error={fieldError(error, '/name')}
       >
         <TextInput
@@ -51,34 +58,31 @@ export function KeyForm({
           value={value.mode}
           onChange={(mode) => onChange({ ...value, mode })}
           options={[
-            { value: 'test', label: 'Test', hint: 'Mail ends in the test inbox.' },
-            { value: 'live', label: 'Live', hint: 'Mail goes out to real people.' },
+            { value: 'test', label: 'Test', hint: 'Emails go to the test inbox.' },
+            { value: 'live', label: 'Live', hint: 'Emails are sent to real recipients.' },
           ]}
         />
       )}
       <ScopeChoice value={value.scopes} onChange={(scopes) => onChange({ ...value, scopes })} />
       <Expiry
         value={value.expires_at}
-        existing={existing ?? false}
         error={fieldError(error, '/expires_at')}
         onChange={(expires_at) => onChange({ ...value, expires_at })}
       />
       <details open={limited} className="group rounded-lg border border-line">
-        <summary className="rounded-lg px-3 py-2 text-sm font-medium">
-          Limit where it may be used
-        </summary>
+        <summary className="rounded-lg px-3 py-2 text-sm font-medium">Restrictions</summary>
         <div className="grid gap-4 border-t border-line p-3">
           <LinesField
             label="Sender domains"
-            hint="One a line. Empty: every domain of the workspace."
+            hint="One per line. Leave empty to allow all domains of the workspace."
             placeholder="yourdomain.com"
             value={value.allowed_domains}
             error={firstError(error, '/allowed_domains')}
             onChange={(allowed_domains) => onChange({ ...value, allowed_domains })}
           />
           <LinesField
-            label="Networks"
-            hint="Addresses or CIDR networks, one a line. Empty: from anywhere."
+            label="IP addresses"
+            hint="Addresses or CIDR ranges, one per line. Leave empty to allow any."
             placeholder="203.0.113.0/24"
             value={value.allowed_ips}
             error={firstError(error, '/allowed_ips')}
@@ -92,13 +96,13 @@ export function KeyForm({
 
 function ScopeChoice({ value, onChange }: { value: Scope[]; onChange: (next: Scope[]) => void }) {
   const [preset, setPreset] = useState<Preset>(presetOf(value));
-  const may = useCan();
-  const granted = (scopes: readonly Scope[]) => scopes.filter((scope) => may(scope));
+  const can = useCan();
+  const granted = (scopes: readonly Scope[]) => scopes.filter((scope) => can(scope));
   const toggle = (scope: Scope) => (on: boolean) =>
     onChange(on ? [...value, scope] : value.filter((one) => one !== scope));
   return (
     <div className="grid gap-2">
-      <Field label="What it may do">
+      <Field label="Permissions">
         <Select
           value={preset}
           onChange={(event) => {
@@ -112,7 +116,7 @@ function ScopeChoice({ value, onChange }: { value: Scope[]; onChange: (next: Sco
               {label}
             </option>
           ))}
-          <option value="custom">Chosen one by one</option>
+          <option value="custom">Custom</option>
         </Select>
       </Field>
       {preset === 'custom' ? (
@@ -126,10 +130,10 @@ function ScopeChoice({ value, onChange }: { value: Scope[]; onChange: (next: Sco
               <span>{label}</span>
               {read ? (
                 <Checkbox
-                  label="read"
+                  label="Read"
                   aria-label={read}
                   checked={value.includes(read)}
-                  disabled={!may(read)}
+                  disabled={!can(read)}
                   onChange={toggle(read)}
                 />
               ) : (
@@ -137,10 +141,10 @@ function ScopeChoice({ value, onChange }: { value: Scope[]; onChange: (next: Sco
               )}
               {write ? (
                 <Checkbox
-                  label={write === 'send:transactional' ? 'send' : 'write'}
+                  label={write === 'send:transactional' ? 'Send' : 'Write'}
                   aria-label={write}
                   checked={value.includes(write)}
-                  disabled={!may(write)}
+                  disabled={!can(write)}
                   onChange={toggle(write)}
                 />
               ) : (
@@ -161,18 +165,16 @@ const LIFETIMES = [30, 90, 365];
 
 function Expiry({
   value,
-  existing,
   error,
   onChange,
 }: {
   value: string | null;
-  existing: boolean;
   error: string | undefined;
   onChange: (next: string | null) => void;
 }) {
   const [choice, setChoice] = useState(value === null ? 'never' : 'date');
   return (
-    <Field label={existing ? 'Ends' : 'Expires'} error={error}>
+    <Field label="Expires" error={error}>
       <div className="flex gap-2">
         <Select
           aria-label="Expires"
@@ -188,20 +190,20 @@ function Expiry({
           <option value="never">Never</option>
           {LIFETIMES.map((days) => (
             <option key={days} value={String(days)}>
-              In {days === 365 ? 'a year' : `${days} days`}
+              In {days === 365 ? '1 year' : `${days} days`}
             </option>
           ))}
-          <option value="date">On a date</option>
+          <option value="date">On a specific date</option>
         </Select>
         {choice === 'date' && (
           <TextInput
             type="date"
-            aria-label="Date of expiry"
+            aria-label="Expiration date"
             required
             value={value === null ? '' : localTime(value).slice(0, 10)}
             onChange={(event) => {
               const chosen = event.target.valueAsDate;
-              if (chosen) onChange(beginningOf(chosen));
+              if (chosen) onChange(startOfLocalDay(chosen));
             }}
           />
         )}
@@ -210,8 +212,8 @@ function Expiry({
   );
 }
 
-/** Where the reader is: a field gives the day as if they were in Greenwich. */
-function beginningOf(day: Date): string {
+/** The local start of a day; a date input returns it as if in UTC. */
+function startOfLocalDay(day: Date): string {
   return new Date(day.getUTCFullYear(), day.getUTCMonth(), day.getUTCDate()).toISOString();
 }
 

@@ -1,32 +1,34 @@
 import { useQuery } from '@tanstack/react-query';
 import { unwrap } from '../../api/client.ts';
 import { useApi } from '../../api/use-api.ts';
-import { Button } from '../../components/button.tsx';
-import { Snippets } from '../../components/code-block.tsx';
-import { Dialog, DialogButtons } from '../../components/dialog.tsx';
 import { Alert } from '../../components/alert.tsx';
+import { Button } from '../../components/button.tsx';
+import { Dialog, DialogButtons } from '../../components/dialog.tsx';
 import { OneTimeSecret } from '../../components/secret.tsx';
-import { sendSnippets } from './send-snippets.ts';
+import type { Mode } from '../../session/selection.ts';
+import { SendSnippets } from './send-snippets.tsx';
 import { smtpSnippet } from './smtp-snippet.ts';
 
-/** The secret, this once: copied or lost. */
+/** Shows a new key, once, with examples that use it. */
 export function NewKeyDialog({
   name,
+  mode,
   token,
-  maySend,
+  canSend,
   children,
   onClose,
 }: {
   name: string;
+  mode: Mode;
   token: string;
-  maySend: boolean;
+  canSend: boolean;
   children?: React.ReactNode;
   onClose: () => void;
 }) {
   return (
     <Dialog
       title={name}
-      description="Copy the key now: it is shown this once."
+      description="Copy this key now. You won’t be able to see it again."
       onClose={onClose}
       wide
       persistent
@@ -34,35 +36,38 @@ export function NewKeyDialog({
       <div className="grid gap-5">
         <OneTimeSecret secret={token} copy="Copy key" />
         {children}
-        {maySend ? (
+        {canSend ? (
           <div>
-            <h3 className="mb-2 text-sm font-semibold">Send a message with it</h3>
-            <SendingSnippets token={token} />
+            <h3 className="mb-2 text-sm font-semibold">Send an email with this key</h3>
+            <KeySnippets mode={mode} token={token} />
           </div>
         ) : (
-          <Alert tone="info" title="This key does not send">
-            <p>Use it as “Authorization: Bearer …” on the operations of its scopes.</p>
+          <Alert tone="info" title="This key can’t send">
+            <p>Send it as “Authorization: Bearer …” with the requests its permissions allow.</p>
           </Alert>
         )}
       </div>
       <DialogButtons>
         <Button kind="primary" onClick={onClose}>
-          I have copied it
+          Done
         </Button>
       </DialogButtons>
     </Dialog>
   );
 }
 
-function SendingSnippets({ token }: { token: string }) {
+function KeySnippets({ mode, token }: { mode: Mode; token: string }) {
   const { api, key } = useApi();
   const smtp = useQuery({
     queryKey: key('smtp'),
     queryFn: () => unwrap(api.GET('/api/v1/smtp')),
     staleTime: 60_000,
   });
-  const snippets = sendSnippets(token);
   return (
-    <Snippets snippets={smtp.data ? [...snippets, smtpSnippet(token, smtp.data)] : snippets} />
+    <SendSnippets
+      mode={mode}
+      token={token}
+      more={smtp.data ? [smtpSnippet(token, smtp.data)] : []}
+    />
   );
 }

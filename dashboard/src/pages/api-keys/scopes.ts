@@ -2,7 +2,7 @@ import type { Schema } from '../../api/client.ts';
 
 export type Scope = NonNullable<Schema<'CreateApiKey'>['scopes']>[number];
 
-/** What a key may do, as rows of a small table: reading on the left, changing on the right. */
+/** API key scopes as rows of a table: read on the left, write on the right. */
 export const SCOPE_ROWS: { label: string; read?: Scope; write?: Scope }[] = [
   { label: 'Send messages', write: 'send:transactional' },
   { label: 'Messages', read: 'read:messages', write: 'write:messages' },
@@ -22,23 +22,23 @@ export const ALL_SCOPES: Scope[] = SCOPE_ROWS.flatMap(({ read, write }) => [
 
 export const PRESETS = {
   send: {
-    label: 'Sending only',
-    hint: 'For an application that sends mail and needs nothing else.',
+    label: 'Send only',
+    hint: 'For applications that only send email.',
     scopes: ['send:transactional'] as Scope[],
   },
   app: {
-    label: 'Sending and following',
-    hint: 'Also reads messages and events, to see what became of them.',
+    label: 'Send and read',
+    hint: 'Also reads messages and events, to follow delivery.',
     scopes: ['send:transactional', 'read:messages', 'read:events'] as Scope[],
   },
   read: {
-    label: 'Reading only',
-    hint: 'Sees everything, changes nothing. For reports and monitoring.',
+    label: 'Read only',
+    hint: 'Read access to everything. For reports and monitoring.',
     scopes: ALL_SCOPES.filter((scope) => scope.startsWith('read:')),
   },
   all: {
-    label: 'Everything',
-    hint: 'All that you may do yourself.',
+    label: 'Full access',
+    hint: 'Everything your own role allows.',
     scopes: ALL_SCOPES,
   },
 };
@@ -54,7 +54,7 @@ export function presetOf(scopes: readonly string[]): Preset {
   return (same?.[0] as Preset | undefined) ?? 'custom';
 }
 
-/** In a few words, for the list. */
+/** A short description for the list. */
 export function describeScopes(scopes: readonly string[]): string {
   const preset = presetOf(scopes);
   if (preset !== 'custom') return PRESETS[preset].label;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { smtpSnippet } from './smtp-snippet.ts';
 
-/** What a person copies into the settings of a program that only speaks SMTP. */
+/** SMTP settings that users copy into their applications. */
 
 const OPEN = {
   open: true,
@@ -14,7 +14,7 @@ const OPEN = {
   plaintext: 'this_machine',
 } as const;
 
-test('the settings, with the key as the password', () => {
+test('shows the settings with the key as the password', () => {
   expect(smtpSnippet('pr_test_x', OPEN).code.split('\n')).toEqual([
     'SMTP_HOST=mail.example.com',
     'SMTP_PORT=2587',
@@ -24,25 +24,25 @@ test('the settings, with the key as the password', () => {
   ]);
 });
 
-test('the port with TLS from the first byte is preferred, and the other one named', () => {
+test('prefers the implicit TLS port and mentions the STARTTLS port', () => {
   const both = smtpSnippet('pr_test_x', { ...OPEN, tls_port: 2465 }).code;
   expect(both).toMatch(/^SMTP_PORT=2465$/m);
   expect(both).toMatch(/^SMTP_ENCRYPTION=tls$/m);
-  expect(both).toContain('only STARTTLS take port 2587');
+  expect(both).toContain('only support STARTTLS, use port 2587');
   const alone = smtpSnippet('pr_test_x', { ...OPEN, port: null, tls_port: 2465 }).code;
   expect(alone).not.toContain('#');
 });
 
-test('without a certificate it says from where it works', () => {
-  const near = smtpSnippet('pr_test_x', { ...OPEN, starttls: false });
-  expect(near.code).toContain('only from the machine that Postrider runs on');
-  const far = smtpSnippet('pr_test_x', { ...OPEN, starttls: false, plaintext: 'anywhere' });
-  expect(far.code).toContain('has no certificate');
+test('without a certificate, says where it is available', () => {
+  const local = smtpSnippet('pr_test_x', { ...OPEN, starttls: false });
+  expect(local.code).toContain('only available on the machine that runs Postrider');
+  const remote = smtpSnippet('pr_test_x', { ...OPEN, starttls: false, plaintext: 'anywhere' });
+  expect(remote.code).toContain('has no TLS certificate');
 });
 
-test('a closed door is told, and the key is not shown for it', () => {
+test('when SMTP is off, says why and does not show the key', () => {
   const closed = { ...OPEN, open: false, port: null, closed_because: 'It is off.' };
   expect(smtpSnippet('pr_test_x', closed).code).toBe(
-    '# This server takes no mail by SMTP. It is off.',
+    '# SMTP is not available on this server. It is off.',
   );
 });

@@ -1,12 +1,12 @@
 import type { Schema } from '../../api/client.ts';
 import type { Snippet } from '../../components/code-block.tsx';
 
-/** What a program that only speaks SMTP has to be told, ready for its settings or an .env file. */
+/** SMTP settings for a key, ready for an .env file. */
 export function smtpSnippet(token: string, smtp: Schema<'SmtpSettings'>): Snippet {
   if (!smtp.open) {
     return {
       name: 'SMTP',
-      code: `# This server takes no mail by SMTP. ${smtp.closed_because ?? ''}`.trim(),
+      code: `# SMTP is not available on this server. ${smtp.closed_because ?? ''}`.trim(),
     };
   }
   return {
@@ -21,15 +21,15 @@ export function smtpSnippet(token: string, smtp: Schema<'SmtpSettings'>): Snippe
   };
 }
 
-/** RFC 8314 prefers the port that is encrypted from the first byte; not every program can do it. */
+/** RFC 8314 prefers implicit TLS over STARTTLS; not every client supports it. */
 function encryption(smtp: Schema<'SmtpSettings'>): string[] {
   const { port, tls_port: tlsPort, starttls, plaintext } = smtp;
   if (tlsPort !== null) {
-    const other = `# Programs that know only STARTTLS take port ${port}.`;
+    const other = `# For clients that only support STARTTLS, use port ${port}.`;
     return ['SMTP_ENCRYPTION=tls', ...(port === null ? [] : [other])];
   }
   if (starttls) return ['SMTP_ENCRYPTION=starttls'];
   return plaintext === 'anywhere'
-    ? ['# Without encryption: this server has no certificate for SMTP.']
-    : ['# Without encryption, and only from the machine that Postrider runs on.'];
+    ? ['# Not encrypted: this server has no TLS certificate for SMTP.']
+    : ['# Not encrypted, and only available on the machine that runs Postrider.'];
 }

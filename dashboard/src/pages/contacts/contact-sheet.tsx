@@ -3,23 +3,23 @@ import { Link } from '@tanstack/react-router';
 import { Eraser, Mail, Trash2 } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { unwrap } from '../../api/client.ts';
-import { useApi } from '../../api/use-api.ts';
 import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
-import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
-import { showToast } from '../../layout/toasts.tsx';
+import { useApi } from '../../api/use-api.ts';
+import { ErrorAlert } from '../../components/alert.tsx';
 import { Button, buttonClass } from '../../components/button.tsx';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
 import { Field, TextArea, TextInput } from '../../components/field.tsx';
-import { ErrorAlert } from '../../components/alert.tsx';
-import { formatCount } from '../../lib/format.ts';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Time } from '../../components/time.tsx';
+import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
+import { showToast } from '../../layout/toasts.tsx';
+import { formatCount } from '../../lib/format.ts';
 import { useCan } from '../../session/session.ts';
 import type { Contact } from './contacts.tsx';
 
 const FIELDS = ['/email', '/first_name', '/last_name', '/locale', '/attributes'];
 
-/** One contact: read, changed, deleted, or erased with everything that names the address. */
+/** Views and edits a contact, deletes it, or erases all data about its address. */
 export function ContactSheet({ email, onClose }: { email: string; onClose: () => void }) {
   const { api, key } = useApi();
   const query = useQuery({
@@ -42,8 +42,8 @@ export function ContactSheet({ email, onClose }: { email: string; onClose: () =>
 function EditContact({ contact, onClose }: { contact: Contact; onClose: () => void }) {
   const { api } = useApi();
   const queries = useQueryClient();
-  const mayWrite = useCan()('write:contacts');
-  // What is compared with is what the form began with: the contact may change under it.
+  const canWrite = useCan()('write:contacts');
+  // Compare with the initial values: the contact may change while the form is open.
   const [before] = useState(contact);
   const [form, setForm] = useState(() => formOf(before));
   const [bad, setBad] = useState<string>();
@@ -62,7 +62,7 @@ function EditContact({ contact, onClose }: { contact: Contact; onClose: () => vo
             ...changesOf({ ...before }, textsOf(form)),
             attributes: {
               ...changesOf(before.attributes, attributes),
-              // Names that are gone from the text are removed.
+              // Attributes deleted from the text are removed.
               ...Object.fromEntries(
                 Object.keys(before.attributes)
                   .filter((name) => !(name in attributes))
@@ -74,7 +74,7 @@ function EditContact({ contact, onClose }: { contact: Contact; onClose: () => vo
       ),
     onSuccess: async () => {
       await changed();
-      showToast('The contact is saved.');
+      showToast('Contact saved.');
       onClose();
     },
   });
@@ -87,25 +87,25 @@ function EditContact({ contact, onClose }: { contact: Contact; onClose: () => vo
   const remove = () =>
     requestConfirmation({
       title: `Delete ${contact.email}?`,
-      body: 'What placeholders know of this address is forgotten. Messages already sent stay as they are.',
+      body: 'Templates can no longer use the data of this contact. Sent messages are not affected.',
       confirmLabel: 'Delete contact',
       run: async () => {
         await unwrap(api.DELETE('/api/v1/contacts/{email}', { params }));
         await changed();
         onClose();
-        showToast('The contact is deleted.');
+        showToast('Contact deleted.');
       },
     });
   return (
     <>
       <form onSubmit={save}>
-        <fieldset disabled={!mayWrite}>
+        <fieldset disabled={!canWrite}>
           <ContactFields form={form} onChange={setForm} error={saving.error} bad={bad} />
         </fieldset>
         {saving.isError && !hasOnlyFieldErrors(saving.error, FIELDS) && (
           <ErrorAlert error={saving.error} className="mt-4" />
         )}
-        {mayWrite && (
+        {canWrite && (
           <DialogButtons>
             <Button onClick={onClose}>Cancel</Button>
             <Button type="submit" kind="primary" busy={saving.isPending}>
@@ -116,7 +116,7 @@ function EditContact({ contact, onClose }: { contact: Contact; onClose: () => vo
       </form>
       <div className="mt-6 grid gap-3 border-t border-line pt-4 text-sm">
         <p className="text-xs text-faint">
-          Added <Time at={contact.created_at} />, changed <Time at={contact.updated_at} />
+          Added <Time at={contact.created_at} />, updated <Time at={contact.updated_at} />
         </p>
         <div className="flex flex-wrap gap-2">
           <Link
@@ -127,7 +127,7 @@ function EditContact({ contact, onClose }: { contact: Contact; onClose: () => vo
             <Mail className="size-3.5" aria-hidden />
             Messages to this address
           </Link>
-          {mayWrite && (
+          {canWrite && (
             <>
               <Button size="small" kind="danger-quiet" icon={Trash2} onClick={remove}>
                 Delete
@@ -141,15 +141,15 @@ function EditContact({ contact, onClose }: { contact: Contact; onClose: () => vo
   );
 }
 
-/** The right to be forgotten: the address goes from messages, attempts and events too. */
+/** GDPR erasure: removes the address from messages, attempts and events too. */
 function EraseButton({ email, onErased }: { email: string; onErased: () => void }) {
   const { api } = useApi();
   const queries = useQueryClient();
   const erase = () =>
     requestConfirmation({
-      title: `Erase ${email} everywhere?`,
-      body: 'The address is forgotten in messages, their content, attempts and events, and in the test inbox; what still waits for it is cancelled. Counts stay as they are. This cannot be undone.',
-      confirmLabel: 'Erase for good',
+      title: `Erase all data about ${email}?`,
+      body: 'Removes the address from messages, their content, attempts, events and the test inbox, and cancels queued messages to it. Statistics are kept. This can’t be undone.',
+      confirmLabel: 'Erase permanently',
       typeToConfirm: email,
       run: async () => {
         const done = await unwrap(
@@ -160,14 +160,12 @@ function EraseButton({ email, onErased }: { email: string; onErased: () => void 
         await queries.invalidateQueries();
         onErased();
         const messages = done && 'messages' in done ? done.messages : 0;
-        showToast(
-          `Erased. ${formatCount(messages, 'message no longer names', 'messages no longer name')} it.`,
-        );
+        showToast(`Erased from ${formatCount(messages, 'message')}.`);
       },
     });
   return (
     <Button size="small" kind="danger-quiet" icon={Eraser} onClick={erase}>
-      Erase everywhere
+      Erase all data{' '}
     </Button>
   );
 }
@@ -187,12 +185,12 @@ export function NewContact({ onClose }: { onClose: () => void }) {
       ),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['contacts'] });
-      showToast('The contact is added.');
+      showToast('Contact added.');
       onClose();
     },
   });
   return (
-    <Dialog title="Add a contact" onClose={onClose}>
+    <Dialog title="Add contact" onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -201,7 +199,7 @@ export function NewContact({ onClose }: { onClose: () => void }) {
           if (attributes) adding.mutate(attributes);
         }}
       >
-        <Field label="E-mail" error={fieldError(adding.error, '/email')} className="mb-4">
+        <Field label="Email" error={fieldError(adding.error, '/email')} className="mb-4">
           <TextInput
             type="email"
             value={email}
@@ -232,7 +230,7 @@ interface ContactForm {
 }
 
 const EMPTY: ContactForm = { first_name: '', last_name: '', locale: '', attributes: '{}' };
-const NOT_JSON = 'This is not a JSON object, such as {"plan": "pro"}.';
+const NOT_JSON = 'Enter a JSON object, such as {"plan": "pro"}.';
 
 function formOf(contact: Contact): ContactForm {
   return {
@@ -251,7 +249,7 @@ function textsOf({ first_name, last_name, locale }: ContactForm) {
   };
 }
 
-/** Only what was changed here: the API keeps what it is not told of, and so what others wrote. */
+/** Only the changed fields, so that concurrent changes to other fields are kept. */
 function changesOf<T extends Record<string, unknown>>(
   before: Record<string, unknown>,
   after: T,
@@ -298,14 +296,14 @@ function ContactFields({
       <Field
         label="Language"
         optional
-        hint="A tag such as de-AT. It picks the template’s variant."
+        hint="A language tag such as de-AT. Selects the template’s language."
         error={fieldError(error, '/locale')}
       >
         <TextInput value={form.locale} onChange={set('locale')} />
       </Field>
       <Field
         label="Attributes"
-        hint="JSON. Templates read an attribute named plan as {{ contact.plan }}."
+        hint="JSON. Templates use an attribute named plan as {{ contact.plan }}."
         error={bad ?? fieldError(error, '/attributes')}
       >
         <TextArea

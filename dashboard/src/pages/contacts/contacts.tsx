@@ -1,23 +1,24 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { BookUser, Download, Plus, SearchX, Upload } from 'lucide-react';
 import { useState } from 'react';
-import { unwrap, fetchRaw, type Schema } from '../../api/client.ts';
-import { useApi } from '../../api/use-api.ts';
+import { fetchRaw, type Schema, unwrap } from '../../api/client.ts';
 import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
-import { showErrorToast } from '../../layout/toasts.tsx';
+import { useApi } from '../../api/use-api.ts';
+import { ErrorAlert } from '../../components/alert.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
-import { ErrorAlert } from '../../components/alert.tsx';
-import { downloadFile } from '../../lib/download-file.ts';
 import { SearchInput } from '../../components/search-input.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, Td, Th, Tr } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
-import { useFormOpen, useCan } from '../../session/session.ts';
+import { showErrorToast } from '../../layout/toasts.tsx';
+import { downloadFile } from '../../lib/download-file.ts';
+import { useCan, useFormOpen } from '../../session/session.ts';
+import { useSnippetToken } from '../api-keys/send-snippets.tsx';
 import { ContactSheet, NewContact } from './contact-sheet.tsx';
 import { ImportContacts } from './import-contacts.tsx';
 
@@ -25,8 +26,8 @@ export type Contact = Schema<'Contact'>;
 
 export function ContactsPage() {
   const search = useSearch({ from: '/inside/contacts' });
-  const { api, key, selection: place } = useApi();
-  const mayWrite = useCan()('write:contacts');
+  const { api, key, selection } = useApi();
+  const canWrite = useCan()('write:contacts');
   const navigate = useNavigate();
   const [importing, setImporting] = useState(false);
   const { q, open, new: adding } = search;
@@ -42,14 +43,14 @@ export function ContactsPage() {
     void navigate({ to: '/contacts', search: next, replace: next.open === undefined });
   const filter = q ? { q } : {};
   const download = async () => {
-    const answer = await fetchRaw(place, '/api/v1/contacts/export?format=csv');
-    downloadFile(await answer.blob(), 'contacts.csv');
+    const response = await fetchRaw(selection, '/api/v1/contacts/export?format=csv');
+    downloadFile(await response.blob(), 'contacts.csv');
   };
   return (
     <Page
       full
       title="Contacts"
-      description="What placeholders such as {{ contact.first_name }} know of the people you write to."
+      description="Recipient data you can use in templates as {{ contact.first_name }}."
       actions={
         <>
           {list.rows.length > 0 && (
@@ -57,7 +58,7 @@ export function ContactsPage() {
               <span className="max-sm:sr-only">Export</span>
             </Button>
           )}
-          {mayWrite && (
+          {canWrite && (
             <>
               <Button icon={Upload} onClick={() => setImporting(true)}>
                 <span className="max-sm:sr-only">Import</span>
@@ -106,10 +107,10 @@ function ContactTable({ contacts, filter }: { contacts: Contact[]; filter: { q?:
       <thead>
         <tr>
           <Th>Address</Th>
-          <Th later>Name</Th>
-          <Th later>Language</Th>
-          <Th later>Attributes</Th>
-          <Th later>Changed</Th>
+          <Th hideBelow="md">Name</Th>
+          <Th hideBelow="md">Language</Th>
+          <Th hideBelow="md">Attributes</Th>
+          <Th hideBelow="md">Updated</Th>
         </tr>
       </thead>
       <tbody>
@@ -128,13 +129,13 @@ function ContactTable({ contacts, filter }: { contacts: Contact[]; filter: { q?:
                 {fullName(contact)}
               </div>
             </Td>
-            <Td later className="max-w-72">
+            <Td hideBelow="md" className="max-w-72">
               <bdi>{fullName(contact)}</bdi>
             </Td>
-            <Td later className="text-soft">
+            <Td hideBelow="md" className="text-soft">
               {contact.locale}
             </Td>
-            <Td later>
+            <Td hideBelow="md">
               <span className="flex flex-wrap gap-1">
                 {Object.keys(contact.attributes)
                   .slice(0, 4)
@@ -143,7 +144,7 @@ function ContactTable({ contacts, filter }: { contacts: Contact[]; filter: { q?:
                   ))}
               </span>
             </Td>
-            <Td later className="text-soft">
+            <Td hideBelow="md" className="text-soft">
               <Time at={contact.updated_at} />
             </Td>
           </Tr>
@@ -158,25 +159,26 @@ function fullName({ first_name, last_name }: Contact): string {
 }
 
 function NoContacts({ filtered }: { filtered: boolean }) {
-  if (filtered) return <EmptyState icon={SearchX} title="Nobody of that name" />;
+  const token = useSnippetToken();
+  if (filtered) return <EmptyState icon={SearchX} title="No contacts found" />;
   return (
     <EmptyState
       icon={BookUser}
       title="No contacts yet"
-      teach={
+      example={
         <CodeBlock
           label="example"
           code={[
             `curl -X PUT ${location.origin}/api/v1/contacts/jane@example.com \\`,
-            `  -H 'Authorization: Bearer pr_…' \\`,
+            `  -H 'Authorization: Bearer ${token}' \\`,
             `  -H 'Content-Type: application/json' \\`,
             `  -d '{"first_name":"Jane","attributes":{"plan":"pro"}}'`,
           ].join('\n')}
         />
       }
     >
-      You need none to send. With them, templates can greet people by name without every send
-      repeating it.
+      Contacts are optional. With them, templates can use names and attributes without passing them
+      in every request.
     </EmptyState>
   );
 }

@@ -2,15 +2,15 @@ import { CircleAlert, CircleCheck, CircleDashed, CircleX } from 'lucide-react';
 import { useState } from 'react';
 import type { Schema } from '../../api/client.ts';
 import { Badge } from '../../components/badge.tsx';
-import { classNames } from '../../lib/class-names.ts';
 import { CopyIconButton } from '../../components/copy.tsx';
 import { Checkbox } from '../../components/field.tsx';
 import { Section } from '../../components/page.tsx';
+import { classNames } from '../../lib/class-names.ts';
 import type { Domain } from './domains.tsx';
 
 type DomainRecord = Schema<'DomainRecord'>;
 
-/** What to publish, what is published, and what is wrong about it, in words. */
+/** The DNS records to publish, what was found, and what is wrong. */
 export function DomainRecords({ domain }: { domain: Domain }) {
   const [relative, setRelative] = useState(false);
   const nameOf = ({ name }: DomainRecord) => (relative ? withoutDomain(name, domain.name) : name);
@@ -20,10 +20,10 @@ export function DomainRecords({ domain }: { domain: Domain }) {
     <>
       <Section
         title="DNS records"
-        description="The domain sends once all of these are found."
+        description="All of these records are required to send."
         actions={
           <Checkbox
-            label="My DNS panel adds the domain by itself"
+            label="My DNS provider appends the domain automatically"
             checked={relative}
             onChange={setRelative}
           />
@@ -32,7 +32,7 @@ export function DomainRecords({ domain }: { domain: Domain }) {
         <RecordList records={required} nameOf={nameOf} />
       </Section>
       {others.length > 0 && (
-        <Section title="Recommended" description="Not needed to send, but receivers like them.">
+        <Section title="Recommended" description="Optional, but improves deliverability.">
           <RecordList records={others} nameOf={nameOf} />
         </Section>
       )}
@@ -64,8 +64,8 @@ const STATES = {
   found: { icon: CircleCheck, tone: 'text-good', label: 'Found' },
   missing: { icon: CircleX, tone: 'text-bad', label: 'Missing' },
   wrong: { icon: CircleX, tone: 'text-bad', label: 'Wrong' },
-  pending: { icon: CircleDashed, tone: 'text-faint', label: 'Not looked up yet' },
-  lookup_failed: { icon: CircleAlert, tone: 'text-warn', label: 'DNS did not answer' },
+  pending: { icon: CircleDashed, tone: 'text-faint', label: 'Not checked' },
+  lookup_failed: { icon: CircleAlert, tone: 'text-warn', label: 'DNS lookup failed' },
 } as const;
 
 function RecordCard({ record, name }: { record: DomainRecord; name: string }) {
@@ -108,7 +108,7 @@ function RecordLine({ label, text, bad }: { label: string; text: string; bad?: b
       <dd className={classNames('pt-1.5 font-mono text-xs leading-4 break-all', bad && 'text-bad')}>
         {text}
       </dd>
-      <dd>{!bad && <CopyIconButton text={text} label={`Copy the ${label.toLowerCase()}`} />}</dd>
+      <dd>{!bad && <CopyIconButton text={text} label={`Copy ${label.toLowerCase()}`} />}</dd>
     </div>
   );
 }

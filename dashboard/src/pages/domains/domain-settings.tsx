@@ -1,20 +1,20 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { unwrap } from '../../api/client.ts';
-import { useApi } from '../../api/use-api.ts';
 import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
-import { showToast } from '../../layout/toasts.tsx';
-import { Button } from '../../components/button.tsx';
-import { Checkbox, RadioCards, Field, TextInput } from '../../components/field.tsx';
-import { Section } from '../../components/page.tsx';
+import { useApi } from '../../api/use-api.ts';
 import { ErrorAlert } from '../../components/alert.tsx';
+import { Button } from '../../components/button.tsx';
+import { Checkbox, Field, RadioCards, TextInput } from '../../components/field.tsx';
+import { Section } from '../../components/page.tsx';
+import { showToast } from '../../layout/toasts.tsx';
 import { useCan } from '../../session/session.ts';
 import type { Domain } from './domains.tsx';
 
 export function DomainSettings({ domain }: { domain: Domain }) {
   const { api } = useApi();
   const queries = useQueryClient();
-  const mayWrite = useCan()('write:domains');
+  const canWrite = useCan()('write:domains');
   const [tls, setTls] = useState(domain.tls);
   const [tracking, setTracking] = useState(domain.tracking);
   const [host, setHost] = useState(domain.tracking_host ?? '');
@@ -28,7 +28,7 @@ export function DomainSettings({ domain }: { domain: Domain }) {
       ),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['domain'] });
-      showToast('The settings are saved.');
+      showToast('Settings saved.');
     },
   });
   const same =
@@ -44,39 +44,39 @@ export function DomainSettings({ domain }: { domain: Domain }) {
           saving.mutate();
         }}
       >
-        <fieldset disabled={!mayWrite} className="grid gap-5">
+        <fieldset disabled={!canWrite} className="grid gap-5">
           <RadioCards
-            legend="Encryption on the way"
+            legend="TLS"
             columns
             value={tls}
             onChange={setTls}
             options={[
               {
                 value: 'opportunistic',
-                label: 'Wherever possible',
-                hint: 'Encrypted if the receiver can.',
+                label: 'Opportunistic',
+                hint: 'Encrypted if the receiving server supports it.',
               },
-              { value: 'required', label: 'Always', hint: 'Encrypted or not at all.' },
+              { value: 'required', label: 'Required', hint: 'Not delivered without encryption.' },
             ]}
           />
           <div className="grid gap-2">
             <Checkbox
               label="Track opens"
-              hint="Adds a tiny picture. Many mail programs load it by themselves, so the numbers are rough."
+              hint="Adds a tracking pixel. Many email clients preload it, so open counts are approximate."
               checked={tracking.opens}
               onChange={(opens) => setTracking({ ...tracking, opens })}
             />
             <Checkbox
               label="Track clicks"
-              hint="Links lead over us. A send may say otherwise."
+              hint="Rewrites links for click tracking. Can be overridden per message."
               checked={tracking.clicks}
               onChange={(clicks) => setTracking({ ...tracking, clicks })}
             />
           </div>
           <Field
-            label="Host of tracked links"
+            label="Tracking host"
             optional
-            hint="Below the domain, so that links look like yours. Empty: our own host."
+            hint="A subdomain for tracked links. Leave empty to use this server’s host."
             error={fieldError(saving.error, '/tracking_host')}
           >
             <TextInput
@@ -89,7 +89,7 @@ export function DomainSettings({ domain }: { domain: Domain }) {
         {saving.isError && !hasOnlyFieldErrors(saving.error, ['/tracking_host']) && (
           <ErrorAlert error={saving.error} className="mt-4" />
         )}
-        {mayWrite && (
+        {canWrite && (
           <div className="mt-4">
             <Button type="submit" kind="primary" disabled={same} busy={saving.isPending}>
               Save

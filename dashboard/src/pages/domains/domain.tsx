@@ -2,25 +2,26 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { Ellipsis, RefreshCw, RotateCw, Trash2 } from 'lucide-react';
 import { unwrap } from '../../api/client.ts';
-import { useApi } from '../../api/use-api.ts';
 import { toProblem } from '../../api/problem.ts';
-import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
-import { NotFound } from '../../layout/not-found.tsx';
-import { showToast, showErrorToast } from '../../layout/toasts.tsx';
+import { useApi } from '../../api/use-api.ts';
+import { Alert, ErrorAlert } from '../../components/alert.tsx';
 import { Badge, StatusBadge } from '../../components/badge.tsx';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Menu, MenuItem, MenuSeparator } from '../../components/menu.tsx';
 import { Page, Section } from '../../components/page.tsx';
-import { Alert, ErrorAlert } from '../../components/alert.tsx';
 import { SkeletonPage } from '../../components/skeleton.tsx';
 import { Time } from '../../components/time.tsx';
+import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
+import { NotFound } from '../../layout/not-found.tsx';
+import { showErrorToast, showToast } from '../../layout/toasts.tsx';
+import { formatCount } from '../../lib/format.ts';
 import { useCan } from '../../session/session.ts';
 import { DomainRecords } from './domain-records.tsx';
 import { DomainSettings } from './domain-settings.tsx';
 import type { Domain } from './domains.tsx';
 
 const BACK = { to: '/domains', label: 'Domains' };
-const WATCH_MS = 10_000;
+const POLL_MS = 10_000;
 
 export function DomainPage() {
   const { id } = useParams({ from: '/inside/domains/$id' });
@@ -28,8 +29,8 @@ export function DomainPage() {
   const query = useQuery({
     queryKey: key('domain', id),
     queryFn: () => unwrap(api.GET('/api/v1/domains/{id}', { params: { path: { id } } })),
-    // Somebody who has just published a record waits for it to turn green.
-    refetchInterval: ({ state }) => (state.data?.status === 'verified' ? false : WATCH_MS),
+    // Poll, so that newly published records show up without a reload.
+    refetchInterval: ({ state }) => (state.data?.status === 'verified' ? false : POLL_MS),
   });
   if (query.isPending) return <SkeletonPage />;
   if (query.isLoadingError && toProblem(query.error).status === 404) {
@@ -50,10 +51,14 @@ export function DomainPage() {
       description={
         <span className="flex flex-wrap items-center gap-2">
           <StatusBadge status={domain.status} />
-          {domain.trusted && <Badge>trusted by the operator</Badge>}
-          <span>
-            looked up <Time at={domain.checked_at} />
-          </span>
+          {domain.trusted && <Badge>Trusted by operator</Badge>}
+          {domain.checked_at === null ? (
+            <span>Never checked</span>
+          ) : (
+            <span>
+              Checked <Time at={domain.checked_at} />
+            </span>
+          )}
         </span>
       }
       actions={<DomainActions domain={domain} />}
@@ -70,36 +75,34 @@ export function DomainPage() {
 
 function StatusAlert({ domain }: { domain: Domain }) {
   const missing = domain.records.filter(({ required, status }) => required && status !== 'found');
-  const records = missing.length === 1 ? 'One record is' : `${missing.length} records are`;
+
   switch (domain.status) {
     case 'pending':
       return (
-        <Alert tone="info" title={`${records} still to be found`}>
+        <Alert tone="info" title={`${formatCount(missing.length, 'record')} missing`}>
           <p>
-            Publish what is shown below at your DNS provider. We look again by ourselves
-            {domain.next_check_at && (
-              <>
-                {' '}
-                <Time at={domain.next_check_at} />
-              </>
-            )}
-            ; DNS may take a while to tell everybody.
+            Add the records below at your DNS provider. We’ll recheck{' '}
+            {domain.next_check_at ? <Time at={domain.next_check_at} /> : 'automatically'}. DNS
+            changes can take a while to propagate.
           </p>
         </Alert>
       );
     case 'degraded':
       return (
-        <Alert tone="warn" title="A record has vanished">
+        <Alert tone="warn" title="A DNS record is missing">
           <p>
-            The domain still sends, but stops <Time at={domain.sending_stops_at} /> unless its
-            records come back.
+            The domain can still send, but will stop <Time at={domain.sending_stops_at} /> unless
+            the record is restored.
           </p>
         </Alert>
       );
     case 'failed':
       return (
         <Alert tone="bad" title="Sending has stopped">
-          <p>Records were gone for too long. Publish them again; sending starts by itself.</p>
+          <p>
+            Required records were missing for too long. Restore them and sending resumes
+            automatically.
+          </p>
         </Alert>
       );
     case 'verified':
@@ -113,7 +116,7 @@ function DomainActions({ domain }: { domain: Domain }) {
   const navigate = useNavigate();
   const can = useCan();
   const params = { path: { id: domain.id } };
-  const changed = async () => {
+  const refresh = async () => {
     await Promise.all([
       queries.invalidateQueries({ queryKey: ['domain'] }),
       queries.invalidateQueries({ queryKey: ['domains'] }),
@@ -122,34 +125,34 @@ function DomainActions({ domain }: { domain: Domain }) {
   const checking = useMutation({
     mutationFn: () => unwrap(api.POST('/api/v1/domains/{id}/verify', { params })),
     onSuccess: async (found) => {
-      await changed();
-      if (found.status === 'verified') showToast(`${domain.name} is verified.`);
+      await refresh();
+      if (found.status === 'verified') showToast(`${domain.name} verified.`);
     },
     onError: showErrorToast,
   });
   if (!can('write:domains')) return null;
   const rotate = () =>
     requestConfirmation({
-      title: 'Rotate the DKIM keys?',
-      body: 'The keys published ahead start to sign, new ones take their place as the next, and new records appear here to publish. The old keys stay valid for mail that is under way.',
+      title: 'Rotate DKIM keys?',
+      body: 'The next keys become active, and new next keys are created whose records you need to publish. The old keys stay valid for messages in transit.',
       confirmLabel: 'Rotate keys',
       run: async () => {
         await unwrap(api.POST('/api/v1/domains/{id}/rotate-dkim', { params }));
-        await changed();
-        showToast('The keys are rotated. Publish the records of the next ones.');
+        await refresh();
+        showToast('DKIM keys rotated. Publish the new DNS records.');
       },
     });
   const remove = () =>
     requestConfirmation({
       title: `Delete ${domain.name}?`,
-      body: 'Its keys are destroyed and nothing can be sent from it any more, including what is still queued. Added again, it gets other records.',
+      body: 'Its DKIM keys are destroyed and queued messages from it fail. If you add it again, its DNS records will be different.',
       confirmLabel: 'Delete domain',
       typeToConfirm: domain.name,
       run: async () => {
         await unwrap(api.DELETE('/api/v1/domains/{id}', { params }));
         await queries.invalidateQueries({ queryKey: ['domains'] });
         void navigate({ to: '/domains' });
-        showToast(`${domain.name} is deleted.`);
+        showToast(`${domain.name} deleted.`);
       },
     });
   return (
@@ -171,21 +174,21 @@ function DomainActions({ domain }: { domain: Domain }) {
 }
 
 const KEY_LABELS: Record<string, string> = {
-  current: 'signs now',
-  next: 'published ahead',
-  retired: 'retired',
+  current: 'Active',
+  next: 'Next',
+  retired: 'Retired',
 };
 
 function DkimKeys({ domain }: { domain: Domain }) {
   return (
-    <Section title="DKIM keys" description="Every message is signed with the current keys.">
+    <Section title="DKIM keys" description="Every message is signed with the active keys.">
       <ul className="grid gap-2">
         {domain.dkim_keys.map((dkim) => (
           <li key={dkim.selector} className="flex flex-wrap items-center gap-x-3 gap-y-1 text-sm">
             <code className="font-mono text-xs break-all">{dkim.selector}</code>
             <Badge tone={dkim.slot === 'current' ? 'good' : 'plain'}>{KEY_LABELS[dkim.slot]}</Badge>
             <span className="text-xs text-faint">
-              {dkim.algorithm === 'rsa' ? 'RSA 2048' : 'Ed25519'}, made{' '}
+              {dkim.algorithm === 'rsa' ? 'RSA 2048' : 'Ed25519'}, created{' '}
               <Time at={dkim.created_at} />
             </span>
           </li>

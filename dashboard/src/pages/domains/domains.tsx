@@ -2,10 +2,11 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { AtSign, Plus } from 'lucide-react';
 import { useState } from 'react';
-import { unwrap, type Schema } from '../../api/client.ts';
-import { useApi } from '../../api/use-api.ts';
-import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
+import { type Schema, unwrap } from '../../api/client.ts';
 import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
+import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
+import { useApi } from '../../api/use-api.ts';
+import { ErrorAlert } from '../../components/alert.tsx';
 import { Badge, StatusBadge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
@@ -13,18 +14,17 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
-import { ErrorAlert } from '../../components/alert.tsx';
 import { NoSearchResults, SearchInput } from '../../components/search-input.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, Td, Th, Tr } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
-import { useFormOpen, useCan } from '../../session/session.ts';
+import { useCan, useFormOpen } from '../../session/session.ts';
 
 export type Domain = Schema<'Domain'>;
 
 export function DomainsPage() {
   const { api, key } = useApi();
-  const may = useCan();
+  const can = useCan();
   const navigate = useNavigate();
   const { q, new: adding } = useSearch({ from: '/inside/domains' });
   const formOpen = useFormOpen(adding !== undefined, 'write:domains');
@@ -35,7 +35,7 @@ export function DomainsPage() {
   const go = (search: { q?: string; new?: string }) =>
     void navigate({ to: '/domains', search, replace: search.new === undefined });
   const add = (on: boolean) => go({ ...filter, ...(on ? { new: 'true' } : {}) });
-  const addButton = may('write:domains') && (
+  const addButton = can('write:domains') && (
     <Button kind="primary" icon={Plus} onClick={() => add(true)}>
       Add domain
     </Button>
@@ -44,11 +44,11 @@ export function DomainsPage() {
     <Page
       full
       title="Domains"
-      description="The domains you send from. Their DNS records prove that you may."
+      description="Domains you can send from, verified by DNS."
       actions={addButton}
     >
       <search className="px-4 pb-3 sm:px-6">
-        <SearchInput label="Search names" value={q ?? ''} onChange={(text) => go({ q: text })} />
+        <SearchInput label="Search domains" value={q ?? ''} onChange={(text) => go({ q: text })} />
       </search>
       {list.isPending ? (
         <SkeletonRows rows={4} />
@@ -59,11 +59,11 @@ export function DomainsPage() {
           onRetry={() => void list.refetch()}
         />
       ) : list.rows.length === 0 && q !== undefined ? (
-        <NoSearchResults what="domain" text={q} where="names" onClear={() => go({})} />
+        <NoSearchResults what="domain" text={q} where="domain names" onClear={() => go({})} />
       ) : list.rows.length === 0 ? (
-        <EmptyState icon={AtSign} title="No sending domain yet" actions={addButton}>
-          Live mail needs one. Add the domain of your From addresses, publish the records shown at
-          your DNS provider, and it turns green by itself.
+        <EmptyState icon={AtSign} title="No sending domains yet" actions={addButton}>
+          Live email needs a verified domain. Add the domain of your From addresses and publish its
+          DNS records; it is verified automatically.
         </EmptyState>
       ) : (
         <>
@@ -73,8 +73,8 @@ export function DomainsPage() {
                 <Th>Domain</Th>
                 <Th>Status</Th>
                 <Th>Records</Th>
-                <Th later>Checked</Th>
-                <Th later>Added</Th>
+                <Th hideBelow="md">Checked</Th>
+                <Th hideBelow="md">Added</Th>
               </tr>
             </thead>
             <tbody>
@@ -104,16 +104,16 @@ function DomainRow({ domain }: { domain: Domain }) {
       <Td>
         <span className="flex gap-1.5">
           <StatusBadge status={domain.status} />
-          {domain.trusted && <Badge>trusted</Badge>}
+          {domain.trusted && <Badge>Trusted</Badge>}
         </span>
       </Td>
       <Td className="text-soft">
         {found.length} of {required.length}
       </Td>
-      <Td later className="text-soft">
+      <Td hideBelow="md" className="text-soft">
         <Time at={domain.checked_at} />
       </Td>
-      <Td later className="text-soft">
+      <Td hideBelow="md" className="text-soft">
         <Time at={domain.created_at} />
       </Td>
     </Tr>
@@ -133,7 +133,7 @@ function AddDomain({ onClose }: { onClose: () => void }) {
     },
   });
   return (
-    <Dialog title="Add a domain" onClose={onClose}>
+    <Dialog title="Add domain" onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -142,7 +142,7 @@ function AddDomain({ onClose }: { onClose: () => void }) {
       >
         <Field
           label="Domain"
-          hint="What stands after the @ of your From addresses. A subdomain such as mail.yourdomain.com is a domain of its own."
+          hint="The part after @ in your From addresses. Subdomains such as mail.yourdomain.com are separate domains."
           error={fieldError(adding.error, '/name')}
         >
           <TextInput

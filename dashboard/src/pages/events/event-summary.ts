@@ -11,15 +11,16 @@ import {
 import type { Schema } from '../../api/client.ts';
 import type { Tone } from '../../components/badge.tsx';
 import { exactTime } from '../../components/time.tsx';
+import { capitalize } from '../../lib/format.ts';
 import { type EventData, labelEvent } from '../messages/event-labels.tsx';
 
-/** An event in a line: what happened, and to whom or what. */
+/** An event in one line: what happened, and to what. */
 export interface EventSummary {
   icon: LucideIcon;
   tone: Tone;
   title: string;
   subject: string;
-  /** The page that tells more. */
+  /** The page with details. */
   link?: { to: string; search?: Record<string, string>; label: string };
 }
 
@@ -47,7 +48,7 @@ export function summarizeEvent(event: Schema<'Event'>): EventSummary {
         subject: `${data.template?.key}, version ${data.template?.version}`,
         link: {
           to: `/templates/${data.template?.kind}/${data.template?.key}`,
-          label: 'See the template',
+          label: 'View template',
         },
       };
     case 'suppression':
@@ -58,15 +59,15 @@ export function summarizeEvent(event: Schema<'Event'>): EventSummary {
         tone: event.type === 'api_key.expiring' ? 'warn' : 'plain',
         title: KEY_TITLES[event.type] ?? event.type,
         subject: data.api_key?.name ?? '',
-        link: { to: '/api-keys', label: 'See the keys' },
+        link: { to: '/api-keys', label: 'View API keys' },
       };
     case 'webhook':
       return {
         icon: Webhook,
         tone: 'bad',
-        title: 'Endpoint switched off',
+        title: 'Endpoint disabled',
         subject: data.webhook?.url ?? '',
-        link: { to: `/webhooks/${data.webhook?.id}`, label: 'See the endpoint' },
+        link: { to: `/webhooks/${data.webhook?.id}`, label: 'View endpoint' },
       };
     case 'alarm':
       return event.type === 'alarm.raised'
@@ -74,7 +75,7 @@ export function summarizeEvent(event: Schema<'Event'>): EventSummary {
         : {
             icon: BellOff,
             tone: 'good',
-            title: 'Alarm over',
+            title: 'Alarm cleared',
             subject: data.alarm?.explanation ?? '',
           };
     default:
@@ -95,59 +96,61 @@ function summarizeMessageEvent(type: string, data: Data): EventSummary {
       .filter(Boolean)
       .join(' · '),
     ...(data.message_id
-      ? { link: { to: `/messages/${data.message_id}`, label: 'See the message' } }
+      ? { link: { to: `/messages/${data.message_id}`, label: 'View message' } }
       : {}),
   };
 }
 
-/** A message that waits for its time: its event names neither recipient nor subject. */
+/** The scheduled time; the events of a scheduled message have no recipient or subject. */
 function scheduledFor({ scheduled_at }: Data): string | undefined {
   return scheduled_at ? `for ${exactTime(scheduled_at).split('\n')[0]}` : undefined;
 }
 
 function summarizeDomainEvent(type: string, { domain }: Data): EventSummary {
-  const about = domain?.name ?? '';
-  const link = { to: `/domains/${domain?.id}`, label: 'See the domain' };
+  const subject = domain?.name ?? '';
+  const link = { to: `/domains/${domain?.id}`, label: 'View domain' };
   if (type === 'domain.verified') {
-    return { icon: AtSign, tone: 'good', title: 'Domain verified', subject: about, link };
+    return { icon: AtSign, tone: 'good', title: 'Domain verified', subject, link };
   }
   if (type === 'domain.claimed') {
-    return { icon: AtSign, tone: 'warn', title: 'Domain claimed elsewhere', subject: about, link };
+    return {
+      icon: AtSign,
+      tone: 'warn',
+      title: 'Domain claimed by another workspace',
+      subject,
+      link,
+    };
   }
   const stopped = domain?.status === 'failed';
   return {
     icon: AtSign,
     tone: stopped ? 'bad' : 'warn',
-    title: stopped ? 'Domain stopped sending' : 'Domain record vanished',
-    subject: about,
+    title: stopped ? 'Domain can’t send' : 'DNS record missing',
+    subject,
     link,
   };
 }
 
 function summarizeSuppressionEvent(type: string, { suppression }: Data): EventSummary {
-  const about =
+  const subject =
     suppression?.email ??
-    (suppression?.domain ? `everybody at ${suppression.domain}` : 'an erased address');
+    (suppression?.domain ? `all addresses at ${suppression.domain}` : 'an erased address');
   return {
     icon: Ban,
     tone: 'plain',
     title: type === 'suppression.created' ? 'Suppressed' : 'Suppression removed',
-    subject: about,
+    subject,
     link: {
       to: '/suppressions',
       search: { q: suppression?.email ?? suppression?.domain ?? '' },
-      label: 'See the suppression',
+      label: 'View suppression',
     },
   };
 }
 
 const KEY_TITLES: Record<string, string> = {
-  'api_key.created': 'Key made',
-  'api_key.rotated': 'Key rotated',
-  'api_key.expiring': 'Key ends soon',
-  'api_key.revoked': 'Key revoked',
+  'api_key.created': 'API key created',
+  'api_key.rotated': 'API key rotated',
+  'api_key.expiring': 'API key expires soon',
+  'api_key.revoked': 'API key revoked',
 };
-
-function capitalize(word: string): string {
-  return word.charAt(0).toUpperCase() + word.slice(1);
-}

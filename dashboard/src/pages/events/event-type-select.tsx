@@ -1,7 +1,7 @@
 import { Select } from '../../components/field.tsx';
 import { EVENT_FAMILIES } from './event-types.ts';
 
-/** One type of event, or any; `families` offers whole families too. */
+/** Selects an event type; `families` also offers wildcards such as message.*. */
 export function EventTypeSelect({
   value,
   onChange,
@@ -11,10 +11,10 @@ export function EventTypeSelect({
 }: {
   value: string;
   onChange: (type: string) => void;
-  /** What the choice of none is called; without it one must be chosen. */
+  /** The label of the empty option; without it a type is required. */
   any?: string;
   families?: boolean;
-  /** Where no field around it has one. */
+  /** The accessible name, if the select is not inside a labeled field. */
   label?: string;
 }) {
   return (

@@ -2,34 +2,34 @@ import type { Schema } from '../../api/client.ts';
 
 export type EventType = NonNullable<Schema<'TestWebhook'>['type']>;
 
-/** Every type of event, in the order of a message's life; the compiler misses none. */
+/** Every event type, in the order of a message's life. The type makes the compiler check completeness. */
 const DESCRIPTIONS: Record<EventType, string> = {
-  'message.accepted': 'Stored and queued',
-  'message.scheduled': 'Waits for its time',
-  'message.rescheduled': 'Got another time',
-  'message.cancelled': 'Taken back before it left',
-  'message.suppressed': 'Not sent, the address is suppressed',
-  'message.deferred': 'Not taken yet, tried again',
-  'message.delivered': 'A receiver took it',
-  'message.bounced': 'A receiver refused it for good',
-  'message.failed': 'We could not send it',
-  'message.expired': 'Its time ran out',
-  'message.complained': 'The recipient called it spam',
-  'message.opened': 'Read, as far as pictures tell',
-  'message.clicked': 'A link was followed',
-  'domain.verified': 'All records were found',
-  'domain.degraded': 'A record has vanished',
-  'domain.claimed': 'Another workspace proved that it owns it',
-  'template.published': 'A new version is in use',
-  'suppression.created': 'An address is not written to any more',
-  'suppression.deleted': 'An address may be written to again',
-  'api_key.created': 'A key was made',
-  'api_key.rotated': 'A key has a new secret',
-  'api_key.expiring': 'A key ends within a week',
-  'api_key.revoked': 'A key was ended',
-  'webhook.disabled': 'An endpoint was switched off',
-  'alarm.raised': 'A rate or a wait is too high',
-  'alarm.cleared': 'An alarm is over',
+  'message.accepted': 'Accepted and queued',
+  'message.scheduled': 'Scheduled for later',
+  'message.rescheduled': 'Scheduled time changed',
+  'message.cancelled': 'Cancelled before delivery',
+  'message.suppressed': 'Not sent: address is suppressed',
+  'message.deferred': 'Temporarily rejected, will retry',
+  'message.delivered': 'Accepted by the receiving server',
+  'message.bounced': 'Permanently rejected by the receiving server',
+  'message.failed': 'Could not be sent',
+  'message.expired': 'Not delivered before it expired',
+  'message.complained': 'Marked as spam by the recipient',
+  'message.opened': 'Tracking pixel loaded',
+  'message.clicked': 'Tracked link clicked',
+  'domain.verified': 'All DNS records found',
+  'domain.degraded': 'A DNS record is missing',
+  'domain.claimed': 'Verified by another workspace',
+  'template.published': 'New version published',
+  'suppression.created': 'Address added to the suppression list',
+  'suppression.deleted': 'Address removed from the suppression list',
+  'api_key.created': 'API key created',
+  'api_key.rotated': 'API key rotated',
+  'api_key.expiring': 'API key expires within a week',
+  'api_key.revoked': 'API key revoked',
+  'webhook.disabled': 'Webhook endpoint disabled',
+  'alarm.raised': 'A bounce rate, complaint rate or queue time is too high',
+  'alarm.cleared': 'Alarm cleared',
 };
 
 export const EVENT_TYPES = Object.keys(DESCRIPTIONS) as EventType[];
@@ -49,7 +49,7 @@ const FAMILY_NAMES: Record<string, string> = {
 };
 
 export interface EventFamily {
-  /** The first part of the types. */
+  /** The first part of the event types. */
   id: string;
   name: string;
   types: EventType[];

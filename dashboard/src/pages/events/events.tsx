@@ -2,23 +2,24 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { Activity, ChevronRight, Pause, Play, SearchX } from 'lucide-react';
 import { useState } from 'react';
 import type { Schema } from '../../api/client.ts';
-import { useStore } from '../../lib/store.ts';
-import { streamState } from '../../layout/event-stream.ts';
+import { ErrorAlert } from '../../components/alert.tsx';
 import type { Tone } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
-import { classNames } from '../../lib/class-names.ts';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
-import { ErrorAlert } from '../../components/alert.tsx';
 import { SearchInput } from '../../components/search-input.tsx';
-import { formatCount } from '../../lib/format.ts';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { ExactTime, Time } from '../../components/time.tsx';
+import { streamState } from '../../layout/event-stream.ts';
+import { classNames } from '../../lib/class-names.ts';
+import { formatCount } from '../../lib/format.ts';
+import { useStore } from '../../lib/store.ts';
 import { useSelection } from '../../session/selection.ts';
-import { EventTypeSelect } from './event-type-select.tsx';
+import { useSnippetToken } from '../api-keys/send-snippets.tsx';
 import { summarizeEvent } from './event-summary.ts';
+import { EventTypeSelect } from './event-type-select.tsx';
 import { type EventFilters, useEvents } from './use-events.ts';
 
 export function EventsPage() {
@@ -39,27 +40,27 @@ export function EventsPage() {
     <Page
       full
       title="Events"
-      description="Everything that happens, the moment it happens. Webhooks tell the same to your server."
+      description="Live event log, the same events your webhooks receive."
       actions={
         <Button icon={paused ? Play : Pause} onClick={() => setPaused(!paused)}>
           {paused
             ? list.waiting > 0
-              ? `Show ${formatCount(list.waiting, 'new one')}`
-              : 'Go on'
+              ? `Show ${formatCount(list.waiting, 'new event')}`
+              : 'Resume'
             : 'Pause'}
         </Button>
       }
     >
       <search className="flex flex-wrap items-center gap-2 px-4 pb-3 sm:px-6">
         <SearchInput
-          label="Address of a recipient"
-          whole="address"
+          label="Search by recipient"
+          complete="address"
           value={filters.recipient ?? ''}
           onChange={(recipient) => change({ ...filters, recipient })}
         />
         <div className="w-48">
           <EventTypeSelect
-            label="Type of event"
+            label="Event type"
             any="Any event"
             families
             value={filters.type ?? ''}
@@ -101,7 +102,7 @@ export function EventsPage() {
 const INDICATORS = {
   live: { label: 'Live', dot: 'bg-good' },
   connecting: { label: 'Connecting', dot: 'bg-faint' },
-  lost: { label: 'Connection lost, trying again', dot: 'bg-bad' },
+  lost: { label: 'Connection lost, reconnecting', dot: 'bg-bad' },
   paused: { label: 'Paused', dot: 'bg-warn' },
 } as const;
 
@@ -142,7 +143,7 @@ function EventRow({
   open: boolean;
   onToggle: () => void;
 }) {
-  const { icon: Icon, tone, title, subject: about, link } = summarizeEvent(event);
+  const { icon: Icon, tone, title, subject, link } = summarizeEvent(event);
   return (
     <li className={classNames(arrived && 'arrived')}>
       <button
@@ -150,12 +151,12 @@ function EventRow({
         data-row
         aria-expanded={open}
         onClick={onToggle}
-        className="grid w-full grid-cols-[auto_minmax(0,1fr)_auto] items-center gap-x-3 px-4 py-2.5 text-left text-sm -outline-offset-2 transition-colors hover:bg-sunken sm:px-6 md:grid-cols-[auto_10rem_minmax(0,1fr)_10rem_5.5rem_auto]"
+        className="grid w-full grid-cols-[auto_minmax(0,1fr)_auto] items-center gap-x-3 px-4 py-2.5 text-left text-sm -outline-offset-2 transition-colors hover:bg-sunken sm:px-6 md:grid-cols-[auto_10rem_minmax(0,1fr)_10rem_6.5rem_auto]"
       >
         <Icon className={classNames('size-4 shrink-0', TONES[tone])} aria-hidden />
         <span className="truncate font-medium">{title}</span>
         <span className="order-last col-span-2 col-start-2 truncate text-soft md:order-none md:col-span-1 md:col-start-auto">
-          {about}
+          {subject}
         </span>
         <span className="hidden truncate font-mono text-xs text-faint md:block">{event.type}</span>
         <Time at={event.created_at} className="text-right text-xs text-faint" />
@@ -168,7 +169,7 @@ function EventRow({
         />
       </button>
       {open && (
-        <div className="grid grid-cols-[minmax(0,1fr)] gap-3 px-4 pt-1 pb-4 sm:px-6 md:pl-13">
+        <div className="grid gap-3 px-4 pt-1 pb-4 sm:px-6 md:pl-13">
           <p className="flex flex-wrap items-center gap-x-4 gap-y-1 text-xs text-faint">
             <ExactTime at={event.created_at} />
             <span className="font-mono">{event.type}</span>
@@ -191,32 +192,33 @@ function EventRow({
 
 function NoEvents({ filtered, onClear }: { filtered: boolean; onClear: () => void }) {
   const { mode } = useSelection();
+  const token = useSnippetToken();
   if (filtered) {
     return (
       <EmptyState
         icon={SearchX}
-        title="No event fits these filters"
-        actions={<Button onClick={onClear}>Clear the filters</Button>}
+        title="No events match these filters"
+        actions={<Button onClick={onClear}>Clear filters</Button>}
       >
-        One that does appears here by itself.
+        New matching events appear here automatically.
       </EmptyState>
     );
   }
   return (
     <EmptyState
       icon={Activity}
-      title={mode === 'live' ? 'Nothing happened in live mode yet' : 'Nothing happened here yet'}
-      teach={
+      title={mode === 'live' ? 'No live events yet' : 'No test events yet'}
+      example={
         <CodeBlock
           label="example"
           code={[
             `curl -N ${location.origin}/api/v1/events/stream \\`,
-            `  -H 'Authorization: Bearer pr_${mode}_…'`,
+            `  -H 'Authorization: Bearer ${token}'`,
           ].join('\n')}
         />
       }
     >
-      Send a message, and each step of it appears here by itself. Your program can follow the same
+      Send a message and its events appear here automatically. Your application can follow the same
       stream:
     </EmptyState>
   );

@@ -1,25 +1,25 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef, useState } from 'react';
-import { refetchQueries } from '../../api/refetch.ts';
 import { unwrap } from '../../api/client.ts';
-import { useApi } from '../../api/use-api.ts';
 import { usePaginatedQuery } from '../../api/pagination.ts';
+import { refetchQueries } from '../../api/refetch.ts';
+import { useApi } from '../../api/use-api.ts';
 import { type LiveEvent, onLiveEvents } from '../../layout/live-events.ts';
 import type { EventData } from '../messages/event-labels.tsx';
 
-/** What the address of the page holds. */
+/** The page's search parameters. */
 export interface EventFilters {
   type?: string;
   recipient?: string;
 }
 
 const PAGE_ROWS = 50;
-/** What a tab that is left open keeps of the stream. */
+/** Limits memory in a tab that is left open. */
 const MAX_LIVE_EVENTS = 1_000;
 
 /**
- * The ledger, newest first: what the stream has told since the page was opened, and below it what was
- * asked for. The two overlap rather than leave a gap, so each event is taken once by its id.
+ * The event log, newest first: events received live since the page opened, followed by fetched ones.
+ * The two may overlap but never leave a gap, so events are deduplicated by ID.
  */
 export function useEvents(filters: EventFilters, paused: boolean) {
   const { api, key } = useApi();
@@ -42,7 +42,7 @@ export function useEvents(filters: EventFilters, paused: boolean) {
   const keyText = JSON.stringify(queryKey);
   const isPaused = useRef(paused);
   isPaused.current = paused;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new key is a new list to follow.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new key means a new list to follow.
   useEffect(() => {
     setLive([]);
     setHeld([]);
@@ -67,7 +67,7 @@ export function useEvents(filters: EventFilters, paused: boolean) {
     return (
       [...live, ...list.rows]
         .filter(({ id }) => !seen.has(id) && seen.add(id))
-        // Ids grow with time; after a broken connection the two are not simply one above the other.
+        // IDs sort by time; after a reconnect, live and fetched events may interleave.
         .sort((a, b) => (a.id < b.id ? 1 : -1))
     );
   }, [live, held, list.rows]);
@@ -75,7 +75,7 @@ export function useEvents(filters: EventFilters, paused: boolean) {
   return { ...list, rows, waiting: held.length, arrived };
 }
 
-/** The API's own rule for what it would have left out. */
+/** Applies the API's filter rules to live events. */
 function matches(event: LiveEvent, { type, recipient }: EventFilters): boolean {
   if (type && event.type !== type && type !== `${event.type.split('.')[0]}.*`) return false;
   if (!recipient) return true;

@@ -2,18 +2,18 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, Navigate, useParams } from '@tanstack/react-router';
 import { SearchX } from 'lucide-react';
 import { type Api, unwrap } from '../../api/client.ts';
-import { useApi } from '../../api/use-api.ts';
-import { toProblem } from '../../api/problem.ts';
 import { pageParams } from '../../api/pagination.ts';
+import { toProblem } from '../../api/problem.ts';
+import { useApi } from '../../api/use-api.ts';
+import { ErrorAlert } from '../../components/alert.tsx';
 import { buttonClass } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Page } from '../../components/page.tsx';
-import { ErrorAlert } from '../../components/alert.tsx';
 import { SkeletonPage } from '../../components/skeleton.tsx';
 import { useSelection } from '../../session/selection.ts';
 import { type ContentKind, contentApi } from '../templates/content-api.ts';
 
-/** Leads from an id to the page of what has it, where that page goes by another name. */
+/** Redirects from an ID to the page of its object, for objects whose URL does not contain the ID. */
 export function FindPage() {
   const { id } = useParams({ from: '/inside/find/$id' });
   const { api, key } = useApi();
@@ -32,21 +32,21 @@ export function FindPage() {
     <Page title="Find">
       <EmptyState
         icon={SearchX}
-        title="Nothing has this id"
+        title="ID not found"
         actions={
           <Link to="/" className={buttonClass('primary')}>
-            To the overview
+            Go to overview
           </Link>
         }
       >
-        <code className="font-mono text-xs break-all">{id}</code> is not in the {mode} mode of this
-        workspace. It may be in the other mode, in another workspace, or gone.
+        <code className="font-mono text-xs break-all">{id}</code> doesn’t exist in {mode} mode of
+        this workspace. It may belong to the other mode or another workspace, or have been deleted.
       </EmptyState>
     </Page>
   );
 }
 
-/** Null when there is nothing of that kind. */
+/** The route for an ID, or null if there is none. */
 async function pageOf(api: Api, id: string): Promise<object | null> {
   switch (id.slice(0, 4)) {
     case 'whd_': {

@@ -1,15 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
 import { Plug } from 'lucide-react';
-import { unwrap, type Schema } from '../../api/client.ts';
+import { type Schema, unwrap } from '../../api/client.ts';
 import { useApi } from '../../api/use-api.ts';
-import { StatusBadge } from '../../components/badge.tsx';
-import { classNames } from '../../lib/class-names.ts';
-import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorAlert } from '../../components/alert.tsx';
+import { StatusBadge } from '../../components/badge.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { ExactTime } from '../../components/time.tsx';
+import { classNames } from '../../lib/class-names.ts';
 
-/** Every try, with the conversation that was had. */
+/** Every delivery attempt with its SMTP transcript. */
 export function Attempts({ messageId }: { messageId: string }) {
   const { api, key } = useApi();
   const attempts = useQuery({
@@ -21,13 +21,13 @@ export function Attempts({ messageId }: { messageId: string }) {
   if (attempts.isError) return <ErrorAlert error={attempts.error} />;
   if (attempts.data.data.length === 0) {
     return (
-      <EmptyState icon={Plug} title="Not tried yet">
-        Each delivery attempt shows here, with every word that was said.
+      <EmptyState icon={Plug} title="No attempts yet">
+        Each delivery attempt is listed here with its SMTP transcript.
       </EmptyState>
     );
   }
   return (
-    <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
+    <div className="grid gap-3">
       {attempts.data.data.toReversed().map((attempt, index) => (
         <AttemptCard
           key={`${attempt.recipient} ${attempt.number}`}
@@ -55,14 +55,16 @@ function AttemptCard({ attempt, open }: { attempt: Schema<'Attempt'>; open: bool
       </summary>
       <div className="overflow-x-auto border-t border-line px-4 py-3">
         {attempt.transcript.length === 0 ? (
-          <p className="text-sm text-soft">Nothing was said: the test inbox took it directly.</p>
+          <p className="text-sm text-soft">
+            No SMTP session: delivered directly to the test inbox.
+          </p>
         ) : (
           <ol className="grid gap-0.5 font-mono text-xs leading-5">
             {attempt.transcript.map((line, index) => (
               <li
-                // biome-ignore lint/suspicious/noArrayIndexKey: a conversation never changes its order.
+                // biome-ignore lint/suspicious/noArrayIndexKey: the lines of a transcript never change order.
                 key={index}
-                className="grid grid-cols-[4rem_1rem_1fr] gap-2"
+                className="grid grid-cols-[4rem_1rem_minmax(0,1fr)] gap-2"
               >
                 <span className="text-right text-faint">{Math.round(line.at_ms)} ms</span>
                 <span
@@ -83,7 +85,7 @@ function AttemptCard({ attempt, open }: { attempt: Schema<'Attempt'>; open: bool
 }
 
 const SIDES = {
-  us: { sign: '→', title: 'We said', tone: 'text-accent-ink' },
-  them: { sign: '←', title: 'They said', tone: 'text-good' },
+  us: { sign: '→', title: 'Postrider', tone: 'text-accent-ink' },
+  them: { sign: '←', title: 'Receiving server', tone: 'text-good' },
   note: { sign: '·', title: 'Note', tone: 'text-faint' },
 } as const;

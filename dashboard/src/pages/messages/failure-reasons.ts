@@ -1,9 +1,9 @@
-/** What cannot be read from the API's own `explanation`: why nobody was even asked. */
+/** Explanations for messages that were never sent; the API's `explanation` covers the rest. */
 
 const SUPPRESSED: Record<string, string> = {
-  hard_bounce: 'Earlier mail to this address bounced for good.',
-  complaint: 'The recipient called earlier mail spam.',
-  manual: 'Somebody put the address on the suppression list.',
+  hard_bounce: 'An earlier message to this address bounced permanently.',
+  complaint: 'The recipient marked an earlier message as spam.',
+  manual: 'The address was added to the suppression list manually.',
   unsubscribe: 'The recipient unsubscribed.',
 };
 
@@ -11,23 +11,22 @@ export function whySuppressed(reason: string | null): string {
   return SUPPRESSED[reason ?? ''] ?? 'The address is on the suppression list.';
 }
 
-/** They play a receiver's part again and again, so nothing they answer is held against them. */
+/** Simulator addresses are never suppressed, so that they can be used repeatedly. */
 export function isSimulated(email: string | undefined): boolean {
   return email?.toLowerCase().endsWith('@simulator.test') ?? false;
 }
 
 const FAILED: Record<string, string> = {
   sender_domain_lost:
-    'The sender domain no longer belongs to the workspace, or its keys are gone. Add and verify it again, then try again.',
-  content_gone: 'The content is no longer kept, so there is nothing to send. Send a new message.',
+    'The sender domain was deleted or its DKIM keys are missing. Add and verify the domain, then retry.',
+  content_gone: 'The content was deleted after its retention period. Send a new message.',
   malformed_message:
-    'The message cannot be written down in a form that mail servers accept. Look for unusual header values or attachments.',
-  internal_error:
-    'Something of ours failed again and again with this message. The server’s log tells more.',
+    'The message could not be encoded. Check for unusual header values or attachments.',
+  internal_error: 'Sending failed repeatedly because of an internal error. Check the server log.',
 };
 
 export function whyFailed(reason: string | null): string {
   const known = FAILED[reason ?? ''];
   if (known) return known;
-  return reason ? `We could not send it: ${reason.replaceAll('_', ' ')}.` : 'We could not send it.';
+  return reason ? `Sending failed: ${reason.replaceAll('_', ' ')}.` : 'Sending failed.';
 }

@@ -1,16 +1,17 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { CalendarClock, CircleX, Download, Ellipsis, RotateCw, Send } from 'lucide-react';
 import { useState } from 'react';
-import { unwrap, fetchRaw, type Schema } from '../../api/client.ts';
-import { useApi } from '../../api/use-api.ts';
+import { fetchRaw, type Schema, unwrap } from '../../api/client.ts';
 import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
-import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
-import { showToast, showErrorToast } from '../../layout/toasts.tsx';
+import { useApi } from '../../api/use-api.ts';
+import { ErrorAlert } from '../../components/alert.tsx';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
 import { Menu, MenuItem } from '../../components/menu.tsx';
-import { ErrorAlert } from '../../components/alert.tsx';
+import { localTime } from '../../components/time.tsx';
+import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
+import { showErrorToast, showToast } from '../../layout/toasts.tsx';
 import { downloadFile } from '../../lib/download-file.ts';
 import { useCan } from '../../session/session.ts';
 
@@ -19,16 +20,16 @@ type Message = Schema<'Message'>;
 const CANCELLABLE = ['scheduled', 'queued', 'deferred'];
 const RETRYABLE = ['deferred', 'bounced', 'failed', 'expired'];
 
-/** What can still be done with a message, by the state of its recipients. */
+/** The actions available for a message, depending on the status of its recipients. */
 export function MessageActions({ message }: { message: Message }) {
-  const { api, selection: place } = useApi();
+  const { api, selection } = useApi();
   const queries = useQueryClient();
-  const mayWrite = useCan()('write:messages');
+  const canWrite = useCan()('write:messages');
   const [rescheduling, setRescheduling] = useState(false);
   const some = (states: readonly string[]) =>
-    mayWrite && message.recipients.some(({ status }) => states.includes(status));
+    canWrite && message.recipients.some(({ status }) => states.includes(status));
   const params = { path: { id: message.id } };
-  const changed = async () => {
+  const refresh = async () => {
     await Promise.all([
       queries.invalidateQueries({ queryKey: ['message'] }),
       queries.invalidateQueries({ queryKey: ['messages'] }),
@@ -37,8 +38,8 @@ export function MessageActions({ message }: { message: Message }) {
   const retrying = useMutation({
     mutationFn: () => unwrap(api.POST('/api/v1/messages/{id}/retry', { params })),
     onSuccess: async () => {
-      await changed();
-      showToast('It is tried again now.');
+      await refresh();
+      showToast('Retrying now.');
     },
     onError: showErrorToast,
   });
@@ -46,27 +47,27 @@ export function MessageActions({ message }: { message: Message }) {
     mutationFn: () =>
       unwrap(api.PATCH('/api/v1/messages/{id}', { params, body: { scheduled_at: null } })),
     onSuccess: async () => {
-      await changed();
-      showToast('It leaves now.');
+      await refresh();
+      showToast('Sending now.');
     },
     onError: showErrorToast,
   });
   const cancel = () =>
     requestConfirmation({
       title: 'Cancel this message?',
-      body: 'Recipients who have not received it yet never will.',
+      body: 'It will not be sent to recipients who haven’t received it yet.',
       confirmLabel: 'Cancel message',
       run: async () => {
         await unwrap(api.POST('/api/v1/messages/{id}/cancel', { params }));
-        await changed();
-        showToast('The message is cancelled.');
+        await refresh();
+        showToast('Message cancelled.');
       },
     });
   return (
     <>
       {some(RETRYABLE) && (
         <Button icon={RotateCw} busy={retrying.isPending} onClick={() => retrying.mutate()}>
-          Try again now
+          Retry now{' '}
         </Button>
       )}
       {some(['scheduled']) && (
@@ -77,9 +78,9 @@ export function MessageActions({ message }: { message: Message }) {
       <Menu trigger={<IconButton icon={Ellipsis} label="More actions" className="size-8" />}>
         <MenuItem
           icon={Download}
-          onSelect={() => void download(place, message.id).catch(showErrorToast)}
+          onSelect={() => void download(selection, message.id).catch(showErrorToast)}
         >
-          Download as .eml
+          Download .eml
         </MenuItem>
         {some(['scheduled']) && (
           <MenuItem icon={CalendarClock} onSelect={() => setRescheduling(true)}>
@@ -93,15 +94,15 @@ export function MessageActions({ message }: { message: Message }) {
         )}
       </Menu>
       {rescheduling && (
-        <Reschedule message={message} onClose={() => setRescheduling(false)} onChanged={changed} />
+        <Reschedule message={message} onClose={() => setRescheduling(false)} onChanged={refresh} />
       )}
     </>
   );
 }
 
-async function download(place: Parameters<typeof fetchRaw>[0], id: string): Promise<void> {
-  const answer = await fetchRaw(place, `/api/v1/messages/${id}/raw`);
-  downloadFile(await answer.blob(), `${id}.eml`);
+async function download(selection: Parameters<typeof fetchRaw>[0], id: string): Promise<void> {
+  const response = await fetchRaw(selection, `/api/v1/messages/${id}/raw`);
+  downloadFile(await response.blob(), `${id}.eml`);
 }
 
 function Reschedule({
@@ -114,7 +115,7 @@ function Reschedule({
   onChanged: () => Promise<void>;
 }) {
   const { api } = useApi();
-  const [at, setAt] = useState(() => localInput(message.scheduled_at ?? new Date().toISOString()));
+  const [at, setAt] = useState(() => localTime(message.scheduled_at ?? new Date().toISOString()));
   const changing = useMutation({
     mutationFn: () =>
       unwrap(
@@ -125,7 +126,7 @@ function Reschedule({
       ),
     onSuccess: async () => {
       await onChanged();
-      showToast('The message has a new time.');
+      showToast('Message rescheduled.');
       onClose();
     },
   });
@@ -138,8 +139,8 @@ function Reschedule({
         }}
       >
         <Field
-          label="When it leaves"
-          hint="In your own time zone."
+          label="Send at"
+          hint="In your local time zone."
           error={fieldError(changing.error, '/scheduled_at')}
         >
           <TextInput
@@ -161,10 +162,4 @@ function Reschedule({
       </form>
     </Dialog>
   );
-}
-
-/** A moment as a date field wants it: local and without a zone. */
-function localInput(at: string): string {
-  const date = new Date(at);
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

@@ -1,16 +1,16 @@
 import { useQuery } from '@tanstack/react-query';
 import { Archive, Paperclip } from 'lucide-react';
 import { useState } from 'react';
-import { unwrap, type Schema } from '../../api/client.ts';
-import { useApi } from '../../api/use-api.ts';
+import { type Schema, unwrap } from '../../api/client.ts';
 import { toProblem } from '../../api/problem.ts';
-import { CodeBlock } from '../../components/code-block.tsx';
-import { EmptyState } from '../../components/empty-state.tsx';
-import { EmailPreview } from '../../components/email-preview.tsx';
+import { useApi } from '../../api/use-api.ts';
 import { ErrorAlert } from '../../components/alert.tsx';
-import { formatBytes } from '../../lib/format.ts';
+import { CodeBlock } from '../../components/code-block.tsx';
+import { EmailPreview } from '../../components/email-preview.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Tabs } from '../../components/tabs.tsx';
+import { formatBytes } from '../../lib/format.ts';
 
 export function MessageContentTabs({ messageId }: { messageId: string }) {
   const { api, key } = useApi();
@@ -25,21 +25,25 @@ export function MessageContentTabs({ messageId }: { messageId: string }) {
   if (content.isError) {
     if (toProblem(content.error).status !== 404) return <ErrorAlert error={content.error} />;
     return (
-      <EmptyState icon={Archive} title="The content is no longer kept">
-        Contents are deleted after their retention; the record of the message stays a while longer.
+      <EmptyState icon={Archive} title="Content deleted">
+        Message content is deleted after its retention period. The message record is kept longer.
       </EmptyState>
     );
   }
   const { html, text, headers, attachments } = content.data;
   return (
     <Tabs
-      label="Views of the content"
+      label="Content views"
       value={view}
       onChange={setView}
       tabs={[
         { id: 'html', label: 'Preview', content: <EmailPreview html={html} /> },
         { id: 'text', label: 'Text', content: <CodeBlock code={text} label="text part" wrap /> },
-        { id: 'source', label: 'Source', content: <CodeBlock code={html} label="html" wrap /> },
+        {
+          id: 'source',
+          label: 'Source',
+          content: <CodeBlock code={html} label="HTML source" wrap />,
+        },
         { id: 'headers', label: 'Headers', content: <Headers headers={headers} /> },
         ...(attachments.length > 0
           ? [
@@ -57,9 +61,9 @@ export function MessageContentTabs({ messageId }: { messageId: string }) {
 
 function Headers({ headers }: { headers: { name: string; value: string }[] }) {
   return (
-    <dl className="grid grid-cols-[minmax(7rem,auto)_1fr] gap-x-4 gap-y-1.5 font-mono text-xs leading-5">
+    <dl className="grid grid-cols-[minmax(7rem,auto)_minmax(0,1fr)] gap-x-4 gap-y-1.5 font-mono text-xs leading-5">
       {headers.map(({ name, value }, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a header may stand there twice.
+        // biome-ignore lint/suspicious/noArrayIndexKey: a header may occur twice.
         <div key={index} className="contents">
           <dt className="text-faint">{name}</dt>
           <dd className="min-w-0 break-words whitespace-pre-wrap">{value}</dd>

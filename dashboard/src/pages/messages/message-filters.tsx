@@ -4,6 +4,7 @@ import { useId, useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { Field, Select, TextInput } from '../../components/field.tsx';
 import { SearchInput } from '../../components/search-input.tsx';
+import { capitalize } from '../../lib/format.ts';
 import { groupLabel, PROVIDERS } from '../overview/group-labels.ts';
 import type { MessageFilters } from './use-messages.ts';
 
@@ -20,9 +21,12 @@ const STATUSES = [
   'partial',
 ];
 
-const MORE = ['recipient', 'receiver', 'domain', 'tag', 'template', 'metadata'] as const;
+const MORE_FILTERS = ['recipient', 'receiver', 'domain', 'tag', 'template', 'metadata'] as const;
 
-const NAMES: Partial<Record<(typeof MORE)[number], string>> = { domain: 'from' };
+const NAMES: Partial<Record<(typeof MORE_FILTERS)[number], string>> = {
+  domain: 'from',
+  receiver: 'provider',
+};
 
 export function MessageFilterBar({
   filters,
@@ -46,7 +50,9 @@ export function MessageFilterBar({
         >
           <option value="">Any status</option>
           {STATUSES.map((status) => (
-            <option key={status}>{status}</option>
+            <option key={status} value={status}>
+              {capitalize(status)}
+            </option>
           ))}
         </Select>
       </div>
@@ -64,7 +70,7 @@ export function MessageFilterBar({
         </Select>
       </div>
       <MoreFilters filters={filters} onChange={onChange} />
-      {MORE.filter((name) => filters[name]).map((name) => (
+      {MORE_FILTERS.filter((name) => filters[name]).map((name) => (
         <button
           key={name}
           type="button"
@@ -72,7 +78,7 @@ export function MessageFilterBar({
           onClick={() => onChange({ ...filters, [name]: '' })}
           className="inline-flex h-7 items-center gap-1 rounded-full bg-accent-wash pr-1.5 pl-2.5 text-xs font-medium text-accent-ink"
         >
-          {NAMES[name] ?? name}: {groupLabel(name, filters[name] ?? '')}
+          {capitalize(NAMES[name] ?? name)}: {groupLabel(name, filters[name] ?? '')}
           <X className="size-3.5" aria-hidden />
         </button>
       ))}
@@ -90,7 +96,7 @@ function MoreFilters({
   const [open, setOpen] = useState(false);
   const [draft, setDraft] = useState<MessageFilters>({});
   const providers = useId();
-  const set = (name: (typeof MORE)[number]) => (event: { target: { value: string } }) =>
+  const set = (name: (typeof MORE_FILTERS)[number]) => (event: { target: { value: string } }) =>
     setDraft({ ...draft, [name]: event.target.value });
   return (
     <Popover.Root
@@ -101,7 +107,7 @@ function MoreFilters({
       }}
     >
       <Popover.Trigger asChild>
-        <Button icon={ListFilter}>Filter</Button>
+        <Button icon={ListFilter}>Filters</Button>
       </Popover.Trigger>
       <Popover.Portal>
         <Popover.Content
@@ -126,11 +132,11 @@ function MoreFilters({
                 placeholder="jane@example.com"
               />
             </Field>
-            <Field label="Receiver" hint="Who runs the mailbox, or the domain of the address.">
+            <Field label="Mailbox provider" hint="A provider (google) or a recipient domain.">
               <TextInput
                 value={draft.receiver ?? ''}
                 onChange={set('receiver')}
-                placeholder="google, or example.com"
+                placeholder="google or example.com"
                 list={providers}
               />
               <datalist id={providers}>
@@ -139,7 +145,7 @@ function MoreFilters({
                 ))}
               </datalist>
             </Field>
-            <Field label="Sender’s domain">
+            <Field label="Sender domain">
               <TextInput
                 value={draft.domain ?? ''}
                 onChange={set('domain')}
@@ -152,7 +158,7 @@ function MoreFilters({
             <Field label="Template">
               <TextInput value={draft.template ?? ''} onChange={set('template')} />
             </Field>
-            <Field label="Metadata" hint="A name, an equals sign, and its value.">
+            <Field label="Metadata" hint="key=value">
               <TextInput
                 value={draft.metadata ?? ''}
                 onChange={set('metadata')}
@@ -160,7 +166,7 @@ function MoreFilters({
               />
             </Field>
             <Button type="submit" kind="primary">
-              Show
+              Apply{' '}
             </Button>
           </form>
         </Popover.Content>

@@ -2,16 +2,16 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Webhook } from 'lucide-react';
 import { unwrap } from '../../api/client.ts';
-import { useApi } from '../../api/use-api.ts';
 import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
+import { useApi } from '../../api/use-api.ts';
+import { ErrorAlert } from '../../components/alert.tsx';
 import { buttonClass } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
-import { ErrorAlert } from '../../components/alert.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { DeliveryRow, useLiveDeliveries } from '../webhooks/deliveries.tsx';
 
-/** What the owner's servers were told of a message, and what they answered. */
+/** The webhook deliveries for a message. */
 export function MessageWebhooks({ messageId }: { messageId: string }) {
   const { api, key } = useApi();
   useLiveDeliveries();
@@ -33,16 +33,16 @@ export function MessageWebhooks({ messageId }: { messageId: string }) {
     return (
       <EmptyState
         icon={Webhook}
-        title="No endpoint was told of it"
+        title="No webhook deliveries"
         actions={
           <Link to="/webhooks" search={none ? { new: 'true' } : {}} className={buttonClass()}>
-            {none ? 'Add an endpoint' : 'See the endpoints'}
+            {none ? 'Add endpoint' : 'View endpoints'}
           </Link>
         }
       >
         {none
-          ? 'With a webhook your server learns what became of a message the moment it happens.'
-          : 'The endpoints here are off, or not for the events of this message.'}
+          ? 'Add a webhook to receive the events of your messages.'
+          : 'No endpoint was subscribed to the events of this message when they occurred. Endpoints receive only events that occur after they are added.'}
       </EmptyState>
     );
   }
@@ -54,7 +54,7 @@ export function MessageWebhooks({ messageId }: { messageId: string }) {
           <DeliveryRow
             key={delivery.id}
             delivery={delivery}
-            endpoint={urls.get(delivery.webhook_id) ?? 'An endpoint'}
+            endpoint={urls.get(delivery.webhook_id) ?? 'Deleted endpoint'}
           />
         ))}
       </ul>

@@ -2,27 +2,27 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { MailX } from 'lucide-react';
 import { useState } from 'react';
-import { apiFor, unwrap, type Schema } from '../../api/client.ts';
-import { useApi } from '../../api/use-api.ts';
+import { apiFor, type Schema, unwrap } from '../../api/client.ts';
 import { toProblem } from '../../api/problem.ts';
+import { useApi } from '../../api/use-api.ts';
+import { ErrorAlert } from '../../components/alert.tsx';
 import { Badge, StatusBadge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { CopyCode } from '../../components/copy.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Detail, DetailList, Page, Section } from '../../components/page.tsx';
-import { ErrorAlert } from '../../components/alert.tsx';
-import { formatBytes } from '../../lib/format.ts';
 import { SkeletonPage } from '../../components/skeleton.tsx';
 import { Tabs } from '../../components/tabs.tsx';
 import { Time } from '../../components/time.tsx';
+import { formatBytes, formatWholeDuration } from '../../lib/format.ts';
 import { selectMode } from '../../session/selection.ts';
 import { useCan } from '../../session/session.ts';
 import { Attempts } from './attempts.tsx';
-import { MessageContentTabs } from './message-content.tsx';
-import { MessageActions } from './message-actions.tsx';
-import { Timeline } from './timeline.tsx';
-import { MessageWebhooks } from './message-webhooks.tsx';
 import { DeliverySummary } from './delivery-summary.tsx';
+import { MessageActions } from './message-actions.tsx';
+import { MessageContentTabs } from './message-content.tsx';
+import { MessageWebhooks } from './message-webhooks.tsx';
+import { Timeline } from './timeline.tsx';
 
 const BACK = { to: '/messages', label: 'Messages' };
 
@@ -30,7 +30,7 @@ export function MessagePage() {
   const { id } = useParams({ from: '/inside/messages/$id' });
   const { api, key } = useApi();
   const [tab, setTab] = useState('timeline');
-  const maySeeWebhooks = useCan()('read:webhooks');
+  const canSeeWebhooks = useCan()('read:webhooks');
   const query = useQuery({
     queryKey: key('message', id),
     queryFn: () => unwrap(api.GET('/api/v1/messages/{id}', { params: { path: { id } } })),
@@ -65,8 +65,8 @@ export function MessagePage() {
       }
       actions={<MessageActions message={message} />}
     >
-      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 xl:grid-cols-[minmax(0,1fr)_20rem]">
-        <div className="grid min-w-0 grid-cols-[minmax(0,1fr)] gap-4">
+      <div className="grid items-start gap-6 xl:grid-cols-[minmax(0,1fr)_20rem]">
+        <div className="grid min-w-0 gap-4">
           <DeliverySummary message={message} />
           <Tabs
             label="Message"
@@ -80,13 +80,19 @@ export function MessagePage() {
               },
               { id: 'content', label: 'Content', content: <MessageContentTabs messageId={id} /> },
               { id: 'attempts', label: 'Attempts', content: <Attempts messageId={id} /> },
-              ...(maySeeWebhooks
-                ? [{ id: 'webhooks', label: 'Webhooks', content: <MessageWebhooks messageId={id} /> }]
+              ...(canSeeWebhooks
+                ? [
+                    {
+                      id: 'webhooks',
+                      label: 'Webhooks',
+                      content: <MessageWebhooks messageId={id} />,
+                    },
+                  ]
                 : []),
             ]}
           />
         </div>
-        <aside className="grid min-w-0 grid-cols-[minmax(0,1fr)] gap-4">
+        <aside className="grid min-w-0 gap-4">
           <Recipients recipients={message.recipients} />
           <Details message={message} />
         </aside>
@@ -95,10 +101,10 @@ export function MessagePage() {
   );
 }
 
-/** One with more letters may not fit above, and stands whole among the details. */
+/** A longer subject may be truncated in the heading, so the details show it in full. */
 const LONG_SUBJECT = 160;
 
-/** A subject may have a thousand letters. */
+/** Limits the heading to four lines. */
 function Subject({ text }: { text: string }) {
   return (
     <span className="line-clamp-4 text-left" dir="auto">
@@ -110,7 +116,7 @@ function Subject({ text }: { text: string }) {
 function Recipients({ recipients }: { recipients: Schema<'Recipient'>[] }) {
   return (
     <Section title={recipients.length > 1 ? `${recipients.length} recipients` : 'Recipient'}>
-      <ul className="grid grid-cols-[minmax(0,1fr)] gap-3">
+      <ul className="grid gap-3">
         {recipients.map((recipient) => (
           <li key={`${recipient.kind} ${recipient.email}`} className="text-sm">
             <div className="flex items-center gap-2">
@@ -123,7 +129,7 @@ function Recipients({ recipients }: { recipients: Schema<'Recipient'>[] }) {
               {recipient.attempts > 1 && ` · ${recipient.attempts} attempts`}
               {recipient.next_attempt_at && (
                 <>
-                  {recipient.status === 'scheduled' ? ' · leaves ' : ' · next try '}
+                  {recipient.status === 'scheduled' ? ' · sends ' : ' · next retry '}
                   <Time at={recipient.next_attempt_at} />
                 </>
               )}
@@ -140,7 +146,7 @@ function Details({ message }: { message: Schema<'Message'> }) {
   return (
     <Section title="Details">
       <DetailList>
-        <Detail name="Id">
+        <Detail name="ID">
           <CopyCode text={message.id} />
         </Detail>
         <Detail name="From">
@@ -172,8 +178,12 @@ function Details({ message }: { message: Schema<'Message'> }) {
             <Time at={message.scheduled_at} />
           </Detail>
         )}
-        {message.size_bytes !== null && <Detail name="Size">{formatBytes(message.size_bytes)}</Detail>}
-        {message.ttl_seconds !== null && <Detail name="Lives">{message.ttl_seconds} s</Detail>}
+        {message.size_bytes !== null && (
+          <Detail name="Size">{formatBytes(message.size_bytes)}</Detail>
+        )}
+        {message.ttl_seconds !== null && (
+          <Detail name="Expires">after {formatWholeDuration(message.ttl_seconds * 1000)}</Detail>
+        )}
         {message.tags.length > 0 && (
           <Detail name="Tags">
             <span className="flex flex-wrap gap-1">
@@ -203,15 +213,17 @@ function Details({ message }: { message: Schema<'Message'> }) {
   );
 }
 
-/** A link may lead to a message of the other mode: say so, and offer to go there. */
+/** Offers to switch modes if the message exists in the other mode. */
 function MessageNotFound({ id }: { id: string }) {
-  const { selection: place } = useApi();
-  const other = place.mode === 'live' ? 'test' : 'live';
-  const elsewhere = useQuery({
-    queryKey: ['message', place.workspaceId, other, id],
+  const { selection } = useApi();
+  const other = selection.mode === 'live' ? 'test' : 'live';
+  const otherMode = useQuery({
+    queryKey: ['message', selection.workspaceId, other, id],
     queryFn: () =>
       unwrap(
-        apiFor({ ...place, mode: other }).GET('/api/v1/messages/{id}', { params: { path: { id } } }),
+        apiFor({ ...selection, mode: other }).GET('/api/v1/messages/{id}', {
+          params: { path: { id } },
+        }),
       ),
     retry: false,
   });
@@ -219,18 +231,18 @@ function MessageNotFound({ id }: { id: string }) {
     <Page title="Message" back={BACK}>
       <EmptyState
         icon={MailX}
-        title={elsewhere.data ? `This is a ${other} message` : 'There is no such message here'}
+        title={otherMode.data ? `This is a ${other} message` : 'Message not found'}
         actions={
-          elsewhere.data && (
+          otherMode.data && (
             <Button kind="primary" onClick={() => selectMode(other)}>
-              Go to {other} mode
+              Switch to {other} mode
             </Button>
           )
         }
       >
-        {elsewhere.data
-          ? `You are in ${place.mode} mode, which never shows ${other} messages.`
-          : 'It may be past its retention, or belong to another workspace.'}
+        {otherMode.data
+          ? `You’re in ${selection.mode} mode, which doesn’t show ${other} messages.`
+          : 'It may have been deleted after its retention period, or it belongs to another workspace.'}
       </EmptyState>
     </Page>
   );

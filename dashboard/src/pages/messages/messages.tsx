@@ -4,20 +4,19 @@ import { Mail, SearchX } from 'lucide-react';
 import { useEffect, useRef } from 'react';
 import { apiFor } from '../../api/client.ts';
 import { useApi } from '../../api/use-api.ts';
-import { useMediaQuery } from '../../lib/use-media-query.ts';
+import { ErrorAlert } from '../../components/alert.tsx';
 import { Badge, StatusBadge } from '../../components/badge.tsx';
 import { Button, buttonClass } from '../../components/button.tsx';
-import { classNames } from '../../lib/class-names.ts';
-import { Snippets } from '../../components/code-block.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
-import { ErrorAlert } from '../../components/alert.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Time } from '../../components/time.tsx';
 import { VirtualList } from '../../components/virtual-list.tsx';
+import { classNames } from '../../lib/class-names.ts';
+import { useMediaQuery } from '../../lib/use-media-query.ts';
 import { selectMode, useSelection } from '../../session/selection.ts';
-import { sendSnippets } from '../api-keys/send-snippets.ts';
+import { SendSnippets } from '../api-keys/send-snippets.tsx';
 import { MessageFilterBar } from './message-filters.tsx';
 import {
   fetchMessages,
@@ -66,7 +65,10 @@ export function MessagesPage() {
               />
             )}
           </VirtualList>
-          <LoadMore {...list} label={list.rows.length === 0 ? 'Look further back' : 'Load more'} />
+          <LoadMore
+            {...list}
+            label={list.rows.length === 0 ? 'Load older messages' : 'Load more'}
+          />
         </>
       )}
     </Page>
@@ -88,7 +90,7 @@ function MessageRow({
   return (
     <div
       className={classNames(
-        'row-link grid h-full grid-cols-[1fr_auto] items-center gap-x-3 border-b border-line px-4 text-sm transition-colors hover:bg-sunken has-focus-visible:bg-sunken sm:px-6 md:grid-cols-[7rem_minmax(9rem,15rem)_1fr_auto_6rem]',
+        'row-link grid h-full grid-cols-[minmax(0,1fr)_auto] items-center gap-x-3 border-b border-line px-4 text-sm transition-colors hover:bg-sunken has-focus-visible:bg-sunken sm:px-6 md:grid-cols-[7rem_minmax(9rem,15rem)_minmax(0,1fr)_auto_6.5rem]',
         arrived && 'arrived',
       )}
     >
@@ -106,7 +108,7 @@ function MessageRow({
         className="cover order-3 min-w-0 truncate text-soft md:order-none md:text-ink"
       >
         {message.subject === '' ? (
-          <span className="text-faint">no subject</span>
+          <span className="text-faint">No subject</span>
         ) : (
           <bdi>{message.subject}</bdi>
         )}
@@ -125,7 +127,7 @@ function MessageRow({
   );
 }
 
-/** Who was looked for, or who has the trouble that the status tells of, or the first. */
+/** The recipient that matches the search, or has the message's status, or the first one. */
 function shownRecipient({ recipients, status }: MessageSummary, wanted: string | undefined) {
   const text = wanted?.toLowerCase();
   return (
@@ -135,8 +137,8 @@ function shownRecipient({ recipients, status }: MessageSummary, wanted: string |
   );
 }
 
-function firstSentence(words: string): string {
-  return words.replace(/(?<=\.)\s.*$/s, '');
+function firstSentence(text: string): string {
+  return text.replace(/(?<=\.)\s.*$/s, '');
 }
 
 function NoMessages({ filters, onClear }: { filters: MessageFilters; onClear: () => void }) {
@@ -145,52 +147,52 @@ function NoMessages({ filters, onClear }: { filters: MessageFilters; onClear: ()
   return (
     <EmptyState
       icon={Mail}
-      title={mode === 'live' ? 'No live message yet' : 'No test message yet'}
+      title={mode === 'live' ? 'No live messages yet' : 'No test messages yet'}
       actions={
         <Link to="/api-keys" search={{ new: 'true' }} className={buttonClass('primary')}>
-          Create an API key
+          Create API key
         </Link>
       }
-      teach={<Snippets snippets={sendSnippets(`pr_${mode}_…`)} />}
+      example={<SendSnippets mode={mode} />}
     >
-      Send one, and it appears here by itself, with everything that becomes of it.
+      Send one and it appears here automatically, with its delivery status.
     </EmptyState>
   );
 }
 
-/** Who looks for a message in the wrong mode would look for long: say so. */
+/** Says so if matching messages exist in the other mode. */
 function NoMatches({ filters, onClear }: { filters: MessageFilters; onClear: () => void }) {
-  const { selection: place } = useApi();
-  const other = place.mode === 'live' ? 'test' : 'live';
-  const elsewhere = useQuery({
-    queryKey: ['messages', place.workspaceId, other, filters, 'elsewhere'],
-    queryFn: () => fetchMessages(apiFor({ ...place, mode: other }), filters, undefined),
+  const { selection } = useApi();
+  const other = selection.mode === 'live' ? 'test' : 'live';
+  const otherMode = useQuery({
+    queryKey: ['messages', selection.workspaceId, other, filters, 'elsewhere'],
+    queryFn: () => fetchMessages(apiFor({ ...selection, mode: other }), filters, undefined),
     retry: false,
   });
-  const isThere = (elsewhere.data?.data.length ?? 0) > 0;
+  const foundInOther = (otherMode.data?.data.length ?? 0) > 0;
   return (
     <EmptyState
       icon={SearchX}
-      title="No message fits these filters"
+      title="No messages match these filters"
       actions={
         <>
-          {isThere && (
+          {foundInOther && (
             <Button kind="primary" onClick={() => selectMode(other)}>
-              Look in {other} mode
+              Switch to {other} mode
             </Button>
           )}
-          <Button onClick={onClear}>Clear the filters</Button>
+          <Button onClick={onClear}>Clear filters</Button>
         </>
       }
     >
-      {isThere
-        ? `You are in ${place.mode} mode, and what fits them was sent in ${other} mode.`
-        : 'A message is found from the moment it was accepted, until it is past its retention.'}
+      {foundInOther
+        ? `You’re in ${selection.mode} mode. Matching messages exist in ${other} mode.`
+        : 'Messages are searchable until their retention period ends.'}
     </EmptyState>
   );
 }
 
-/** Which rows came in while somebody was looking. */
+/** Whether a row arrived while the page was open. */
 function useArrivals(rows: readonly MessageSummary[]): (id: string) => boolean {
   const newestAtFirst = useRef<string | undefined>(undefined);
   const newest = rows[0]?.id;

@@ -1,21 +1,21 @@
 import { expect, test } from 'vitest';
-import { formatWholeDuration, groupRecipients } from './recipient-groups.ts';
+import { groupRecipients } from './recipient-groups.ts';
 
-type Told = Parameters<typeof groupRecipients>[0];
+type MessageHistory = Parameters<typeof groupRecipients>[0];
 
 const recipient = (email: string, status: string, reason?: string) =>
   ({ email, status, reason: null, bounce: reason ? { reason } : null }) as never;
 
 const event = (type: string, data: object) => ({ type, data, created_at: `at ${type}` }) as never;
 
-const told = (recipients: never[], events: never[] = []): string[] =>
-  groupRecipients({ recipients, events } as unknown as Told).map(
-    (fate) => `${fate.outcome}: ${fate.recipients.map(({ email }) => email).join(' ')}`,
+const summarize = (recipients: never[], events: never[] = []): string[] =>
+  groupRecipients({ recipients, events } as unknown as MessageHistory).map(
+    (group) => `${group.outcome}: ${group.recipients.map(({ email }) => email).join(' ')}`,
   );
 
-test('recipients with the same fate share an answer, and what needs somebody comes first', () => {
+test('recipients with the same outcome are grouped, and failures come first', () => {
   expect(
-    told([
+    summarize([
       recipient('ada', 'delivered'),
       recipient('emil', 'deferred', 'greylisted'),
       recipient('noor', 'delivered'),
@@ -25,27 +25,20 @@ test('recipients with the same fate share an answer, and what needs somebody com
   ).toEqual(['bounced: tom', 'bounced: ines', 'deferred: emil', 'delivered: ada noor']);
 });
 
-test('whoever got it and complained is told apart from whoever got it', () => {
+test('a recipient who complained is separate from one who only received it', () => {
   const two = [recipient('ada', 'delivered'), recipient('noor', 'delivered')];
-  expect(told(two, [event('message.complained', { recipient: 'noor' })])).toEqual([
+  expect(summarize(two, [event('message.complained', { recipient: 'noor' })])).toEqual([
     'complained: noor',
     'delivered: ada',
   ]);
 });
 
-test('an opening counts when a person did it', () => {
+test('only opens by a person count', () => {
   const recipients = [recipient('ada', 'delivered')];
   const openedAt = (machine: boolean) =>
-    groupRecipients({ recipients, events: [event('message.opened', { machine })] } as unknown as Told)[0]
-      ?.openedAt;
+    groupRecipients({
+      recipients,
+      events: [event('message.opened', { machine })],
+    } as unknown as MessageHistory)[0]?.openedAt;
   expect([openedAt(true), openedAt(false)]).toEqual([undefined, 'at message.opened']);
-});
-
-test.each([
-  [20_000, '20 seconds'],
-  [60_000, '1 minute'],
-  [5_400_000, '90 minutes'],
-  [72 * 3_600_000, '3 days'],
-])('%d ms are %s', (ms, words) => {
-  expect(formatWholeDuration(ms)).toBe(words);
 });

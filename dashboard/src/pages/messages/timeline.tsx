@@ -1,6 +1,6 @@
 import type { Schema } from '../../api/client.ts';
-import { classNames } from '../../lib/class-names.ts';
 import { ExactTime } from '../../components/time.tsx';
+import { classNames } from '../../lib/class-names.ts';
 import { type EventData, labelEvent } from './event-labels.tsx';
 
 const TONES = {
@@ -13,16 +13,16 @@ const TONES = {
   accent: 'bg-accent-wash text-accent-ink',
 } as const;
 
-/** What happened, from the beginning to now. */
+/** The events of a message, oldest first. */
 export function Timeline({ events, many }: { events: readonly Schema<'Event'>[]; many: boolean }) {
   return (
     <ol className="grid">
       {events.map((event, index) => (
-        <Happening
+        <TimelineEntry
           key={event.id}
           event={event}
           showRecipient={many}
-          before={events.slice(0, index).findLast((one) => isAbout(one, event))}
+          before={events.slice(0, index).findLast((one) => isSameRecipient(one, event))}
           last={index === events.length - 1}
         />
       ))}
@@ -30,11 +30,11 @@ export function Timeline({ events, many }: { events: readonly Schema<'Event'>[];
   );
 }
 
-function isAbout(one: Schema<'Event'>, other: Schema<'Event'>): boolean {
+function isSameRecipient(one: Schema<'Event'>, other: Schema<'Event'>): boolean {
   return (one.data as EventData).recipient === (other.data as EventData).recipient;
 }
 
-function Happening({
+function TimelineEntry({
   event,
   showRecipient,
   before,
@@ -42,15 +42,22 @@ function Happening({
 }: {
   event: Schema<'Event'>;
   showRecipient: boolean;
-  /** What happened to the same recipient before it. */
+  /** The previous event of the same recipient. */
   before: Schema<'Event'> | undefined;
   last: boolean;
 }) {
   const data = event.data as EventData;
-  const { icon: Icon, tone, title, detail, hideReply: withoutAnswer } = labelEvent(event.type, data);
-  // A receiver that puts us off again and again for the same reason is explained once.
+  const {
+    icon: Icon,
+    tone,
+    title,
+    detail,
+    hideReply: withoutAnswer,
+  } = labelEvent(event.type, data);
+  // Explain repeated deferrals with the same reason only once.
   const isRepeated =
-    before?.type === event.type && labelEvent(before.type, before.data as EventData).detail === detail;
+    before?.type === event.type &&
+    labelEvent(before.type, before.data as EventData).detail === detail;
   return (
     <li className="relative flex gap-3 pb-5 last:pb-1">
       {!last && <span className="absolute top-7 bottom-0 left-[13px] w-px bg-line" aria-hidden />}

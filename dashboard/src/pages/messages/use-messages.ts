@@ -1,21 +1,21 @@
 import { type InfiniteData, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
-import { waitForFirstLoad } from '../../api/refetch.ts';
-import { type Api, unwrap, type Schema } from '../../api/client.ts';
-import { useApi } from '../../api/use-api.ts';
+import { type Api, type Schema, unwrap } from '../../api/client.ts';
 import { type CursorPage, usePaginatedQuery } from '../../api/pagination.ts';
+import { waitForFirstLoad } from '../../api/refetch.ts';
+import { useApi } from '../../api/use-api.ts';
 import { onLiveEvents } from '../../layout/live-events.ts';
 
 export type MessageSummary = Schema<'MessageSummary'>;
 
-/** What the address of the page holds. */
+/** The page's search parameters. */
 export interface MessageFilters {
   q?: string;
   status?: string;
   recipient?: string;
-  /** A provider as the statistics name it, or a domain. */
+  /** A mailbox provider, named as in the statistics, or a recipient domain. */
   receiver?: string;
-  /** Of the sender. */
+  /** The sender domain. */
   domain?: string;
   tag?: string;
   template?: string;
@@ -32,7 +32,7 @@ export const SINCE_MS: Record<string, number> = {
 
 const PAGE_ROWS = 100;
 
-/** The list of messages; what is new comes in at the top without a reload. */
+/** The message list; new messages appear at the top without a reload. */
 export function useMessages(filters: MessageFilters) {
   const { api, key } = useApi();
   const queries = useQueryClient();
@@ -41,7 +41,7 @@ export function useMessages(filters: MessageFilters) {
   const keyText = JSON.stringify(queryKey);
   const latest = useRef({ api, filters, queryKey });
   latest.current = { api, filters, queryKey };
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new key is a new list to follow.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new key means a new list to follow.
   useEffect(() => {
     let running = false;
     let again = false;
@@ -53,12 +53,12 @@ export function useMessages(filters: MessageFilters) {
       running = true;
       const { api, filters, queryKey } = latest.current;
       try {
-        // There is nothing yet to lay the newest over.
+        // Merging needs the first page.
         await waitForFirstLoad(queries.getQueryCache().find({ queryKey }));
         const head = await fetchMessages(api, filters, undefined);
         queries.setQueryData<Pages>(queryKey, (known) => known && mergeNewest(known, head));
       } catch {
-        // The next event tries again.
+        // The next event triggers another refresh.
       }
       running = false;
       if (again) {
@@ -77,21 +77,21 @@ export function useMessages(filters: MessageFilters) {
 type Pages = InfiniteData<CursorPage<MessageSummary>, string | undefined>;
 
 /**
- * The newest page laid over what is known: rows that changed are replaced, new ones come first. Where
- * the two do not touch, more has happened than one page holds, and the list starts anew.
+ * Merges the newest page into the list: changed rows are replaced, new ones come first. If the two
+ * do not overlap, more than one page of messages has arrived and the list starts over.
  */
 export function mergeNewest(known: Pages, head: CursorPage<MessageSummary>): Pages {
   const fresh = new Map(head.data.map((row) => [row.id, row]));
   const old = new Set(known.pages.flatMap((page) => page.data.map(({ id }) => id)));
-  const touches = head.data.some(({ id }) => old.has(id)) || old.size === 0;
+  const overlaps = head.data.some(({ id }) => old.has(id)) || old.size === 0;
   const oldest = head.data.at(-1)?.id;
-  if (!touches || oldest === undefined) return { pages: [head], pageParams: [undefined] };
+  if (!overlaps || oldest === undefined) return { pages: [head], pageParams: [undefined] };
   const added = head.data.filter(({ id }) => !old.has(id));
   const pages = known.pages.map((page, index) => ({
     ...page,
     data: [
       ...(index === 0 ? added : []),
-      // What the new page should hold and does not has left the filter. Ids grow with time.
+      // A row that is missing from the newest page no longer matches the filter. IDs sort by time.
       ...page.data
         .filter(({ id }) => fresh.has(id) || id < oldest)
         .map((row) => fresh.get(row.id) ?? row),

@@ -1,32 +1,31 @@
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
-import { Button } from '../../components/button.tsx';
-import { SegmentedControl } from '../../components/segmented-control.tsx';
-import { classNames } from '../../lib/class-names.ts';
-import { Section } from '../../components/page.tsx';
-import { formatDuration } from '../../components/charts/scale.ts';
 import { ErrorAlert } from '../../components/alert.tsx';
-import { formatNumber } from '../../lib/format.ts';
+import { Button } from '../../components/button.tsx';
+import { Section } from '../../components/page.tsx';
+import { SegmentedControl } from '../../components/segmented-control.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
+import { classNames } from '../../lib/class-names.ts';
+import { formatCount, formatDuration, formatNumber } from '../../lib/format.ts';
+import { groupLabel, isOtherGroup } from './group-labels.ts';
+import { type Figures, RANGES, type RangeName } from './ranges.ts';
 import {
+  finePercent,
   MAX_BOUNCE_RATE,
   MAX_COMPLAINT_RATE,
-  finePercent,
   NO_VALUE,
   OUTCOMES,
   percent,
 } from './stats-panels.tsx';
-import { groupLabel, isOtherGroup } from './group-labels.ts';
-import { type Figures, RANGES, type RangeName } from './ranges.ts';
 import { useStats } from './use-stats.ts';
 
-/** The same figures by what the mail was for, or by who sent and who received it. */
+/** Statistics by tag, template, sender domain or mailbox provider. */
 
 export const DIMENSIONS = [
-  { id: 'tag', label: 'Tag', title: 'By the tags of messages' },
-  { id: 'template', label: 'Template', title: 'By the template they were made from' },
-  { id: 'domain', label: 'Sender', title: 'By the domain they were sent from' },
-  { id: 'receiver', label: 'Receiver', title: 'By who runs the recipients’ mailboxes' },
+  { id: 'tag', label: 'Tag', title: 'By message tag' },
+  { id: 'template', label: 'Template', title: 'By template' },
+  { id: 'domain', label: 'Sender', title: 'By sender domain' },
+  { id: 'receiver', label: 'Provider', title: 'By mailbox provider' },
 ] as const;
 
 export type Dimension = (typeof DIMENSIONS)[number]['id'];
@@ -48,7 +47,7 @@ export function Breakdown({
   onBy: (next: Dimension) => void;
 }) {
   const [all, setAll] = useState(false);
-  const whole = useStats(range, {}, true).data?.data[0]?.totals;
+  const total = useStats(range, {}, true).data?.data[0]?.totals;
   const stats = useStats(range, { group_by: by, points: false, limit: MAX_GROUPS }, true);
   const groups = stats.data?.data ?? [];
   return (
@@ -56,7 +55,9 @@ export function Breakdown({
       title="Breakdown"
       description={DESCRIPTIONS[by]}
       className="min-w-0"
-      actions={<SegmentedControl label="Broken down by" choices={DIMENSIONS} value={by} onChange={onBy} />}
+      actions={
+        <SegmentedControl label="Group by" choices={DIMENSIONS} value={by} onChange={onBy} />
+      }
     >
       {stats.isPending ? (
         <SkeletonRows rows={SHOWN} />
@@ -71,13 +72,13 @@ export function Breakdown({
               group: group ?? '',
               totals,
             }))}
-            whole={whole?.accepted ?? 0}
+            total={total?.accepted ?? 0}
             by={by}
             range={range}
           />
           {groups.length > SHOWN && (
             <Button kind="quiet" className="mt-2 -ml-2" onClick={() => setAll(!all)}>
-              {all ? 'Show the largest' : `Show all ${groups.length}`}
+              {all ? 'Show fewer' : `Show all ${groups.length}`}
             </Button>
           )}
         </>
@@ -87,40 +88,39 @@ export function Breakdown({
 }
 
 const DESCRIPTIONS: Record<Dimension, string> = {
-  tag: 'By the tags of messages. One with several tags counts under each.',
-  template: 'By the template that messages were made from.',
-  domain: 'By the domain that messages were sent from.',
-  receiver: 'By who runs the recipients’ mailboxes.',
+  tag: 'By message tag. A message with several tags counts under each.',
+  template: 'By template.',
+  domain: 'By sender domain.',
+  receiver: 'By mailbox provider.',
 };
 
 const EMPTY: Record<Dimension, ReactNode> = {
   tag: (
     <>
-      No message of this time has a tag. Send <code className="font-mono text-xs">tags</code> with a
-      message, such as <code className="font-mono text-xs">["receipts"]</code>, to see here how each
-      kind of mail does.
+      No tagged messages in this period. Add <code className="font-mono text-xs">tags</code>, such
+      as <code className="font-mono text-xs">["receipts"]</code>, to compare message types.
     </>
   ),
-  template: 'No message of this time was made from a template.',
-  domain: 'Nothing was sent in this time.',
-  receiver: 'Nothing was sent in this time.',
+  template: 'No messages from templates in this period.',
+  domain: 'No messages in this period.',
+  receiver: 'No messages in this period.',
 };
 
 interface GroupsProps {
   groups: { group: string; totals: Figures }[];
-  /** All recipients of the range: what a share is a share of. */
-  whole: number;
+  /** The total number of recipients in the range, for percentages. */
+  total: number;
   by: Dimension;
   range: RangeName;
 }
 
-function Groups({ groups, whole, by, range }: GroupsProps) {
+function Groups({ groups, total, by, range }: GroupsProps) {
   const name = DIMENSIONS.find(({ id }) => id === by)?.label ?? '';
   const most = Math.max(...groups.map(({ totals }) => totals.accepted), 1);
   return (
     <table
       className="w-full table-fixed border-collapse text-sm"
-      aria-label={`Figures by ${name.toLowerCase()}`}
+      aria-label={`Statistics by ${name.toLowerCase()}`}
     >
       <thead>
         <tr className="text-xs text-faint">
@@ -131,7 +131,7 @@ function Groups({ groups, whole, by, range }: GroupsProps) {
           <Head className="hidden w-24 sm:table-cell">Delivered</Head>
           <Head className="w-16 sm:w-24">Bounced</Head>
           <Head className="w-20 sm:w-26">Complaints</Head>
-          <Head className="hidden w-28 lg:table-cell">Half within</Head>
+          <Head className="hidden w-28 lg:table-cell">Median (p50)</Head>
         </tr>
       </thead>
       <tbody>
@@ -143,9 +143,9 @@ function Groups({ groups, whole, by, range }: GroupsProps) {
             </th>
             <Cell>
               {formatNumber(totals.accepted)}
-              {whole > 0 && (
+              {total > 0 && (
                 <span className="block text-xs text-faint sm:ml-2 sm:inline-block sm:w-12">
-                  {percent.format(totals.accepted / whole)}
+                  {percent.format(totals.accepted / total)}
                 </span>
               )}
             </Cell>
@@ -198,7 +198,7 @@ function Cell({
   );
 }
 
-/** Leads to the messages, where the list can be asked for them. */
+/** Links to the messages of a group, if the list can be filtered by it. */
 function GroupName({ group, by, range }: { group: string; by: Dimension; range: RangeName }) {
   const filter = filterOf(group, by, range);
   const text = groupLabel(by, group);
@@ -209,7 +209,7 @@ function GroupName({ group, by, range }: { group: string; by: Dimension; range: 
     <Link
       to="/messages"
       search={filter}
-      title={`The messages: ${text}`}
+      title={`View messages: ${text}`}
       className="block rounded font-medium break-words hover:underline"
     >
       {text}
@@ -234,7 +234,7 @@ function Bounced({
     <Link
       to="/messages"
       search={{ ...filter, status: 'bounced' }}
-      title={`${formatNumber(totals.bounced)} bounced: see them`}
+      title={`View ${formatCount(totals.bounced, 'bounced recipient')}`}
       className="rounded underline decoration-line-strong underline-offset-3 hover:decoration-current"
     >
       {share(totals.rates.bounced)}
@@ -250,7 +250,7 @@ function filterOf(group: string, by: Dimension, range: RangeName) {
   return by === 'domain' ? { domain: group, since } : { receiver: group, since };
 }
 
-/** As long as its share of the largest group, in the colours of what became of it. */
+/** A bar whose length is relative to the largest group, colored by outcome. */
 function OutcomesBar({ totals, most }: { totals: Figures; most: number }) {
   let reached = 0;
   const parts = OUTCOMES.map(({ name, color, read }) => {

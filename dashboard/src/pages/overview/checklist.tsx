@@ -3,17 +3,18 @@ import { Link } from '@tanstack/react-router';
 import { ArrowRight, Check } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { apiFor, unwrap } from '../../api/client.ts';
-import { useApi } from '../../api/use-api.ts';
 import { fetchAllRows } from '../../api/pagination.ts';
-import { savePreference, readPreference } from '../../lib/preferences.ts';
-import { classNames } from '../../lib/class-names.ts';
+import { useApi } from '../../api/use-api.ts';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { Section } from '../../components/page.tsx';
-import { useCan } from '../../session/session.ts';
-import { sendSnippets } from '../api-keys/send-snippets.ts';
+import { classNames } from '../../lib/class-names.ts';
+import { readPreference, savePreference } from '../../lib/preferences.ts';
+import { useCan, useMe } from '../../session/session.ts';
+import { useSnippetSender, useSnippetToken } from '../api-keys/send-snippets.tsx';
+import { sendSnippets } from '../api-keys/snippet-code.ts';
 import { SendTestMessage } from './send-test-message.tsx';
 
-/** From nothing to the first live delivery; gone once that has happened. */
+/** Setup steps up to the first live delivery; hidden once all are done. */
 export function Checklist({ steps }: { steps: readonly Step[] }) {
   const next = steps.findIndex(({ done }) => !done);
   const done = steps.filter((step) => step.done).length;
@@ -26,7 +27,7 @@ export function Checklist({ steps }: { steps: readonly Step[] }) {
           className="progress w-24"
           max={steps.length}
           value={done}
-          aria-label="Steps that are done"
+          aria-label="Completed steps"
         />
       }
     >
@@ -91,25 +92,29 @@ export interface Step {
   search?: Record<string, string>;
   link: string;
   snippet?: string;
-  /** What does it from here. */
+  /** A button that completes the step. */
   action?: ReactNode;
 }
 
-/** The stream tells of one mode only; the steps are in both. */
+/** The steps span both modes, but events are streamed for the selected mode only, so poll. */
 const POLL_MS = 15_000;
 
-/** Undefined while it is not known, none once everything is done: that is remembered. */
+/** Undefined while loading, empty once everything is done, which is remembered. */
 export function useSteps(): Step[] | undefined {
-  const { selection: place } = useApi();
-  const may = useCan();
-  const canRead = ['read:api_keys', 'read:domains', 'read:messages'].every(may);
-  const preferenceKey = `started.${place.workspaceId}`;
+  const { selection } = useApi();
+  const can = useCan();
+  const { email } = useMe();
+  const token = useSnippetToken('test');
+  const from = useSnippetSender('test');
+
+  const canRead = ['read:api_keys', 'read:domains', 'read:messages'].every(can);
+  const preferenceKey = `started.${selection.workspaceId}`;
   const started = readPreference(preferenceKey) === 'yes';
   const { data, isError } = useQuery({
-    queryKey: ['checklist', place.workspaceId],
+    queryKey: ['checklist', selection.workspaceId],
     queryFn: async () => {
-      const live = apiFor({ ...place, mode: 'live' });
-      const test = apiFor({ ...place, mode: 'test' });
+      const live = apiFor({ ...selection, mode: 'live' });
+      const test = apiFor({ ...selection, mode: 'test' });
       const one = { params: { query: { limit: 1 } } };
       const delivered = { params: { query: { limit: 1, status: 'delivered' as const } } };
       const [keys, domains, tried, sent] = await Promise.all([
@@ -135,43 +140,43 @@ export function useSteps(): Step[] | undefined {
   return [
     {
       title: 'Create an API key',
-      hint: 'Your application shows it with every request. A test key is a good start: nothing leaves.',
+      hint: 'Your application needs it for every request. Start with a test key: nothing is sent.',
       done: data.key,
       to: '/api-keys',
       search: { new: 'true' },
-      link: 'Create a key',
+      link: 'Create key',
     },
     {
-      title: 'Send a test message',
-      hint: 'From here, or by pasting this into a shell with your test key. It ends in the test inbox.',
+      title: 'Send a test email',
+      hint: 'From here, or with this command. The email goes to the test inbox.',
       done: data.tried,
       to: '/test-inbox',
-      link: 'Open the test inbox',
-      snippet: sendSnippets('pr_test_…')[0]?.code ?? '',
-      action: may('send:transactional') && <SendTestMessage />,
+      link: 'Open test inbox',
+      snippet: sendSnippets({ token, from, to: email })[0]?.code ?? '',
+      action: can('send:transactional') && <SendTestMessage />,
     },
     {
-      title: 'Add the domain that you send from',
-      hint: 'What stands behind the @ of your From addresses.',
+      title: 'Add your sending domain',
+      hint: 'The part after @ in your From address.',
       done: data.domain,
       to: '/domains',
       search: { new: 'true' },
-      link: 'Add a domain',
+      link: 'Add domain',
     },
     {
-      title: 'Verify it',
-      hint: 'Publish the DNS records that its page shows. It turns green by itself.',
+      title: 'Verify DNS',
+      hint: 'Publish the DNS records shown for the domain. It is verified automatically.',
       done: data.verified,
       to: '/domains',
-      link: 'See the records',
+      link: 'View records',
     },
     {
-      title: 'Deliver the first live message',
-      hint: 'The same request with a live key, from your domain, to yourself.',
+      title: 'Send your first live email',
+      hint: 'Use a live key and a From address on your verified domain.',
       done: data.delivered,
       to: '/api-keys',
       search: { new: 'true' },
-      link: 'Create a live key',
+      link: 'Create live key',
     },
   ];
 }

@@ -1,6 +1,6 @@
-/** What a group of the statistics is called on screen. */
+/** Display names of statistics groups. */
 
-/** What is counted together, because a tenant has more values than are counted. */
+/** The API's group for values beyond the number that is counted separately. */
 const OTHER_GROUP = '(other)';
 
 export const PROVIDERS: Record<string, string> = {
@@ -18,7 +18,7 @@ export const PROVIDERS: Record<string, string> = {
   yandex: 'Yandex',
   tencent: 'QQ',
   netease: 'NetEase',
-  other: 'Everybody else',
+  other: 'Other',
 };
 
 export function isOtherGroup(group: string): boolean {

@@ -11,14 +11,14 @@ import {
 } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { apiFor, unwrap } from '../../api/client.ts';
-import { useApi } from '../../api/use-api.ts';
 import { fetchAllRows } from '../../api/pagination.ts';
-import { classNames } from '../../lib/class-names.ts';
+import { useApi } from '../../api/use-api.ts';
 import { Time } from '../../components/time.tsx';
+import { classNames } from '../../lib/class-names.ts';
 import { useCan } from '../../session/session.ts';
 import { endpointStatus } from '../webhooks/endpoint-status.tsx';
 
-/** What needs a person, the worst first. */
+/** A problem that needs attention. */
 export interface Issue {
   id: string;
   tone: 'bad' | 'warn';
@@ -34,14 +34,14 @@ export function Issues({ rows }: { rows: readonly Issue[] }) {
     return (
       <p className="flex items-center gap-2 text-sm text-soft">
         <CircleCheck className="size-4 text-good" aria-hidden />
-        Nothing needs you.
+        No issues
       </p>
     );
   }
   return (
-    <section aria-labelledby="problems">
-      <h2 id="problems" className="sr-only">
-        Problems
+    <section aria-labelledby="issues">
+      <h2 id="issues" className="sr-only">
+        Issues{' '}
       </h2>
       <ul className="divide-y divide-line overflow-hidden rounded-xl border border-line">
         {rows.map((row) => (
@@ -78,7 +78,7 @@ export function Issues({ rows }: { rows: readonly Issue[] }) {
 
 const POLL_MS = 60_000;
 
-/** Undefined until everything was looked at, so that nothing jumps while the page comes in. */
+/** Undefined until everything is loaded, so that the layout does not shift. Errors come first. */
 export function useIssues(): Issue[] | undefined {
   const domains = useDomainIssues();
   const webhooks = useWebhookIssues();
@@ -90,32 +90,35 @@ export function useIssues(): Issue[] | undefined {
   return rows.toSorted((a, b) => Number(a.tone === 'warn') - Number(b.tone === 'warn'));
 }
 
-/** Each of these is undefined until it is known; who may not look, or cannot, sees no problems. */
+/** Each of these is undefined while loading, and empty without permission or on an error. */
 function useDomainIssues(): Issue[] | undefined {
   const { api, key } = useApi();
-  const may = useCan()('read:domains');
+  const can = useCan()('read:domains');
   const { data, isError } = useQuery({
     queryKey: key('domains', 'overview'),
-    queryFn: () => fetchAllRows((query) => unwrap(api.GET('/api/v1/domains', { params: { query } }))),
-    enabled: may,
+    queryFn: () =>
+      fetchAllRows((query) => unwrap(api.GET('/api/v1/domains', { params: { query } }))),
+    enabled: can,
     refetchInterval: POLL_MS,
   });
-  if (!may || (isError && !data)) return [];
+  if (!can || (isError && !data)) return [];
   return data?.flatMap(({ id, name, status, sending_stops_at }): Issue[] => {
     const row = { id, icon: AtSign, to: `/domains/${id}` };
     if (status === 'failed') {
-      const detail = 'Its records were gone for too long. Publish them again.';
-      return [{ ...row, tone: 'bad', title: `${name} cannot send`, detail }];
+      const detail =
+        'Required DNS records were missing for too long. Restore them to resume sending.';
+      return [{ ...row, tone: 'bad', title: `${name} can’t send`, detail }];
     }
     if (status !== 'degraded') return [];
     return [
       {
         ...row,
         tone: 'warn',
-        title: `${name} has lost a record`,
+        title: `${name} is missing a DNS record`,
         detail: (
           <>
-            It sends on, but stops <Time at={sending_stops_at} /> unless the record comes back.
+            Still sending, but will stop <Time at={sending_stops_at} /> unless the record is
+            restored.
           </>
         ),
       },
@@ -125,19 +128,19 @@ function useDomainIssues(): Issue[] | undefined {
 
 function useWebhookIssues(): Issue[] | undefined {
   const { api, key } = useApi();
-  const may = useCan()('read:webhooks');
+  const can = useCan()('read:webhooks');
   const { data, isError } = useQuery({
     queryKey: key('webhooks', 'overview'),
     queryFn: () => unwrap(api.GET('/api/v1/webhooks', { params: { query: { limit: 100 } } })),
-    enabled: may,
+    enabled: can,
     refetchInterval: POLL_MS,
   });
-  if (!may || (isError && !data)) return [];
+  if (!can || (isError && !data)) return [];
   return data?.data.flatMap((webhook): Issue[] => {
     const { id, url, enabled, disabled_reason } = webhook;
-    const { explanation: why } = endpointStatus(webhook);
-    // What somebody switched off on purpose is no problem.
-    if (why === undefined || (!enabled && disabled_reason === 'manual')) return [];
+    const { explanation } = endpointStatus(webhook);
+    // An endpoint that a user disabled is not an issue.
+    if (explanation === undefined || (!enabled && disabled_reason === 'manual')) return [];
     const host = new URL(url).host;
     return [
       {
@@ -145,8 +148,8 @@ function useWebhookIssues(): Issue[] | undefined {
         icon: Webhook,
         to: `/webhooks/${id}`,
         tone: enabled ? 'warn' : 'bad',
-        title: enabled ? `The endpoint at ${host} fails` : `The endpoint at ${host} is off`,
-        detail: why,
+        title: enabled ? `Webhook ${host} is failing` : `Webhook ${host} is disabled`,
+        detail: explanation,
       },
     ];
   });
@@ -154,14 +157,14 @@ function useWebhookIssues(): Issue[] | undefined {
 
 function useAlarmIssues(): Issue[] | undefined {
   const { api, key } = useApi();
-  const may = useCan()('read:events');
+  const can = useCan()('read:events');
   const { data, isError } = useQuery({
     queryKey: key('alarms'),
     queryFn: () => unwrap(api.GET('/api/v1/alarms')),
-    enabled: may,
+    enabled: can,
     refetchInterval: POLL_MS,
   });
-  if (!may || (isError && !data)) return [];
+  if (!can || (isError && !data)) return [];
   return data?.data.flatMap(({ kind, subject, raised_at, explanation }): Issue[] => {
     if (COVERED_ELSEWHERE.includes(kind)) return [];
     return [
@@ -172,7 +175,7 @@ function useAlarmIssues(): Issue[] | undefined {
         title: explanation,
         detail: (
           <>
-            {ALARM_ADVICE[kind]} Raised <Time at={raised_at} />
+            {ALARM_ADVICE[kind]} Raised <Time at={raised_at} />.
           </>
         ),
         ...(ALARM_LINKS[kind] ?? { to: '/events' }),
@@ -181,7 +184,7 @@ function useAlarmIssues(): Issue[] | undefined {
   });
 }
 
-/** The endpoint, the key or the domain stands in the list already, with its name. */
+/** These alarms are already listed by endpoint, key or domain. */
 const COVERED_ELSEWHERE = ['webhook_failing', 'key_expiring', 'domain_degraded'];
 
 type IssueLink = Pick<Issue, 'to' | 'search'>;
@@ -193,26 +196,28 @@ const ALARM_LINKS: Record<string, IssueLink> = {
 
 const ALARM_ADVICE: Record<string, string> = {
   bounce_rate:
-    'Look where the addresses come from. Receivers block senders whose mail bounces a lot.',
+    'Check how these addresses were collected. Mailbox providers block senders with high bounce rates.',
   complaint_rate:
-    'Write only to people who asked for it. Receivers put the rest into spam, and soon all of it.',
-  queue_age: 'See whether the server is busy, and whether receivers take anything.',
+    'Send only to recipients who opted in. Complaints move all of your email to spam.',
+  queue_age: 'Check the server’s load and whether receiving servers accept mail.',
 };
 
 const SOON_MS = 7 * 86_400_000;
 
 function useKeyIssues(): Issue[] | undefined {
-  const { selection: place } = useApi();
-  const may = useCan()('read:api_keys');
+  const { selection } = useApi();
+  const can = useCan()('read:api_keys');
   const { data, isError } = useQuery({
-    queryKey: ['api-keys', place.workspaceId, 'overview'],
+    queryKey: ['api-keys', selection.workspaceId, 'overview'],
     queryFn: () =>
       fetchAllRows((query) =>
-        unwrap(apiFor({ ...place, mode: 'live' }).GET('/api/v1/api-keys', { params: { query } })),
+        unwrap(
+          apiFor({ ...selection, mode: 'live' }).GET('/api/v1/api-keys', { params: { query } }),
+        ),
       ),
-    enabled: may,
+    enabled: can,
   });
-  if (!may || (isError && !data)) return [];
+  if (!can || (isError && !data)) return [];
   return data?.flatMap(({ id, name, expires_at, revoked_at }): Issue[] => {
     const leftMs =
       expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(expires_at) - Date.now();
@@ -222,10 +227,10 @@ function useKeyIssues(): Issue[] | undefined {
         id,
         icon: KeyRound,
         tone: 'warn',
-        title: `The key ${name} ends soon`,
+        title: `API key ${name} expires soon`,
         detail: (
           <>
-            It stops working <Time at={expires_at} />
+            It stops working <Time at={expires_at} />.
           </>
         ),
         to: '/api-keys',

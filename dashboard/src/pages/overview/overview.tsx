@@ -1,29 +1,29 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { SegmentedControl } from '../../components/segmented-control.tsx';
-import { Page } from '../../components/page.tsx';
 import { ErrorAlert } from '../../components/alert.tsx';
+import { Page } from '../../components/page.tsx';
+import { SegmentedControl } from '../../components/segmented-control.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { useCan, useWorkspace } from '../../session/session.ts';
 import { Breakdown, type Dimension, parseDimension } from './breakdown.tsx';
 import { Checklist, useSteps } from './checklist.tsx';
-import { BounceReasons, LatencyChart, OutcomesChart, StatTiles } from './stats-panels.tsx';
 import { Issues, useIssues } from './issues.tsx';
 import { QueueStatus } from './queue-status.tsx';
-import { RANGES, type Range, type RangeName, parseRange } from './ranges.ts';
-import { useStats, useRefetchStats } from './use-stats.ts';
+import { parseRange, RANGES, type Range, type RangeName } from './ranges.ts';
+import { BounceReasons, LatencyChart, OutcomesChart, StatTiles } from './stats-panels.tsx';
+import { useRefetchStats, useStats } from './use-stats.ts';
 
 export function OverviewPage() {
   const search = useSearch({ from: '/inside/' });
   const navigate = useNavigate();
   const { name } = useWorkspace();
-  const mayRead = useCan()('read:messages');
+  const canRead = useCan()('read:messages');
   const range = parseRange(search.range);
   return (
     <Page
       title="Overview"
-      description={`What ${name} sent, and what became of it.`}
+      description={`Sending activity for ${name}`}
       actions={
-        mayRead && (
+        canRead && (
           <RangeSwitch
             value={range}
             onChange={(range) =>
@@ -35,7 +35,7 @@ export function OverviewPage() {
     >
       <Body
         range={range}
-        mayRead={mayRead}
+        canRead={canRead}
         by={parseDimension(search.by)}
         onBy={(by) => void navigate({ to: '/', search: { ...search, by }, replace: true })}
       />
@@ -43,29 +43,29 @@ export function OverviewPage() {
   );
 }
 
-/** All of it at once: what comes in one after the other would push the rest down. */
+/** Renders everything at once, because parts that load later would shift the layout. */
 function Body({
   range,
-  mayRead,
+  canRead,
   by,
   onBy,
 }: {
   range: RangeName;
-  mayRead: boolean;
+  canRead: boolean;
   by: Dimension;
   onBy: (next: Dimension) => void;
 }) {
-  const problems = useIssues();
+  const issues = useIssues();
   const steps = useSteps();
-  const stats = useStats(range, {}, mayRead);
+  const stats = useStats(range, {}, canRead);
   useRefetchStats();
-  if (!problems || !steps || (mayRead && stats.isPending)) return <SkeletonCharts />;
+  if (!issues || !steps || (canRead && stats.isPending)) return <SkeletonCharts />;
   return (
-    <div className="grid grid-cols-[minmax(0,1fr)] gap-5">
-      <Issues rows={problems} />
+    <div className="grid gap-5">
+      <Issues rows={issues} />
       {steps.length > 0 && <Checklist steps={steps} />}
-      {mayRead && <Charts range={RANGES[range]} stats={stats} />}
-      {mayRead && <Breakdown range={range} by={by} onBy={onBy} />}
+      {canRead && <Charts range={RANGES[range]} stats={stats} />}
+      {canRead && <Breakdown range={range} by={by} onBy={onBy} />}
     </div>
   );
 }
@@ -77,12 +77,14 @@ function RangeSwitch({
   value: RangeName;
   onChange: (next: RangeName) => void;
 }) {
-  const choices = Object.entries(RANGES).map(([id, { label, words }]) => ({
+  const choices = Object.entries(RANGES).map(([id, { label, phrase }]) => ({
     id: id as RangeName,
     label,
-    title: words,
+    title: phrase,
   }));
-  return <SegmentedControl label="How far back" choices={choices} value={value} onChange={onChange} />;
+  return (
+    <SegmentedControl label="Time range" choices={choices} value={value} onChange={onChange} />
+  );
 }
 
 function Charts({ range, stats }: { range: Range; stats: ReturnType<typeof useStats> }) {
@@ -93,14 +95,14 @@ function Charts({ range, stats }: { range: Range; stats: ReturnType<typeof useSt
   if (!stats.data || !totals) return null;
   const shown = shownRange(stats.data.interval, range);
   return (
-    <div className="grid grid-cols-[minmax(0,1fr)] gap-5" aria-busy={stats.isPlaceholderData}>
+    <div className="grid gap-5" aria-busy={stats.isPlaceholderData}>
       <StatTiles totals={totals} />
-      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-5 lg:grid-cols-[minmax(0,1fr)_17rem]">
-        <div className="grid grid-cols-[minmax(0,1fr)] gap-5">
+      <div className="grid items-start gap-5 lg:grid-cols-[minmax(0,1fr)_17rem]">
+        <div className="grid gap-5">
           <OutcomesChart stats={stats.data} range={shown} />
           <LatencyChart stats={stats.data} range={shown} />
         </div>
-        <div className="grid grid-cols-[minmax(0,1fr)] gap-5">
+        <div className="grid gap-5">
           <QueueStatus />
           <BounceReasons totals={totals} />
         </div>
@@ -109,7 +111,7 @@ function Charts({ range, stats }: { range: Range; stats: ReturnType<typeof useSt
   );
 }
 
-/** While another range is on its way, what is still shown keeps its own steps. */
+/** While another range is loading, the data still shown keeps its own interval. */
 function shownRange(interval: string, wanted: Range): Range {
   if (interval === wanted.interval) return wanted;
   return Object.values(RANGES).find((range) => range.interval === interval) ?? wanted;

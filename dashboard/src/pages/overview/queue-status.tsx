@@ -1,18 +1,18 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { unwrap } from '../../api/client.ts';
+import { type Schema, unwrap } from '../../api/client.ts';
 import { useApi } from '../../api/use-api.ts';
-import { Section } from '../../components/page.tsx';
 import { ErrorAlert } from '../../components/alert.tsx';
-import { formatNumber } from '../../lib/format.ts';
+import { Section } from '../../components/page.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { Time } from '../../components/time.tsx';
+import { formatNumber } from '../../lib/format.ts';
 
 const POLL_MS = 15_000;
-/** Less than this is just the time that things take. */
+/** Shorter waits are normal processing time. */
 const LATE_MS = 60_000;
 
-/** What has not left yet, at this moment. */
+/** Messages that are not delivered yet. */
 export function QueueStatus() {
   const { api, key } = useApi();
   const queue = useQuery({
@@ -21,19 +21,19 @@ export function QueueStatus() {
     refetchInterval: POLL_MS,
   });
   return (
-    <Section title="Waiting now" className="min-w-0">
+    <Section title="Queue" className="min-w-0">
       {queue.isError && !queue.data ? (
         <ErrorAlert error={queue.error} />
       ) : (
         <>
           <ul className="grid gap-2 text-sm">
-            <QueueRow status="queued" label="On their way" n={queue.data?.queued} />
-            <QueueRow status="deferred" label="Tried again later" n={queue.data?.deferred} />
+            <QueueRow status="queued" label="Sending" n={queue.data?.queued} />
+            <QueueRow status="deferred" label="Retrying" n={queue.data?.deferred} />
             <QueueRow status="scheduled" label="Scheduled" n={queue.data?.scheduled} />
           </ul>
           <p className="mt-3 min-h-7.5 border-t border-line pt-3 text-xs text-faint">
-            {queue.data?.more && 'There are more than were counted. '}
-            {queue.data && <Oldest at={queue.data.oldest_due_at} />}
+            {queue.data?.more && 'Counts are lower bounds. '}
+            {queue.data && <Backlog queue={queue.data} />}
           </p>
         </>
       )}
@@ -54,11 +54,13 @@ function QueueRow({ status, label, n }: { status: string; label: string; n: numb
   );
 }
 
-function Oldest({ at }: { at: string | null }) {
-  if (at === null || Date.now() - Date.parse(at) < LATE_MS) return 'Nothing waits for its turn.';
+function Backlog({ queue }: { queue: Schema<'Queue'> }) {
+  const { queued, deferred, scheduled, oldest_due_at: oldest } = queue;
+  if (queued + deferred + scheduled === 0) return 'The queue is empty.';
+  if (oldest === null || Date.now() - Date.parse(oldest) < LATE_MS) return 'No backlog.';
   return (
     <>
-      The one that waits longest could have left <Time at={at} className="font-medium text-warn" />
+      Oldest message due <Time at={oldest} className="font-medium text-warn" />
     </>
   );
 }

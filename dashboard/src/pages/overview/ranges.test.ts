@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { axisOf, RANGES, type Stats, startOf, bucketsOf, sumOf } from './ranges.ts';
+import { axisOf, bucketsOf, RANGES, type Stats, startOf, sumOf } from './ranges.ts';
 
 const NOW = Date.parse('2026-11-15T09:30:10Z');
 
@@ -8,13 +8,13 @@ function stats(interval: string, from: string, to: string, starts: string[]): St
   return { interval, from, to, data: [{ group: null, totals: {}, points }] } as unknown as Stats;
 }
 
-test('a range ends with the step that runs now', () => {
+test('a range ends with the current interval', () => {
   expect(startOf(RANGES.hour, NOW)).toBe('2026-11-15T08:31:00.000Z');
   expect(startOf(RANGES.day, NOW)).toBe('2026-11-14T10:00:00.000Z');
   expect(startOf(RANGES.month, NOW)).toBe('2026-10-17T00:00:00.000Z');
 });
 
-test('steps without anything are there too, and folded ones add up', () => {
+test('includes empty buckets and sums larger ones', () => {
   const from = startOf(RANGES.day, NOW);
   const day = stats('hour', from, '2026-11-15T10:00:00.000Z', [
     '2026-11-14T10:00:00.000Z',
@@ -24,11 +24,11 @@ test('steps without anything are there too, and folded ones add up', () => {
   const single = bucketsOf(day, 1).map((step) => sumOf(step, ({ delivered }) => delivered));
   expect(single).toHaveLength(24);
   expect([single[0], single[1], single[22], single[23]]).toEqual([2, 0, 2, 2]);
-  const folded = bucketsOf(day, 4).map((step) => sumOf(step, ({ delivered }) => delivered));
-  expect(folded).toEqual([2, 0, 0, 0, 0, 4]);
+  const grouped = bucketsOf(day, 4).map((step) => sumOf(step, ({ delivered }) => delivered));
+  expect(grouped).toEqual([2, 0, 0, 0, 0, 4]);
 });
 
-test('days are named as they are counted, in UTC', () => {
+test('days are labeled in UTC, as they are counted', () => {
   const month = stats('day', '2026-10-17T00:00:00.000Z', '2026-11-16T00:00:00.000Z', []);
   const { short, long } = axisOf(bucketsOf(month, 1), 'day');
   expect([short[0], short.at(-1)]).toEqual(['Oct 17', 'Nov 15']);

@@ -1,20 +1,20 @@
 import type { Schema } from '../../api/client.ts';
 import type { Axis } from '../../components/charts/chart-panel.tsx';
 
-/** How far back the overview looks, and in which steps. */
+/** The time ranges of the overview and their intervals. */
 
 export type Figures = Schema<'StatsFigures'>;
 export type Stats = Schema<'Stats'>;
 
 export interface Range {
   label: string;
-  /** In a sentence. */
+  /** For use in a sentence. */
   phrase: string;
   interval: 'minute' | 'hour' | 'day';
   steps: number;
-  /** How many steps one bar stands for. */
+  /** How many intervals one bar covers. */
   bucketSize: number;
-  /** As the list of messages calls it. */
+  /** The matching `since` filter of the message list. */
   since: string;
 }
 
@@ -70,11 +70,11 @@ export function startOf(range: Range, nowMs: number): string {
 export interface Bucket {
   startMs: number;
   endMs: number;
-  /** What happened meanwhile; nothing, mostly. */
+  /** The data points in this bucket, often none. */
   points: Figures[];
 }
 
-/** Every step of the range, those in which nothing happened too: the API leaves them out. */
+/** All buckets of the range, including empty ones, which the API omits. */
 export function bucketsOf({ interval, from, to, data }: Stats, folded: number): Bucket[] {
   const stepMs = (INTERVAL_MS[interval as Range['interval']] ?? INTERVAL_MS.hour) * folded;
   const firstMs = Date.parse(from);
@@ -92,7 +92,7 @@ export function sumOf(step: Bucket, read: (figures: Figures) => number): number 
   return step.points.reduce((sum, point) => sum + read(point), 0);
 }
 
-/** Days are those of UTC, as they are counted; hours and minutes are the reader's own. */
+/** Axis labels. Days are in UTC, as the server counts them; hours and minutes are local. */
 export function axisOf(steps: readonly Bucket[], interval: Range['interval']): Axis {
   if (interval === 'day') {
     return {

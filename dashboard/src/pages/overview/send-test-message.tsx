@@ -3,20 +3,20 @@ import { useNavigate } from '@tanstack/react-router';
 import { Send } from 'lucide-react';
 import { apiFor, unwrap } from '../../api/client.ts';
 import { useApi } from '../../api/use-api.ts';
-import { showErrorToast } from '../../layout/toasts.tsx';
 import { Button } from '../../components/button.tsx';
+import { showErrorToast } from '../../layout/toasts.tsx';
 import { selectMode } from '../../session/selection.ts';
 import { useMe } from '../../session/session.ts';
 
-/** The first message without a shell: in test mode, to the person, and then to where it arrived. */
+/** Sends a test message to the user and opens it in the test inbox. */
 export function SendTestMessage() {
-  const { selection: place } = useApi();
+  const { selection } = useApi();
   const me = useMe();
   const navigate = useNavigate();
   const sending = useMutation({
     mutationFn: () =>
       unwrap(
-        apiFor({ ...place, mode: 'test' }).POST('/api/v1/transactional/send', {
+        apiFor({ ...selection, mode: 'test' }).POST('/api/v1/transactional/send', {
           body: {
             to: { email: me.email, name: me.name },
             from: { email: 'hello@example.org', name: 'Postrider' },
@@ -26,10 +26,10 @@ export function SendTestMessage() {
           },
         }),
       ),
-    onSuccess: (answer) => {
+    onSuccess: (response) => {
       selectMode('test');
-      // A dry run, which this is not, would be answered without one.
-      const search = 'id' in answer ? { id: answer.id } : {};
+      // Only a dry run, which this is not, has no ID.
+      const search = 'id' in response ? { id: response.id } : {};
       void navigate({ to: '/test-inbox', search });
     },
     onError: showErrorToast,
@@ -42,13 +42,13 @@ export function SendTestMessage() {
       busy={sending.isPending}
       onClick={() => sending.mutate()}
     >
-      Send one now
+      Send test email
     </Button>
   );
 }
 
 const HTML = `<h1>It works</h1>
-<p>Hello {{ name }}, this is your first message. It went the way of every other: accepted, stored,
-queued, delivered. Because it was sent in test mode, its last hop was the test inbox.</p>
-<p>Its timeline, its source and the conversation of its delivery are one click away.</p>
+<p>Hello {{ name }}, this is your first message. It was accepted, queued and delivered like any other,
+but because it was sent in test mode, it went to the test inbox.</p>
+<p>Open its timeline to see each delivery step.</p>
 `;

@@ -1,16 +1,15 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { Section } from '../../components/page.tsx';
-import { LineChart } from '../../components/charts/line-chart.tsx';
 import { ChartPanel, type Series } from '../../components/charts/chart-panel.tsx';
-import { formatDuration, formatCompact } from '../../components/charts/scale.ts';
+import { LineChart } from '../../components/charts/line-chart.tsx';
 import { StackedBarChart } from '../../components/charts/stacked-bar-chart.tsx';
-import { formatCount, formatNumber } from '../../lib/format.ts';
-import { axisOf, type Figures, type Range, type Stats, bucketsOf, sumOf } from './ranges.ts';
+import { Section } from '../../components/page.tsx';
+import { formatCompact, formatCount, formatDuration, formatNumber } from '../../lib/format.ts';
+import { axisOf, bucketsOf, type Figures, type Range, type Stats, sumOf } from './ranges.ts';
 
-/** What was sent and what became of it. Counts are of recipients. */
+/** Sending statistics. All counts are recipients, unless they say messages. */
 
-/** There was nothing to take a share of. */
+/** Shown when there is nothing to compute a rate from. */
 export const NO_VALUE = '–';
 
 export const percent = new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 });
@@ -19,7 +18,7 @@ export const finePercent = new Intl.NumberFormat('en', {
   maximumFractionDigits: 2,
 });
 
-/** Worse than receivers put up with. */
+/** Rates above which mailbox providers start to block senders. */
 export const MAX_BOUNCE_RATE = 0.05;
 export const MAX_COMPLAINT_RATE = 0.003;
 
@@ -42,15 +41,15 @@ export function StatTiles({ totals }: { totals: Figures }) {
         value={rates.bounced === null ? NO_VALUE : percent.format(rates.bounced)}
         bad={rates.bounced !== null && rates.bounced >= MAX_BOUNCE_RATE}
       >
-        {formatNumber(totals.bounced)} refused
-        {lost > 0 && `, ${formatNumber(lost)} not sent`}
+        {formatNumber(totals.bounced)} bounced
+        {lost > 0 && `, ${formatNumber(lost)} failed`}
       </StatTile>
       <StatTile
         name="Complaints"
         value={rates.complained === null ? NO_VALUE : finePercent.format(rates.complained)}
         bad={rates.complained !== null && rates.complained >= MAX_COMPLAINT_RATE}
       >
-        {formatNumber(totals.complained)} called it spam
+        {formatCount(totals.complained, 'spam complaint')}
       </StatTile>
     </dl>
   );
@@ -64,7 +63,6 @@ function StatTile({
 }: {
   name: string;
   value: string;
-  /** Worse than receivers put up with. */
   bad?: boolean;
   children: ReactNode;
 }) {
@@ -87,7 +85,7 @@ export const OUTCOMES: { name: string; color: string; read: (figures: Figures) =
   { name: 'Delivered', color: '--plot-good', read: (one) => one.delivered },
   { name: 'Bounced', color: '--plot-bad', read: (one) => one.bounced },
   {
-    name: 'Not sent',
+    name: 'Failed or expired',
     color: '--plot-plum',
     read: (one) => one.failed + one.expired,
   },
@@ -95,20 +93,20 @@ export const OUTCOMES: { name: string; color: string; read: (figures: Figures) =
 ];
 
 export function OutcomesChart({ stats, range }: { stats: Stats; range: Range }) {
-  const steps = bucketsOf(stats, range.bucketSize);
+  const buckets = bucketsOf(stats, range.bucketSize);
   const totals = stats.data[0]?.totals;
   const series: Series[] = OUTCOMES.map(({ name, color, read }) => ({
     name,
     color,
-    values: steps.map((step) => sumOf(step, read)),
+    values: buckets.map((bucket) => sumOf(bucket, read)),
     total: formatCompact(totals ? read(totals) : 0),
   }));
-  const axis = axisOf(steps, range.interval);
+  const axis = axisOf(buckets, range.interval);
   return (
     <ChartPanel
-      title="What became of it"
+      title="Delivery outcomes"
       summary={`In ${range.phrase}: ${series.map(({ name, total }) => `${total} ${name.toLowerCase()}`).join(', ')}.`}
-      place="Time"
+      rowLabel="Time"
       series={series}
       axis={axis}
       format={formatNumber}
@@ -119,30 +117,30 @@ export function OutcomesChart({ stats, range }: { stats: Stats; range: Range }) 
 }
 
 const PERCENTILES = [
-  { name: 'Half within', color: '--plot-info', key: 'p50_ms' },
-  { name: '95% within', color: '--plot-warn', key: 'p95_ms' },
-  { name: '99% within', color: '--plot-bad', key: 'p99_ms' },
+  { name: 'Median (p50)', color: '--plot-info', key: 'p50_ms' },
+  { name: 'p95', color: '--plot-warn', key: 'p95_ms' },
+  { name: 'p99', color: '--plot-bad', key: 'p99_ms' },
 ] as const;
 
 export function LatencyChart({ stats, range }: { stats: Stats; range: Range }) {
-  const steps = bucketsOf(stats, 1);
+  const buckets = bucketsOf(stats, 1);
   const totals = stats.data[0]?.totals;
   const series: Series[] = PERCENTILES.map(({ name, color, key }) => {
     const total = totals?.latency[key] ?? null;
     return {
       name,
       color,
-      values: steps.map(({ points }) => points[0]?.latency[key] ?? null),
+      values: buckets.map(({ points }) => points[0]?.latency[key] ?? null),
       total: total === null ? NO_VALUE : formatDuration(total),
     };
   });
-  const axis = axisOf(steps, range.interval);
+  const axis = axisOf(buckets, range.interval);
   return (
     <ChartPanel
       title="Time to delivery"
-      description="From acceptance, or the scheduled time, until a receiver took it."
-      summary={`In ${range.phrase}: ${series.map(({ name, total }) => `${name.toLowerCase()} ${total}`).join(', ')}.`}
-      place="Time"
+      description="From accepted (or scheduled) to delivered."
+      summary={`In ${range.phrase}: ${series.map(({ name, total }) => `${name} ${total}`).join(', ')}.`}
+      rowLabel="Time"
       series={series}
       axis={axis}
       format={formatDuration}
@@ -157,7 +155,7 @@ export function BounceReasons({ totals }: { totals: Figures }) {
   const most = reasons[0]?.[1] ?? 0;
   return (
     <Section
-      title="Why it bounced"
+      title="Bounce reasons"
       className="min-w-0"
       actions={
         <Link
@@ -165,12 +163,12 @@ export function BounceReasons({ totals }: { totals: Figures }) {
           search={{ status: 'bounced' }}
           className="text-xs font-medium text-accent-ink hover:underline"
         >
-          See them
+          View messages
         </Link>
       }
     >
       {reasons.length === 0 ? (
-        <p className="text-sm text-soft">Nothing bounced.</p>
+        <p className="text-sm text-soft">No bounces in this period.</p>
       ) : (
         <ul className="grid gap-2.5">
           {reasons.slice(0, MAX_REASONS).map(([reason, n]) => (
@@ -194,24 +192,24 @@ export function BounceReasons({ totals }: { totals: Figures }) {
 const MAX_REASONS = 6;
 
 const REASONS: Record<string, string> = {
-  unknown_mailbox: 'The mailbox does not exist',
-  mailbox_full: 'The mailbox is full',
-  mailbox_disabled: 'The mailbox is switched off',
-  unknown_domain: 'The domain takes no mail',
-  blocked_reputation: 'Refused for our reputation',
-  blocked_policy: 'Refused by a policy',
+  unknown_mailbox: 'Mailbox does not exist',
+  mailbox_full: 'Mailbox full',
+  mailbox_disabled: 'Mailbox disabled',
+  unknown_domain: 'Domain does not accept mail',
+  blocked_reputation: 'Blocked: sender reputation',
+  blocked_policy: 'Blocked: policy',
   authentication_failed: 'Authentication failed',
-  content_rejected: 'The content was refused',
-  message_too_large: 'Too large',
-  rate_limited: 'Too much at a time',
-  greylisted: 'Asked to come again',
-  relaying_denied: 'The receiver is not responsible',
-  network_unreachable: 'The receiver cannot be reached',
-  connection_lost: 'The connection broke',
-  timed_out: 'The receiver did not answer',
-  tls_required: 'No encryption, though it is required',
-  tls_failed: 'Encryption failed',
-  smtputf8_unsupported: 'The receiver cannot read the address',
-  protocol_error: 'The receiver broke the protocol',
-  unknown: 'For another reason',
+  content_rejected: 'Content rejected',
+  message_too_large: 'Message too large',
+  rate_limited: 'Rate limited',
+  greylisted: 'Greylisted',
+  relaying_denied: 'Relaying denied',
+  network_unreachable: 'Server unreachable',
+  connection_lost: 'Connection lost',
+  timed_out: 'Timed out',
+  tls_required: 'TLS not available',
+  tls_failed: 'TLS failed',
+  smtputf8_unsupported: 'Internationalized address not supported',
+  protocol_error: 'Protocol error',
+  unknown: 'Other',
 };

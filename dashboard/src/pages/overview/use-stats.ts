@@ -7,13 +7,13 @@ import { RANGES, type RangeName, startOf } from './ranges.ts';
 const COUNTING_DELAY_MS = 2_500;
 const POLL_MS = 60_000;
 
-/** The figures of a range: all of them over time, or by group. */
+/** Statistics of a range: totals over time, or by group. */
 export function useStats(
   name: RangeName,
   more: { group_by?: string; points?: boolean; limit?: number },
   enabled: boolean,
 ) {
-  const { api, key, selection: place } = useApi();
+  const { api, key, selection } = useApi();
   return useQuery({
     queryKey: key('stats', more.group_by ?? '', name),
     queryFn: () => {
@@ -23,17 +23,17 @@ export function useStats(
     },
     enabled,
     refetchInterval: POLL_MS,
-    // What another range held may stay a moment; of another place, or another kind, never.
+    // Keep the previous range's data while loading, but never another workspace's, mode's or grouping's.
     placeholderData: (before, query) =>
-      query?.queryKey[1] === place.workspaceId &&
-      query?.queryKey[2] === place.mode &&
+      query?.queryKey[1] === selection.workspaceId &&
+      query?.queryKey[2] === selection.mode &&
       query?.queryKey[3] === (more.group_by ?? '')
         ? keepPreviousData(before)
         : undefined,
   });
 }
 
-/** They follow the stream; counting is a second or two behind what happens. */
+/** Refetches on events; counting is a second or two behind. */
 export function useRefetchStats(): void {
   useRefetchOnEvents(['stats'], COUNTING_DELAY_MS);
 }

@@ -2,11 +2,11 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, unwrap } from '../../api/client.ts';
 import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
-import { showToast } from '../../layout/toasts.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
 import { Button } from '../../components/button.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
 import { Section } from '../../components/page.tsx';
-import { ErrorAlert } from '../../components/alert.tsx';
+import { showToast } from '../../layout/toasts.tsx';
 import { ME_QUERY_KEY, useMe } from '../../session/session.ts';
 import { SecondFactorSettings } from './second-factor.tsx';
 
@@ -28,11 +28,11 @@ function NameForm() {
     mutationFn: () => unwrap(api.PATCH('/api/v1/me', { body: { name: name.trim() } })),
     onSuccess: (changed) => {
       queries.setQueryData(ME_QUERY_KEY, changed);
-      showToast('Your name is saved.');
+      showToast('Name saved.');
     },
   });
   return (
-    <Section title="You">
+    <Section title="Profile">
       <form
         className="grid gap-4"
         onSubmit={(event) => {
@@ -40,7 +40,7 @@ function NameForm() {
           saving.mutate();
         }}
       >
-        <Field label="E-mail" hint="It names your account and cannot be changed.">
+        <Field label="Email" hint="Your sign-in email can’t be changed.">
           <TextInput value={me.email} readOnly />
         </Field>
         <Field label="Name" error={fieldError(saving.error, '/name')}>
@@ -84,7 +84,7 @@ function PasswordForm() {
     onSuccess: () => {
       setCurrent('');
       setNext('');
-      showToast('Your password is new. Every other session has ended.');
+      showToast('Password changed. You’ve been signed out everywhere else.');
     },
   });
   return (
@@ -107,7 +107,7 @@ function PasswordForm() {
         </Field>
         <Field
           label="New password"
-          hint="At least 10 characters; a few words make a good one."
+          hint="At least 10 characters. A short phrase works well."
           error={fieldError(changing.error, '/new_password')}
         >
           <TextInput

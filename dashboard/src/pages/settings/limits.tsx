@@ -1,33 +1,33 @@
 import { useQuery } from '@tanstack/react-query';
-import { unwrap, type Schema } from '../../api/client.ts';
+import { type Schema, unwrap } from '../../api/client.ts';
 import { useApi } from '../../api/use-api.ts';
-import { Detail, DetailList, Section } from '../../components/page.tsx';
 import { ErrorAlert } from '../../components/alert.tsx';
-import { formatCount, formatNumber, formatBytes } from '../../lib/format.ts';
+import { Detail, DetailList, Section } from '../../components/page.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
+import { formatBytes, formatCount, formatNumber } from '../../lib/format.ts';
 
 type Limits = Schema<'Limits'>;
 
-/** How much of each thing, in the words of a person; what is not named here shows under its own name. */
+/** Labels of the limits; an unknown limit shows its API name. */
 const LABELS: Partial<Record<keyof Limits, string>> = {
-  requests_per_second: 'Requests a second',
-  requests_burst: 'Requests at once after a rest',
+  requests_per_second: 'Requests per second',
+  requests_burst: 'Burst limit',
   request_body_bytes: 'Request body',
-  message_bytes: 'Message, encoded',
-  html_bytes: 'html',
-  text_bytes: 'text',
+  message_bytes: 'Encoded message',
+  html_bytes: 'HTML part',
+  text_bytes: 'Text part',
   subject_bytes: 'Subject',
-  recipients: 'Recipients of a message',
-  batch_messages: 'Messages in a batch',
+  recipients: 'Recipients per message',
+  batch_messages: 'Messages per batch',
   headers: 'Extra headers',
-  header_bytes: 'One extra header',
+  header_bytes: 'Extra header size',
   metadata_pairs: 'Metadata pairs',
   tags: 'Tags',
-  schedule_ahead_seconds: 'Scheduled ahead',
-  retry_window_seconds: 'Retries go on for',
-  idempotency_seconds: 'Idempotency keys are kept for',
-  content_retention_days: 'Contents are kept for',
-  record_retention_days: 'Messages and events are kept for',
+  schedule_ahead_seconds: 'Scheduling horizon',
+  retry_window_seconds: 'Retry window',
+  idempotency_seconds: 'Idempotency key retention',
+  content_retention_days: 'Content retention',
+  record_retention_days: 'Message and event retention',
 };
 
 export function LimitsView() {
@@ -41,10 +41,7 @@ export function LimitsView() {
   if (limits.isLoadingError) return <ErrorAlert error={limits.error} />;
   return (
     <div className="max-w-2xl">
-      <Section
-        title="Limits and retention"
-        description="Set by the operator of this server, in its environment."
-      >
+      <Section title="Limits and retention" description="Set by the operator of this server.">
         <DetailList>
           {Object.entries(limits.data).map(([name, value]) => (
             <Detail key={name} name={LABELS[name as keyof Limits] ?? name.replaceAll('_', ' ')}>

@@ -1,31 +1,32 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { ShieldCheck } from 'lucide-react';
 import { type FormEvent, type ReactNode, useState } from 'react';
-import { api, unwrap, type Schema } from '../../api/client.ts';
+import { api, type Schema, unwrap } from '../../api/client.ts';
 import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
-import { showToast } from '../../layout/toasts.tsx';
+import { Alert, ErrorAlert } from '../../components/alert.tsx';
 import { Button } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { CopyCode } from '../../components/copy.tsx';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
 import { Section } from '../../components/page.tsx';
-import { Alert, ErrorAlert } from '../../components/alert.tsx';
 import { QrCode } from '../../components/qr-code.tsx';
 import { usePreventLeaving } from '../../components/secret.tsx';
+import { showToast } from '../../layout/toasts.tsx';
+import { formatCount } from '../../lib/format.ts';
 import { ME_QUERY_KEY, useMe } from '../../session/session.ts';
 
 type Open = 'add' | 'renew' | 'remove';
 
-/** A code from a phone beside the password: turned on, its recovery codes renewed, turned off. */
+/** Two-factor authentication: turn on or off, and renew recovery codes. */
 export function SecondFactorSettings() {
   const me = useMe();
   const [open, setOpen] = useState<Open>();
   const close = () => setOpen(undefined);
   return (
     <Section
-      title="Second factor"
-      description="A code from an authenticator app beside your password."
+      title="Two-factor authentication"
+      description="Require a code from an authenticator app."
     >
       {me.totp_enabled ? (
         <div className="flex flex-wrap items-center gap-3 text-sm">
@@ -33,7 +34,9 @@ export function SecondFactorSettings() {
             <ShieldCheck className="size-4" aria-hidden />
             On
           </span>
-          <span className="text-soft">{me.recovery_codes_left} recovery codes left</span>
+          <span className="text-soft">
+            {formatCount(me.recovery_codes_left, 'recovery code')} left
+          </span>
           <span className="flex-1" />
           <Button size="small" onClick={() => setOpen('renew')}>
             New recovery codes
@@ -61,8 +64,8 @@ function AddFactor({ onClose }: { onClose: () => void }) {
   if (starting.data) return <ConfirmFactor setup={starting.data} onClose={onClose} />;
   return (
     <PasswordDialog
-      title="Turn on a second factor"
-      verb="Go on"
+      title="Turn on two-factor authentication"
+      submitLabel="Continue"
       busy={starting.isPending}
       error={starting.error}
       onSubmit={starting.mutate}
@@ -81,7 +84,7 @@ function ConfirmFactor({ setup, onClose }: { setup: Schema<'TotpSetup'>; onClose
   if (confirming.data)
     return <RecoveryCodes codes={confirming.data.recovery_codes} onClose={onClose} />;
   return (
-    <Dialog title="Scan this with your authenticator" onClose={onClose} skipDiscardCheck>
+    <Dialog title="Scan with your authenticator app" onClose={onClose} skipDiscardCheck>
       <form
         className="grid gap-4"
         onSubmit={(event) => {
@@ -90,13 +93,13 @@ function ConfirmFactor({ setup, onClose }: { setup: Schema<'TotpSetup'>; onClose
         }}
       >
         <div className="flex flex-wrap items-center gap-5">
-          <QrCode text={setup.uri} label="QR code of the secret" />
+          <QrCode text={setup.uri} label="QR code" />
           <div className="min-w-0 flex-1 basis-48 text-sm text-soft">
-            <p className="mb-1">Or type the secret:</p>
+            <p className="mb-1">Or enter this secret:</p>
             <CopyCode text={setup.secret} className="break-all" />
           </div>
         </div>
-        <Field label="The code it shows" error={fieldError(confirming.error, '/code')}>
+        <Field label="Code from the app" error={fieldError(confirming.error, '/code')}>
           <TextInput
             mono
             inputMode="numeric"
@@ -132,13 +135,13 @@ function RenewCodes({ onClose }: { onClose: () => void }) {
   return (
     <PasswordDialog
       title="New recovery codes"
-      verb="Make new ones"
+      submitLabel="Create new codes"
       busy={renewing.isPending}
       error={renewing.error}
       onSubmit={renewing.mutate}
       onClose={onClose}
     >
-      <p className="text-sm text-soft">The old ones stop working.</p>
+      <p className="text-sm text-soft">Your current recovery codes will stop working.</p>
     </PasswordDialog>
   );
 }
@@ -150,28 +153,28 @@ function RemoveFactor({ onClose }: { onClose: () => void }) {
       unwrap(api.POST('/api/v1/me/totp/remove', { body: { password } })),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ME_QUERY_KEY });
-      showToast('The second factor is off.');
+      showToast('Two-factor authentication is off.');
       onClose();
     },
   });
   return (
     <PasswordDialog
-      title="Turn the second factor off?"
-      verb="Turn off"
+      title="Turn off two-factor authentication?"
+      submitLabel="Turn off"
       danger
       busy={removing.isPending}
       error={removing.error}
       onSubmit={removing.mutate}
       onClose={onClose}
     >
-      <p className="text-sm text-soft">Your password alone will open your account again.</p>
+      <p className="text-sm text-soft">You’ll sign in with only your password.</p>
     </PasswordDialog>
   );
 }
 
 function PasswordDialog({
   title,
-  verb,
+  submitLabel,
   danger,
   busy,
   error,
@@ -180,7 +183,7 @@ function PasswordDialog({
   onClose,
 }: {
   title: string;
-  verb: string;
+  submitLabel: string;
   danger?: boolean;
   busy: boolean;
   error: unknown;
@@ -206,11 +209,13 @@ function PasswordDialog({
             required
           />
         </Field>
-        {error !== null && !hasOnlyFieldErrors(error, ['/password']) && <ErrorAlert error={error} />}
+        {error !== null && !hasOnlyFieldErrors(error, ['/password']) && (
+          <ErrorAlert error={error} />
+        )}
         <DialogButtons>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind={danger ? 'danger' : 'primary'} busy={busy}>
-            {verb}
+            {submitLabel}
           </Button>
         </DialogButtons>
       </form>
@@ -223,16 +228,16 @@ function RecoveryCodes({ codes, onClose }: { codes: string[]; onClose: () => voi
   return (
     <Dialog title="Your recovery codes" onClose={onClose} persistent>
       <div className="grid gap-4">
-        <Alert tone="warn" title="They are shown this once">
+        <Alert tone="warn" title="These codes are shown only once">
           <p>
-            Each works once in place of a code, when your phone is lost. Keep them where you keep
-            your passwords.
+            Use a recovery code if you lose your device. Each works once. Store them in your
+            password manager.
           </p>
         </Alert>
         <CodeBlock code={codes.join('\n')} label="recovery codes" />
         <DialogButtons>
           <Button kind="primary" onClick={onClose}>
-            I have kept them
+            I’ve saved these codes
           </Button>
         </DialogButtons>
       </div>

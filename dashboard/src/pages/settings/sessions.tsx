@@ -2,16 +2,16 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { LogOut, Monitor } from 'lucide-react';
 import { api, unwrap } from '../../api/client.ts';
-import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
-import { showToast } from '../../layout/toasts.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Section } from '../../components/page.tsx';
-import { ErrorAlert } from '../../components/alert.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Time } from '../../components/time.tsx';
+import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
+import { showToast } from '../../layout/toasts.tsx';
 
-/** Where the person is signed in, with a way to end each. */
+/** The user's sessions, each of which can be ended. */
 export function SessionList() {
   const queries = useQueryClient();
   const navigate = useNavigate();
@@ -25,18 +25,20 @@ export function SessionList() {
   const endOthers = () =>
     requestConfirmation({
       title: 'Sign out everywhere else?',
-      body: 'Every other browser and machine must sign in again.',
-      confirmLabel: 'Sign out elsewhere',
+      body: 'All other browsers will need to sign in again.',
+      confirmLabel: 'Sign out everywhere else',
       run: async () => {
-        await unwrap(api.DELETE('/api/v1/me/sessions', { params: { query: { keep_current: true } } }));
+        await unwrap(
+          api.DELETE('/api/v1/me/sessions', { params: { query: { keep_current: true } } }),
+        );
         await refresh();
-        showToast('You are signed out everywhere else.');
+        showToast('Signed out everywhere else.');
       },
     });
   const endAll = () =>
     requestConfirmation({
       title: 'Sign out everywhere?',
-      body: 'Here too.',
+      body: 'This also ends the current session.',
       confirmLabel: 'Sign out everywhere',
       run: async () => {
         await unwrap(api.DELETE('/api/v1/me/sessions'));
@@ -56,10 +58,10 @@ export function SessionList() {
         actions={
           <>
             <Button size="small" onClick={endOthers}>
-              Sign out elsewhere
+              Sign out everywhere else{' '}
             </Button>
             <Button size="small" kind="danger-quiet" onClick={endAll}>
-              Everywhere
+              Sign out everywhere{' '}
             </Button>
           </>
         }
@@ -73,10 +75,10 @@ export function SessionList() {
                   <span className="truncate font-medium" title={session.user_agent}>
                     {browserOf(session.user_agent)}
                   </span>
-                  {session.current && <Badge tone="good">this one</Badge>}
+                  {session.current && <Badge tone="good">Current</Badge>}
                 </div>
                 <div className="text-xs text-faint">
-                  {session.ip} · seen <Time at={session.last_seen_at} /> · since{' '}
+                  {session.ip} · last seen <Time at={session.last_seen_at} /> · signed in{' '}
                   <Time at={session.created_at} />
                 </div>
               </div>
@@ -84,7 +86,7 @@ export function SessionList() {
                 <IconButton
                   icon={LogOut}
                   danger
-                  label="End this session"
+                  label="End session"
                   onClick={() => void end(session.id)}
                 />
               )}

@@ -2,13 +2,14 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, unwrap } from '../../api/client.ts';
 import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
-import { showToast } from '../../layout/toasts.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
 import { Button } from '../../components/button.tsx';
 import { CopyCode } from '../../components/copy.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
 import { Detail, DetailList, Section } from '../../components/page.tsx';
-import { ErrorAlert } from '../../components/alert.tsx';
 import { Time } from '../../components/time.tsx';
+import { showToast } from '../../layout/toasts.tsx';
+import { capitalize } from '../../lib/format.ts';
 import { ME_QUERY_KEY, useCan, useWorkspace } from '../../session/session.ts';
 
 export function WorkspaceSettings() {
@@ -17,11 +18,11 @@ export function WorkspaceSettings() {
     <div className="grid max-w-2xl gap-5">
       <Section title="Workspace">
         <DetailList>
-          <Detail name="Id">
+          <Detail name="ID">
             <CopyCode text={workspace.id} />
           </Detail>
-          <Detail name="Your role">{workspace.role}</Detail>
-          <Detail name="Made">
+          <Detail name="Your role">{capitalize(workspace.role)}</Detail>
+          <Detail name="Created">
             <Time at={workspace.created_at} />
           </Detail>
         </DetailList>
@@ -34,7 +35,7 @@ export function WorkspaceSettings() {
 function Rename() {
   const workspace = useWorkspace();
   const queries = useQueryClient();
-  const may = useCan()('write:workspace');
+  const can = useCan()('write:workspace');
   const [name, setName] = useState(workspace.name);
   const renaming = useMutation({
     mutationFn: () =>
@@ -46,10 +47,10 @@ function Rename() {
       ),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ME_QUERY_KEY });
-      showToast('The workspace has a new name.');
+      showToast('Workspace renamed.');
     },
   });
-  if (!may) return null;
+  if (!can) return null;
   return (
     <form
       className="mt-5 grid gap-3"

@@ -2,17 +2,17 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { unwrap } from '../../api/client.ts';
 import { useApi } from '../../api/use-api.ts';
-import { showToast } from '../../layout/toasts.tsx';
+import { Alert, ErrorAlert } from '../../components/alert.tsx';
 import { Button } from '../../components/button.tsx';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
 import { Field, Select, TextArea, TextInput } from '../../components/field.tsx';
-import { Alert, ErrorAlert } from '../../components/alert.tsx';
+import { showToast } from '../../layout/toasts.tsx';
 import { formatCount } from '../../lib/format.ts';
 import { REASONS, type Reason } from './suppressions.tsx';
 
-const ENTRIES_MAX = 1_000;
+const MAX_ENTRIES = 1_000;
 
-/** One or many: a line with an @ is an address, one without it a whole domain. */
+/** Adds one or many entries: a line with an @ is an address, otherwise a domain. */
 export function AddSuppressions({ onClose }: { onClose: () => void }) {
   const { api } = useApi();
   const queries = useQueryClient();
@@ -33,16 +33,16 @@ export function AddSuppressions({ onClose }: { onClose: () => void }) {
           },
         }),
       ),
-    onSuccess: async (answer) => {
+    onSuccess: async (response) => {
       await queries.invalidateQueries({ queryKey: ['suppressions'] });
-      if (answer.failed > 0) return;
-      showToast(`${formatCount(answer.created, 'entry', 'entries')} added.`);
+      if (response.failed > 0) return;
+      showToast(`${formatCount(response.created, 'entry', 'entries')} added.`);
       onClose();
     },
   });
   const failed = adding.data?.data.filter(({ error }) => error !== undefined) ?? [];
   return (
-    <Dialog title="Add to the list" onClose={onClose}>
+    <Dialog title="Add suppressions" onClose={onClose}>
       <form
         className="grid gap-4"
         onSubmit={(event) => {
@@ -52,7 +52,7 @@ export function AddSuppressions({ onClose }: { onClose: () => void }) {
       >
         <Field
           label="Addresses or domains"
-          hint="One a line. A line without an @ stops everybody at that domain."
+          hint="One per line. A line without @ suppresses the whole domain."
         >
           <TextArea
             mono
@@ -80,7 +80,7 @@ export function AddSuppressions({ onClose }: { onClose: () => void }) {
           />
         </Field>
         {failed.length > 0 && (
-          <Alert tone="bad" title={`${formatCount(failed.length, 'line is', 'lines are')} not right`}>
+          <Alert tone="bad" title={`${formatCount(failed.length, 'invalid line')}`}>
             <ul className="list-disc pl-4">
               {failed.slice(0, 8).map(({ index, error }) => (
                 <li key={index}>
@@ -98,7 +98,7 @@ export function AddSuppressions({ onClose }: { onClose: () => void }) {
             type="submit"
             kind="primary"
             busy={adding.isPending}
-            disabled={lines.length === 0 || lines.length > ENTRIES_MAX}
+            disabled={lines.length === 0 || lines.length > MAX_ENTRIES}
           >
             {lines.length > 1 ? `Add ${lines.length}` : 'Add'}
           </Button>

@@ -1,22 +1,23 @@
 import { useQuery } from '@tanstack/react-query';
 import { unwrap } from '../../api/client.ts';
-import { useApi } from '../../api/use-api.ts';
 import { fetchAllRows } from '../../api/pagination.ts';
+import { useApi } from '../../api/use-api.ts';
 import { useCan, useMe } from '../../session/session.ts';
 
-/** Who did it, in words: a person's name, the command line, or a key. */
+/** The display name of an actor: a member, the CLI, or an API key. */
 export function useActorName(): (actor: string) => string {
-  const { api, selection: place } = useApi();
+  const { api, selection } = useApi();
   const me = useMe();
   const members = useQuery({
-    queryKey: ['members', place.workspaceId, 'names'],
-    queryFn: () => fetchAllRows((query) => unwrap(api.GET('/api/v1/members', { params: { query } }))),
+    queryKey: ['members', selection.workspaceId, 'names'],
+    queryFn: () =>
+      fetchAllRows((query) => unwrap(api.GET('/api/v1/members', { params: { query } }))),
     enabled: useCan()('read:members'),
     staleTime: 60_000,
   });
   return (actor) => {
     if (actor === me.id) return 'you';
-    if (actor === 'cli') return 'the command line';
+    if (actor === 'cli') return 'the CLI';
     if (actor.startsWith('key_')) return 'an API key';
     return members.data?.find(({ id }) => id === actor)?.name ?? actor;
   };

@@ -1,37 +1,38 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { unwrap } from '../../api/client.ts';
-import { useApi } from '../../api/use-api.ts';
 import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
-import { showToast } from '../../layout/toasts.tsx';
+import { useApi } from '../../api/use-api.ts';
+import { Alert, ErrorAlert } from '../../components/alert.tsx';
 import { Button } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
-import { RadioCards, Field, TextInput } from '../../components/field.tsx';
-import { Alert, ErrorAlert } from '../../components/alert.tsx';
+import { Field, RadioCards, TextInput } from '../../components/field.tsx';
 import { usePreventLeaving } from '../../components/secret.tsx';
+import { showToast } from '../../layout/toasts.tsx';
 import { useWorkspace } from '../../session/session.ts';
-import { ROLES, type Role, assignableRoles } from './roles.ts';
+import { assignableRoles, ROLES, type Role } from './roles.ts';
 
 export function Invite({ onClose }: { onClose: () => void }) {
   const { api } = useApi();
   const queries = useQueryClient();
-  const { role: own } = useWorkspace();
+  const { role: ownRole } = useWorkspace();
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<Role>('developer');
   const inviting = useMutation({
-    mutationFn: () => unwrap(api.POST('/api/v1/invitations', { body: { email: email.trim(), role } })),
+    mutationFn: () =>
+      unwrap(api.POST('/api/v1/invitations', { body: { email: email.trim(), role } })),
     onSuccess: async (invitation) => {
       await queries.invalidateQueries({ queryKey: ['invitations'] });
       if (!invitation.mailed) return;
-      showToast(`An invitation is on its way to ${invitation.email}.`);
+      showToast(`Invitation sent to ${invitation.email}.`);
       onClose();
     },
   });
   const link = inviting.data?.link;
   if (link) return <InvitationLinkDialog email={email} link={link} onClose={onClose} />;
   return (
-    <Dialog title="Invite somebody" onClose={onClose}>
+    <Dialog title="Invite a member" onClose={onClose}>
       <form
         className="grid gap-4"
         onSubmit={(event) => {
@@ -39,7 +40,7 @@ export function Invite({ onClose }: { onClose: () => void }) {
           inviting.mutate();
         }}
       >
-        <Field label="E-mail" error={fieldError(inviting.error, '/email')}>
+        <Field label="Email" error={fieldError(inviting.error, '/email')}>
           <TextInput
             type="email"
             value={email}
@@ -51,11 +52,13 @@ export function Invite({ onClose }: { onClose: () => void }) {
           legend="Role"
           value={role}
           onChange={setRole}
-          options={ROLES.filter((one) => assignableRoles(own).includes(one.role)).map((one) => ({
-            value: one.role,
-            label: one.label,
-            hint: one.hint,
-          }))}
+          options={ROLES.filter((one) => assignableRoles(ownRole).includes(one.role)).map(
+            (one) => ({
+              value: one.role,
+              label: one.label,
+              hint: one.hint,
+            }),
+          )}
         />
         {inviting.isError && !hasOnlyFieldErrors(inviting.error, ['/email']) && (
           <ErrorAlert error={inviting.error} />
@@ -82,10 +85,10 @@ function InvitationLinkDialog({
 }) {
   usePreventLeaving();
   return (
-    <Dialog title="Hand over this link" onClose={onClose} persistent>
+    <Dialog title="Share this link" onClose={onClose} persistent>
       <div className="grid gap-4">
-        <Alert tone="info" title="No domain can send mail yet">
-          <p>Give {email} this link yourself. It works once, and only for that address.</p>
+        <Alert tone="info" title="No domain can send email yet">
+          <p>Send this link to {email} yourself. It works once, only for that address.</p>
         </Alert>
         <CodeBlock code={link} label="invitation link" wrap />
         <DialogButtons>

@@ -2,19 +2,19 @@ import type { Schema } from '../../api/client.ts';
 
 export type Role = Schema<'Member'>['role'];
 
-/** What each role is, from the widest to the narrowest. */
+/** The roles, from the most to the least permissions. */
 export const ROLES: { role: Role; label: string; hint: string }[] = [
-  { role: 'owner', label: 'Owner', hint: 'Everything, and the only one who can change owners.' },
-  { role: 'admin', label: 'Admin', hint: 'Everything but owners.' },
+  { role: 'owner', label: 'Owner', hint: 'Full access, including managing owners.' },
+  { role: 'admin', label: 'Admin', hint: 'Full access, except managing owners.' },
   {
     role: 'developer',
     label: 'Developer',
-    hint: 'Sends, keys, templates, webhooks. Not domains, not the team.',
+    hint: 'Sending, API keys, templates and webhooks. No domains or team.',
   },
-  { role: 'viewer', label: 'Viewer', hint: 'Sees everything, changes nothing.' },
+  { role: 'viewer', label: 'Viewer', hint: 'Read-only access.' },
 ];
 
-/** Only an owner makes, changes or removes an owner. */
-export function assignableRoles(own: Role): Role[] {
-  return ROLES.map(({ role }) => role).filter((role) => role !== 'owner' || own === 'owner');
+/** Only owners can assign, change or remove owners. */
+export function assignableRoles(ownRole: Role): Role[] {
+  return ROLES.map(({ role }) => role).filter((role) => role !== 'owner' || ownRole === 'owner');
 }

@@ -1,38 +1,39 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { LogOut, ShieldCheck, Trash2, UserPlus } from 'lucide-react';
-import { unwrap, type Schema } from '../../api/client.ts';
-import { useApi } from '../../api/use-api.ts';
+import { type Schema, unwrap } from '../../api/client.ts';
 import { fetchAllRows, pageParams, usePaginatedQuery } from '../../api/pagination.ts';
-import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
-import { showToast, showErrorToast } from '../../layout/toasts.tsx';
+import { useApi } from '../../api/use-api.ts';
+import { ErrorAlert } from '../../components/alert.tsx';
 import { Badge, StatusBadge } from '../../components/badge.tsx';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Select } from '../../components/field.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
-import { ErrorAlert } from '../../components/alert.tsx';
 import { NoSearchResults, SearchInput } from '../../components/search-input.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, Td, Th, Tr } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
+import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
+import { showErrorToast, showToast } from '../../layout/toasts.tsx';
+import { capitalize } from '../../lib/format.ts';
 import {
   leaveWorkspace,
   ME_QUERY_KEY,
-  useFormOpen,
   useCan,
+  useFormOpen,
   useMe,
   useWorkspace,
 } from '../../session/session.ts';
 import { Invite } from './invite.tsx';
-import { ROLES, type Role, assignableRoles } from './roles.ts';
+import { assignableRoles, ROLES, type Role } from './roles.ts';
 
 type Member = Schema<'Member'>;
 
 export function TeamPage() {
   const { q, new: inviting } = useSearch({ from: '/inside/team' });
   const formOpen = useFormOpen(inviting !== undefined, 'write:members');
-  const may = useCan();
+  const can = useCan();
   const navigate = useNavigate();
   const go = (search: { q?: string; new?: string }) =>
     void navigate({ to: '/team', search, replace: search.new === undefined });
@@ -42,9 +43,9 @@ export function TeamPage() {
     <Page
       full
       title="Team"
-      description="Who works in this workspace, and what they may do."
+      description="Members of this workspace and their roles."
       actions={
-        may('write:members') && (
+        can('write:members') && (
           <Button kind="primary" icon={UserPlus} onClick={() => invite(true)}>
             Invite
           </Button>
@@ -59,8 +60,8 @@ export function TeamPage() {
 }
 
 function Members({ q, onSearch }: { q: string | undefined; onSearch: (text: string) => void }) {
-  const { api, selection: place } = useApi();
-  const list = usePaginatedQuery(['members', place.workspaceId, 'pages', q], (cursor) =>
+  const { api, selection } = useApi();
+  const list = usePaginatedQuery(['members', selection.workspaceId, 'pages', q], (cursor) =>
     unwrap(
       api.GET('/api/v1/members', {
         params: { query: { ...pageParams(cursor), ...(q === undefined ? {} : { q }) } },
@@ -104,8 +105,8 @@ function MemberTable({ members }: { members: Member[] }) {
         <tr>
           <Th>Name</Th>
           <Th>Role</Th>
-          <Th later>Second factor</Th>
-          <Th later>Joined</Th>
+          <Th hideBelow="md">Two-factor</Th>
+          <Th hideBelow="md">Joined</Th>
           <Th aria-label="Actions" />
         </tr>
       </thead>
@@ -120,22 +121,22 @@ function MemberTable({ members }: { members: Member[] }) {
 
 function MemberRow({ member }: { member: Member }) {
   const me = useMe();
-  const { role: own } = useWorkspace();
-  const mayWrite = useCan()('write:members');
+  const { role: ownRole } = useWorkspace();
+  const canWrite = useCan()('write:members');
   const { change, remove, leave } = useMemberChanges();
-  const roles = assignableRoles(own);
-  const mayTouch = mayWrite && roles.includes(member.role);
+  const roles = assignableRoles(ownRole);
+  const canEdit = canWrite && roles.includes(member.role);
   return (
     <Tr>
       <Td>
         <div className="font-medium">
           {member.name}
-          {member.id === me.id && <span className="ml-1.5 font-normal text-faint">you</span>}
+          {member.id === me.id && <span className="ml-1.5 font-normal text-faint">You</span>}
         </div>
         <div className="text-xs break-all text-faint">{member.email}</div>
       </Td>
       <Td>
-        {mayTouch ? (
+        {canEdit ? (
           <div className="w-32">
             <Select
               aria-label={`Role of ${member.name}`}
@@ -150,27 +151,27 @@ function MemberRow({ member }: { member: Member }) {
             </Select>
           </div>
         ) : (
-          <Badge>{member.role}</Badge>
+          <Badge>{capitalize(member.role)}</Badge>
         )}
       </Td>
-      <Td later>
+      <Td hideBelow="md">
         {member.totp_enabled ? (
           <span className="inline-flex items-center gap-1 text-good">
             <ShieldCheck className="size-4" aria-hidden />
-            on
+            On{' '}
           </span>
         ) : (
-          <span className="text-faint">off</span>
+          <span className="text-faint">Off</span>
         )}
       </Td>
-      <Td later className="text-soft">
+      <Td hideBelow="md" className="text-soft">
         <Time at={member.joined_at} />
       </Td>
       <Td className="w-px">
         {member.id === me.id ? (
-          <IconButton icon={LogOut} danger label="Leave this workspace" onClick={leave} />
+          <IconButton icon={LogOut} danger label="Leave workspace" onClick={leave} />
         ) : (
-          mayTouch && (
+          canEdit && (
             <IconButton
               icon={Trash2}
               danger
@@ -198,7 +199,7 @@ function useMemberChanges() {
       unwrap(
         api.PATCH('/api/v1/members/{id}', { params: { path: { id: member.id } }, body: { role } }),
       ),
-    onSuccess: (member) => showToast(`${member.name} is ${member.role} now.`),
+    onSuccess: (member) => showToast(`${member.name} is now ${member.role}.`),
     onError: showErrorToast,
     onSettled: refresh,
   });
@@ -207,18 +208,18 @@ function useMemberChanges() {
     remove: (member: Member) =>
       requestConfirmation({
         title: `Remove ${member.name}?`,
-        body: 'They lose this workspace at once. API keys they made go on working; revoke those apart.',
+        body: 'They lose access immediately. API keys they created keep working; revoke them separately.',
         confirmLabel: 'Remove',
         run: async () => {
           await unwrap(api.DELETE('/api/v1/members/{id}', { params: { path: { id: member.id } } }));
           await refresh();
-          showToast(`${member.name} is removed.`);
+          showToast(`${member.name} removed.`);
         },
       }),
     leave: () =>
       requestConfirmation({
         title: `Leave ${workspace.name}?`,
-        body: 'You lose it at once, and come back only by another invitation.',
+        body: 'You lose access immediately and need a new invitation to return.',
         confirmLabel: 'Leave',
         run: async () => {
           await unwrap(
@@ -231,20 +232,21 @@ function useMemberChanges() {
 }
 
 function Invitations() {
-  const { api, selection: place } = useApi();
-  const mayWrite = useCan()('write:members');
+  const { api, selection } = useApi();
+  const canWrite = useCan()('write:members');
   const queries = useQueryClient();
   const invitations = useQuery({
-    queryKey: ['invitations', place.workspaceId],
-    queryFn: () => fetchAllRows((query) => unwrap(api.GET('/api/v1/invitations', { params: { query } }))),
+    queryKey: ['invitations', selection.workspaceId],
+    queryFn: () =>
+      fetchAllRows((query) => unwrap(api.GET('/api/v1/invitations', { params: { query } }))),
   });
   const open = invitations.data?.filter(({ status }) => status === 'pending') ?? [];
   if (open.length === 0) return null;
   const revoke = (id: string, email: string) =>
     requestConfirmation({
-      title: `Take the invitation of ${email} back?`,
-      body: 'The link that was sent works no longer.',
-      confirmLabel: 'Take back',
+      title: `Revoke the invitation for ${email}?`,
+      body: 'The link that was sent will stop working.',
+      confirmLabel: 'Revoke',
       run: async () => {
         await unwrap(api.DELETE('/api/v1/invitations/{id}', { params: { path: { id } } }));
         await queries.invalidateQueries({ queryKey: ['invitations'] });
@@ -252,14 +254,14 @@ function Invitations() {
     });
   return (
     <section className="mt-8">
-      <h2 className="px-4 pb-2 text-sm font-semibold sm:px-6">Open invitations</h2>
-      <Table label="Open invitations">
+      <h2 className="px-4 pb-2 text-sm font-semibold sm:px-6">Pending invitations</h2>
+      <Table label="Pending invitations">
         <thead>
           <tr>
             <Th>Address</Th>
             <Th>Role</Th>
-            <Th later>Sent</Th>
-            <Th>Ends</Th>
+            <Th hideBelow="md">Sent</Th>
+            <Th>Expires</Th>
             <Th aria-label="Actions" />
           </tr>
         </thead>
@@ -270,18 +272,18 @@ function Invitations() {
               <Td>
                 <StatusBadge status={invitation.role} />
               </Td>
-              <Td later className="text-soft">
+              <Td hideBelow="md" className="text-soft">
                 <Time at={invitation.created_at} />
               </Td>
               <Td className="text-soft">
                 <Time at={invitation.expires_at} />
               </Td>
               <Td className="w-px">
-                {mayWrite && (
+                {canWrite && (
                   <IconButton
                     icon={Trash2}
                     danger
-                    label={`Take the invitation of ${invitation.email} back`}
+                    label={`Revoke invitation for ${invitation.email}`}
                     onClick={() => revoke(invitation.id, invitation.email)}
                   />
                 )}

@@ -23,8 +23,8 @@ import {
 import { useEffect, useRef } from 'react';
 
 /**
- * The editor of html and Liquid. It lives in a shadow root: there its styles are adopted as sheets,
- * which the page's policy allows, while <style> elements would be refused.
+ * An editor for HTML and Liquid. It lives in a shadow root, where its styles are adopted style
+ * sheets; the page's content security policy would block <style> elements.
  */
 
 export interface EditorMark {
@@ -77,7 +77,7 @@ export function CodeEditor({ label, value, onChange, language, marks, readOnly }
   }, [label, language, readOnly]);
   useEffect(() => {
     const editor = view.current;
-    // The text comes from elsewhere: another language was chosen, or a version brought back.
+    // The value changed outside of the editor: another language, or a restored version.
     if (!editor || editor.state.doc.toString() === value) return;
     editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: value } });
   }, [value]);
@@ -96,7 +96,7 @@ function diagnosticsOf(state: EditorState, marks: readonly EditorMark[] = []): D
   });
 }
 
-/** Placeholders stand out in plain text too, and `${name}` is nothing that Liquid knows. */
+/** Highlights placeholders in plain text too, and `${name}`, which is not Liquid syntax. */
 const placeholders = ViewPlugin.fromClass(
   class {
     readonly #matcher = new MatchDecorator({
@@ -114,8 +114,8 @@ const placeholders = ViewPlugin.fromClass(
   { decorations: (plugin) => plugin.decorations },
 );
 
-/** The library's own colours are for white paper; ours follow the theme. */
-const COLOURS: Record<string, string> = {
+/** Maps the library's colors, made for a white background, to theme colors. */
+const THEME_COLORS: Record<string, string> = {
   '#708': 'var(--plum)',
   '#219': 'var(--info)',
   '#164': 'var(--good)',
@@ -132,10 +132,10 @@ const COLOURS: Record<string, string> = {
   '#404740': 'var(--ink-faint)',
 };
 
-const colours = HighlightStyle.define(
+const highlightColors = HighlightStyle.define(
   defaultHighlightStyle.specs.map((spec) => {
-    const colour = typeof spec.color === 'string' ? COLOURS[spec.color] : undefined;
-    return colour === undefined ? spec : { ...spec, color: colour };
+    const color = typeof spec.color === 'string' ? THEME_COLORS[spec.color] : undefined;
+    return color === undefined ? spec : { ...spec, color };
   }),
 );
 
@@ -151,6 +151,7 @@ const theme = EditorView.theme({
     fontFamily:
       'ui-monospace, "SF Mono", SFMono-Regular, "Cascadia Code", "JetBrains Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace',
     lineHeight: '1.6',
+    fontVariantLigatures: 'none',
   },
   '.cm-content': { caretColor: 'var(--ink)', paddingBlock: '10px' },
   '.cm-cursor': { borderLeftColor: 'var(--ink)' },
@@ -184,9 +185,9 @@ const BASICS: Extension[] = [
   bracketMatching(),
   highlightActiveLine(),
   EditorView.lineWrapping,
-  syntaxHighlighting(colours),
+  syntaxHighlighting(highlightColors),
   placeholders,
   theme,
-  // Tab stays what moves the focus on: an editor must not be a trap for the keyboard.
+  // Tab moves focus instead of indenting: an editor must not be a keyboard trap.
   keymap.of([...defaultKeymap, ...historyKeymap]),
 ];

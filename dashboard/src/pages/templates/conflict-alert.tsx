@@ -1,8 +1,8 @@
 import { useState } from 'react';
+import { Alert } from '../../components/alert.tsx';
 import { Button } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { Alert } from '../../components/alert.tsx';
 import { Time } from '../../components/time.tsx';
 import { useActorName } from '../team/actor-name.ts';
 import { type FieldName, toDraftFields } from './draft-fields.ts';
@@ -21,10 +21,10 @@ const FIELDS: Record<FieldName, string> = {
 
 const list = new Intl.ListFormat('en');
 
-/** Two wrote in the same place: whose words stay is for people to say. */
+/** Shown when someone else changed the same fields; the user decides which version to keep. */
 export function ConflictAlert({ conflict }: { conflict: Conflict }) {
   const nameOf = useActorName();
-  const [looking, setLooking] = useState(false);
+  const [viewing, setViewing] = useState(false);
   const { theirs, fields } = conflict;
   const who = nameOf(theirs.updated_by);
   const what = list.format(fields.map((name) => FIELDS[name]));
@@ -34,26 +34,26 @@ export function ConflictAlert({ conflict }: { conflict: Conflict }) {
       className="mx-4 mb-3 sm:mx-6"
       title={
         <>
-          Changed meanwhile by {who === 'you' ? 'you, in another window' : who},{' '}
-          <Time at={theirs.updated_at} />
+          Changed by {who === 'you' ? 'you in another window' : who} <Time at={theirs.updated_at} />
         </>
       }
     >
       <p>
-        Both wrote the {what}. What you see here is yours and is not saved: choose which one stays.
+        You both edited the {what}. Your version is shown here and is not saved. Choose which one to
+        keep.
       </p>
       <div className="mt-1 flex flex-wrap gap-2">
-        <Button size="small" onClick={() => setLooking(true)}>
-          Look at theirs
+        <Button size="small" onClick={() => setViewing(true)}>
+          View theirs
         </Button>
         <Button size="small" onClick={() => void conflict.takeTheirs()}>
-          Load theirs, drop mine
+          Discard mine, load theirs
         </Button>
         <Button size="small" kind="danger" onClick={conflict.keepMine}>
-          Overwrite theirs with mine
+          Overwrite with mine
         </Button>
       </div>
-      {looking && <TheirVersionDialog conflict={conflict} onClose={() => setLooking(false)} />}
+      {viewing && <TheirVersionDialog conflict={conflict} onClose={() => setViewing(false)} />}
     </Alert>
   );
 }
@@ -65,17 +65,12 @@ function TheirVersionDialog({
   conflict: Conflict;
   onClose: () => void;
 }) {
-  const written = toDraftFields(theirs);
+  const theirFields = toDraftFields(theirs);
   return (
-    <Dialog
-      title="What the other wrote"
-      description="Only where it clashes with yours. It can be copied."
-      onClose={onClose}
-      wide
-    >
+    <Dialog title="Their version" description="The fields you both edited." onClose={onClose} wide>
       <div className="grid gap-4">
         {fields.map((name) => {
-          const value = written[name];
+          const value = theirFields[name];
           const code = typeof value === 'string' ? value : JSON.stringify(value, null, 2);
           return (
             <section key={name} className="grid gap-1.5">

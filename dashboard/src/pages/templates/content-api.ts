@@ -1,6 +1,6 @@
-import { type Api, unwrap, type Schema } from '../../api/client.ts';
+import { type Api, type Schema, unwrap } from '../../api/client.ts';
 
-/** Templates, layouts and partials live alike: the same calls under three names. */
+/** Templates, layouts and partials have the same API under three paths. */
 export type ContentKind = 'template' | 'layout' | 'partial';
 
 export type Template = Schema<'Template'>;
@@ -15,17 +15,17 @@ export const KINDS: Record<ContentKind, { one: string; many: string; hint: strin
   template: {
     one: 'template',
     many: 'Templates',
-    hint: 'The words of a mail, with placeholders. A send names it by its key.',
+    hint: 'Reusable email content. Send it with its template key.',
   },
   layout: {
     one: 'layout',
     many: 'Layouts',
-    hint: 'What goes around templates: head, logo, footer. {{ content }} is where they stand.',
+    hint: 'The frame around templates: header, logo, footer. {{ content }} marks where the template goes.',
   },
   partial: {
     one: 'partial',
     many: 'Partials',
-    hint: 'A piece that several templates share, put in by {% render "key" %}.',
+    hint: 'Content shared by several templates. Include it with {% render "key" %}.',
   },
 };
 
@@ -34,7 +34,7 @@ export function isKind(text: string | undefined): text is ContentKind {
 }
 
 export function contentApi(api: Api, kind: ContentKind) {
-  // The three differ in their address alone; layouts and partials have fewer fields.
+  // The three differ only in their paths; layouts and partials have fewer fields.
   const all = `/api/v1/${kind}s` as '/api/v1/templates';
   const one = `${all}/{key}` as '/api/v1/templates/{key}';
   const versions = `${one}/versions` as '/api/v1/templates/{key}/versions';
@@ -48,7 +48,7 @@ export function contentApi(api: Api, kind: ContentKind) {
       unwrap(api.GET(all, { params: { query } })),
     get: (key: string) => unwrap(api.GET(one, path(key))),
     create: (body: Schema<'CreateTemplate'>) => unwrap(api.POST(all, { body })),
-    /** Refused with `draft_changed` when the draft is no longer the one with this etag. */
+    /** Fails with `draft_changed` if the draft no longer has this ETag. */
     change: (key: string, body: TemplateChange, etag: string) =>
       unwrap(api.PATCH(one, { ...ifMatch(key, etag), body })),
     remove: (key: string) => unwrap(api.DELETE(one, path(key))),
@@ -56,8 +56,8 @@ export function contentApi(api: Api, kind: ContentKind) {
       unwrap(api.GET(versions, { params: { path: { key }, query } })),
     publish: (key: string, body: { version?: number; note?: string }) =>
       unwrap(api.POST(publish, { ...path(key), body })),
-    /** Refused like a change when it would publish what nobody here has seen. */
-    publishSeen: (key: string, body: { note?: string }, etag: string) =>
+    /** Publishes the draft only if it still has this ETag. */
+    publishIfMatch: (key: string, body: { note?: string }, etag: string) =>
       unwrap(api.POST(publish, { ...ifMatch(key, etag), body })),
   };
 }

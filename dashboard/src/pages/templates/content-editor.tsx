@@ -1,14 +1,16 @@
+import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useMemo, useState } from 'react';
+import { fetchAllRows } from '../../api/pagination.ts';
+import { useApi } from '../../api/use-api.ts';
 import { Button } from '../../components/button.tsx';
-import { classNames } from '../../lib/class-names.ts';
 import { Select, TextInput } from '../../components/field.tsx';
 import { SkeletonPage } from '../../components/skeleton.tsx';
+import { classNames } from '../../lib/class-names.ts';
 import { useCan } from '../../session/session.ts';
 import type { EditorMark } from './code-editor.tsx';
-import type { ContentKind } from './content-api.ts';
-import type { Draft } from './use-draft.ts';
+import { type ContentKind, contentApi, type TemplateSummary } from './content-api.ts';
 import type { Checks } from './use-checks.ts';
-import { useLayouts } from './use-layouts.ts';
+import type { Draft } from './use-draft.ts';
 
 const CodeEditor = lazy(() =>
   import('./code-editor.tsx').then((file) => ({ default: file.CodeEditor })),
@@ -16,17 +18,17 @@ const CodeEditor = lazy(() =>
 
 type Part = 'html' | 'text';
 
-/** The words themselves: subject, html and text, of the template or of one of its languages. */
+/** Edits the subject, HTML and text of a template, in the default or another language. */
 export function ContentEditor({
   kind,
   draft,
-  findings,
+  checks,
   locale,
   onLocale,
 }: {
   kind: ContentKind;
   draft: Draft;
-  findings: Checks;
+  checks: Checks;
   locale: string | null;
   onLocale: (locale: string | null) => void;
 }) {
@@ -41,7 +43,7 @@ export function ContentEditor({
     }
   };
   const field = locale === null ? part : `locales.${locale}.${part}`;
-  const marks = useMarks(findings, field);
+  const marks = useMarks(checks, field);
   return (
     <>
       <div className="grid gap-3 px-4 py-3 sm:px-6">
@@ -52,7 +54,7 @@ export function ContentEditor({
             </span>
             <TextInput
               aria-label="Subject"
-              placeholder={locale === null ? '' : draft.fields.subject || 'As in the template'}
+              placeholder={locale === null ? '' : draft.fields.subject || 'Same as default'}
               value={content.subject ?? ''}
               readOnly={readOnly}
               onChange={(event) => set({ subject: event.target.value })}
@@ -77,11 +79,11 @@ export function ContentEditor({
               </button>
             ))}
           </fieldset>
-          {kind === 'template' && <LayoutChoice draft={draft} readOnly={readOnly} />}
-          <LocaleChoice draft={draft} locale={locale} onLocale={onLocale} readOnly={readOnly} />
+          {kind === 'template' && <LayoutSelect draft={draft} readOnly={readOnly} />}
+          <LocaleSelect draft={draft} locale={locale} onLocale={onLocale} readOnly={readOnly} />
         </div>
         {part === 'text' && (content.text ?? '') === '' && (
-          <p className="text-xs text-faint">Empty: the text is made from the html.</p>
+          <p className="text-xs text-faint">If empty, the text part is generated from the HTML.</p>
         )}
       </div>
       <div className="min-h-80 flex-1 border-t border-line">
@@ -101,6 +103,17 @@ export function ContentEditor({
   );
 }
 
+const NO_LAYOUTS: TemplateSummary[] = [];
+
+function useLayouts(): TemplateSummary[] {
+  const { api, key } = useApi();
+  const { data } = useQuery({
+    queryKey: key('templates', 'layout', 'choice'),
+    queryFn: () => fetchAllRows(contentApi(api, 'layout').list),
+  });
+  return data ?? NO_LAYOUTS;
+}
+
 function useMarks({ errors, warnings }: Checks, field: string): EditorMark[] {
   return useMemo(
     () => [
@@ -115,7 +128,7 @@ function useMarks({ errors, warnings }: Checks, field: string): EditorMark[] {
   );
 }
 
-function LayoutChoice({ draft, readOnly }: { draft: Draft; readOnly: boolean }) {
+function LayoutSelect({ draft, readOnly }: { draft: Draft; readOnly: boolean }) {
   const layouts = useLayouts();
   const { layout } = draft.fields;
   if (layouts.length === 0 && layout === null) return null;
@@ -140,10 +153,10 @@ function LayoutChoice({ draft, readOnly }: { draft: Draft; readOnly: boolean }) 
   );
 }
 
-/** BCP 47, loosely: the API tells exactly what is wrong with a tag. */
+/** A loose check for BCP 47; the API validates the tag. */
 const TAG = /^[a-z]{2,8}(-[a-z0-9]{1,8})*$/i;
 
-function LocaleChoice({
+function LocaleSelect({
   draft,
   locale,
   onLocale,
@@ -158,10 +171,10 @@ function LocaleChoice({
   const [tag, setTag] = useState('');
   const locales = Object.keys(draft.fields.locales);
   const add = () => {
-    const wanted = tag.trim();
-    if (!TAG.test(wanted)) return;
-    draft.set({ locales: { ...draft.fields.locales, [wanted]: {} } });
-    onLocale(wanted);
+    const name = tag.trim();
+    if (!TAG.test(name)) return;
+    draft.set({ locales: { ...draft.fields.locales, [name]: {} } });
+    onLocale(name);
     setAdding(false);
     setTag('');
   };
@@ -201,13 +214,13 @@ function LocaleChoice({
           else onLocale(event.target.value || null);
         }}
       >
-        <option value="">Every other language</option>
+        <option value="">Default language</option>
         {locales.map((one) => (
           <option key={one} value={one}>
             {one}
           </option>
         ))}
-        {!readOnly && <option value="+">Add a language…</option>}
+        {!readOnly && <option value="+">Add language…</option>}
       </Select>
     </div>
   );

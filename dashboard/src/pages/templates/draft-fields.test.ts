@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { conflictingFields, type DraftFields } from './draft-fields.ts';
 
-const seen: DraftFields = {
-  name: 'Letter',
-  subject: 'A letter',
+const base: DraftFields = {
+  name: 'Notice',
+  subject: 'A notice',
   html: '<p>One</p>',
   text: '',
   layout: null,
@@ -14,19 +14,23 @@ const seen: DraftFields = {
 
 const variable = (inferred: boolean) => ({ name: 'a', inferred }) as DraftFields['variables'][0];
 
-test('who writes in different fields is not in each other’s way', () => {
-  expect(conflictingFields(seen, { subject: 'Mine' }, { ...seen, html: '<p>Theirs</p>' })).toEqual([]);
-  expect(conflictingFields(seen, {}, { ...seen, html: '<p>Theirs</p>' })).toEqual([]);
+test('edits to different fields do not conflict', () => {
+  expect(conflictingFields(base, { subject: 'Mine' }, { ...base, html: '<p>Theirs</p>' })).toEqual(
+    [],
+  );
+  expect(conflictingFields(base, {}, { ...base, html: '<p>Theirs</p>' })).toEqual([]);
 });
 
-test('what both wrote in one field clashes, unless it is the same', () => {
-  const theirs = { ...seen, html: '<p>Theirs</p>', subject: 'Ours' };
-  expect(conflictingFields(seen, { html: '<p>Mine</p>', subject: 'Ours' }, theirs)).toEqual(['html']);
+test('different edits to one field conflict, equal ones do not', () => {
+  const theirs = { ...base, html: '<p>Theirs</p>', subject: 'Ours' };
+  expect(conflictingFields(base, { html: '<p>Mine</p>', subject: 'Ours' }, theirs)).toEqual([
+    'html',
+  ]);
 });
 
-test('a variable that follows from their placeholders is nobody’s word', () => {
+test('inferred variables do not conflict', () => {
   const mine = { variables: [variable(false)] };
-  expect(conflictingFields(seen, mine, { ...seen, variables: [variable(true)] })).toEqual([]);
-  const theirs = { ...seen, variables: [variable(false), variable(false)] };
-  expect(conflictingFields(seen, mine, theirs)).toEqual(['variables']);
+  expect(conflictingFields(base, mine, { ...base, variables: [variable(true)] })).toEqual([]);
+  const theirs = { ...base, variables: [variable(false), variable(false)] };
+  expect(conflictingFields(base, mine, theirs)).toEqual(['variables']);
 });

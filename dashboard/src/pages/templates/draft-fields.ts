@@ -1,6 +1,6 @@
 import type { Template, TemplateChange } from './content-api.ts';
 
-/** What people write in a draft, as the editor holds it: an empty text is '' and not null. */
+/** The editable fields of a draft, as the editor holds them: empty text is '' instead of null. */
 export interface DraftFields {
   name: string;
   subject: string;
@@ -27,14 +27,20 @@ export function toDraftFields(template: Template): DraftFields {
   };
 }
 
-/** An emptied text is none: the text part is then made from the html. */
+/** Converts empty text to null; without a text part, it is generated from the HTML. */
 export function toTemplateChange(fields: Partial<DraftFields>): TemplateChange {
   const change: Record<string, unknown> = { ...fields };
   for (const name of ['subject', 'html', 'text']) {
     if (change[name] === '') change[name] = null;
   }
-  // Only a name that people can read: an empty one is a slip while typing.
+  // The API requires a name; an empty one occurs only while typing.
   if (change.name === '') delete change.name;
+  // The API rejects a language without content, which is how every new language starts.
+  if (fields.locales) {
+    change.locales = Object.fromEntries(
+      Object.entries(fields.locales).filter(([, content]) => Object.keys(content).length > 0),
+    );
+  }
   return change as TemplateChange;
 }
 
@@ -42,22 +48,19 @@ export function isEmpty(change: Partial<DraftFields>): boolean {
   return Object.keys(change).length === 0;
 }
 
-/**
- * What was written here and elsewhere at the same time, each in its own way. All else goes together:
- * one wrote the subject and the other the html, or both the same.
- */
+/** Fields that were edited both here and elsewhere, with different results. */
 export function conflictingFields(
   base: DraftFields,
   mine: Partial<DraftFields>,
   theirs: DraftFields,
 ): FieldName[] {
   return (Object.keys(mine) as FieldName[]).filter((name) => {
-    const written = contentOf(name, theirs);
-    return written !== contentOf(name, base) && written !== contentOf(name, mine);
+    const remote = contentOf(name, theirs);
+    return remote !== contentOf(name, base) && remote !== contentOf(name, mine);
   });
 }
 
-/** Variables that nobody wrote down follow from the other fields. */
+/** The comparable content of a field. Inferred variables are ignored: they follow from other fields. */
 function contentOf(name: FieldName, fields: Partial<DraftFields>): string {
   if (name !== 'variables') return JSON.stringify(fields[name]);
   return JSON.stringify(fields.variables?.filter(({ inferred }) => !inferred));

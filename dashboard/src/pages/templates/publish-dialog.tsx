@@ -1,21 +1,21 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { unwrap } from '../../api/client.ts';
-import { useApi } from '../../api/use-api.ts';
 import { toProblem } from '../../api/problem.ts';
-import { showToast } from '../../layout/toasts.tsx';
+import { useApi } from '../../api/use-api.ts';
+import { Alert, ErrorAlert } from '../../components/alert.tsx';
 import { Button } from '../../components/button.tsx';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
-import { Alert, ErrorAlert } from '../../components/alert.tsx';
-import { formatCount } from '../../lib/format.ts';
 import { SkeletonRows } from '../../components/skeleton.tsx';
+import { showToast } from '../../layout/toasts.tsx';
+import { formatCount } from '../../lib/format.ts';
 import { useActorName } from '../team/actor-name.ts';
-import { TemplateDiff } from './template-diff.tsx';
 import { type ContentKind, contentApi, KINDS } from './content-api.ts';
+import { TemplateDiff } from './template-diff.tsx';
 import type { Draft } from './use-draft.ts';
 
-/** What would change for everybody, before it does. */
+/** Shows what publishing changes, then publishes. */
 export function PublishDialog({
   kind,
   draft,
@@ -33,8 +33,8 @@ export function PublishDialog({
     mutationFn: async () => {
       const { etag } = await draft.saveNow();
       const content = contentApi(api, kind);
-      const told = note.trim() ? { note: note.trim() } : {};
-      const done = await content.publishSeen(stored.key, told, etag);
+      const body = note.trim() ? { note: note.trim() } : {};
+      const done = await content.publishIfMatch(stored.key, body, etag);
       draft.reload(await content.get(stored.key));
       return done;
     },
@@ -43,21 +43,18 @@ export function PublishDialog({
         queries.invalidateQueries({ queryKey: ['templates'] }),
         queries.invalidateQueries({ queryKey: ['template-versions'] }),
       ]);
-      const also =
-        touches.length > 0
-          ? ` ${formatCount(touches.length, 'template goes', 'templates go')} out changed.`
-          : '';
-      showToast(`Version ${version} is published.${also}`);
+      const also = touches.length > 0 ? ` ${formatCount(touches.length, 'template')} updated.` : '';
+      showToast(`Version ${version} published.${also}`);
       onClose();
     },
     onError: async (error) => {
-      if (isChanged(error)) draft.reload(await contentApi(api, kind).get(stored.key));
+      if (isDraftChanged(error)) draft.reload(await contentApi(api, kind).get(stored.key));
     },
   });
   return (
     <Dialog
       title={`Publish ${stored.name}`}
-      description={`Sends that are accepted from now on use it, in live and in test mode. The ${KINDS[kind].one} gets a version number and that version never changes.`}
+      description={`Applies to all new messages in live and test mode. Published versions of a ${KINDS[kind].one} can’t be changed.`}
       onClose={onClose}
       wide
     >
@@ -69,14 +66,14 @@ export function PublishDialog({
         }}
       >
         {kind === 'template' && stored.published_version !== null && <Summary draft={draft} />}
-        <Field label="Note" optional hint="Why it changed, for those who come later.">
+        <Field label="Release note" optional>
           <TextInput
             value={note}
             onChange={(event) => setNote(event.target.value)}
             maxLength={500}
           />
         </Field>
-        {publishing.isError && <Refused error={publishing.error} draft={draft} />}
+        {publishing.isError && <PublishError error={publishing.error} draft={draft} />}
         <DialogButtons>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind="primary" busy={publishing.isPending}>
@@ -88,27 +85,27 @@ export function PublishDialog({
   );
 }
 
-function isChanged(error: unknown): boolean {
+function isDraftChanged(error: unknown): boolean {
   return toProblem(error).code === 'draft_changed';
 }
 
-function Refused({ error, draft }: { error: unknown; draft: Draft }) {
+function PublishError({ error, draft }: { error: unknown; draft: Draft }) {
   const nameOf = useActorName();
-  if (!isChanged(error)) return <ErrorAlert error={error} />;
-  if (draft.conflict) return <Alert tone="warn" title={CHOOSE_FIRST} />;
+  if (!isDraftChanged(error)) return <ErrorAlert error={error} />;
+  if (draft.conflict) return <Alert tone="warn" title={RESOLVE_FIRST} />;
   return (
-    <Alert tone="warn" title={`Changed meanwhile by ${nameOf(draft.stored.updated_by)}`}>
-      Nothing was published. Look at it once more, then publish.
+    <Alert tone="warn" title={`Changed by ${nameOf(draft.stored.updated_by)}`}>
+      Nothing was published. Review the changes, then publish again.
     </Alert>
   );
 }
 
-const CHOOSE_FIRST = 'Somebody else wrote in the same place: choose between theirs and yours first';
+const RESOLVE_FIRST = 'Someone else changed this draft. Resolve the conflict first.';
 
 function Summary({ draft }: { draft: Draft }) {
   const { api, key } = useApi();
   const { saveNow, stored } = draft;
-  // What was typed a moment ago belongs to what is compared.
+  // Save pending edits first, so that they are part of the comparison.
   const save = useRef(saveNow);
   save.current = saveNow;
   const [ready, setReady] = useState(false);
@@ -123,7 +120,7 @@ function Summary({ draft }: { draft: Draft }) {
     enabled: ready,
     staleTime: 0,
   });
-  if (unsaved !== undefined) return <Refused error={unsaved} draft={draft} />;
+  if (unsaved !== undefined) return <PublishError error={unsaved} draft={draft} />;
   if (comparison.isError) return <ErrorAlert error={comparison.error} />;
   if (!comparison.data) return <SkeletonRows rows={3} />;
   return <TemplateDiff comparison={comparison.data} />;

@@ -3,33 +3,33 @@ import { CircleCheck, CircleX, TriangleAlert } from 'lucide-react';
 import { useState } from 'react';
 import { unwrap } from '../../api/client.ts';
 import { useApi } from '../../api/use-api.ts';
+import { Alert, ErrorAlert } from '../../components/alert.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { EmailPreview } from '../../components/email-preview.tsx';
-import { Alert, ErrorAlert } from '../../components/alert.tsx';
-import { formatBytes } from '../../lib/format.ts';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { type Tab, Tabs } from '../../components/tabs.tsx';
+import { formatBytes } from '../../lib/format.ts';
 import type { ContentKind, Finding, Rendered } from './content-api.ts';
-import type { Draft } from './use-draft.ts';
 import type { Checks } from './use-checks.ts';
+import type { Draft } from './use-draft.ts';
 import { VariablesPanel } from './variables-panel.tsx';
 import { VersionsPanel } from './versions-panel.tsx';
 
-/** Beside the words: how they look, what they need, what is wrong with them, what they were. */
+/** The panels next to the editor: preview, variables, checks and versions. */
 export function SidePanels({
   kind,
   draft,
-  findings,
+  checks,
   locale,
 }: {
   kind: ContentKind;
   draft: Draft;
-  findings: Checks;
+  checks: Checks;
   locale: string | null;
 }) {
   const [tab, setTab] = useState('preview');
-  const count = findings.errors.length + findings.warnings.length;
+  const count = checks.errors.length + checks.warnings.length;
   const tabs: Tab[] = [
     {
       id: 'preview',
@@ -50,11 +50,11 @@ export function SidePanels({
               <span className="flex items-center gap-1.5">
                 Checks
                 {count > 0 && (
-                  <Badge tone={findings.errors.length > 0 ? 'bad' : 'warn'}>{count}</Badge>
+                  <Badge tone={checks.errors.length > 0 ? 'bad' : 'warn'}>{count}</Badge>
                 )}
               </span>
             ),
-            content: <ChecksPanel findings={findings} />,
+            content: <ChecksPanel checks={checks} />,
           },
         ]
       : []),
@@ -66,7 +66,7 @@ export function SidePanels({
   ];
   return (
     <div className="px-4 pt-1 pb-8 sm:px-6">
-      <Tabs label="Beside the words" value={tab} onChange={setTab} tabs={tabs} />
+      <Tabs label="Template panels" value={tab} onChange={setTab} tabs={tabs} />
     </div>
   );
 }
@@ -77,7 +77,7 @@ function withPlaceholder(html: string): string {
   return html.replaceAll(/\{\{\s*content\s*\}\}/g, box);
 }
 
-/** Rendered on the server, with the examples of the variables, after every pause in the typing. */
+/** Rendered on the server with example values, after every save. */
 function RenderedPreview({ draft, locale }: { draft: Draft; locale: string | null }) {
   const { api, key } = useApi();
   const rendered = useQuery({
@@ -109,7 +109,7 @@ function RenderedMail({ rendered }: { rendered: Rendered }) {
   return (
     <>
       {rendered.missing.length > 0 && (
-        <Alert tone="warn" title="A send like this would be refused">
+        <Alert tone="warn" title="This would fail to send">
           <ul className="list-disc pl-4">
             {rendered.missing.map(({ path, detail }) => (
               <li key={path}>{detail}</li>
@@ -130,24 +130,24 @@ function RenderedMail({ rendered }: { rendered: Rendered }) {
             onClick={() => setView(value)}
             className={view === value ? 'font-medium text-ink' : 'hover:text-ink'}
           >
-            {{ html: 'Mail', text: 'Text', source: 'Source' }[value]}
+            {{ html: 'Email', text: 'Text', source: 'Source' }[value]}
           </button>
         ))}
         <span className="ml-auto">{formatBytes(rendered.size_bytes)}</span>
       </div>
       {view === 'html' && <EmailPreview html={rendered.html} />}
       {view === 'text' && <CodeBlock code={rendered.text} label="text part" wrap />}
-      {view === 'source' && <CodeBlock code={rendered.html} label="html" wrap />}
+      {view === 'source' && <CodeBlock code={rendered.html} label="HTML source" wrap />}
     </>
   );
 }
 
-function ChecksPanel({ findings: { errors, warnings } }: { findings: Checks }) {
+function ChecksPanel({ checks: { errors, warnings } }: { checks: Checks }) {
   if (errors.length + warnings.length === 0) {
     return (
       <p className="flex items-center gap-2 text-sm text-good">
         <CircleCheck className="size-4" aria-hidden />
-        Nothing stands in the way of publishing.
+        Ready to publish.
       </p>
     );
   }

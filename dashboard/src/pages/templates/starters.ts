@@ -1,12 +1,12 @@
 import type { ContentKind, TemplateChange } from './content-api.ts';
 
-/** Something to change instead of an empty page. */
+/** Initial content for new templates, layouts and partials. */
 export const STARTERS: Record<ContentKind, TemplateChange> = {
   template: {
     subject: 'Welcome, ${first_name}',
     html: `<h1>Hello {{ first_name }}</h1>
-<p>Good to have you. Please confirm your address.</p>
-<p><a href="{{ confirm_url }}">Confirm address</a></p>
+<p>Thanks for signing up. Please confirm your email address.</p>
+<p><a href="{{ confirm_url }}">Confirm email</a></p>
 `,
     variables: [
       { name: 'first_name', example: 'Jane' },
@@ -26,11 +26,11 @@ export const STARTERS: Record<ContentKind, TemplateChange> = {
   <body>
     <main>
       {{ content }}
-      <footer>Example Ltd., 1 High Street</footer>
+      <footer>Example Inc., 1 Main Street</footer>
     </main>
   </body>
 </html>
 `,
   },
-  partial: { html: '<p>Example Ltd., 1 High Street</p>\n' },
+  partial: { html: '<p>Example Inc., 1 Main Street</p>\n' },
 };

@@ -2,10 +2,10 @@ import { classNames } from '../../lib/class-names.ts';
 import type { Comparison } from './content-api.ts';
 import { asText } from './variables-panel.tsx';
 
-/** What differs, field by field. */
+/** The differences between two versions, by field. */
 export function TemplateDiff({ comparison }: { comparison: Comparison }) {
   if (comparison.changes.length === 0) {
-    return <p className="text-sm text-soft">They say the same.</p>;
+    return <p className="text-sm text-soft">No changes.</p>;
   }
   return (
     <div className="grid gap-3">

@@ -2,40 +2,40 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { ChevronLeft, Ellipsis, Send, Trash2, UploadCloud } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import { useApi } from '../../api/use-api.ts';
 import { toProblem } from '../../api/problem.ts';
-import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
-import { NotFound } from '../../layout/not-found.tsx';
-import { showToast } from '../../layout/toasts.tsx';
+import { useApi } from '../../api/use-api.ts';
+import { ErrorAlert } from '../../components/alert.tsx';
 import { Button, IconButton } from '../../components/button.tsx';
-import { classNames } from '../../lib/class-names.ts';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
 import { Menu, MenuItem } from '../../components/menu.tsx';
 import { Page } from '../../components/page.tsx';
-import { ErrorAlert } from '../../components/alert.tsx';
 import { SkeletonPage } from '../../components/skeleton.tsx';
+import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
+import { NotFound } from '../../layout/not-found.tsx';
+import { showToast } from '../../layout/toasts.tsx';
+import { classNames } from '../../lib/class-names.ts';
 import { useCan } from '../../session/session.ts';
 import { ConflictAlert } from './conflict-alert.tsx';
 import { type ContentKind, contentApi, isKind, KINDS, type Template } from './content-api.ts';
+import { ContentEditor } from './content-editor.tsx';
 import { PublishDialog } from './publish-dialog.tsx';
 import { SidePanels } from './side-panels.tsx';
 import { PublishedBadge } from './templates.tsx';
 import { TestSendDialog } from './test-send-dialog.tsx';
-import { type Draft, useDraft } from './use-draft.ts';
 import { useChecks } from './use-checks.ts';
-import { ContentEditor } from './content-editor.tsx';
+import { type Draft, useDraft } from './use-draft.ts';
 
 const BACK = { to: '/templates', label: 'Templates' };
 
 export function TemplatePage() {
   const params = useParams({ from: '/inside/templates/$kind/$key' });
   const kind = isKind(params.kind) ? params.kind : 'template';
-  const { api, selection: place } = useApi();
+  const { api, selection } = useApi();
   const query = useQuery({
-    // One for both modes: who changes the mode in the middle of a word goes on writing.
-    queryKey: ['template', place.workspaceId, 'both', kind, params.key],
+    // Shared by both modes, so that switching modes does not interrupt editing.
+    queryKey: ['template', selection.workspaceId, 'both', kind, params.key],
     queryFn: () => contentApi(api, kind).get(params.key),
-    // While somebody writes, the screen is the truth; who comes back may find it written on elsewhere.
+    // While editing, local state wins; on window focus, fetch changes made elsewhere.
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
     refetchOnWindowFocus: 'always',
@@ -56,9 +56,9 @@ export function TemplatePage() {
 
 function Editor({ kind, loaded }: { kind: ContentKind; loaded: Template }) {
   const draft = useDraft(kind, loaded);
-  const findings = useChecks(kind, draft);
+  const checks = useChecks(kind, draft);
   const [locale, setLocale] = useState<string | null>(null);
-  const [pane, setPane] = useState<'write' | 'look'>('write');
+  const [pane, setPane] = useState<'write' | 'preview'>('write');
   useEffect(() => {
     document.title = `${draft.fields.name} · Postrider`;
   }, [draft.fields.name]);
@@ -74,8 +74,8 @@ function Editor({ kind, loaded }: { kind: ContentKind; loaded: Template }) {
         />
       )}
       <fieldset className="flex gap-1 border-t border-line px-4 py-2 lg:hidden">
-        <legend className="sr-only">What to show</legend>
-        {(['write', 'look'] as const).map((value) => (
+        <legend className="sr-only">View</legend>
+        {(['write', 'preview'] as const).map((value) => (
           <button
             key={value}
             type="button"
@@ -86,7 +86,7 @@ function Editor({ kind, loaded }: { kind: ContentKind; loaded: Template }) {
               pane === value ? 'bg-accent-wash text-accent-ink' : 'text-soft',
             )}
           >
-            {value === 'write' ? 'Write' : 'Look'}
+            {value === 'write' ? 'Edit' : 'Preview'}
           </button>
         ))}
       </fieldset>
@@ -100,7 +100,7 @@ function Editor({ kind, loaded }: { kind: ContentKind; loaded: Template }) {
           <ContentEditor
             kind={kind}
             draft={draft}
-            findings={findings}
+            checks={checks}
             locale={locale}
             onLocale={setLocale}
           />
@@ -109,10 +109,10 @@ function Editor({ kind, loaded }: { kind: ContentKind; loaded: Template }) {
           data-scroller
           className={classNames(
             'min-h-0 min-w-0 flex-1 overflow-y-auto lg:block',
-            pane === 'look' ? 'block' : 'hidden',
+            pane === 'preview' ? 'block' : 'hidden',
           )}
         >
-          <SidePanels kind={kind} draft={draft} findings={findings} locale={locale} />
+          <SidePanels kind={kind} draft={draft} checks={checks} locale={locale} />
         </div>
       </div>
       {draft.leaving && <DiscardDraftDialog error={draft.error} {...draft.leaving} />}
@@ -131,17 +131,17 @@ function DiscardDraftDialog({
 }) {
   return (
     <Dialog
-      title="Leave what is not saved?"
-      description="What you wrote last could not be saved, and is lost when you go."
+      title="Discard unsaved changes?"
+      description="Your latest changes couldn’t be saved and will be lost."
       onClose={stay}
     >
       <ErrorAlert error={error} />
       <DialogButtons>
         <Button kind="danger" onClick={leave}>
-          Leave
+          Discard changes{' '}
         </Button>
         <Button data-first-focus onClick={stay}>
-          Stay
+          Keep editing{' '}
         </Button>
       </DialogButtons>
     </Dialog>
@@ -156,8 +156,8 @@ const STATES = {
 } as const;
 
 function EditorHeader({ kind, draft }: { kind: ContentKind; draft: Draft }) {
-  const mayWrite = useCan()('write:templates');
-  const maySend = useCan()('send:transactional');
+  const canWrite = useCan()('write:templates');
+  const canSend = useCan()('send:transactional');
   const [open, setOpen] = useState<'publish' | 'test'>();
   const { stored, fields, state } = draft;
   return (
@@ -176,7 +176,7 @@ function EditorHeader({ kind, draft }: { kind: ContentKind; draft: Draft }) {
           <input
             aria-label="Name"
             value={fields.name}
-            readOnly={!mayWrite}
+            readOnly={!canWrite}
             onChange={(event) => draft.set({ name: event.target.value })}
             className="-mx-1 max-w-full field-sizing-content rounded bg-transparent px-1 text-xl font-semibold tracking-tight hover:bg-sunken"
           />
@@ -191,12 +191,12 @@ function EditorHeader({ kind, draft }: { kind: ContentKind; draft: Draft }) {
         </div>
       </div>
       <div className="flex items-center gap-2 self-start">
-        {kind === 'template' && maySend && (
+        {kind === 'template' && canSend && (
           <Button icon={Send} onClick={() => setOpen('test')}>
-            <span className="max-sm:sr-only">Send a test</span>
+            <span className="max-sm:sr-only">Send test</span>
           </Button>
         )}
-        {mayWrite && (
+        {canWrite && (
           <>
             <Button
               kind="primary"
@@ -225,14 +225,14 @@ function DeleteMenu({ kind, stored }: { kind: ContentKind; stored: Template }) {
   const remove = () =>
     requestConfirmation({
       title: `Delete ${stored.name}?`,
-      body: `Sends that name ${stored.key} are refused from then on. Its versions go too.`,
+      body: `Requests that use ${stored.key} will fail. All versions are deleted too.`,
       confirmLabel: `Delete ${KINDS[kind].one}`,
       typeToConfirm: stored.key,
       run: async () => {
         await contentApi(api, kind).remove(stored.key);
         await queries.invalidateQueries({ queryKey: ['templates'] });
         void navigate({ to: '/templates', search: { kind } });
-        showToast(`${stored.name} is deleted.`);
+        showToast(`${stored.name} deleted.`);
       },
     });
   return (

@@ -2,24 +2,27 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { FileCode2, Plus } from 'lucide-react';
 import { useState } from 'react';
-import { useApi } from '../../api/use-api.ts';
-import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
 import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
+import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
+import { useApi } from '../../api/use-api.ts';
+import { ErrorAlert } from '../../components/alert.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
-import { classNames } from '../../lib/class-names.ts';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
-import { ErrorAlert } from '../../components/alert.tsx';
 import { NoSearchResults, SearchInput } from '../../components/search-input.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, Td, Th, Tr } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
-import { useCan } from '../../session/session.ts';
+import { classNames } from '../../lib/class-names.ts';
+import { useSelection } from '../../session/selection.ts';
+import { useCan, useMe } from '../../session/session.ts';
+import { useSnippetSender, useSnippetToken } from '../api-keys/send-snippets.tsx';
+import { curlSnippet } from '../api-keys/snippet-code.ts';
 import {
   type ContentKind,
   contentApi,
@@ -33,7 +36,7 @@ export function TemplatesPage() {
   const search = useSearch({ from: '/inside/templates' });
   const kind = isKind(search.kind) ? search.kind : 'template';
   const { api, key } = useApi();
-  const may = useCan()('write:templates');
+  const can = useCan()('write:templates');
   const navigate = useNavigate();
   const filter = search.q === undefined ? {} : { q: search.q };
   const list = usePaginatedQuery(key('templates', kind, search.q), (cursor) =>
@@ -41,9 +44,9 @@ export function TemplatesPage() {
   );
   const go = (next: { q?: string; new?: string }) =>
     void navigate({ to: '/templates', search: { kind, ...next }, replace: next.new === undefined });
-  const make = (on: boolean) => go({ ...filter, ...(on ? { new: 'true' } : {}) });
-  const createButton = may && (
-    <Button kind="primary" icon={Plus} onClick={() => make(true)}>
+  const openForm = (on: boolean) => go({ ...filter, ...(on ? { new: 'true' } : {}) });
+  const createButton = can && (
+    <Button kind="primary" icon={Plus} onClick={() => openForm(true)}>
       New {KINDS[kind].one}
     </Button>
   );
@@ -95,7 +98,9 @@ export function TemplatesPage() {
           <LoadMore {...list} />
         </>
       )}
-      {search.new !== undefined && may && <NewTemplate kind={kind} onClose={() => make(false)} />}
+      {search.new !== undefined && can && (
+        <NewTemplate kind={kind} onClose={() => openForm(false)} />
+      )}
     </Page>
   );
 }
@@ -107,9 +112,9 @@ function TemplateTable({ kind, rows }: { kind: ContentKind; rows: TemplateSummar
         <tr>
           <Th>Name</Th>
           <Th>Published</Th>
-          <Th later>Subject</Th>
-          <Th later>Languages</Th>
-          <Th later>Changed</Th>
+          <Th hideBelow="md">Subject</Th>
+          <Th hideBelow="md">Languages</Th>
+          <Th hideBelow="md">Updated</Th>
         </tr>
       </thead>
       <tbody>
@@ -129,13 +134,13 @@ function TemplateTable({ kind, rows }: { kind: ContentKind; rows: TemplateSummar
             <Td>
               <PublishedBadge template={row} />
             </Td>
-            <Td later className="max-w-80 truncate text-soft">
+            <Td hideBelow="md" className="max-w-80 truncate text-soft">
               {row.subject}
             </Td>
-            <Td later className="text-soft">
+            <Td hideBelow="md" className="text-soft">
               {row.locales.join(', ')}
             </Td>
-            <Td later className="text-soft">
+            <Td hideBelow="md" className="text-soft">
               <Time at={row.updated_at} />
             </Td>
           </Tr>
@@ -150,32 +155,35 @@ export function PublishedBadge({
 }: {
   template: { published_version: number | null; has_unpublished_changes: boolean };
 }) {
-  if (template.published_version === null) return <Badge tone="warn">draft</Badge>;
+  if (template.published_version === null) return <Badge tone="warn">Draft</Badge>;
   return (
     <span className="flex flex-wrap gap-1.5">
-      <Badge tone="good">version {template.published_version}</Badge>
-      {template.has_unpublished_changes && <Badge tone="warn">changed since</Badge>}
+      <Badge tone="good">Version {template.published_version}</Badge>
+      {template.has_unpublished_changes && <Badge tone="warn">Unpublished changes</Badge>}
     </span>
   );
 }
 
 function NoTemplates({ kind, action }: { kind: ContentKind; action: React.ReactNode }) {
+  const { mode } = useSelection();
+  const { email } = useMe();
+  const token = useSnippetToken();
+  const from = useSnippetSender(mode);
   return (
     <EmptyState
       icon={FileCode2}
-      title={`No ${KINDS[kind].one} yet`}
+      title={`No ${KINDS[kind].one}s yet`}
       actions={action}
-      teach={
+      example={
         kind === 'template' && (
           <CodeBlock
             label="example"
-            code={[
-              `curl ${location.origin}/api/v1/transactional/send \\`,
-              `  -H 'Authorization: Bearer pr_…' \\`,
-              `  -H 'Content-Type: application/json' \\`,
-              `  -d '{"to":{"email":"jane@example.com"},"template_key":"welcome",`,
-              `       "template_variables":{"first_name":"Jane"}}'`,
-            ].join('\n')}
+            code={curlSnippet(`${location.origin}/api/v1/transactional/send`, token, {
+              to: { email },
+              from: { email: from },
+              template_key: 'welcome',
+              template_variables: { first_name: 'Jane' },
+            })}
           />
         )
       }
@@ -191,13 +199,13 @@ function NewTemplate({ kind, onClose }: { kind: ContentKind; onClose: () => void
   const navigate = useNavigate();
   const [name, setName] = useState('');
   const [key, setKey] = useState<string>();
-  const wanted = key ?? keyFrom(name);
-  const making = useMutation({
+  const chosenKey = key ?? keyFrom(name);
+  const creating = useMutation({
     mutationFn: () =>
-      contentApi(api, kind).create({ key: wanted, name: name.trim(), ...STARTERS[kind] }),
-    onSuccess: (made) => {
+      contentApi(api, kind).create({ key: chosenKey, name: name.trim(), ...STARTERS[kind] }),
+    onSuccess: (created) => {
       void queries.invalidateQueries({ queryKey: ['templates'] });
-      void navigate({ to: '/templates/$kind/$key', params: { kind, key: made.key } });
+      void navigate({ to: '/templates/$kind/$key', params: { kind, key: created.key } });
     },
   });
   return (
@@ -206,10 +214,10 @@ function NewTemplate({ kind, onClose }: { kind: ContentKind; onClose: () => void
         className="grid gap-4"
         onSubmit={(event) => {
           event.preventDefault();
-          making.mutate();
+          creating.mutate();
         }}
       >
-        <Field label="Name" error={fieldError(making.error, '/name')}>
+        <Field label="Name" error={fieldError(creating.error, '/name')}>
           <TextInput
             value={name}
             onChange={(event) => setName(event.target.value)}
@@ -219,22 +227,22 @@ function NewTemplate({ kind, onClose }: { kind: ContentKind; onClose: () => void
         </Field>
         <Field
           label="Key"
-          hint="How programs name it. It cannot be changed later."
-          error={fieldError(making.error, '/key')}
+          hint="Used in API calls. Can’t be changed later."
+          error={fieldError(creating.error, '/key')}
         >
           <TextInput
             mono
-            value={wanted}
+            value={chosenKey}
             onChange={(event) => setKey(event.target.value)}
             required
           />
         </Field>
-        {making.isError && !hasOnlyFieldErrors(making.error, ['/name', '/key']) && (
-          <ErrorAlert error={making.error} />
+        {creating.isError && !hasOnlyFieldErrors(creating.error, ['/name', '/key']) && (
+          <ErrorAlert error={creating.error} />
         )}
         <DialogButtons>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={making.isPending}>
+          <Button type="submit" kind="primary" busy={creating.isPending}>
             Create
           </Button>
         </DialogButtons>

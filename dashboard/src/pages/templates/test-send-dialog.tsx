@@ -1,28 +1,28 @@
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { unwrap } from '../../api/client.ts';
-import { useApi } from '../../api/use-api.ts';
 import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
-import { fetchAllRows } from '../../api/pagination.ts';
-import { showToast } from '../../layout/toasts.tsx';
+import { useApi } from '../../api/use-api.ts';
+import { Alert, ErrorAlert } from '../../components/alert.tsx';
 import { Button } from '../../components/button.tsx';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
-import { Alert, ErrorAlert } from '../../components/alert.tsx';
+import { showToast } from '../../layout/toasts.tsx';
 import { useMe } from '../../session/session.ts';
+import { useSenderAddress } from '../api-keys/send-snippets.tsx';
 import type { Draft } from './use-draft.ts';
 
 const FIELDS = ['/to/email', '/from/email'];
 
-/** The draft as a real message: into the test inbox, or in live mode to a real address. */
+/** Sends the draft as a real message: to the test inbox, or in live mode to a real address. */
 export function TestSendDialog({ draft, onClose }: { draft: Draft; onClose: () => void }) {
-  const { api, selection: place } = useApi();
+  const { api, selection } = useApi();
   const me = useMe();
   const navigate = useNavigate();
   const [to, setTo] = useState(me.email);
   const [written, setFrom] = useState(draft.fields.from?.email);
-  const suggested = useSuggestedSender(draft.fields.from === null);
+  const suggested = useSenderAddress(draft.fields.from === null);
   const from = written ?? suggested;
   const sending = useMutation({
     mutationFn: async () => {
@@ -39,10 +39,10 @@ export function TestSendDialog({ draft, onClose }: { draft: Draft; onClose: () =
     },
     onSuccess: ({ id }) => {
       onClose();
-      showToast('The test is on its way.', {
-        label: 'Look',
+      showToast('Test sent.', {
+        label: 'View',
         run: () =>
-          void (place.mode === 'test'
+          void (selection.mode === 'test'
             ? navigate({ to: '/test-inbox', search: { id } })
             : navigate({ to: '/messages/$id', params: { id } })),
       });
@@ -50,8 +50,8 @@ export function TestSendDialog({ draft, onClose }: { draft: Draft; onClose: () =
   });
   return (
     <Dialog
-      title="Send a test"
-      description="The draft, with the examples of its variables."
+      title="Send test"
+      description="Sends the draft with the example values of its variables."
       onClose={onClose}
     >
       <form
@@ -61,8 +61,8 @@ export function TestSendDialog({ draft, onClose }: { draft: Draft; onClose: () =
           sending.mutate();
         }}
       >
-        {place.mode === 'live' && (
-          <Alert tone="warn" title="You are in live mode: this mail really goes out" />
+        {selection.mode === 'live' && (
+          <Alert tone="warn" title="You’re in live mode: this sends a real email" />
         )}
         <Field label="To" error={fieldError(sending.error, '/to/email')}>
           <TextInput
@@ -97,17 +97,4 @@ export function TestSendDialog({ draft, onClose }: { draft: Draft; onClose: () =
       </form>
     </Dialog>
   );
-}
-
-/** An address on a domain of the workspace, best one that may send; empty when there is none. */
-function useSuggestedSender(wanted: boolean): string {
-  const { api, key } = useApi();
-  const domains = useQuery({
-    queryKey: key('domains', 'of senders'),
-    queryFn: () => fetchAllRows((query) => unwrap(api.GET('/api/v1/domains', { params: { query } }))),
-    enabled: wanted,
-  });
-  const rows = domains.data ?? [];
-  const domain = rows.find(({ status }) => status === 'verified') ?? rows[0];
-  return domain ? `hello@${domain.name}` : '';
 }

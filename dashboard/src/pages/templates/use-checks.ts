@@ -11,7 +11,7 @@ export interface Checks {
 
 const NONE: Checks = { errors: [], warnings: [] };
 
-/** What publishing would say, looked up after every save. */
+/** The errors and warnings of the draft, fetched after every save. */
 export function useChecks(kind: ContentKind, draft: Draft): Checks {
   const { api, key } = useApi();
   const { data } = useQuery({

@@ -1,44 +1,44 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useBlocker } from '@tanstack/react-router';
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { useApi } from '../../api/use-api.ts';
 import { toProblem } from '../../api/problem.ts';
 import { sessionEnded } from '../../api/session-signals.ts';
+import { useApi } from '../../api/use-api.ts';
 import { addLeaveGuard } from '../../session/leave-guards.ts';
 import { type ContentKind, contentApi, type Template } from './content-api.ts';
 import {
-  toTemplateChange,
   conflictingFields,
   type DraftFields,
   type FieldName,
-  toDraftFields,
   isEmpty,
+  toDraftFields,
+  toTemplateChange,
 } from './draft-fields.ts';
 
 /**
- * The draft while somebody writes. What is typed is kept here and saved in pauses; a save that fails
- * loses nothing and is tried again, by hand or after signing in again. `saved` counts the saves, so
- * that previews know when to look again. What somebody else wrote meanwhile is joined with it; where
- * both wrote in the same field, nothing is saved before the person here has chosen.
+ * A draft with autosave. Edits are kept locally and saved after a pause in typing; a failed save
+ * loses nothing and is retried manually or after signing in again. `saves` counts the saves, so that
+ * previews know when to refresh. Concurrent changes by others are merged by field; if both changed
+ * the same field, nothing is saved until the user resolves the conflict.
  */
 export interface Draft {
-  /** The draft as the server has it, with its inferred variables. */
+  /** The draft on the server, with its inferred variables. */
   stored: Template;
   fields: DraftFields;
   set: (change: Partial<DraftFields>) => void;
   state: 'saved' | 'waiting' | 'saving' | 'failed';
   error: unknown;
   saves: number;
-  /** What is stored then. Rejects with the reason when it cannot be saved; `state` tells it too. */
+  /** Resolves to the stored draft; rejects if it cannot be saved. */
   saveNow: () => Promise<Template>;
-  /** Takes what the server has, after something else changed it. */
+  /** Merges a newer version from the server. */
   reload: (stored: Template) => unknown;
   conflict: Conflict | undefined;
-  /** Somebody is about to go elsewhere, and what they wrote cannot be saved. */
+  /** Set when the user is leaving and the changes cannot be saved. */
   leaving: { stay: () => void; leave: () => void } | undefined;
 }
 
-/** Somebody else has saved other words for fields that are being written here. */
+/** Someone else saved different content for fields with unsaved edits. */
 export interface Conflict {
   theirs: Template;
   fields: FieldName[];
@@ -57,7 +57,7 @@ export function useDraft(kind: ContentKind, loaded: Template): Draft {
   const [error, setError] = useState<unknown>();
   const [saves, setSaves] = useState(0);
   const [conflict, setConflict] = useState<Pick<Conflict, 'theirs' | 'fields'>>();
-  // What `fields` began with: a save names it, and is refused when somebody else was faster.
+  // The version `fields` is based on. Saves send its ETag and fail if someone else saved first.
   const base = useRef(loaded);
   const pending = useRef<Partial<DraftFields>>({});
   const saving = useRef<Promise<Template>>(undefined);
@@ -70,10 +70,14 @@ export function useDraft(kind: ContentKind, loaded: Template): Draft {
     setConflict(undefined);
   }, []);
 
-  /** False where the person must choose first. */
+  /** Returns false if there is a conflict to resolve first. */
   const mergeRemote = useCallback(
     (theirs: Template): boolean => {
-      const both = conflictingFields(toDraftFields(base.current), pending.current, toDraftFields(theirs));
+      const both = conflictingFields(
+        toDraftFields(base.current),
+        pending.current,
+        toDraftFields(theirs),
+      );
       if (both.length === 0) rebase(theirs);
       else setConflict({ theirs, fields: both });
       return both.length === 0;
@@ -88,7 +92,11 @@ export function useDraft(kind: ContentKind, loaded: Template): Draft {
       if (isEmpty(change)) return base.current;
       pending.current = {};
       try {
-        base.current = await content.change(loaded.key, toTemplateChange(change), base.current.etag);
+        base.current = await content.change(
+          loaded.key,
+          toTemplateChange(change),
+          base.current.etag,
+        );
         return base.current;
       } catch (problem) {
         pending.current = { ...change, ...pending.current };
@@ -97,19 +105,19 @@ export function useDraft(kind: ContentKind, loaded: Template): Draft {
         return store();
       }
     };
-    // One after the other: two saves at once could land in the wrong order.
+    // Serialize saves: concurrent ones could arrive in the wrong order.
     while (saving.current) await saving.current.catch(() => {});
     if (isEmpty(pending.current)) return base.current;
     setState('saving');
     saving.current = store()
       .then(
-        (answer) => {
-          setStored(answer);
+        (saved) => {
+          setStored(saved);
           setSaves((count) => count + 1);
           setError(undefined);
           setState(isEmpty(pending.current) ? 'saved' : 'waiting');
           void queries.invalidateQueries({ queryKey: ['templates'] });
-          return answer;
+          return saved;
         },
         (problem) => {
           setError(problem);
@@ -124,7 +132,7 @@ export function useDraft(kind: ContentKind, loaded: Template): Draft {
   }, [api, kind, loaded.key, queries, mergeRemote]);
   const trySave = useCallback(() => void save().catch(() => {}), [save]);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: every change starts the pause anew.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: every change restarts the pause.
   useEffect(() => {
     if (state !== 'waiting') return;
     const timer = setTimeout(trySave, PAUSE_MS);
@@ -139,13 +147,13 @@ export function useDraft(kind: ContentKind, loaded: Template): Draft {
     [trySave],
   );
 
-  // Written on in another tab or by somebody else: going on from the text of before would undo theirs.
+  // Changed in another tab or by someone else: merge, because saving the old text would undo it.
   useEffect(() => {
     if (!saving.current && loaded.updated_at > stored.updated_at) mergeRemote(loaded);
   }, [loaded, stored, mergeRemote]);
 
   const blocker = useBlocker({
-    // Whoever comes back at once must find what they wrote, so the way on is free after the save.
+    // Navigation continues after the save, so that coming back shows the saved text.
     shouldBlockFn: () =>
       save().then(
         () => false,
@@ -161,12 +169,12 @@ export function useDraft(kind: ContentKind, loaded: Template): Draft {
       addLeaveGuard(() =>
         save().then(
           () => true,
-          () => new Promise<boolean>((answer) => setResolveLeave(() => answer)),
+          () => new Promise<boolean>((resolve) => setResolveLeave(() => resolve)),
         ),
       ),
     [save],
   );
-  const answer = (go: boolean) => {
+  const finishLeaving = (go: boolean) => {
     if (go) pending.current = {};
     setResolveLeave(undefined);
     resolveLeave?.(go);
@@ -197,7 +205,7 @@ export function useDraft(kind: ContentKind, loaded: Template): Draft {
     },
     leaving:
       resolveLeave || blocker.status === 'blocked'
-        ? { stay: () => answer(false), leave: () => answer(true) }
+        ? { stay: () => finishLeaving(false), leave: () => finishLeaving(true) }
         : undefined,
     set: (change) => {
       pending.current = { ...pending.current, ...change };

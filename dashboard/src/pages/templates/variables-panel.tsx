@@ -11,16 +11,17 @@ import type { Draft } from './use-draft.ts';
 
 const TYPES = ['string', 'number', 'boolean', 'date', 'list', 'object'] as const;
 
-/** What a send must bring, read off the placeholders and told better by people. */
+/** The template's variables: inferred from placeholders and refined by users. */
 export function VariablesPanel({ draft }: { draft: Draft }) {
   const [open, setOpen] = useState<TemplateVariable>();
-  const mayWrite = useCan()('write:templates');
+  const canWrite = useCan()('write:templates');
   const { variables } = draft.stored;
   if (variables.length === 0) {
     return (
       <EmptyState icon={Braces} title="No variables">
-        Write <code className="font-mono text-xs">{'{{ first_name }}'}</code> or{' '}
-        <code className="font-mono text-xs">{'${first_name}'}</code>, and it appears here.
+        Use <code className="font-mono text-xs">{'{{ first_name }}'}</code> or{' '}
+        <code className="font-mono text-xs">{'${first_name}'}</code> in the content and it appears
+        here.
       </EmptyState>
     );
   }
@@ -40,8 +41,8 @@ export function VariablesPanel({ draft }: { draft: Draft }) {
           >
             <code className="font-mono text-xs font-medium">{variable.name}</code>
             <span className="text-xs text-faint">{variable.type}</span>
-            {variable.required ? <Badge tone="info">required</Badge> : <Badge>optional</Badge>}
-            {variable.secret && <Badge tone="plum">secret</Badge>}
+            {variable.required ? <Badge tone="info">Required</Badge> : <Badge>Optional</Badge>}
+            {variable.secret && <Badge tone="plum">Secret</Badge>}
             {variable.example !== null && (
               <span
                 className="max-w-48 truncate text-xs text-soft"
@@ -50,15 +51,15 @@ export function VariablesPanel({ draft }: { draft: Draft }) {
                 e.g. {asText(variable.example)}
               </span>
             )}
-            {mayWrite && (
+            {canWrite && (
               <Button
                 size="small"
                 kind="quiet"
                 className="ml-auto"
-                aria-label={`Change ${variable.name}`}
+                aria-label={`Edit ${variable.name}`}
                 onClick={() => setOpen(variable)}
               >
-                Change
+                Edit{' '}
               </Button>
             )}
             {variable.description && (
@@ -118,13 +119,13 @@ function EditVariable({
             ))}
           </Select>
         </Field>
-        <Field label="Example" hint="For previews and tests. Lists and objects as JSON.">
+        <Field label="Example" hint="Used in previews and tests. Enter lists and objects as JSON.">
           <TextInput
             value={form.example}
             onChange={(event) => setForm({ ...form, example: event.target.value })}
           />
         </Field>
-        <Field label="Default" optional hint="For sends that give no value.">
+        <Field label="Default" optional hint="Used when a request has no value.">
           <TextInput
             value={form.fallback}
             onChange={(event) => setForm({ ...form, fallback: event.target.value })}
@@ -138,13 +139,13 @@ function EditVariable({
         </Field>
         <Checkbox
           label="Required"
-          hint="A send without it is refused."
+          hint="Requests without it are rejected."
           checked={form.required}
           onChange={(required) => setForm({ ...form, required })}
         />
         <Checkbox
           label="Secret"
-          hint="A reset link or one-time code: shown to nobody but the recipient."
+          hint="For reset links and one-time codes. Only the recipient sees the value."
           checked={form.secret}
           onChange={(secret) => setForm({ ...form, secret })}
         />
@@ -164,7 +165,7 @@ export function asText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** What was typed, as the type wants it; what cannot be read as such stays a text for the API to judge. */
+/** Parses the input for its type; invalid input stays text, which the API rejects. */
 function asValue(text: string, type: TemplateVariable['type']): unknown {
   if (text.trim() === '') return null;
   if (type === 'string' || type === 'date') return text;

@@ -2,29 +2,29 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { History } from 'lucide-react';
 import { useState } from 'react';
 import { unwrap } from '../../api/client.ts';
-import { useApi } from '../../api/use-api.ts';
 import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
-import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
-import { showToast } from '../../layout/toasts.tsx';
+import { useApi } from '../../api/use-api.ts';
+import { ErrorAlert } from '../../components/alert.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
-import { ErrorAlert } from '../../components/alert.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Time } from '../../components/time.tsx';
+import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
+import { showToast } from '../../layout/toasts.tsx';
 import { useCan } from '../../session/session.ts';
 import { useActorName } from '../team/actor-name.ts';
-import { TemplateDiff } from './template-diff.tsx';
 import { type ContentKind, contentApi } from './content-api.ts';
+import { TemplateDiff } from './template-diff.tsx';
 import type { Draft } from './use-draft.ts';
 
 export function VersionsPanel({ kind, draft }: { kind: ContentKind; draft: Draft }) {
   const { api, key } = useApi();
   const nameOf = useActorName();
-  const mayWrite = useCan()('write:templates');
-  const publishAgain = usePublishAgain(kind, draft);
+  const canWrite = useCan()('write:templates');
+  const republish = useRepublish(kind, draft);
   const [comparing, setComparing] = useState<number>();
   const list = usePaginatedQuery(key('template-versions', kind, draft.stored.key), (cursor) =>
     contentApi(api, kind).versions(draft.stored.key, pageParams(cursor)),
@@ -34,7 +34,7 @@ export function VersionsPanel({ kind, draft }: { kind: ContentKind; draft: Draft
   if (list.rows.length === 0) {
     return (
       <EmptyState icon={History} title="Never published">
-        Each publication makes a version that never changes again. You can go back to any of them.
+        Each time you publish, a permanent version is created. You can go back to any of them.
       </EmptyState>
     );
   }
@@ -47,7 +47,7 @@ export function VersionsPanel({ kind, draft }: { kind: ContentKind; draft: Draft
             className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-2.5 text-sm"
           >
             <span className="font-medium">Version {row.version}</span>
-            {row.current && <Badge tone="good">published</Badge>}
+            {row.current && <Badge tone="good">Published</Badge>}
             <span className="text-xs text-faint">
               <Time at={row.published_at} /> by {nameOf(row.published_by)}
             </span>
@@ -57,9 +57,9 @@ export function VersionsPanel({ kind, draft }: { kind: ContentKind; draft: Draft
                   Compare
                 </Button>
               )}
-              {mayWrite && !row.current && (
-                <Button size="small" kind="quiet" onClick={() => publishAgain(row.version)}>
-                  Publish again
+              {canWrite && !row.current && (
+                <Button size="small" kind="quiet" onClick={() => republish(row.version)}>
+                  Republish
                 </Button>
               )}
             </span>
@@ -79,20 +79,20 @@ export function VersionsPanel({ kind, draft }: { kind: ContentKind; draft: Draft
   );
 }
 
-function usePublishAgain(kind: ContentKind, draft: Draft): (version: number) => void {
+function useRepublish(kind: ContentKind, draft: Draft): (version: number) => void {
   const { api } = useApi();
   const queries = useQueryClient();
   const { key } = draft.stored;
   return (version) =>
     requestConfirmation({
-      title: `Publish version ${version} again?`,
-      body: 'Sends use it from now on, in both modes. The draft stays as it is.',
-      confirmLabel: 'Publish again',
+      title: `Republish version ${version}?`,
+      body: 'New messages use it in both modes. The draft is not changed.',
+      confirmLabel: 'Republish',
       run: async () => {
         await contentApi(api, kind).publish(key, { version });
         draft.reload(await contentApi(api, kind).get(key));
         await queries.invalidateQueries({ queryKey: ['template-versions'] });
-        showToast(`Version ${version} is published again.`);
+        showToast(`Version ${version} republished.`);
       },
     });
 }
@@ -119,8 +119,8 @@ function CompareDialog({
   });
   return (
     <Dialog
-      title={`Version ${version} and the draft`}
-      description="Red is what the version says, green what the draft says."
+      title={`Compare version ${version} with the draft`}
+      description={`Red: version ${version}. Green: draft.`}
       onClose={onClose}
       wide
     >

@@ -2,19 +2,19 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { ChevronLeft, KeySquare, Link2, Trash2 } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import { unwrap, type Schema } from '../../api/client.ts';
-import { useApi } from '../../api/use-api.ts';
+import { type Schema, unwrap } from '../../api/client.ts';
 import { toProblem } from '../../api/problem.ts';
-import { runWithUndo } from '../../layout/undo.ts';
+import { useApi } from '../../api/use-api.ts';
+import { ErrorAlert } from '../../components/alert.tsx';
 import { buttonClass, IconButton } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { CopyCode } from '../../components/copy.tsx';
-import { EmptyState } from '../../components/empty-state.tsx';
 import { EmailPreview } from '../../components/email-preview.tsx';
-import { ErrorAlert } from '../../components/alert.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
 import { SkeletonPage } from '../../components/skeleton.tsx';
 import { Tabs } from '../../components/tabs.tsx';
 import { exactTime } from '../../components/time.tsx';
+import { runWithUndo } from '../../layout/toasts.tsx';
 import { useCan } from '../../session/session.ts';
 import { Attachments } from '../messages/message-content.tsx';
 import { useRead } from './read-messages.ts';
@@ -24,7 +24,7 @@ type InboxMessage = Schema<'InboxMessage'>;
 const ARRIVAL_RETRIES = 8;
 const ARRIVAL_RETRY_MS = 300;
 
-/** One mail as its recipient sees it, with the links and codes that a test would look for. */
+/** A message as its recipient sees it, with its links and codes extracted for tests. */
 export function InboxMessagePane({
   id,
   onBack,
@@ -40,7 +40,7 @@ export function InboxMessagePane({
     queryKey: key('test-inbox-message', id),
     queryFn: () => unwrap(api.GET('/api/v1/test/inbox/{id}', { params: { path: { id } } })),
     staleTime: 60_000,
-    // Who comes straight from a send may be here before the mail is.
+    // Right after sending, the message may not have arrived yet.
     retry: (looks, error) => {
       const { status } = toProblem(error);
       if (status === 404) return looks < ARRIVAL_RETRIES;
@@ -56,8 +56,8 @@ export function InboxMessagePane({
   if (query.isPending) return <SkeletonPage />;
   if (query.isError) {
     return toProblem(query.error).status === 404 ? (
-      <EmptyState icon={Trash2} title="This mail is gone">
-        It was deleted, or it is past its retention.
+      <EmptyState icon={Trash2} title="Message not found">
+        It was deleted, or its retention period has ended.
       </EmptyState>
     ) : (
       <ErrorAlert error={query.error} className="m-6" onRetry={() => void query.refetch()} />
@@ -77,10 +77,10 @@ function InboxMessageView({
 }) {
   const { api } = useApi();
   const queries = useQueryClient();
-  const mayWrite = useCan()('write:messages');
+  const canWrite = useCan()('write:messages');
   const [view, setView] = useState('html');
   const remove = () =>
-    runWithUndo('Mail deleted.', {
+    runWithUndo('Message deleted.', {
       hide: () => onHide(true),
       show: () => onHide(false),
       run: async () => {
@@ -93,7 +93,7 @@ function InboxMessageView({
       <div className="flex items-start gap-2">
         <IconButton
           icon={ChevronLeft}
-          label="Back to the list"
+          label="Back to list"
           className="md:hidden"
           onClick={onBack}
         />
@@ -103,18 +103,24 @@ function InboxMessageView({
         <Link to="/messages/$id" params={{ id: mail.id }} className={buttonClass('plain')}>
           Timeline
         </Link>
-        {mayWrite && (
-          <IconButton icon={Trash2} label="Delete" danger className="size-8" onClick={remove} />
+        {canWrite && (
+          <IconButton
+            icon={Trash2}
+            label="Delete message"
+            danger
+            className="size-8"
+            onClick={remove}
+          />
         )}
       </div>
       <Envelope mail={mail} />
       <ExtractedItems mail={mail} />
       <Tabs
-        label="Views of the mail"
+        label="Message views"
         value={view}
         onChange={setView}
         tabs={[
-          { id: 'html', label: 'Mail', content: <EmailPreview html={mail.html} /> },
+          { id: 'html', label: 'Email', content: <EmailPreview html={mail.html} /> },
           {
             id: 'text',
             label: 'Text',
@@ -123,7 +129,7 @@ function InboxMessageView({
           {
             id: 'source',
             label: 'Source',
-            content: <CodeBlock code={mail.html} label="html" wrap />,
+            content: <CodeBlock code={mail.html} label="HTML source" wrap />,
           },
           ...(mail.attachments.length > 0
             ? [
@@ -183,7 +189,15 @@ function ExtractedItems({ mail: { codes, links } }: { mail: InboxMessage }) {
   );
 }
 
-function ExtractedItem({ icon: Icon, label, text }: { icon: typeof Link2; label: string; text: string }) {
+function ExtractedItem({
+  icon: Icon,
+  label,
+  text,
+}: {
+  icon: typeof Link2;
+  label: string;
+  text: string;
+}) {
   return (
     <span className="inline-flex max-w-full min-w-0 items-center gap-1.5 rounded-lg border border-line px-2 py-1 text-xs sm:max-w-80">
       <Icon className="size-3.5 shrink-0 text-faint" aria-hidden />

@@ -1,10 +1,10 @@
-import { savePreference, readPreference } from '../../lib/preferences.ts';
+import { readPreference, savePreference } from '../../lib/preferences.ts';
 import { createStore, useStore } from '../../lib/store.ts';
 
-/** Which mail this browser has opened; the newest few hundred are enough to remember. */
+/** The messages opened in this browser; only the most recent ones are remembered. */
 const MAX_REMEMBERED = 500;
 
-const read = createStore<readonly string[]>(readPreference('read-mail')?.split(' ') ?? []);
+const read = createStore<readonly string[]>(readPreference('read-messages')?.split(' ') ?? []);
 
 export function useRead(id: string): [boolean, () => void] {
   const ids = useStore(read);
@@ -14,7 +14,7 @@ export function useRead(id: string): [boolean, () => void] {
     () => {
       if (read.get().includes(id)) return;
       const next = [...read.get(), id].slice(-MAX_REMEMBERED);
-      savePreference('read-mail', next.join(' '));
+      savePreference('read-messages', next.join(' '));
       read.set(next);
     },
   ];

@@ -2,32 +2,31 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { Inbox, Trash2 } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import { refetchQueries } from '../../api/refetch.ts';
-import { unwrap, type Schema } from '../../api/client.ts';
-import { useApi } from '../../api/use-api.ts';
+import { type Schema, unwrap } from '../../api/client.ts';
 import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
-import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
-import { onLiveEvents } from '../../layout/live-events.ts';
-import { showToast } from '../../layout/toasts.tsx';
+import { refetchQueries } from '../../api/refetch.ts';
+import { useApi } from '../../api/use-api.ts';
+import { ErrorAlert } from '../../components/alert.tsx';
 import { Button, buttonClass, IconButton } from '../../components/button.tsx';
-import { classNames } from '../../lib/class-names.ts';
-import { Snippets } from '../../components/code-block.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
-import { ErrorAlert } from '../../components/alert.tsx';
 import { SearchInput } from '../../components/search-input.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Time } from '../../components/time.tsx';
+import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
+import { onLiveEvents } from '../../layout/live-events.ts';
+import { showToast } from '../../layout/toasts.tsx';
+import { classNames } from '../../lib/class-names.ts';
 import { selectMode, useSelection } from '../../session/selection.ts';
 import { useCan } from '../../session/session.ts';
-import { sendSnippets } from '../api-keys/send-snippets.ts';
+import { SendSnippets } from '../api-keys/send-snippets.tsx';
 import { InboxMessagePane } from './inbox-message.tsx';
 import { useRead } from './read-messages.ts';
 
 type InboxSummary = Schema<'InboxSummary'>;
 
-/** Where test mail arrives, like a mailbox: the list on one side, the open mail on the other. */
+/** The inbox for test messages: the list on the left, the open message on the right. */
 export function TestInboxPage() {
   const { mode } = useSelection();
   return mode === 'test' ? <Mailbox /> : <OnlyInTestMode />;
@@ -38,14 +37,14 @@ function OnlyInTestMode() {
     <Page title="Test inbox">
       <EmptyState
         icon={Inbox}
-        title="Live mail does not end here"
+        title="Only available in test mode"
         actions={
           <Button kind="primary" onClick={() => selectMode('test')}>
-            Go to test mode
+            Switch to test mode
           </Button>
         }
       >
-        The test inbox stands for the mailbox of everybody you write to with a test key.
+        The test inbox captures all emails sent with a test key.
       </EmptyState>
     </Page>
   );
@@ -105,10 +104,10 @@ function Mailbox() {
           <ErrorAlert error={list.error} className="m-4" onRetry={() => void list.refetch()} />
         ) : rows.length === 0 ? (
           <p className="px-4 py-10 text-center text-sm text-soft">
-            {to ? 'Nothing arrived for this address.' : 'Nothing has arrived yet.'}
+            {to ? 'No messages for this address.' : 'No messages yet.'}
           </p>
         ) : (
-          <ul aria-label="Mail">
+          <ul aria-label="Messages">
             {rows.map((row) => (
               <InboxRow key={row.id} mail={row} to={to} open={row.id === id} />
             ))}
@@ -142,33 +141,33 @@ function ListHeader({ to, empty }: { to: string | undefined; empty: boolean }) {
   const { api } = useApi();
   const navigate = useNavigate();
   const queries = useQueryClient();
-  const mayWrite = useCan()('write:messages');
+  const canWrite = useCan()('write:messages');
   useEffect(() => {
     document.title = 'Test inbox · Postrider';
   }, []);
   const clear = () =>
     requestConfirmation({
-      title: 'Empty the test inbox?',
-      body: 'All test mail of this workspace is deleted, for everybody who works in it.',
+      title: 'Empty test inbox?',
+      body: 'Deletes all test messages of this workspace, for all members.',
       confirmLabel: 'Delete all',
       run: async () => {
         await unwrap(api.DELETE('/api/v1/test/inbox'));
         await queries.invalidateQueries({ queryKey: ['test-inbox'] });
         void navigate({ to: '/test-inbox' });
-        showToast('The test inbox is empty.');
+        showToast('Test inbox emptied.');
       },
     });
   return (
     <div className="sticky top-0 z-10 border-b border-line bg-panel px-4 pt-4 pb-3 sm:pt-5">
       <div className="mb-3 flex items-center">
         <h1 className="flex-1 text-xl font-semibold tracking-tight">Test inbox</h1>
-        {mayWrite && !empty && (
-          <IconButton icon={Trash2} label="Empty the test inbox" danger onClick={clear} />
+        {canWrite && !empty && (
+          <IconButton icon={Trash2} label="Empty test inbox" danger onClick={clear} />
         )}
       </div>
       <SearchInput
-        label="Mail for an address"
-        whole="address"
+        label="Search by recipient"
+        complete="address"
         value={to ?? ''}
         onChange={(next) =>
           void navigate({ to: '/test-inbox', search: next ? { to: next } : {}, replace: true })
@@ -224,25 +223,25 @@ function InboxRow({
 function NoSelection({ empty }: { empty: boolean }) {
   if (!empty) {
     return (
-      <EmptyState icon={Inbox} title="Choose a mail">
+      <EmptyState icon={Inbox} title="Select a message">
         <kbd className="font-mono text-xs">j</kbd> and <kbd className="font-mono text-xs">k</kbd>{' '}
-        move through the list.
+        move through the list, <kbd className="font-mono text-xs">Enter</kbd> opens a message.
       </EmptyState>
     );
   }
   return (
     <EmptyState
       icon={Inbox}
-      title="Everything you send with a test key arrives here"
+      title="Emails sent with a test key arrive here"
       actions={
         <Link to="/api-keys" search={{ new: 'true' }} className={buttonClass('primary')}>
-          Create a test key
+          Create test key
         </Link>
       }
-      teach={<Snippets snippets={sendSnippets('pr_test_…')} />}
+      example={<SendSnippets mode="test" />}
     >
-      Whatever the address, nothing leaves. An end-to-end test can wait for a mail and read its
-      links and codes: <code className="font-mono text-xs">GET /api/v1/test/inbox/wait</code>
+      Nothing is sent to real recipients. End-to-end tests can wait for a message and read its links
+      and codes: <code className="font-mono text-xs">GET /api/v1/test/inbox/wait</code>
     </EmptyState>
   );
 }

@@ -1,31 +1,31 @@
 import { Link } from '@tanstack/react-router';
 import { SearchX, Send } from 'lucide-react';
-import { unwrap, type Schema } from '../../api/client.ts';
+import { type Schema, unwrap } from '../../api/client.ts';
+import { type Polling, pageParams, usePaginatedQuery } from '../../api/pagination.ts';
 import { useApi } from '../../api/use-api.ts';
-import { pageParams, usePaginatedQuery, type Polling } from '../../api/pagination.ts';
-import { useRefetchOnEvents } from '../../layout/live-events.ts';
+import { ErrorAlert } from '../../components/alert.tsx';
 import { Badge, Dot, StatusBadge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
-import { classNames } from '../../lib/class-names.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Select } from '../../components/field.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
-import { ErrorAlert } from '../../components/alert.tsx';
-import { formatCount } from '../../lib/format.ts';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Time } from '../../components/time.tsx';
+import { useRefetchOnEvents } from '../../layout/live-events.ts';
+import { classNames } from '../../lib/class-names.ts';
+import { formatCount } from '../../lib/format.ts';
 import { EventTypeSelect } from '../events/event-type-select.tsx';
 import type { EventType } from '../events/event-types.ts';
 
 export type WebhookDelivery = Schema<'WebhookDelivery'>;
 
-/** What the address of the page holds. */
+/** The page's search parameters. */
 export interface DeliveryFilters {
   status?: string;
   type?: string;
 }
 
-/** What was sent to an endpoint, newest first. */
+/** The deliveries of an endpoint, newest first. */
 export function Deliveries({
   webhookId,
   filters,
@@ -50,14 +50,14 @@ export function Deliveries({
             onChange={(event) => onChange({ ...filters, status: event.target.value })}
           >
             <option value="">Any status</option>
-            <option value="pending">pending</option>
-            <option value="succeeded">succeeded</option>
-            <option value="failed">failed</option>
+            <option value="pending">Pending</option>
+            <option value="succeeded">Succeeded</option>
+            <option value="failed">Failed</option>
           </Select>
         </div>
         <div className="min-w-44 flex-1 sm:w-48 sm:flex-none">
           <EventTypeSelect
-            label="Type of event"
+            label="Event type"
             any="Any event"
             value={filters.type ?? ''}
             onChange={(type) => onChange({ ...filters, type })}
@@ -73,13 +73,13 @@ export function Deliveries({
           filtered ? (
             <EmptyState
               icon={SearchX}
-              title="No delivery fits these filters"
-              actions={<Button onClick={() => onChange({})}>Clear the filters</Button>}
+              title="No deliveries match these filters"
+              actions={<Button onClick={() => onChange({})}>Clear filters</Button>}
             />
           ) : (
-            <EmptyState icon={Send} title="Nothing was sent yet">
-              The next event that this endpoint is for appears here by itself, with what the
-              receiver answered.
+            <EmptyState icon={Send} title="No deliveries yet">
+              The next matching event appears here automatically, with the response of your
+              endpoint.
             </EmptyState>
           )
         ) : (
@@ -95,16 +95,16 @@ export function Deliveries({
   );
 }
 
-/** An event is posted a moment after it was told. */
+/** An event is delivered a moment after it occurs. */
 const DELIVERY_DELAY_MS = 1_000;
 
-/** A try that comes again tells no event. */
+/** Retries do not emit events, so poll while deliveries are pending. */
 const POLL_PENDING: Polling<WebhookDelivery> = {
   while: ({ status }) => status === 'pending',
   everyMs: 8_000,
 };
 
-/** Lists of deliveries are asked for again when something happened. */
+/** Refetches deliveries when events occur. */
 export function useLiveDeliveries(): void {
   useRefetchOnEvents(['webhook-deliveries', 'webhook'], DELIVERY_DELAY_MS);
 }
@@ -136,7 +136,7 @@ export function DeliveryRow({
   endpoint,
 }: {
   delivery: WebhookDelivery;
-  /** Shown where the list is not of one endpoint. */
+  /** The endpoint's URL, in lists that span endpoints. */
   endpoint?: string;
 }) {
   const { status, last_status, last_error, tries_count, next_try_at } = delivery;
@@ -157,8 +157,8 @@ export function DeliveryRow({
       </span>
       <span className="order-4 col-span-2 flex items-center gap-3 text-xs text-faint sm:order-none sm:col-span-1 sm:justify-end">
         {endpoint !== undefined && <span>{delivery.event_type}</span>}
-        {tries_count > 1 && <span>{formatCount(tries_count, 'try', 'tries')}</span>}
-        <HttpStatus status={last_status} />
+        {tries_count > 1 && <span>{formatCount(tries_count, 'attempt')}</span>}
+        {tries_count > 0 && <HttpStatus status={last_status} />}
         <Time at={delivery.created_at} className="sm:min-w-20 sm:text-right" />
       </span>
       {last_error !== null && status !== 'succeeded' && (
@@ -167,7 +167,7 @@ export function DeliveryRow({
           {next_try_at !== null && (
             <span className="text-faint">
               {' '}
-              Next try <Time at={next_try_at} />
+              <NextAttempt at={next_try_at} />
             </span>
           )}
         </span>
@@ -176,20 +176,30 @@ export function DeliveryRow({
   );
 }
 
-/** One that failed before and will be tried again is told apart from one that just waits. */
+/** Distinguishes a delivery that failed and will be retried from one that was not attempted yet. */
 export function DeliveryBadge({ delivery }: { delivery: WebhookDelivery }) {
   const { status, last_error } = delivery;
   if (status !== 'pending' || last_error === null) return <StatusBadge status={status} />;
   return (
     <Badge tone="warn">
       <Dot tone="warn" />
-      retrying
+      Retrying{' '}
     </Badge>
   );
 }
 
+/** When the next attempt is due; it runs a moment after its time. */
+export function NextAttempt({ at }: { at: string }) {
+  if (Date.parse(at) <= Date.now()) return 'Retrying now.';
+  return (
+    <>
+      Next attempt <Time at={at} />.
+    </>
+  );
+}
+
 export function HttpStatus({ status }: { status: number | null }) {
-  if (status === null) return <span className="font-mono">no answer</span>;
+  if (status === null) return <span className="font-mono">No response</span>;
   return (
     <span
       className={classNames('font-mono', status >= 200 && status < 300 ? 'text-good' : 'text-bad')}

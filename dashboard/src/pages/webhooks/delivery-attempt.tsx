@@ -1,21 +1,26 @@
 import type { Schema } from '../../api/client.ts';
 import { CodeBlock } from '../../components/code-block.tsx';
-import { formatNumber } from '../../lib/format.ts';
 import { ExactTime } from '../../components/time.tsx';
-import { prettyJson } from '../events/pretty-json.ts';
+import { formatJson, formatNumber } from '../../lib/format.ts';
 import { HttpStatus } from './deliveries.tsx';
 
-/** One request and what came back. */
-export function DeliveryAttempt({ one: attempt, open }: { one: Schema<'WebhookTry'>; open: boolean }) {
+/** One webhook request and its response. */
+export function DeliveryAttempt({
+  one: attempt,
+  open,
+}: {
+  one: Schema<'WebhookTry'>;
+  open: boolean;
+}) {
   return (
     <details open={open} className="rounded-xl border border-line">
       <summary className="flex flex-wrap items-center gap-x-3 gap-y-1 rounded-xl px-4 py-2.5 text-sm">
-        <span className="font-medium">Try {attempt.number}</span>
+        <span className="font-medium">Attempt {attempt.number}</span>
         <span className="text-xs">
           <HttpStatus status={attempt.status} />
         </span>
         <span className="min-w-0 flex-1 basis-40 truncate text-soft">
-          {attempt.error ?? 'Received.'}
+          {attempt.error ?? 'Delivered.'}
         </span>
         <span className="flex gap-3 text-xs text-faint">
           <span>{formatNumber(attempt.duration_ms)} ms</span>
@@ -51,7 +56,7 @@ export function RequestAndResponse({
   return (
     <>
       <div className="min-w-0">
-        <h3 className="mb-1.5 text-xs font-medium text-faint">What we sent</h3>
+        <h3 className="mb-1.5 text-xs font-medium text-faint">Request</h3>
         <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1 font-mono text-xs leading-5">
           <dt className="text-accent-ink">POST</dt>
           <dd className="break-all">{url}</dd>
@@ -67,16 +72,16 @@ export function RequestAndResponse({
       </div>
       <div className="min-w-0">
         <h3 className="mb-1.5 text-xs font-medium text-faint">
-          What came back{' '}
+          Response{' '}
           <span className="ml-1">
             <HttpStatus status={status} />
           </span>
         </h3>
         {error !== null && <p className="mb-2 text-sm">{error}</p>}
         {responseBody ? (
-          <CodeBlock label="answer" code={prettyJson(responseBody)} wrap />
+          <CodeBlock label="Response body" code={formatJson(responseBody)} wrap />
         ) : (
-          status !== null && <p className="text-xs text-faint">An empty body.</p>
+          status !== null && <p className="text-xs text-faint">Empty body.</p>
         )}
       </div>
     </>

@@ -8,24 +8,24 @@ export type Webhook = Schema<'Webhook'>;
 export interface EndpointStatus {
   tone: Tone;
   label: string;
-  /** Why, when it is not as it should be: in a few words, and in a sentence. */
+  /** The reason for a problem: a short phrase for lists, and a sentence. */
   short?: ReactNode;
   explanation?: ReactNode;
 }
 
-/** How an endpoint is doing, in one word and a reason. */
+/** The status of an endpoint and its reason. */
 export function endpointStatus(webhook: Webhook): EndpointStatus {
   if (!webhook.enabled)
     return {
       tone: 'plain',
-      label: 'off',
+      label: 'Disabled',
       short: SHORT[webhook.disabled_reason ?? ''],
       explanation: disabledReason(webhook),
     };
   if (webhook.failing_since) {
     return {
       tone: 'warn',
-      label: 'failing',
+      label: 'Failing',
       short: (
         <>
           since <Time at={webhook.failing_since} />
@@ -33,18 +33,18 @@ export function endpointStatus(webhook: Webhook): EndpointStatus {
       ),
       explanation: (
         <>
-          It began to fail <Time at={webhook.failing_since} />, and nothing got through since then.
+          Failing since <Time at={webhook.failing_since} />. No successful delivery since then.
         </>
       ),
     };
   }
-  return { tone: 'good', label: 'on' };
+  return { tone: 'good', label: 'Enabled' };
 }
 
 const SHORT: Record<string, string> = {
-  gone: 'it answered 410',
-  failing: 'failed for five days',
-  manual: 'by hand',
+  gone: 'responded with 410',
+  failing: 'failed for 5 days',
+  manual: 'manually',
 };
 
 function disabledReason({ disabled_reason, disabled_at }: Webhook): ReactNode {
@@ -52,21 +52,21 @@ function disabledReason({ disabled_reason, disabled_at }: Webhook): ReactNode {
     case 'gone':
       return (
         <>
-          It answered 410 <Time at={disabled_at} />, which means gone for good, so we stopped.
+          It responded with 410 Gone <Time at={disabled_at} />.
         </>
       );
     case 'failing':
       return (
         <>
-          Nothing could be delivered for five days, so we stopped <Time at={disabled_at} />.
+          Disabled <Time at={disabled_at} /> after 5 days without a successful delivery.
         </>
       );
     default:
       return disabled_at === null ? (
-        'It was made switched off.'
+        'It was created disabled.'
       ) : (
         <>
-          Somebody switched it off <Time at={disabled_at} />.
+          It was disabled manually <Time at={disabled_at} />.
         </>
       );
   }
@@ -82,7 +82,7 @@ export function EndpointBadge({ webhook }: { webhook: Webhook }) {
   );
 }
 
-/** The host is what people look for; scheme and path stand back. */
+/** A URL with the host emphasized. */
 export function EndpointUrl({ url }: { url: string }) {
   const { protocol, host, pathname, search } = new URL(url);
   return (
@@ -95,7 +95,7 @@ export function EndpointUrl({ url }: { url: string }) {
 }
 
 export function summarizeEvents(events: readonly string[]): string {
-  if (events.includes('*')) return 'everything';
+  if (events.includes('*')) return 'All events';
   const shown = events.slice(0, 2).join(', ');
   return events.length > 2 ? `${shown} and ${events.length - 2} more` : shown;
 }

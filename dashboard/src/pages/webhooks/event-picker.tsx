@@ -1,8 +1,8 @@
-import { classNames } from '../../lib/class-names.ts';
 import { RadioCards } from '../../components/field.tsx';
-import { EVENT_FAMILIES, type EventFamily, describeEventType } from '../events/event-types.ts';
+import { classNames } from '../../lib/class-names.ts';
+import { describeEventType, EVENT_FAMILIES, type EventFamily } from '../events/event-types.ts';
 
-/** Which events an endpoint is for: everything, whole families, or one by one. */
+/** Selects the events of an endpoint: all, by family, or individually. */
 export function EventPicker({
   value,
   onChange,
@@ -19,8 +19,8 @@ export function EventPicker({
         value={all ? 'all' : 'some'}
         onChange={(which) => onChange(which === 'all' ? ['*'] : ['message.*'])}
         options={[
-          { value: 'all', label: 'Everything', hint: 'Also types that are added later.' },
-          { value: 'some', label: 'Chosen ones', hint: 'Families, or one by one.' },
+          { value: 'all', label: 'All events', hint: 'Including future types.' },
+          { value: 'some', label: 'Selected events', hint: 'By group or individually.' },
         ]}
       />
       {!all && (
@@ -67,7 +67,7 @@ function FamilyRow({
         <Chip
           on={whole}
           label={wildcard}
-          title={`All of ${name.toLowerCase()}, also types that are added later`}
+          title={`All ${name} events, including future types`}
           onClick={() => onChange(whole ? others : [...others, wildcard])}
         />
         {types.map((type) => (
@@ -95,7 +95,7 @@ function Chip({
   onClick,
 }: {
   on: boolean;
-  /** On because of the wildcard beside it. */
+  /** Selected by the wildcard next to it. */
   faded?: boolean;
   label: string;
   name?: string;

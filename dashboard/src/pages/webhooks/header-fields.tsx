@@ -4,8 +4,8 @@ import { Button, IconButton } from '../../components/button.tsx';
 import { TextInput } from '../../components/field.tsx';
 
 /**
- * Headers that go with every request. The values that are kept are never shown again: such a row
- * stays as it is, is written anew, or is removed.
+ * Custom headers of an endpoint. Stored values are never shown; a stored header can be kept,
+ * overwritten or removed.
  */
 export interface HeaderRow {
   id: number;
@@ -25,7 +25,7 @@ export function rowsOf(headers: Record<string, string>): HeaderRow[] {
   }));
 }
 
-/** What the API has to change: a value sets, null removes, what is not named stays. */
+/** The change for the API: a value sets a header, null removes it, other headers stay. */
 export function headerChange(rows: readonly HeaderRow[]): Record<string, string | null> {
   const change: Record<string, string | null> = {};
   for (const { name, value, kept, removed } of rows) {
@@ -71,7 +71,7 @@ export function HeaderFields({
             <TextInput
               mono
               aria-label={`Value of ${row.name || 'the header'}`}
-              placeholder={row.removed ? 'removed' : row.kept ? 'kept, hidden' : 'value'}
+              placeholder={row.removed ? 'Removed' : row.kept ? 'Hidden' : 'Value'}
               value={row.value}
               disabled={row.removed}
               onChange={(event) => set(row.id, { value: event.target.value })}
@@ -89,7 +89,7 @@ export function HeaderFields({
       ))}
       <div>
         <Button size="small" icon={Plus} onClick={add}>
-          Add a header
+          Add header
         </Button>
       </div>
     </div>

@@ -1,25 +1,25 @@
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import { unwrap, type Schema } from '../../api/client.ts';
+import { type Schema, unwrap } from '../../api/client.ts';
 import { useApi } from '../../api/use-api.ts';
-import { showToast } from '../../layout/toasts.tsx';
+import { ErrorAlert } from '../../components/alert.tsx';
 import { Button } from '../../components/button.tsx';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
-import { RadioCards, Field, TextInput } from '../../components/field.tsx';
-import { ErrorAlert } from '../../components/alert.tsx';
-import { formatCount, formatNumber } from '../../lib/format.ts';
+import { Field, RadioCards, TextInput } from '../../components/field.tsx';
 import { localTime } from '../../components/time.tsx';
+import { showToast } from '../../layout/toasts.tsx';
+import { formatCount, formatNumber } from '../../lib/format.ts';
 import type { Webhook } from './endpoint-status.tsx';
 import { useWebhookChanged } from './webhook-dialogs.tsx';
 
-/** Sending again: one delivery, all that failed, or every event of a time range. */
+/** Replays one delivery, all failed deliveries, or all events of a time range. */
 
 type ReplayBody = Schema<'ReplayWebhook'>;
-/** A default of the API counts as required in the types made of it. */
+/** The generated types treat fields with a default as required. */
 type Replay = Partial<ReplayBody>;
 
 const KEEPS_ID =
-  'Each keeps the id of its event, so a receiver that drops repeats by webhook-id is not told twice.';
+  'Replayed events keep their ID, so endpoints that deduplicate by webhook-id ignore repeats.';
 
 export function ReplayOne({
   webhook,
@@ -40,9 +40,9 @@ export function ReplayOne({
         }}
       >
         <p className="text-sm text-soft">
-          <b className="font-medium text-ink">{delivery.event_type}</b> goes to{' '}
-          <b className="font-medium break-all text-ink">{webhook.url}</b> once more, now. It keeps
-          its id.
+          Sends <b className="font-medium text-ink">{delivery.event_type}</b> to{' '}
+          <b className="font-medium break-all text-ink">{webhook.url}</b> again with the same event
+          ID.
         </p>
         {replaying.isError && <ErrorAlert error={replaying.error} className="mt-4" />}
         <DialogButtons>
@@ -62,7 +62,7 @@ export function ReplayMany({
   onClose,
 }: {
   webhook: Webhook;
-  /** It was off from then on: what it missed is suggested. */
+  /** When the endpoint was disabled; events since then are suggested. */
   since?: string;
   onClose: () => void;
 }) {
@@ -73,9 +73,11 @@ export function ReplayMany({
   const replaying = useReplay(webhook, onClose, setQueued);
   return (
     <Dialog
-      title={since === undefined ? 'Replay events' : 'Send what it missed?'}
+      title={since === undefined ? 'Replay events' : 'Replay missed events?'}
       description={
-        since === undefined ? undefined : 'It is on again. Events from while it was off can follow.'
+        since === undefined
+          ? undefined
+          : 'The endpoint is enabled again. You can replay the events it missed.'
       }
       onClose={onClose}
     >
@@ -94,20 +96,20 @@ export function ReplayMany({
         }}
       >
         <RadioCards
-          legend="What is sent again"
+          legend="Events to replay"
           hideLegend
           value={which}
           onChange={setWhich}
           options={[
             {
               value: 'failed',
-              label: 'All that failed',
-              hint: 'Deliveries of the last 30 days that were given up.',
+              label: 'All failed deliveries',
+              hint: 'Failed deliveries of the last 30 days.',
             },
             {
               value: 'range',
-              label: 'Every event of a time range',
-              hint: 'Also what was received before, and what was missed while it was off.',
+              label: 'Events in a time range',
+              hint: 'Including events already delivered and those missed while disabled.',
             },
           ]}
         />
@@ -121,7 +123,7 @@ export function ReplayMany({
                 onChange={(event) => setFrom(event.target.value)}
               />
             </Field>
-            <Field label="To" hint="Empty: until now.">
+            <Field label="To" hint="Leave empty for now.">
               <TextInput
                 type="datetime-local"
                 value={to}
@@ -141,7 +143,7 @@ export function ReplayMany({
         <DialogButtons>
           <Button onClick={onClose}>{since === undefined ? 'Cancel' : 'Not now'}</Button>
           <Button type="submit" kind="primary" busy={replaying.isPending}>
-            {which === 'failed' ? 'Replay all that failed' : 'Replay the range'}
+            {which === 'failed' ? 'Replay failed' : 'Replay range'}
           </Button>
         </DialogButtons>
       </form>
@@ -149,7 +151,7 @@ export function ReplayMany({
   );
 }
 
-/** A long range is queued in several requests. */
+/** A long range takes several requests. */
 function useReplay(webhook: Webhook, onDone: () => void, onQueued?: (sum: number) => void) {
   const { api } = useApi();
   const changed = useWebhookChanged();
@@ -172,7 +174,9 @@ function useReplay(webhook: Webhook, onDone: () => void, onQueued?: (sum: number
     },
     onSuccess: async (sum) => {
       await changed();
-      showToast(sum === 0 ? 'There was nothing to send again.' : `${formatCount(sum, 'event')} queued again.`);
+      showToast(
+        sum === 0 ? 'No events to replay.' : `${formatCount(sum, 'event')} queued for replay.`,
+      );
       onDone();
     },
   });

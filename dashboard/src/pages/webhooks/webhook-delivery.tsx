@@ -2,34 +2,33 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { Repeat } from 'lucide-react';
 import { useState } from 'react';
-import { unwrap, type Schema } from '../../api/client.ts';
-import { useApi } from '../../api/use-api.ts';
+import { type Schema, unwrap } from '../../api/client.ts';
 import { toProblem } from '../../api/problem.ts';
-import { NotFound } from '../../layout/not-found.tsx';
+import { useApi } from '../../api/use-api.ts';
+import { Alert, ErrorAlert } from '../../components/alert.tsx';
 import { Button } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { CopyCode } from '../../components/copy.tsx';
 import { Detail, DetailList, Page, Section } from '../../components/page.tsx';
-import { Alert, ErrorAlert } from '../../components/alert.tsx';
-import { formatCount } from '../../lib/format.ts';
 import { SkeletonPage } from '../../components/skeleton.tsx';
 import { Time } from '../../components/time.tsx';
+import { NotFound } from '../../layout/not-found.tsx';
+import { formatCount, formatJson } from '../../lib/format.ts';
 import { useCan } from '../../session/session.ts';
-import { prettyJson } from '../events/pretty-json.ts';
-import { DeliveryBadge } from './deliveries.tsx';
+import { DeliveryBadge, NextAttempt } from './deliveries.tsx';
+import { DeliveryAttempt } from './delivery-attempt.tsx';
 import { EndpointUrl } from './endpoint-status.tsx';
 import { ReplayOne } from './replay.tsx';
-import { DeliveryAttempt } from './delivery-attempt.tsx';
 import { useWebhook } from './webhook.tsx';
 
 type Delivery = Schema<'WebhookDeliveryWithTries'>;
 
-const WATCH_MS = 3_000;
+const POLL_MS = 3_000;
 
 export function WebhookDeliveryPage() {
   const { id, deliveryId } = useParams({ from: '/inside/webhooks/$id/deliveries/$deliveryId' });
   const { api, key } = useApi();
-  const mayWrite = useCan()('write:webhooks');
+  const canWrite = useCan()('write:webhooks');
   const [replaying, setReplaying] = useState(false);
   const webhook = useWebhook(id);
   const delivery = useQuery({
@@ -40,8 +39,8 @@ export function WebhookDeliveryPage() {
           params: { path: { id, delivery_id: deliveryId } },
         }),
       ),
-    // Somebody who replayed it waits for the answer.
-    refetchInterval: ({ state }) => (state.data?.status === 'pending' ? WATCH_MS : false),
+    // Poll while pending, for example after a replay.
+    refetchInterval: ({ state }) => (state.data?.status === 'pending' ? POLL_MS : false),
   });
   const back = { to: `/webhooks/${id}`, label: 'Endpoint' };
   if (delivery.isPending) return <SkeletonPage />;
@@ -70,19 +69,19 @@ export function WebhookDeliveryPage() {
         </span>
       }
       actions={
-        mayWrite && (
+        canWrite && (
           <Button icon={Repeat} onClick={() => setReplaying(true)}>
             Send again
           </Button>
         )
       }
     >
-      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 xl:grid-cols-[minmax(0,1fr)_19rem]">
+      <div className="grid items-start gap-6 xl:grid-cols-[minmax(0,1fr)_19rem]">
         <div className="grid min-w-0 gap-5">
           <DeliveryStatus delivery={delivery.data} />
           <section className="grid gap-3" aria-labelledby="tries">
             <h2 id="tries" className="text-sm font-semibold">
-              {tries.length === 0 ? 'Not tried yet' : formatCount(tries.length, 'try', 'tries')}
+              {tries.length === 0 ? 'No attempts yet' : formatCount(tries.length, 'attempt')}
             </h2>
             {tries.toReversed().map((one, index) => (
               <DeliveryAttempt key={one.number} one={one} open={index === 0} />
@@ -90,12 +89,12 @@ export function WebhookDeliveryPage() {
           </section>
           <section aria-labelledby="body" className="grid gap-3">
             <h2 id="body" className="text-sm font-semibold">
-              Body <span className="font-normal text-faint">the same at every try</span>
+              Payload <span className="font-normal text-faint">identical on every attempt</span>
             </h2>
             {delivery.data.body === null ? (
-              <p className="text-sm text-soft">The event is past its retention.</p>
+              <p className="text-sm text-soft">The event was deleted after its retention period.</p>
             ) : (
-              <CodeBlock label="body" code={prettyJson(delivery.data.body)} wrap />
+              <CodeBlock label="Payload" code={formatJson(delivery.data.body)} wrap />
             )}
           </section>
         </div>
@@ -112,16 +111,16 @@ export function WebhookDeliveryPage() {
   );
 }
 
-/** What came of it, and what happens next. */
+/** Explains a failed or retrying delivery. */
 function DeliveryStatus({ delivery }: { delivery: Delivery }) {
   const { status, last_error, next_try_at, tries_count } = delivery;
   if (status === 'succeeded') return null;
   if (status === 'failed') {
     return (
-      <Alert tone="bad" title={last_error ?? 'It was given up.'}>
+      <Alert tone="bad" title={last_error ?? 'Delivery failed.'}>
         <p>
-          Given up after {formatCount(tries_count, 'try', 'tries')}. Mend the receiver, then send it
-          again: the event keeps its id.
+          Failed after {formatCount(tries_count, 'attempt')}. Fix your endpoint, then send the event
+          again. It keeps its ID.
         </p>
       </Alert>
     );
@@ -129,15 +128,7 @@ function DeliveryStatus({ delivery }: { delivery: Delivery }) {
   if (last_error === null) return null;
   return (
     <Alert tone="warn" title={last_error}>
-      <p>
-        {next_try_at === null ? (
-          'It is being tried right now.'
-        ) : (
-          <>
-            Next try <Time at={next_try_at} />, by itself.
-          </>
-        )}
-      </p>
+      <p>{next_try_at === null ? 'Retrying now.' : <NextAttempt at={next_try_at} />}</p>
     </Alert>
   );
 }
@@ -163,7 +154,7 @@ function Details({ delivery }: { delivery: Delivery }) {
             </Link>
           </Detail>
         )}
-        <Detail name="Begun">
+        <Detail name="Created">
           <Time at={delivery.created_at} />
         </Detail>
         {delivery.finished_at !== null && (

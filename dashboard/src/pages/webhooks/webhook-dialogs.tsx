@@ -1,15 +1,15 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { unwrap, type Schema } from '../../api/client.ts';
-import { useApi } from '../../api/use-api.ts';
+import { type Schema, unwrap } from '../../api/client.ts';
 import { hasOnlyFieldErrors } from '../../api/problem.ts';
-import { showToast } from '../../layout/toasts.tsx';
+import { useApi } from '../../api/use-api.ts';
+import { Alert, ErrorAlert } from '../../components/alert.tsx';
 import { Button } from '../../components/button.tsx';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
-import { Alert, ErrorAlert } from '../../components/alert.tsx';
 import { DEFAULT_GRACE_SECONDS, GracePeriodField } from '../../components/secret.tsx';
 import { Time } from '../../components/time.tsx';
+import { showToast } from '../../layout/toasts.tsx';
 import type { Webhook } from './endpoint-status.tsx';
 import { headerChange, rowsOf } from './header-fields.tsx';
 import { shownByFields, type WebhookFields, WebhookForm } from './webhook-form.tsx';
@@ -39,38 +39,38 @@ export function CreateWebhook({ onClose }: { onClose: () => void }) {
     enabled: true,
     headers: [],
   });
-  const making = useMutation({
+  const creating = useMutation({
     mutationFn: () => unwrap(api.POST('/api/v1/webhooks', { body: bodyOf(fields) })),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['webhooks'] }),
   });
-  if (making.data) {
-    const { id, secret } = making.data;
+  if (creating.data) {
+    const { id, secret } = creating.data;
     return (
       <WebhookSecret
-        title="The endpoint is made"
+        title="Endpoint created"
         secret={secret}
         onClose={() => void navigate({ to: '/webhooks/$id', params: { id } })}
       />
     );
   }
   return (
-    <Dialog title="Add a webhook endpoint" onClose={onClose}>
+    <Dialog title="Add webhook endpoint" onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          making.mutate();
+          creating.mutate();
         }}
       >
-        <WebhookForm value={fields} onChange={setFields} error={making.error} />
-        {making.isError && !hasOnlyFieldErrors(making.error, shownByFields(fields)) && (
-          <ErrorAlert error={making.error} className="mt-4" />
+        <WebhookForm value={fields} onChange={setFields} error={creating.error} />
+        {creating.isError && !hasOnlyFieldErrors(creating.error, shownByFields(fields)) && (
+          <ErrorAlert error={creating.error} className="mt-4" />
         )}
         <DialogButtons>
           <Button onClick={onClose}>Cancel</Button>
           <Button
             type="submit"
             kind="primary"
-            busy={making.isPending}
+            busy={creating.isPending}
             disabled={fields.events.length === 0}
           >
             Add endpoint
@@ -101,12 +101,12 @@ export function EditWebhook({ webhook, onClose }: { webhook: Webhook; onClose: (
       ),
     onSuccess: async () => {
       await changed();
-      showToast('The endpoint is changed.');
+      showToast('Endpoint updated.');
       onClose();
     },
   });
   return (
-    <Dialog title="Change the endpoint" onClose={onClose}>
+    <Dialog title="Edit endpoint" onClose={onClose}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -147,12 +147,12 @@ export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: 
   });
   if (rotating.data) {
     return (
-      <WebhookSecret title="The new secret" secret={rotating.data.secret} onClose={onClose}>
+      <WebhookSecret title="New signing secret" secret={rotating.data.secret} onClose={onClose}>
         {grace > 0 && (
-          <Alert tone="info" title="Both secrets sign for now">
+          <Alert tone="info" title="Both secrets are active">
             <p>
-              Until the old one ends, <Time at={rotating.data.previous_ends_at} />, every request
-              carries a signature of each. Change over whenever you like.
+              Every request is signed with both secrets until the old one expires{' '}
+              <Time at={rotating.data.previous_ends_at} />.
             </p>
           </Alert>
         )}
@@ -161,8 +161,8 @@ export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: 
   }
   return (
     <Dialog
-      title="Rotate the secret"
-      description="The endpoint gets a new secret. Both sign while you change over."
+      title="Rotate signing secret"
+      description="Creates a new secret. Requests are signed with both during the grace period."
       onClose={onClose}
     >
       <form
@@ -172,20 +172,20 @@ export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: 
         }}
       >
         <GracePeriodField
-          label="How long the old secret goes on signing"
+          label="Grace period for the old secret"
           seconds={grace}
           onChange={setGrace}
         />
         {grace === 0 && (
           <p className="mt-2 text-xs text-warn">
-            Requests fail your check until the receiver knows the new secret.
+            Signature checks fail until your endpoint uses the new secret.
           </p>
         )}
         {rotating.isError && <ErrorAlert error={rotating.error} className="mt-4" />}
         <DialogButtons>
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind="primary" busy={rotating.isPending}>
-            Make a new secret
+            Rotate secret
           </Button>
         </DialogButtons>
       </form>
@@ -193,7 +193,7 @@ export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: 
   );
 }
 
-/** Lets go of what is known about endpoints. */
+/** Invalidates all webhook queries. */
 export function useWebhookChanged(): () => Promise<void> {
   const queries = useQueryClient();
   return async () => {

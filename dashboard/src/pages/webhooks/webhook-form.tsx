@@ -12,12 +12,12 @@ export interface WebhookFields {
   headers: HeaderRow[];
 }
 
-/** The complaints that the form shows where they belong. */
+/** The fields whose errors the form shows itself. */
 export function shownByFields({ headers }: WebhookFields): string[] {
   return ['/url', '/description', '/events', ...headers.map(({ name }) => pointerOf(name))];
 }
 
-/** What an endpoint is; the same form makes and changes one. */
+/** The fields of an endpoint, for creating and editing. */
 export function WebhookForm({
   value,
   onChange,
@@ -34,8 +34,8 @@ export function WebhookForm({
         label="URL"
         hint={
           mode === 'live'
-            ? 'https, reachable from the internet. Redirects are not followed.'
-            : 'Where test events go. Redirects are not followed.'
+            ? 'HTTPS, reachable from the internet. Redirects are not followed.'
+            : 'Receives test events. Redirects are not followed.'
         }
         error={fieldError(error, '/url')}
       >
@@ -53,7 +53,7 @@ export function WebhookForm({
         <TextInput
           value={value.description}
           onChange={(event) => onChange({ ...value, description: event.target.value })}
-          placeholder="Web shop, marks bounced customers"
+          placeholder="Marks bounced customers in the shop"
           maxLength={500}
         />
       </Field>
@@ -64,11 +64,10 @@ export function WebhookForm({
         )}
       </div>
       <details open={value.headers.length > 0} className="rounded-lg border border-line">
-        <summary className="rounded-lg px-3 py-2 text-sm font-medium">Extra headers</summary>
+        <summary className="rounded-lg px-3 py-2 text-sm font-medium">Custom headers</summary>
         <div className="grid gap-3 border-t border-line p-3">
           <p className="text-xs text-faint">
-            Sent with every request, a token for a gateway for instance. Values are never shown
-            again.
+            Sent with every request, such as a token for a gateway. Values are not shown again.
           </p>
           <HeaderFields
             rows={value.headers}
@@ -78,8 +77,8 @@ export function WebhookForm({
         </div>
       </details>
       <Checkbox
-        label="Switched on"
-        hint="Off, nothing is sent and new events are not kept for it. They can be replayed later."
+        label="Enabled"
+        hint="When disabled, events are not delivered. You can replay them later."
         checked={value.enabled}
         onChange={(enabled) => onChange({ ...value, enabled })}
       />

@@ -5,7 +5,7 @@ import { Dialog, DialogButtons } from '../../components/dialog.tsx';
 import { OneTimeSecret } from '../../components/secret.tsx';
 import { verifySnippets } from './verify-snippets.ts';
 
-/** The signing secret, this once, and what to do with it. */
+/** Shows a signing secret, once, with code to verify signatures. */
 export function WebhookSecret({
   title,
   secret,
@@ -20,27 +20,26 @@ export function WebhookSecret({
   return (
     <Dialog
       title={title}
-      description="Copy the secret now: it is shown this once."
+      description="Copy this secret now. You won’t be able to see it again."
       onClose={onClose}
       wide
       persistent
     >
-      <div className="grid grid-cols-[minmax(0,1fr)] gap-5">
+      <div className="grid gap-5">
         <OneTimeSecret secret={secret} copy="Copy secret" />
         {children}
         <div>
-          <h3 className="text-sm font-semibold">Verify what arrives</h3>
+          <h3 className="text-sm font-semibold">Verify signatures</h3>
           <p className="mb-2 text-sm text-soft">
-            Anybody can post to your URL; only we can sign with this secret. Check the signature
-            over the raw body, and drop repeats by{' '}
-            <code className="font-mono text-xs">webhook-id</code>.
+            Check the signature of the raw request body to make sure a request is from us.
+            Deduplicate by <code className="font-mono text-xs">webhook-id</code>.
           </p>
           <Snippets snippets={verifySnippets()} />
         </div>
       </div>
       <DialogButtons>
         <Button kind="primary" onClick={onClose}>
-          I have copied it
+          Done
         </Button>
       </DialogButtons>
     </Dialog>

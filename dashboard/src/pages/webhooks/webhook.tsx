@@ -3,25 +3,25 @@ import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { Ellipsis, KeyRound, Pencil, Power, Repeat, Send, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { unwrap } from '../../api/client.ts';
-import { useApi } from '../../api/use-api.ts';
 import { toProblem } from '../../api/problem.ts';
-import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
-import { NotFound } from '../../layout/not-found.tsx';
-import { showToast, showErrorToast } from '../../layout/toasts.tsx';
+import { useApi } from '../../api/use-api.ts';
+import { Alert, ErrorAlert } from '../../components/alert.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button, IconButton } from '../../components/button.tsx';
 import { CopyCode } from '../../components/copy.tsx';
 import { Menu, MenuItem, MenuSeparator } from '../../components/menu.tsx';
 import { Detail, DetailList, Page, Section } from '../../components/page.tsx';
-import { Alert, ErrorAlert } from '../../components/alert.tsx';
 import { SkeletonPage } from '../../components/skeleton.tsx';
 import { Time } from '../../components/time.tsx';
+import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
+import { NotFound } from '../../layout/not-found.tsx';
+import { showErrorToast, showToast } from '../../layout/toasts.tsx';
 import { useCan } from '../../session/session.ts';
 import { Deliveries } from './deliveries.tsx';
 import { EndpointBadge, EndpointUrl, endpointStatus, type Webhook } from './endpoint-status.tsx';
 import { ReplayMany } from './replay.tsx';
-import { EditWebhook, RotateSecret, useWebhookChanged } from './webhook-dialogs.tsx';
 import { TestWebhookDialog } from './test-webhook-dialog.tsx';
+import { EditWebhook, RotateSecret, useWebhookChanged } from './webhook-dialogs.tsx';
 
 const BACK = { to: '/webhooks', label: 'Webhooks' };
 
@@ -54,7 +54,7 @@ export function WebhookPage() {
       }
       actions={<WebhookActions webhook={webhook.data} />}
     >
-      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 xl:grid-cols-[minmax(0,1fr)_19rem]">
+      <div className="grid items-start gap-6 xl:grid-cols-[minmax(0,1fr)_19rem]">
         <div className="grid min-w-0 gap-4">
           <StatusAlert webhook={webhook.data} />
           <Deliveries
@@ -87,58 +87,56 @@ function useSetEnabled({ id }: Webhook) {
       unwrap(api.PATCH('/api/v1/webhooks/{id}', { params: { path: { id } }, body: { enabled } })),
     onSuccess: async (_webhook, enabled) => {
       await changed();
-      showToast(enabled ? 'The endpoint is on again.' : 'The endpoint is off.');
+      showToast(enabled ? 'Endpoint enabled.' : 'Endpoint disabled.');
     },
     onError: showErrorToast,
   });
 }
 
-/** Why it is off or failing, and the way back. */
+/** Explains why an endpoint is disabled or failing, and how to fix it. */
 function StatusAlert({ webhook }: { webhook: Webhook }) {
-  const switching = useSetEnabled(webhook);
-  const mayWrite = useCan()('write:webhooks');
+  const updating = useSetEnabled(webhook);
+  const canWrite = useCan()('write:webhooks');
   const [missedSince, setMissedSince] = useState<string>();
-  const { explanation: why } = endpointStatus(webhook);
+  const { explanation } = endpointStatus(webhook);
   const replay = missedSince !== undefined && (
     <ReplayMany webhook={webhook} since={missedSince} onClose={() => setMissedSince(undefined)} />
   );
-  if (why === undefined) return replay || null;
+  if (explanation === undefined) return replay || null;
   if (webhook.enabled) {
     return (
       <>
-        <Alert tone="warn" title={why}>
+        <Alert tone="warn" title={explanation}>
           <p>
-            We ask it one event at a time until it answers. The tries below tell what it says. After
-            five days without a success it is switched off.
+            We’re retrying one event at a time. See the attempts below. After 5 days without a
+            successful delivery, the endpoint is disabled.
           </p>
         </Alert>
         {replay}
       </>
     );
   }
-  const turnOn = async () => {
+  const enable = async () => {
     const since = webhook.disabled_at;
-    await switching.mutateAsync(true);
+    await updating.mutateAsync(true);
     if (since !== null) setMissedSince(since);
   };
   return (
     <>
       <Alert
         tone={webhook.disabled_reason === 'manual' ? 'info' : 'bad'}
-        title={<>This endpoint is off. {why}</>}
+        title={<>This endpoint is disabled. {explanation}</>}
         icon={<Power className="mt-0.5 size-4 shrink-0" aria-hidden />}
       >
-        <p>
-          Events since then were not kept for it. Switched on again, it can be sent what it missed.
-        </p>
-        {mayWrite && (
+        <p>Events are not delivered while it is disabled. You can replay them after enabling it.</p>
+        {canWrite && (
           <div className="mt-1">
             <Button
               size="small"
-              busy={switching.isPending}
-              onClick={() => void turnOn().catch(() => undefined)}
+              busy={updating.isPending}
+              onClick={() => void enable().catch(() => undefined)}
             >
-              Switch it on
+              Enable endpoint
             </Button>
           </div>
         )}
@@ -151,29 +149,29 @@ function StatusAlert({ webhook }: { webhook: Webhook }) {
 type Open = 'edit' | 'rotate' | 'test' | 'replay';
 
 function WebhookActions({ webhook }: { webhook: Webhook }) {
-  const mayWrite = useCan()('write:webhooks');
+  const canWrite = useCan()('write:webhooks');
   const [open, setOpen] = useState<Open>();
-  const switching = useSetEnabled(webhook);
+  const updating = useSetEnabled(webhook);
   const remove = useRemove(webhook);
   const close = () => setOpen(undefined);
-  if (!mayWrite) return null;
+  if (!canWrite) return null;
   return (
     <>
       <Button icon={Send} onClick={() => setOpen('test')}>
-        Send a test
+        Send test{' '}
       </Button>
       <Button icon={Repeat} disabled={!webhook.enabled} onClick={() => setOpen('replay')}>
         Replay
       </Button>
       <Menu trigger={<IconButton icon={Ellipsis} label="More actions" className="size-8" />}>
         <MenuItem icon={Pencil} onSelect={() => setOpen('edit')}>
-          Change
+          Edit{' '}
         </MenuItem>
         <MenuItem icon={KeyRound} onSelect={() => setOpen('rotate')}>
-          Rotate the secret
+          Rotate secret
         </MenuItem>
-        <MenuItem icon={Power} onSelect={() => switching.mutate(!webhook.enabled)}>
-          {webhook.enabled ? 'Switch off' : 'Switch on'}
+        <MenuItem icon={Power} onSelect={() => updating.mutate(!webhook.enabled)}>
+          {webhook.enabled ? 'Disable' : 'Enable'}
         </MenuItem>
         <MenuSeparator />
         <MenuItem icon={Trash2} danger onSelect={remove}>
@@ -197,8 +195,8 @@ function useRemove(webhook: Webhook): () => void {
       title: 'Delete this endpoint?',
       body: (
         <>
-          <b className="font-medium break-all text-ink">{webhook.url}</b> gets nothing any more, and
-          its secrets and the record of what was sent are gone for good. To pause it, switch it off
+          <b className="font-medium break-all text-ink">{webhook.url}</b> will no longer receive
+          events. Its secrets and delivery log are deleted permanently. To pause it, disable it
           instead.
         </>
       ),
@@ -207,7 +205,7 @@ function useRemove(webhook: Webhook): () => void {
         await unwrap(api.DELETE('/api/v1/webhooks/{id}', { params: { path: { id: webhook.id } } }));
         void navigate({ to: '/webhooks' });
         await queries.invalidateQueries({ queryKey: ['webhooks'] });
-        showToast('The endpoint is deleted.');
+        showToast('Endpoint deleted.');
       },
     });
 }
@@ -217,13 +215,13 @@ function Details({ webhook }: { webhook: Webhook }) {
   return (
     <Section title="Details">
       <DetailList>
-        <Detail name="Id">
+        <Detail name="ID">
           <CopyCode text={webhook.id} />
         </Detail>
         <Detail name="Events">
           <span className="flex flex-wrap gap-1">
             {webhook.events.map((type) => (
-              <Badge key={type}>{type === '*' ? 'everything' : type}</Badge>
+              <Badge key={type}>{type === '*' ? 'All events' : type}</Badge>
             ))}
           </span>
         </Detail>
@@ -231,7 +229,7 @@ function Details({ webhook }: { webhook: Webhook }) {
           <Detail name="Headers">
             {headers.map((name) => (
               <span key={name} className="flex flex-wrap gap-x-2 font-mono text-xs leading-5">
-                {name} <span className="text-faint">hidden</span>
+                {name} <span className="text-faint">Hidden</span>
               </span>
             ))}
           </Detail>
@@ -239,7 +237,7 @@ function Details({ webhook }: { webhook: Webhook }) {
         <Detail name="Added">
           <Time at={webhook.created_at} />
         </Detail>
-        <Detail name="Changed">
+        <Detail name="Updated">
           <Time at={webhook.updated_at} />
         </Detail>
       </DetailList>

@@ -1,31 +1,32 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { Plus, Webhook as WebhookIcon } from 'lucide-react';
 import { unwrap } from '../../api/client.ts';
-import { useApi } from '../../api/use-api.ts';
 import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
+import { useApi } from '../../api/use-api.ts';
+import { ErrorAlert } from '../../components/alert.tsx';
 import { Button } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
-import { ErrorAlert } from '../../components/alert.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, Td, Th, Tr } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { useSelection } from '../../session/selection.ts';
-import { useFormOpen, useCan } from '../../session/session.ts';
+import { useCan, useFormOpen } from '../../session/session.ts';
+import { useSnippetToken } from '../api-keys/send-snippets.tsx';
 import {
   EndpointBadge,
   EndpointUrl,
-  summarizeEvents,
   endpointStatus,
+  summarizeEvents,
   type Webhook,
 } from './endpoint-status.tsx';
 import { CreateWebhook } from './webhook-dialogs.tsx';
 
 export function WebhooksPage() {
   const { api, key } = useApi();
-  const mayWrite = useCan()('write:webhooks');
+  const canWrite = useCan()('write:webhooks');
   const navigate = useNavigate();
   const { new: adding } = useSearch({ from: '/inside/webhooks' });
   const formOpen = useFormOpen(adding !== undefined, 'write:webhooks');
@@ -34,7 +35,7 @@ export function WebhooksPage() {
   );
   const add = (on: boolean) =>
     void navigate({ to: '/webhooks', search: on ? { new: 'true' } : {}, replace: !on });
-  const addButton = mayWrite && (
+  const addButton = canWrite && (
     <Button kind="primary" icon={Plus} onClick={() => add(true)}>
       Add endpoint
     </Button>
@@ -43,7 +44,7 @@ export function WebhooksPage() {
     <Page
       full
       title="Webhooks"
-      description="Each event is posted to your server, signed, and tried again until it is received."
+      description="Events are posted to your server, signed, and retried until they are received."
       actions={addButton}
     >
       {list.isPending ? (
@@ -62,9 +63,9 @@ export function WebhooksPage() {
             <thead>
               <tr>
                 <Th>Endpoint</Th>
-                <Th>State</Th>
-                <Th later>Events</Th>
-                <Th later>Added</Th>
+                <Th>Status</Th>
+                <Th hideBelow="md">Events</Th>
+                <Th hideBelow="md">Added</Th>
               </tr>
             </thead>
             <tbody>
@@ -104,10 +105,10 @@ function WebhookRow({ webhook }: { webhook: Webhook }) {
           <span className="hidden text-xs text-faint lg:inline">{short}</span>
         </span>
       </Td>
-      <Td later className="whitespace-nowrap text-soft">
+      <Td hideBelow="md" className="whitespace-nowrap text-soft">
         <span title={webhook.events.join(', ')}>{summarizeEvents(webhook.events)}</span>
       </Td>
-      <Td later className="whitespace-nowrap text-soft">
+      <Td hideBelow="md" className="whitespace-nowrap text-soft">
         <Time at={webhook.created_at} />
       </Td>
     </Tr>
@@ -116,25 +117,26 @@ function WebhookRow({ webhook }: { webhook: Webhook }) {
 
 function NoWebhooks({ addButton }: { addButton: React.ReactNode }) {
   const { mode } = useSelection();
+  const token = useSnippetToken();
   return (
     <EmptyState
       icon={WebhookIcon}
-      title={mode === 'live' ? 'No live endpoint yet' : 'No test endpoint yet'}
+      title={mode === 'live' ? 'No live endpoints yet' : 'No test endpoints yet'}
       actions={addButton}
-      teach={
+      example={
         <CodeBlock
           label="example"
           code={[
             `curl ${location.origin}/api/v1/webhooks \\`,
-            `  -H 'Authorization: Bearer pr_${mode}_…' \\`,
+            `  -H 'Authorization: Bearer ${token}' \\`,
             `  -H 'Content-Type: application/json' \\`,
             `  -d '{"url":"https://yourdomain.com/hooks/mail","events":["message.*"]}'`,
           ].join('\n')}
         />
       }
     >
-      Learn of deliveries, bounces and complaints the moment they happen. Give a URL, choose the
-      events, and check the signature of what arrives.
+      Get notified about deliveries, bounces and complaints as they happen. Enter a URL, select
+      events, and verify the signatures.
     </EmptyState>
   );
 }

@@ -1,31 +1,29 @@
 import type { Snippet } from '../../components/code-block.tsx';
 
-/** The first message, ready to paste, in the ways people send. */
-export function sendSnippets(token: string, origin: string = location.origin): Snippet[] {
-  const live = token.startsWith('pr_live_');
-  const from = live ? 'hello@yourdomain.com' : 'hello@example.org';
+export interface SnippetValues {
+  token: string;
+  from: string;
+  to: string;
+  origin?: string;
+}
+
+/** A first message, ready to paste, as a shell command and in two languages. */
+export function sendSnippets(values: SnippetValues): Snippet[] {
+  const { token, from, to, origin = location.origin } = values;
+  const url = `${origin}/api/v1/transactional/send`;
   const body = {
-    to: { email: live ? 'you@yourdomain.com' : 'jane@example.com' },
+    to: { email: to },
     from: { email: from },
     subject: 'Hello ${name}',
     html: '<p>Welcome, {{ name }}!</p>',
     variables: { name: 'Jane' },
   };
-  const url = `${origin}/api/v1/transactional/send`;
   return [
-    {
-      name: 'curl',
-      code: [
-        `curl ${url} \\`,
-        `  -H 'Authorization: Bearer ${token}' \\`,
-        `  -H 'Content-Type: application/json' \\`,
-        `  -d '${JSON.stringify(body)}'`,
-      ].join('\n'),
-    },
+    { name: 'curl', code: curlSnippet(url, token, body) },
     {
       name: 'Node',
       code: [
-        `const answer = await fetch('${url}', {`,
+        `const response = await fetch('${url}', {`,
         `  method: 'POST',`,
         `  headers: {`,
         `    authorization: 'Bearer ${token}',`,
@@ -33,14 +31,14 @@ export function sendSnippets(token: string, origin: string = location.origin): S
         `    'idempotency-key': crypto.randomUUID(),`,
         `  },`,
         `  body: JSON.stringify({`,
-        `    to: { email: '${body.to.email}' },`,
-        `    from: { email: '${from}' },`,
+        `    to: { email: ${quoted(to)} },`,
+        `    from: { email: ${quoted(from)} },`,
         `    subject: 'Hello \${name}',`,
         `    html: '<p>Welcome, {{ name }}!</p>',`,
         `    variables: { name: 'Jane' },`,
         `  }),`,
         `});`,
-        `console.log(answer.status, await answer.json());`,
+        `console.log(response.status, await response.json());`,
       ].join('\n'),
     },
     {
@@ -56,8 +54,8 @@ export function sendSnippets(token: string, origin: string = location.origin): S
         `        'Idempotency-Key': str(uuid.uuid4()),`,
         '    },',
         '    data=json.dumps({',
-        `        'to': {'email': '${body.to.email}'},`,
-        `        'from': {'email': '${from}'},`,
+        `        'to': {'email': ${quoted(to)}},`,
+        `        'from': {'email': ${quoted(from)}},`,
         `        'subject': 'Hello \${name}',`,
         `        'html': '<p>Welcome, {{ name }}!</p>',`,
         `        'variables': {'name': 'Jane'},`,
@@ -67,4 +65,22 @@ export function sendSnippets(token: string, origin: string = location.origin): S
       ].join('\n'),
     },
   ];
+}
+
+export function curlSnippet(url: string, token: string, body: unknown): string {
+  return [
+    `curl ${url} \\`,
+    `  -H 'Authorization: Bearer ${token}' \\`,
+    `  -H 'Content-Type: application/json' \\`,
+    `  -d ${shellQuoted(JSON.stringify(body))}`,
+  ].join('\n');
+}
+
+/** A string literal for JavaScript and Python; an address may contain an apostrophe. */
+function quoted(text: string): string {
+  return text.includes("'") ? JSON.stringify(text) : `'${text}'`;
+}
+
+function shellQuoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
 }
