@@ -28,7 +28,7 @@ import { LargeResponseLimiter } from '../http/server/large-response-limiter.ts';
 import { createHttpMetrics, createRegistry } from '../http/observability/http-metrics.ts';
 import { openapiDocument } from '../http/openapi/openapi-document.ts';
 import { createOperations } from '../http/operations.ts';
-import { addDocs } from '../http/reference/docs-routes.ts';
+import { registerDocs } from '../http/reference/docs-routes.ts';
 import { createSessionCookie } from '../http/server/session-cookie.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
@@ -141,7 +141,7 @@ async function build(options: AppOptions, undo: AsyncDisposableStack): Promise<A
   const apiKeys = new ApiKeys({ pool, clock });
   const noticesArrive = (): boolean => notices.connected;
   const authenticator = new Authenticator({ pool, clock, isListening: noticesArrive });
-  const directory = new SenderDomainCache({ pool, clock, noticesArrive });
+  const directory = new SenderDomainCache({ pool, clock, isListening: noticesArrive });
   const { domains, verifier } = createDomains({
     pool,
     clock,
@@ -304,7 +304,7 @@ async function build(options: AppOptions, undo: AsyncDisposableStack): Promise<A
     if (isApi) {
       telling.registerRoutes(room);
       registerDashboard(room, { folder: DASHBOARD });
-      addDocs(room, { document });
+      registerDocs(room, { document });
     }
     registerHealthAndMetrics(room, {
       registry,

@@ -3,7 +3,7 @@ import { ROUTES } from './routes/routes.generated.ts';
 
 type Route = (typeof ROUTES)[number];
 
-/** Distributes over the routes and intersects what each one names; a route may need nothing. */
+/** Distributes over the routes and intersects their parameters; a route may need none. */
 type DependenciesOf<R> = (
   R extends () => unknown
     ? never

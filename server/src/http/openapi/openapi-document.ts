@@ -24,7 +24,10 @@ export function openapiDocument(operations: readonly Operation[], options: Docum
   for (const operation of operations) {
     const path = API_PREFIX + operation.spec.path;
     paths[path] ??= {};
-    (paths[path] as Json)[operation.spec.method.toLowerCase()] = describe(operation, schemas);
+    (paths[path] as Json)[operation.spec.method.toLowerCase()] = describeOperation(
+      operation,
+      schemas,
+    );
   }
   const webhooks = webhookDescriptions(schemas);
   const answers = sharedComponents(operations, options.baseUrl, schemas);
@@ -75,7 +78,7 @@ const INTRODUCTION = `Send email with one request and track what happens to it.
 
 const SESSION = `A session of a signed-in user, as used by the dashboard at \`/app\`. The \`Postrider-Workspace\` header names the workspace and \`Postrider-Mode\` the mode (\`live\` or \`test\`). Requests that change data always need \`Postrider-Mode\` and must come from the dashboard’s own origin. Scopes follow the user’s role in the workspace: ${ROLES.join(', ')}.`;
 
-function describe({ spec }: Operation, schemas: ComponentSchemas): Json {
+function describeOperation({ spec }: Operation, schemas: ComponentSchemas): Json {
   const operation: Json = {
     operationId: spec.id,
     tags: [spec.tag],

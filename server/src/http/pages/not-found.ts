@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { PAGE_GUARDS } from '../reference/docs-routes.ts';
+import { PAGE_HEADERS } from '../reference/docs-routes.ts';
 import { notFoundPage } from '../reference/error-pages.ts';
 
 /** Browsers get an HTML page for an unknown path; API clients get a problem document. */
@@ -12,7 +12,7 @@ export function prefersHtml({ method, url, headers }: FastifyRequest): boolean {
 export function sendNotFoundPage(request: FastifyRequest, reply: FastifyReply): void {
   void reply
     .code(404)
-    .headers({ ...PAGE_GUARDS, 'x-request-id': request.id, vary: 'accept' })
+    .headers({ ...PAGE_HEADERS, 'x-request-id': request.id, vary: 'accept' })
     .type('text/html; charset=utf-8')
     .send(notFoundPage());
 }

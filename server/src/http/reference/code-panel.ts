@@ -2,8 +2,8 @@ import { highlight, type Language } from './highlight.ts';
 import { type Html, html } from './html.ts';
 
 /**
- * A panel of code. Several texts are tabs made of radio buttons: they work without a script; the
- * script only lets all panels follow the same choice.
+ * A panel of code. Several texts become tabs made of radio buttons, which work without a script;
+ * the script only makes all panels follow the same choice.
  */
 
 export interface PanelText {

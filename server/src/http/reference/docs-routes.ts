@@ -4,22 +4,22 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { gzip as gzipCallback } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type ApiDocument, DocumentReader } from './document-reader.ts';
 import { errorPages, notFoundPage } from './error-pages.ts';
-import { referencePage } from './page.ts';
-import { type ApiDocument, Reader } from './reader.ts';
+import { referencePage } from './reference-page.ts';
 
 /**
- * The reference at /docs, rendered here from the OpenAPI document: plain pages with one style sheet
- * and one small script of our own, and no request to anybody else. Each is made when it is first
- * asked for, and kept with its compressed form.
+ * The API reference at /docs, rendered from the OpenAPI document: plain pages with one style
+ * sheet and one small script, and no request to any other host. Each page is rendered on first
+ * use and cached with its compressed form.
  */
 
-export interface DocsParts {
+export interface DocsDependencies {
   /** The OpenAPI document. */
   document: () => object;
 }
 
-interface Kept {
+interface CachedResponse {
   status: number;
   type: string;
   body: Buffer;
@@ -27,19 +27,19 @@ interface Kept {
   etag: string;
 }
 
-export function addDocs(server: FastifyInstance, { document }: DocsParts): void {
-  const kept = new Map<string, Promise<Kept>>();
-  let reader: Reader | undefined;
-  const read = (): Reader => (reader ??= new Reader(document() as ApiDocument));
+export function registerDocs(server: FastifyInstance, { document }: DocsDependencies): void {
+  const cached = new Map<string, Promise<CachedResponse>>();
+  let reader: DocumentReader | undefined;
+  const read = (): DocumentReader => (reader ??= new DocumentReader(document() as ApiDocument));
   let errors: Map<string, string> | undefined;
 
-  const answer = (name: string, make: () => Kept | Promise<Kept>) => {
+  const serve = (name: string, make: () => CachedResponse | Promise<CachedResponse>) => {
     return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-      let page = kept.get(name);
+      let page = cached.get(name);
       if (!page) {
         page = Promise.resolve().then(make);
-        page.catch(() => kept.delete(name));
-        kept.set(name, page);
+        page.catch(() => cached.delete(name));
+        cached.set(name, page);
       }
       return send(request, reply, await page);
     };
@@ -47,23 +47,23 @@ export function addDocs(server: FastifyInstance, { document }: DocsParts): void 
 
   server.get(
     '/docs',
-    answer('/docs', () => page(referencePage(read()))),
+    serve('/docs', () => page(referencePage(read()))),
   );
   server.get('/docs/', (_request, reply) => reply.redirect('/docs', 308));
   for (const [file, { type, parts }] of Object.entries(ASSETS)) {
     server.get(
       `/docs/${file}`,
-      answer(file, async () => keep(await joined(parts ?? [file]), type)),
+      serve(file, async () => keep(await joined(parts ?? [file]), type)),
     );
   }
   const errorPage = (request: FastifyRequest, reply: FastifyReply) => {
     errors ??= errorPages(read());
     const name = request.url.split('?', 1)[0] as string;
     const text = errors.get(name);
-    // Not by its own name: strangers could fill the memory with pages that do not exist.
+    // All unknown pages share one cache entry; otherwise clients could fill the memory.
     return text === undefined
-      ? answer('not found', () => page(notFoundPage(), 404))(request, reply)
-      : answer(name, () => page(text))(request, reply);
+      ? serve('not found', () => page(notFoundPage(), 404))(request, reply)
+      : serve(name, () => page(text))(request, reply);
   };
   server.get('/docs/errors', errorPage);
   server.get('/docs/errors/:code', errorPage);
@@ -71,7 +71,7 @@ export function addDocs(server: FastifyInstance, { document }: DocsParts): void 
 
 const SCRIPT = 'text/javascript; charset=utf-8';
 
-/** The dashboard takes its icon and its first script from here too. */
+/** The dashboard uses this icon and script too. */
 const ASSETS: Record<string, { type: string; parts?: string[] }> = {
   'style.css': { type: 'text/css; charset=utf-8', parts: ['tokens.css', 'style.css'] },
   'before-paint.js': { type: SCRIPT },
@@ -86,17 +86,17 @@ async function joined(files: readonly string[]): Promise<Buffer> {
 
 const gzip = promisify(gzipCallback);
 
-function page(text: string, status = 200): Promise<Kept> {
+function page(text: string, status = 200): Promise<CachedResponse> {
   return keep(Buffer.from(text), 'text/html; charset=utf-8', status);
 }
 
-async function keep(body: Buffer, type: string, status = 200): Promise<Kept> {
+async function keep(body: Buffer, type: string, status = 200): Promise<CachedResponse> {
   const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
   return { status, type, body, gzipped: await gzip(body, { level: 9 }), etag };
 }
 
-/** The pages load nothing but themselves, and nobody may put them in a frame. */
-export const PAGE_GUARDS = {
+/** The pages load nothing from elsewhere and cannot be framed. */
+export const PAGE_HEADERS = {
   'content-security-policy':
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
@@ -104,11 +104,11 @@ export const PAGE_GUARDS = {
   'cache-control': 'no-cache',
 };
 
-function send(request: FastifyRequest, reply: FastifyReply, kept: Kept): FastifyReply {
-  reply.headers({ ...PAGE_GUARDS, vary: 'accept-encoding', etag: kept.etag });
-  if (request.headers['if-none-match']?.includes(kept.etag)) return reply.code(304).send();
-  reply.code(kept.status).type(kept.type);
-  const takesGzip = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
-  if (!takesGzip) return reply.send(kept.body);
-  return reply.header('content-encoding', 'gzip').send(kept.gzipped);
+function send(request: FastifyRequest, reply: FastifyReply, cached: CachedResponse): FastifyReply {
+  reply.headers({ ...PAGE_HEADERS, vary: 'accept-encoding', etag: cached.etag });
+  if (request.headers['if-none-match']?.includes(cached.etag)) return reply.code(304).send();
+  reply.code(cached.status).type(cached.type);
+  const acceptsGzip = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''));
+  if (!acceptsGzip) return reply.send(cached.body);
+  return reply.header('content-encoding', 'gzip').send(cached.gzipped);
 }

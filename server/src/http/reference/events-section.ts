@@ -1,17 +1,16 @@
 import type { CodePanels } from './code-panel.ts';
+import type { ApiOperation, DocumentReader } from './document-reader.ts';
 import { fieldList } from './field-list.ts';
 import { type Html, html } from './html.ts';
-import { prose } from './prose.ts';
-import type { ApiOperation, Reader } from './reader.ts';
+import { renderMarkdown } from './markdown.ts';
 
-/** Every event type with its data, as the ledger tells it. */
-export function eventsSection(reader: Reader, panels: CodePanels): Html {
+/** Every event type with its data. */
+export function eventsSection(reader: DocumentReader, panels: CodePanels): Html {
   const events = reader.events();
   return html`<section class="group" id="event-types">
     <h2><a href="#event-types">Event types</a></h2>
-    <p class="lead">What the ledger tells. Each event has an <code>id</code>, a <code>type</code>, the
-      <code>mode</code>, a time, and <code>data</code> that depends on the type. New types and fields may be added: leave
-      aside what you do not know.</p>
+    <p class="lead">Each event has an <code>id</code>, a <code>type</code>, the
+      <code>mode</code>, a time, and <code>data</code> that depends on the type. New types and fields may be added: ignore those that you do not know.</p>
   </section>
   ${events.map(({ type, operation }) => event(reader, panels, type, operation))}`;
 }
@@ -20,14 +19,19 @@ export function eventAnchor(type: string): string {
   return `event-${type.replaceAll(/[._]/g, '-')}`;
 }
 
-function event(reader: Reader, panels: CodePanels, type: string, operation: ApiOperation): Html {
+function event(
+  reader: DocumentReader,
+  panels: CodePanels,
+  type: string,
+  operation: ApiOperation,
+): Html {
   const media = operation.requestBody?.content['application/json'];
   const data = media && reader.schema(media.schema).schema.properties?.data;
   return html`<section class="operation event" id="${eventAnchor(type)}">
-    <div class="words">
+    <div class="text">
       <h3><a href="#${eventAnchor(type)}"><code>${type}</code></a></h3>
-      ${prose(operation.description)}
-      ${data && html`<details><summary>Fields of <code>data</code></summary>${fieldList(reader, data, 'answer')}</details>`}
+      ${renderMarkdown(operation.description)}
+      ${data && html`<details><summary>Fields of <code>data</code></summary>${fieldList(reader, data, 'response')}</details>`}
     </div>
     <div class="code">${
       media?.example !== undefined &&

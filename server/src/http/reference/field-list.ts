@@ -1,15 +1,18 @@
+import type { ApiParameter, ApiSchema, DocumentReader } from './document-reader.ts';
 import { type Html, html } from './html.ts';
-import { inline } from './prose.ts';
-import type { ApiParameter, ApiSchema, Reader } from './reader.ts';
+import { renderInline } from './markdown.ts';
 
-/** Fields of bodies and parameters: name, type, rules and meaning, nested ones folded away. */
+/**
+ * Lists the fields of bodies and parameters: name, type, constraints and description. Nested
+ * fields are collapsed.
+ */
 
-export type Side = 'request' | 'answer';
+export type Side = 'request' | 'response';
 
-/** A schema that holds itself would never end; nothing of ours is deeper. */
+/** Stops at schemas that contain themselves; no other schema is deeper. */
 const DEPTH_MAX = 6;
 
-export function parameterList(reader: Reader, parameters: readonly ApiParameter[]): Html {
+export function parameterList(reader: DocumentReader, parameters: readonly ApiParameter[]): Html {
   return html`<dl class="fields">${parameters.map((parameter) =>
     field(
       reader,
@@ -26,10 +29,10 @@ export function parameterList(reader: Reader, parameters: readonly ApiParameter[
 }
 
 /**
- * The fields of an object; empty when the schema has none. Of a request it matters what must be
- * given, of an answer what may be missing.
+ * Returns the fields of an object; empty if the schema has none. For a request, required fields
+ * are marked; for a response, optional ones.
  */
-export function fieldList(reader: Reader, schema: ApiSchema, side: Side, depth = 0): Html {
+export function fieldList(reader: DocumentReader, schema: ApiSchema, side: Side, depth = 0): Html {
   const objects = objectsIn(reader, schema);
   if (depth >= DEPTH_MAX || objects.length === 0) return html``;
   return html`${objects.map(
@@ -42,7 +45,7 @@ export function fieldList(reader: Reader, schema: ApiSchema, side: Side, depth =
 }
 
 function field(
-  reader: Reader,
+  reader: DocumentReader,
   name: string,
   given: ApiSchema,
   required: boolean,
@@ -58,26 +61,26 @@ function field(
         ? required && html` <span class="required">required</span>`
         : !required && html` <span class="type">may be absent</span>`
     }</dt>
-    <dd>${description !== undefined && html`<p>${inline(description)}</p>`}${rules(schema)}${
+    <dd>${description !== undefined && html`<p>${renderInline(description)}</p>`}${rules(schema)}${
       nested.text !== '' &&
       html`<details><summary>${depth === 0 ? 'Fields' : 'More fields'}</summary>${nested}</details>`
     }</dd>
   </div>`;
 }
 
-/** The objects that a schema is, or holds in a list, or offers as alternatives. */
-function objectsIn(reader: Reader, given: ApiSchema): ApiSchema[] {
+/** The objects that a schema is, contains in a list, or offers as alternatives. */
+function objectsIn(reader: DocumentReader, given: ApiSchema): ApiSchema[] {
   const { schema } = reader.schema(given);
   if (schema.anyOf) {
     const found = schema.anyOf.flatMap((one) => objectsIn(reader, one));
-    // An address, or a list of them: the fields are the same.
+    // A single address or a list of addresses has the same fields.
     return [...new Map(found.map((one) => [JSON.stringify(one.properties), one])).values()];
   }
   if (schema.items) return objectsIn(reader, schema.items);
   return schema.properties && Object.keys(schema.properties).length > 0 ? [schema] : [];
 }
 
-function typeText(reader: Reader, given: ApiSchema): string {
+function typeText(reader: DocumentReader, given: ApiSchema): string {
   const { schema } = reader.schema(given);
   if (schema.anyOf) return schema.anyOf.map((one) => typeText(reader, one)).join(' or ');
   if (schema.const !== undefined) return JSON.stringify(schema.const);
@@ -94,14 +97,14 @@ function typeText(reader: Reader, given: ApiSchema): string {
   }
 }
 
-const FORMATS: Record<string, string> = { email: 'e-mail address', 'date-time': 'time' };
+const FORMATS: Record<string, string> = { email: 'email address', 'date-time': 'time' };
 
 function plural(type: string): string {
   const words = type.split(' or ').map((word) => PLURALS[word] ?? `${word}s`);
   return words.join(' or ');
 }
 
-const PLURALS: Record<string, string> = { 'e-mail address': 'e-mail addresses', enum: 'values' };
+const PLURALS: Record<string, string> = { 'email address': 'email addresses', enum: 'values' };
 
 function rules(schema: ApiSchema): Html {
   const values = schema.enum ?? schema.items?.enum;

@@ -1,18 +1,18 @@
 import type { CodePanels } from './code-panel.ts';
+import type { DocumentReader } from './document-reader.ts';
 import { type Html, html } from './html.ts';
-import { prose } from './prose.ts';
-import type { Reader } from './reader.ts';
+import { renderMarkdown } from './markdown.ts';
 
-/** What is true of all operations, told before them. */
+/** Introductory sections that apply to all operations. */
 
 interface Guide {
   id: string;
   title: string;
-  words: Html;
+  text: Html;
   code?: Html;
 }
 
-export function guides(reader: Reader, panels: CodePanels): Guide[] {
+export function guides(reader: DocumentReader, panels: CodePanels): Guide[] {
   return [
     authentication(reader, panels),
     testMode(reader, panels),
@@ -26,16 +26,16 @@ export function guides(reader: Reader, panels: CodePanels): Guide[] {
   ];
 }
 
-export function guideSection({ id, title, words, code }: Guide): Html {
+export function guideSection({ id, title, text, code }: Guide): Html {
   return html`<section class="operation guide" id="${id}">
-    <div class="words"><h3><a href="#${id}">${title}</a></h3>${words}</div>
+    <div class="text"><h3><a href="#${id}">${title}</a></h3>${text}</div>
     <div class="code">${code}</div>
   </section>`;
 }
 
-function authentication(reader: Reader, panels: CodePanels): Guide {
+function authentication(reader: DocumentReader, panels: CodePanels): Guide {
   const code = [
-    '# A key is shown once, when it is made.',
+    '# The key is shown only once.',
     'npx postrider keys create --mode test --scopes all',
     '',
     `curl ${reader.baseUrl}/api/v1/limits \\`,
@@ -44,31 +44,31 @@ function authentication(reader: Reader, panels: CodePanels): Guide {
   return {
     id: 'authentication',
     title: 'Authentication',
-    words: html`${prose(`Every request carries an API key: \`Authorization: Bearer pr_live_…\` or \`pr_test_…\`.
+    text: html`${renderMarkdown(`Every request must carry an API key: \`Authorization: Bearer pr_live_…\` or \`pr_test_…\`.
 
-- A **live** key sends real mail. A **test** key runs the same way and ends in the test inbox. Their messages, events and contacts never mix.
-- A key has **scopes**: what it may do. A missing scope is refused before the body is read.
-- A key may expire, be limited to sender domains and networks, and be rotated with a grace period in which both secrets work.
+- A **live** key sends real mail. With a **test** key, messages are processed the same way but go to the test inbox. Live and test messages, events and contacts are separate.
+- **Scopes** define what a key can do. A missing scope is rejected before the body is read.
+- A key can expire, be restricted to sender domains and networks, and be rotated with a grace period in which both secrets work.
 
-Keep keys on your server. What we store of a key is its SHA-256: a lost secret cannot be shown again, only replaced.`)}
+Keep keys on your server. Only the SHA-256 of a key is stored: a lost secret cannot be recovered, only replaced.`)}
     <p><a href="/app/api-keys">Create a key</a></p>`,
-    code: panels.panel('A first key', [{ name: 'Shell', language: 'shell', code }]),
+    code: panels.panel('Create a key', [{ name: 'Shell', language: 'shell', code }]),
   };
 }
 
 const SIMULATED: readonly [string, string][] = [
   ['delivered', 'Delivered.'],
-  ['bounced', 'Refused for good: 550 5.1.1, no such mailbox.'],
-  ['mailbox-full', 'Refused: 552 5.2.2, a soft bounce.'],
-  ['blocked', 'Refused by policy: 550 5.7.1.'],
-  ['deferred', 'Two times “try again later”, then delivered.'],
-  ['defer-3', 'Three times, or any number.'],
-  ['complained', 'Delivered, then called spam.'],
-  ['suppressed', 'On the suppression list: not contacted.'],
-  ['smtp-550-5.7.26', 'Refused with any code you like.'],
+  ['bounced', 'Hard bounce: 550 5.1.1, no such mailbox.'],
+  ['mailbox-full', 'Soft bounce: 552 5.2.2.'],
+  ['blocked', 'Blocked by policy: 550 5.7.1.'],
+  ['deferred', 'Deferred twice, then delivered.'],
+  ['defer-3', 'Deferred three times, or any other number.'],
+  ['complained', 'Delivered, then reported as spam.'],
+  ['suppressed', 'Suppressed: not contacted.'],
+  ['smtp-550-5.7.26', 'Rejected with any reply code.'],
 ];
 
-function testMode(reader: Reader, panels: CodePanels): Guide {
+function testMode(reader: DocumentReader, panels: CodePanels): Guide {
   const code = [
     `curl '${reader.baseUrl}/api/v1/test/inbox/wait?to=jane@example.com' \\`,
     '  -H "Authorization: Bearer $API_KEY"',
@@ -76,14 +76,14 @@ function testMode(reader: Reader, panels: CodePanels): Guide {
   return {
     id: 'test-mode',
     title: 'Test mode',
-    words: html`${prose(`With a test key nothing ever leaves: the last hop is the test inbox, and any sender domain will do. An end-to-end test can wait there for a sign-up mail and read its \`links\` and one-time \`codes\`.
+    text: html`${renderMarkdown(`With a test key, mail never leaves the server: it is delivered to the test inbox, and any sender domain is accepted. An end-to-end test can wait there for a sign-up email and read its \`links\` and one-time \`codes\`.
 
-Recipients at \`@simulator.test\` play a receiver; \`+labels\` are allowed. Any other address is delivered.`)}
+Addresses at \`@simulator.test\` simulate receiver behavior; \`+labels\` are allowed. Messages to any other address are delivered.`)}
     <table class="plain"><tbody>${SIMULATED.map(
       ([name, outcome]) =>
         html`<tr><td><code>${name}@simulator.test</code></td><td>${outcome}</td></tr>`,
     )}</tbody></table>`,
-    code: panels.panel('Wait for a mail', [{ name: 'curl', language: 'shell', code }]),
+    code: panels.panel('Wait for a message', [{ name: 'curl', language: 'shell', code }]),
   };
 }
 
@@ -95,12 +95,11 @@ function smtp(panels: CodePanels): Guide {
   ].join('\n');
   return {
     id: 'smtp',
-    title: 'Sending by SMTP',
-    words:
-      prose(`Programs that only speak SMTP hand in mail on the submission port: any user name, and an API key as the password. \`GET /smtp\` tells host and ports. The mail is treated like a request to send, and \`250\` to its final dot means what \`202\` means here; the reply names the message.
+    title: 'Sending over SMTP',
+    text: renderMarkdown(`Applications that only support SMTP submit mail on the submission port, with any user name and an API key as the password. \`GET /smtp\` returns the host and ports. The mail is processed like a send request, and the \`250\` after its final dot means the same as \`202\` here; the reply contains the message id.
 
-The envelope says who receives, and placeholders are left as they are. \`X-Postrider-Tag\`, \`X-Postrider-Metadata\`, \`X-Postrider-Idempotency-Key\`, \`X-Postrider-Scheduled-At\` and \`X-Postrider-TTL-Seconds\` stand for the fields that a mail has no place for; recipients never see them.`),
-    code: panels.panel('Hand in a mail', [{ name: 'swaks', language: 'shell', code }]),
+The envelope determines the recipients, and placeholders are not replaced. \`X-Postrider-Tag\`, \`X-Postrider-Metadata\`, \`X-Postrider-Idempotency-Key\`, \`X-Postrider-Scheduled-At\` and \`X-Postrider-TTL-Seconds\` set fields that mail has no header for; recipients never see them.`),
+    code: panels.panel('Submit a message', [{ name: 'swaks', language: 'shell', code }]),
   };
 }
 
@@ -113,36 +112,35 @@ function placeholders(panels: CodePanels): Guide {
   return {
     id: 'placeholders',
     title: 'Placeholders',
-    words:
-      prose(`\`subject\`, \`html\` and \`text\` may hold placeholders of two forms, wherever you like:
+    text: renderMarkdown(`\`subject\`, \`html\` and \`text\` can contain placeholders in two forms:
 
-- \`\${name}\` and \`\${dotted.path}\` put a value in its place.
-- \`{{ dotted.path }}\` is Liquid: filters, \`{% if %}\` and \`{% for %}\` work too.
+- \`\${name}\` and \`\${dotted.path}\` insert a value.
+- \`{{ dotted.path }}\` is Liquid, with filters, \`{% if %}\` and \`{% for %}\`.
 
-Values in \`html\` are escaped for the place where they stand; \`{{ path | raw }}\` opts out. A placeholder without a value and without a \`default\` is refused before anything is accepted, so nobody ever receives “Hi \${first_name}”. \`\\\${\` and \`{% raw %}\` give literal text.`),
+Values in \`html\` are escaped for their context; \`{{ path | raw }}\` opts out. A placeholder without a value or a \`default\` is rejected before anything is accepted, so that no recipient ever sees “Hi \${first_name}”. Use \`\\\${\` or \`{% raw %}\` for literal text.`),
     code: panels.panel('Both forms', [
       { name: 'JSON', language: 'json', code: JSON.stringify(body, null, 2) },
     ]),
   };
 }
 
-function errors(reader: Reader, panels: CodePanels): Guide {
+function errors(reader: DocumentReader, panels: CodePanels): Guide {
   const problem = {
     type: `${reader.baseUrl}/docs/errors/validation-failed`,
-    title: 'Some fields are not valid',
+    title: 'Some fields are invalid',
     status: 422,
     code: 'validation_failed',
     detail: '/to/email: The address has no @.',
-    fix: 'Correct the fields named in errors.',
+    fix: 'Correct the fields listed in errors.',
     request_id: 'req_01kc8x3f7ye6qvj2m4n5p6q7r8',
     errors: [{ pointer: '/to/email', code: 'invalid_email', detail: 'The address has no @.' }],
   };
   return {
     id: 'errors',
     title: 'Errors',
-    words: html`${prose(`Every error is \`application/problem+json\` (RFC 9457). \`code\` is for programs, \`detail\` says what happened this time, \`fix\` what to do, and \`type\` leads to a page about it. All faulty fields are told at once, each with a \`pointer\` into the body or the name of the query \`parameter\`.
+    text: html`${renderMarkdown(`Every error is \`application/problem+json\` (RFC 9457). \`code\` is machine-readable, \`detail\` explains this occurrence, \`fix\` says what to do, and \`type\` links to a page about it. All invalid fields are reported at once, each with a \`pointer\` into the body or the name of the query \`parameter\`.
 
-Every answer carries \`X-Request-Id\`. A 5xx never says what broke inside; the log does, under that id.`)}
+Every response has an \`X-Request-Id\`. A 5xx response contains no internal details; the log has them under that id.`)}
     <p><a href="/docs/errors">All error codes</a></p>`,
     code: panels.panel('A problem', [
       { name: 'JSON', language: 'json', code: JSON.stringify(problem, null, 2) },
@@ -154,13 +152,12 @@ function repeating(panels: CodePanels): Guide {
   const code = `-H "Idempotency-Key: welcome-4711"`;
   return {
     id: 'idempotency',
-    title: 'Repeating requests',
-    words:
-      prose(`Networks break after the request and before the answer. Give every POST an \`Idempotency-Key\` (1 to 255 visible characters) and repeat it without fear: the same key and body give the first answer again, with \`Idempotent-Replayed: true\`.
+    title: 'Idempotency',
+    text: renderMarkdown(`A connection can break after a request was sent and before its response arrives. Send every POST with an \`Idempotency-Key\` (1 to 255 visible characters) and retry it safely: the same key and body return the first response again, with \`Idempotent-Replayed: true\`.
 
 - The same key with another body is 422 \`idempotency_key_reused\`.
-- While the first request still runs it is 409 \`idempotency_key_in_progress\`.
-- The key is committed together with the message: two racing requests make one message. Keys are kept for 24 hours.`),
+- While the first request is in progress, it is 409 \`idempotency_key_in_progress\`.
+- The key is committed together with the message: two concurrent requests create one message. Keys are kept for 24 hours.`),
     code: panels.panel('Header', [{ name: 'Shell', language: 'shell', code: ` ${code}` }]),
   };
 }
@@ -168,9 +165,9 @@ function repeating(panels: CodePanels): Guide {
 function lists(): Guide {
   return {
     id: 'lists',
-    title: 'Lists',
-    words: prose(
-      'Lists answer `{ "data": [...], "next_cursor": "…" }`, newest first. `limit` takes 1 to 100 (20 when absent); pass `next_cursor` as `cursor` to go on. Pages stay stable while new rows arrive. Times are RFC 3339 in UTC with milliseconds.',
+    title: 'Pagination',
+    text: renderMarkdown(
+      'Lists return `{ "data": [...], "next_cursor": "…" }`, newest first. `limit` is 1 to 100 (default 20); pass `next_cursor` as `cursor` for the next page. Pages are stable while new rows arrive. Times are RFC 3339 in UTC with milliseconds.',
     ),
   };
 }
@@ -183,9 +180,9 @@ function limits(panels: CodePanels): Guide {
   ].join('\n');
   return {
     id: 'rate-limits',
-    title: 'Limits',
-    words: html`${prose('Requests are counted per workspace. `RateLimit` tells how many are left; beyond the limit the answer is 429 with `Retry-After`. When the server is busy or its database is away the answer is 503 with `Retry-After`, and nothing was accepted.')}
-    <p><a href="#getLimits">The limits in force</a></p>`,
+    title: 'Rate limits',
+    text: html`${renderMarkdown('Requests are counted per workspace. `RateLimit` shows how many are left; beyond the limit, the response is 429 with `Retry-After`. If the server is overloaded or its database is unavailable, the response is 503 with `Retry-After`, and nothing was accepted.')}
+    <p><a href="#getLimits">Current limits</a></p>`,
     code: panels.panel('Headers', [{ name: 'Headers', language: 'shell', code }]),
   };
 }
@@ -193,9 +190,9 @@ function limits(panels: CodePanels): Guide {
 function versions(): Guide {
   return {
     id: 'versions',
-    title: 'Versions',
-    words: prose(
-      '`/api/v1` only grows: new optional fields, endpoints, event types and error codes. Read what you know and leave the rest. What would break a client goes to `/api/v2`; what is retired is announced by `Deprecation` and `Sunset` at least 12 months ahead.',
+    title: 'Versioning',
+    text: renderMarkdown(
+      'Changes to `/api/v1` are additive: new optional fields, endpoints, event types and error codes. Ignore fields that you do not know. Breaking changes go to `/api/v2`; deprecated features are announced with `Deprecation` and `Sunset` at least 12 months in advance.',
     ),
   };
 }

@@ -1,6 +1,7 @@
-import { escapeHtml, Html } from './html.ts';
+import { escapeHtml } from '../../lib/html/escape-html.ts';
+import { Html } from './html.ts';
 
-/** Colours for code: each token in a span whose class the style sheet knows. */
+/** Syntax highlighting: each token becomes a span with a class of the style sheet. */
 
 export type Language = 'json' | 'shell' | 'javascript' | 'python';
 
@@ -23,7 +24,7 @@ const RULES: Record<Language, readonly Rule[]> = {
     { kind: 'comment', pattern: /#[^\n]*/y },
     { kind: 'word', pattern: /\b(?:curl|npm|npx)\b/y },
     { kind: 'flag', pattern: /(?<=\s)-{1,2}[A-Za-z][\w-]*/y },
-    // A shell's single quotes hold anything, lines too.
+    // Single quotes in a shell can contain anything, including line breaks.
     { kind: 'string', pattern: /'(?:[^']|'\\'')*'|"(?:[^"\\]|\\.)*"/y },
   ],
   javascript: [

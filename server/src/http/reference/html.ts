@@ -1,4 +1,6 @@
-/** HTML that cannot be forged: what is put into a template is escaped, unless it is HTML already. */
+import { escapeHtml } from '../../lib/html/escape-html.ts';
+
+/** Safe HTML: everything put into a template is escaped unless it is HTML already. */
 export class Html {
   readonly text: string;
   constructor(text: string) {
@@ -14,22 +16,10 @@ export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
   );
 }
 
-/** Text of our own that is HTML as it stands. */
+/** Marks our own text as HTML. */
 export function trusted(text: string): Html {
   return new Html(text);
 }
-
-export function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => ESCAPED[character] as string);
-}
-
-const ESCAPED: Record<string, string> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
 
 function textOf(part: Part): string {
   if (part === null || part === undefined || part === false) return '';

@@ -1,4 +1,5 @@
-// Theme and mode before the first paint: a file, because the policies forbid inline scripts.
+// Sets theme and mode before the first paint. A separate file, because the policy forbids
+// inline scripts.
 (() => {
   const read = (key) => {
     try {
@@ -12,7 +13,7 @@
   const dark =
     theme === 'dark' || (theme !== 'light' && matchMedia('(prefers-color-scheme: dark)').matches);
   root.dataset.theme = dark ? 'dark' : 'light';
-  // The reference belongs to no mode and says so in its markup.
+  // The reference has no mode and sets the attribute in its markup.
   if (root.dataset.mode) return;
   let mode = null;
   try {

@@ -1,10 +1,10 @@
-// Comfort for the reference; every page works without it.
+// Enhancements for the reference; every page works without them.
 
 const LANGUAGE = 'postrider-docs-language';
-/** The dashboard keeps its choice under the same name. */
+/** The dashboard stores its theme under the same key. */
 const THEME = 'postrider.theme';
 
-/** One choice for the reference and the dashboard; pages that are open elsewhere follow it. */
+/** The reference and the dashboard share one theme; other open pages follow a change. */
 function followTheme() {
   const dark = window.matchMedia('(prefers-color-scheme: dark)');
   const buttons = [...document.querySelectorAll('.theme button')];
@@ -28,7 +28,7 @@ function followTheme() {
         if (chosen === 'system') localStorage.removeItem(THEME);
         else localStorage.setItem(THEME, chosen);
       } catch {
-        // Storage may be closed; the choice then holds for this page.
+        // If storage is unavailable, the choice applies to this page only.
       }
       show();
     });
@@ -43,7 +43,7 @@ function followTheme() {
   document.querySelector('.theme').hidden = false;
 }
 
-/** Panels of requests follow one choice of language, also on the next visit. */
+/** All request panels follow one choice of language, which is remembered. */
 function followLanguage() {
   const inputs = [...document.querySelectorAll('.panel[data-group="language"] input')];
   const choose = (language) => {
@@ -53,7 +53,7 @@ function followLanguage() {
     input.addEventListener('change', () => {
       const before = input.closest('.panel').getBoundingClientRect().top;
       choose(input.value);
-      // Panels above may have changed their height: stay where the reader is.
+      // Panels above may have changed their height: restore the scroll position.
       window.scrollBy({
         top: input.closest('.panel').getBoundingClientRect().top - before,
         behavior: 'instant',
@@ -61,7 +61,7 @@ function followLanguage() {
       try {
         localStorage.setItem(LANGUAGE, input.value);
       } catch {
-        // Storage may be closed; the choice then holds for this page.
+        // If storage is unavailable, the choice applies to this page only.
       }
     });
   }
@@ -91,7 +91,7 @@ function addCopyButtons() {
   }
 }
 
-/** The contents show where the reader is. */
+/** Highlights the current section in the table of contents. */
 function markPlace() {
   const links = new Map(
     [...document.querySelectorAll('nav a[href^="#"]')].map((link) => [link.hash.slice(1), link]),
@@ -148,7 +148,9 @@ function filterContents() {
   });
 }
 
-/** On a phone the contents are folded until asked for, and after a choice. */
+/**
+ * On a phone the table of contents is collapsed until it is opened, and again after a selection.
+ */
 function foldMenu() {
   const menu = document.querySelector('.menu');
   const narrow = window.matchMedia('(max-width: 60rem)');

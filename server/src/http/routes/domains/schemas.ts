@@ -67,7 +67,7 @@ const RECORD = {
     {
       code: 'name_doubled',
       detail:
-        'The record is at pr-3f9c21a07b-rsa._domainkey.yourdomain.com.yourdomain.com: the DNS panel appends the domain automatically. Enter only pr-3f9c21a07b-rsa._domainkey as the name.',
+        'The record was found at pr-3f9c21a07b-rsa._domainkey.yourdomain.com.yourdomain.com: the DNS provider appends the domain automatically. Enter only pr-3f9c21a07b-rsa._domainkey as the name.',
     },
   ],
 };

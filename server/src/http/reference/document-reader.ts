@@ -1,4 +1,6 @@
-/** The OpenAPI document as the reference reads it: operations in order, references followed. */
+/**
+ * Reads the OpenAPI document for the reference: operations in order, with references resolved.
+ */
 
 export type Json = Record<string, unknown>;
 
@@ -68,13 +70,13 @@ export interface ApiDocument {
   components: { schemas: Record<string, ApiSchema>; responses?: Record<string, ApiResponse> };
 }
 
-export interface PlacedOperation {
+export interface DocumentedOperation {
   method: string;
   path: string;
   operation: ApiOperation;
 }
 
-export class Reader {
+export class DocumentReader {
   readonly document: ApiDocument;
   readonly baseUrl: string;
 
@@ -83,8 +85,8 @@ export class Reader {
     this.baseUrl = document.servers[0]?.url ?? '';
   }
 
-  /** Tags that have operations, each with them. */
-  groups(): { name: string; description: string; operations: PlacedOperation[] }[] {
+  /** Returns the tags that have operations. */
+  groups(): { name: string; description: string; operations: DocumentedOperation[] }[] {
     const all = this.operations();
     return this.document.tags
       .map(({ name, description = '' }) => ({
@@ -95,7 +97,7 @@ export class Reader {
       .filter(({ operations }) => operations.length > 0);
   }
 
-  operations(): PlacedOperation[] {
+  operations(): DocumentedOperation[] {
     return Object.entries(this.document.paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]) => ({
         method: method.toUpperCase(),
@@ -123,7 +125,7 @@ export class Reader {
     return this.document.components.responses?.[name] ?? response;
   }
 
-  /** The problem codes of an operation, by status. */
+  /** Returns the problem codes of an operation by status. */
   problems({ responses }: ApiOperation): { status: string; codes: string[] }[] {
     return Object.entries(responses).flatMap(([status, response]) => {
       const media = this.response(response).content?.['application/problem+json'];

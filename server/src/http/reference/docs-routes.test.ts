@@ -5,19 +5,20 @@ import { describe, expect, it } from 'vitest';
 import { openapiDocument } from '../openapi/openapi-document.ts';
 import { createOperations, type RouteDependencies } from '../operations.ts';
 import { PROBLEMS } from '../problems/problem-types.ts';
-import { addDocs } from './docs-routes.ts';
-import { referencePage } from './page.ts';
-import { type ApiDocument, Reader } from './reader.ts';
+import { registerDocs } from './docs-routes.ts';
+import { type ApiDocument, DocumentReader } from './document-reader.ts';
+import { referencePage } from './reference-page.ts';
 
 /**
- * Goal: the reference shows everything, leads nowhere wrong, asks nobody else for anything, and no
- * text becomes markup. Method: the real document through a real server, and a hostile document.
+ * Goal: the reference shows everything, has no broken links, makes no request to other hosts,
+ * and turns no text into markup. Method: the real document on a real server, and a hostile
+ * document.
  */
 
 const BASE_URL = 'https://mail.example.org';
 
 function realDocument(): ApiDocument {
-  // Describing an operation asks nothing of the parts that it works with.
+  // The spec of an operation uses no other dependencies.
   const operations = createOperations({ baseUrl: BASE_URL, batchMax: 500 } as RouteDependencies);
   return openapiDocument(operations, {
     baseUrl: BASE_URL,
@@ -27,7 +28,7 @@ function realDocument(): ApiDocument {
 
 function docsServer(document: ApiDocument = realDocument()) {
   const server = Fastify();
-  addDocs(server, { document: () => document });
+  registerDocs(server, { document: () => document });
   const get = (url: string, headers: Record<string, string> = {}) =>
     server.inject({ method: 'GET', url, headers });
   return { get, [Symbol.asyncDispose]: () => server.close() };
@@ -38,9 +39,9 @@ const linksOf = (page: string) =>
   [...page.matchAll(/(?:href|src)="([^"]*)"/g)].map((one) => one[1] as string);
 
 describe('the reference', () => {
-  it('has a place for every operation and every event type, and the contents lead to it', () => {
+  it('has a section for every operation and event type, linked from the table of contents', () => {
     const document = realDocument();
-    const page = referencePage(new Reader(document));
+    const page = referencePage(new DocumentReader(document));
     const ids = Object.values(document.paths).flatMap((methods) =>
       Object.values(methods).map(({ operationId }) => operationId),
     );
@@ -54,22 +55,22 @@ describe('the reference', () => {
     }
   });
 
-  it('leads nowhere wrong and to nobody else', async () => {
+  it('has no broken links and no links to other hosts', async () => {
     await using docs = docsServer();
     const seen = new Map<string, string>();
     const ahead = ['/docs'];
     for (let url = ahead.pop(); url !== undefined; url = ahead.pop()) {
       if (seen.has(url)) continue;
-      const answer = await docs.get(url);
-      expect([url, answer.statusCode]).toEqual([url, 200]);
-      seen.set(url, answer.body);
-      if (!String(answer.headers['content-type']).startsWith('text/html')) continue;
-      for (const link of linksOf(answer.body)) {
+      const response = await docs.get(url);
+      expect([url, response.statusCode]).toEqual([url, 200]);
+      seen.set(url, response.body);
+      if (!String(response.headers['content-type']).startsWith('text/html')) continue;
+      for (const link of linksOf(response.body)) {
         const [place = '', anchor] = link.split('#');
         expect(link).toMatch(/^(#|\/docs|\/app(\/api-keys)?$|\/api\/v1\/openapi\.)/);
         if (place.startsWith('/docs')) ahead.push(place);
         if (anchor !== undefined && anchor !== 'main') {
-          const target = place === '' ? answer.body : (await docs.get(place)).body;
+          const target = place === '' ? response.body : (await docs.get(place)).body;
           expect(target).toContain(`id="${anchor}"`);
         }
       }
@@ -87,8 +88,8 @@ describe('the reference', () => {
     expect(seen.get('/docs/script.js')).not.toMatch(/fetch\(|import[ (]|XMLHttpRequest|https?:/);
   });
 
-  it('closes every element it opens, with no id twice', () => {
-    const page = referencePage(new Reader(realDocument()));
+  it('closes every element and has no duplicate ids', () => {
+    const page = referencePage(new DocumentReader(realDocument()));
     const open: string[] = [];
     for (const [, closing, name = ''] of tagsOf(page)) {
       if (['meta', 'link', 'input', 'img', 'wbr'].includes(name)) continue;
@@ -100,9 +101,9 @@ describe('the reference', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it('lets no text become markup', () => {
+  it('never turns text into markup', () => {
     const evil = `"><script>alert(1)</script><img src=x onerror=alert(1)>'`;
-    // Every text of the document, at any depth, except what names and joins its parts.
+    // Every text of the document at any depth, except keys and references.
     const poisoned = JSON.parse(JSON.stringify(realDocument()), (key, value: unknown) =>
       typeof value === 'string' && !['$ref', 'type', 'in', 'operationId', 'format'].includes(key)
         ? value + evil
@@ -113,8 +114,10 @@ describe('the reference', () => {
     poisoned.paths[`/api/v1/${evil}/{${evil}}`] = {
       get: { operationId: 'evil', tags: [renamed[0] as string], summary: evil, responses: {} },
     };
-    const clean = new Set(tagsOf(referencePage(new Reader(realDocument()))).map((tag) => tag[2]));
-    const page = referencePage(new Reader(poisoned));
+    const clean = new Set(
+      tagsOf(referencePage(new DocumentReader(realDocument()))).map((tag) => tag[2]),
+    );
+    const page = referencePage(new DocumentReader(poisoned));
     expect(new Set(tagsOf(page).map((tag) => tag[2]))).toEqual(clean);
     expect(page.match(/<script/g)).toHaveLength(2);
     expect(page.match(/<img/g)).toHaveLength(1);
@@ -125,23 +128,23 @@ describe('the reference', () => {
 describe('error pages', () => {
   it.each(Object.entries(PROBLEMS))('%s', async (code, { status, title }) => {
     await using docs = docsServer();
-    const answer = await docs.get(`/docs/errors/${code.replaceAll('_', '-')}`);
-    expect(answer.statusCode).toBe(200);
-    expect(answer.body).toContain(`<code>${code}</code>`);
-    expect(answer.body).toContain(`<span class="status bad">${status}</span>`);
-    expect(answer.body).toContain(title.replaceAll("'", '&#39;'));
+    const response = await docs.get(`/docs/errors/${code.replaceAll('_', '-')}`);
+    expect(response.statusCode).toBe(200);
+    expect(response.body).toContain(`<code>${code}</code>`);
+    expect(response.body).toContain(`<span class="status bad">${status}</span>`);
+    expect(response.body).toContain(title.replaceAll("'", '&#39;'));
   });
 
-  it('knows no other', async () => {
+  it('returns 404 for unknown codes', async () => {
     await using docs = docsServer();
-    const answer = await docs.get('/docs/errors/no-such-thing');
-    expect(answer.statusCode).toBe(404);
-    expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
-    expect(answer.body).not.toContain('no-such-thing');
+    const response = await docs.get('/docs/errors/no-such-code');
+    expect(response.statusCode).toBe(404);
+    expect(response.headers['content-type']).toBe('text/html; charset=utf-8');
+    expect(response.body).not.toContain('no-such-code');
   });
 });
 
-it('answers with a strict policy, from memory, compressed when asked', async () => {
+it('responds with a strict policy, from memory, compressed on request', async () => {
   await using docs = docsServer();
   const plain = await docs.get('/docs');
   expect(plain.headers).toMatchObject({

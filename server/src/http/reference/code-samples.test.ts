@@ -1,17 +1,17 @@
 import { execFileSync } from 'node:child_process';
 import { expect, it } from 'vitest';
-import type { PlacedOperation } from './reader.ts';
-import { samplesOf } from './samples.ts';
+import { samplesOf } from './code-samples.ts';
+import type { DocumentedOperation } from './document-reader.ts';
 
-/** Goal: what is shown works when pasted. Method: a shell and a parser read it. */
+/** Goal: the samples work when pasted. Method: a shell and a parser run them. */
 
-const placed: PlacedOperation = {
+const placed: DocumentedOperation = {
   method: 'POST',
-  path: '/api/v1/things/{id}',
+  path: '/api/v1/widgets/{id}',
   operation: {
-    operationId: 'makeThing',
-    tags: ['Things'],
-    summary: 'Make a thing',
+    operationId: 'createWidget',
+    tags: ['Widgets'],
+    summary: 'Create a widget',
     parameters: [
       { name: 'id', in: 'path', required: true, schema: { type: 'string' }, example: 'a/b c' },
       { name: 'to', in: 'query', schema: { type: 'string' }, example: 'jane@example.com' },
@@ -27,7 +27,7 @@ const body = {
   no: null,
   list: [false, 'null'],
 };
-const url = 'https://mail.example.org/api/v1/things/a%2Fb%20c?to=jane@example.com';
+const url = 'https://mail.example.org/api/v1/widgets/a%2Fb%20c?to=jane@example.com';
 
 function sample(name: string): string {
   const found = samplesOf(placed, 'https://mail.example.org', body).find(
@@ -56,16 +56,16 @@ it('Node', async () => {
   const run = new Function(
     'fetch',
     'process',
-    `return (async () => { ${sample('Node')} return answer; })()`,
+    `return (async () => { ${sample('Node')} return data; })()`,
   );
-  const answer = await run(
+  const response = await run(
     async (...call: unknown[]) => {
       calls.push(call);
-      return { json: async () => 'answer' };
+      return { json: async () => 'response' };
     },
     { env: { API_KEY: 'k' } },
   );
-  expect(answer).toBe('answer');
+  expect(response).toBe('response');
   const [address, options] = calls[0] as [
     string,
     { method: string; headers: object; body: string },

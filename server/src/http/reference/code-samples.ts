@@ -1,7 +1,7 @@
+import type { ApiParameter, DocumentedOperation } from './document-reader.ts';
 import type { Language } from './highlight.ts';
-import type { ApiParameter, PlacedOperation } from './reader.ts';
 
-/** The same request in the languages that people paste from. */
+/** The same request as curl, Node and Python samples. */
 
 export interface Sample {
   name: string;
@@ -10,7 +10,7 @@ export interface Sample {
 }
 
 export function samplesOf(
-  { method, path, operation }: PlacedOperation,
+  { method, path, operation }: DocumentedOperation,
   baseUrl: string,
   body: unknown,
 ): Sample[] {
@@ -38,7 +38,7 @@ interface SampleRequest {
   url: string;
   needsKey: boolean;
   body: unknown;
-  /** A body that is a file of this type instead. */
+  /** The media type of a body that is a file. */
   fileType: string | undefined;
 }
 
@@ -51,7 +51,7 @@ function exampleFor(parameters: readonly ApiParameter[] = [], name: string): str
   return encodeURIComponent(String(example ?? name));
 }
 
-/** Parameters that have an example are worth showing. */
+/** Only parameters with an example are shown. */
 function queryOf(parameters: readonly ApiParameter[] = []): string {
   const shown = parameters.filter((one) => one.in === 'query' && one.example !== undefined);
   const pairs = shown.map((one) => `${one.name}=${encodeURIComponent(String(one.example))}`);
@@ -88,12 +88,12 @@ function node({ method, url, needsKey, body, fileType }: SampleRequest): string 
   ];
   const call =
     options.length > 0 ? `fetch('${url}', {\n${options.join('\n')}\n})` : `fetch('${url}')`;
-  const lines = [`const response = await ${call};`, 'const answer = await response.json();'];
+  const lines = [`const response = await ${call};`, 'const data = await response.json();'];
   if (fileType !== undefined) lines.unshift("import { readFile } from 'node:fs/promises';", '');
   return lines.join('\n');
 }
 
-/** A value as JavaScript: keys without quotes where they need none. */
+/** A value as JavaScript, with unquoted keys where possible. */
 function literal(value: unknown, indent: string): string {
   return JSON.stringify(value, null, 2)
     .replaceAll(/^(\s*)"([A-Za-z_]\w*)":/gm, '$1$2:')

@@ -1,17 +1,17 @@
 import { CodePanels } from './code-panel.ts';
+import type { DocumentReader } from './document-reader.ts';
 import { eventAnchor, eventsSection } from './events-section.ts';
 import { guideSection, guides } from './guides.ts';
 import { type Html, html } from './html.ts';
+import { renderMarkdown } from './markdown.ts';
 import { methodBadge, operationSection } from './operation-section.ts';
-import { prose } from './prose.ts';
-import type { Reader } from './reader.ts';
 
-/** The reference: one page with everything, so that the browser's own search finds it. */
-export function referencePage(reader: Reader): string {
+/** The API reference on a single page, so that the browser's search finds everything. */
+export function referencePage(reader: DocumentReader): string {
   const panels = new CodePanels();
   const chapters = guides(reader, panels);
   const { info } = reader.document;
-  return frame({
+  return pageFrame({
     title: `${info.title} API reference`,
     navigation: navigation(reader, chapters),
     main: html`
@@ -26,7 +26,7 @@ export function referencePage(reader: Reader): string {
         ({ name, description, operations }) => html`
         <section class="group" id="${groupAnchor(name)}">
           <h2><a href="#${groupAnchor(name)}">${name}</a></h2>
-          ${prose(description)}
+          ${renderMarkdown(description)}
         </section>
         ${operations.map((operation) => operationSection(reader, panels, operation))}`,
       )}
@@ -34,17 +34,17 @@ export function referencePage(reader: Reader): string {
   });
 }
 
-export interface Framed {
+export interface PageFrameParts {
   title: string;
   navigation: Html;
   main: Html;
 }
 
 /**
- * The frame of every page, which is the dashboard's: ground, panel, letters and theme. Nothing in it
- * comes from another server, and it has the colour of no mode but the house's.
+ * The frame of every page, with the fonts, colors and theme of the dashboard. It loads nothing
+ * from other hosts and uses the brand color, independent of the mode.
  */
-export function frame({ title, navigation, main }: Framed): string {
+export function pageFrame({ title, navigation, main }: PageFrameParts): string {
   return html`<!doctype html>
 <html lang="en" data-mode="live">
 <head>
@@ -58,13 +58,13 @@ export function frame({ title, navigation, main }: Framed): string {
 <script src="/docs/script.js" defer></script>
 </head>
 <body>
-<a class="skip" href="#main">Skip to the content</a>
+<a class="skip" href="#main">Skip to content</a>
 <aside>
   <a class="brand" href="/docs"><img src="/docs/icon.svg" alt="" width="24" height="24"> Postrider</a>
   <div class="switch"><a href="/app">Dashboard</a><a href="/docs" aria-current="true">Reference</a></div>
   <details class="menu" open><summary>Contents</summary>
   <div class="contents">
-    <p class="filter" hidden><input type="search" placeholder="Filter the contents" aria-label="Filter the contents"></p>
+    <p class="filter" hidden><input type="search" placeholder="Filter" aria-label="Filter"></p>
     <nav aria-label="Contents">${navigation}</nav>
     <div class="switch theme" role="group" aria-label="Theme" hidden>
       <button type="button" value="light">Light</button><button type="button" value="dark">Dark</button><button type="button" value="system">System</button>
@@ -79,7 +79,7 @@ export function frame({ title, navigation, main }: Framed): string {
 }
 
 export function navigation(
-  reader: Reader,
+  reader: DocumentReader,
   chapters: readonly { id: string; title: string }[],
 ): Html {
   return html`
