@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { configurationTables } from '../server/src/config/settings.ts';
+import { commandReference } from './command-reference.ts';
 import { ROOT } from './project-files.ts';
 import { ROUTES_FILE, routesFile } from './routes.ts';
 
@@ -17,9 +18,10 @@ const GENERATED: Generated[] = [
   { file: ROUTES_FILE, make: routesFile },
   { file: 'openapi.json', make: openapiFile },
   {
-    file: 'README.md',
+    file: 'docs/configuration.md',
     make: (current) => withBlock(current, 'configuration', configurationTables()),
   },
+  { file: 'docs/cli.md', make: (current) => withBlock(current, 'commands', commandReference()) },
 ];
 
 /** Writes the stale files; returns their names. */
@@ -63,7 +65,7 @@ function withBlock(current: string, name: string, block: string): string {
   const [before, rest] = current.split(start);
   const after = rest?.split(end)[1];
   if (before === undefined || after === undefined) {
-    throw new Error(`README.md has no ${start} … ${end}`);
+    throw new Error(`There is no ${start} … ${end}`);
   }
   return `${before}${start}\n\n${block}\n\n${end}${after}`;
 }

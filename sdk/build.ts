@@ -4,7 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { writeApiTypes } from '../dashboard/make-api-types.ts';
 
-/** Builds the client library into dist/: JavaScript and its types, with those of the API. */
+/** Builds the client library into dist/: JavaScript, type declarations, and the types of the API. */
 export async function buildClient(): Promise<void> {
   const here = import.meta.dirname;
   rmSync(path.join(here, 'dist'), { recursive: true, force: true });

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { PostriderConnectionError, PostriderError, type Problem } from './errors.ts';
 
-/** What a person reads in a log: one line, with all that is needed and nothing twice. */
+/** An error message is one log line with everything needed and no repetition. */
 
 const PROBLEM: Problem = {
   type: 'about:blank',
   title: 'Some fields are not valid',
   status: 422,
   code: 'validation_failed',
-  detail: 'Two lines,\nand\u0007 a bell.',
+  detail: 'Two lines,\nand\u0007 a control character.',
   fix: 'Correct them.',
   request_id: 'req_1',
 };
@@ -17,19 +17,20 @@ function told(changes: Partial<Problem> = {}): string {
   return new PostriderError('POST /x', { ...PROBLEM, ...changes }).message;
 }
 
-test('a refusal is one line, with its fix and its request', () => {
-  const line = 'POST /x: 422 validation_failed: Two lines, and a bell. Correct them. (req_1)';
+test('a PostriderError message is one line with the fix and the request id', () => {
+  const line =
+    'POST /x: 422 validation_failed: Two lines, and a control character. Correct them. (req_1)';
   expect(told()).toBe(line);
 });
 
-test('a refusal says nothing twice, and leaves out what is not known', () => {
+test('a message repeats nothing and omits missing parts', () => {
   const detail = 'Give html.';
   const line = 'POST /x: 422 validation_failed: Give html.';
   expect(told({ detail, fix: detail, request_id: '' })).toBe(line);
   expect(new PostriderError('POST /x', PROBLEM).errors).toEqual([]);
 });
 
-test('five fields are named by what they have, and the rest are counted', () => {
+test('five invalid fields are listed and the rest are counted', () => {
   const field = (name: object) => ({ code: 'wrong', detail: 'no', ...name });
   const errors = [
     field({ pointer: '/to' }),
@@ -53,8 +54,8 @@ test.for([
   [new Error('fetch failed', { cause: 'nobody' }), 'fetch failed'],
   [new Error('two\nlines'), 'two lines'],
   ['a word', 'a word'],
-] as const)('what was in the way is told by its innermost name: %s', ([cause, reason]) => {
-  const error = new PostriderConnectionError('GET /x', cause, { tries: 1 });
-  expect(error.message).toBe(`GET /x: no answer in one try (${reason}).`);
+] as const)('a connection error names its innermost cause: %s', ([cause, reason]) => {
+  const error = new PostriderConnectionError('GET /x', cause, { attempts: 1 });
+  expect(error.message).toBe(`GET /x: no response after 1 attempt (${reason}).`);
   expect(error.cause).toBe(cause);
 });

@@ -1,39 +1,39 @@
 import type { Schema } from './operations.ts';
 
 /**
- * What can go wrong: Postrider refused (PostriderError), nobody answered (PostriderConnectionError),
- * or a webhook is not what it says it is (WebhookVerificationError). Messages are one line that says
- * what to do, and name operations by their template: no key, no address and no content is in them,
- * beyond what the server itself chose to say.
+ * The errors of this library: Postrider rejected a request (PostriderError), no response was received
+ * (PostriderConnectionError), or a webhook could not be verified (WebhookVerificationError). Each
+ * message is one line that says what to do. Messages contain path templates instead of paths, and no
+ * key, address or content beyond what the server put into its error.
  */
 
 export type Problem = Schema<'Problem'>;
 export type FieldProblem = NonNullable<Problem['errors']>[number];
 
-const FIELDS_TOLD_MAX = 5;
+const LISTED_FIELDS_MAX = 5;
 
-/** Postrider answered, and did not do it. */
+/** Postrider responded with an error. */
 export class PostriderError extends Error {
   override readonly name = 'PostriderError';
   readonly status: number;
-  /** For programs: `validation_failed`; `unexpected_answer` when it was not Postrider that spoke. */
+  /** Machine-readable, such as `validation_failed`; `unexpected_response` if the response is not from Postrider. */
   readonly code: string;
   readonly title: string;
-  /** What happened this time. */
+  /** What went wrong in this request. */
   readonly detail: string;
-  /** What to do about it. */
+  /** How to fix it. */
   readonly fix: string;
-  /** Every faulty field, by its JSON Pointer. */
+  /** All invalid fields, by JSON Pointer. */
   readonly errors: readonly FieldProblem[];
-  /** The server's log knows it. */
+  /** Find the request in the server's log by this id. */
   readonly requestId: string;
-  /** How long the server asks to wait before a repetition. */
+  /** How long the server asks to wait before a retry. */
   readonly retryAfterMs: number | undefined;
-  /** What the request was sent with: the same key and body may be sent again, a day long. */
+  /** The idempotency key of the request: it can be retried with the same key and body for 24 hours. */
   readonly idempotencyKey: string | undefined;
 
   constructor(operation: string, problem: Problem, more: ErrorContext = {}) {
-    super(oneLine(refusalInWords(operation, problem)));
+    super(oneLine(messageOf(operation, problem)));
     this.status = problem.status;
     this.code = problem.code;
     this.title = problem.title;
@@ -51,43 +51,45 @@ export interface ErrorContext {
   idempotencyKey?: string | undefined;
 }
 
-/** There was no answer: the network failed, or the time was up. Whether it was done is not known. */
+/** No response was received: the network failed or the request timed out. The server may have executed it. */
 export class PostriderConnectionError extends Error {
   override readonly name = 'PostriderConnectionError';
-  readonly tries: number;
-  /** Repeat the request with it, and what was done already is not done again. */
+  readonly attempts: number;
+  /** Retry with this key, so that the request is not executed twice. */
   readonly idempotencyKey: string | undefined;
 
   constructor(
     operation: string,
     cause: unknown,
-    { tries, idempotencyKey }: { tries: number; idempotencyKey?: string | undefined },
+    { attempts, idempotencyKey }: { attempts: number; idempotencyKey?: string | undefined },
   ) {
-    const often = tries === 1 ? 'one try' : `${tries} tries`;
-    const repeat =
+    const count = attempts === 1 ? '1 attempt' : `${attempts} attempts`;
+    const advice =
       idempotencyKey === undefined
         ? ''
-        : ` It may have been done: repeat it with idempotencyKey ${idempotencyKey} to be sure.`;
-    super(oneLine(`${operation}: no answer in ${often} (${reasonOf(cause)}).${repeat}`), { cause });
-    this.tries = tries;
+        : ` It may have been executed: retry it with idempotencyKey ${idempotencyKey}.`;
+    super(oneLine(`${operation}: no response after ${count} (${reasonOf(cause)}).${advice}`), {
+      cause,
+    });
+    this.attempts = attempts;
     this.idempotencyKey = idempotencyKey;
   }
 }
 
-/** The request is not from Postrider, is too old, or was changed on its way. Answer it with 400. */
+/** The request is not from Postrider, is too old, or was modified in transit. Respond with 400. */
 export class WebhookVerificationError extends Error {
   override readonly name = 'WebhookVerificationError';
 }
 
-function refusalInWords(operation: string, problem: Problem): string {
+function messageOf(operation: string, problem: Problem): string {
   const errors = problem.errors ?? [];
-  const told = errors
-    .slice(0, FIELDS_TOLD_MAX)
+  const listed = errors
+    .slice(0, LISTED_FIELDS_MAX)
     .map((one) => `${one.pointer ?? one.parameter ?? one.path ?? one.code}: ${one.detail}`);
-  if (errors.length > told.length) told.push(`and ${errors.length - told.length} more`);
+  if (errors.length > listed.length) listed.push(`and ${errors.length - listed.length} more`);
   return [
     `${operation}: ${problem.status} ${problem.code}: ${problem.detail}`,
-    told.length > 0 ? `[${told.join('; ')}]` : '',
+    listed.length > 0 ? `[${listed.join('; ')}]` : '',
     problem.fix === problem.detail ? '' : problem.fix,
     problem.request_id === '' ? '' : `(${problem.request_id})`,
   ]
@@ -95,7 +97,7 @@ function refusalInWords(operation: string, problem: Problem): string {
     .join(' ');
 }
 
-/** `fetch failed` says nothing; what it was caused by does. */
+/** `fetch failed` says nothing; its cause does. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;

@@ -6,7 +6,6 @@ export {
   WebhookVerificationError,
 } from './errors.ts';
 export type {
-  Answer,
   Item,
   ListPath,
   Method,
@@ -14,6 +13,7 @@ export type {
   PostriderEvent,
   RequestOptions,
   RequestSettings,
+  ResponseBody as Answer,
   Schema,
 } from './operations.ts';
 export {

@@ -1,8 +1,8 @@
 import type { components, paths, webhooks } from '../dist/types/api.d.ts';
 
 /**
- * Every operation of the API as types, made from the OpenAPI document of the server: which paths
- * there are, what each takes and what it gives.
+ * Types of every API operation, derived from the server's OpenAPI document: the paths, and the
+ * request and response of each.
  */
 
 export type Schema<Name extends keyof components['schemas']> = components['schemas'][Name];
@@ -13,15 +13,15 @@ type Api = {
   [Full in keyof paths as Full extends `/api/v1${infer Path}` ? Path : never]: paths[Full];
 };
 
-/** The paths that take this method, without `/api/v1`: `/messages/{id}`. */
+/** Paths that support this method, without `/api/v1`: `/messages/{id}`. */
 export type Path<M extends Method> = {
   [P in keyof Api]: Api[P] extends Record<Lowercase<M>, { responses: object }> ? P : never;
 }[keyof Api];
 
 type Operation<M extends Method, P extends Path<M>> = Api[P][Lowercase<M> & keyof Api[P]];
 
-/** What a 2xx answer holds: undefined when it is empty, text when it is not JSON. */
-export type Answer<M extends Method, P extends Path<M>> =
+/** The body of a 2xx response: undefined if empty, text if not JSON. */
+export type ResponseBody<M extends Method, P extends Path<M>> =
   Operation<M, P> extends { responses: infer Responses } ? Success<Responses> : never;
 
 type Success<Responses> = {
@@ -32,27 +32,27 @@ type Success<Responses> = {
     : undefined;
 }[keyof Responses & (200 | 201 | 202 | 204)];
 
-/** How a request is made, whatever it asks for. */
+/** Options of every request. */
 export interface RequestSettings {
-  /** Ends the request, and any wait before a repetition, at once. */
+  /** Aborts the request, or the wait before a retry, immediately. */
   signal?: AbortSignal | undefined;
   /**
-   * The name of this one act, so that it is done once however often it is asked for, also by a later
-   * run of your program. Made up for every POST that has none; other methods have no use for it.
+   * Identifies this operation, so that it is executed once however often it is sent, even by a later
+   * run of your program. Generated for every POST without one; other methods ignore it.
    */
   idempotencyKey?: string | undefined;
   headers?: Record<string, string> | undefined;
-  /** For one try. */
+  /** Timeout of one attempt. */
   timeoutMs?: number | undefined;
-  retriesMax?: number | undefined;
+  maxRetries?: number | undefined;
 }
 
-/** Distributed over P by hand: the compiler would multiply each part with every other. */
+/** Distributed over P by hand: the compiler would otherwise build the product of all parts. */
 export type RequestOptions<M extends Method, P extends Path<M>> = P extends unknown
   ? RequestSettings & InPath<Operation<M, P>> & InQuery<Operation<M, P>> & InBody<Operation<M, P>>
   : never;
 
-/** Options may be left out where nothing in them is needed. */
+/** Options can be omitted where none is required. */
 export type RequestArguments<M extends Method, P extends Path<M>> =
   Record<never, never> extends RequestOptions<M, P>
     ? [options?: RequestOptions<M, P>]
@@ -76,24 +76,27 @@ type InBody<O> = O extends { requestBody: { content: infer Content extends objec
     ? { body?: Body<Content> | undefined }
     : { body?: undefined };
 
-/** A body that is not JSON is a string or bytes, and `headers` names its `Content-Type`. */
+/** A body that is not JSON is a string or bytes, and `headers` sets its `Content-Type`. */
 type Body<Content> = {
   [Type in keyof Content]: Type extends 'application/json'
     ? Content[Type]
     : Content[Type] | Uint8Array;
 }[keyof Content];
 
-/** The paths that give pages. */
+/** Paths that return pages. */
 export type ListPath = {
-  [P in Path<'GET'>]: Answer<'GET', P> extends { data: readonly unknown[]; next_cursor: unknown }
+  [P in Path<'GET'>]: ResponseBody<'GET', P> extends {
+    data: readonly unknown[];
+    next_cursor: unknown;
+  }
     ? P
     : never;
 }[Path<'GET'>];
 
 export type Item<P extends ListPath> =
-  Answer<'GET', P> extends { data: readonly (infer Row)[] } ? Row : never;
+  ResponseBody<'GET', P> extends { data: readonly (infer Row)[] } ? Row : never;
 
-/** Any event, told apart by its `type`. More types may come: leave room for them in a `switch`. */
+/** Any event, discriminated by `type`. New types may be added: handle unknown ones in a `switch`. */
 export type PostriderEvent = {
   [Type in keyof webhooks]: webhooks[Type] extends {
     post: { requestBody: { content: { 'application/json': infer Event } } };

@@ -1,9 +1,6 @@
-import { addressOf } from './address.ts';
-import { bytesOf } from './bytes.ts';
+import { copyBytes } from './copy-bytes.ts';
 import { PostriderError } from './errors.ts';
-import { type Exchange, exchange, notPostrider } from './exchange.ts';
 import type {
-  Answer,
   Item,
   ListPath,
   Method,
@@ -12,51 +9,55 @@ import type {
   RequestArguments,
   RequestOptions,
   RequestSettings,
+  ResponseBody,
   Schema,
 } from './operations.ts';
+import { requestUrl } from './request-url.ts';
+import { type PreparedRequest, sendRequest, unexpectedResponse } from './send-request.ts';
 import { systemTime, type Time } from './time.ts';
 
 /**
- * A Postrider to talk to, with one key. `request` knows every operation of the API; the rest is what
- * is needed daily. Whatever fails for a moment is repeated, and never done twice: each POST has an
- * Idempotency-Key. What fails for good is a PostriderError or a PostriderConnectionError.
+ * A client for one Postrider server with one API key. `request` covers every operation of the API; the
+ * other methods are shortcuts for everyday use. Temporary failures are retried, and never executed
+ * twice: each POST has an Idempotency-Key. Permanent failures are thrown as a PostriderError or a
+ * PostriderConnectionError.
  */
 
 export interface PostriderOptions {
   /** `pr_live_…` or `pr_test_…`. */
   apiKey: string;
-  /** Where Postrider runs: `https://mail.example.com`. */
+  /** The URL of Postrider: `https://mail.example.com`. */
   baseUrl: string;
-  /** The time of one try; 30 seconds unless given. */
+  /** Timeout of one attempt; 30 seconds by default. */
   timeoutMs?: number | undefined;
-  /** How often a request is repeated at the most; 4 unless given. */
-  retriesMax?: number | undefined;
+  /** Maximum number of retries; 4 by default. */
+  maxRetries?: number | undefined;
   fetch?: typeof fetch | undefined;
-  /** For tests, which have no time to wait. */
+  /** Replaces the clock in tests. */
   time?: Time | undefined;
 }
 
 export type Message = Schema<'SendMessage'>;
 
 export interface SendBatchOptions extends RequestSettings {
-  /** `strict`, the default: one bad message and nothing is accepted. */
+  /** `strict` (default): one invalid message rejects the whole batch. */
   mode?: 'strict' | 'permissive' | undefined;
 }
 
 export interface WaitOptions extends RequestSettings {
   to?: string | undefined;
-  /** Stands in the subject. */
+  /** A part of the subject. */
   subject?: string | undefined;
-  /** 30 unless given; may be longer than the server waits at a time. */
+  /** 30 by default; may exceed the server's maximum for one request. */
   timeoutSeconds?: number | undefined;
 }
 
 export interface FollowOptions extends RequestSettings {
-  /** `next_cursor` of the last page that was worked off; `latest`: what happens from now on. */
+  /** `next_cursor` of the last page that was processed, or `latest` to start with new events. */
   cursor?: string | undefined;
-  /** One type, a family such as `message.*`, or several separated by commas. */
+  /** One type, a family such as `message.*`, or a comma-separated list. */
   type?: string | undefined;
-  /** How long to wait at the end of the ledger; 2 seconds unless given. */
+  /** How long to wait at the end of the feed; 2 seconds by default. */
   pollMs?: number | undefined;
 }
 
@@ -73,17 +74,17 @@ const INBOX_WAIT_SECONDS = 30;
 const INBOX_WAIT_SECONDS_MAX = 60;
 const FEED_PAGE = 100;
 
-/** May be sent again without harm. A repeated DELETE would report as missing what it deleted. */
+/** Safe to retry. A repeated DELETE is not: it would report as missing what it deleted itself. */
 const REPEATABLE: readonly Method[] = ['GET', 'POST', 'PUT'];
-/** Each mail is handed out once: asked for again after a broken answer it would seem missing. */
+/** Reading consumes the message: a retry after a lost response would not find it. */
 const INBOX_WAIT = '/test/inbox/wait';
 
 export class Postrider {
-  // Private for the language too: a client that is logged does not show its key.
+  // A private field, so that logging the client does not reveal its key.
   readonly #apiKey: string;
   readonly #baseUrl: string;
   readonly #timeoutMs: number;
-  readonly #retriesMax: number;
+  readonly #maxRetries: number;
   readonly #fetch: typeof fetch;
   readonly #time: Time;
 
@@ -91,43 +92,43 @@ export class Postrider {
     this.#apiKey = checkedKey(options.apiKey);
     this.#baseUrl = checkedBaseUrl(options.baseUrl);
     this.#timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
-    this.#retriesMax = options.retriesMax ?? RETRIES_MAX;
+    this.#maxRetries = options.maxRetries ?? RETRIES_MAX;
     this.#fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
     this.#time = options.time ?? systemTime;
   }
 
-  /** Any operation: `request('GET', '/messages/{id}', { path: { id } })` gives its 2xx answer. */
+  /** Calls any operation: `request('GET', '/messages/{id}', { path: { id } })` returns the 2xx body. */
   request<M extends Method, P extends Path<M>>(
     method: M,
     path: P,
     ...args: RequestArguments<M, P>
-  ): Promise<Answer<M, P>> {
-    return this.#whole(method, path, optionsOf(args)) as Promise<Answer<M, P>>;
+  ): Promise<ResponseBody<M, P>> {
+    return this.#body(method, path, optionsOf(args)) as Promise<ResponseBody<M, P>>;
   }
 
   /**
-   * The same, with the answer as it stands, for what is long or not text: exports, `.eml` files, the
-   * live stream. The time of a try ends when the answer begins; the signal ends its body too.
+   * Like `request`, but returns the unread Response, for large or binary content: exports, `.eml`
+   * files, the event stream. The timeout ends when the response begins; the signal also aborts the body.
    */
   async response<M extends Method, P extends Path<M>>(
     method: M,
     path: P,
     ...args: RequestArguments<M, P>
   ): Promise<Response> {
-    const call = this.#exchangeOf(method, path, optionsOf(args));
-    return await this.#exchange({ ...call, streamed: true }, async (response) => response);
+    const call = this.#prepare(method, path, optionsOf(args));
+    return await this.#send({ ...call, streamed: true }, async (response) => response);
   }
 
-  /** Page by page, of any list. */
+  /** Iterates over the pages of any list. */
   pages<P extends ListPath>(
     path: P,
     ...args: RequestArguments<'GET', P>
-  ): AsyncGenerator<Answer<'GET', P>, void, undefined> {
+  ): AsyncGenerator<ResponseBody<'GET', P>, void, undefined> {
     const pages: AsyncGenerator<unknown, void, undefined> = this.#pages(path, optionsOf(args));
-    return pages as AsyncGenerator<Answer<'GET', P>, void, undefined>;
+    return pages as AsyncGenerator<ResponseBody<'GET', P>, void, undefined>;
   }
 
-  /** Row by row, of any list: pages are fetched as they are needed. */
+  /** Iterates over the items of any list; pages are fetched as needed. */
   async *all<P extends ListPath>(
     path: P,
     ...args: RequestArguments<'GET', P>
@@ -135,13 +136,13 @@ export class Postrider {
     for await (const { data } of this.#pages(path, optionsOf(args))) yield* data as Item<P>[];
   }
 
-  /** Once this answers, the message is in durable storage: no crash loses it. */
+  /** Resolves when the message is in durable storage: a crash does not lose it. */
   send(message: Message, options: RequestSettings = {}): Promise<Schema<'AcceptedMessage'>> {
     const sending = this.request('POST', '/transactional/send', { ...options, body: message });
     return sending as Promise<Schema<'AcceptedMessage'>>;
   }
 
-  /** Up to 500 messages in one commit. */
+  /** Sends up to 500 messages in one commit. */
   sendBatch(
     messages: readonly Message[],
     { mode, ...options }: SendBatchOptions = {},
@@ -154,7 +155,7 @@ export class Postrider {
     get: (id: string, options: RequestSettings = {}): Promise<Schema<'Message'>> =>
       this.request('GET', '/messages/{id}', { ...options, path: { id } }),
 
-    /** The newest first. */
+    /** Newest first. */
     list: (
       query: NonNullable<RequestOptions<'GET', '/messages'>['query']> = {},
       options: RequestSettings = {},
@@ -169,16 +170,17 @@ export class Postrider {
   };
 
   readonly testInbox = {
-    /** The next mail that arrives, or has and was not yet waited for; null when none came in time. */
+    /** The next message that arrives, or has arrived and was not read yet; null if none came in time. */
     wait: (options: WaitOptions = {}): Promise<Schema<'InboxMessage'> | null> =>
       this.#waitForTestMail(options),
   };
 
   readonly events = {
     /**
-     * Pages of the ledger from a cursor on, without end and without a gap. Keep `next_cursor` when
-     * the events of its page are worked off, and a restart goes on there. A server that is away is
-     * waited for: the signal ends that, a refusal does, or `retriesMax` when it is given here.
+     * Follows the event feed from a cursor: pages without end and without gaps. Store `next_cursor` when
+     * the events of a page are processed; a restart continues there. While the server is unavailable it
+     * keeps retrying, until the signal aborts, the server responds with an error, or `maxRetries` (if
+     * given here) is reached.
      */
     follow: (options: FollowOptions = {}): AsyncGenerator<EventPage, never, undefined> =>
       this.#follow(options),
@@ -187,9 +189,9 @@ export class Postrider {
   async *#pages(path: string, options: AnyOptions): AsyncGenerator<AnyPage, void, undefined> {
     let query = options.query;
     for (;;) {
-      const page = (await this.#whole('GET', path, { ...options, query })) as AnyPage;
+      const page = (await this.#body('GET', path, { ...options, query })) as AnyPage;
       yield page;
-      // The end of the ledger has a cursor too, for later.
+      // The end of the feed has a cursor too.
       if (page.next_cursor === null || page.has_more === false) return;
       query = { ...query, cursor: page.next_cursor };
     }
@@ -203,8 +205,12 @@ export class Postrider {
       const timeout = Math.min(Math.max(1, leftSeconds), INBOX_WAIT_SECONDS_MAX);
       const timeoutMs = timeout * 1000 + (settings.timeoutMs ?? this.#timeoutMs);
       const query = { to, subject, timeout };
-      const asked = { ...settings, timeoutMs, query };
-      const { message } = (await this.#whole('GET', INBOX_WAIT, asked)) as Schema<'AwaitedMessage'>;
+      const request = { ...settings, timeoutMs, query };
+      const { message } = (await this.#body(
+        'GET',
+        INBOX_WAIT,
+        request,
+      )) as Schema<'AwaitedMessage'>;
       if (message !== null || this.#time.nowMs() >= untilMs) return message;
     }
   }
@@ -214,25 +220,25 @@ export class Postrider {
     let cursor = from;
     for (;;) {
       const query = { limit: FEED_PAGE, cursor, type };
-      const asked = { ...settings, query, patient: settings.retriesMax === undefined };
-      const page = (await this.#whole('GET', '/events', asked)) as EventPage;
+      const request = { ...settings, query, retryForever: settings.maxRetries === undefined };
+      const page = (await this.#body('GET', '/events', request)) as EventPage;
       if (page.data.length > 0) yield page;
       cursor = page.next_cursor;
       if (!page.has_more) await this.#time.wait(pollMs, settings.signal);
     }
   }
 
-  async #whole(method: Method, path: string, options: AnyOptions): Promise<unknown> {
-    const call = this.#exchangeOf(method, path, options);
-    return await this.#exchange(call, (response) => bodyOf(response, call));
+  async #body(method: Method, path: string, options: AnyOptions): Promise<unknown> {
+    const call = this.#prepare(method, path, options);
+    return await this.#send(call, (response) => bodyOf(response, call));
   }
 
-  #exchange<T>(call: Exchange, read: (response: Response) => Promise<T>): Promise<T> {
-    return exchange(call, read, { fetch: this.#fetch, time: this.#time });
+  #send<T>(call: PreparedRequest, read: (response: Response) => Promise<T>): Promise<T> {
+    return sendRequest(call, read, { fetch: this.#fetch, time: this.#time });
   }
 
-  #exchangeOf(method: Method, path: string, options: AnyOptions): Exchange {
-    const { body, isJson } = settled(options.body);
+  #prepare(method: Method, path: string, options: AnyOptions): PreparedRequest {
+    const { body, isJson } = encodeBody(options.body);
     const headers = new Headers({ accept: 'application/json, */*' });
     if (isJson) headers.set('content-type', 'application/json');
     for (const [name, value] of Object.entries(options.headers ?? {})) headers.set(name, value);
@@ -241,16 +247,16 @@ export class Postrider {
     if (idempotencyKey !== undefined) headers.set('idempotency-key', idempotencyKey);
     return {
       method,
-      url: addressOf(this.#baseUrl, path, options.path, options.query),
+      url: requestUrl(this.#baseUrl, path, options.path, options.query),
       operation: `${method} ${path}`,
       headers,
       body,
       idempotencyKey,
       signal: options.signal,
       timeoutMs: options.timeoutMs ?? this.#timeoutMs,
-      retriesMax: options.retriesMax ?? this.#retriesMax,
-      repeatable: REPEATABLE.includes(method) && path !== INBOX_WAIT,
-      patient: options.patient ?? false,
+      maxRetries: options.maxRetries ?? this.#maxRetries,
+      retryable: REPEATABLE.includes(method) && path !== INBOX_WAIT,
+      retryForever: options.retryForever ?? false,
       streamed: false,
     };
   }
@@ -260,7 +266,7 @@ interface AnyOptions extends RequestSettings {
   path?: Record<string, unknown> | undefined;
   query?: Record<string, unknown> | undefined;
   body?: unknown;
-  patient?: boolean;
+  retryForever?: boolean;
 }
 
 interface AnyPage {
@@ -269,18 +275,19 @@ interface AnyPage {
   has_more?: boolean;
 }
 
-/** Below the types of each operation all are treated alike. */
+/** The untyped options behind the typed ones of each operation. */
 function optionsOf(args: readonly [options?: object]): AnyOptions {
   return args[0] ?? {};
 }
 
-/** What all tries send, whatever the program does to its bytes meanwhile. */
-function settled(body: unknown): { body: Exchange['body']; isJson: boolean } {
+/** The bytes that all attempts send, copied so that the caller may change its buffer. */
+function encodeBody(body: unknown): { body: PreparedRequest['body']; isJson: boolean } {
   if (body === undefined || typeof body === 'string') return { body, isJson: false };
-  const bytes = bytesOf(body);
+  const bytes = copyBytes(body);
   if (bytes !== undefined) return { body: bytes, isJson: false };
-  // In JSON it would be `{}`, and sent as such.
-  if (isStream(body)) throw new TypeError('body is a stream: it may have to be sent again');
+  // JSON.stringify would turn it into `{}`.
+  if (isStream(body))
+    throw new TypeError('body is a stream, which cannot be sent again for a retry');
   return { body: JSON.stringify(body), isJson: true };
 }
 
@@ -289,40 +296,40 @@ function isStream(body: unknown): boolean {
   return Symbol.asyncIterator in body || body instanceof Blob;
 }
 
-/** The program's own, however it was given: another one in its place would make a second act of it. */
+/** The caller's own key in any form: a second, generated key would make it another operation. */
 function keyOf({ idempotencyKey }: AnyOptions, headers: Headers): string {
   return idempotencyKey ?? headers.get('idempotency-key') ?? crypto.randomUUID();
 }
 
-async function bodyOf(response: Response, { operation, idempotencyKey }: Exchange) {
+async function bodyOf(response: Response, { operation, idempotencyKey }: PreparedRequest) {
   const text = await response.text();
   if (text === '') return undefined;
   const type = response.headers.get('content-type') ?? '';
-  // A proxy's page with a 200 is no answer.
+  // A proxy's page with status 200 is not a response of Postrider.
   if (!/^text\/html/i.test(type)) {
     if (!/[/+]json\b/.test(type)) return text;
     try {
       return JSON.parse(text) as unknown;
     } catch {
-      // Told below.
+      // Reported below.
     }
   }
-  throw new PostriderError(operation, notPostrider(response), { idempotencyKey });
+  throw new PostriderError(operation, unexpectedResponse(response), { idempotencyKey });
 }
 
 function checkedKey(apiKey: string): string {
-  // Said here, without it: a runtime that refuses a header shows its value in the error.
+  // Checked here, because a runtime that rejects a header value shows it in its error.
   const key = typeof apiKey === 'string' ? apiKey.trim() : '';
   if (/^[\x21-\x7e]+$/.test(key)) return key;
-  throw new TypeError('apiKey is missing or has characters that no key has');
+  throw new TypeError('apiKey is missing or contains invalid characters');
 }
 
 function checkedBaseUrl(baseUrl: string): string {
   const address = typeof baseUrl === 'string' ? baseUrl.trim() : '';
-  // Without what no path can follow, and without a password, which a runtime refuses and shows.
+  // Without query and fragment, and without credentials, which runtimes reject and show in the error.
   if (!/^https?:\/\/[^@?#]+$/.test(address) || !URL.canParse(address)) {
-    throw new TypeError('baseUrl is the address of Postrider, such as https://mail.example.com');
+    throw new TypeError('baseUrl must be the URL of Postrider, such as https://mail.example.com');
   }
-  // Many write it as other services want it, with the path of the API.
+  // Other services expect the API path in their base URL, so accept it here too.
   return address.replace(/\/+$/, '').replace(/\/api\/v1$/, '');
 }

@@ -2,12 +2,12 @@ import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { systemTime } from './time.ts';
 
-/** Waits leave nothing behind: no timer that keeps a program alive, no listener on its signal. */
+/** Waits leave nothing behind: no timer that keeps the process alive, no listener on the signal. */
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test('a wait ends after its time, and lets go of the signal', async () => {
+test('a wait ends on time and removes its abort listener', async () => {
   const { signal } = new AbortController();
   const waiting = systemTime.wait(1_000, signal);
   await vi.advanceTimersByTimeAsync(999);
@@ -17,7 +17,7 @@ test('a wait ends after its time, and lets go of the signal', async () => {
   expect(getEventListeners(signal, 'abort')).toHaveLength(0);
 });
 
-test('an abort ends a wait at once, and its timer', async () => {
+test('an abort ends a wait immediately and clears its timer', async () => {
   const abort = new AbortController();
   const waiting = systemTime.wait(1_000, abort.signal);
   const reason = new Error('enough');
@@ -26,13 +26,13 @@ test('an abort ends a wait at once, and its timer', async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('what was aborted before does not wait at all', async () => {
+test('a wait with an aborted signal rejects immediately', async () => {
   const reason = new Error('enough');
   await expect(systemTime.wait(1_000, AbortSignal.abort(reason))).rejects.toBe(reason);
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a wait without end does not end at once', async () => {
+test('an infinite wait does not end immediately', async () => {
   const abort = new AbortController();
   const waiting = systemTime.wait(Number.POSITIVE_INFINITY, abort.signal);
   const ended = vi.fn();

@@ -1,16 +1,16 @@
-/** Time and chance, as a test can play them. */
+/** Clock, timers and randomness, replaceable in tests. */
 export interface Time {
   nowMs(): number;
-  /** From 0 up to 1. */
+  /** In [0, 1). */
   random(): number;
-  /** An abort ends the wait at once, with the signal's reason as the error. */
+  /** An abort ends the wait immediately and rejects with the signal's reason. */
   wait(delayMs: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** A timer that is set to more fires at once. */
+/** Longer delays overflow and fire immediately. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** What a timer can be set to: `Infinity` becomes more than three weeks, which nobody waits for. */
+/** Clamps a delay to what a timer accepts: `Infinity` becomes about 25 days. */
 export function timerMs(delayMs: number): number {
   return Math.min(delayMs, LONGEST_TIMER_MS);
 }

@@ -9,7 +9,7 @@ const BODY = JSON.stringify({ id: 'evt_1', type: 'message.delivered', data: { na
 const NOW = new Date(Date.UTC(2026, 10, 15, 12));
 const options = { nowMs: NOW.getTime() };
 
-/** Signed by the library of the standard. */
+/** Signed with the reference library of Standard Webhooks. */
 function headersOf(secret: string = SECRET, at: Date = NOW, body: string = BODY) {
   return {
     'webhook-id': 'evt_1',
@@ -23,7 +23,7 @@ async function refused(verifying: Promise<unknown>, why: string | RegExp): Promi
   await expect(verifying).rejects.toBeInstanceOf(WebhookVerificationError);
 }
 
-test('what the library of the standard signs is an event, in every form a server has it', async () => {
+test('accepts what the reference library signs, with every kind of body and headers', async () => {
   const headers = headersOf();
   const bytes = new TextEncoder().encode(BODY);
   const inNode = { ...headers, cookie: ['a', 'b'], nothing: undefined };
@@ -37,7 +37,7 @@ test('what the library of the standard signs is an event, in every form a server
   }
 });
 
-test('classes that are not those of the runtime make no difference, nor lists of one value', async () => {
+test('accepts buffers from another realm and header arrays', async () => {
   const headers = headersOf();
   const elsewhere = createContext({ bytes: [...Buffer.from(BODY)] });
   const foreign = (code: string) => runInContext(code, elsewhere);
@@ -59,7 +59,7 @@ test('classes that are not those of the runtime make no difference, nor lists of
   await refused(verifyWebhook(BODY, { get: () => null }, SECRET, options), 'webhook-id is missing');
 });
 
-test('secrets may lack their prefix or end with a line, and several may be tried', async () => {
+test('accepts secrets without prefix or with a trailing newline, and several secrets', async () => {
   const bare = SECRET.slice('whsec_'.length);
   expect(await verifyWebhook(BODY, headersOf(), bare, options)).toMatchObject({ id: 'evt_1' });
   const line = ` ${SECRET}\n`;
@@ -69,7 +69,7 @@ test('secrets may lack their prefix or end with a line, and several may be tried
   expect(await verifyWebhook(BODY, headersOf(OTHER), both, options)).toMatchObject({ id: 'evt_1' });
 });
 
-test('one good signature among others is enough', async () => {
+test('accepts one valid signature among others', async () => {
   const good = headersOf()['webhook-signature'];
   const old = headersOf(OTHER)['webhook-signature'];
   const signature = `v1a,AAAA v1,not*base64 ${old} ${good}`;
@@ -77,7 +77,7 @@ test('one good signature among others is enough', async () => {
   expect(await verifyWebhook(BODY, headers, SECRET, options)).toMatchObject({ id: 'evt_1' });
 });
 
-test('what was changed or signed by others is refused', async () => {
+test('rejects modified bodies and signatures of other secrets', async () => {
   const headers = headersOf();
   const why = 'No signature';
   await refused(verifyWebhook(`${BODY} `, headers, SECRET, options), why);
@@ -95,7 +95,7 @@ test('what was changed or signed by others is refused', async () => {
   await refused(verifyWebhook(BODY, short, SECRET, options), why);
 });
 
-test('five minutes are tolerated, in both directions', async () => {
+test('tolerates five minutes of clock skew in both directions', async () => {
   for (const [seconds, good] of [
     [-300, true],
     [300, true],
@@ -113,7 +113,7 @@ test('five minutes are tolerated, in both directions', async () => {
   }
 });
 
-test('mistakes of the program are told apart, and no secret is told', async () => {
+test('programming errors are TypeErrors that do not contain the secret', async () => {
   const verify = verifyWebhook;
   for (const name of Object.keys(headersOf())) {
     for (const value of [undefined, '', ['a', 'b']]) {
@@ -122,7 +122,7 @@ test('mistakes of the program are told apart, and no secret is told', async () =
     }
   }
   for (const secret of ['whsec_', '', 'whsec_ä']) {
-    const why = new TypeError('A secret of a webhook is whsec_ and Base64');
+    const why = new TypeError('A webhook secret is whsec_ followed by Base64');
     await expect(verify(BODY, headersOf(), secret, options)).rejects.toThrow(why);
   }
   await expect(verify(BODY, headersOf(), [], options)).rejects.toThrow(TypeError);

@@ -1,20 +1,20 @@
-import { bytesOf } from './bytes.ts';
+import { copyBytes } from './copy-bytes.ts';
 import { WebhookVerificationError } from './errors.ts';
 import type { PostriderEvent } from './operations.ts';
 
 /**
- * Webhooks as Standard Webhooks signs them. Comes in: a request's raw body, its headers and the
- * endpoint's secret. Leaves: the event, or a WebhookVerificationError, and then nothing of the body
- * is to be believed. Promises nothing about repeats: drop those whose `id` was seen before.
+ * Verifies Standard Webhooks signatures. Takes the raw body, the headers and the endpoint's secret;
+ * returns the event, or throws a WebhookVerificationError: do not trust the body then. It does not
+ * detect replays within the tolerance: ignore events whose `id` you have already processed.
  */
 
-/** Those of a `Request`, of `node:http`, or of an event of a cloud function. */
+/** Headers of a `Request`, of `node:http`, or of a cloud function's event. */
 export type WebhookHeaders =
   | { get(name: string): string | null }
   | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export interface VerifyOptions {
-  /** How far the clocks of both sides and the way between them may differ; five minutes. */
+  /** Allowed clock skew plus transit time; five minutes by default. */
   toleranceSeconds?: number;
   nowMs?: number;
 }
@@ -22,7 +22,7 @@ export interface VerifyOptions {
 const TOLERANCE_SECONDS = 300;
 const ALGORITHM = { name: 'HMAC', hash: 'SHA-256' };
 
-/** Several secrets are for the time in which one takes the place of another. */
+/** Pass several secrets while a secret is being rotated. */
 export async function verifyWebhook(
   body: string | Uint8Array | ArrayBuffer,
   headers: WebhookHeaders,
@@ -35,7 +35,7 @@ export async function verifyWebhook(
   const id = headerOf(headers, 'webhook-id');
   const timestamp = headerOf(headers, 'webhook-timestamp');
   if (!/^\d{1,12}$/.test(timestamp)) {
-    throw new WebhookVerificationError('webhook-timestamp is not a time in seconds');
+    throw new WebhookVerificationError('webhook-timestamp is not a Unix timestamp in seconds');
   }
   if (Math.abs(nowMs / 1000 - Number(timestamp)) > toleranceSeconds) {
     throw new WebhookVerificationError('webhook-timestamp is too old or too new');
@@ -43,23 +43,23 @@ export async function verifyWebhook(
   const signed = joined(new TextEncoder().encode(`${id}.${timestamp}.`), bytes);
   for (const signature of signaturesOf(headerOf(headers, 'webhook-signature'))) {
     for (const key of keys) {
-      // Compares in constant time.
+      // subtle.verify compares in constant time.
       if (await crypto.subtle.verify(ALGORITHM, key, signature, signed)) return eventOf(bytes);
     }
   }
-  throw new WebhookVerificationError('No signature in webhook-signature is one of this secret');
+  throw new WebhookVerificationError('No signature in webhook-signature matches the secret');
 }
 
 function rawBytesOf(body: string | Uint8Array | ArrayBuffer): Uint8Array {
-  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : bytesOf(body);
+  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : copyBytes(body);
   if (bytes !== undefined) return bytes;
-  throw new TypeError('verifyWebhook needs the raw body: the signature is over its bytes');
+  throw new TypeError('verifyWebhook needs the raw body, because the signature covers its bytes');
 }
 
 function keyOf(secret: string) {
   const bytes = fromBase64(secret.trim().replace(/^whsec_/, ''));
   if (bytes === null || bytes.length === 0) {
-    throw new TypeError('A secret of a webhook is whsec_ and Base64');
+    throw new TypeError('A webhook secret is whsec_ followed by Base64');
   }
   return crypto.subtle.importKey('raw', bytes, ALGORITHM, false, ['verify']);
 }

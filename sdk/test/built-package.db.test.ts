@@ -6,14 +6,13 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { goodSend, startApp, type TestApp } from '../../server/test/harness/app.ts';
+import { startApp, type TestApp, validMessage } from '../../server/test/harness/app.ts';
 import { buildClient } from '../build.ts';
 
 /**
- * Goal: what is built works for programs of others, and whoever copies the code from the README has
- * one that compiles and works.
- * Method: plain Node with the built files. The snippets are joined to one program, behind what they
- * take for granted, compiled with settings that are not ours, and run against a server.
+ * The built package works in plain Node, and the README's snippets compile and run. The snippets are
+ * joined into one program after the declarations they rely on, compiled with settings other than ours,
+ * and run against a server.
  */
 
 const PACKAGE = path.resolve(import.meta.dirname, '..');
@@ -22,11 +21,11 @@ const entry = path.join(PACKAGE, manifest.exports['.'].default);
 const tsc = fileURLToPath(import.meta.resolve('typescript/bin/tsc'));
 const run = promisify(execFile);
 
-/** What readers have of their own. The ledger has no end: here it is enough when a cursor is kept. */
+/** Declarations that readers of the README supply. Following events never ends, so saving a cursor stops it. */
 const OWN = `
 import { readFile } from 'node:fs/promises';
 const order = { id: 7 };
-const receipt = ${JSON.stringify(goodSend({ subject: 'Receipt' }))};
+const receipt = ${JSON.stringify(validMessage({ subject: 'Receipt' }))};
 const enough = new Error('enough');
 async function lastCursor(): Promise<string | undefined> { return undefined; }
 async function keepCursor(_cursor: string): Promise<void> { throw enough; }
@@ -79,11 +78,13 @@ test('the snippets compile', { timeout: 120_000 }, async () => {
   expect(stdout).toBe('');
 });
 
-test('the snippets do what they say', { timeout: 60_000 }, async () => {
+test('the snippets run', { timeout: 60_000 }, async () => {
   await app.call('POST', '/templates', {
     body: { key: 'welcome', subject: 'S', html: '<p>x</p>' },
   });
-  await app.call('POST', '/transactional/send', { body: goodSend({ subject: 'Your code: 4711' }) });
+  await app.call('POST', '/transactional/send', {
+    body: validMessage({ subject: 'Your code: 4711' }),
+  });
   const env = { ...process.env, POSTRIDER_KEY: app.testKey };
   await run(process.execPath, ['program.ts'], { cwd: folder, env });
   const { data } = (await app.call('GET', '/messages')).json as { data: { subject: string }[] };
@@ -94,7 +95,7 @@ test('the snippets do what they say', { timeout: 60_000 }, async () => {
   await expect.poll(imported).toBe(200);
 });
 
-test('plain Node sends a message with the built files, and nothing else', async () => {
+test('plain Node sends a message with the built files only', async () => {
   const program = `
     import { Postrider } from ${JSON.stringify(entry)};
     const postrider = new Postrider({ apiKey: process.env.KEY, baseUrl: process.env.URL });
@@ -114,7 +115,7 @@ test('plain Node sends a message with the built files, and nothing else', async 
   expect({ arrived, text }).toEqual({ arrived: sent, text: 'Hello!' });
 });
 
-test('programs of CommonJS find it, and compilers that do not read exports', async () => {
+test('CommonJS programs and compilers without support for exports find it', async () => {
   const { default: main, types } = manifest.exports['.'];
   expect(manifest).toMatchObject({ main, types });
   const program = `console.log(typeof require(${JSON.stringify(PACKAGE)}).Postrider)`;
@@ -122,7 +123,7 @@ test('programs of CommonJS find it, and compilers that do not read exports', asy
   expect(stdout).toBe('function\n');
 });
 
-test('the built files import one another, and no package', () => {
+test('the built files import no packages', () => {
   const files = readdirSync(path.dirname(entry)).filter((file) => file.endsWith('.js'));
   expect(files).toContain('index.js');
   const imported = files.flatMap((file) =>

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { goodSend, startApp, type TestApp } from '../../server/test/harness/app.ts';
-import { webhookReceiver } from '../../server/test/harness/webhook-receiver.ts';
+import { startApp, type TestApp, validMessage } from '../../server/test/harness/app.ts';
+import { startWebhookReceiver } from '../../server/test/harness/webhook-receiver.ts';
 import {
   type Message,
   Postrider,
@@ -20,10 +20,10 @@ beforeAll(async () => {
 afterAll(async () => await app[Symbol.asyncDispose]());
 
 function message(changes: Partial<Message> = {}): Message {
-  return goodSend(changes) as Message;
+  return validMessage(changes) as Message;
 }
 
-test('sends a message, reads it in the test inbox and looks it up', async () => {
+test('sends a message and reads it from the test inbox and the API', async () => {
   const to = `${crypto.randomUUID()}@example.com`;
   const accepted = await postrider.send(message({ to: { email: to }, text: 'Your code: 493021' }));
   expect(accepted).toMatchObject({ status: 'queued', mode: 'test' });
@@ -32,12 +32,12 @@ test('sends a message, reads it in the test inbox and looks it up', async () => 
   expect(await postrider.messages.get(accepted.id)).toMatchObject({ status: 'delivered' });
 });
 
-test('a wait for a mail that does not come gives null', async () => {
+test('waiting for a message that does not arrive returns null', async () => {
   const nobody = `${crypto.randomUUID()}@example.com`;
   expect(await postrider.testInbox.wait({ to: nobody, timeoutSeconds: 1 })).toBeNull();
 });
 
-test('a key of your own makes one message of two sends', async () => {
+test('two sends with the same idempotency key create one message', async () => {
   const idempotencyKey = crypto.randomUUID();
   const first = await postrider.send(message(), { idempotencyKey });
   const second = await postrider.send(message(), { idempotencyKey });
@@ -46,7 +46,7 @@ test('a key of your own makes one message of two sends', async () => {
   await expect(other).rejects.toMatchObject({ code: 'idempotency_key_reused', idempotencyKey });
 });
 
-test('a permissive batch takes the good and names the bad', async () => {
+test('a permissive batch accepts valid messages and reports invalid ones', async () => {
   const bad = message({ to: { email: 'nobody' } });
   const { data } = await postrider.sendBatch([message(), bad], { mode: 'permissive' });
   expect(data).toMatchObject([{ message: { status: 'queued' } }, { error: { status: 422 } }]);
@@ -55,17 +55,17 @@ test('a permissive batch takes the good and names the bad', async () => {
   });
 });
 
-test('cancels what is scheduled, and refuses to retry it', async () => {
+test('cancels a scheduled message; retrying it is rejected', async () => {
   const scheduled_at = new Date(Date.now() + 86_400_000).toISOString();
   const { id } = await postrider.send(message({ scheduled_at }));
   expect(await postrider.messages.cancel(id)).toMatchObject({ id, status: 'cancelled' });
   await expect(postrider.messages.retry(id)).rejects.toMatchObject({ code: 'not_retryable' });
 });
 
-test('an error says in one line what is wrong and what to do', async () => {
+test('an error message is one line with the problem and its fix', async () => {
   const sending = postrider.send(message({ to: { email: 'nobody' }, subject: '', html: '' }));
   const error = await sending.catch((caught: unknown) => caught as PostriderError);
-  if (!(error instanceof PostriderError)) return expect.fail('it went well');
+  if (!(error instanceof PostriderError)) return expect.fail('the request succeeded');
   expect(error).toMatchObject({ status: 422, code: 'validation_failed' });
   expect(error.errors[0]).toMatchObject({ pointer: '/to/email' });
   expect(error.requestId).toMatch(/^req_/);
@@ -75,7 +75,7 @@ test('an error says in one line what is wrong and what to do', async () => {
   expect(error.message).toContain(error.fix);
 });
 
-test('lists go on from page to page, with filters, and stop when nobody reads on', async () => {
+test('lists continue across pages, with filters, and stop when the loop breaks', async () => {
   const run = crypto.randomUUID();
   const five = Array.from({ length: 5 }, () => message({ metadata: { run } }));
   await postrider.sendBatch(five);
@@ -89,7 +89,7 @@ test('lists go on from page to page, with filters, and stop when nobody reads on
   }
 });
 
-test('paths take values that have a meaning of their own in an address', async () => {
+test('path values are escaped', async () => {
   const email = `a+b/c?d=${crypto.randomUUID()}@example.com`;
   await postrider.request('PUT', '/contacts/{email}', { path: { email }, body: {} });
   const contact = await postrider.request('GET', '/contacts/{email}', { path: { email } });
@@ -97,11 +97,11 @@ test('paths take values that have a meaning of their own in an address', async (
   expect(await postrider.request('DELETE', '/contacts/{email}', { path: { email } })).toBe(
     undefined,
   );
-  await expect(postrider.messages.get('..')).rejects.toThrow('path.id is not a name');
+  await expect(postrider.messages.get('..')).rejects.toThrow('path.id is not a valid path segment');
   await expect(postrider.messages.get('')).rejects.toThrow('path.id is missing');
 });
 
-test('files go up as text and come down as they stand', async () => {
+test('uploads a text file and downloads an export', async () => {
   const email = `${crypto.randomUUID()}@example.com`;
   await postrider.request('POST', '/contacts/import', {
     body: `email,first_name\n${email},Jane\n`,
@@ -116,7 +116,7 @@ test('files go up as text and come down as they stand', async () => {
   expect(await response.text()).toContain(email);
 });
 
-test('a signal ends the body of a streamed answer', async () => {
+test('an abort ends the body of a streamed response', async () => {
   const abort = new AbortController();
   const { signal } = abort;
   const response = await postrider.response('GET', '/events/stream', { signal });
@@ -124,7 +124,7 @@ test('a signal ends the body of a streamed answer', async () => {
   await expect(response.text()).rejects.toThrow('enough');
 });
 
-test('follows the ledger from a cursor on, and goes on where it was left', async () => {
+test('follows the event feed and resumes at a cursor', async () => {
   const tag = 'followed';
   const { id } = await postrider.send(message({ tags: [tag] }));
   const accepted: string[] = [];
@@ -146,8 +146,8 @@ test('follows the ledger from a cursor on, and goes on where it was left', async
   }
 });
 
-test('a webhook of the server is verified, with the old secret too while it is replaced', async () => {
-  await using receiver = await webhookReceiver();
+test('verifies a webhook of the server, with the old secret too during rotation', async () => {
+  await using receiver = await startWebhookReceiver();
   const endpoint: Schema<'CreateWebhook'> = { url: receiver.url, events: ['message.bounced'] };
   const made = await postrider.request('POST', '/webhooks', { body: endpoint });
   const path = { id: made.id };

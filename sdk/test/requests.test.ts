@@ -2,170 +2,177 @@ import { getEventListeners } from 'node:events';
 import { Readable } from 'node:stream';
 import { afterEach, expect, test, vi } from 'vitest';
 import { Postrider, PostriderConnectionError, PostriderError } from '../src/index.ts';
-import { startScriptedServer } from './harness/scripted-server.ts';
 import { fakeTime } from './harness/fake-time.ts';
+import { startScriptedServer } from './harness/scripted-server.ts';
 
 /**
- * Goal: what a program asks for is what goes out, with its own settings above those of the client;
- * what comes back from somebody else is not taken for an answer.
+ * Requests are sent as specified, with their own options before those of the client; responses that
+ * are not from Postrider are rejected.
  */
 
 const KEY = 'pr_test_0123456789abcdefghijABCDEFGHIJ01234567';
 const DONE = { status: 200, body: { id: 'msg_1' } };
 
-function clientOf(peer: { url: string }): Postrider {
-  return new Postrider({ apiKey: KEY, baseUrl: peer.url, time: fakeTime() });
+function clientOf(server: { url: string }): Postrider {
+  return new Postrider({ apiKey: KEY, baseUrl: server.url, time: fakeTime() });
 }
 
 afterEach(() => void vi.useRealTimers());
 
-test('the type of a body is named when it is JSON, and is the program’s to name when it is text', async () => {
-  await using peer = await startScriptedServer(DONE);
-  const postrider = clientOf(peer);
+test('Content-Type is set for JSON and left to the caller for text', async () => {
+  await using server = await startScriptedServer(DONE);
+  const postrider = clientOf(server);
   await postrider.messages.get('msg_1');
   await postrider.request('POST', '/suppressions', { body: { email: 'a@b.co' } });
   await postrider.request('POST', '/contacts/import', { body: 'email\na@b.co\n' });
-  const types = peer.requests.map(({ headers }) => headers['content-type']);
+  const types = server.requests.map(({ headers }) => headers['content-type']);
   expect(types).toEqual([undefined, 'application/json', 'text/plain;charset=UTF-8']);
-  expect(peer.requests.map(({ body }) => body)).toEqual(['', '{"email":"a@b.co"}', 'email\na@b.co\n']);
+  expect(server.requests.map(({ body }) => body)).toEqual([
+    '',
+    '{"email":"a@b.co"}',
+    'email\na@b.co\n',
+  ]);
 });
 
-test('bytes go out as they were when they were handed in', async () => {
-  await using peer = await startScriptedServer('drop', DONE);
+test('bytes are copied before they are sent', async () => {
+  await using server = await startScriptedServer('drop', DONE);
   const file = Buffer.from('email\nzoë@b.co\n');
   const time = { ...fakeTime(), wait: async () => void file.fill(0) };
-  const postrider = new Postrider({ apiKey: KEY, baseUrl: peer.url, time });
+  const postrider = new Postrider({ apiKey: KEY, baseUrl: server.url, time });
   const headers = { 'Content-Type': 'text/csv' };
   await postrider.request('POST', '/contacts/import', { body: file, headers });
-  for (const { body, headers } of peer.requests) {
+  for (const { body, headers } of server.requests) {
     expect([body, headers['content-type']]).toEqual(['email\nzoë@b.co\n', 'text/csv']);
   }
-  expect(peer.requests).toHaveLength(2);
+  expect(server.requests).toHaveLength(2);
 });
 
-test('a stream is refused before it is read: it could be sent once only', async () => {
-  await using peer = await startScriptedServer(DONE);
+test('a stream is rejected before it is read, because it could be sent only once', async () => {
+  await using server = await startScriptedServer(DONE);
   const file = new Blob(['email\na@b.co\n']);
   for (const body of [file, file.stream(), Readable.from(['email\n'])]) {
-    const importing = clientOf(peer).request('POST', '/contacts/import', { body: body as never });
+    const importing = clientOf(server).request('POST', '/contacts/import', { body: body as never });
     await expect(importing).rejects.toThrow('body is a stream');
   }
-  expect(peer.requests).toEqual([]);
+  expect(server.requests).toEqual([]);
 });
 
-test('headers are added, and none takes the place of the key', async () => {
-  await using peer = await startScriptedServer(DONE);
+test('headers are added but cannot replace the API key', async () => {
+  await using server = await startScriptedServer(DONE);
   const headers = { Authorization: 'Bearer other', 'X-Trace': '7' };
-  await clientOf(peer).messages.get('msg_1', { headers });
-  expect(peer.requests[0]?.headers).toMatchObject({ authorization: `Bearer ${KEY}`, 'x-trace': '7' });
+  await clientOf(server).messages.get('msg_1', { headers });
+  expect(server.requests[0]?.headers).toMatchObject({
+    authorization: `Bearer ${KEY}`,
+    'x-trace': '7',
+  });
 });
 
-test('a key of the program’s own is the one that is sent, as a setting or as a header', async () => {
-  await using peer = await startScriptedServer(DONE);
+test('a caller’s idempotency key is used, given as an option or as a header', async () => {
+  await using server = await startScriptedServer(DONE);
   const body = { email: 'a@b.co' };
   const headers = { 'Idempotency-Key': 'order-1' };
-  const postrider = clientOf(peer);
+  const postrider = clientOf(server);
   await postrider.request('POST', '/suppressions', { body, headers });
   await postrider.request('POST', '/suppressions', { body, headers, idempotencyKey: 'order-2' });
   await postrider.request('POST', '/suppressions', { body });
-  const keys = peer.requests.map((asked) => asked.headers['idempotency-key']);
+  const keys = server.requests.map((request) => request.headers['idempotency-key']);
   expect(keys).toEqual(['order-1', 'order-2', expect.stringMatching(/^[0-9a-f-]{36}$/)]);
 });
 
-test('a key is not named where the server knows none', async () => {
-  await using peer = await startScriptedServer('drop');
-  const deleting = clientOf(peer).request('DELETE', '/templates/{key}', {
+test('no idempotency key is sent where the server does not support one', async () => {
+  await using server = await startScriptedServer('drop');
+  const deleting = clientOf(server).request('DELETE', '/templates/{key}', {
     path: { key: 'welcome' },
     idempotencyKey: 'order-1',
   });
   const error = await deleting.catch((caught: unknown) => caught as PostriderConnectionError);
-  expect(error).toMatchObject({ tries: 1, idempotencyKey: undefined });
+  expect(error).toMatchObject({ attempts: 1, idempotencyKey: undefined });
   expect((error as Error).message).not.toContain('order-1');
-  expect(peer.requests[0]?.headers).not.toHaveProperty('idempotency-key');
+  expect(server.requests[0]?.headers).not.toHaveProperty('idempotency-key');
 });
 
-test('a query leaves out what is not given', async () => {
-  await using peer = await startScriptedServer(DONE);
+test('undefined query values are omitted', async () => {
+  await using server = await startScriptedServer(DONE);
   const missing = { status: undefined as never, tag: null as never };
   const query = { ...missing, limit: 5, metadata: { order: '7' } };
-  await clientOf(peer).request('GET', '/messages', { query });
-  expect(peer.requests[0]?.path).toBe('/api/v1/messages?limit=5&metadata%5Border%5D=7');
+  await clientOf(server).request('GET', '/messages', { query });
+  expect(server.requests[0]?.path).toBe('/api/v1/messages?limit=5&metadata%5Border%5D=7');
 });
 
-test('a time in a query is one that the server reads', async () => {
-  await using peer = await startScriptedServer(DONE);
+test('dates in a query are formatted for the server', async () => {
+  await using server = await startScriptedServer(DONE);
   const created_after = new Date(Date.UTC(2026, 10, 15)) as never;
-  await clientOf(peer).request('GET', '/messages', { query: { created_after } });
-  const { searchParams } = new URL(peer.requests[0]?.path ?? '', peer.url);
+  await clientOf(server).request('GET', '/messages', { query: { created_after } });
+  const { searchParams } = new URL(server.requests[0]?.path ?? '', server.url);
   expect(searchParams.get('created_after')).toBe('2026-11-15T00:00:00.000Z');
 });
 
-test('a path whose value is missing or leads elsewhere is not asked for', async () => {
-  await using peer = await startScriptedServer(DONE);
-  const { messages } = clientOf(peer);
+test('a path value that is missing or resolves elsewhere is rejected', async () => {
+  await using server = await startScriptedServer(DONE);
+  const { messages } = clientOf(server);
   for (const id of [undefined, null, '']) {
     await expect(messages.get(id as never)).rejects.toThrow('path.id is missing');
   }
   for (const id of ['.', '..']) {
-    await expect(messages.get(id)).rejects.toThrow('path.id is not a name');
+    await expect(messages.get(id)).rejects.toThrow('path.id is not a valid path segment');
   }
-  expect(peer.requests).toEqual([]);
+  expect(server.requests).toEqual([]);
 });
 
-test('time and repetitions of one request go before those of the client', async () => {
+test('timeout and retries of a request override those of the client', async () => {
   await using lost = await startScriptedServer('drop');
-  const once = clientOf(lost).messages.get('msg_1', { retriesMax: 0 });
-  await expect(once).rejects.toMatchObject({ tries: 1 });
+  const once = clientOf(lost).messages.get('msg_1', { maxRetries: 0 });
+  await expect(once).rejects.toMatchObject({ attempts: 1 });
   await using silent = await startScriptedServer('hang');
-  const short = clientOf(silent).messages.get('msg_1', { retriesMax: 0, timeoutMs: 50 });
-  await expect(short).rejects.toThrow(/50 ms were up/);
+  const short = clientOf(silent).messages.get('msg_1', { maxRetries: 0, timeoutMs: 50 });
+  await expect(short).rejects.toThrow(/timed out after 50 ms/);
 });
 
-test('a try may take as long as it takes', async () => {
-  await using peer = await startScriptedServer(DONE);
-  const asking = clientOf(peer).messages.get('msg_1', { retriesMax: 0, timeoutMs: Infinity });
+test('an attempt may have no timeout', async () => {
+  await using server = await startScriptedServer(DONE);
+  const asking = clientOf(server).messages.get('msg_1', { maxRetries: 0, timeoutMs: Infinity });
   expect(await asking).toEqual(DONE.body);
 });
 
-test('a fetch of your own is the one that is used', async () => {
+test('a custom fetch is used', async () => {
   const fetch = vi.fn(async () => Response.json({ id: 'msg_1' }));
   const postrider = new Postrider({ apiKey: KEY, baseUrl: 'https://mail.example.com//', fetch });
   expect(await postrider.messages.get('msg_1')).toEqual({ id: 'msg_1' });
-  const asked = new URL('https://mail.example.com/api/v1/messages/msg_1');
-  expect(fetch).toHaveBeenCalledWith(asked, expect.anything());
+  const url = new URL('https://mail.example.com/api/v1/messages/msg_1');
+  expect(fetch).toHaveBeenCalledWith(url, expect.anything());
 });
 
 test.each([
   'https://mail.example.com/api/v1',
   'https://mail.example.com/api/v1/',
   ' https://mail.example.com \n',
-])('the path of the API may stand in %j, and blanks around it', async (baseUrl) => {
+])('the base URL %j may include the API path and surrounding whitespace', async (baseUrl) => {
   const fetch = vi.fn(async () => Response.json({ id: 'msg_1' }));
   await new Postrider({ apiKey: KEY, baseUrl, fetch }).messages.get('msg_1');
-  const asked = new URL('https://mail.example.com/api/v1/messages/msg_1');
-  expect(fetch).toHaveBeenCalledWith(asked, expect.anything());
+  const url = new URL('https://mail.example.com/api/v1/messages/msg_1');
+  expect(fetch).toHaveBeenCalledWith(url, expect.anything());
 });
 
-test('what was aborted before is not asked for', async () => {
-  await using peer = await startScriptedServer(DONE);
+test('an aborted signal prevents the request', async () => {
+  await using server = await startScriptedServer(DONE);
   const reason = new Error('enough');
   const signal = AbortSignal.abort(reason);
-  await expect(clientOf(peer).messages.get('msg_1', { signal })).rejects.toBe(reason);
-  expect(peer.requests).toEqual([]);
+  await expect(clientOf(server).messages.get('msg_1', { signal })).rejects.toBe(reason);
+  expect(server.requests).toEqual([]);
 });
 
-test('a signal that many requests share is let go by each', async () => {
-  await using peer = await startScriptedServer(DONE, { status: 404, body: {} }, 'drop');
+test('every request removes its listener from a shared signal', async () => {
+  await using server = await startScriptedServer(DONE, { status: 404, body: {} }, 'drop');
   const { signal } = new AbortController();
-  const settings = { signal, retriesMax: 0 };
-  const { messages } = clientOf(peer);
+  const settings = { signal, maxRetries: 0 };
+  const { messages } = clientOf(server);
   await messages.get('msg_1', settings);
   await expect(messages.get('msg_2', settings)).rejects.toBeInstanceOf(PostriderError);
   await expect(messages.get('msg_3', settings)).rejects.toBeInstanceOf(PostriderConnectionError);
   expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
-test('the time of a try ends when a streamed answer begins', async () => {
+test('the timeout ends when a streamed response begins', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   let ending: AbortSignal | null | undefined;
   const fetch = async (_input: unknown, init?: RequestInit) => {
@@ -187,28 +194,31 @@ test.for([
   ['{"code":"a","detail":"b","status":403,"errors":{"to":["No."]}}', 'application/problem+json'],
   ['{"code":403,"detail":null,"status":"Forbidden"}', 'application/json'],
   ['<h1>Forbidden</h1>', 'text/html'],
-] as const)('a refusal of somebody else is told as such: %s', async ([body, type]) => {
-  const headers = { 'content-type': type, 'x-request-id': 'req_7' };
-  await using peer = await startScriptedServer({ status: 403, body, headers });
-  const asking = clientOf(peer).messages.get('msg_1');
-  await expect(asking).rejects.toMatchObject({
-    status: 403,
-    code: 'unexpected_answer',
-    requestId: 'req_7',
-  });
-});
+] as const)(
+  'an error response that is not from Postrider is reported as such: %s',
+  async ([body, type]) => {
+    const headers = { 'content-type': type, 'x-request-id': 'req_7' };
+    await using server = await startScriptedServer({ status: 403, body, headers });
+    const asking = clientOf(server).messages.get('msg_1');
+    await expect(asking).rejects.toMatchObject({
+      status: 403,
+      code: 'unexpected_response',
+      requestId: 'req_7',
+    });
+  },
+);
 
-test('a page in place of the answer to a send names the key to go on with', async () => {
-  await using peer = await startScriptedServer({ status: 200, body: '<h1>Welcome</h1>' });
+test('an HTML page in response to a send reports the idempotency key for a retry', async () => {
+  await using server = await startScriptedServer({ status: 200, body: '<h1>Welcome</h1>' });
   const message = { to: { email: 'a@b.co' }, subject: 'Hi', html: 'Hi' };
-  const sending = clientOf(peer).send(message, { idempotencyKey: 'order-1' });
+  const sending = clientOf(server).send(message, { idempotencyKey: 'order-1' });
   await expect(sending).rejects.toMatchObject({ idempotencyKey: 'order-1' });
 });
 
-test('a client needs a key and an address, and says which is wrong', () => {
+test('the constructor validates the API key and the base URL', () => {
   for (const apiKey of [undefined, '', ' ', 'pr_tést']) {
     const making = () => new Postrider({ apiKey: apiKey as never, baseUrl: 'https://a.example' });
-    expect(making).toThrow('apiKey is missing or has characters that no key has');
+    expect(making).toThrow('apiKey is missing or contains invalid characters');
   }
   const wrong = [
     undefined,
@@ -222,6 +232,6 @@ test('a client needs a key and an address, and says which is wrong', () => {
   ];
   for (const baseUrl of wrong) {
     const making = () => new Postrider({ apiKey: KEY, baseUrl: baseUrl as never });
-    expect(making).toThrow(/^baseUrl is the address of Postrider, such as \S+$/);
+    expect(making).toThrow(/^baseUrl must be the URL of Postrider, such as \S+$/);
   }
 });

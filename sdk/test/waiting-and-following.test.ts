@@ -1,13 +1,13 @@
 import { expect, test, vi } from 'vitest';
 import { Postrider } from '../src/index.ts';
-import { startScriptedServer } from './harness/scripted-server.ts';
 import { fakeTime } from './harness/fake-time.ts';
+import { startScriptedServer } from './harness/scripted-server.ts';
 
-/** Goal: what takes long is asked for in pieces that the server allows, and no piece is left out. */
+/** Long waits are split into requests that the server allows, without gaps. */
 
 const KEY = 'pr_test_0123456789abcdefghijABCDEFGHIJ01234567';
 
-/** A server with an empty test inbox, whose waits pass at once. */
+/** A server with an empty test inbox whose waits end immediately. */
 function emptyInbox(options: { answerAfterMs?: number } = {}) {
   const time = { ...fakeTime(), nowMs: () => nowMs };
   let nowMs = 0;
@@ -26,23 +26,23 @@ function emptyInbox(options: { answerAfterMs?: number } = {}) {
   return { postrider: new Postrider({ apiKey: KEY, baseUrl, time, fetch }), waits };
 }
 
-test('a long wait for a test mail is made of waits that the server allows', async () => {
+test('a long wait for a test message is split into waits that the server allows', async () => {
   const { postrider, waits } = emptyInbox();
   expect(await postrider.testInbox.wait({ timeoutSeconds: 130 })).toBeNull();
   expect(waits).toEqual([60, 60, 10]);
 });
 
-test('a wait is a second at the least', async () => {
+test('a wait lasts at least one second', async () => {
   const { postrider, waits } = emptyInbox();
   expect(await postrider.testInbox.wait({ timeoutSeconds: 0 })).toBeNull();
   expect(waits).toEqual([1]);
 });
 
-test('the time of a try comes on top of the wait that was asked for', async () => {
+test('the timeout of an attempt is added to the requested wait', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   try {
     const { postrider } = emptyInbox({ answerAfterMs: 61_000 });
-    const settings = { timeoutSeconds: 60, timeoutMs: 2_000, retriesMax: 0 };
+    const settings = { timeoutSeconds: 60, timeoutMs: 2_000, maxRetries: 0 };
     expect(await postrider.testInbox.wait(settings)).toBeNull();
   } finally {
     vi.useRealTimers();
@@ -58,8 +58,8 @@ function problem(status: number) {
   return { ...words, status, code: 'some_code' };
 }
 
-test('the ledger is followed page by page, and waited for at its end alone', async () => {
-  await using peer = await startScriptedServer(
+test('following reads page by page and waits only at the end', async () => {
+  await using server = await startScriptedServer(
     page([{ id: 'evt_1' }], 'c1', true),
     page([], 'c2', true),
     page([{ id: 'evt_2' }], 'c3', false),
@@ -67,7 +67,7 @@ test('the ledger is followed page by page, and waited for at its end alone', asy
     page([{ id: 'evt_3' }], 'c5', false),
   );
   const time = fakeTime();
-  const postrider = new Postrider({ apiKey: KEY, baseUrl: peer.url, time });
+  const postrider = new Postrider({ apiKey: KEY, baseUrl: server.url, time });
   const seen: unknown[] = [];
   for await (const { data, next_cursor } of postrider.events.follow({ cursor: 'c0' })) {
     seen.push([...data.map(({ id }) => id), next_cursor]);
@@ -78,16 +78,18 @@ test('the ledger is followed page by page, and waited for at its end alone', asy
     ['evt_2', 'c3'],
     ['evt_3', 'c5'],
   ]);
-  const cursors = peer.requests.map(({ path }) => new URL(path, peer.url).searchParams.get('cursor'));
+  const cursors = server.requests.map(({ path }) =>
+    new URL(path, server.url).searchParams.get('cursor'),
+  );
   expect(cursors).toEqual(['c0', 'c1', 'c2', 'c3', 'c4']);
   expect(time.waitsMs).toEqual([2_000, 2_000]);
 });
 
-test('a follower waits for a server that is away, and loses nothing', async () => {
+test('following survives a server outage without losing events', async () => {
   const away = { status: 503, body: problem(503), headers: { 'retry-after': '3600' } };
   const proxy = { status: 502, body: '<h1>Bad Gateway</h1>' };
   const outage = Array.from({ length: 10 }, () => 'drop' as const);
-  await using peer = await startScriptedServer(
+  await using server = await startScriptedServer(
     page([{ id: 'evt_1' }], 'c1', true),
     ...outage,
     proxy,
@@ -97,11 +99,13 @@ test('a follower waits for a server that is away, and loses nothing', async () =
     page([{ id: 'evt_2' }], 'c2', false),
   );
   const time = fakeTime();
-  const postrider = new Postrider({ apiKey: KEY, baseUrl: peer.url, time, retriesMax: 1 });
+  const postrider = new Postrider({ apiKey: KEY, baseUrl: server.url, time, maxRetries: 1 });
   const following = postrider.events.follow();
   expect((await following.next()).value.next_cursor).toBe('c1');
   expect((await following.next()).value.next_cursor).toBe('c2');
-  const cursors = peer.requests.map(({ path }) => new URL(path, peer.url).searchParams.get('cursor'));
+  const cursors = server.requests.map(({ path }) =>
+    new URL(path, server.url).searchParams.get('cursor'),
+  );
   expect(cursors).toEqual([null, ...Array.from({ length: 15 }, () => 'c1')]);
   expect(time.waitsMs.slice(0, 6)).toEqual([250, 500, 1_000, 2_000, 4_000, 4_000]);
   expect(time.waitsMs).toContain(3_600_000);
@@ -109,32 +113,32 @@ test('a follower waits for a server that is away, and loses nothing', async () =
 
 test.each([
   ['a refusal', {}, { status: 401, body: problem(401) }, 1],
-  ['a number of retries of its own', { retriesMax: 2 }, 'drop' as const, 3],
-])('%s ends a follower', async (_, options, step, tries) => {
-  await using peer = await startScriptedServer(step);
-  const postrider = new Postrider({ apiKey: KEY, baseUrl: peer.url, time: fakeTime() });
+  ['maxRetries in its options', { maxRetries: 2 }, 'drop' as const, 3],
+])('%s ends following', async (_, options, step, attempts) => {
+  await using server = await startScriptedServer(step);
+  const postrider = new Postrider({ apiKey: KEY, baseUrl: server.url, time: fakeTime() });
   await expect(postrider.events.follow(options).next()).rejects.toThrow('GET /events');
-  expect(peer.requests).toHaveLength(tries);
+  expect(server.requests).toHaveLength(attempts);
 });
 
-test('an abort ends a follower that waits for its server', async () => {
-  await using peer = await startScriptedServer('drop');
+test('an abort ends following during a server outage', async () => {
+  await using server = await startScriptedServer('drop');
   const abort = new AbortController();
   const reason = new Error('enough');
   const played = fakeTime();
   const time = {
     ...played,
     wait: async (delayMs: number, signal?: AbortSignal) => {
-      if (peer.requests.length === 20) abort.abort(reason);
+      if (server.requests.length === 20) abort.abort(reason);
       await played.wait(delayMs, signal);
     },
   };
-  const postrider = new Postrider({ apiKey: KEY, baseUrl: peer.url, time });
+  const postrider = new Postrider({ apiKey: KEY, baseUrl: server.url, time });
   await expect(postrider.events.follow({ signal: abort.signal }).next()).rejects.toBe(reason);
 });
 
-test('an abort ends the wait at the end of the ledger', async () => {
-  await using peer = await startScriptedServer(page([], 'c1', false));
+test('an abort ends the wait at the end of the feed', async () => {
+  await using server = await startScriptedServer(page([], 'c1', false));
   const abort = new AbortController();
   const reason = new Error('enough');
   const handed: unknown[] = [];
@@ -145,20 +149,20 @@ test('an abort ends the wait at the end of the ledger', async () => {
       abort.abort(reason);
     },
   };
-  const postrider = new Postrider({ apiKey: KEY, baseUrl: peer.url, time, retriesMax: 0 });
+  const postrider = new Postrider({ apiKey: KEY, baseUrl: server.url, time, maxRetries: 0 });
   const following = postrider.events.follow({ signal: abort.signal });
   await expect(following.next()).rejects.toBe(reason);
   expect(handed).toEqual([abort.signal]);
-  expect(peer.requests).toHaveLength(1);
+  expect(server.requests).toHaveLength(1);
 });
 
-test('the ledger as a list ends where it ends now', async () => {
-  await using peer = await startScriptedServer(
+test('listing events ends at the current end of the feed', async () => {
+  await using server = await startScriptedServer(
     page([{ id: 'evt_1' }], 'c1', true),
     page([{ id: 'evt_2' }], 'c2', false),
   );
-  const postrider = new Postrider({ apiKey: KEY, baseUrl: peer.url, time: fakeTime() });
+  const postrider = new Postrider({ apiKey: KEY, baseUrl: server.url, time: fakeTime() });
   const events = await Array.fromAsync(postrider.all('/events'));
   expect(events.map(({ id }) => id)).toEqual(['evt_1', 'evt_2']);
-  expect(peer.requests).toHaveLength(2);
+  expect(server.requests).toHaveLength(2);
 });

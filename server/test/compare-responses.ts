@@ -1,18 +1,18 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { RecordedResponse } from './harness/response-log.ts';
 import { type DocumentedOperation, operationsOf } from './harness/openapi-operations.ts';
+import type { RecordedResponse } from './harness/response-log.ts';
 
 /**
- * Holds what the server answered during the whole test run against the OpenAPI document: no answer
- * that is not documented, and a list of the documented ones that no test has seen. Run it after the tests:
- * `node server/test/compare-responses.ts FOLDER` with the folder that POSTRIDER_RESPONSES_DIR named.
+ * Compares all responses recorded during the test run with the OpenAPI document: fails on undocumented
+ * responses and lists documented ones that no test has produced. Run it after the tests:
+ * `node server/test/compare-responses.ts FOLDER`, with the folder given as POSTRIDER_RESPONSES_DIR.
  */
 
-/** Answers to requests that reached no operation are promised for all of them at once. */
+/** Errors of requests that match no operation are documented once for all operations. */
 const WITHOUT_OPERATION = new Set(['not_found', 'method_not_allowed', 'malformed_request']);
 
-/** No document promises our own faults; one test makes the database refuse a row to see one. */
+/** Bugs are not documented; one test makes the database reject a row in order to see a 500. */
 const FORCED = new Set(['POST /api/v1/transactional/send 500 internal_error']);
 
 const [folder = ''] = process.argv.slice(2);
@@ -21,7 +21,7 @@ const document: unknown = JSON.parse(
 );
 const operations = operationsOf(document)
   .map((operation) => ({ ...operation, pattern: patternOf(operation) }))
-  // Literal segments win over parameters, as in the router.
+  // Literal segments take precedence over parameters, as in the router.
   .sort((a, b) => a.path.split('{').length - b.path.split('{').length);
 const noted = new Map(
   readdirSync(folder)
@@ -35,11 +35,11 @@ for (const answer of noted.values()) check(answer);
 const unseen = operations.flatMap((operation) =>
   promisesOf(operation).filter((promise) => !seen.has(promise)),
 );
-for (const line of wrong) console.error(`not documented: ${line}`);
-for (const line of unseen) console.error(`never seen: ${line}`);
+for (const line of wrong) console.error(`undocumented: ${line}`);
+for (const line of unseen) console.error(`not covered by tests: ${line}`);
 const total = operations.flatMap(promisesOf).length;
 console.log(
-  `${total - unseen.length} of ${total} documented answers seen, ${wrong.length} not documented`,
+  `${total - unseen.length} of ${total} documented responses seen, ${wrong.length} undocumented`,
 );
 if (wrong.length > 0) process.exitCode = 1;
 

@@ -1,8 +1,8 @@
 import { Postrider, type PostriderEvent, type Schema } from '../../dist/index.js';
 
 /**
- * What a program of somebody else sees of the built library, with settings that are not ours. It is
- * compiled and never run: what must not compile says so.
+ * Uses the built package as another project would, with other compiler settings. It is compiled and
+ * never run; lines that must not compile are marked.
  */
 
 const postrider = new Postrider({ apiKey: 'pr_test_…', baseUrl: 'http://localhost:3000' });
@@ -17,7 +17,7 @@ export async function whatIsTyped(event: PostriderEvent): Promise<unknown[]> {
   for await (const { version } of postrider.all('/templates/{key}/versions', { path })) {
     rows.push(version satisfies number);
   }
-  // Fields with a default may be left out.
+  // Fields with a default are optional.
   await postrider.request('POST', '/webhooks', { body: { url: 'https://example.com/hook' } });
   // Files are text or bytes.
   for (const body of ['email\n', new Uint8Array()]) {
@@ -30,13 +30,13 @@ export async function whatIsTyped(event: PostriderEvent): Promise<unknown[]> {
 export async function whatIsRefused(event: PostriderEvent): Promise<void> {
   // @ts-expect-error There is no such path.
   await postrider.request('GET', '/nowhere');
-  // @ts-expect-error It does not take this method.
+  // @ts-expect-error The path does not support this method.
   await postrider.request('DELETE', '/limits');
-  // @ts-expect-error The key of the template is missing.
+  // @ts-expect-error The path value is missing.
   await postrider.request('GET', '/templates/{key}');
   // @ts-expect-error The body is missing.
   await postrider.request('POST', '/templates');
-  // @ts-expect-error It takes JSON alone.
+  // @ts-expect-error The operation accepts JSON only.
   await postrider.request('POST', '/suppressions', { body: new Uint8Array() });
   // @ts-expect-error The recipient is an object.
   await postrider.send({ to: 'jane@example.com' });

@@ -1,11 +1,11 @@
 import type { Time } from '../../src/index.ts';
 
-/** Time that passes at once, and remembers what was waited for. */
-export interface PlayedTime extends Time {
+/** A clock whose waits end immediately and are recorded. */
+export interface FakeTime extends Time {
   waitsMs: number[];
 }
 
-export function fakeTime(random = 0): PlayedTime {
+export function fakeTime(random = 0): FakeTime {
   const waitsMs: number[] = [];
   let nowMs = Date.UTC(2026, 10, 15);
   return {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** A server on loopback that answers as its script says, step by step; the last step stays. */
+/** A server on loopback that responds as scripted, step by step; the last step repeats. */
 export interface ScriptedServer extends AsyncDisposable {
   url: string;
   requests: ReceivedRequest[];
@@ -16,8 +16,9 @@ export interface ReceivedRequest {
 }
 
 /**
- * `drop`: the connection ends instead of an answer. `hang`: nothing comes. `unfinished`: the answer
- * breaks off in its body. `forward`: another server answers; `lose` drops its answer when it is whole.
+ * `drop`: closes the connection instead of responding. `hang`: never responds. `unfinished`: closes
+ * the connection in the middle of the body. `forward`: another server responds; `lose` drops its
+ * response once it is complete.
  */
 export type Step =
   | { status: number; body?: unknown; headers?: Record<string, string> }
@@ -27,16 +28,16 @@ export type Step =
   | 'unfinished';
 
 export async function startScriptedServer(...script: Step[]): Promise<ScriptedServer> {
-  const asked: ReceivedRequest[] = [];
+  const requests: ReceivedRequest[] = [];
   const sockets = new Set<Socket>();
   const server = http.createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const { method = '', url: path = '', headers } = request;
-    const one = { method, path, headers, body: Buffer.concat(chunks).toString() };
-    asked.push(one);
-    const step = script[Math.min(asked.length, script.length) - 1] ?? 'drop';
-    await take(step, one, response);
+    const received = { method, path, headers, body: Buffer.concat(chunks).toString() };
+    requests.push(received);
+    const step = script[Math.min(requests.length, script.length) - 1] ?? 'drop';
+    await perform(step, received, response);
   });
   server.on('connection', (socket) => {
     sockets.add(socket);
@@ -46,7 +47,7 @@ export async function startScriptedServer(...script: Step[]): Promise<ScriptedSe
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    requests: asked,
+    requests,
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();
       server.close();
@@ -55,13 +56,17 @@ export async function startScriptedServer(...script: Step[]): Promise<ScriptedSe
   };
 }
 
-async function take(step: Step, asked: ReceivedRequest, response: http.ServerResponse): Promise<void> {
+async function perform(
+  step: Step,
+  request: ReceivedRequest,
+  response: http.ServerResponse,
+): Promise<void> {
   if (step === 'hang') return;
   if (step === 'drop') response.destroy();
   else if (step === 'unfinished') {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
     response.write('{"data":', () => response.destroy());
-  } else if ('forward' in step) await forward(step, asked, response);
+  } else if ('forward' in step) await forward(step, request, response);
   else {
     const isText = typeof step.body === 'string';
     const type = isText ? 'text/html' : 'application/json';
@@ -75,22 +80,22 @@ async function forward(
   { method, path, headers, body }: ReceivedRequest,
   response: http.ServerResponse,
 ): Promise<void> {
-  const passed = ['authorization', 'content-type', 'idempotency-key'].flatMap((name) =>
+  const forwardedHeaders = ['authorization', 'content-type', 'idempotency-key'].flatMap((name) =>
     typeof headers[name] === 'string' ? [[name, headers[name]] as [string, string]] : [],
   );
-  const answer = await fetch(`${step.forward}${path}`, {
+  const upstream = await fetch(`${step.forward}${path}`, {
     method,
-    headers: passed,
+    headers: forwardedHeaders,
     ...(body === '' ? {} : { body }),
   });
-  const text = await answer.text();
+  const text = await upstream.text();
   if (step.lose) response.destroy();
   else {
-    response.writeHead(answer.status, Object.fromEntries(passedBack(answer.headers)));
+    response.writeHead(upstream.status, Object.fromEntries(returnedHeaders(upstream.headers)));
     response.end(text);
   }
 }
 
-function passedBack(headers: Headers): [string, string][] {
+function returnedHeaders(headers: Headers): [string, string][] {
   return [...headers].filter(([name]) => /^(content-type|idempotent-replayed)$/.test(name));
 }

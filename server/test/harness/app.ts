@@ -11,16 +11,15 @@ import { recordResponse } from './response-log.ts';
 import { createResponseCheck, type ResponseCheck } from './response-schemas.ts';
 
 /**
- * The whole server in this process, on a real socket and a database of its own. Requests go through
- * `call`, which holds every answer against its documented schema and notes it, so that a check at the
- * end of the run can tell which documented answers nobody has seen.
+ * The whole server in this process, on a real socket, with its own database. `call` validates every
+ * response against the OpenAPI document and records it for the comparison at the end of the run.
  */
 export interface TestApp extends AsyncDisposable {
   app: App;
   url: string;
   database: TestDatabase;
   workspaceId: string;
-  /** A test key and a live key with every scope. */
+  /** A test key and a live key with all scopes. */
   testKey: string;
   liveKey: string;
   newKey(options: NewKeyOptions): Promise<string>;
@@ -36,10 +35,10 @@ export interface NewKeyOptions {
 }
 
 export interface RequestOptions {
-  /** The test key unless given; null: none. */
+  /** The test key by default; null sends no key. */
   key?: string | null;
   body?: unknown;
-  /** Sent as it stands instead of `body`. */
+  /** Sent unchanged instead of `body`. */
   rawBody?: string | Buffer;
   headers?: Record<string, string>;
 }
@@ -48,7 +47,7 @@ export interface TestResponse {
   status: number;
   headers: Headers;
   /** The parsed JSON body, or undefined. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests read whatever was answered.
+  // biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary response fields.
   json: any;
   text: string;
 }
@@ -65,7 +64,7 @@ export interface TestAppOptions {
   returnPath?: AppOptions['returnPath'];
 }
 
-/** Next to nothing, so that a run can make hundreds of people. */
+/** Cheap hashing, so that a run can create hundreds of people. */
 export const PASSWORD_COST = { ln: 4, r: 1, p: 1 };
 
 export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
@@ -78,7 +77,7 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
     SECRET_KEY: 'a secret key for tests, long enough to be one',
     ALLOW_UNSAFE_DATABASE: 'true',
     RATE_LIMIT_PER_SECOND: '100000',
-    // A test's clock and routes are in this thread.
+    // Clocks and routes of tests exist only in this thread.
     DELIVERY_THREAD: 'off',
     BASE_URL: 'http://postrider.test',
     ...options.env,
@@ -154,7 +153,7 @@ async function request(
   return { status: response.status, headers: response.headers, json, text };
 }
 
-/** A send that is right in every way; tests change what they are about. */
+/** A valid message, with changes for what a test is about. */
 export function validMessage(changes: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     to: { email: 'jane@example.com' },

@@ -1,4 +1,4 @@
-/** What an authenticator app makes of the secret that it is shown (RFC 4648). */
+/** Decodes a TOTP secret as an authenticator app does (RFC 4648). */
 export function fromBase32(text: string): Buffer {
   const bits = [...text]
     .map((letter) =>

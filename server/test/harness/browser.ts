@@ -115,7 +115,8 @@ export function browserSuite(
       return page;
     };
     const openAsNew = async (role: Role, window: WindowOptions): Promise<Page> => {
-      const known = roles.get(role) ?? (await createPerson(running(), `${role}@shop.example`, role));
+      const known =
+        roles.get(role) ?? (await createPerson(running(), `${role}@shop.example`, role));
       roles.set(role, known);
       return openFor(known, window);
     };

@@ -4,11 +4,11 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { TestDatabase } from './database.ts';
 
-/** The command line as people run it: a process of its own. */
+/** Runs the command line in a child process, as users do. */
 
 export interface CommandResult {
   code: number | null;
-  /** What ended it, when it did not end by itself. */
+  /** The signal that ended it, if any. */
   signal: NodeJS.Signals | null;
   stdout: string;
   stderr: string;
@@ -17,11 +17,11 @@ export interface CommandResult {
 export interface CommandOptions {
   env?: Record<string, string>;
   input?: string;
-  /** As another user; only root may. */
+  /** Run as this user; requires root. */
   uid?: number;
-  /** Where its answers go instead of `stdout`. */
+  /** Write stdout to this file. */
   stdoutFile?: string;
-  /** It is told to end, by SIGTERM, once this is settled. */
+  /** Send SIGTERM when this promise resolves. */
   terminateAfter?: Promise<unknown>;
 }
 
@@ -49,7 +49,7 @@ export async function runPostrider(
   return { ...(await ended), stdout, stderr };
 }
 
-/** The settings by which a command finds the database of a test. */
+/** Environment variables that point a command to a test's database. */
 export function databaseEnv(database: TestDatabase): Record<string, string> {
   return {
     DATABASE_URL: database.url,

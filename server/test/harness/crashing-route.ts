@@ -1,6 +1,6 @@
 import type { Transport } from '../../src/delivery/delivery.ts';
 
-/** A bug that no attempt catches: the thread ends at its first live mail. */
+/** Simulates a bug that no attempt catches: the delivery thread crashes on its first live message. */
 export function around(route: Transport): Transport {
   route.attempt = () => {
     setImmediate(() => {

@@ -2,7 +2,7 @@ import { buildApp } from '../../src/bootstrap/build-app.ts';
 import { readConfig } from '../../src/config/read-config.ts';
 import { createLog } from '../../src/lib/log.ts';
 
-/** A server, in a process of its own, whose thread of deliveries ends by a bug. */
+/** A server process whose delivery thread crashes. */
 await buildApp({
   config: readConfig(process.env),
   log: createLog({ level: 'fatal' }),

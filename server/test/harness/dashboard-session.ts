@@ -3,17 +3,17 @@ import { Passwords } from '../../src/accounts/people/passwords.ts';
 import { insertPerson, newPerson, type Person } from '../../src/accounts/people/person-store.ts';
 import type { Role } from '../../src/accounts/roles.ts';
 import { encodeId } from '../../src/lib/ids.ts';
-import { type TestResponse, type RequestOptions, PASSWORD_COST, type TestApp } from './app.ts';
+import { PASSWORD_COST, type RequestOptions, type TestApp, type TestResponse } from './app.ts';
 
 /**
- * Somebody at a browser: keeps the cookie that the server sets and sends it back, with the headers
- * that the application sends.
+ * An HTTP client with a dashboard session: keeps the cookie that the server sets, and sends the
+ * headers that the dashboard sends.
  */
 export class SessionClient {
   cookie: string | undefined;
   workspace: string | undefined;
   mode: 'live' | 'test' = 'test';
-  /** Sent with every request; undefined leaves a header out that would be there. */
+  /** Sent with every request; undefined removes a default header. */
   headers: Record<string, string | undefined> = {};
   readonly #app: TestApp;
 
@@ -57,7 +57,7 @@ export interface TestPerson extends Person {
   publicId: string;
 }
 
-/** An account, in a workspace when a role is given (the app's own unless another is named). */
+/** Creates an account, and a membership if a role is given (in the app's workspace by default). */
 export async function createPerson(
   app: TestApp,
   email: string,
@@ -76,7 +76,7 @@ export async function createPerson(
   return { ...person, publicId: encodeId('usr', person.id) };
 }
 
-/** A visitor with a session, who works in the workspace. */
+/** A client with a session in the workspace. */
 export async function signInAs(
   app: TestApp,
   person: Person,

@@ -5,16 +5,16 @@ import path from 'node:path';
 import { parseIntoClientConfig } from 'pg-connection-string';
 
 /**
- * A way to a test's database that can be cut and mended: a socket in between. While it is cut,
- * connections break and new ones are refused, as when the server is gone. It can also fall silent.
+ * A Unix socket in front of a test's database that can be disconnected and reconnected. While it is
+ * disconnected, connections break and new ones are refused, as when the server is down.
  */
 export interface DatabaseProxy extends AsyncDisposable {
   url: string;
   disconnect(): Promise<void>;
   reconnect(): Promise<void>;
-  /** Connections stay, and nothing comes through them any more. */
+  /** Connections stay open, but no more data passes. */
   stall(): void;
-  /** What is asked still arrives, and no answer comes back. */
+  /** Queries still arrive, but no response comes back. */
   dropResponses(): void;
 }
 
@@ -65,8 +65,10 @@ export async function startDatabaseProxy(url: string): Promise<DatabaseProxy> {
   };
 }
 
-/** A way by TCP whose connections are reset, as when the other side is killed with work undone. */
-export async function startResettableProxy(url: string): Promise<AsyncDisposable & ResettableProxy> {
+/** A TCP proxy whose connections can be reset, as when a server is killed. */
+export async function startResettableProxy(
+  url: string,
+): Promise<AsyncDisposable & ResettableProxy> {
   const { host, port, user, database } = parseIntoClientConfig(url);
   const open = new Set<net.Socket>();
   const server = net.createServer((near) => {

@@ -10,21 +10,21 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { silentLog } from '../../src/lib/log.ts';
 
 /**
- * A database of its own for a test, migrated, with partitions for the present: a copy of a template
- * in its worker's PostgreSQL. It goes away with the `await using` that holds it.
+ * A migrated database for one test, with partitions for the current time: a copy of a template database
+ * in the PostgreSQL of this worker. It is dropped at the end of the `await using` scope.
  */
 export interface TestDatabase extends AsyncDisposable {
-  /** For processes that are given a DATABASE_URL. */
+  /** For child processes. */
   url: string;
   pool: Pool;
-  /** Fences it off: who is connected is thrown out, and nobody is let in until it is told so. */
+  /** `false` terminates all connections and refuses new ones. */
   allowConnections(yes: boolean): Promise<void>;
 }
 
 export interface TestDatabaseOptions {
-  /** The time the test believes in, when it is not the present: partitions are made for it too. */
+  /** The time of the test's clock if it is not the current time: creates partitions for it too. */
   nowMs?: number;
-  /** A database without a schema. */
+  /** Create a database without a schema. */
   empty?: boolean;
 }
 
@@ -61,16 +61,16 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
 
 const TEMPLATE = 'postrider_template';
 
-/** Nothing here must outlive the machine: not waiting for its disk makes the run quicker. */
+/** Durability is not needed; skipping fsync makes the run faster. */
 const SETTINGS = { fsync: 'off', max_connections: '200', shared_buffers: '128MB' };
 
 let server: Promise<EmbeddedPostgres> | undefined;
 let template: Promise<void> | undefined;
 
 /**
- * The first test file of a worker that asks starts it, its later ones share it. Workers do not: the
- * ledger ends at the oldest open transaction of the whole PostgreSQL, and a test that holds one open
- * on purpose would keep another's events back.
+ * One PostgreSQL per worker, started by the first file that needs it. Workers do not share one: the
+ * event feed ends at the oldest open transaction of the whole PostgreSQL, so a test that holds a
+ * transaction open would delay the events of others.
  */
 function testServer(): Promise<EmbeddedPostgres> {
   server ??= startEmbedded({

@@ -10,7 +10,7 @@ import { until } from './until.ts';
 
 export { until } from './until.ts';
 
-/** A delivery engine on a test's database, with a pool of its own as in the real assembly. */
+/** A delivery engine on a test's database, with its own connection pool as in production. */
 export interface TestEngine extends AsyncDisposable {
   engine: Engine;
   pool: Pool;
@@ -49,7 +49,7 @@ export function startEngine(options: TestEngineOptions): TestEngine {
       void stopped.finally(() => {
         done = true;
       });
-      // A clock that stands still would let a stop wait for ever.
+      // Advance a manual clock, or the stop would never reach its deadline.
       await until(() => done, options);
       await stopped;
     },

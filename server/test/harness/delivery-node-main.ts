@@ -2,7 +2,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { startEngine } from './delivery-engine.ts';
 import { liveRoute, unsignedSenders } from './live-route.ts';
 
-/** A delivery node in a process of its own, to be killed or frozen: see delivery-node-process.ts. */
+/** Entry point of a delivery node process; see delivery-node-process.ts. */
 const { url, dns, mxPort, leaseMs, nodeName } = JSON.parse(process.argv[2] ?? '{}') as {
   url: string;
   dns: string;
@@ -19,7 +19,7 @@ const node = startEngine({
   nodeName,
 });
 
-// The engine's timers do not keep a process alive by themselves.
+// The engine's timers are unreferenced and do not keep the process alive.
 const alive = setInterval(() => {}, 1_000);
 
 process.on('SIGTERM', () => {

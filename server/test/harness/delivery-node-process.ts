@@ -10,25 +10,27 @@ export interface DeliveryNodeOptions {
   nodeName?: string;
 }
 
-/** A delivery node that can be killed, frozen and thawed like the real thing. */
+/** A delivery node in a child process that can be killed, suspended and resumed. */
 export interface DeliveryNodeProcess extends AsyncDisposable {
   kill(): Promise<void>;
   suspend(): void;
   resume(): void;
-  /** SIGTERM; resolves when it has left. */
+  /** Sends SIGTERM; resolves when the process has exited. */
   terminate(): Promise<void>;
 }
 
 const SCRIPT = path.join(import.meta.dirname, 'delivery-node-main.ts');
 
-export async function startDeliveryNode(options: DeliveryNodeOptions): Promise<DeliveryNodeProcess> {
+export async function startDeliveryNode(
+  options: DeliveryNodeOptions,
+): Promise<DeliveryNodeProcess> {
   const given = JSON.stringify({ nodeName: 'node', ...options });
   const child = spawn(process.execPath, [SCRIPT, given], { stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = once(child, 'exit');
   await Promise.race([
     once(child.stdout as NonNullable<ChildProcess['stdout']>, 'data'),
     ended.then(() => {
-      throw new Error('The node ended at its start.');
+      throw new Error('The node exited during startup.');
     }),
   ]);
   const end = async (signal: NodeJS.Signals) => {

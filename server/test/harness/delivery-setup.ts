@@ -5,7 +5,7 @@ import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { parseTranscript } from '../../src/mail/smtp-client/transcript.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { startEngine, type TestEngine, until } from './delivery-engine.ts';
-import { startDnsServer, type Script, type ScriptedDnsServer } from './dns-server.ts';
+import { type Script, type ScriptedDnsServer, startDnsServer } from './dns-server.ts';
 import {
   type DeliveryState,
   deliveriesOf,
@@ -16,20 +16,20 @@ import {
   type QueuedMessage,
 } from './enqueue-messages.ts';
 import { expectDeliveredUnchanged } from './expect-delivered-unchanged.ts';
-import { signedLiveRoute, type SignedRouteOptions } from './signed-live-route.ts';
+import { type SignedRouteOptions, signedLiveRoute } from './signed-live-route.ts';
 import { type ReceiverScript, type SmtpReceiver, startSmtpReceiver } from './smtp-receiver.ts';
 
 /**
- * A whole delivery with nothing of ours left out: queue in PostgreSQL, engine, DNS, SMTP receivers
- * on loopback addresses of their own, and a clock that is moved on while the test waits. Unless told
- * otherwise, example.org has the given receivers as mx1, mx2, … by preference. In the end every
- * message that arrived anywhere is verified and compared with what was meant.
+ * A complete delivery setup: the queue in PostgreSQL, the engine, DNS, SMTP receivers on loopback
+ * addresses, and a manual clock that advances while a test waits. By default example.org has the given
+ * receivers as mx1, mx2, … in order of preference. On disposal, every message that any receiver got is
+ * verified and compared with the queued message.
  */
 export interface DeliverySetupOptions extends Partial<Omit<SignedRouteOptions, 'clock' | 'dns'>> {
   receivers?: ReceiverScript[];
   dns?: Script;
   limits?: Partial<EngineLimits>;
-  /** Receivers of the test's own, such as relays: what they get is looked at too. */
+  /** Receivers started by the test, such as relays: their messages are verified too. */
   additionalReceivers?: SmtpReceiver[];
 }
 
@@ -37,16 +37,16 @@ export interface DeliverySetup extends AsyncDisposable {
   clock: ManualClock;
   database: TestDatabase;
   workspaceId: string;
-  /** The first receiver, and all. */
+  /** The first receiver. */
   receiver: SmtpReceiver;
   receivers: SmtpReceiver[];
   dns: ScriptedDnsServer;
   node: TestEngine;
   send(message?: Partial<QueuedMessage>): Promise<string>;
-  /** Waits, moving the clock, until every recipient is final (or has the status). */
+  /** Advances the clock until every recipient has the status (by default, any final status). */
   waitForStatus(id: string, status?: string, stepMs?: number): Promise<DeliveryState[]>;
   until(check: () => Promise<boolean> | boolean, stepMs?: number): Promise<void>;
-  /** Waits like `settled`, but skips the time in which the delivery only rests. */
+  /** Like `waitForStatus`, but skips the time between attempts. */
   waitForFinalStatus(id: string): Promise<DeliveryState>;
   events(): Promise<EventState[]>;
   attempts(id: string): Promise<AttemptState[]>;
@@ -65,7 +65,7 @@ export interface AttemptState {
     mx: string;
     tls: string;
   } | null;
-  /** All lines, one a row, as `client: …`. */
+  /** All lines as `client: …` or `server: …`. */
   transcript: string;
 }
 
@@ -83,7 +83,8 @@ export async function setUpDelivery(options: DeliverySetupOptions = {}): Promise
   const node = startEngine({ url: database.url, clock, live, ...limits });
   const { pool } = database;
   const queued = new Map<string, QueuedMessage>();
-  const waitFor: DeliverySetup['until'] = (check, stepMs = 1_000) => until(check, { clock, stepMs });
+  const waitFor: DeliverySetup['until'] = (check, stepMs = 1_000) =>
+    until(check, { clock, stepMs });
   return {
     clock,
     database,
@@ -131,7 +132,9 @@ export async function setUpDelivery(options: DeliverySetupOptions = {}): Promise
       for (const one of receivers) await one.close();
       await dns[Symbol.asyncDispose]();
       await database[Symbol.asyncDispose]();
-      const arrived = [...receivers, ...(options.additionalReceivers ?? [])].flatMap(({ messages }) => messages);
+      const arrived = [...receivers, ...(options.additionalReceivers ?? [])].flatMap(
+        ({ messages }) => messages,
+      );
       await expectDeliveredUnchanged(arrived, queued);
     },
   };
@@ -165,7 +168,7 @@ async function attemptsOf({ pool }: TestDatabase, id: string): Promise<AttemptSt
   );
   return rows.map(({ transcript, ...attempt }) => ({
     ...attempt,
-    said: parseTranscript(transcript ?? '')
+    transcript: parseTranscript(transcript ?? '')
       .lines.map(({ by, text }) => `${by}: ${text}`)
       .join('\n'),
   }));

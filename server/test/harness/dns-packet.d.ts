@@ -1,4 +1,4 @@
-/** The part of dns-packet that the scripted DNS server and the codec's tests use. */
+/** Types for the parts of dns-packet that the scripted DNS server and the codec's tests use. */
 declare module 'dns-packet' {
   export interface Packet {
     id?: number;

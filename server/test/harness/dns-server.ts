@@ -4,13 +4,12 @@ import { createServer, type Server, type Socket } from 'node:net';
 import * as dnsPacket from 'dns-packet';
 
 /**
- * A DNS server on loopback, UDP and TCP on one port, that says what the script says: NXDOMAIN for
- * every name it does not know, and, where the script wants it, SERVFAIL, silence, an answer cut
- * short, or the AD bit. The script may change while it runs, and every question is kept. Answers
- * are built by dns-packet, so that our own codec is judged by another's.
+ * A scripted DNS server on loopback, UDP and TCP on one port. It answers NXDOMAIN for unknown names,
+ * and, as scripted, SERVFAIL, nothing, a truncated answer, or the AD bit. The script may change at any
+ * time, and all queries are recorded. Answers are encoded by dns-packet, independently of our own codec.
  */
 
-/** Instead of records: an error code, or no answer at all. */
+/** A response code instead of records, or no answer at all. */
 export type DnsFailure = 'SERVFAIL' | 'REFUSED' | 'FORMERR' | 'NXDOMAIN' | 'silence';
 
 export interface ScriptedTlsa {
@@ -27,7 +26,7 @@ interface ScriptedRecords {
   /** `10 mx1.example.test`; a null MX is `0 .` */
   MX: readonly string[];
   PTR: readonly string[];
-  /** One entry per record; an array gives the character strings of one record. */
+  /** One entry per record; an array lists the character strings of one record. */
   TXT: readonly (string | readonly string[])[];
   TLSA: readonly ScriptedTlsa[];
 }
@@ -35,11 +34,11 @@ interface ScriptedRecords {
 export type ScriptedType = keyof ScriptedRecords;
 
 export type ScriptedName = { [T in ScriptedType]?: ScriptedRecords[T] | DnsFailure } & {
-  /** Sets the AD bit on every answer about this name. */
+  /** Sets the AD bit in every answer for this name. */
   authenticated?: boolean;
-  /** Answers by UDP are cut short, so that the question comes again by TCP. */
+  /** Truncates answers over UDP, so that the client retries over TCP. */
   truncated?: boolean;
-  /** Zero unless told: a resolver then remembers nothing and a changed script is seen at once. */
+  /** Zero by default, so that resolvers cache nothing and see script changes at once. */
   ttlSeconds?: number;
 };
 
@@ -52,18 +51,22 @@ export interface ReceivedQuery {
 }
 
 export interface ScriptedDnsServer extends AsyncDisposable {
-  /** As `DNS_SERVERS` takes it. */
+  /** In the format of `DNS_SERVERS`. */
   readonly address: string;
   readonly port: number;
-  /** Names in lower case, in the order asked. */
+  /** In order of arrival, names in lower case. */
   readonly queries: ReceivedQuery[];
-  set<T extends ScriptedType>(name: string, type: T, records: ScriptedRecords[T] | DnsFailure): void;
+  set<T extends ScriptedType>(
+    name: string,
+    type: T,
+    records: ScriptedRecords[T] | DnsFailure,
+  ): void;
   setName(name: string, script: ScriptedName | DnsFailure): void;
   remove(name: string): void;
 }
 
 export interface DnsServerOptions {
-  /** What really leaves by UDP in place of the honest reply: for forgers and broken servers. */
+  /** Replaces the UDP reply, to simulate spoofed and malformed packets. */
   forgeUdp?: (reply: Buffer, query: Buffer) => Buffer[];
 }
 
@@ -155,7 +158,7 @@ function lengthOf(bytes: Buffer): Buffer {
   return length;
 }
 
-/** UDP and TCP must share a port; the one the kernel gave for UDP may be taken for TCP. */
+/** UDP and TCP must share a port; a port that is free for UDP may be in use for TCP. */
 async function listenOnBoth(): Promise<{ udp: DatagramSocket; tcp: Server; port: number }> {
   for (let tries = 0; tries < 50; tries++) {
     const udp = createSocket('udp4');
@@ -184,7 +187,7 @@ interface Reply {
 const RCODES = { SERVFAIL: 2, REFUSED: 5, FORMERR: 1, NXDOMAIN: 3 };
 const ALIASES_MAX = 8;
 
-/** As a recursive server would: aliases are followed, and are secure only as a whole. */
+/** Follows aliases like a recursive server; the answer is authenticated only if all names are. */
 function findReply(
   names: ReadonlyMap<string, ScriptedName | DnsFailure>,
   asked: string,
@@ -218,7 +221,7 @@ function findReply(
   return withFailure(reply, 'SERVFAIL');
 }
 
-/** A name above a scripted one exists, though it has no records. */
+/** A name above a scripted one exists, but has no records. */
 function isParentOfAny(names: ReadonlyMap<string, unknown>, name: string): boolean {
   return [...names.keys()].some((known) => known.endsWith(`.${name}`));
 }
@@ -237,7 +240,7 @@ function isAbsence({ answers }: Reply): boolean {
   return answers.every((record) => record.type === 'CNAME');
 }
 
-/** How long absence lasts is told by the zone's SOA (RFC 2308). */
+/** The zone's SOA defines how long a negative answer is cached (RFC 2308). */
 function startOfAuthority(asked: string, ttlSeconds: number): dnsPacket.PacketRecord {
   const data = { mname: 'ns.test', rname: 'hostmaster.test', minimum: ttlSeconds };
   return { name: asked, type: 'SOA', ttl: ttlSeconds, data };
@@ -266,7 +269,7 @@ function dataOf(type: string, records: ScriptedName[ScriptedType]): unknown[] {
   }
 }
 
-/** A character string holds 255 octets at most. */
+/** A character string holds at most 255 octets. */
 function chunksOf(text: string): Buffer[] {
   const bytes = Buffer.from(text);
   const chunks: Buffer[] = [];

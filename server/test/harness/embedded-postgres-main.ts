@@ -2,8 +2,8 @@ import { startEmbedded } from '../../src/db/embedded-postgres.ts';
 import { silentLog } from '../../src/lib/log.ts';
 
 /**
- * A process of its own that starts the embedded PostgreSQL in the folder named on its command line
- * and holds it until it is killed. It prints one line when it has it, or the reason why not.
+ * Entry point of a process that runs the embedded PostgreSQL in the folder given as its argument until
+ * it is killed. Prints one JSON line: the process id of PostgreSQL, or the error.
  */
 const dataDir = process.argv[2] ?? '';
 try {

@@ -4,14 +4,14 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { onTestFinished } from 'vitest';
 
-/** Another process that holds the embedded PostgreSQL of a folder, to be killed by a test. */
+/** A child process that runs the embedded PostgreSQL of a folder, for tests that kill it. */
 export interface EmbeddedPostgresProcess {
   pid: number;
   postmaster: number;
   kill(signal: NodeJS.Signals): Promise<void>;
 }
 
-/** `behind` is a command with its arguments that runs the holder: one that shuts it off, say. */
+/** `wrapper` is a command that runs the process, for example in its own namespace. */
 export async function startEmbeddedProcess(
   dataDir: string,
   wrapper: readonly string[] = [],
@@ -19,7 +19,7 @@ export async function startEmbeddedProcess(
   const program = path.join(import.meta.dirname, 'embedded-postgres-main.ts');
   const [command = '', ...args] = [...wrapper, process.execPath, program, dataDir];
   const child: ChildProcess = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-  // Also when the test fails: nobody waits for one that is forgotten.
+  // Clean up after failed tests too.
   onTestFinished(() => void child.kill('SIGKILL'));
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
   const [line] = (await once(lines, 'line')) as [string];

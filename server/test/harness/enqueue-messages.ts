@@ -5,7 +5,7 @@ import { uuidv7 } from '../../src/lib/ids.ts';
 import type { MessageContent } from '../../src/messages/content/message-content.ts';
 import { addressDomain, queueShardOf } from '../../src/messages/queue-shard.ts';
 
-/** Puts messages into the queue as accepting would, for tests of what comes after. */
+/** Inserts messages into the queue directly, for tests of delivery. */
 export interface QueuedMessage {
   workspaceId: string;
   mode?: Mode;
@@ -88,7 +88,7 @@ function contentRow(message: WithId): object {
   return { ...keyOf(message), id: message.id, head, html, text };
 }
 
-/** What the message is meant to say. */
+/** The content that receivers should get. */
 export function contentOf(message: QueuedMessage): MessageContent {
   return {
     subject: message.subject ?? 'Hello',

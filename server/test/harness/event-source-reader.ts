@@ -3,10 +3,10 @@ import http from 'node:http';
 import { text } from 'node:stream/consumers';
 import { appendRecord } from './response-log.ts';
 
-/** A reader of server-sent events that keeps what it got. */
+/** A client for server-sent events that keeps everything it received. */
 export interface EventSourceReader {
   readonly events: { id: string; type: string; data: Record<string, unknown> }[];
-  /** The last id the server told, also without an event. */
+  /** The last id that the server sent, with or without an event. */
   readonly lastId: string;
   readonly comments: number;
   readonly ended: boolean;
@@ -20,10 +20,12 @@ export async function openEventSource(
   lastEventId?: string,
 ): Promise<EventSourceReader> {
   const request = http.get(url, {
-    // A connection of its own: a pool of them would hold more than it uses.
+    // Its own connection, because a keep-alive agent would hold more connections than it uses.
     agent: false,
     headers: {
-      ...(typeof credentials === 'string' ? { authorization: `Bearer ${credentials}` } : credentials),
+      ...(typeof credentials === 'string'
+        ? { authorization: `Bearer ${credentials}` }
+        : credentials),
       ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
     },
   });

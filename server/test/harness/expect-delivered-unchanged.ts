@@ -6,14 +6,14 @@ import { contentOf, type QueuedMessage } from './enqueue-messages.ts';
 import { expectSigned } from './signed-live-route.ts';
 import type { ReceivedMessage } from './smtp-receiver.ts';
 
-/** What was queued, by the id of the message. */
+/** Queued messages by id. */
 export type QueuedMessages = ReadonlyMap<string, QueuedMessage>;
 
 const TWO_SIGNATURES = /^(DKIM-Signature: [^\r]+\r\n([ \t][^\r]+\r\n)+){2}$/;
 
 /**
- * Every byte that reached a receiver is one that was meant: two signatures, which hold in a DKIM
- * implementation that is not ours, and behind them the composed message and nothing else.
+ * Checks every byte that receivers got: two DKIM signatures, valid in an independent implementation,
+ * followed by exactly the composed message.
  */
 export async function expectDeliveredUnchanged(
   arrived: readonly ReceivedMessage[],
@@ -35,6 +35,7 @@ function findQueued(raw: Buffer, queued: QueuedMessages): [string, QueuedMessage
   const [, public_ = ''] = /^Message-ID: <(msg_\w+)@/im.exec(raw.toString('latin1')) ?? [];
   const id = decodeId('msg', public_);
   const message = id === undefined ? undefined : queued.get(id);
-  if (id === undefined || !message) throw new Error(`Nobody sent this: ${raw.toString('latin1')}`);
+  if (id === undefined || !message)
+    throw new Error(`No queued message matches: ${raw.toString('latin1')}`);
   return [id, message];
 }

@@ -1,6 +1,6 @@
 import net from 'node:net';
 
-/** A port of loopback that nobody had a moment ago. */
+/** Returns a loopback port that was free a moment ago. */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = net.createServer();

@@ -8,7 +8,7 @@ import { silentLog } from '../../src/lib/log.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Where each worker's PostgreSQL lies, which its first `freshDatabase` starts. */
+    /** Parent folder of each worker's PostgreSQL, which its first `createTestDatabase` starts. */
     databaseFolder: string;
   }
 }
@@ -16,7 +16,7 @@ declare module 'vitest' {
 const FOLDER_PREFIX = 'postrider-test-';
 const OWNER_FILE = 'run.pid';
 
-/** One PostgreSQL for each worker, and none for a run that needs none. */
+/** Each worker starts its own PostgreSQL on demand; this removes them after the run. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   await sweep();
   const dataDir = await mkdtemp(path.join(tmpdir(), FOLDER_PREFIX));
@@ -25,7 +25,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   return () => remove(dataDir);
 }
 
-/** A run that was killed leaves its PostgreSQL behind; nobody else would ever stop it. */
+/** Removes what killed runs left behind, because nothing else would stop their PostgreSQL. */
 async function sweep(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     if (!name.startsWith(FOLDER_PREFIX)) continue;
@@ -34,7 +34,7 @@ async function sweep(): Promise<void> {
       const owner = Number(await readFile(path.join(dataDir, OWNER_FILE), 'utf8'));
       if (owner > 0 && !isAlive(owner)) await remove(dataDir);
     } catch {
-      // Another user's, or swept by another run at this moment.
+      // It belongs to another user, or another run is removing it.
     }
   }
 }

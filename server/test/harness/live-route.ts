@@ -9,10 +9,10 @@ import { createResolver } from '../../src/mail/dns/resolver.ts';
 import { createMtaSts } from '../../src/mail/policy/mta-sts.ts';
 import type { SmtpTimeouts } from '../../src/mail/smtp-client/timeouts.ts';
 
-/** The live route towards receivers and name servers of a test. */
+/** The live route, pointed at a test's receivers and name server. */
 export interface LiveRouteOptions {
   clock: Clock;
-  /** As DNS_SERVERS takes it. */
+  /** In the format of DNS_SERVERS. */
   dns: string;
   mxPort?: number;
   routes?: RouteSetting[];
@@ -21,7 +21,7 @@ export interface LiveRouteOptions {
   shaping?: ShapingRules;
   isOwnAddress?: (ip: string, port: number) => boolean;
   senders: SenderDomains;
-  /** What a receiver's MTA-STS web server answers. */
+  /** The policy that a receiver's MTA-STS host serves. */
   stsPolicy?: string;
 }
 
@@ -57,7 +57,7 @@ export function liveRoute(options: LiveRouteOptions): Transport {
   });
 }
 
-/** For tests in which the signature is not the question: signing thousands takes long. */
+/** For tests that do not check signatures: signing thousands of messages takes long. */
 export const unsignedSenders: SenderDomains = {
   settingsFor: async () => ({
     maySend: true,

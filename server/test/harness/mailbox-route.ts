@@ -2,10 +2,10 @@ import { ConcurrencyLimit } from '../../src/delivery/concurrency-limit.ts';
 import type { AttemptReport, Transport } from '../../src/delivery/delivery.ts';
 import type { MessageContent } from '../../src/messages/content/message-content.ts';
 
-/** A last hop for live mail that keeps what arrives. */
+/** A live route that stores messages instead of sending them. */
 export interface MailboxRoute extends Transport {
   readonly arrived: { to: string; content: MessageContent }[];
-  /** The next mail to this address that was not handed out yet. */
+  /** Resolves with the next unread message to this address. */
   next(to: string): Promise<MessageContent>;
 }
 

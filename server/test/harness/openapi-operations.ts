@@ -1,20 +1,20 @@
 import type { TestApp } from './app.ts';
 
-/** The OpenAPI document as tests use it: a flat list of operations. */
+/** The operations of the OpenAPI document as a flat list. */
 export interface DocumentedOperation {
   id: string;
   method: string;
   /** With {parameters}. */
   path: string;
   isPublic: boolean;
-  /** Takes a session and no key. */
+  /** Accepts sessions, but no API keys. */
   sessionOnly: boolean;
-  /** What it needs; undefined when it is public. */
+  /** The required scope; undefined for public operations. */
   scope: string | undefined;
   takesBody: boolean;
   needsBody: boolean;
   bodyTypes: string[];
-  /** A body that the document gives as an example; undefined when it takes none. */
+  /** The example body of the document; undefined if the operation has none. */
   exampleBody: unknown;
   /** Problem codes by status. */
   problems: Map<number, string[]>;
@@ -59,7 +59,7 @@ export function operationsOf(document: unknown): DocumentedOperation[] {
       method: method.toUpperCase(),
       path,
       isPublic: described.security?.length === 0,
-      forPeople: described.security?.some((one) => 'session' in one) ?? false,
+      sessionOnly: described.security?.some((one) => 'session' in one) ?? false,
       scope: described['x-scope'],
       takesBody: described.requestBody !== undefined,
       needsBody: described.requestBody?.required ?? false,
@@ -81,7 +81,7 @@ function exampleOf(media: Media | undefined): unknown {
   return media.example ?? Object.values(media.examples ?? {})[0]?.value;
 }
 
-/** A path with something in the place of each parameter. */
+/** Fills in the path parameters. */
 export function fillPath(path: string, value: string | ((name: string) => string)): string {
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(typeof value === 'string' ? value : value(name)),

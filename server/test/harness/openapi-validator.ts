@@ -7,7 +7,7 @@ export interface OpenapiValidator<T> {
   errorsFor(pointer: string, value: unknown): string | undefined;
 }
 
-/** By the text of the document: building a validator takes longer than starting a server. */
+/** By document text: building a validator takes longer than starting a server. */
 const validators = new Map<string, OpenapiValidator<object>>();
 
 export async function openapiValidator<T extends object>(
@@ -45,7 +45,7 @@ function createValidator(document: object): OpenapiValidator<object> {
   };
 }
 
-/** Forbids additional properties wherever properties are listed: responses hold documented fields only. */
+/** Disallows additional properties in all objects with listed properties, so that undocumented fields fail. */
 function closeObjects<T>(value: T): T {
   if (Array.isArray(value)) return value.map(closeObjects) as T;
   if (value === null || typeof value !== 'object') return value;

@@ -1,6 +1,6 @@
 import type { ScriptedDnsServer } from './dns-server.ts';
 
-/** A record as the API lists it. */
+/** A DNS record as returned by the API. */
 export interface ListedRecord {
   purpose: string;
   type: 'TXT' | 'MX' | 'CNAME';
@@ -12,7 +12,7 @@ export interface ListedRecord {
   mistakes: { code: string; detail: string }[];
 }
 
-/** Does what a domain's owner does: enters the records into the zone as they were given. */
+/** Publishes the records in the scripted DNS server, as the domain's owner would. */
 export function publishRecords(dns: ScriptedDnsServer, records: readonly ListedRecord[]): void {
   for (const { type, name, value } of records) {
     if (type === 'CNAME') dns.set(name, type, value);

@@ -2,8 +2,8 @@ import { appendFileSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 
 /**
- * Notes of what the server answered during the whole run: one line an answer, one file a process.
- * `test/answers-are-documented.ts` reads them when all tests are through.
+ * Records the responses of the whole run, one line per response and one file per process, for
+ * `test/compare-responses.ts`.
  */
 export interface RecordedResponse {
   method: string;
@@ -13,7 +13,12 @@ export interface RecordedResponse {
   mediaType: string;
 }
 
-export function recordResponse(method: string, url: string, response: Response, json: unknown): void {
+export function recordResponse(
+  method: string,
+  url: string,
+  response: Response,
+  json: unknown,
+): void {
   appendRecord({
     method,
     path: url.split('?', 1)[0] as string,

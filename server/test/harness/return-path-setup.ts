@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { validMessage, startApp, type TestApp, type TestAppOptions } from './app.ts';
+import { startApp, type TestApp, type TestAppOptions, validMessage } from './app.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { startDnsServer } from './dns-server.ts';
 import { type ReceiverScript, type SmtpReceiver, startSmtpReceiver } from './smtp-receiver.ts';
@@ -7,8 +7,8 @@ import { type Reply, SubmissionClient } from './submission-client.ts';
 import { until } from './until.ts';
 
 /**
- * A server whose mail goes to a scripted receiver and which takes what comes back: nothing of its own
- * is replaced. `send` delivers and tells the return path that the receiver saw.
+ * A complete server that delivers to a scripted receiver and accepts bounces on its return path port.
+ * `send` delivers a message and returns the return path that the receiver saw.
  */
 export interface ReturnPathServer extends AsyncDisposable {
   app: TestApp;
@@ -18,11 +18,11 @@ export interface ReturnPathServer extends AsyncDisposable {
   send(more?: Record<string, unknown>): Promise<{ id: string; returnPath: string; raw: string }>;
   message(id: string): Promise<Found>;
   events(id: string): Promise<Found[]>;
-  /** The reply to the final dot, or the first one that refuses. */
+  /** Returns the reply to the final dot, or the first negative reply. */
   report(to: string | string[], data: string | Buffer, from?: string): Promise<Reply>;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: tests read whatever was answered.
+// biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary response fields.
 type Found = any;
 
 export const BOUNCE_HOST = 'bounces.house.test';
@@ -107,11 +107,11 @@ export interface DsnOptions {
   status?: string;
   recipient?: string;
   diagnostic?: string;
-  /** Further groups of recipients. */
+  /** Additional recipient groups. */
   more?: string;
 }
 
-/** As Postfix writes it. */
+/** A delivery status notification as written by Postfix. */
 export function dsn(options: DsnOptions = {}): string {
   const {
     id = 'dsn-1',
@@ -163,9 +163,9 @@ Hello
 export interface ComplaintOptions {
   id?: string;
   type?: string;
-  /** Lines of the report, such as `Original-Rcpt-To`. */
+  /** Additional report fields, such as `Original-Rcpt-To`. */
   fields?: string;
-  /** The header of the mail that is complained of. */
+  /** The header of the reported message. */
   returned?: string;
 }
 

@@ -2,8 +2,8 @@ import { expect } from 'vitest';
 import type { TestApp } from './app.ts';
 
 /**
- * Makes a race certain: holds rows that the requests will want, lets all of them come to the place
- * where they wait for one, and only then lets go.
+ * Makes a race deterministic: locks rows, waits until all requests are blocked on a lock, then releases
+ * them together.
  */
 export async function raceForLock<T>(
   app: Pick<TestApp, 'database'>,

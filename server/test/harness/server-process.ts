@@ -6,26 +6,24 @@ import { promisify } from 'node:util';
 import { freePort } from './free-port.ts';
 import { until } from './until.ts';
 
-/**
- * The real server in a process of its own, on its embedded database, to be killed and started again.
- */
+/** The real server in a child process with its embedded database, to be killed and restarted. */
 export interface ServerProcess {
   readonly url: string;
   start(): Promise<void>;
-  /** After its database was killed, say. */
+  /** Waits until it is ready again, for example after its database was killed. */
   waitUntilReady(): Promise<void>;
   isReady(): Promise<boolean>;
-  /** SIGKILL to the server alone: its PostgreSQL lives on as an orphan. */
+  /** Sends SIGKILL to the server only: its PostgreSQL is orphaned. */
   kill(): Promise<void>;
-  /** SIGKILL to PostgreSQL's main process. */
+  /** Sends SIGKILL to PostgreSQL's main process. */
   killPostgres(): Promise<void>;
-  /** SIGKILL to one of PostgreSQL's other processes: it then ends all of them and starts anew. */
+  /** Sends SIGKILL to a random PostgreSQL backend; PostgreSQL then restarts all of them. */
   killBackend(): Promise<void>;
-  /** SIGTERM; resolves with the exit code. */
+  /** Sends SIGTERM; resolves with the exit code. */
   stop(): Promise<number | null>;
-  /** The key that a first start prints once the server answers. */
+  /** The API key that the first start prints. */
   printedKey(): Promise<string>;
-  /** All that the server has printed. */
+  /** Everything that the server has printed. */
   readonly output: string;
 }
 
@@ -34,7 +32,7 @@ export interface ServerProcessOptions {
   env?: Record<string, string>;
 }
 
-/** Recovery of a database takes its time on a busy machine. */
+/** Crash recovery of the database takes long on a busy machine. */
 const READY_MS = 180_000;
 
 const MAIN = path.join(import.meta.dirname, '../../src/main.ts');
@@ -69,7 +67,7 @@ export async function createServerProcess(options: ServerProcessOptions): Promis
     });
     await becomesReady(() => {
       if (started.exitCode === null && started.signalCode === null) return;
-      throw new Error(`The server ended at its start:\n${output.slice(-4000)}`);
+      throw new Error(`The server exited during startup:\n${output.slice(-4000)}`);
     });
   }
 
@@ -80,14 +78,17 @@ export async function createServerProcess(options: ServerProcessOptions): Promis
     );
   }
 
-  /** A server that is never ready again is what these tests look for: it is told, not waited for. */
+  /** Fails with the output when the server does not become ready in time. */
   async function becomesReady(refuse: () => void = () => {}): Promise<void> {
     await until(
       () => {
         refuse();
         return isReady();
       },
-      { timeoutMs: READY_MS, what: () => `the server is ready. It said:\n${output.slice(-4000)}` },
+      {
+        timeoutMs: READY_MS,
+        what: () => `the server is ready. Its output:\n${output.slice(-4000)}`,
+      },
     );
   }
 
@@ -140,7 +141,7 @@ export async function createServerProcess(options: ServerProcessOptions): Promis
   };
 }
 
-/** Linux tells by itself, also where `ps` is not installed. */
+/** Linux lists the children in /proc, even where `ps` is not installed. */
 async function childrenOf(pid: number): Promise<number[]> {
   const told = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => undefined);
   if (told !== undefined) return told.trim().split(' ').filter(Boolean).map(Number);
@@ -155,7 +156,7 @@ function sendSigkill(pid: number | undefined): void {
   try {
     if (pid !== undefined) process.kill(pid, 'SIGKILL');
   } catch {
-    // It was gone already: then there is nothing to kill, and the test goes on.
+    // It has already exited.
   }
 }
 

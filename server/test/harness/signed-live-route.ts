@@ -8,7 +8,7 @@ import { type LiveRouteOptions, liveRoute as routeOf } from './live-route.ts';
 
 export { RETURN_PATH_KEY } from './live-route.ts';
 
-/** The live route with keys for example.com, unless the test has its own. */
+/** The live route with DKIM keys for example.com, unless the test provides others. */
 export interface SignedRouteOptions extends Omit<LiveRouteOptions, 'senders'> {
   senders?: SenderDomains;
   tls?: 'opportunistic' | 'required';
@@ -42,7 +42,7 @@ export function testSenders(tls: 'opportunistic' | 'required' = 'opportunistic')
   };
 }
 
-/** Both signatures hold in an implementation that is not ours. */
+/** Verifies both signatures with an independent implementation. */
 export async function expectSigned(raw: Buffer): Promise<void> {
   const records: Record<string, string> = {
     'pr1._domainkey.example.com': generated.rsa.txtValue,

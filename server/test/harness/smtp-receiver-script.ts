@@ -1,15 +1,15 @@
 import type { SecureContextOptions } from 'node:tls';
 import type { ReceiverSession } from './smtp-receiver-session.ts';
 
-/** Says nothing more and closes the connection at once. */
+/** Closes the connection immediately without a reply. */
 export const HANG_UP = Symbol('hang up');
-/** Never answers. */
+/** Never replies. */
 export const SILENCE = Symbol('silence');
 
 /**
  * A reply without its line end (`\n` separates lines), raw bytes as a Buffer, HANG_UP, SILENCE, or
- * undefined for the usual answer. A promise delays it: tests hold replies back by promises of their
- * own, never by sleeping.
+ * undefined for the default reply. A promise delays it: tests delay replies with their own promises,
+ * never by sleeping.
  */
 export type ScriptedReply = PlainReply | Promise<PlainReply>;
 export type PlainReply = string | Buffer | typeof HANG_UP | typeof SILENCE | undefined;
@@ -17,16 +17,16 @@ export type PlainReply = string | Buffer | typeof HANG_UP | typeof SILENCE | und
 export interface ReceiverScript {
   host?: string;
   port?: number;
-  /** EHLO keywords; STARTTLS is added while `tls` is given and not yet in use. */
+  /** EHLO keywords; STARTTLS is added if `tls` is given and not yet in use. */
   keywords?: readonly string[];
-  /** Key and certificate for STARTTLS, or from the first byte with `implicitTls`. */
+  /** Key and certificate for STARTTLS, or for implicit TLS with `implicitTls`. */
   tls?: SecureContextOptions;
   implicitTls?: boolean;
-  /** Answers 220 to STARTTLS, and the first bytes of the handshake with this. */
+  /** Replies 220 to STARTTLS, then breaks the handshake like this. */
   brokenTls?: 'nonsense' | 'silence' | 'hang_up';
-  /** Each reply goes out in writes of one byte. */
+  /** Writes each reply byte by byte. */
   oneByteAtATime?: boolean;
-  /** Awaited before each of these bytes: how a test makes the receiver slow on its own clock. */
+  /** Awaited before each of these bytes, so that a test can slow the receiver down on its own clock. */
   beforeEachByte?: () => Promise<void>;
   onConnect?: (session: ReceiverSession) => ScriptedReply;
   onEhlo?: (name: string, session: ReceiverSession) => ScriptedReply;
@@ -36,9 +36,9 @@ export interface ReceiverScript {
   onMail?: (from: string, session: ReceiverSession) => ScriptedReply;
   onRcpt?: (to: string, session: ReceiverSession) => ScriptedReply;
   onData?: (session: ReceiverSession) => ScriptedReply;
-  /** While a message arrives, with the bytes so far; an answer here interrupts it. */
+  /** Called while a message arrives, with the byte count so far; a reply interrupts it. */
   onDataBytes?: (bytes: number, session: ReceiverSession) => PlainReply;
-  /** The answer to the final dot. */
+  /** The reply to the final dot. */
   onMessage?: (message: ReceivedMessage, session: ReceiverSession) => ScriptedReply;
   onRset?: (session: ReceiverSession) => ScriptedReply;
   onQuit?: (session: ReceiverSession) => ScriptedReply;
@@ -46,13 +46,13 @@ export interface ReceiverScript {
 
 export interface ReceivedMessage {
   mailFrom: string;
-  /** What followed the path: `SIZE=…`, `BODY=8BITMIME`, `SMTPUTF8`. */
+  /** ESMTP parameters: `SIZE=…`, `BODY=8BITMIME`, `SMTPUTF8`. */
   mailParameters: readonly string[];
-  /** Those that were answered 2xx. */
+  /** Recipients with a 2xx reply. */
   recipients: readonly string[];
-  /** The message with its dots undone. */
+  /** The message without dot-stuffing. */
   raw: Buffer;
-  /** The reply to the final dot began with 2. */
+  /** Whether the reply to the final dot was 2xx. */
   accepted: boolean;
   tls: ReceiverTls | null;
   session: ReceiverSession;

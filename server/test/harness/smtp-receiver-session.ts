@@ -2,23 +2,23 @@ import type { Socket } from 'node:net';
 import { createSecureContext, type SecureContextOptions, TLSSocket } from 'node:tls';
 import type { SmtpReceiver } from './smtp-receiver.ts';
 import {
-  type ScriptedReply,
   HANG_UP,
   type PlainReply,
   type ReceivedMessage,
   type ReceiverScript,
   type ReceiverTls,
+  type ScriptedReply,
   SILENCE,
 } from './smtp-receiver-script.ts';
 
 const KEYWORDS = ['PIPELINING', 'SIZE 26214400', '8BITMIME', 'SMTPUTF8', 'ENHANCEDSTATUSCODES'];
-/** RFC 2920 3.1: these may only end a group of pipelined commands. */
+/** RFC 2920 3.1: these may only be the last of a group of pipelined commands. */
 const ENDS_GROUP = new Set(['EHLO', 'HELO', 'DATA', 'STARTTLS', 'AUTH', 'QUIT', 'VRFY', 'NOOP']);
 
-/** One connection to the scripted receiver: reads commands one after another, as scripted. */
+/** One connection to the scripted receiver, which handles one command after another. */
 export class ReceiverSession {
   readonly number: number;
-  /** The address the client comes from. */
+  /** The client's address. */
   readonly from: string | undefined;
   readonly commands: string[] = [];
   heloName = '';
@@ -26,10 +26,10 @@ export class ReceiverSession {
   mailFrom: string | undefined;
   mailParameters: readonly string[] = [];
   recipients: string[] = [];
-  /** Messages whose final dot was read on this connection. */
+  /** Number of messages whose final dot was read on this connection. */
   messageCount = 0;
   closed = false;
-  /** Answers RCPT and DATA as scripted even outside a transaction. */
+  /** Replies to RCPT and DATA as scripted even outside a transaction. */
   lenient = false;
   stopped = false;
 
@@ -49,17 +49,17 @@ export class ReceiverSession {
     void this.#run();
   }
 
-  /** What has arrived and was not looked at yet, because an earlier answer is held back. */
+  /** Bytes that were received but not processed yet, because an earlier reply is delayed. */
   get unread(): string {
     return this.#unread.toString();
   }
 
-  /** Raw bytes, at any time. */
+  /** Sends raw bytes at any time. */
   send(bytes: string | Buffer): void {
     if (!this.closed) this.#socket.write(bytes);
   }
 
-  /** Leaves everything from here on in the network's buffers. */
+  /** Leaves everything from now on in the network buffers. */
   stopReading(): void {
     this.stopped = true;
     this.#socket.pause();
@@ -204,7 +204,7 @@ export class ReceiverSession {
     this.recipients = [];
   }
 
-  /** Gives the scripted answer or the usual one; returns what was said. */
+  /** Sends the scripted reply or the default; returns what was sent. */
   async #reply(scripted: ScriptedReply, usual: string, verb?: string): Promise<string> {
     const answer: PlainReply = (await scripted) ?? usual;
     if (verb) this.#checkGroup(verb);
@@ -224,12 +224,12 @@ export class ReceiverSession {
     }
   }
 
-  /** Called before the answer leaves: what is unread by now was sent without waiting for it. */
+  /** Called before the reply is sent: unread bytes were sent without waiting for it. */
   #checkGroup(verb: string): void {
     if (this.#unread.length === 0) return;
     const pipelining = (this.#script.keywords ?? KEYWORDS).includes('PIPELINING');
-    if (!pipelining) this.#violation(`did not wait for the answer to ${verb}`);
-    else if (ENDS_GROUP.has(verb)) this.#violation(`sent more behind ${verb}`);
+    if (!pipelining) this.#violation(`did not wait for the reply to ${verb}`);
+    else if (ENDS_GROUP.has(verb)) this.#violation(`pipelined after ${verb}`);
   }
 
   #violation(what: string): void {
@@ -276,16 +276,16 @@ export class ReceiverSession {
       if (end !== -1 && !this.#silent) {
         const line = this.#unread.subarray(0, end + 1).toString();
         this.#unread = this.#unread.subarray(end + 1);
-        if (!line.endsWith('\r\n')) this.#violation('a command without CRLF');
+        if (!line.endsWith('\r\n')) this.#violation('command without CRLF');
         return line.trimEnd();
       }
       if (!(await this.#more())) return undefined;
     }
   }
 
-  /** The bytes up to the final dot, dots still doubled; undefined when the connection ends first. */
+  /** The bytes up to the final dot, still dot-stuffed; undefined if the connection ends first. */
   async #readMessage(): Promise<Buffer | undefined> {
-    // The line end before the message counts: a message may be nothing but the dot.
+    // Include the preceding line end, because a message may consist of the final dot only.
     const parts: Buffer[] = [Buffer.from('\r\n')];
     let tail = parts[0] as Buffer;
     let bytes = 0;
@@ -319,8 +319,8 @@ export class ReceiverSession {
 
   #unstuffed(stuffed: Buffer): Buffer {
     const text = stuffed.toString('latin1');
-    if (/\r(?!\n)|(?<!\r)\n/.test(text)) this.#violation('a bare CR or LF in a message');
-    if (/[^\r\n]{999}/.test(text)) this.#violation('a line over 998 bytes');
+    if (/\r(?!\n)|(?<!\r)\n/.test(text)) this.#violation('bare CR or LF in a message');
+    if (/[^\r\n]{999}/.test(text)) this.#violation('line over 998 bytes');
     return Buffer.from(text.replace(/(^|\n)\./g, '$1'), 'latin1');
   }
 }

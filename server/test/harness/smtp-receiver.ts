@@ -3,11 +3,11 @@ import type { ReceivedMessage, ReceiverScript } from './smtp-receiver-script.ts'
 import { ReceiverSession } from './smtp-receiver-session.ts';
 
 /**
- * A scripted SMTP receiver on a real loopback socket. Left alone it accepts everything; each step
- * can be scripted to answer anything, late, in pieces, never, or to hang up. It keeps what it was
- * sent (envelope, bytes, TLS) and notes where the client broke the rules of SMTP.
+ * A scripted SMTP receiver on a real loopback socket. It accepts everything by default; each step can be
+ * scripted to reply anything, late, in pieces or never, or to hang up. It keeps what it was sent
+ * (envelope, bytes, TLS) and records protocol violations of the client.
  *
- *   await using receiver = await smtpReceiver({ onRcpt: () => '550 5.1.1 no such user' });
+ *   await using receiver = await startSmtpReceiver({ onRcpt: () => '550 5.1.1 no such user' });
  */
 export async function startSmtpReceiver(script: ReceiverScript = {}): Promise<SmtpReceiver> {
   const receiver = new SmtpReceiver(script);
@@ -18,12 +18,12 @@ export async function startSmtpReceiver(script: ReceiverScript = {}): Promise<Sm
 export * from './smtp-receiver-script.ts';
 
 export class SmtpReceiver {
-  /** May be changed while it runs. */
+  /** May be changed at any time. */
   script: ReceiverScript;
   /** Every message whose final dot was read, accepted or not. */
   readonly messages: ReceivedMessage[] = [];
   readonly sessions: ReceiverSession[] = [];
-  /** Rules of SMTP that the client broke. */
+  /** Protocol violations of the client. */
   readonly violations: string[] = [];
   readonly #server: net.Server;
   readonly #watchers = new Set<() => void>();
@@ -44,12 +44,12 @@ export class SmtpReceiver {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** The lines of all sessions in order of arrival within each. */
+  /** Command lines of all sessions, in order within each. */
   get commands(): string[] {
     return this.sessions.flatMap((session) => session.commands);
   }
 
-  /** Waits for something to become true; looked at whenever anything arrives. */
+  /** Waits for a condition, evaluated whenever anything arrives. */
   until(condition: (receiver: this) => boolean): Promise<void> {
     return new Promise((resolve) => {
       const look = () => {
@@ -66,7 +66,7 @@ export class SmtpReceiver {
     return this.until(() => this.messages.length >= count);
   }
 
-  /** Waits until a line that starts like this has come in. */
+  /** Waits for a command line that starts like this. */
   untilCommand(start: string): Promise<void> {
     return this.until(() => this.commands.some((command) => command.startsWith(start)));
   }

@@ -12,7 +12,7 @@ import type { SmtpConnection } from '../../src/mail/smtp-client/smtp-connection.
 import type { SmtpMessage } from '../../src/mail/smtp-client/smtp-message.ts';
 import type { SmtpReceiver } from './smtp-receiver.ts';
 
-/** Opens a session of our SMTP client to a scripted receiver. */
+/** Connects our SMTP client to a scripted receiver. */
 export function openTo(
   receiver: SmtpReceiver,
   target: Partial<SmtpTarget> = {},
@@ -25,14 +25,14 @@ export function openTo(
   );
 }
 
-/** As openTo, for tests in which the opening is not the question. */
+/** Like openTo, for tests that are not about the connection setup. */
 export async function connectionTo(
   receiver: SmtpReceiver,
   target: Partial<SmtpTarget> = {},
   options: Partial<SmtpOpenOptions> = {},
 ): Promise<SmtpConnection> {
   const opened = await openTo(receiver, target, options);
-  if (!opened.ok) throw new Error(`not opened: ${JSON.stringify(opened.failure)}`);
+  if (!opened.ok) throw new Error(`connection failed: ${JSON.stringify(opened.failure)}`);
   return opened.connection;
 }
 
@@ -47,8 +47,8 @@ export function smtpMessage(changes: Partial<SmtpMessage> = {}): SmtpMessage {
 }
 
 /**
- * Lets bytes that are already on the loopback reach their reader: other bytes take the same way
- * behind them, there and back, several times.
+ * Waits until bytes that are already on the loopback have reached their reader, by sending other bytes
+ * through it several times.
  */
 export async function settleLoopback(): Promise<void> {
   const echo = net.createServer((socket) => socket.pipe(socket)).listen(0, '127.0.0.1');

@@ -2,10 +2,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import tls from 'node:tls';
 
-/**
- * A client of the submission port that says exactly what a test wants, byte for byte: no library
- * that would mend it.
- */
+/** A raw SMTP client that sends exactly what a test specifies, without a library that would correct it. */
 export interface Reply {
   code: number;
   /** All lines without their codes. */
@@ -16,7 +13,7 @@ export interface Reply {
 export interface Mail {
   from?: string;
   to: string[];
-  /** Header and body with CRLF; a final dot is added, and dots are not stuffed. */
+  /** Header and body with CRLF; a final dot is added, without dot-stuffing. */
   data: string | Buffer;
 }
 
@@ -37,7 +34,7 @@ export class SubmissionClient implements Disposable {
     return client;
   }
 
-  /** To a port that is encrypted from the first byte. */
+  /** Connects with implicit TLS. */
   static async connectTls(port: number, options: tls.ConnectionOptions): Promise<SubmissionClient> {
     const socket = tls.connect({ port, host: '127.0.0.1', ...options });
     const client = new SubmissionClient(socket);
@@ -45,8 +42,12 @@ export class SubmissionClient implements Disposable {
     return client;
   }
 
-  /** Greeted, introduced and logged in. */
-  static async connectAndLogIn(port: number, key: string, host?: string): Promise<SubmissionClient> {
+  /** Connects, sends EHLO and authenticates. */
+  static async connectAndLogIn(
+    port: number,
+    key: string,
+    host?: string,
+  ): Promise<SubmissionClient> {
     const client = await SubmissionClient.connect(port, host);
     await client.reply();
     await client.command('EHLO client.example');
@@ -59,12 +60,12 @@ export class SubmissionClient implements Disposable {
     this.#socket.write(bytes);
   }
 
-  /** Has no more to say, and still listens. */
+  /** Half-closes the connection: sends FIN and keeps reading. */
   endWriting(bytes: string | Buffer = ''): void {
     this.#socket.end(bytes);
   }
 
-  /** The next whole reply; code 0 when the connection ended instead. */
+  /** The next complete reply; code 0 if the connection ended. */
   async reply(): Promise<Reply> {
     for (;;) {
       const end = /^\d{3}(?: [^\r\n]*)?\r\n/m.exec(this.#buffer);
@@ -91,7 +92,7 @@ export class SubmissionClient implements Disposable {
     return this.command(`AUTH PLAIN ${Buffer.from(`\0${user}\0${key}`).toString('base64')}`);
   }
 
-  /** A whole transaction; the first reply that is not as hoped, or that to the final dot. */
+  /** Runs a whole transaction; returns the first negative reply, or the reply to the final dot. */
   async send({ from = 'hello@example.org', to, data }: Mail): Promise<Reply> {
     for (const line of [`MAIL FROM:<${from}>`, ...to.map((one) => `RCPT TO:<${one}>`), 'DATA']) {
       const reply = await this.command(line);

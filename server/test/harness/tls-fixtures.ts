@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Certificates for tests (`fixtures/tls/make.sh` says how they were made). `good` is for
- * mx.example.test, mx1 to mx3, relay and mta-sts.example.test, localhost and the loopback
- * addresses. All but `selfSigned` show `authority` in their chain; `forged` only pretends to be
- * signed by it.
+ * Test certificates, made by `fixtures/tls/make.sh`. `good` is valid for mx.example.test, mx1 to mx3,
+ * relay and mta-sts.example.test, localhost and the loopback addresses. All except `selfSigned` have
+ * `authority` in their chain; `forged` only claims to be signed by it.
  */
 export const tlsFixtures = {
   authority: read('ca.crt'),

@@ -5,10 +5,12 @@ import path from 'node:path';
 import { parseIntoClientConfig } from 'pg-connection-string';
 
 /**
- * A pooler in front of a test's database that keeps a session for one transaction only, as PgBouncer
- * does with pool_mode = transaction: the session that became free last answers whoever asks next.
+ * A transaction pooler in front of a test's database, like PgBouncer with pool_mode = transaction: the
+ * session that was released last serves the next transaction of any client.
  */
-export async function startTransactionPooler(url: string): Promise<AsyncDisposable & { url: string }> {
+export async function startTransactionPooler(
+  url: string,
+): Promise<AsyncDisposable & { url: string }> {
   const { host, port, user, database } = parseIntoClientConfig(url);
   const folder = await mkdtemp(path.join(tmpdir(), 'pooler-'));
   const free: Session[] = [];
@@ -53,11 +55,11 @@ class Session {
   ask(asked: Buffer, client: net.Socket, free: (served: Session) => void): void {
     this.#client = client;
     this.#free = free;
-    // Leaving the pooler is not leaving the session.
+    // A client that disconnects from the pooler does not end the session.
     if (asked[0] !== TERMINATE) this.socket.write(asked);
   }
 
-  /** A session is free again when it says that it is ready, outside of a transaction. */
+  /** A session is free again when PostgreSQL reports ReadyForQuery outside a transaction. */
   #answer(piece: Buffer): void {
     this.#client?.write(piece);
     this.#answers = Buffer.concat([this.#answers, piece]);

@@ -3,8 +3,8 @@ import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
 
 /**
- * Waits until the check holds. A manual clock is moved on by `stepMs` between looks, so that waits
- * of minutes pass at once while real sockets and the real database do their part.
+ * Waits until the check returns true. A manual clock advances by `stepMs` between checks, so that
+ * minutes pass quickly while real sockets and the real database do their work.
  */
 export async function until(
   check: () => Promise<boolean> | boolean,
@@ -18,7 +18,7 @@ export async function until(
   const endsAt = systemClock.now() + (options.timeoutMs ?? 20_000);
   while (!(await check())) {
     if (systemClock.now() > endsAt)
-      throw new Error(`Not so in time: ${describe(options.what) ?? check}`);
+      throw new Error(`Timed out waiting for: ${describe(options.what) ?? check}`);
     await sleep(5);
     if (options.clock instanceof ManualClock) options.clock.advance(options.stepMs ?? 100);
   }

@@ -3,10 +3,7 @@ import http from 'node:http';
 import https from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 
-/**
- * A receiver of webhooks on loopback that does what its script says, and keeps a log of all that it
- * was sent, in order.
- */
+/** A scripted webhook receiver on loopback that records all requests in order. */
 export interface ReceivedWebhook {
   /** webhook-id. */
   id: string;
@@ -17,9 +14,9 @@ export interface ReceivedWebhook {
 }
 
 /**
- * `hang`: takes the request and never answers. `close`: ends the connection instead of answering.
- * `garbage`: answers with something that is not HTTP. `endless`: a 200 whose body never ends.
- * `unfinished`: a 200 whose body begins, and then nothing.
+ * `hang`: reads the request and never responds. `close`: closes the connection instead of responding.
+ * `garbage`: responds with something that is not HTTP. `endless`: a 200 with an endless body.
+ * `unfinished`: a 200 whose body starts and never continues.
  */
 export type ScriptedResponse =
   | { status: number; body?: string; headers?: Record<string, string> }
@@ -33,9 +30,9 @@ export interface WebhookReceiver extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
   readonly received: ReceivedWebhook[];
-  /** How many connections were opened. */
+  /** Number of connections so far. */
   readonly connections: number;
-  /** What the next requests are answered; may be changed at any time. */
+  /** The response to the next requests; may be changed at any time. */
   answer: (request: ReceivedWebhook) => ScriptedResponse;
 }
 
@@ -45,7 +42,9 @@ export interface ReceiverOptions {
   answer?: (request: ReceivedWebhook) => ScriptedResponse;
 }
 
-export async function startWebhookReceiver(options: ReceiverOptions = {}): Promise<WebhookReceiver> {
+export async function startWebhookReceiver(
+  options: ReceiverOptions = {},
+): Promise<WebhookReceiver> {
   const received: ReceivedWebhook[] = [];
   const sockets = new Set<Socket>();
   let connections = 0;

@@ -1,3 +1,4 @@
+import type { TenantScope } from '../../src/accounts/tenant-scope.ts';
 import { openPool, type Pool } from '../../src/db/pool.ts';
 import type { EventType } from '../../src/events/event-types.ts';
 import { appendEvents } from '../../src/events/events-store.ts';
@@ -6,20 +7,19 @@ import { encodeId } from '../../src/lib/ids.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { createWebhooks, type WebhookModule } from '../../src/webhooks/create-webhooks.ts';
 import type { DispatcherLimits } from '../../src/webhooks/webhook-dispatcher.ts';
-import type { TenantScope } from '../../src/accounts/tenant-scope.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { newWorkspace } from './enqueue-messages.ts';
 
-/** The room of webhooks on a database of its own, without the rest of the house. */
+/** The webhooks module on its own database, without the rest of the server. */
 export interface WebhookSetup extends AsyncDisposable {
   pool: Pool;
   database: TestDatabase;
   scope: TenantScope;
   node: WebhookModule;
-  /** Another node on the same database. */
+  /** Starts another node on the same database. */
   addNode(): Promise<WebhookModule & AsyncDisposable>;
   createEndpoint(url: string, events?: string[]): Promise<{ id: string; secret: string }>;
-  /** Appends so many events and wakes the dispatcher; returns their ids as receivers see them. */
+  /** Appends events and wakes the dispatcher; returns the ids that receivers see. */
   appendEvents(count: number, type?: EventType): Promise<string[]>;
   deliveries(): Promise<StoredDelivery[]>;
 }

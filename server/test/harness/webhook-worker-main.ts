@@ -3,7 +3,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { createWebhooks } from '../../src/webhooks/create-webhooks.ts';
 
-/** A process that sends webhooks and nothing else, to be killed. Leases are short: see its test. */
+/** Entry point of a process that only sends webhooks, with short leases; tests kill it. */
 
 const [connectionString = ''] = process.argv.slice(2);
 const places = [{ connectionString }] as const;
@@ -25,6 +25,6 @@ const { dispatcher } = createWebhooks({
 });
 dispatcher?.start();
 process.send?.('begun');
-// Its own timers do not hold a process; the parent's death ends it.
+// Its timers do not keep the process alive; it exits when the parent disconnects.
 setInterval(() => {}, 1_000);
 process.on('disconnect', () => process.exit(0));

@@ -1,8 +1,8 @@
 /**
- * A copy of the bytes in a buffer of whatever kind, and undefined when it is none. Not by `instanceof`:
- * test runners and frameworks give programs globals that are not those of the runtime.
+ * Copies the bytes of any kind of buffer; undefined for other values. It does not use `instanceof`,
+ * because test runners and frameworks replace the globals of the runtime.
  */
-export function bytesOf(value: unknown): Uint8Array<ArrayBuffer> | undefined {
+export function copyBytes(value: unknown): Uint8Array<ArrayBuffer> | undefined {
   if (ArrayBuffer.isView(value)) {
     return new Uint8Array(value.buffer, value.byteOffset, value.byteLength).slice();
   }

@@ -1,5 +1,5 @@
-/** Where a request goes: the template of a path with its values, and the query. */
-export function addressOf(
+/** Builds the URL of a request from a path template, its values and the query. */
+export function requestUrl(
   baseUrl: string,
   template: string,
   values: Record<string, unknown> = {},
@@ -10,7 +10,7 @@ export function addressOf(
   for (const [name, value] of Object.entries(query)) {
     if (value === undefined || value === null) continue;
     if (typeof value !== 'object') url.searchParams.append(name, String(value));
-    // As in a body. Without fields of its own it would be left out, and the filter with it.
+    // Serialized as in a body. An empty object would otherwise be dropped, and the filter with it.
     else if (value instanceof Date) url.searchParams.append(name, value.toISOString());
     else {
       for (const [key, inner] of Object.entries(value)) {
@@ -21,11 +21,11 @@ export function addressOf(
   return url;
 }
 
-/** Dots would lead to another operation than the one that was asked for. */
+/** Dot segments would resolve to a different operation than the requested one. */
 function segment(name: string, value: unknown): string {
   const text = value === undefined || value === null ? '' : String(value);
   if (text === '' || text === '.' || text === '..') {
-    throw new TypeError(`path.${name} is ${text === '' ? 'missing' : 'not a name'}`);
+    throw new TypeError(`path.${name} is ${text === '' ? 'missing' : 'not a valid path segment'}`);
   }
   return encodeURIComponent(text);
 }
