@@ -33,9 +33,9 @@ import { SCOPES, type Scope } from './scopes.ts';
 import type { Mode } from './tenant-scope.ts';
 
 /**
- * The life of API keys: made, changed, rotated with a grace period, revoked. Each change commits
- * with its event and wakes every node, whose caches forget the workspace's keys. A key never grants
- * what its maker lacks, and a test key makes only test keys.
+ * The life cycle of API keys: created, changed, rotated with a grace period, revoked. Each change
+ * commits with its event and notifies every node, which drops the workspace's keys from its cache.
+ * A key never grants more than its issuer has, and a test key creates only test keys.
  */
 
 export interface NewApiKey {
@@ -49,7 +49,7 @@ export interface NewApiKey {
 
 export type ApiKeyChange = Omit<NewApiKey, 'mode' | 'name'> & { name?: string };
 
-/** Whoever makes keys: a caller with its limits, or the operator at the command line, who has none. */
+/** Creates keys: a caller with its limits, or the operator at the command line without limits. */
 export type KeyIssuer = Pick<
   Caller,
   'workspaceId' | 'mode' | 'scopes' | 'allowedDomains' | 'allowedIps' | 'endsAtMs' | 'actor'
@@ -100,7 +100,7 @@ export class ApiKeys {
     return { key, token };
   }
 
-  /** What is wrong with the fields that are there, of a key whose other fields cannot be read. */
+  /** Errors in the fields that are present, for a key that failed schema validation in others. */
   fieldErrors(given: Partial<NewApiKey>): readonly FieldError[] {
     return fieldErrorsOf(() => parseLimits(given, this.#clock.now()));
   }
@@ -137,7 +137,7 @@ export class ApiKeys {
     });
   }
 
-  /** A new secret; the old ones go on working for the grace period. */
+  /** Creates a new secret. The old ones keep working for the grace period. */
   async rotate(
     issuer: KeyIssuer,
     id: string,
@@ -159,7 +159,7 @@ export class ApiKeys {
     });
   }
 
-  /** Revoking twice is no error: the key is as dead as it was. */
+  /** Idempotent: revoking a revoked key is not an error. */
   async revoke(issuer: KeyIssuer, id: string): Promise<ApiKey> {
     const nowMs = this.#clock.now();
     return inTransaction(this.#pool, async (client) => {
@@ -172,7 +172,10 @@ export class ApiKeys {
     });
   }
 
-  /** Tells once of each key that runs out within seven days. Runs now and then on every node. */
+  /**
+   * Publishes one event for each key that expires within seven days. Runs periodically on every
+   * node.
+   */
   async notifyExpiring(): Promise<void> {
     const nowMs = this.#clock.now();
     await inTransaction(this.#pool, async (client) => {
@@ -185,13 +188,13 @@ export class ApiKeys {
   async #lock(client: Queryable, issuer: KeyIssuer, id: string): Promise<ApiKey> {
     const key = visibleTo(issuer, await findKey(client, issuer.workspaceId, id, 'for update'));
     if (key.revokedAtMs !== null) {
-      throw new RefusedError('conflict', 'This key is revoked. A revoked key cannot be changed.');
+      throw new RefusedError('conflict', 'This key is revoked and cannot be changed.');
     }
     return key;
   }
 }
 
-/** The public form: the same in API answers, events and the command line. */
+/** The public form of a key: in the API, in events and at the command line. */
 export function publicApiKey(key: ApiKey) {
   return {
     id: encodeId('key', key.id),
@@ -225,16 +228,16 @@ function checkGrant(
   wanted: Pick<ApiKey, 'mode' | 'scopes' | 'allowedDomains' | 'allowedIps' | 'expiresAtMs'>,
 ): void {
   if (issuer.mode === 'test' && wanted.mode === 'live') {
-    throw new RefusedError('insufficient_scope', 'A test key makes only test keys.', {
-      fix: 'Use a live key, or make it at {app}/app/api-keys.',
+    throw new RefusedError('insufficient_scope', 'A test key can create only test keys.', {
+      fix: 'Use a live key, or create the key at {app}/app/api-keys.',
     });
   }
   const lacking = wanted.scopes.filter((scope) => !issuer.scopes.has(scope));
   if (lacking.length > 0) {
     throw new RefusedError(
       'insufficient_scope',
-      `A key cannot grant what it lacks. This key does not have ${lacking.join(', ')}.`,
-      { fix: 'Ask for fewer scopes, or make the key at {app}/app/api-keys.' },
+      `A key cannot grant scopes it does not have. This key lacks ${lacking.join(', ')}.`,
+      { fix: 'Request fewer scopes, or create the key at {app}/app/api-keys.' },
     );
   }
   const { allowedDomains, allowedIps = [] } = issuer;
@@ -249,15 +252,15 @@ function checkGrant(
   if (exceedsLimits(wanted.allowedIps, allowedIps, (network) => networks.containsRange(network))) {
     throw exceedsIssuer(`is limited to ${allowedIps.join(', ')}`, 'allowed_ips');
   }
-  // A person's session ends too, and what they make outlives it. A secret that was rotated out must
-  // not make itself a successor in its grace period.
+  // A person's session also expires, but what they create outlives it. A rotated secret must not
+  // create a successor for itself during its grace period.
   const endsAtMs = issuer.keyId === undefined ? Infinity : (issuer.endsAtMs ?? Infinity);
   if ((wanted.expiresAtMs ?? Infinity) > endsAtMs) {
-    throw exceedsIssuer(`works until ${new Date(endsAtMs).toISOString()}`, 'expires_at');
+    throw exceedsIssuer(`expires at ${new Date(endsAtMs).toISOString()}`, 'expires_at');
   }
 }
 
-/** An empty list is no limit. */
+/** An empty list means no limit. */
 function exceedsLimits(
   wanted: readonly string[],
   limits: readonly string[],
@@ -266,10 +269,13 @@ function exceedsLimits(
   return limits.length > 0 && (wanted.length === 0 || !wanted.every(isWithin));
 }
 
-/** A secret that ends sooner than was asked for would be found out when it is too late. */
+/**
+ * Rejected instead of shortened: a secret that expired sooner than requested would be noticed too
+ * late.
+ */
 function checkGracePeriod(graceSeconds: number): void {
   if (graceSeconds <= GRACE_MAX_SECONDS) return;
-  const detail = 'The old secret goes on working for 30 days at most.';
+  const detail = 'The grace period can be at most 30 days.';
   throw new RefusedError('validation_failed', detail, {
     errors: [{ pointer: '/grace_seconds', code: 'out_of_range', detail }],
   });
@@ -278,8 +284,8 @@ function checkGracePeriod(graceSeconds: number): void {
 function exceedsIssuer(limit: string, field: string): RefusedError {
   return new RefusedError(
     'insufficient_scope',
-    `A key cannot grant what it lacks. This key ${limit}.`,
-    { fix: `Stay within that in ${field}, or make the key at {app}/app/api-keys.` },
+    `A key cannot grant more than it has. This key ${limit}.`,
+    { fix: `Stay within this limit in ${field}, or create the key at {app}/app/api-keys.` },
   );
 }
 
@@ -297,14 +303,14 @@ function parseLimits(
   });
   (wanted.allowed_ips ?? []).forEach((text, index) => {
     if (isIpOrCidr(text)) return;
-    const detail = 'Give an IP address or a network in CIDR form, such as 203.0.113.0/24.';
+    const detail = 'Use an IP address or a CIDR range, such as 203.0.113.0/24.';
     errors.push({ pointer: `/allowed_ips/${index}`, code: 'invalid_network', detail });
   });
   let expiresAtMs: number | null = null;
   if (wanted.expires_at != null) {
     expiresAtMs = parseTime(wanted.expires_at) ?? nowMs;
     if (expiresAtMs <= nowMs) {
-      const detail = 'Give a time in the future, in RFC 3339 form with an offset.';
+      const detail = 'Use a future time in RFC 3339 format with an offset.';
       errors.push({ pointer: '/expires_at', code: 'invalid_time', detail });
     }
   }

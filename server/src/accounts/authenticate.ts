@@ -8,17 +8,17 @@ import { hashToken, isToken } from './api-key-token.ts';
 import type { Caller } from './caller.ts';
 
 /**
- * From a presented secret to a Caller. Keys that were found are remembered by their secret, in memory
- * only, so that a request costs neither a hash nor a query. Another node's change reaches us as a notice
- * (`forgetWorkspace`); while notices may be lost, nothing is believed for longer than a second.
- * Times of use are gathered and written now and then in one statement, never one per request.
+ * Authenticates API keys: a presented secret comes in, a Caller goes out. Keys are cached in memory
+ * by their secret, so that a request costs neither a hash nor a query. Changes on other nodes
+ * arrive as notifications (`invalidateWorkspace`); while notifications may be lost, entries expire
+ * after a second. Last-used times are collected and written periodically in one statement.
  */
 
 interface CachedKey {
   caller: Caller;
   key: ApiKey;
   secretEndsAtMs: number | null;
-  /** Undefined: it may be used from everywhere. */
+  /** Undefined: the key can be used from anywhere. */
   networks: IpRanges | undefined;
   readAtMs: number;
 }
@@ -49,33 +49,33 @@ export class Authenticator {
     if (!isToken(token)) {
       throw new RefusedError(
         'invalid_api_key',
-        'This is not a Postrider API key: its form or its checksum is wrong. Look for a typo or a cut-off end.',
+        'This is not a valid Postrider API key: its format or checksum is wrong. Check for typos or missing characters.',
       );
     }
     return this.#read(token).then((found) => {
-      if (!found) throw new RefusedError('invalid_api_key', 'No such API key exists.');
+      if (!found) throw new RefusedError('invalid_api_key', 'This API key does not exist.');
       return this.#authorize(found, ip);
     });
   }
 
-  /** Forget what we know of a workspace's keys: one of them was changed, here or elsewhere. */
+  /** A key of the workspace was changed, on this node or another. */
   invalidateWorkspace(workspaceId: string): void {
     this.#generation += 1;
     for (const [hash, cached] of this.#cache) {
       if (cached.key.workspaceId === workspaceId) this.#cache.delete(hash);
     }
-    // A read under way may have begun before the change: whoever asks from now on reads anew.
+    // A read in progress may have started before the change, so later requests must not share it.
     this.#reading.clear();
   }
 
-  /** Notices were lost: everything is read anew. */
+  /** Notifications were lost, so every entry may be stale. */
   invalidateAll(): void {
     this.#generation += 1;
     this.#cache.clear();
     this.#reading.clear();
   }
 
-  /** Writes the times of use gathered so far. */
+  /** Writes the last-used times collected so far. */
   async flushLastUsed(): Promise<void> {
     if (this.#usedKeys.size === 0) return;
     const used = [...this.#usedKeys.values()];
@@ -111,7 +111,7 @@ export class Authenticator {
       networks: key.allowedIps.length > 0 ? new IpRanges(key.allowedIps) : undefined,
       readAtMs,
     };
-    // A change that was told while we read may be newer than what we read.
+    // A change that was announced during the read may be newer than what was read.
     if (generation === this.#generation) {
       if (this.#cache.size >= CACHE_MAX) this.#cache.clear();
       this.#cache.set(token, cached);
@@ -131,11 +131,11 @@ export class Authenticator {
     if (cached.secretEndsAtMs !== null && cached.secretEndsAtMs <= nowMs) {
       throw new RefusedError(
         'expired_api_key',
-        'This secret was replaced by a rotation and its grace period is over.',
+        'This secret was rotated and its grace period is over.',
       );
     }
     if (cached.networks && !cached.networks.includes(ip)) {
-      throw new RefusedError('ip_not_allowed', `This API key may not be used from ${ip}.`);
+      throw new RefusedError('ip_not_allowed', `This API key cannot be used from ${ip}.`);
     }
     this.#usedKeys.set(key.id, { workspaceId: key.workspaceId, id: key.id, atMs: nowMs });
     return cached.caller;

@@ -7,7 +7,7 @@ import type { Config } from '../config/read-config.ts';
 import type { NotificationListener } from '../db/listen.ts';
 import type { Storage } from '../db/open-storage.ts';
 import { type PoolUsage, poolUsage } from '../db/pool.ts';
-import { StorageStartError } from '../db/start-error.ts';
+import { StorageStartError } from '../db/database-errors.ts';
 import type { Transport } from '../delivery/delivery.ts';
 import type { Engine } from '../delivery/engine.ts';
 import { EngineThread } from '../delivery/engine-thread.ts';

@@ -12,7 +12,7 @@ import type { SenderDomains } from '../delivery/outgoing-mail.ts';
 import { type ShapingRules, createShaping } from '../delivery/shaping.ts';
 import { simulatorTransport } from '../delivery/simulator.ts';
 import { smtpTransport } from '../delivery/smtp-transport.ts';
-import { dkimSealer } from '../domains/dkim-key-generator.ts';
+import { dkimEncryptor } from '../domains/dkim-key-generator.ts';
 import { SigningDomainCache } from '../domains/signing-domain-cache.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
@@ -137,7 +137,7 @@ export function returnPathKey(secretKey: Buffer): Buffer {
 /** Believed until a notice says otherwise. */
 function signingKeysOf({ keysPool: pool, clock, secretKey, notices }: EngineNeeds): SigningDomainCache {
   const noticesArrive = (): boolean => notices.connected;
-  const keys = new SigningDomainCache({ pool, clock, sealer: dkimSealer(secretKey), noticesArrive });
+  const keys = new SigningDomainCache({ pool, clock, sealer: dkimEncryptor(secretKey), isListening: noticesArrive });
   notices.on('domains', (workspaceId) => keys.forgetWorkspace(workspaceId));
   notices.onGap(() => keys.forgetAll());
   return keys;

@@ -4,7 +4,7 @@ import { IpRanges } from '../lib/net/ip-ranges.ts';
 import { InboundReports } from '../bounces/inbound-reports.ts';
 import type { Config } from '../config/read-config.ts';
 import type { Pool } from '../db/pool.ts';
-import { StorageStartError } from '../db/start-error.ts';
+import { StorageStartError } from '../db/database-errors.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { ReturnPathListener, type ReturnPathLimits } from '../smtp/return-path-listener.ts';

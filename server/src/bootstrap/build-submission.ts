@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client';
 import type { Authenticator } from '../accounts/authenticate.ts';
 import type { RateLimiter } from '../accounts/rate-limit.ts';
 import type { Config } from '../config/read-config.ts';
-import { StorageStartError } from '../db/start-error.ts';
+import { StorageStartError } from '../db/database-errors.ts';
 import type { SmtpSettings } from '../http/routes/service/get-smtp.ts';
 import { SendMessage } from '../http/routes/transactional/schemas.ts';
 import { bodyValidator } from '../http/validation/schema-validator.ts';

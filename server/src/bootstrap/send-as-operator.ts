@@ -1,6 +1,6 @@
 import type { Caller } from '../accounts/caller.ts';
 import { SCOPES } from '../accounts/scopes.ts';
-import type { OpenParts, SendOrder } from '../cli/house.ts';
+import type { DatabaseContext, OperatorSend } from '../cli/command-context.ts';
 import { ContactLookup } from '../contacts/contact-lookup.ts';
 import { SenderDomainCache } from '../domains/sender-domain-cache.ts';
 import { SendMessage } from '../http/routes/transactional/schemas.ts';
@@ -12,7 +12,7 @@ import { TemplateCache } from '../templates/template-cache.ts';
 import { createAcceptor, createIdempotency } from './build-accepting.ts';
 
 /** A send without a door: the same checks and the same commit; whichever server runs delivers it. */
-export async function sendAsOperator(parts: OpenParts, order: SendOrder): Promise<object> {
+export async function sendAsOperator(parts: DatabaseContext, order: OperatorSend): Promise<object> {
   bodyValidator(SendMessage).check(order.body);
   const request = order.body as SendRequest;
   const { pool, clock, config, secretKey } = parts;
@@ -21,7 +21,7 @@ export async function sendAsOperator(parts: OpenParts, order: SendOrder): Promis
     pool,
     clock,
     config,
-    domains: new SenderDomainCache({ pool, clock, noticesArrive }),
+    domains: new SenderDomainCache({ pool, clock, isListening: noticesArrive }),
     templates: new TemplateCache({ pool, clock, isListening: noticesArrive }),
     contacts: new ContactLookup({ pool }),
     handover: noHandoff,
@@ -37,7 +37,7 @@ export async function sendAsOperator(parts: OpenParts, order: SendOrder): Promis
   return JSON.parse(answer.body) as object;
 }
 
-function operator({ workspaceId, mode }: SendOrder): Caller {
+function operator({ workspaceId, mode }: OperatorSend): Caller {
   return {
     workspaceId,
     mode,

@@ -1,21 +1,24 @@
 import {
-  isSplitAcrossRecords,
   type CheckResult,
+  invalid,
+  isSplitAcrossRecords,
   MISSING,
   type Mistake,
   parseTags,
   type Tag,
   tagValue,
-  invalid,
 } from './check-result.ts';
 
 /**
- * A DMARC record (RFC 9989) is right when receivers can read it: the policy is its owner's to
- * choose, so another one than we propose is as good.
+ * Checks a DMARC record (RFC 9989): it must be valid. The policy is the owner's choice, so any
+ * policy is accepted.
  */
 export function checkDmarc(expected: string, texts: readonly string[]): CheckResult {
   if (isSplitAcrossRecords(expected, texts)) {
-    return invalid('split_into_records', 'The value was split into several records. It must be one.');
+    return invalid(
+      'split_into_records',
+      'The value was split across several TXT records. Publish it as one record.',
+    );
   }
   const policies = texts.filter((text) => /^v\s*=\s*DMARC1\s*(;|$)/.test(text));
   const policy = policies[0];
@@ -23,14 +26,14 @@ export function checkDmarc(expected: string, texts: readonly string[]): CheckRes
   if (policies.length > 1) {
     return invalid(
       'several_records',
-      `There are ${policies.length} DMARC records at this name, and receivers then accept none of them. Keep one.`,
+      `There are ${policies.length} DMARC records at this name, so receivers ignore all of them. Keep only one.`,
     );
   }
   const tags = parseTags(policy);
   if (!tags) {
     return invalid(
       'broken_syntax',
-      'The record cannot be read: its tags are tag=value pairs separated by semicolons, each once.',
+      'The record is malformed: it must be a list of tag=value pairs separated by semicolons, with no tag repeated.',
     );
   }
   const invalidTag = tags.find(({ name, value }) => !isValid(name, value));
@@ -40,7 +43,7 @@ export function checkDmarc(expected: string, texts: readonly string[]): CheckRes
 
 function checkNearMiss(texts: readonly string[]): CheckResult {
   if (texts.some((text) => /DMARC1/i.test(text))) {
-    return invalid('broken_syntax', 'The record must begin with v=DMARC1, in capital letters.');
+    return invalid('broken_syntax', 'The record must start with v=DMARC1, in capital letters.');
   }
   return MISSING;
 }
@@ -48,7 +51,7 @@ function checkNearMiss(texts: readonly string[]): CheckResult {
 const POLICIES = /^(none|quarantine|reject)$/i;
 const REPORT_ADDRESSES = /^mailto:[^\s,@]+@[^\s,@]+(\s*,\s*mailto:[^\s,@]+@[^\s,@]+)*$/i;
 
-/** Tags that are not listed are not for us to judge: receivers pass over what they do not know. */
+/** Tags that are not listed are not checked: receivers ignore tags they do not know. */
 const VALID_VALUES: Readonly<Record<string, RegExp>> = {
   p: POLICIES,
   sp: POLICIES,
@@ -69,18 +72,18 @@ function isValid(name: string, value: string): boolean {
 function invalidTagDetail({ name, value }: Tag): string {
   const shown = `${name}=${value.slice(0, 60)}`;
   if (/^ru[af]$/i.test(name)) {
-    return `"${shown}" is not valid: report addresses are written mailto:name@example.com.`;
+    return `"${shown}" is not valid: report addresses must be written as mailto:name@example.com.`;
   }
   if (/^[sn]?p$/i.test(name)) {
-    return `"${shown}" is not valid: the policy is none, quarantine or reject.`;
+    return `"${shown}" is not valid: the policy must be none, quarantine or reject.`;
   }
-  return `"${shown}" is not valid, and receivers will pass over it.`;
+  return `"${shown}" is not valid; receivers will ignore it.`;
 }
 
 const OBSOLETE_TAGS: Readonly<Record<string, string>> = {
-  pct: 'Receivers no longer apply a policy to a part of the mail; t=y says that you are testing.',
-  rf: 'Receivers choose the form of reports.',
-  ri: 'Receivers choose how often they report.',
+  pct: 'Receivers no longer apply a policy to a percentage of the mail; use t=y while testing.',
+  rf: 'Receivers choose the report format.',
+  ri: 'Receivers choose the report interval.',
 };
 
 function findWarnings(tags: readonly Tag[]): Mistake[] {
@@ -90,12 +93,13 @@ function findWarnings(tags: readonly Tag[]): Mistake[] {
     if (why) {
       found.push({
         code: 'obsolete_tag',
-        detail: `The tag ${name}= is no longer part of DMARC (RFC 9989). ${why} Remove it.`,
+        detail: `The ${name}= tag is no longer part of DMARC (RFC 9989). ${why} Remove the tag.`,
       });
     }
   }
   if (tagValue(tags, 'p') === undefined) {
-    const detail = 'The record has no policy. Receivers take it for p=none; some pass over it.';
+    const detail =
+      'The record has no policy. Some receivers treat it as p=none, others ignore it. Add p=none.';
     found.push({ code: 'broken_syntax', detail });
   }
   return found;

@@ -4,33 +4,34 @@ import type { Answer, MxRecord, Resolver } from '../mail/dns/resolver.ts';
 import { checkDkim } from './check-dkim.ts';
 import { checkDmarc } from './check-dmarc.ts';
 import {
-  isSplitAcrossRecords,
   type CheckResult,
   type CheckTexts,
+  invalid,
+  isSplitAcrossRecords,
   MISSING,
   type Mistake,
   type MistakeCode,
   type RecordStatus,
-  VALID,
   stripWhitespace,
-  invalid,
+  VALID,
 } from './check-result.ts';
 import { checkSpf } from './check-spf.ts';
 import { type DomainRecord, OWNERSHIP_PREFIX } from './dns-records.ts';
 
 /**
- * The records that a domain should publish come in; each leaves with what was really found and, when
- * that is not right, with the mistake named in plain words. Answers are always asked for anew,
- * because somebody has just changed them. A look-up that failed says nothing about the record.
+ * Checks the published DNS records of a domain against the expected ones. Each record comes back
+ * with the values found and, if they do not match, the mistakes explained for the domain's owner.
+ * Lookups bypass the cache, because the owner may just have changed the records. A failed lookup
+ * says nothing about the record.
  */
 
 export type { Mistake, MistakeCode, RecordStatus } from './check-result.ts';
 
 export interface CheckedRecord extends DomainRecord {
   status: RecordStatus;
-  /** The values published at the name, as far as they matter here. */
+  /** The relevant values published at the name. */
   found: readonly string[];
-  /** Why it is not right; a right record may have remarks too. */
+  /** Why the record does not match; a matching record may have warnings. */
   mistakes: readonly Mistake[];
 }
 
@@ -38,7 +39,9 @@ export async function checkRecords(
   records: readonly DomainRecord[],
   resolver: Resolver,
 ): Promise<CheckedRecord[]> {
-  return Promise.all(records.map(async (record) => truncateRecord(await checkRecord(record, resolver))));
+  return Promise.all(
+    records.map(async (record) => truncateRecord(await checkRecord(record, resolver))),
+  );
 }
 
 async function checkRecord(record: DomainRecord, resolver: Resolver): Promise<CheckedRecord> {
@@ -51,7 +54,7 @@ async function checkRecord(record: DomainRecord, resolver: Resolver): Promise<Ch
   if (lookup.result.status === 'found') return { ...record, ...lookup.result, found };
 
   const isMissing = lookup.result.status === 'missing';
-  // All at once: a name server that is silent costs one wait, not one for each place to look at.
+  // In parallel: an unresponsive name server costs one timeout, not one per lookup.
   const [parent, misplaced, cname] = await Promise.all([
     isMissing && record.purpose === 'dmarc' ? findParentDmarcPolicy(record, resolver) : undefined,
     isMissing ? findMisplacedRecord(record, resolver) : [],
@@ -65,7 +68,7 @@ async function checkRecord(record: DomainRecord, resolver: Resolver): Promise<Ch
 const FOUND_VALUES_MAX = 10;
 const TEXT_LENGTH_MAX = 2000;
 
-/** What a strange zone can make us keep and show: mistakes quote it too. */
+/** Bounds what a hostile zone can make us store and display; mistakes quote its values too. */
 function truncateRecord(checked: CheckedRecord): CheckedRecord {
   return {
     ...checked,
@@ -74,7 +77,7 @@ function truncateRecord(checked: CheckedRecord): CheckedRecord {
   };
 }
 
-/** The database cannot read a character of which only one half is left. */
+/** PostgreSQL rejects JSON with half of a surrogate pair. */
 function truncate(text: string): string {
   return text.slice(0, TEXT_LENGTH_MAX).toWellFormed();
 }
@@ -83,12 +86,17 @@ type LookupResult =
   | { kind: 'seen'; values: readonly string[]; result: CheckResult }
   | { kind: 'failed'; detail: string };
 
-async function lookUpRecord(name: string, record: DomainRecord, resolver: Resolver): Promise<LookupResult> {
+async function lookUpRecord(
+  name: string,
+  record: DomainRecord,
+  resolver: Resolver,
+): Promise<LookupResult> {
   switch (record.type) {
     case 'TXT': {
       const answer = await resolver.lookup('TXT', name, { fresh: true });
       if (answer.kind === 'failed') return answer;
-      // RFC 7208 section 3.3 and its like: the strings of one record join without a space.
+      // The strings of a TXT record are joined without a space (RFC 7208 section 3.3, RFC 6376
+      // section 3.6.2.2).
       const texts = recordsOf(answer).map((strings) => strings.join(''));
       return { kind: 'seen', values: texts, result: checkTexts(record, texts) };
     }
@@ -116,21 +124,25 @@ function recordsOf<R>(
   return 'records' in answer ? answer.records : [];
 }
 
-/** What a DNS panel does to a value, each way with the cure that makes the value right again. */
-const VALUE_CORRUPTIONS: readonly { code: MistakeCode; detail: string; repair: (text: string) => string }[] = [
+/** Ways in which DNS providers corrupt a value, each with the edit that undoes it. */
+const VALUE_CORRUPTIONS: readonly {
+  code: MistakeCode;
+  detail: string;
+  repair: (text: string) => string;
+}[] = [
   {
     code: 'quotes_in_value',
-    detail: 'There are quotation marks inside the value. Enter it without them.',
+    detail: 'The value contains quotation marks. Enter it without them.',
     repair: (text) => text.replace(/["“”„‟«»']\s*["“”„‟«»']|["“”„‟«»']/g, ''),
   },
   {
     code: 'backslashes_in_value',
-    detail: 'There are backslashes inside the value. Enter it without them.',
+    detail: 'The value contains backslashes. Enter it without them.',
     repair: (text) => text.replaceAll('\\', ''),
   },
   {
     code: 'quotes_in_value',
-    detail: 'There are quotation marks and backslashes inside the value. Enter it without them.',
+    detail: 'The value contains quotation marks and backslashes. Enter it without them.',
     repair: (text) => text.replace(/[\\"]+\s*[\\"]+|[\\"“”„‟«»']/g, ''),
   },
 ];
@@ -165,15 +177,18 @@ function checkerFor({ purpose }: DomainRecord): CheckTexts {
 function checkOwnershipToken(expected: string, texts: readonly string[]): CheckResult {
   if (texts.some((text) => text.trim() === expected)) return VALID;
   if (texts.some((text) => stripWhitespace(text) === expected)) {
-    return invalid('split_with_spaces', 'There are spaces inside the value. Enter it without them.');
+    return invalid('split_with_spaces', 'The value contains spaces. Enter it without them.');
   }
   if (isSplitAcrossRecords(expected, texts)) {
-    return invalid('split_into_records', 'The value was split into several records. It must be one.');
+    return invalid(
+      'split_into_records',
+      'The value was split across several TXT records. Publish it as one record.',
+    );
   }
   if (texts.some((text) => text.includes(OWNERSHIP_PREFIX))) {
     return invalid(
       'other_value',
-      'The record holds another token: of another workspace, or an old one.',
+      'The record contains a different token: an old one, or the token of another workspace.',
     );
   }
   return MISSING;
@@ -191,13 +206,19 @@ function checkMx(record: DomainRecord, hosts: readonly MxRecord[]): CheckResult 
     );
     return (
       doubled ??
-      invalid('other_mx', `Bounces would go to ${hosts[0]?.host || 'nobody'} instead of us.`)
+      invalid(
+        'other_mx',
+        `Bounces would be delivered to ${hosts[0]?.host || 'no server (null MX)'} instead of this server.`,
+      )
     );
   }
   const best = Math.min(...ours);
   const competitor = hosts.find((other) => !isOurs(other) && other.preference <= best);
   if (competitor) {
-    return invalid('other_mx', `Bounces would also go to ${competitor.host}. Remove that record.`);
+    return invalid(
+      'other_mx',
+      `Bounces would also be delivered to ${competitor.host}. Remove that record.`,
+    );
   }
   return VALID;
 }
@@ -206,25 +227,25 @@ function checkCname(record: DomainRecord, targets: readonly string[]): CheckResu
   if (targets.length === 0) return MISSING;
   if (targets.some((target) => normalizeDnsName(target) === record.value)) return VALID;
   const doubled = findDoubledTarget(record.value, targets);
-  return doubled ?? invalid('other_value', `The name leads to ${targets[0]} instead.`);
+  return doubled ?? invalid('other_value', `The name points to ${targets[0]} instead.`);
 }
 
-/** Many panels take a target without a trailing dot for a name inside the zone. */
+/** Many DNS providers treat a target without a trailing dot as a name inside the zone. */
 function findDoubledTarget(expected: string, targets: readonly string[]): CheckResult | undefined {
   const doubled = targets.find((target) => normalizeDnsName(target)?.startsWith(`${expected}.`));
   if (doubled === undefined) return undefined;
   return invalid(
     'target_doubled',
-    `The DNS panel added the domain to the value: it became ${doubled}. Enter it with a dot at the end: ${expected}.`,
+    `The DNS provider appended the domain to the value: it became ${doubled}. Enter it with a trailing dot: ${expected}.`,
   );
 }
 
-/** RFC 9989 section 4.10: a name of many labels is left for one of seven after its own. */
+/** RFC 9989 section 4.10: for long names, the lookup skips to the ancestor with seven labels. */
 const DMARC_LABELS_MAX = 7;
 
 /**
- * A subdomain is covered by the DMARC record of a domain above it (RFC 9989 section 4.10). One that
- * a registry publishes for everybody below it (psd=y) is nobody's own.
+ * A subdomain is covered by the DMARC record of a parent domain (RFC 9989 section 4.10). Records of
+ * public suffix operators (psd=y) do not count, because the owner does not control them.
  */
 async function findParentDmarcPolicy(
   record: DomainRecord,
@@ -244,7 +265,7 @@ async function findParentDmarcPolicy(
   return undefined;
 }
 
-/** The places where a record ends up when its name was entered wrongly. */
+/** Looks where a record ends up when its name was entered incorrectly. */
 async function findMisplacedRecord(record: DomainRecord, resolver: Resolver): Promise<Mistake[]> {
   const zones = candidateZones(record.name);
   const [domain] = zones;
@@ -255,11 +276,11 @@ async function findMisplacedRecord(record: DomainRecord, resolver: Resolver): Pr
   const zone = zones[doubled.indexOf(true)];
   if (zone !== undefined) {
     const short = record.name.slice(0, -zone.length - 1);
-    const detail = `The record is at ${record.name}.${zone}: the DNS panel adds the domain by itself. Enter only ${short || '@'} as the name.`;
+    const detail = `The record was found at ${record.name}.${zone}: the DNS provider appends the domain automatically. Enter only ${short || '@'} as the name.`;
     return [{ code: 'name_doubled', detail }];
   }
   if (atApex) {
-    const detail = `The record is at ${domain} itself. Its name must be ${record.name}.`;
+    const detail = `The record was found at ${domain}. Its name must be ${record.name}.`;
     return [{ code: 'wrong_name', detail }];
   }
   return [];
@@ -272,7 +293,7 @@ async function isFoundAt(name: string, record: DomainRecord, resolver: Resolver)
 
 const ZONES_MAX = 4;
 
-/** The domains that a name may belong to: what follows its service labels, and those above. */
+/** The domains that a name may belong to: the one after its service labels, and its parents. */
 function candidateZones(name: string, zonesMax = ZONES_MAX): string[] {
   const labels = name.split('.');
   const service = labels.findLastIndex((label) => label.startsWith('_'));
@@ -287,6 +308,6 @@ async function findConflictingCname(record: DomainRecord, resolver: Resolver): P
   if (record.type === 'CNAME') return [];
   const answer: Answer<'CNAME'> = await resolver.lookup('CNAME', record.name, { fresh: true });
   if (answer.kind !== 'found') return [];
-  const detail = `The name is an alias (CNAME) of ${answer.records[0]}, and everything else at it is passed over. Remove the alias.`;
+  const detail = `The name is a CNAME of ${answer.records[0]}, which hides all other records at this name. Remove the CNAME.`;
   return [{ code: 'cname_in_the_way', detail }];
 }

@@ -1,8 +1,8 @@
-/** What was found at a name, measured against what should be there. */
+/** The result of comparing the records found at a name with the expected one. */
 
 export type RecordStatus = 'found' | 'missing' | 'wrong' | 'lookup_failed';
 
-/** The usual mistakes by name; `detail` beside it says the same to a person. */
+/** Codes of the common mistakes; the `detail` beside a code explains it to a person. */
 export type MistakeCode =
   | 'name_doubled'
   | 'wrong_name'
@@ -35,7 +35,7 @@ export interface CheckResult {
   mistakes: readonly Mistake[];
 }
 
-/** Judges the texts of all TXT records at one name. */
+/** Checks the values of all TXT records at one name. */
 export type CheckTexts = (expected: string, texts: readonly string[]) => CheckResult;
 
 export const VALID: CheckResult = { status: 'found', mistakes: [] };
@@ -51,8 +51,8 @@ export interface Tag {
 }
 
 /**
- * A list of `name=value` separated by semicolons (RFC 6376 section 3.2), where white space around
- * names and values means nothing. Undefined when it is not one.
+ * Parses a tag list, `name=value` pairs separated by semicolons (RFC 6376 section 3.2). Whitespace
+ * around names and values is ignored. Undefined when the text is not a tag list.
  */
 export function parseTags(text: string): Tag[] | undefined {
   const parts = text.split(';').map((part) => part.trim());
@@ -78,7 +78,7 @@ export function stripWhitespace(text: string): string {
   return text.replace(/\s+/g, '');
 }
 
-/** Whether several records are one value that was cut up: each piece published by itself. */
+/** Whether the records together are one value whose parts were published separately. */
 export function isSplitAcrossRecords(expected: string, texts: readonly string[]): boolean {
   let rest = stripWhitespace(expected);
   const parts = texts.map(stripWhitespace).filter((part) => part !== '');

@@ -1,11 +1,18 @@
-import { isSplitAcrossRecords, type CheckResult, MISSING, VALID, stripWhitespace, invalid } from './check-result.ts';
+import {
+  type CheckResult,
+  invalid,
+  isSplitAcrossRecords,
+  MISSING,
+  stripWhitespace,
+  VALID,
+} from './check-result.ts';
 
-/** An SPF record (RFC 7208) is right when it is the only one and lets our servers through. */
+/** Checks an SPF record (RFC 7208): it must be the only one and allow our servers. */
 export function checkSpf(expected: string, texts: readonly string[]): CheckResult {
   if (isSplitAcrossRecords(expected, texts)) {
     return invalid(
       'split_into_records',
-      'The value was split into several records. It must be one record.',
+      'The value was split across several TXT records. Publish it as one record.',
     );
   }
   const policies = texts.filter((text) => /^v=spf1(\s|$)/i.test(text));
@@ -14,7 +21,7 @@ export function checkSpf(expected: string, texts: readonly string[]): CheckResul
   if (policies.length > 1) {
     return invalid(
       'several_records',
-      `There are ${policies.length} SPF records at this name, and receivers then accept none of them. Join them into one: ${mergePolicies(policies, expected)}`,
+      `There are ${policies.length} SPF records at this name, so receivers ignore all of them. Merge them into one: ${mergePolicies(policies, expected)}`,
     );
   }
   return checkPolicy(expected, policy);
@@ -29,25 +36,29 @@ function checkPolicy(expected: string, policy: string): CheckResult {
     if (all >= 0 && at > all) {
       return invalid(
         'spf_mechanism_unread',
-        `${mechanism} stands behind "${terms[all]}", where receivers stop reading. Put it before.`,
+        `${mechanism} comes after "${terms[all]}", where receivers stop evaluating. Move it before.`,
       );
     }
   }
   if (/^\+?all$/i.test(terms[all] ?? '')) {
-    const detail = `"${terms[all]}" lets everybody send in your name. Use ~all instead.`;
+    const detail = `"${terms[all]}" allows anyone to send as your domain. Use ~all instead.`;
     return { status: 'found', mistakes: [{ code: 'spf_allows_everyone', detail }] };
   }
   return VALID;
 }
 
-function explainMissingMechanism(mechanism: string, policy: string, terms: readonly string[]): CheckResult {
+function explainMissingMechanism(
+  mechanism: string,
+  policy: string,
+  terms: readonly string[],
+): CheckResult {
   const negated = terms.find(
     (term) => /^[-~?]/.test(term) && sameMechanism(term.slice(1), mechanism),
   );
   if (negated) {
     return invalid(
       'spf_mechanism_missing',
-      `The record says "${negated}", which turns our servers away. Remove the first character.`,
+      `The record contains "${negated}", which rejects our servers. Remove its first character.`,
     );
   }
   if (stripWhitespace(policy).toLowerCase().includes(mechanism.toLowerCase())) {
@@ -55,7 +66,7 @@ function explainMissingMechanism(mechanism: string, policy: string, terms: reado
   }
   return invalid(
     'spf_mechanism_missing',
-    `The record does not name our servers. Add "${mechanism}" after v=spf1.`,
+    `The record does not include our servers. Add "${mechanism}" after v=spf1.`,
   );
 }
 

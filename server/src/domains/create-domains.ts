@@ -2,7 +2,7 @@ import type { Pool } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { createResolver } from '../mail/dns/resolver.ts';
-import { DkimKeyGenerator, dkimSealer } from './dkim-key-generator.ts';
+import { DkimKeyGenerator, dkimEncryptor } from './dkim-key-generator.ts';
 import type { MailHosts } from './domain.ts';
 import { DomainVerifier } from './domain-verifier.ts';
 import { Domains } from './domains.ts';
@@ -13,15 +13,15 @@ export interface CreateDomainsParts {
   clock: Clock;
   log: Log;
   secretKey: Buffer;
-  /** Empty: the system's. */
+  /** Empty: the system's resolvers. */
   dnsServers: readonly { host: string; port: number }[];
   settings: MailHosts & { graceMs: number };
 }
 
-/** Questions at the same time, of all workspaces: delivery has a resolver of its own. */
+/** Concurrent lookups of all workspaces; delivery has a resolver of its own. */
 const DNS_CONCURRENCY_MAX = 64;
 
-/** The room of domains, joined: for the server, and for commands that work without one. */
+/** Wires up the domains module, for the server and for CLI commands that work without one. */
 export function createDomains(parts: CreateDomainsParts): {
   domains: Domains;
   verifier: DomainVerifier;
@@ -35,7 +35,7 @@ export function createDomains(parts: CreateDomainsParts): {
   });
   const resolvers = new PerWorkspaceResolver(resolver, DNS_CONCURRENCY_MAX);
   const verifier = new DomainVerifier({ pool, clock, log, resolvers, hosts, graceMs });
-  const keyGenerator = new DkimKeyGenerator(dkimSealer(parts.secretKey));
+  const keyGenerator = new DkimKeyGenerator(dkimEncryptor(parts.secretKey));
   return {
     domains: new Domains({ pool, clock, keyGenerator, verifier, hosts, graceMs }),
     verifier,

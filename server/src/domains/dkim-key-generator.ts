@@ -1,55 +1,57 @@
 import { randomBytes } from 'node:crypto';
+import { createEncryptor, type Encryptor } from '../lib/encryption.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import { createSealer, type Sealer } from '../lib/sealer.ts';
 import { type GeneratedDkimKey, generateDkimKeys } from '../mail/dkim/keys.ts';
 import type { DomainKey } from './domain.ts';
 
-/** A key with its private half, sealed for storage: the only form in which it leaves this file. */
-export interface SealedKey extends DomainKey {
-  sealedPrivateKey: Buffer;
+/** A key with its encrypted private key, the only form in which private keys leave this file. */
+export interface EncryptedDomainKey extends DomainKey {
+  encryptedPrivateKey: Buffer;
 }
 
-/** What the private halves are sealed and opened with. */
-export function dkimSealer(secretKey: Buffer): Sealer {
-  return createSealer(secretKey, 'dkim');
+/** Encrypts and decrypts private keys. */
+export function dkimEncryptor(secretKey: Buffer): Encryptor {
+  return createEncryptor(secretKey, 'dkim');
 }
 
-/** Finding primes keeps a thread busy that signatures wait for: never many at once. */
+/**
+ * Generating primes occupies a thread of the pool that signing needs, so concurrency is limited.
+ */
 const CONCURRENCY_MAX = 2;
 const WAITING_MAX = 50;
 
-/** Makes the keys of domains, a few at a time. */
+/** Generates the DKIM keys of domains, a few at a time. */
 export class DkimKeyGenerator {
-  readonly #sealer: Sealer;
+  readonly #encryptor: Encryptor;
   readonly #waiting: (() => void)[] = [];
   #running = 0;
 
-  constructor(sealer: Sealer) {
-    this.#sealer = sealer;
+  constructor(sealer: Encryptor) {
+    this.#encryptor = sealer;
   }
 
-  /** One RSA and one Ed25519 key, under selectors that nobody else's keys for the domain have. */
-  async generate(slot: 'current' | 'next', nowMs: number): Promise<SealedKey[]> {
+  /** One RSA and one Ed25519 key, with selectors unique to this workspace. */
+  async generate(slot: 'current' | 'next', nowMs: number): Promise<EncryptedDomainKey[]> {
     await this.#acquireSlot();
     try {
       const { rsa, ed25519 } = await generateDkimKeys();
-      // Two workspaces may send for one domain: their selectors lie side by side in its zone.
+      // Two workspaces may send for one domain, so their selectors share its zone.
       const prefix = `pr-${randomBytes(5).toString('hex')}`;
       return [
-        this.#sealKey(rsa, `${prefix}-rsa`, slot, nowMs),
-        this.#sealKey(ed25519, `${prefix}-ed`, slot, nowMs),
+        this.#encryptKey(rsa, `${prefix}-rsa`, slot, nowMs),
+        this.#encryptKey(ed25519, `${prefix}-ed`, slot, nowMs),
       ];
     } finally {
       this.#releaseSlot();
     }
   }
 
-  #sealKey(
+  #encryptKey(
     key: GeneratedDkimKey,
     selector: string,
     slot: 'current' | 'next',
     nowMs: number,
-  ): SealedKey {
+  ): EncryptedDomainKey {
     return {
       selector,
       algorithm: key.algorithm,
@@ -57,7 +59,7 @@ export class DkimKeyGenerator {
       dnsValue: key.txtValue,
       createdAtMs: nowMs,
       retiredAtMs: null,
-      sealedPrivateKey: this.#sealer.seal(Buffer.from(key.privateKeyPem)),
+      encryptedPrivateKey: this.#encryptor.encrypt(Buffer.from(key.privateKeyPem)),
     };
   }
 
@@ -67,10 +69,10 @@ export class DkimKeyGenerator {
       return;
     }
     if (this.#waiting.length >= WAITING_MAX) {
-      const detail = 'Too many keys are being made at this moment. Nothing was changed.';
+      const detail = 'Too many keys are being generated right now. Nothing was changed.';
       throw new RefusedError('overloaded', detail, { retryAfterSeconds: 5 });
     }
-    // The place passes straight on, so that no newcomer slips in between.
+    // Hand the slot over directly, so that a newcomer cannot take it in between.
     await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 

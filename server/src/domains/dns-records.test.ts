@@ -28,8 +28,8 @@ const WANTED = {
 };
 const records = recordsToPublish(WANTED);
 
-describe('the records to publish', () => {
-  test('are these', () => {
+describe('the DNS records of a domain', () => {
+  test('are listed in order', () => {
     const lines = records.map(
       ({ type, name, value, required }) =>
         `${type} ${name} ${value}${required ? '' : ' (optional)'}`,
@@ -47,20 +47,20 @@ describe('the records to publish', () => {
     ]);
   });
 
-  test('each say what they are for in a sentence', () => {
+  test('each have a one-sentence explanation', () => {
     for (const { explanation } of records) expect(explanation).toMatch(/^[A-Z].+\.$/);
   });
 
-  test('say so when the machine has no name that DNS knows', () => {
+  test('explain when the server has no fully qualified name', () => {
     const ofHost = (host: string) =>
       recordsToPublish({ ...WANTED, bounceHost: host, spfMechanism: `a:${host}` })
         .filter(({ purpose }) => purpose.startsWith('return_path'))
-        .map(({ explanation }) => /“laptop” is known to this machine alone/.test(explanation));
+        .map(({ explanation }) => /“laptop” is not a fully qualified host name/.test(explanation));
     expect(ofHost('laptop')).toEqual([true, true]);
     expect(ofHost('mail.example.net')).toEqual([false, false]);
   });
 
-  test('include the tracking host where there is one', () => {
+  test('include the tracking host, if there is one', () => {
     const more = recordsToPublish({
       domain: 'example.com',
       ownershipToken: 'token',
@@ -80,7 +80,7 @@ describe('the records to publish', () => {
   });
 });
 
-test('tokens are long and never the same', () => {
+test('ownership tokens are long and unique', () => {
   const tokens = new Set(Array.from({ length: 100 }, newOwnershipToken));
   expect(tokens.size).toBe(100);
   for (const token of tokens) expect(token).toMatch(/^[0-9a-f]{48}$/);

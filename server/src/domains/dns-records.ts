@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 
 /**
- * The DNS records that make a domain ready to send: a domain with its token, keys and hosts comes
- * in, the list to publish leaves, each record with the reason for it in a sentence. What is not
- * required makes mail better, and its absence stops nothing.
+ * The DNS records that a domain must publish before it can send: takes its token, keys and hosts,
+ * and returns the records with an explanation each. Records that are not required improve
+ * deliverability; sending works without them.
  */
 
 export type RecordPurpose =
@@ -17,7 +17,7 @@ export type RecordPurpose =
 export interface DomainRecord {
   purpose: RecordPurpose;
   type: 'TXT' | 'MX' | 'CNAME';
-  /** In full, without a trailing dot. */
+  /** Fully qualified, without a trailing dot. */
   name: string;
   value: string;
   required: boolean;
@@ -29,11 +29,13 @@ export interface RecordInputs {
   domain: string;
   ownershipToken: string;
   keys: readonly PublicKeyRecord[];
-  /** A host below the domain, so that the return path is aligned with the From address. */
+  /** A subdomain of the domain, so that the return path is aligned with the From address. */
   returnPathHost: string;
-  /** Where bounces arrive: the target of the return path's MX. */
+  /** The host that receives bounces: the target of the return path's MX record. */
   bounceHost: string;
-  /** What lets our servers pass SPF: `include:spf.example.net`, `ip4:192.0.2.1 ip6:2001:db8::1`. */
+  /**
+   * The SPF mechanisms of our servers: `include:spf.example.net`, `ip4:192.0.2.1 ip6:2001:db8::1`.
+   */
   spfMechanism: string;
   tracking?: { host: string; target: string };
 }
@@ -57,7 +59,7 @@ export function recordsToPublish(inputs: RecordInputs): DomainRecord[] {
       name: `_postrider.${domain}`,
       value: `${OWNERSHIP_PREFIX}${inputs.ownershipToken}`,
       required: true,
-      explanation: 'Proves that this workspace may send mail in the name of the domain.',
+      explanation: 'Proves that you control the domain and allow this workspace to send from it.',
     },
     ...inputs.keys.map((key) => keyRecord(domain, key)),
     {
@@ -67,7 +69,7 @@ export function recordsToPublish(inputs: RecordInputs): DomainRecord[] {
       value: `10 ${inputs.bounceHost}`,
       required: true,
       explanation:
-        'Brings bounces back to us, so that addresses which do not exist are noticed.' +
+        'Routes bounces back to this server, so that invalid addresses are detected and suppressed.' +
         unqualifiedHostNote(inputs.bounceHost, 'BOUNCE_HOST'),
     },
     {
@@ -77,7 +79,7 @@ export function recordsToPublish(inputs: RecordInputs): DomainRecord[] {
       value: `v=spf1 ${inputs.spfMechanism} ~all`,
       required: true,
       explanation:
-        'Names our servers as senders for the domain (SPF).' +
+        'Authorizes our servers to send for the domain (SPF).' +
         unqualifiedHostNote(/^a:(\S+)$/.exec(inputs.spfMechanism)?.[1], 'SPF_MECHANISM'),
     },
     {
@@ -87,28 +89,33 @@ export function recordsToPublish(inputs: RecordInputs): DomainRecord[] {
       value: 'v=DMARC1; p=none',
       required: false,
       explanation:
-        'Tells receivers that the domain checks its mail (DMARC). This is the policy to start with; make it stricter when all your mail passes.',
+        'Tells receivers what to do with mail that fails authentication (DMARC). Start with this policy, and make it stricter once all your mail passes.',
     },
     ...trackingRecords(inputs.tracking),
   ];
 }
 
-/** A server that nobody has named calls itself what its machine is called, which no DNS knows. */
+/**
+ * A server without a configured name uses the machine's host name, which DNS usually does not know.
+ */
 function unqualifiedHostNote(host: string | undefined, setting: string): string {
   if (host === undefined || host.includes('.')) return '';
-  return ` Not as it stands: “${host}” is known to this machine alone. The operator sets HELO_NAME, or ${setting}, to a full name, and this record follows.`;
+  return ` This record will not work yet: “${host}” is not a fully qualified host name. The operator must set HELO_NAME or ${setting}, and the record will change accordingly.`;
 }
 
-/** Told to one workspace for one domain: nobody can guess what another one has to publish. */
+/**
+ * Unguessable and unique to one workspace and domain, so that no workspace can claim another's
+ * record.
+ */
 export function newOwnershipToken(): string {
   return randomBytes(24).toString('hex');
 }
 
 const KEY_EXPLANATIONS: Readonly<Record<PublicKeyRecord['slot'], string>> = {
-  current: 'The public key that receivers check our signatures with (DKIM).',
-  next: 'The next public key (DKIM), published ahead so that changing keys needs no change here.',
+  current: 'The public key that receivers use to verify our signatures (DKIM).',
+  next: 'The next public key (DKIM), published in advance so that keys can be rotated without a DNS change.',
   retired:
-    'A former public key (DKIM). Keep it for a week after a change: mail is still on its way.',
+    'A retired public key (DKIM). Keep it for a week after rotation, so that mail in transit can still be verified.',
 };
 
 function keyRecord(domain: string, key: PublicKeyRecord): DomainRecord {
@@ -117,7 +124,8 @@ function keyRecord(domain: string, key: PublicKeyRecord): DomainRecord {
     type: 'TXT',
     name: `${key.selector}._domainkey.${domain}`,
     value: key.dnsValue,
-    // Every receiver knows RSA; Ed25519 (RFC 8463) is a second signature for those that know more.
+    // Every receiver supports RSA; Ed25519 (RFC 8463) is a second signature for those that support
+    // it.
     required: key.algorithm === 'rsa' && key.slot !== 'retired',
     explanation: KEY_EXPLANATIONS[key.slot],
   };
@@ -132,7 +140,7 @@ function trackingRecords(tracking: RecordInputs['tracking']): DomainRecord[] {
       name: tracking.host,
       value: tracking.target,
       required: false,
-      explanation: 'Lets tracked links carry your own domain instead of ours.',
+      explanation: 'Lets tracked links use your own domain instead of ours.',
     },
   ];
 }

@@ -6,12 +6,15 @@ import { absentRecords, sendingStopsAtMs } from './domain-status.ts';
 import { findVerifiedElsewhere } from './domain-store.ts';
 import type { RecordState } from './record-states.ts';
 
-/** What is told of domains, each in the commit of the change. Domains are of both modes: told as live. */
+/**
+ * Domain events, each appended in the transaction of the change. Domains are shared by both modes,
+ * so their events are always live.
+ */
 
 /**
- * The domain may send from now on. Whoever has the same domain, or one above it, verified in another
- * workspace learns of it: the owner of the zone let us in by publishing our token, but nobody's name
- * is taken into use behind their back.
+ * Records that the domain can send. Other workspaces that have verified the same domain or a parent
+ * are notified: the zone's owner authorized this workspace by publishing its token, but should know
+ * that the name is used elsewhere.
  */
 export async function appendVerifiedEvents(
   db: Queryable,
@@ -28,7 +31,10 @@ export async function appendVerifiedEvents(
   }
 }
 
-/** A record is gone (status `degraded`), or was gone for so long that sending stopped (`failed`). */
+/**
+ * Records that a required record is missing (status `degraded`), or was missing for so long that
+ * sending stopped (`failed`).
+ */
 export async function appendDegradedEvent(
   db: Queryable,
   domain: Domain,
@@ -67,7 +73,7 @@ function domainSummary({ id, name, status }: Pick<Domain, 'id' | 'name' | 'statu
   return { id: encodeId('dom', id), name, status };
 }
 
-/** The name itself and every domain above it that could be somebody's. */
+/** The name itself and every parent domain that could be registered. */
 function namesAbove(name: string): string[] {
   const labels = name.split('.');
   return labels.slice(0, -1).map((_, at) => labels.slice(at).join('.'));

@@ -3,7 +3,7 @@ import { parseDomainName } from '../mail/domain-name.ts';
 import { RETURN_PATH_HOST_OCTETS_MAX } from '../mail/return-path-address.ts';
 import type { Domain, TlsSetting } from './domain.ts';
 
-/** What users choose of a domain, as it arrives and as it is kept. */
+/** The settings of a domain that users choose: parsing, defaults and updates. */
 export interface DomainSettings {
   tls?: TlsSetting;
   tracking?: { opens?: boolean; clicks?: boolean };
@@ -20,7 +20,7 @@ type StoredSettings = Pick<
   'name' | 'returnPathHost' | 'trackingHost' | 'tls' | 'trackOpens' | 'trackClicks'
 >;
 
-/** Room for its return path in MAIL FROM. A key's name below it in the DNS needs less. */
+/** Leaves space for the return path in MAIL FROM, which is longer than a DKIM record name. */
 const NAME_OCTETS_MAX = RETURN_PATH_HOST_OCTETS_MAX - 'bounce.'.length;
 
 export function parseNameOrThrow(text: string): string {
@@ -30,7 +30,7 @@ export function parseNameOrThrow(text: string): string {
   return name;
 }
 
-/** Of a domain that is not there yet; all that is wrong is told at once. */
+/** Settings of a new domain. Throws with all field errors at once. */
 export function newDomainSettings(input: NewDomain): StoredSettings {
   const errors: FieldError[] = [];
   const name = parseName(input.name, errors);
@@ -41,17 +41,20 @@ export function newDomainSettings(input: NewDomain): StoredSettings {
   return applyChoices({ name, returnPathHost, trackingHost, ...defaults }, input);
 }
 
-/** The settings after a change; hosts must lie below the domain. */
+/** Settings after an update. */
 export function updatedSettings(stored: StoredSettings, change: DomainSettings): StoredSettings {
   const errors: FieldError[] = [];
   const { returnPathHost } = stored;
   const { trackingHost } = parseHosts(stored.name, returnPathHost, change.tracking_host, errors);
   if (errors.length > 0) throw invalidFields(errors);
   const { tracking_host } = change;
-  return applyChoices({ ...stored, ...(tracking_host === undefined ? {} : { trackingHost }) }, change);
+  return applyChoices(
+    { ...stored, ...(tracking_host === undefined ? {} : { trackingHost }) },
+    change,
+  );
 }
 
-/** What is wrong with the fields that are there, of a domain whose other fields cannot be read. */
+/** Errors of the fields that are present, for a request whose other fields are invalid. */
 export function domainFieldErrors(input: Partial<NewDomain>): FieldError[] {
   const errors: FieldError[] = [];
   const name = input.name === undefined ? undefined : parseName(input.name, errors);
@@ -78,7 +81,7 @@ function parseName(text: string, errors: FieldError[]): string | undefined {
   return undefined;
 }
 
-/** Below a name that is not known, hosts are judged for themselves. */
+/** When the domain name is unknown, hosts are checked on their own. */
 function parseHosts(
   name: string | undefined,
   returnPath: string | undefined,
@@ -86,7 +89,9 @@ function parseHosts(
   errors: FieldError[],
 ): { returnPathHost: string | undefined; trackingHost: string | null } {
   const returnPathHost =
-    returnPath === undefined ? undefined : parseSubdomain(name, returnPath, '/return_path_host', errors);
+    returnPath === undefined
+      ? undefined
+      : parseSubdomain(name, returnPath, '/return_path_host', errors);
   if (returnPathHost !== undefined && returnPathHost.length > RETURN_PATH_HOST_OCTETS_MAX) {
     const detail = `The host is longer than ${RETURN_PATH_HOST_OCTETS_MAX} octets.`;
     errors.push(fieldError('/return_path_host', detail));
@@ -95,7 +100,7 @@ function parseHosts(
     tracking == null ? null : (parseSubdomain(name, tracking, '/tracking_host', errors) ?? null);
   if (trackingHost !== null && trackingHost === (returnPathHost ?? `bounce.${name}`)) {
     const detail =
-      'The return path and tracking need hosts of their own: one is an MX, one an alias.';
+      'The return path and tracking need different hosts: one is an MX record, the other a CNAME.';
     errors.push(fieldError('/tracking_host', detail));
   }
   return { returnPathHost, trackingHost };
@@ -113,7 +118,7 @@ function parseSubdomain(
     return undefined;
   }
   if (name !== undefined && !parsed.domain.endsWith(`.${name}`)) {
-    errors.push(fieldError(pointer, `Give a host below the domain, such as mail.${name}.`));
+    errors.push(fieldError(pointer, `Must be a subdomain of the domain, such as mail.${name}.`));
   }
   return parsed.domain;
 }

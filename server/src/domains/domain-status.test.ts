@@ -8,8 +8,8 @@ import {
 } from './domain-status.ts';
 import type { RecordState } from './record-states.ts';
 
-// Goal: the rules by which records make a status, and the times between looks.
-// Method: one domain with an ownership record, a current and a next key, each in a given state.
+// Goal: how record states determine the status of a domain, and when it is checked again. Method: a
+// domain with an ownership record, a current and a next key, each in a given state.
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -53,14 +53,14 @@ const judge = (status: DomainStatus, ...records: RecordState[]): DomainStatus =>
 
 describe('a domain', () => {
   test.each(['pending', 'verified', 'degraded', 'failed'] as const)(
-    'that was %s is verified when everything is found',
+    'that was %s is verified when every record is found',
     (status) => {
       expect(judge(status, record(null, 'found'), record('next', 'found'))).toBe('verified');
     },
   );
 
   test.each(['pending', 'verified', 'degraded', 'failed'] as const)(
-    'stays %s when all that is wanting could not be looked up',
+    'stays %s when the other lookups failed',
     (status) => {
       expect(judge(status, record(null, 'lookup_failed'), record('current', 'found'))).toBe(status);
     },
@@ -71,28 +71,28 @@ describe('a domain', () => {
     ['verified', 'degraded'],
     ['degraded', 'degraded'],
     ['failed', 'failed'],
-  ] as const)('that was %s is %s when a record has just gone', (before, after) => {
+  ] as const)('that was %s is %s when a record has just disappeared', (before, after) => {
     expect(judge(before, record(null, 'missing'), record('current', 'found'))).toBe(after);
     expect(judge(before, record(null, 'wrong'), record('current', 'lookup_failed'))).toBe(after);
   });
 
-  test('fails when a record was gone for the grace time, not a moment before', () => {
+  test('fails when a record was missing for the whole grace period, not before', () => {
     const since = (ms: number) => record('current', 'missing', NOW_MS - ms);
     expect(judge('degraded', since(GRACE_MS - 1))).toBe('degraded');
     expect(judge('degraded', since(GRACE_MS))).toBe('failed');
   });
 
-  test('does not fail on what could not be looked up just now', () => {
+  test('does not fail because of a failed lookup', () => {
     const unsure = { ...record(null, 'lookup_failed'), absentSinceMs: 0 };
     expect(judge('degraded', unsure, record('current', 'missing'))).toBe('degraded');
   });
 
-  test('does not fail for its next key', () => {
+  test('does not fail because of its next key', () => {
     expect(judge('degraded', record('next', 'missing', 0))).toBe('degraded');
     expect(sendingStopsAtMs(domain('degraded'), [record('next', 'missing')], GRACE_MS)).toBeNull();
   });
 
-  test('needs its next key once, and not the one after before it was published', () => {
+  test('needs its first next key, but not a later one before it was published', () => {
     const fresh = record('next', 'never published');
     expect(judge('pending', record(null, 'found'), fresh)).toBe('pending');
     expect(judge('verified', record(null, 'found'), fresh)).toBe('verified');
@@ -100,17 +100,17 @@ describe('a domain', () => {
     expect(absentRecords(domain('verified'), [fresh])).toEqual([]);
   });
 
-  test('that is trusted is verified whatever is found', () => {
+  test('that is trusted is verified in any case', () => {
     const records = [record(null, 'missing', 0)];
     expect(nextDomainStatus(domain('pending', true), records, NOW_MS, GRACE_MS)).toBe('verified');
   });
 
-  test('does not need what is optional', () => {
+  test('does not need optional records', () => {
     expect(judge('verified', { ...record(null, 'missing', 0), required: false })).toBe('verified');
   });
 });
 
-describe('the next look', () => {
+describe('the next check', () => {
   const options = { nowMs: NOW_MS, graceMs: GRACE_MS, jitter: 0 };
   const after = (status: DomainStatus, ...records: RecordState[]): number =>
     (nextCheckAtMs(domain(status), records, options) ?? Number.NaN) - NOW_MS;
@@ -121,31 +121,31 @@ describe('the next look', () => {
     [10 * HOUR_MS, HOUR_MS / 2],
     [10 * DAY_MS, DAY_MS / 2],
     [90 * DAY_MS, DAY_MS],
-  ])('at a pending domain %i ms old is %i ms later', (ageMs, laterMs) => {
+  ])('of a pending domain that is %i ms old is %i ms later', (ageMs, laterMs) => {
     const young = { ...domain('pending'), createdAtMs: NOW_MS - ageMs };
     expect(nextCheckAtMs(young, [], options)).toBe(NOW_MS + laterMs);
   });
 
-  test('at a domain that is well, or has failed, is a day later at most', () => {
+  test('of a verified or failed domain is at most a day later', () => {
     expect(after('verified', record(null, 'found'))).toBe(DAY_MS);
     expect(after('failed', record(null, 'missing'))).toBe(DAY_MS);
     const jitter = nextCheckAtMs(domain('verified'), [], { ...options, jitter: 1 });
     expect(jitter).toBe(NOW_MS + 0.9 * DAY_MS);
   });
 
-  test('at a domain where something is awaited or unsure is an hour later', () => {
+  test('of a domain with an unpublished or unknown record is an hour later', () => {
     expect(after('verified', record('next', 'never published'))).toBe(HOUR_MS);
     expect(after('verified', record(null, 'lookup_failed'))).toBe(HOUR_MS);
     expect(after('degraded', record(null, 'missing'))).toBe(HOUR_MS);
   });
 
-  test('at a degraded domain is not later than its end', () => {
+  test('of a degraded domain is no later than the end of its grace period', () => {
     const soon = record(null, 'missing', NOW_MS - GRACE_MS + 10 * MINUTE_MS);
     expect(after('degraded', soon)).toBe(10 * MINUTE_MS);
     expect(after('degraded', record(null, 'missing', 0))).toBe(MINUTE_MS);
   });
 
-  test('at a trusted domain is never', () => {
+  test('of a trusted domain never happens', () => {
     expect(nextCheckAtMs(domain('verified', true), [], options)).toBeNull();
   });
 });

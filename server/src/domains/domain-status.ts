@@ -2,15 +2,15 @@ import type { Domain, DomainStatus } from './domain.ts';
 import type { RecordState } from './record-states.ts';
 
 /**
- * The one file that decides what a domain's records make of it, and when to look again. Pure: the
- * domain and the states of its records come in, its next status leaves.
+ * Decides the status of a domain from the states of its records, and when to check them again. Pure
+ * functions; no other file makes these decisions.
  *
- *   pending ──all found──▶ verified ──one vanished──▶ degraded ──grace over──▶ failed
- *                             ▲────────────all found────────┴──────────────────────┘
+ *   pending ──all found──▶ verified ──one missing──▶ degraded ──grace over──▶ failed
+ *                             ▲────────────all found───────┴──────────────────────┘
  *
- * A degraded domain goes on sending; a failed one does not. A look-up that failed changes nothing:
- * a name server that is silent has not said that the record is gone. A trusted domain is verified
- * whatever its records say.
+ * A degraded domain still sends; a failed one does not. A failed lookup changes nothing, because an
+ * unresponsive name server does not mean that the record is missing. A trusted domain is always
+ * verified.
  */
 
 type DomainFacts = Pick<Domain, 'status' | 'trusted' | 'verifiedAtMs'>;
@@ -32,11 +32,13 @@ export function nextDomainStatus(
       return domain.status;
     case 'verified':
     case 'degraded':
-      return absent.some((record) => nowMs >= graceEndsAtMs(record, graceMs)) ? 'failed' : 'degraded';
+      return absent.some((record) => nowMs >= graceEndsAtMs(record, graceMs))
+        ? 'failed'
+        : 'degraded';
   }
 }
 
-/** When a degraded domain will stop sending unless its records come back; null: not at all. */
+/** When a degraded domain will stop sending unless its records are restored; null if never. */
 export function sendingStopsAtMs(
   domain: DomainFacts,
   records: readonly RecordState[],
@@ -48,14 +50,14 @@ export function sendingStopsAtMs(
   return Number.isFinite(soonest) ? soonest : null;
 }
 
-/** What keeps the domain from being verified, as far as is known. */
+/** Required records that are known to be missing or wrong. */
 export function absentRecords(domain: DomainFacts, records: readonly RecordState[]): RecordState[] {
   return blockingRecords(domain, records).filter((record) => record.absentSinceMs !== null);
 }
 
 /**
- * A next key that was made by a rotation and never published yet is no loss: it is needed for the
- * next rotation, not for what is sent until then.
+ * A next key that a rotation created and that was never published does not count as missing: it is
+ * needed for the next rotation, not for sending.
  */
 function blockingRecords(domain: DomainFacts, records: readonly RecordState[]): RecordState[] {
   const isUnpublishedNextKey = (record: RecordState): boolean =>
@@ -63,7 +65,7 @@ function blockingRecords(domain: DomainFacts, records: readonly RecordState[]): 
   return records.filter((record) => record.required && !isUnpublishedNextKey(record));
 }
 
-/** Without its next key a domain cannot rotate, but what it sends is as good as before. */
+/** Without its next key, a domain cannot rotate keys, but it can still send. */
 function graceEndsAtMs(record: RecordState, graceMs: number): number {
   if (record.slot === 'next' || record.absentSinceMs === null) return Number.POSITIVE_INFINITY;
   return record.absentSinceMs + graceMs;
@@ -73,22 +75,22 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** No look is further ahead; with room for the clocks of nodes that differ. */
+/** No check is scheduled later than this; includes a margin for clock differences between nodes. */
 export const CHECK_INTERVAL_MAX_MS = DAY_MS + HOUR_MS;
 
 /**
- * When to look again. Somebody who has just added a domain waits for it: every minute at first, and
- * then each time a twentieth of its age later, down to once a day. `spread` between 0 and 1 keeps
- * domains that were added together from being checked together for ever.
+ * When to check again. New domains are checked every minute, then at intervals of a twentieth of
+ * their age, up to once a day. `jitter` (0 to 1) keeps domains that were added together from being
+ * checked together forever.
  */
 export function nextCheckAtMs(
   domain: DomainFacts & Pick<Domain, 'createdAtMs'>,
   records: readonly RecordState[],
   options: { nowMs: number; graceMs: number; jitter: number },
 ): number | null {
-  const { nowMs, graceMs, jitter: spread } = options;
+  const { nowMs, graceMs, jitter } = options;
   if (domain.trusted) return null;
-  const dailyAtMs = nowMs + DAY_MS - spread * (DAY_MS / 10);
+  const dailyAtMs = nowMs + DAY_MS - jitter * (DAY_MS / 10);
   switch (domain.status) {
     case 'pending': {
       const ageMs = nowMs - domain.createdAtMs;

@@ -1,12 +1,12 @@
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
-import { type SearchedPage, searchWords } from '../db/search-words.ts';
+import { type SearchedPage, searchTerms } from '../db/text-search.ts';
 import { displayDomain } from '../mail/domain-name.ts';
-import type { SealedKey } from './dkim-key-generator.ts';
+import type { EncryptedDomainKey } from './dkim-key-generator.ts';
 import type { Domain, DomainKey } from './domain.ts';
 import type { SenderDomain } from './sender-domains.ts';
 
-/** The statements of the domains room. */
+/** SQL for the tables `domains` and `domain_keys`. */
 
 const COLUMNS = `d.workspace_id as "workspaceId", d.id, d.name, d.status, d.trusted,
   d.ownership_token as "ownershipToken", d.return_path_host as "returnPathHost",
@@ -36,7 +36,7 @@ export async function findSenderDomain(
   return rows[0];
 }
 
-/** False when the workspace has a domain of this name already. */
+/** False when the workspace already has a domain with this name. */
 export async function insertDomain(db: Queryable, domain: Domain): Promise<boolean> {
   const { rowCount } = await db.query(
     `insert into domains (workspace_id, id, name, status, trusted, ownership_token,
@@ -67,7 +67,7 @@ export async function insertDomain(db: Queryable, domain: Domain): Promise<boole
 export async function insertKeys(
   db: Queryable,
   domain: Pick<Domain, 'workspaceId' | 'id'>,
-  keys: readonly SealedKey[],
+  keys: readonly EncryptedDomainKey[],
 ): Promise<void> {
   for (const key of keys) {
     await db.query(
@@ -81,7 +81,7 @@ export async function insertKeys(
         key.algorithm,
         key.slot,
         key.dnsValue,
-        key.sealedPrivateKey,
+        key.encryptedPrivateKey,
         sqlTime(key.createdAtMs),
       ],
     );
@@ -89,8 +89,8 @@ export async function insertKeys(
 }
 
 /**
- * Next keys become current. Retired ones lose their private halves: nothing will be signed with
- * them again, and what was signed before is sent again as it was.
+ * Next keys become current and current keys are retired. Retired keys lose their private key:
+ * nothing new is signed with them, and a retry sends the existing signature.
  */
 export async function promoteNextKeys(
   db: Queryable,
@@ -123,7 +123,7 @@ export async function deleteKeys(
   );
 }
 
-/** Everything of a domain that can change, except its keys. */
+/** Updates everything that can change in a domain, except its keys. */
 export async function updateDomain(db: Queryable, domain: Domain): Promise<void> {
   await db.query(
     `update domains set status = $3, trusted = $4, tracking_host = $5, tls = $6, track_opens = $7,
@@ -184,7 +184,7 @@ export async function findDomainByName(
   return (await withKeys(db, rows))[0];
 }
 
-/** Newest first; `before` is the id of the last domain of the page before. */
+/** Newest first; `before` is the id of the last domain of the previous page. */
 export async function listDomains(
   db: Queryable,
   workspaceId: string,
@@ -201,16 +201,15 @@ export async function listDomains(
 }
 
 /**
- * Null when there is nothing to look for. PostgreSQL does not know the letters behind an A-label, so
- * names are looked through here, as they are written and as people read them: a workspace has a
- * thousand at the most.
+ * Null when there is no search text. PostgreSQL cannot decode A-labels, so names are matched here,
+ * in both their ASCII and Unicode form: a workspace has at most a thousand.
  */
 async function findIdsByName(
   db: Queryable,
   workspaceId: string,
   text: string | undefined,
 ): Promise<string[] | null> {
-  const terms = searchWords(text?.normalize('NFC'));
+  const terms = searchTerms(text?.normalize('NFC'));
   if (terms === null) return null;
   const { rows } = await db.query<Pick<Domain, 'id' | 'name'>>(
     'select id, name from domains where workspace_id = $1',
@@ -231,7 +230,7 @@ export async function countDomains(db: Queryable, workspaceId: string): Promise<
   return rows[0]?.count ?? 0;
 }
 
-/** Domains of other workspaces with one of these names that are verified there. */
+/** Domains of other workspaces that are verified under one of these names. */
 export async function findVerifiedElsewhere(
   db: Queryable,
   workspaceId: string,
@@ -246,10 +245,10 @@ export async function findVerifiedElsewhere(
 }
 
 /**
- * Takes domains whose check is due, for the caller to check: the first of each workspace before the
- * second of any, so that nobody waits for a thousand of somebody else's. Nodes share the work: rows in
- * somebody's hands are passed over, and one that is not checked by `takenUntilMs` is due again for all.
- * So is one that is to be looked at later than ever happens: a clock that was wrong has said so.
+ * Claims domains that are due for a check: the first of every workspace before the second of any,
+ * so that one workspace with many domains does not delay the others. Concurrent nodes skip locked
+ * rows. A domain that is not checked by `leasedUntilMs` is due again. So is one scheduled later
+ * than `latestPlausibleMs`, because its time was written by a wrong clock.
  */
 export async function claimDueDomains(
   db: Queryable,
@@ -278,12 +277,14 @@ export async function claimDueDomains(
   return rows;
 }
 
-/** A domain with the sealed private halves of the keys that it signs with now. */
+/** A domain with the encrypted private keys that it currently signs with. */
 export async function findSigningDomain(
   db: Queryable,
   workspaceId: string,
   name: string,
-): Promise<{ domain: Domain; keys: SealedKey[]; suspendedFor: string | null } | undefined> {
+): Promise<
+  { domain: Domain; keys: EncryptedDomainKey[]; suspendedFor: string | null } | undefined
+> {
   const domain = await findDomainByName(db, workspaceId, name);
   if (!domain) return undefined;
   const {
@@ -292,15 +293,15 @@ export async function findSigningDomain(
     'select suspension_reason as "suspendedFor" from workspaces where id = $1',
     [workspaceId],
   );
-  const { rows } = await db.query<SealedKey>(
-    `select ${KEY_COLUMNS}, k.encrypted_private_key as "sealedPrivateKey" from domain_keys k
+  const { rows } = await db.query<EncryptedDomainKey>(
+    `select ${KEY_COLUMNS}, k.encrypted_private_key as "encryptedPrivateKey" from domain_keys k
      where k.workspace_id = $1 and k.domain_id = $2 and k.slot = 'current'`,
     [workspaceId, domain.id],
   );
   return { domain, keys: rows, suspendedFor: workspace?.suspendedFor ?? null };
 }
 
-/** Wakes every node, whose caches forget the workspace's domains; sent with the commit. */
+/** Notifies every node on commit, so that caches drop the workspace's domains. */
 export async function notifyDomainsChanged(db: Queryable, workspaceId: string): Promise<void> {
   await db.query(`select pg_notify('domains', $1)`, [workspaceId]);
 }

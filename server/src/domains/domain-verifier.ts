@@ -5,22 +5,27 @@ import type { Log } from '../lib/log.ts';
 import { type CheckedRecord, checkRecords } from './check-records.ts';
 import type { Domain, MailHosts } from './domain.ts';
 import { appendDegradedEvent, appendVerifiedEvents } from './domain-events.ts';
-import { CHECK_INTERVAL_MAX_MS, absentRecords, nextDomainStatus, nextCheckAtMs } from './domain-status.ts';
 import {
+  absentRecords,
+  CHECK_INTERVAL_MAX_MS,
+  nextCheckAtMs,
+  nextDomainStatus,
+} from './domain-status.ts';
+import {
+  claimDueDomains,
   deleteKeys,
   findDomain,
   notifyDomainsChanged,
-  claimDueDomains,
   updateDomain,
 } from './domain-store.ts';
 import type { PerWorkspaceResolver } from './per-workspace-resolver.ts';
-import { shouldBePublished, mergeChecks, type RecordCheck, recordStates } from './record-states.ts';
+import { mergeChecks, type RecordCheck, recordStates, shouldBePublished } from './record-states.ts';
 
 /**
- * Looks the records of domains up, when somebody asks and again and again in the background, and
- * commits what was found together with what it means: the domain's status, its event, the time of
- * the next look. No transaction is open while the DNS is asked, so the domain is read again before
- * writing, and a check that was overtaken by a newer one is dropped.
+ * Checks the DNS records of domains, on request and periodically, and commits the results together
+ * with the new status, its event and the time of the next check. No transaction is open during DNS
+ * lookups, so the domain is read again before writing, and a result older than the stored one is
+ * dropped.
  */
 
 export interface DomainVerifierParts {
@@ -29,15 +34,15 @@ export interface DomainVerifierParts {
   log: Log;
   resolvers: PerWorkspaceResolver;
   hosts: MailHosts;
-  /** How long a domain goes on sending after a record vanished. */
+  /** How long a domain keeps sending after a required record disappeared. */
   graceMs: number;
 }
 
 type DomainRef = Pick<Domain, 'workspaceId' | 'id'>;
 
-/** Domains that one node checks at the same time. */
+/** Domains that one node checks concurrently. */
 const CONCURRENCY = 16;
-/** Longer than a check takes when every name server is silent. */
+/** Longer than a check takes when every name server times out. */
 const LEASE_MS = 5 * 60_000;
 
 export class DomainVerifier {
@@ -49,8 +54,8 @@ export class DomainVerifier {
   }
 
   /**
-   * The domain after a fresh look at its records; undefined when it is gone. Whoever asks while a
-   * check of the domain runs gets the result of that one: asking often costs the DNS nothing.
+   * Checks all records now; undefined when the domain was deleted. Concurrent calls for one domain
+   * share a check, so repeated requests cause no extra DNS traffic.
    */
   verify(domain: Domain): Promise<Domain | undefined> {
     const running = this.#running.get(domain.id);
@@ -61,8 +66,8 @@ export class DomainVerifier {
   }
 
   /**
-   * Checks the domains that are due, this node's share of them. When the process is about to leave,
-   * checks under way are abandoned: they are due again a little later.
+   * Checks the domains that are due, until none is left. On shutdown, running checks are abandoned;
+   * their domains become due again when the lease ends.
    */
   async verifyDue(shutdown: AbortSignal): Promise<void> {
     const { pool, clock } = this.#parts;
@@ -84,20 +89,20 @@ export class DomainVerifier {
     }
   }
 
-  /** One domain's trouble must not keep the others from their check. */
+  /** An error in one domain must not prevent the checks of others. */
   async #verifyOne({ workspaceId, id }: DomainRef): Promise<void> {
     try {
       const domain = await findDomain(this.#parts.pool, workspaceId, id);
       if (domain) await this.verify(domain);
     } catch (error) {
-      this.#parts.log.warn({ err: error, domain: id }, 'a domain could not be checked');
+      this.#parts.log.warn({ err: error, domain: id }, 'domain check failed');
     }
   }
 
   async #check(domain: Domain): Promise<Domain | undefined> {
-    const { clock, resolvers: questions, hosts } = this.#parts;
+    const { clock, resolvers, hosts } = this.#parts;
     const startedAtMs = clock.now();
-    const resolver = questions.forWorkspace(domain.workspaceId);
+    const resolver = resolvers.forWorkspace(domain.workspaceId);
     const checked = await checkRecords(recordStates(domain, hosts, startedAtMs), resolver);
     return this.#commit(domain, checked, startedAtMs);
   }
@@ -136,7 +141,9 @@ export class DomainVerifier {
         expired.map((key) => key.selector),
       );
       const changed = status !== before.status;
-      const newlyAbsent = absentRecords(after, records).some((record) => record.absentSinceMs === nowMs);
+      const newlyAbsent = absentRecords(after, records).some(
+        (record) => record.absentSinceMs === nowMs,
+      );
       if (becameVerified) await appendVerifiedEvents(client, before, after, nowMs);
       else if (changed || (status === 'degraded' && newlyAbsent)) {
         await appendDegradedEvent(client, after, records, { nowMs, graceMs });
@@ -149,12 +156,12 @@ export class DomainVerifier {
   }
 }
 
-/** A look from the future was dated by a clock that was wrong, and would hold off all others till then. */
+/** A check dated in the future comes from a wrong clock and would block all checks until then. */
 function isNewer({ checkedAtMs }: Domain, startedAtMs: number, nowMs: number): boolean {
   return checkedAtMs !== null && checkedAtMs > startedAtMs && checkedAtMs <= nowMs;
 }
 
-/** Whether caches that know the one need not hear of the other. */
+/** Whether cached copies of the domain stay valid after the check. */
 function sameLastKnown(before: readonly RecordCheck[], after: readonly RecordCheck[]): boolean {
   const lastKnown = (checks: readonly RecordCheck[]) =>
     checks.map(({ name, value, lastKnown }) => [name, value, lastKnown]);

@@ -7,10 +7,10 @@ export interface Domain {
   /** A-labels, lower case. */
   name: string;
   status: DomainStatus;
-  /** The operator's word that the domain is ours, without DNS. */
+  /** The operator vouches for the domain, so it is verified without DNS records. */
   trusted: boolean;
   ownershipToken: string;
-  /** Below the domain, so that the return path is aligned with the From address. */
+  /** A subdomain of the domain, so that the return path is aligned with the From address. */
   returnPathHost: string;
   trackingHost: string | null;
   tls: TlsSetting;
@@ -22,7 +22,7 @@ export interface Domain {
   /** When it last became verified. */
   verifiedAtMs: number | null;
   checkedAtMs: number | null;
-  /** Null: only when asked. */
+  /** Null: checked only on request. */
   checkDueAtMs: number | null;
 }
 
@@ -32,7 +32,7 @@ export type DomainStatus = (typeof DOMAIN_STATUSES)[number];
 export const TLS_SETTINGS = ['opportunistic', 'required'] as const;
 export type TlsSetting = (typeof TLS_SETTINGS)[number];
 
-/** The public side of a signing key, and what it is for now. */
+/** The public part of a signing key, and its role in rotation. */
 export interface DomainKey {
   selector: string;
   algorithm: 'rsa' | 'ed25519';
@@ -45,12 +45,12 @@ export interface DomainKey {
 export const KEY_SLOTS = ['current', 'next', 'retired'] as const;
 export type KeySlot = (typeof KEY_SLOTS)[number];
 
-/** The operator's side of the records: where mail of every domain comes from and goes back to. */
+/** The operator's side of the DNS records, the same for every domain. */
 export interface MailHosts {
-  /** Where bounces arrive: the target of every return path's MX. */
+  /** The host that receives bounces: the target of every return path's MX record. */
   bounceHost: string;
-  /** What lets our servers pass SPF, such as `a:mail.example.net` or `ip4:192.0.2.1`. */
+  /** The SPF mechanism of our servers, such as `a:mail.example.net` or `ip4:192.0.2.1`. */
   spfMechanism: string;
-  /** The target of tracking hosts. */
+  /** The CNAME target of tracking hosts. */
   trackingTarget: string;
 }

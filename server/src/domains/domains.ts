@@ -1,7 +1,7 @@
 import type { Caller } from '../accounts/caller.ts';
+import { lockForTransaction } from '../db/advisory-lock.ts';
 import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
-import type { SearchedPage } from '../db/search-words.ts';
-import { takeTurn } from '../db/take-turn.ts';
+import type { SearchedPage } from '../db/text-search.ts';
 import type { Clock } from '../lib/clock.ts';
 import { decodeId, uuidv7 } from '../lib/ids.ts';
 import { RefusedError } from '../lib/refused-error.ts';
@@ -12,10 +12,10 @@ import type { Domain, MailHosts } from './domain.ts';
 import { appendVerifiedEvents } from './domain-events.ts';
 import {
   type DomainSettings,
-  parseNameOrThrow,
   type NewDomain,
-  updatedSettings,
   newDomainSettings,
+  parseNameOrThrow,
+  updatedSettings,
 } from './domain-settings.ts';
 import { sendingStopsAtMs } from './domain-status.ts';
 import {
@@ -27,19 +27,20 @@ import {
   insertDomain,
   insertKeys,
   listDomains,
-  promoteNextKeys,
   notifyDomainsChanged,
+  promoteNextKeys,
   updateDomain,
 } from './domain-store.ts';
 import type { DomainVerifier } from './domain-verifier.ts';
 import type { DomainView } from './public-domain.ts';
-import { shouldBePublished, keysToPublish, recordStates } from './record-states.ts';
+import { keysToPublish, recordStates, shouldBePublished } from './record-states.ts';
 
 /**
- * The life of sending domains: added with fresh keys and a token of their own, verified by their DNS
- * records, changed, rotated, deleted. Each change commits with its event and wakes every node, whose
- * caches forget the workspace's domains. A domain sends only once its workspace's own token was found
- * in its DNS, whoever else has verified the same name, or the operator gave their word for it.
+ * The lifecycle of sending domains: created with new keys and an ownership token, verified through
+ * DNS, updated, rotated and deleted. Each change commits together with its event and notifies every
+ * node, so that caches drop the workspace's domains. A domain can send only after its own
+ * workspace's token was found in DNS, even if another workspace has verified the same name, or when
+ * the operator trusts it.
  */
 
 export interface DomainsParts {
@@ -51,10 +52,10 @@ export interface DomainsParts {
   graceMs: number;
 }
 
-/** Whoever works with domains: a caller, or the operator at the command line. */
+/** Who manages domains: an API caller, or the operator on the command line. */
 export type DomainActor = Pick<Caller, 'workspaceId' | 'mode' | 'keyId'>;
 
-/** More than anyone sends from; it bounds what one workspace can make us look up every day. */
+/** More than any workspace needs; it bounds the DNS lookups that one workspace can cause. */
 const DOMAINS_MAX = 1000;
 
 export class Domains {
@@ -68,12 +69,15 @@ export class Domains {
     requireLiveKey(owner);
     const domain = await this.#insert(owner.workspaceId, input, { trusted: false });
     if (!domain) {
-      throw new RefusedError('conflict', `This workspace has ${input.name} already.`);
+      throw new RefusedError('conflict', `${input.name} already exists in this workspace.`);
     }
     return this.#view(domain);
   }
 
-  /** The operator's word that the domain is the workspace's, without DNS: it may send at once. */
+  /**
+   * Adds or marks a domain as trusted: the operator vouches for it, so it can send without DNS
+   * checks.
+   */
   async trust(workspaceId: string, input: NewDomain): Promise<DomainView> {
     const created = await this.#insert(workspaceId, input, { trusted: true });
     return this.#view(created ?? (await this.#trustExisting(workspaceId, input.name)));
@@ -83,7 +87,7 @@ export class Domains {
     return this.#view(orNotFound(await findDomain(this.#parts.pool, owner.workspaceId, id)));
   }
 
-  /** By name, or by id (dom_…). */
+  /** By name or by id (dom_…). */
   async find(owner: DomainActor, idOrName: string): Promise<DomainView | undefined> {
     const { pool } = this.#parts;
     const id = decodeId('dom', idOrName);
@@ -114,8 +118,8 @@ export class Domains {
   }
 
   /**
-   * Never refused for mail that still waits: finding it would mean reading the whole queue. What
-   * waits cannot be signed any more and ends as failed, each message with its event.
+   * Deletes a domain even if mail is queued: finding that mail would mean reading the whole queue.
+   * Queued mail can no longer be signed and fails, each message with its event.
    */
   async remove(owner: DomainActor, id: string): Promise<void> {
     requireLiveKey(owner);
@@ -125,7 +129,7 @@ export class Domains {
     });
   }
 
-  /** Looks every record up now. */
+  /** Checks every record now. */
   async verify(owner: DomainActor, id: string): Promise<DomainView> {
     requireLiveKey(owner);
     const domain = orNotFound(await findDomain(this.#parts.pool, owner.workspaceId, id));
@@ -133,23 +137,23 @@ export class Domains {
   }
 
   /**
-   * The next keys sign from now on, new next ones are made, and the former stay published while
-   * their mail is under way. Signing with a key that receivers cannot look up would spoil all mail,
-   * so the next key's record must be there at this moment.
+   * Promotes the next keys and creates new next keys; the previous ones stay published while their
+   * mail is in transit. Mail signed with an unpublished key would fail verification, so the record
+   * of the next key must exist right now.
    */
   async rotateDkim(owner: DomainActor, id: string): Promise<DomainView> {
     requireLiveKey(owner);
-    const { pool, clock, keyGenerator: keyMaker } = this.#parts;
+    const { pool, clock, keyGenerator } = this.#parts;
     const domain = orNotFound(await findDomain(pool, owner.workspaceId, id));
     enforceRotationLimit(domain, clock.now());
     if (!domain.trusted) await this.#requireNextKeyPublished(domain);
     const nextSelector = nextRsaKey(domain).selector;
     const nowMs = clock.now();
-    const newKeys = await keyMaker.generate('next', nowMs);
+    const newKeys = await keyGenerator.generate('next', nowMs);
     return inTransaction(pool, async (client) => {
       const before = orNotFound(await findDomain(client, owner.workspaceId, id, 'for update'));
       if (nextRsaKey(before).selector !== nextSelector) {
-        throw new RefusedError('conflict', 'The keys of this domain were rotated just now.');
+        throw new RefusedError('conflict', 'The keys of this domain have just been rotated.');
       }
       const expired = before.keys.filter((key) => !shouldBePublished(key, nowMs));
       await deleteKeys(
@@ -171,12 +175,15 @@ export class Domains {
     input: NewDomain,
     { trusted }: { trusted: boolean },
   ): Promise<Domain | undefined> {
-    const { pool, clock, keyGenerator: keyMaker } = this.#parts;
+    const { pool, clock, keyGenerator } = this.#parts;
     const settings = newDomainSettings(input);
     if (await findDomainByName(pool, workspaceId, settings.name)) return undefined;
     await enforceDomainLimit(pool, workspaceId);
     const nowMs = clock.now();
-    const keys = await Promise.all([keyMaker.generate('current', nowMs), keyMaker.generate('next', nowMs)]);
+    const keys = await Promise.all([
+      keyGenerator.generate('current', nowMs),
+      keyGenerator.generate('next', nowMs),
+    ]);
     const domain: Domain = {
       workspaceId,
       id: uuidv7(nowMs),
@@ -192,8 +199,8 @@ export class Domains {
       checkDueAtMs: trusted ? null : nowMs + FIRST_CHECK_MS,
     };
     return inTransaction(pool, async (client) => {
-      // Again, now that nobody else adds one: making keys takes its time.
-      await takeTurn(client, 'domains', workspaceId);
+      // Check again under the lock: generating keys takes a while.
+      await lockForTransaction(client, 'domains', workspaceId);
       await enforceDomainLimit(client, workspaceId);
       if (!(await insertDomain(client, domain))) return undefined;
       await insertKeys(client, domain, keys.flat());
@@ -225,7 +232,10 @@ export class Domains {
     });
   }
 
-  /** A new record is awaited: whoever publishes it need not wait a day for the next look. */
+  /**
+   * Schedules an early check, so that a newly required record is noticed long before the daily
+   * check.
+   */
   #nextCheckSoon({ checkDueAtMs }: Domain): number {
     return Math.min(
       checkDueAtMs ?? Number.POSITIVE_INFINITY,
@@ -242,7 +252,7 @@ export class Domains {
     const why = record.mistakes.map(({ detail }) => ` ${detail}`).join('');
     throw new RefusedError(
       'conflict',
-      `The next key is not published yet, and mail signed with it could not be checked: no right TXT record was found at ${record.name}.${why}`,
+      `The next key is not published yet, so mail signed with it could not be verified: no matching TXT record was found at ${record.name}.${why}`,
     );
   }
 
@@ -262,25 +272,28 @@ export class Domains {
 const FIRST_CHECK_MS = 60_000;
 
 /**
- * Both modes share the domains, and live mail depends on them: a test key may look, and that is all.
- * People choose a mode to look through; it takes no right from them.
+ * Both modes share domains, and live mail depends on them, so test keys are read-only. Members of
+ * the dashboard only choose a mode to view; their permissions do not depend on it.
  */
 function requireLiveKey(owner: DomainActor): void {
   if (owner.mode === 'live' || owner.keyId === undefined) return;
   throw new RefusedError(
     'insufficient_scope',
-    'Live mail depends on domains: a test key may read them, but only a live key may change them.',
-    { fix: 'Use a live key (pr_live_…), or do it at {app}/app/domains.' },
+    'Live mail depends on domains: a test key can read them, but only a live key can change them.',
+    { fix: 'Use a live key (pr_live_…), or make the change at {app}/app/domains.' },
   );
 }
 
 async function enforceDomainLimit(db: Queryable, workspaceId: string): Promise<void> {
   if ((await countDomains(db, workspaceId)) < DOMAINS_MAX) return;
-  const detail = `A workspace has at most ${DOMAINS_MAX} domains. Delete one first.`;
+  const detail = `A workspace can have at most ${DOMAINS_MAX} domains. Delete one first.`;
   throw new RefusedError('quota_exceeded', detail);
 }
 
-/** Each leaves keys whose records are listed and looked up while their mail is under way. */
+/**
+ * Each rotation leaves retired keys whose records are listed and checked while their mail is in
+ * transit.
+ */
 const ROTATIONS_MAX = 10;
 
 function enforceRotationLimit(domain: Domain, nowMs: number): void {
@@ -288,7 +301,7 @@ function enforceRotationLimit(domain: Domain, nowMs: number): void {
     ({ slot, algorithm }) => slot === 'retired' && algorithm === 'rsa',
   );
   if (retired.length < ROTATIONS_MAX) return;
-  const detail = `The keys of this domain were rotated ${retired.length} times in a week, and mail that was signed with each of them is still on its way. Wait until the oldest record may go.`;
+  const detail = `The keys of this domain were rotated ${retired.length} times within a week, and mail signed with each of them is still in transit. Wait until the oldest record can be removed.`;
   throw new RefusedError('conflict', detail);
 }
 
@@ -304,5 +317,5 @@ function orNotFound(domain: Domain | undefined): Domain {
 }
 
 function notFound(): RefusedError {
-  return new RefusedError('not_found', 'There is no domain with this id.');
+  return new RefusedError('not_found', 'No such domain exists.');
 }

@@ -2,14 +2,17 @@ import { FairShares } from '../lib/fair-shares.ts';
 import type { Resolver } from '../mail/dns/resolver.ts';
 
 /**
- * Questions of all workspaces to one resolver. Tenants choose the names, and with them the servers
- * that answer late or never: whoever asks for a thousand silent names waits for them in a line of his
- * own, and the others find places.
+ * Shares one DNS resolver fairly between workspaces. Tenants choose the names to look up, and with
+ * them name servers that may be slow or silent: a workspace with a thousand such lookups waits in a
+ * queue of its own, and the others are not delayed.
  */
 export class PerWorkspaceResolver {
   readonly #resolver: Resolver;
   readonly #shares: FairShares;
-  /** Those that wait, by workspace; whoever was let in last is asked last. */
+  /**
+   * Queued lookups by workspace, in the order of service: a workspace that was served moves to the
+   * end.
+   */
   readonly #waiting = new Map<string, (() => void)[]>();
 
   constructor(resolver: Resolver, concurrencyMax: number) {
@@ -17,7 +20,7 @@ export class PerWorkspaceResolver {
     this.#shares = new FairShares(concurrencyMax);
   }
 
-  /** The resolver as one workspace may use it. */
+  /** The resolver with one workspace's share of the concurrency. */
   forWorkspace(workspaceId: string): Resolver {
     return {
       lookup: async (type, name, options) => {
@@ -33,8 +36,8 @@ export class PerWorkspaceResolver {
 
   async #acquire(workspaceId: string): Promise<void> {
     const line = this.#waiting.get(workspaceId);
-    if (line === undefined && this.#shares.mayEnter(workspaceId)) {
-      this.#shares.entered(workspaceId);
+    if (line === undefined && this.#shares.canAcquire(workspaceId)) {
+      this.#shares.acquire(workspaceId);
       return;
     }
     await new Promise<void>((go) => {
@@ -44,14 +47,14 @@ export class PerWorkspaceResolver {
   }
 
   #release(workspaceId: string): void {
-    this.#shares.left(workspaceId);
+    this.#shares.release(workspaceId);
     while (this.#admitNext());
   }
 
   #admitNext(): boolean {
     for (const [workspaceId, line] of this.#waiting) {
-      if (!this.#shares.mayEnter(workspaceId)) continue;
-      this.#shares.entered(workspaceId);
+      if (!this.#shares.canAcquire(workspaceId)) continue;
+      this.#shares.acquire(workspaceId);
       line.shift()?.();
       this.#waiting.delete(workspaceId);
       if (line.length > 0) this.#waiting.set(workspaceId, line);

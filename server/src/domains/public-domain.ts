@@ -2,13 +2,13 @@ import { encodeId } from '../lib/ids.ts';
 import type { Domain } from './domain.ts';
 import type { RecordState } from './record-states.ts';
 
-/** A domain with its records as they are now, and the keys among them in the same order. */
+/** A domain with the current state of its records, and its published keys in the same order. */
 export interface DomainView extends Domain {
   records: readonly RecordState[];
   sendingStopsAtMs: number | null;
 }
 
-/** The public form: the same in API answers and at the command line. */
+/** The public representation, the same in API responses and CLI output. */
 export function publicDomain(domain: DomainView) {
   return {
     id: encodeId('dom', domain.id),

@@ -3,12 +3,12 @@ import { type DomainRecord, recordsToPublish } from './dns-records.ts';
 import type { Domain, DomainKey, KeySlot, MailHosts } from './domain.ts';
 
 /**
- * The records a domain should publish, joined with what is remembered of each. What was found is
- * kept under type, name and value: a record whose wanted value changes starts anew, and a DKIM key
- * keeps its history when it moves from next to current.
+ * The records that a domain should publish, joined with the stored results of past checks. Results
+ * are keyed by type, name and value: a record whose expected value changes starts over, and a DKIM
+ * key keeps its history when it moves from next to current.
  */
 
-/** What is stored of the last look at one record. */
+/** The stored result of the last check of one record. */
 export interface RecordCheck {
   type: DomainRecord['type'];
   name: string;
@@ -16,19 +16,19 @@ export interface RecordCheck {
   status: RecordStatus;
   found: readonly string[];
   mistakes: readonly Mistake[];
-  /** The last answer that told something: a failed look-up leaves it as it was. */
+  /** The last conclusive result; failed lookups do not change it. */
   lastKnown: KnownStatus | null;
   everFound: boolean;
-  /** Since when it is known not to be there. */
+  /** Since when the record is known to be missing or wrong. */
   absentSinceMs: number | null;
 }
 
 export type KnownStatus = Exclude<RecordStatus, 'lookup_failed'>;
 
 export interface RecordState extends DomainRecord {
-  /** Of a DKIM record: what its key is for now. */
+  /** The role of the key, for DKIM records. */
   slot: KeySlot | null;
-  /** `pending`: not looked up yet. */
+  /** `pending`: not checked yet. */
   status: RecordStatus | 'pending';
   found: readonly string[];
   mistakes: readonly Mistake[];
@@ -66,7 +66,7 @@ export function recordStates(domain: Domain, hosts: MailHosts, nowMs: number): R
   });
 }
 
-/** What is remembered after a check. Records that are no longer wanted are forgotten. */
+/** The results to store after a check. Records that are no longer expected are dropped. */
 export function mergeChecks(
   states: readonly RecordState[],
   checked: readonly CheckedRecord[],
@@ -94,8 +94,11 @@ export function mergeChecks(
   });
 }
 
-/** Whether the key's own record was there when it could last be told. */
-export function isKeyRecordFound(domain: Domain, key: Pick<DomainKey, 'selector' | 'dnsValue'>): boolean {
+/** Whether the key's record was found by the last conclusive check. */
+export function isKeyRecordFound(
+  domain: Domain,
+  key: Pick<DomainKey, 'selector' | 'dnsValue'>,
+): boolean {
   const name = keyRecordName(domain, key);
   return domain.checks.some(
     (check) => check.name === name && check.value === key.dnsValue && check.lastKnown === 'found',
@@ -107,10 +110,10 @@ export function keysToPublish(domain: Domain, nowMs: number): DomainKey[] {
   return domain.keys.filter((key) => shouldBePublished(key, nowMs)).sort(byListOrder);
 }
 
-/** Mail signed with a retired key may be checked by its receiver as late as this. */
+/** Receivers may verify mail signed with a retired key until this much later. */
 const RETIRED_KEY_OVERLAP_MS = 7 * 24 * 3_600_000;
 
-/** Retired keys stay published for a while: their mail is still on its way. */
+/** Retired keys stay published while their mail is in transit. */
 export function shouldBePublished(key: DomainKey, nowMs: number): boolean {
   return key.retiredAtMs === null || nowMs < key.retiredAtMs + RETIRED_KEY_OVERLAP_MS;
 }
@@ -125,7 +128,7 @@ function recordKey(record: { type: string; name: string; value: string }): strin
 
 const SLOT_ORDER: Readonly<Record<KeySlot, number>> = { current: 0, next: 1, retired: 2 };
 
-/** RSA before Ed25519, what signs before what will, what did at the end. */
+/** RSA before Ed25519, current before next, retired last. */
 function byListOrder(a: DomainKey, b: DomainKey): number {
   const retired = Number(a.slot === 'retired') - Number(b.slot === 'retired');
   if (retired !== 0) return retired;

@@ -1,22 +1,22 @@
 import type { Pool } from '../db/pool.ts';
-import { Believed } from '../lib/believed.ts';
 import type { Clock } from '../lib/clock.ts';
+import { NotifyCache } from '../lib/notify-cache.ts';
 import { findSenderDomain } from './domain-store.ts';
 import type { SenderDomain } from './sender-domains.ts';
 
 const ENTRIES_MAX = 20_000;
 
-/** What every send asks: is this domain ours, and may it send? */
+/** Answers for every send whether the workspace has a domain and may send from it. */
 export class SenderDomainCache {
   readonly #pool: Pool;
-  readonly #cache: Believed<SenderDomain | undefined>;
+  readonly #cache: NotifyCache<SenderDomain | undefined>;
 
-  constructor(parts: { pool: Pool; clock: Clock; noticesArrive: () => boolean }) {
+  constructor(parts: { pool: Pool; clock: Clock; isListening: () => boolean }) {
     this.#pool = parts.pool;
-    this.#cache = new Believed({ ...parts, entriesMax: ENTRIES_MAX });
+    this.#cache = new NotifyCache({ ...parts, entriesMax: ENTRIES_MAX });
   }
 
-  /** At once when it is known. */
+  /** Synchronous when the domain is cached. */
   find(
     workspaceId: string,
     name: string,
@@ -26,12 +26,12 @@ export class SenderDomainCache {
     );
   }
 
-  /** Some domain of this workspace changed. */
+  /** Called when a domain of the workspace has changed. */
   forgetWorkspace(workspaceId: string): void {
-    this.#cache.forget(workspaceId);
+    this.#cache.invalidate(workspaceId);
   }
 
   forgetAll(): void {
-    this.#cache.forgetAll();
+    this.#cache.invalidateAll();
   }
 }

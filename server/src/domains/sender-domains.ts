@@ -1,12 +1,14 @@
-/** What accepting a message needs to know of the domain it is sent from. */
+/** What accepting a message needs to know about its sender domain. */
 export interface SenderDomain {
   name: string;
-  /** Verified by its DNS records, or trusted by the operator's word. */
+  /** Verified through DNS, or trusted by the operator. */
   maySend: boolean;
-  /** Why the operator has stopped the live mail of the whole workspace; null: he has not. */
+  /** Why the operator suspended the workspace's live mail; null if not suspended. */
   suspendedFor: string | null;
   trackOpens: boolean;
   trackClicks: boolean;
-  /** The host of its own for tracked links, once its record was found; null: ours. */
+  /**
+   * The domain's own host for tracked links, once its record was found; null for the server's host.
+   */
   trackingHost: string | null;
 }

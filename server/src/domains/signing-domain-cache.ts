@@ -1,19 +1,19 @@
 import type { Pool } from '../db/pool.ts';
 import { assert } from '../lib/assert.ts';
-import { Believed } from '../lib/believed.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Sealer } from '../lib/sealer.ts';
+import type { Encryptor } from '../lib/encryption.ts';
+import { NotifyCache } from '../lib/notify-cache.ts';
 import { loadPrivateKey } from '../mail/dkim/keys.ts';
 import type { DkimKey } from '../mail/dkim/sign.ts';
-import type { SealedKey } from './dkim-key-generator.ts';
+import type { EncryptedDomainKey } from './dkim-key-generator.ts';
 import type { Domain } from './domain.ts';
 import { findSigningDomain } from './domain-store.ts';
 import { isKeyRecordFound } from './record-states.ts';
 
 /**
- * What delivery needs of a message's domain: the opened keys to sign with, and how its mail is to
- * travel. RSA signs always; Ed25519 signs when its record was found, or the operator trusts the
- * domain: a signature that cannot be looked up helps nobody.
+ * What delivery needs to know about a message's domain: the decrypted keys to sign with, and its
+ * delivery settings. Mail is always signed with RSA, and also with Ed25519 when its record was
+ * found or the operator trusts the domain; a signature whose key is not in DNS is useless.
  */
 
 export interface SigningDomain {
@@ -23,7 +23,7 @@ export interface SigningDomain {
   returnPathHost: string;
   tlsRequired: boolean;
   trackingHost: string | null;
-  /** Why the operator has stopped the mail of the whole workspace; null: he has not. */
+  /** Why the operator suspended the workspace's mail; null if not suspended. */
   suspendedFor: string | null;
 }
 
@@ -31,45 +31,51 @@ const ENTRIES_MAX = 5_000;
 
 export class SigningDomainCache {
   readonly #pool: Pool;
-  readonly #sealer: Sealer;
-  readonly #cache: Believed<SigningDomain | undefined>;
+  readonly #encryptor: Encryptor;
+  readonly #cache: NotifyCache<SigningDomain | undefined>;
 
-  constructor(parts: { pool: Pool; clock: Clock; sealer: Sealer; noticesArrive: () => boolean }) {
+  constructor(parts: {
+    pool: Pool;
+    clock: Clock;
+    sealer: Encryptor;
+    isListening: () => boolean;
+  }) {
     this.#pool = parts.pool;
-    this.#sealer = parts.sealer;
-    this.#cache = new Believed({ ...parts, entriesMax: ENTRIES_MAX });
+    this.#encryptor = parts.sealer;
+    this.#cache = new NotifyCache({ ...parts, entriesMax: ENTRIES_MAX });
   }
 
   /**
-   * Undefined when the workspace has no such domain, or one that may not send any more. Throws when a
-   * key cannot be opened or the database does not answer: then the mail must wait, not leave unsigned.
+   * Undefined when the workspace has no such domain, or one that may no longer send. Throws when a
+   * key cannot be decrypted or the database is unavailable: the mail must then wait, never be sent
+   * unsigned.
    */
   async find(workspaceId: string, name: string): Promise<SigningDomain | undefined> {
     return this.#cache.get(workspaceId, name, () => this.#read(workspaceId, name));
   }
 
-  /** Some domain of this workspace changed. */
+  /** Called when a domain of the workspace has changed. */
   forgetWorkspace(workspaceId: string): void {
-    this.#cache.forget(workspaceId);
+    this.#cache.invalidate(workspaceId);
   }
 
   forgetAll(): void {
-    this.#cache.forgetAll();
+    this.#cache.invalidateAll();
   }
 
   async #read(workspaceId: string, name: string): Promise<SigningDomain | undefined> {
     const found = await findSigningDomain(this.#pool, workspaceId, name);
     const maySend = found?.domain.status === 'verified' || found?.domain.status === 'degraded';
-    return found && maySend ? this.#unsealKeys(found) : undefined;
+    return found && maySend ? this.#decryptKeys(found) : undefined;
   }
 
-  #unsealKeys({
+  #decryptKeys({
     domain,
     keys,
     suspendedFor,
   }: {
     domain: Domain;
-    keys: readonly SealedKey[];
+    keys: readonly EncryptedDomainKey[];
     suspendedFor: string | null;
   }): SigningDomain {
     const dkimKeys = keys
@@ -78,9 +84,9 @@ export class SigningDomainCache {
         algorithm: key.algorithm,
         domain: domain.name,
         selector: key.selector,
-        privateKey: loadPrivateKey(this.#sealer.open(key.sealedPrivateKey).toString()),
+        privateKey: loadPrivateKey(this.#encryptor.decrypt(key.encryptedPrivateKey).toString()),
       }));
-    // Signing with no key at all would succeed, and the mail leave unsigned.
+    // Without this check, a domain without keys would send unsigned mail.
     assert(
       dkimKeys.some((key) => key.algorithm === 'rsa'),
       'every domain has an RSA key',

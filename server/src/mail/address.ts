@@ -1,21 +1,21 @@
 import { isAscii, parseDomainName } from './domain-name.ts';
 
 /**
- * A mailbox as RFC 5321 4.1.2 writes it, extended by RFC 6531 to UTF-8 local parts. Comes
- * in: text from a caller who may be an enemy. Leaves: the one canonical spelling, safe to
- * put into an SMTP command or a header as it is, or plain words about what is wrong.
- * Comments, display names, domain literals and repairs of any kind have no place here.
+ * Parses a mailbox (RFC 5321 section 4.1.2, with UTF-8 local parts per RFC 6531). Takes untrusted
+ * text; returns the canonical spelling, which is safe to use in an SMTP command or a header, or an
+ * explanation of the error. Comments, display names and domain literals are rejected; nothing is
+ * repaired.
  */
 
 export interface Mailbox {
   local: string;
   /** Lower case, A-labels. */
   domain: string;
-  /** `local@domain`: what we show and put into headers and envelope. */
+  /** `local@domain`, for display, headers and the envelope. */
   email: string;
-  /** Lower-case email, for comparing: suppressions, contacts, duplicates. */
+  /** The lower-case address, for comparison: suppressions, contacts, duplicates. */
   key: string;
-  /** The local part is not ASCII: the receiver must offer SMTPUTF8. */
+  /** The local part is not ASCII, so the receiver must support SMTPUTF8. */
   utf8: boolean;
 }
 
@@ -27,13 +27,13 @@ export type ParsedMailbox = { ok: true; mailbox: Mailbox } | { ok: false; detail
 
 const LOCAL_OCTETS_MAX = 64;
 const EMAIL_OCTETS_MAX = 254;
-// Well above the longest address: unbounded input is cut off before any work is done on it.
+// Well above the longest valid address; bounds the work spent on hostile input.
 const TEXT_CHARS_MAX = 1024;
 
 export function parseMailbox(given: string): ParsedMailbox {
   if (given.length === 0) return invalid('The address is empty.');
   if (given.length > TEXT_CHARS_MAX) return invalid(TOO_LONG);
-  // Before any character is judged: normalising can turn a letter-like sign into ASCII
+  // Must happen before characters are checked: normalization can turn a lookalike into ASCII
   // punctuation (U+037E becomes a semicolon).
   const text = isAscii(given) ? given : given.normalize('NFC');
   const split = text.charCodeAt(0) === QUOTE ? quotedLocalPart(text) : dotAtom(text);
@@ -104,14 +104,14 @@ function invalidCharacterDetail(text: string, code: number): string {
   if (code < SPACE || code === 0x7f) return 'The address contains a control character.';
   if (code === SPACE && !text.includes('<')) return 'The address contains a space.';
   if (text.includes('<')) {
-    return 'The address contains "<": give the bare address, and the name in its own field.';
+    return 'The address contains "<". Give only the address here, and the name in its own field.';
   }
-  return `The part before the @ contains "${String.fromCharCode(code)}", which needs quotes there.`;
+  return `The part before the @ contains "${String.fromCharCode(code)}", which must be quoted.`;
 }
 
-// RFC 5321 4.1.2: all quoted forms of a local part are equivalent, and the sender should use
-// the one with the least quoting. The canonical form also keeps `"jane"@example.com` from
-// slipping past the suppression of jane@example.com.
+// RFC 5321 section 4.1.2: all quoted forms of a local part are equivalent, and the sender should
+// use the one with the least quoting. The canonical form also keeps `"jane"@example.com` from
+// bypassing the suppression of jane@example.com.
 function quotedLocalPart(text: string): Split {
   let content = '';
   let utf8 = false;
@@ -151,8 +151,8 @@ function validLocalPart(local: string, at: number, utf8: boolean): Split {
   return { local, at, utf8 };
 }
 
-// RFC 6531 would allow these, but they only ever arrive by accident or to deceive: C1
-// controls, non-ASCII spaces, line separators, direction overrides, private use. The joiners
-// U+200C and U+200D are needed to spell words in Persian and Indic scripts.
+// RFC 6531 allows these, but they only occur by accident or to deceive: C1 controls, non-ASCII
+// spaces, line separators, direction overrides, private use. The joiners U+200C and U+200D are
+// allowed because Persian and Indic scripts need them.
 const DECEPTIVE =
   /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Co}\p{Noncharacter_Code_Point}\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/u;

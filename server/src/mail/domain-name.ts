@@ -1,10 +1,9 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
 
 /**
- * A domain name as mail uses it: letters, digits and hyphens (RFC 1123 2.1), at least two
- * labels, lower case, internationalised labels in their ASCII form (RFC 5890 A-labels).
- * What parseDomainName lets through can stand in a header, an SMTP command, a DNS query
- * and a comparison without another look.
+ * Parses a domain name as used in mail: letters, digits and hyphens (RFC 1123 section 2.1), at
+ * least two labels, lower case, internationalized labels as A-labels (RFC 5890). The result is safe
+ * to use in a header, an SMTP command and a DNS query, and to compare.
  */
 
 export type ParsedDomainName = { ok: true; domain: string } | { ok: false; detail: string };
@@ -18,7 +17,7 @@ export function parseDomainName(text: string): ParsedDomainName {
     const error = unicodeError(text);
     if (error !== undefined) return invalid(error);
     name = domainToASCII(text);
-    if (name === '') return invalid('The domain is not a valid internationalised name.');
+    if (name === '') return invalid('The domain is not a valid internationalized name.');
   }
   const error = labelsError(name);
   if (error !== undefined) return invalid(error);
@@ -29,7 +28,7 @@ export function parseDomainName(text: string): ParsedDomainName {
   return { ok: true, domain };
 }
 
-/** As people read it, of a name that parseDomainName let through: with the letters of its A-labels. */
+/** The Unicode form of a parsed domain name, for display. */
 export function displayDomain(domain: string): string {
   return domain.includes('xn--') ? domainToUnicode(domain) : domain;
 }
@@ -43,10 +42,10 @@ export function isAscii(text: string): boolean {
   return true;
 }
 
-// domainToASCII follows the URL standard, which is made for browsers: it undoes
-// percent-encoding and drops invisible characters. Mail has neither, and a name that is not
-// what it looks like is refused rather than repaired. The joiners U+200C and U+200D are
-// letters' companions in Persian and Indic names; the IDNA rules judge them.
+// domainToASCII follows the URL standard, which is made for browsers: it undoes percent-encoding
+// and drops invisible characters. Mail has neither, and a name that is not what it looks like is
+// rejected instead of repaired. The joiners U+200C and U+200D are legitimate in Persian and Indic
+// names and are left to the IDNA rules.
 function unicodeError(text: string): string | undefined {
   if (!text.isWellFormed()) return 'The domain is not well-formed Unicode.';
   if (/[\p{Cc}\p{Zs}\p{Zl}\p{Zp}]/u.test(text)) {
@@ -80,7 +79,7 @@ function labelsError(name: string): string | undefined {
       return invalidCharacterDetail(code, name);
     }
   }
-  if (labels < 2) return 'The domain has no dot: a full name such as example.com is needed.';
+  if (labels < 2) return 'The domain has no dot: a full name such as example.com is required.';
   const lastLabel = name.slice(name.lastIndexOf('.') + 1);
   if (/^(\d+|0x[0-9a-f]*)$/i.test(lastLabel)) {
     return 'The domain ends in a number: an IP address is not a domain.';
@@ -116,13 +115,13 @@ function isLetterDigitHyphen(code: number): boolean {
 
 function invalidCharacterDetail(code: number, name: string): string {
   if (code <= 0x20 || code === 0x7f) return 'The domain contains a space or a control character.';
-  if (name.startsWith('[')) return 'The domain is an address literal: a domain name is needed.';
+  if (name.startsWith('[')) return 'The domain is an address literal: a domain name is required.';
   return 'The domain may contain only letters, digits, hyphens and dots.';
 }
 
-// RFC 5891 5.4: an A-label must decode to a name that has this A-label and no other; if it does
-// not, domainToUnicode gives it back as it was. Without this two spellings of one name, or a name
-// that no registry can hold, would pass.
+// RFC 5891 section 5.4: an A-label must decode to a name that encodes to the same A-label;
+// otherwise domainToUnicode returns it unchanged. Without this check, two spellings of one name, or
+// a name that cannot be registered, would be accepted.
 function hasValidALabels(domain: string): boolean {
   for (const label of domain.split('.')) {
     if (!label.startsWith('xn--')) continue;

@@ -3,27 +3,29 @@ import { assert } from '../lib/assert.ts';
 import { createHmacSha256, type Hmac } from '../lib/hmac.ts';
 
 /**
- * The return path of a delivery (MAIL FROM): its local part names the delivery and proves that we
- * wrote it, so that a bounce which arrives days later finds its way, and nobody can make one up. The
- * domain part is the return-path host of the sender's domain, which also tells the workspace.
- * Lower-case base32, because some servers change the case of what they send back.
+ * The return path of a delivery (MAIL FROM). Its local part identifies the delivery and is
+ * authenticated by a MAC, so that a bounce that arrives days later can be matched and none can be
+ * forged. The domain is the return-path host of the sender's domain, which also identifies the
+ * workspace. Lower-case base32, because some servers change the case.
  */
 export interface ReturnPath {
   messageId: string;
-  /** Undefined: several recipients shared the transaction; the bounce itself tells which. */
+  /**
+   * Undefined when several recipients shared the transaction; the bounce then names the recipient.
+   */
   ordinal: number | undefined;
 }
 
 const PURPOSE = Buffer.from('return-path');
-/** A process has one key, and every delivery needs it. */
+/** A process has one key, which every delivery needs. */
 const hmacs = new WeakMap<Buffer, Hmac>();
 const SHARED_ORDINAL = 0xff;
 const MAC_BYTES = 10;
 const PREFIX = 'b-';
-/** Base32 of the delivery's 17 bytes and the MAC. */
+/** Base32 of the 17-byte payload and the MAC. */
 const TOKEN_CHARS = Math.ceil(((17 + MAC_BYTES) * 8) / 5);
 
-/** RFC 5321 section 4.5.3.1.3: a path has at most 256 octets, with its brackets. */
+/** RFC 5321 section 4.5.3.1.3: a path has at most 256 octets, including its angle brackets. */
 export const RETURN_PATH_HOST_OCTETS_MAX = 254 - PREFIX.length - TOKEN_CHARS - '@'.length;
 
 export function returnPathFor(delivery: ReturnPath, host: string, key: Buffer): string {
@@ -32,14 +34,14 @@ export function returnPathFor(delivery: ReturnPath, host: string, key: Buffer): 
   return `${PREFIX}${encodeBase32(token)}@${host}`;
 }
 
-/** The delivery that a return path of ours names, or undefined when we never wrote it. */
+/** The delivery of a return path, or undefined when we did not issue it. */
 export function parseReturnPath(address: string, key: Buffer): ReturnPath | undefined {
   const at = address.lastIndexOf('@');
   const local = address.slice(0, at).toLowerCase();
   if (at < 0 || !local.startsWith(PREFIX)) return undefined;
   const text = local.slice(PREFIX.length);
   const token = text.length === TOKEN_CHARS ? decodeBase32(text) : undefined;
-  // The last character holds spare bits: only the spelling that we wrote is ours.
+  // The last character has spare bits: only the exact spelling that we issued is valid.
   if (!token || encodeBase32(token) !== text) return undefined;
   const payload = token.subarray(0, 17);
   if (!timingSafeEqual(token.subarray(17), computeMac(payload, key))) return undefined;
@@ -51,7 +53,7 @@ export function parseReturnPath(address: string, key: Buffer): ReturnPath | unde
   };
 }
 
-/** Return paths of ours that stand anywhere in a text, with their hosts. */
+/** Return paths of ours anywhere in a text, with their hosts. */
 export function findReturnPaths(text: string, key: Buffer): (ReturnPath & { host: string })[] {
   const found: (ReturnPath & { host: string })[] = [];
   for (const [address] of text.matchAll(ANYWHERE)) {

@@ -3,15 +3,18 @@ import type { ProxiedClient } from './proxy-protocol.ts';
 
 /** Where a connection comes from. */
 export interface ClientOrigin {
-  /** Whom limits, logs and the networks of a key are about. */
+  /** The address that limits, logs and the allowed networks of an API key apply to. */
   ip: string;
-  /** Every address on the way that we know of: a key crosses no network when all are this machine. */
+  /**
+   * Every known address between the client and us. When all of them are local, credentials cross no
+   * network.
+   */
   hops: readonly string[];
-  /** Whether a proxy that we trust has taken TLS off, and what passes here passed encrypted there. */
+  /** Whether a trusted proxy terminated TLS: the client's side of the connection is encrypted. */
   encrypted: boolean;
 }
 
-/** Straight from the client. */
+/** The origin of a client that connects directly. */
 export function directOrigin(peer: string): ClientOrigin {
   return { ip: peer, hops: [peer], encrypted: false };
 }
@@ -19,8 +22,9 @@ export function directOrigin(peer: string): ClientOrigin {
 const UNKNOWN_CLIENT = 'unknown';
 
 /**
- * By a proxy. A loopback address means the proxy's own machine, so that from another one it says no
- * more than the proxy's address; and a client that is not told may be anywhere.
+ * The origin of a client behind a proxy. A loopback address refers to the proxy's own machine, so
+ * from a remote proxy it identifies only the proxy. A client that the proxy does not name may be
+ * anywhere.
  */
 export function proxiedOrigin(
   peer: string,

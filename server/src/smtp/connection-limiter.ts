@@ -1,6 +1,9 @@
 import { clientNetwork } from '../lib/net/client-network.ts';
 
-/** Who is connected: so many in all, and so many from one source, that nobody fills the place alone. */
+/**
+ * Limits concurrent connections in total and per client network, so that no single client can use
+ * up all of them.
+ */
 export class ConnectionLimiter {
   readonly #max: number;
   readonly #perNetworkMax: number;
@@ -16,11 +19,11 @@ export class ConnectionLimiter {
     return this.#size;
   }
 
-  /** Why this one cannot come in, or undefined when it did. */
+  /** The reason to refuse the connection, or undefined when it was admitted. */
   acquire(ip: string): string | undefined {
     const network = clientNetwork(ip);
     const count = this.#perNetwork.get(network) ?? 0;
-    if (this.#size >= this.#max) return '4.3.2 Too many connections. Try again in a moment.';
+    if (this.#size >= this.#max) return '4.3.2 Too many connections. Try again later.';
     if (count >= this.#perNetworkMax) return '4.7.0 Too many connections from your address.';
     this.#size += 1;
     this.#perNetwork.set(network, count + 1);

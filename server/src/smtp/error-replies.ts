@@ -1,17 +1,17 @@
-import { isStorageGone } from '../db/storage-gone.ts';
+import { isConnectionError } from '../db/database-errors.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 
 /**
- * The one place that knows what a refusal is called in SMTP: reply code, enhanced status code
- * (RFC 3463) and the problem's own sentence, on one line of ASCII whatever was put into it.
+ * Maps errors to SMTP replies: reply code, enhanced status code (RFC 3463) and the error's own
+ * text, always as a single line of ASCII. This is the only place that knows the mapping.
  */
 export class SmtpReplyError extends Error {
-  /** The name under which the protocol library looks for it. */
+  /** The property that the smtp-server library reads. */
   readonly responseCode: number;
 
   constructor(code: number, status: string, text: string) {
     super(`${status} ${toReplyLine(text)}`);
-    this.name = 'SmtpReply';
+    this.name = 'SmtpReplyError';
     this.responseCode = code;
   }
 }
@@ -24,7 +24,7 @@ const NOT_PERMITTED: ReplyCodes = [550, '5.7.1'];
 const TOO_LARGE: ReplyCodes = [552, '5.3.4'];
 const UNACCEPTABLE: ReplyCodes = [550, '5.6.0'];
 
-/** What is not listed is a message that cannot be taken as it is, now or later. */
+/** Codes that are not listed are permanent: the message cannot be accepted as it is. */
 const REPLY_CODES: Record<string, ReplyCodes> = {
   rate_limited: RATE_LIMITED,
   quota_exceeded: RATE_LIMITED,
@@ -47,24 +47,24 @@ const REPLY_CODES: Record<string, ReplyCodes> = {
   body_too_large: TOO_LARGE,
 };
 
-/** The answer to MAIL or to the final dot. What broke on our side is never told, and comes again. */
+/** The reply to MAIL or to the final dot. Internal errors are temporary and never disclosed. */
 export function replyForError(error: unknown): SmtpReplyError {
   if (error instanceof SmtpReplyError) return error;
   if (error instanceof RefusedError) {
     const [code, status] = codesOf(error);
     return new SmtpReplyError(code, status, replyText(error));
   }
-  const text = isStorageGone(error)
-    ? 'The database cannot be reached. Nothing was accepted.'
-    : 'Something broke on our side. Nothing was accepted.';
+  const text = isConnectionError(error)
+    ? 'The database is unavailable. Nothing was accepted.'
+    : 'Internal error. Nothing was accepted.';
   return new SmtpReplyError(...TRY_LATER, text);
 }
 
-/** The answer to AUTH (RFC 4954 6). */
+/** The reply to AUTH (RFC 4954 section 6). */
 export function authReplyForError(error: unknown): SmtpReplyError {
   if (error instanceof SmtpReplyError) return error;
   if (error instanceof RefusedError) return new SmtpReplyError(535, '5.7.8', error.message);
-  return new SmtpReplyError(454, '4.7.0', 'The key cannot be looked up at the moment.');
+  return new SmtpReplyError(454, '4.7.0', 'Authentication is temporarily unavailable.');
 }
 
 function codesOf(error: RefusedError): ReplyCodes {
@@ -85,10 +85,10 @@ function replyText({ message, errors }: RefusedError): string {
   return details.join(' ');
 }
 
-/** With code and status it stays within the 512 octets of RFC 5321 4.5.3.1.5. */
+/** With the codes, the line stays within the 512 octets of RFC 5321 section 4.5.3.1.5. */
 const TEXT_CHARS_MAX = 400;
 
-/** A line break from a client's own words would be a second reply. */
+/** A line break in text that comes from the client would become a second reply. */
 export function toReplyLine(text: string): string {
   return text
     .replaceAll('…', '...')

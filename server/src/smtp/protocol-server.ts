@@ -9,8 +9,8 @@ import type { Certificate } from './tls-certificate.ts';
 export type NewSession = (server: SMTPServer, socket: Socket, origin: ClientOrigin) => SmtpSession;
 
 /**
- * The library's server, whose connections are our sessions, and how it is set up. It listens
- * nowhere: sockets are handed to it.
+ * The smtp-server library with our own session class. It does not listen: sockets are handed to it
+ * by a TcpListener.
  */
 export class ProtocolServer extends SMTPServer {
   readonly #newSession: NewSession;
@@ -20,7 +20,7 @@ export class ProtocolServer extends SMTPServer {
     this.#newSession = newSession;
   }
 
-  /** With the certificate of the moment. */
+  /** The TLS context with the current certificate. */
   get context(): SecureContext {
     return this.secureContext.get('*') as SecureContext;
   }
@@ -33,7 +33,9 @@ export class ProtocolServer extends SMTPServer {
   }
 }
 
-/** Old jokes of sendmail's, and what only proxies say. */
+/**
+ * Sendmail backdoor commands that scanners try, and commands that only trusted proxies may send.
+ */
 const DISABLED = ['WIZ', 'SHELL', 'KILL', 'XCLIENT', 'XFORWARD'];
 
 export function disabledCommands(
@@ -47,7 +49,7 @@ export interface ProtocolSettings {
   hostname: string;
   messageBytesMax: number;
   recipientsMax: number;
-  /** Without a word from the client, between commands (RFC 5321 4.5.3.2.7). */
+  /** Time without a command from the client (RFC 5321 section 4.5.3.2.7). */
   idleMs: number;
 }
 
@@ -59,7 +61,7 @@ export function protocolOptions(
 ): SMTPServerOptions {
   return {
     ...certificate,
-    // A client that asks for new handshakes without end would keep the processor busy.
+    // TLS renegotiation in a loop would exhaust the CPU.
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
     name: settings.hostname,
     banner: 'Postrider',

@@ -80,7 +80,7 @@ describe.each(WHOLE)('%s', (_name, header, client, encrypted) => {
   const whole = Buffer.from(header as string, 'latin1');
 
   test('is parsed, and the bytes after it are kept', () => {
-    const found = { kind: 'header', told: { client, encrypted }, bytes: whole.length };
+    const found = { kind: 'header', client: { ip: client, encrypted }, bytes: whole.length };
     expect(read(whole)).toEqual(found);
     expect(read(Buffer.concat([whole, Buffer.from('EHLO x\r\n')]))).toEqual(found);
   });

@@ -1,15 +1,16 @@
 import { RefusedError } from '../lib/refused-error.ts';
 
 /**
- * The bytes between 354 and the final dot, with a bound on what all sessions hold together. What is
- * too much is read on and thrown away, since the client hears our answer only after its final dot.
+ * Receives the bytes between 354 and the final dot, within a memory budget shared by all sessions.
+ * Data over the budget is read and discarded, because the client reads our reply only after its
+ * final dot.
  */
 
-/** What every message may hold beside all others: most mail is no larger. */
+/** Every message may use this much besides all others; most mail is not larger. */
 const SMALL_MESSAGE_BYTES = 256 * 1024;
-/** Of all the room, for what is larger than that. The rest is for beginnings. */
+/** Share of the budget for messages larger than that; the rest is reserved for small messages. */
 const LARGE_MESSAGES_SHARE = 3 / 4;
-/** Of all the room, for the messages of one owner, when it has more than one. */
+/** Share of the budget for all messages of one owner, when it has more than one. */
 const OWNER_SHARE = 1 / 2;
 
 export class MemoryBudget {
@@ -21,7 +22,7 @@ export class MemoryBudget {
     this.#max = max;
   }
 
-  /** For one message. */
+  /** Starts a reservation for one message. */
   reserve(owner: string): MemoryReservation {
     let mine = 0;
     return {
@@ -38,7 +39,10 @@ export class MemoryBudget {
     };
   }
 
-  /** Who is alone has all the room: whatever the bound, a message that may be sent finds its place. */
+  /**
+   * A message that is alone may use the whole budget, so that every message within the size limit
+   * can be accepted.
+   */
   #canGrow(owner: string, mine: number, bytes: number): boolean {
     const held = this.#used + bytes;
     if (held > this.#max) return false;
@@ -58,7 +62,7 @@ export class MemoryBudget {
 }
 
 export interface MemoryReservation {
-  /** False, and nothing is taken, when there is no room. */
+  /** False, with nothing reserved, when the budget is exhausted. */
   tryGrow(bytes: number): boolean;
   release(): void;
 }
@@ -67,7 +71,10 @@ export interface DataStream extends AsyncIterable<Buffer> {
   sizeExceeded: boolean;
 }
 
-/** The message goes to `work` while its bytes count as held: all of it, or the lines it begins with. */
+/**
+ * Passes the message to `work` while its memory is reserved: all of it, or its first lines up to
+ * `bytesMax`.
+ */
 export async function withReceivedData<T>(
   stream: DataStream,
   memory: MemoryReservation,
@@ -85,7 +92,8 @@ export async function withReceivedData<T>(
       if (overBudget || stream.sizeExceeded || chunk.length === 0) continue;
       overBudget = !memory.tryGrow(chunk.length);
       if (overBudget) {
-        // What is refused anyhow makes room at once: two that hold half each would both be refused.
+        // Release right away: two messages that hold half of the budget each would otherwise both
+        // fail.
         memory.release();
         bytes = 0;
         chunks.length = 0;
@@ -95,10 +103,10 @@ export async function withReceivedData<T>(
       chunks.push(chunk);
     }
     if (stream.sizeExceeded) {
-      throw new RefusedError('body_too_large', 'The message is larger than the server takes.');
+      throw new RefusedError('body_too_large', 'The message exceeds the maximum size.');
     }
     if (overBudget) {
-      const detail = 'More mail is coming in than we can hold. Nothing was accepted.';
+      const detail = 'Too much mail is being received right now. Nothing was accepted.';
       throw new RefusedError('overloaded', detail, { retryAfterSeconds: 1 });
     }
     const data = Buffer.concat(chunks, bytes);
@@ -108,7 +116,7 @@ export async function withReceivedData<T>(
   }
 }
 
-/** Half a line says something else than the line does, and may end in half a CRLF. */
+/** A partial line has another meaning than the whole line, and may end between CR and LF. */
 function completeLines(data: Buffer): Buffer {
   return data.subarray(0, data.lastIndexOf(LF) + 1);
 }
@@ -117,9 +125,9 @@ const CR = 0x0d;
 const LF = 0x0a;
 
 /**
- * A dot alone on a line whose ends are not both CRLF is where servers disagree on the end of a
- * message, and what follows is then mail that nobody sent (CVE-2023-51766). No honest client makes
- * one.
+ * Rejects SMTP smuggling (CVE-2023-51766). Servers disagree on whether a dot on a line without
+ * proper CRLF ends the message; everything after it could become a forged message. No legitimate
+ * client sends one.
  */
 export function rejectSmuggling(data: Buffer): void {
   if (endsLine(data, 0) && data[0] === 0x2e && !endsWithCrlf(data, 0)) throw smugglingError();
@@ -142,6 +150,6 @@ function endsWithCrlf(data: Buffer, dot: number): boolean {
 }
 
 function smugglingError(): RefusedError {
-  const detail = 'A line with a lone dot does not begin and end with CR LF.';
+  const detail = 'A line with a lone dot must begin and end with CR LF.';
   return new RefusedError('malformed_request', detail);
 }

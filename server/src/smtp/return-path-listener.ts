@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import type { SMTPServerOptions, SMTPServerSession } from 'smtp-server';
-import type { ReportAddress, ReportOutcome, InboundReports } from '../bounces/inbound-reports.ts';
+import type { InboundReports, ReportAddress, ReportOutcome } from '../bounces/inbound-reports.ts';
 import { SmtpReplyError } from './error-replies.ts';
 import { disabledCommands, protocolOptions } from './protocol-server.ts';
 import {
@@ -20,18 +20,18 @@ import { type SessionTimeouts, SmtpSession } from './smtp-session.ts';
 import { type Certificate, type CertificateFiles, readCertificate } from './tls-certificate.ts';
 
 /**
- * The door for what comes back: servers of the world bring bounces and complaints (RFC 5321, as an
- * MX). Nobody logs in and nothing is passed on: a recipient is a return path that we wrote, or the
- * address for complaints, and anybody else is refused by name. `250` to the final dot means that what
- * the report says is committed; when it cannot be, the sender is asked to come again.
+ * The listener for bounces and complaints, which other mail servers deliver here as to any MX (RFC
+ * 5321). There is no authentication and no relaying: a recipient is either a return path that we
+ * issued or the complaint address, and every other recipient is rejected. `250` to the final dot
+ * means that the report is committed; if it cannot be, the sender is asked to retry.
  */
 
 export interface ReturnPathListenerParts extends Omit<SmtpServiceParts, 'label'> {
   registry: Registry;
   reports: Pick<InboundReports, 'resolveAddress' | 'process'>;
-  /** What the server calls itself. */
+  /** The host name in the greeting. */
   hostname: string;
-  /** Where people find whoever runs it. */
+  /** Where a person can find the operator. */
   baseUrl: string;
   certificate: CertificateFiles | undefined;
   /** The largest mail we send: some servers return all of it. */
@@ -40,13 +40,13 @@ export interface ReturnPathListenerParts extends Omit<SmtpServiceParts, 'label'>
 }
 
 export interface ReturnPathLimits extends SessionTimeouts {
-  /** From the connection to the greeting, where something comes before it. */
+  /** Time for the PROXY header and for the TLS handshake. */
   handshakeMs: number;
-  /** Without a word from the client, between commands (RFC 5321 4.5.3.2.7). */
+  /** Time without a command from the client (RFC 5321 section 4.5.3.2.7). */
   idleMs: number;
-  /** Of a report only its beginning is kept: codes and header come before what is returned. */
+  /** Only the beginning of a report is kept: status and headers precede the returned mail. */
   reportBytesKept: number;
-  /** What reports in hand may hold of memory together. */
+  /** Memory limit for all reports that are being received. */
   memoryBytesMax: number;
 }
 
@@ -59,11 +59,11 @@ export const RETURN_PATH_LIMITS: ReturnPathLimits = {
   memoryBytesMax: 64 * 1024 * 1024,
 };
 
-/** What a report adds to the mail that it returns. */
+/** Size that a report adds to the mail it returns. */
 const REPORT_OVERHEAD_BYTES = 1024 * 1024;
-/** RFC 5321 4.5.3.1.8. */
+/** RFC 5321 section 4.5.3.1.8. */
 const RECIPIENTS_MAX = 100;
-/** Whoever tries more addresses than this looks for mailboxes. */
+/** A client that tries more unknown addresses than this is guessing. */
 const UNKNOWN_RECIPIENTS_MAX = 10;
 
 export class ReturnPathListener {
@@ -72,7 +72,7 @@ export class ReturnPathListener {
   readonly #service: SmtpService<SmtpSession>;
   readonly #memory: MemoryBudget;
   readonly #metrics: ReturnPathMetrics;
-  /** The addresses of the mail that a session is about, by how they were written. */
+  /** The report addresses of each session's current mail, by the address as given. */
   readonly #reportAddresses = new WeakMap<SMTPServerSession, Map<string, ReportAddress>>();
   readonly #unknownRecipients = new WeakMap<SMTPServerSession, number>();
 
@@ -95,7 +95,7 @@ export class ReturnPathListener {
       idleMs: limits.idleMs,
     };
     this.#service = new SmtpService(
-      { ...parts, label: 'the port of the return path' },
+      { ...parts, label: 'return-path' },
       {
         options: {
           ...protocolOptions(settings, certificate),
@@ -107,12 +107,7 @@ export class ReturnPathListener {
         certificate,
         certificateFiles: parts.certificate,
         metrics: (connections) =>
-          createSmtpServiceMetrics(
-            parts.registry,
-            'return_path',
-            'the port of the return path',
-            connections,
-          ),
+          createSmtpServiceMetrics(parts.registry, 'return_path', 'return-path', connections),
         newSession: (rules, server, socket, origin) =>
           new SmtpSession(
             server,
@@ -124,7 +119,7 @@ export class ReturnPathListener {
     );
   }
 
-  /** Throws what the socket says when the port cannot be had. */
+  /** Rejects with the socket's error when the port is not available. */
   listen(place: ListenAddress): Promise<AddressInfo> {
     return this.#service.listen(place);
   }
@@ -169,26 +164,25 @@ export class ReturnPathListener {
       return;
     }
     this.#metrics.recipientRefused();
-    // RFC 5321 4.5.1 wants mail to these read by a person, and no person reads mail here.
+    // RFC 5321 section 4.5.1 requires postmaster mail to reach a person, which is not possible
+    // here.
     const forPeople = /^(postmaster|abuse)(@|$)/i.test(address);
     throw new SmtpReplyError(
       550,
       '5.1.1',
       forPeople
-        ? `Nobody reads mail here: write to whoever runs ${this.#parts.baseUrl}`
-        : 'There is no such mailbox. This server takes reports about its own mail, and nothing else.',
+        ? `This mailbox is not monitored. Contact the operator of ${this.#parts.baseUrl}`
+        : 'Unknown mailbox. This server only accepts reports about its own mail.',
     );
   }
 
-  /** A mailbox that is not there, and not a database that is away. */
+  /** Counts unknown mailboxes only, not temporary errors such as an unavailable database. */
   #countUnknownRecipient(error: unknown, session: SMTPServerSession): void {
     if (!(error instanceof SmtpReplyError)) return;
     const refusals = (this.#unknownRecipients.get(session) ?? 0) + 1;
     this.#unknownRecipients.set(session, refusals);
     if (refusals < UNKNOWN_RECIPIENTS_MAX) return;
-    this.#service
-      .session(session.id)
-      ?.disconnect('4.7.0 Too many addresses that are none of ours.');
+    this.#service.session(session.id)?.disconnect('4.7.0 Too many unknown recipients.');
   }
 
   #acceptReport(
@@ -214,21 +208,21 @@ export class ReturnPathListener {
   }
 }
 
-/** Where several recipients fare differently, the one that needs the sender decides. */
+/** When recipients differ, an outcome that the sender must act on takes precedence. */
 function replyForOutcomes(outcomes: readonly ReportOutcome[]): string {
   if (outcomes.includes('retry_later')) {
     throw new SmtpReplyError(
       451,
       '4.3.0',
-      'The delivery that this is about has not ended yet. Send it again later.',
+      'The delivery that this report is about is still in progress. Try again later.',
     );
   }
   if (outcomes.includes('not_a_report')) {
     throw new SmtpReplyError(
       550,
       '5.7.1',
-      'Only reports are taken here. Nobody would read your mail: write to the address in From or Reply-To.',
+      'Only bounces and complaints are accepted here. Write to the address in From or Reply-To instead.',
     );
   }
-  return '2.0.0 Taken';
+  return '2.0.0 Accepted';
 }

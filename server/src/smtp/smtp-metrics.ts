@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { REPORT_OUTCOMES, type ReportOutcome } from '../bounces/inbound-reports.ts';
 
-/** What a port counts: connections, and messages by their reply. */
+/** Counts connections, and messages by reply code. */
 export interface SmtpServiceMetrics {
   connectionRefused(): void;
   message(code: number, elapsedMs: number): void;
@@ -17,7 +17,7 @@ export function createSmtpServiceMetrics(
 ): SmtpServiceMetrics {
   new Gauge({
     name: `postrider_${name}_connections`,
-    help: `Connections to ${label}.`,
+    help: `Open connections to the ${label} listener.`,
     registers: [registry],
     collect() {
       this.set(connections());
@@ -25,18 +25,18 @@ export function createSmtpServiceMetrics(
   });
   const refused = new Counter({
     name: `postrider_${name}_connections_refused_total`,
-    help: `Connections to ${label} that were one too many.`,
+    help: `Connections to the ${label} listener refused by the connection limits.`,
     registers: [registry],
   });
   const messages = new Counter({
     name: `postrider_${name}_messages_total`,
-    help: `Messages handed in at ${label}, by reply code.`,
+    help: `Messages received by the ${label} listener, by reply code.`,
     labelNames: ['code'] as const,
     registers: [registry],
   });
   const seconds = new Histogram({
     name: `postrider_${name}_message_seconds`,
-    help: `Time from the final dot of a message at ${label} to its reply.`,
+    help: `Time from a message's final dot to its reply at the ${label} listener.`,
     buckets: BUCKETS_SECONDS,
     registers: [registry],
   });
@@ -56,7 +56,7 @@ export interface AuthMetrics {
 export function createAuthMetrics(registry: Registry): AuthMetrics {
   const logins = new Counter({
     name: 'postrider_smtp_logins_total',
-    help: 'Keys shown at the submission port, by what became of it.',
+    help: 'SMTP authentication attempts, by result.',
     labelNames: ['result'] as const,
     registers: [registry],
   });
@@ -71,14 +71,14 @@ export interface ReturnPathMetrics {
 export function createReturnPathMetrics(registry: Registry): ReturnPathMetrics {
   const reports = new Counter({
     name: 'postrider_reports_total',
-    help: 'Bounces, complaints and other mail that came back, by what became of it.',
+    help: 'Bounces, complaints and other inbound mail, by outcome.',
     labelNames: ['outcome'] as const,
     registers: [registry],
   });
   for (const outcome of REPORT_OUTCOMES) reports.inc({ outcome }, 0);
   const refused = new Counter({
     name: 'postrider_return_path_recipients_refused_total',
-    help: 'Addresses named at the port of the return path that are none of ours.',
+    help: 'Recipients rejected by the return-path listener as unknown.',
     registers: [registry],
   });
   return {

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import type { SMTPServerOptions } from 'smtp-server';
-import { isStorageGone } from '../db/storage-gone.ts';
+import { isConnectionError } from '../db/database-errors.ts';
 import { type Clock, pause } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { IpRanges } from '../lib/net/ip-ranges.ts';
@@ -14,15 +14,15 @@ import { TcpListener } from './tcp-listener.ts';
 import { type Certificate, type CertificateFiles, readCertificate } from './tls-certificate.ts';
 
 /**
- * A port on which SMTP is spoken, whatever for, and perhaps a second one for TLS: who is connected
- * and how many, the certificate and its renewal, one message after the other with its reply, and a
- * close that finishes what is in hand.
+ * Runs one SMTP service (submission or return path) on one or more ports: connection limits, the
+ * TLS certificate and its renewal, the processing of each message with its reply, and a graceful
+ * shutdown that completes messages in progress.
  */
 
 export interface SmtpServiceParts {
   clock: Clock;
   log: Log;
-  /** For the log: `the submission port`. */
+  /** For logs and metrics, such as `submission`. */
   label: string;
   connectionsMax: number;
   connectionsPerNetwork: number;
@@ -32,13 +32,13 @@ export interface SmtpServiceParts {
 export interface ListenAddress {
   host: string;
   port: number;
-  /** Encrypted from the first byte (RFC 8314 3.3), instead of by STARTTLS. Needs a certificate. */
+  /** TLS from the first byte (RFC 8314 section 3.3) instead of STARTTLS. Requires a certificate. */
   implicitTls?: boolean;
 }
 
 export interface SmtpServiceProtocol<S extends SmtpSession> {
   options: SMTPServerOptions;
-  /** From the connection to the greeting. */
+  /** Time for the PROXY header and for the TLS handshake. */
   handshakeMs: number;
   certificate: Certificate | undefined;
   certificateFiles: CertificateFiles | undefined;
@@ -51,8 +51,8 @@ export interface SmtpServiceProtocol<S extends SmtpSession> {
 
 type DataCallback = (error?: Error | null, message?: string) => void;
 
-const SHUTTING_DOWN = '4.3.2 The server is closing. Try again in a moment.';
-/** For clients to close their side after 421. */
+const SHUTTING_DOWN = '4.3.2 The server is shutting down. Try again later.';
+/** Time for clients to close their side after 421. */
 const DISCONNECT_GRACE_MS = 1_000;
 
 export class SmtpService<S extends SmtpSession> {
@@ -84,11 +84,14 @@ export class SmtpService<S extends SmtpSession> {
     this.#server = new ProtocolServer(protocol.options, (...made) =>
       protocol.newSession(rules, ...made),
     );
-    // A client that breaks its connection is no fault of ours, and one of the server's is told by listen.
-    this.#server.on('error', (error) => parts.log.debug({ err: error }, 'an SMTP client is gone'));
+    // Errors of client sockets are expected; errors of the listening socket are reported by
+    // listen().
+    this.#server.on('error', (error) =>
+      parts.log.debug({ err: error }, 'SMTP client connection failed'),
+    );
   }
 
-  /** Throws what the socket says when the port cannot be had. */
+  /** Rejects with the socket's error when the port is not available. */
   async listen({ implicitTls = false, ...place }: ListenAddress): Promise<AddressInfo> {
     const listener = new TcpListener({
       ...this.#parts,
@@ -106,17 +109,17 @@ export class SmtpService<S extends SmtpSession> {
     return this.#sessions.get(id);
   }
 
-  /** Takes up a certificate that was renewed; one that cannot be used leaves the old one in place. */
+  /** Loads a renewed certificate. If it is not usable, the current one stays in use. */
   async renewCertificate(): Promise<void> {
     if (!this.#files || !this.#certificate) return;
     const fresh = await readCertificate(this.#files);
     if (fresh.cert === this.#certificate.cert && fresh.key === this.#certificate.key) return;
     this.#certificate = fresh;
     this.#server.updateSecureContext(fresh);
-    this.#parts.log.info(`${this.#parts.label} has a new certificate`);
+    this.#parts.log.info({ listener: this.#parts.label }, 'TLS certificate reloaded');
   }
 
-  /** Newcomers are sent away, messages in hand are finished, then the ports are closed. */
+  /** Refuses new connections, completes the messages in progress, then closes the ports. */
   async drain(limitMs: number): Promise<void> {
     this.#draining = true;
     const { clock } = this.#parts;
@@ -134,7 +137,10 @@ export class SmtpService<S extends SmtpSession> {
     for (const session of this.#server.connections) (session as S).destroySocket();
   }
 
-  /** One message: `work` says when its last byte is there, and resolves with the words after 250. */
+  /**
+   * Handles one message. `process` calls back when the last byte has arrived and resolves with the
+   * text that follows 250.
+   */
   async processMessage(
     sessionId: string,
     callback: DataCallback,
@@ -166,17 +172,17 @@ export class SmtpService<S extends SmtpSession> {
     return replyForError(error);
   }
 
-  /** As the HTTP door does: our own faults with all we know, a missing database in a line. */
+  /**
+   * Logs unexpected errors in full and an unavailable database as a warning, like the HTTP API
+   * does.
+   */
   logError(error: unknown, session?: string): void {
-    const { log, label: title } = this.#parts;
-    if (
-      error instanceof RefusedError ||
-      error instanceof SmtpReplyError ||
-      isClientDisconnect(error)
-    )
-      return;
-    if (isStorageGone(error)) log.warn({ err: error, session }, 'the database did not answer');
-    else log.error({ err: error, session }, `a message failed at ${title}`);
+    const { log, label } = this.#parts;
+    const isReply = error instanceof RefusedError || error instanceof SmtpReplyError;
+    if (isReply || isClientDisconnect(error)) return;
+    const fields = { err: error, listener: label, session };
+    if (isConnectionError(error)) log.warn(fields, 'database unavailable');
+    else log.error(fields, 'SMTP message failed');
   }
 
   #admit(session: S): string | undefined {
@@ -197,13 +203,16 @@ export class SmtpService<S extends SmtpSession> {
   }
 }
 
-/** Not the port is taken: there is no such address here. */
+/**
+ * Whether listening failed because the address is not one of this machine's, rather than because of
+ * the port.
+ */
 export function isHostError(error: unknown): boolean {
   const { code = '' } = error as NodeJS.ErrnoException;
   return ['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN'].includes(code);
 }
 
-/** Faults of a port that the operator can mend; undefined for any other. */
+/** Explains a listen error that the operator can fix; undefined for any other error. */
 export function explainListenError(
   error: unknown,
   { host, port }: { host: string; port: number | undefined },
@@ -211,9 +220,9 @@ export function explainListenError(
 ): string | undefined {
   switch ((error as NodeJS.ErrnoException).code) {
     case 'EADDRINUSE':
-      return `Another program listens on ${host}:${port}. Stop it, set ${variables.port}, or set it to off.`;
+      return `Port ${port} on ${host} is already in use. Stop the other program, change ${variables.port}, or set it to off.`;
     case 'EACCES':
-      return `This user may not listen on ${host}:${port}. Set ${variables.port} to one above 1023.`;
+      return `Permission denied to listen on ${host}:${port}. Set ${variables.port} to a port above 1023.`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
@@ -223,7 +232,7 @@ export function explainListenError(
   }
 }
 
-/** The client went away inside its message. */
+/** Whether the client disconnected in the middle of its message. */
 function isClientDisconnect(error: unknown): boolean {
   const code = (error as { code?: unknown } | undefined)?.code;
   return code === 'ECONNECTION' || code === 'ERR_STREAM_PREMATURE_CLOSE';

@@ -7,9 +7,9 @@ import type { Clock, Timer } from '../lib/clock.ts';
 import type { ClientOrigin } from './client-origin.ts';
 
 /**
- * One connection of a client: the library's, with what every door of ours needs besides. Our replies
- * carry their own enhanced status codes, nobody stays for ever, and a session that must go goes
- * between two messages, never inside one.
+ * One client connection: the library's connection with the behavior that all our SMTP services
+ * share. Replies carry their own enhanced status codes, every session has a maximum duration, and a
+ * session is closed only between messages, never inside one.
  */
 
 export interface SessionRules {
@@ -17,7 +17,10 @@ export interface SessionRules {
   timeouts: SessionTimeouts;
   disabledCommands: readonly string[];
   offersTls: boolean;
-  /** Why this connection cannot be served, or undefined. Every one that is served leaves once. */
+  /**
+   * Returns the reason to refuse the connection, or undefined. An admitted session calls onClosed
+   * once.
+   */
   onReady(session: SmtpSession): string | undefined;
   onClosed(session: SmtpSession): void;
 }
@@ -25,14 +28,14 @@ export interface SessionRules {
 export interface SessionTimeouts {
   /** For one message, from 354 to the final dot. */
   dataMs: number;
-  /** For all of it. */
+  /** For the whole session. */
   sessionMs: number;
 }
 
-/** RFC 3463: a reply that brings its own status needs none of the library's. */
+/** RFC 3463. Replies with an enhanced status code of their own get none from the library. */
 const ENHANCED_STATUS = /^[245]\.\d{1,3}\.\d{1,3} /;
 
-/** Below it a client has no more to say for the moment, and rests by itself. */
+/** Smaller chunks mean that the client has paused, so there is no need to yield. */
 const YIELD_CHUNK_BYTES_MIN = 16 * 1024;
 
 export class SmtpSession extends SMTPConnection {
@@ -51,18 +54,18 @@ export class SmtpSession extends SMTPConnection {
   ) {
     super(server, socket, { remoteAddress: ip });
     this.#rules = rules;
-    // The library believes its server in this, but ours has ports of both kinds, and TLS may end at a
-    // proxy: then there is no second handshake to offer (RFC 3207 4.2).
+    // The library derives this from the server, but ours serves both kinds of ports, and TLS may
+    // end at a proxy: then STARTTLS must not be offered (RFC 3207 section 4.2).
     this.secure = encrypted || socket instanceof TLSSocket;
     this.session.secure = this.secure;
   }
 
-  /** Whether a message is being taken: it is finished before the session goes. */
+  /** Whether a message is in progress; it is completed before the session is closed. */
   get isProcessing(): boolean {
     return this.#processing;
   }
 
-  /** The library waits a tenth of a second for clients that talk too soon; we do not. */
+  /** Unlike the library, does not wait 100 ms for clients that send before the greeting. */
   override init(): void {
     this.#allowHalfClose(true);
     this._setListeners(() => {
@@ -75,12 +78,12 @@ export class SmtpSession extends SMTPConnection {
   }
 
   /**
-   * A client that sends as fast as it can is read two megabytes at a time, and everybody else waits
-   * meanwhile. With a rest after each piece they take turns.
+   * A client that sends at full speed is read two megabytes at a time while all others wait.
+   * Yielding after each chunk lets sessions take turns.
    */
   override _createParser(): SMTPStream {
     const parser = super._createParser();
-    // Whatever a client said before it closed its side is answered by now.
+    // Every command sent before the client closed its side has been answered by now.
     parser.once('finish', () => this.close());
     const feed = parser._feedDataStream.bind(parser);
     parser._feedDataStream = (chunk, done) =>
@@ -97,11 +100,11 @@ export class SmtpSession extends SMTPConnection {
   }
 
   handler_EXPN(_command: Buffer, callback: () => void): void {
-    this.send(502, '5.5.1 There are no lists here.');
+    this.send(502, '5.5.1 EXPN is not supported.');
     callback();
   }
 
-  /** A client that closes its side during the handshake is gone, and there is nobody to tell. */
+  /** A client that closes its side during the handshake is gone; there is nothing to answer. */
   override upgrade(callback: () => void, secureCallback?: () => void): void {
     this.#allowHalfClose(false);
     super.upgrade(callback, secureCallback);
@@ -111,7 +114,7 @@ export class SmtpSession extends SMTPConnection {
     this.#allowHalfClose(true);
     this.#processing = true;
     this.#dataTimer = this.#rules.clock.after(this.#rules.timeouts.dataMs, () => {
-      this.send(421, '4.4.2 The message did not arrive in time.');
+      this.send(421, '4.4.2 Timed out while receiving the message.');
       this.destroySocket();
     });
   }
@@ -120,20 +123,20 @@ export class SmtpSession extends SMTPConnection {
     this.#dataTimer?.cancel();
   }
 
-  /** After the reply to the final dot. */
+  /** Called after the reply to the final dot. */
   messageFinished(): void {
     this.#processing = false;
     this.messageReceived();
     if (this.#disconnectReply !== undefined) this.disconnect(this.#disconnectReply);
   }
 
-  /** Says goodbye now, or after the message in hand. */
+  /** Sends 421 and closes, now or after the message in progress. */
   disconnect(text: string): void {
     if (this.#processing) this.#disconnectReply = text;
     else this.send(421, text);
   }
 
-  /** Without a word more. */
+  /** Closes without a reply. */
   destroySocket(): void {
     this._socket.destroy();
   }
@@ -148,24 +151,25 @@ export class SmtpSession extends SMTPConnection {
   }
 
   /**
-   * Exim closes its side right behind its final dot and QUIT, and waits for our reply: a server that
-   * does the same at once would take the message and never say so, and get it again and again.
+   * Exim half-closes the connection right after its final dot and QUIT, and still waits for our
+   * reply. Closing in turn would accept the message without confirming it, and Exim would send it
+   * again.
    */
   #allowHalfClose(allowed: boolean): void {
     const socket = this._socket;
     socket.allowHalfOpen = allowed;
-    // The library answers only on sockets that are open in both directions.
+    // The library replies only on sockets that are open in both directions.
     const readyState = { configurable: true, get: () => (socket.writable ? 'open' : 'closed') };
     if (allowed) Object.defineProperty(socket, 'readyState', readyState);
   }
 
-  /** Before the greeting. */
+  /** Called before the greeting. */
   protected onAdmitted(): void {
-    const { sessionMs: lifeMs } = this.#rules.timeouts;
-    this.schedule(lifeMs, () => this.disconnect('4.4.2 This connection has lasted long enough.'));
+    const { sessionMs } = this.#rules.timeouts;
+    this.schedule(sessionMs, () => this.disconnect('4.4.2 Maximum session duration reached.'));
   }
 
-  /** Not any more once the connection is closed. */
+  /** Runs a task after a delay, unless the connection closes first. */
   protected schedule(delayMs: number, task: () => void): void {
     const timer = this.#rules.clock.after(delayMs, () => {
       this.#timers.delete(timer);

@@ -9,22 +9,26 @@ import { ConnectionLimiter } from './connection-limiter.ts';
 import { type ProxyHeader, parseProxyHeader } from './proxy-protocol.ts';
 
 /**
- * One place on which connections arrive. Before anybody is greeted a trusted proxy tells for whom it
- * speaks, and on a place for TLS the client shakes hands (RFC 8314 3.3); those who do not, or not in
- * time, are let go without a word. Until then no session counts them, so that they are counted here.
+ * Listens on one port. Before the greeting it reads the PROXY header of trusted proxies and, on an
+ * implicit TLS port, completes the handshake (RFC 8314 section 3.3). Connections that fail either
+ * step or take too long are closed. No session counts them yet, so they have limits of their own
+ * here.
  */
 
 export interface TcpListenerParts {
   clock: Clock;
   log: Log;
-  /** For the log. */
+  /** For logs, such as `submission`. */
   label: string;
   host: string;
   port: number;
-  /** What a connection is encrypted with from its first byte; asked anew for each. Undefined: it is not. */
+  /**
+   * The TLS context for implicit TLS, read for each connection. Undefined on plaintext and STARTTLS
+   * ports.
+   */
   secureContext: (() => SecureContext) | undefined;
   trustedProxies: IpRanges;
-  /** For each thing that comes before the greeting. */
+  /** Timeout for each step before the greeting. */
   handshakeMs: number;
   connectionsMax: number;
   connectionsPerNetwork: number;
@@ -35,7 +39,7 @@ export class TcpListener {
   readonly #parts: TcpListenerParts;
   readonly #server: Server;
   readonly #handshakeLimiter: ConnectionLimiter;
-  /** Proxies bring many clients from one address. */
+  /** A proxy opens many connections from one address, so only the total is limited. */
   readonly #proxyHeaderLimiter: ConnectionLimiter;
   readonly #pendingSockets = new Set<Socket>();
 
@@ -47,33 +51,33 @@ export class TcpListener {
     );
     this.#proxyHeaderLimiter = new ConnectionLimiter(parts.connectionsMax, parts.connectionsMax);
     this.#server = createServer((socket) => this.#accept(socket));
-    this.#server.on('error', (error) =>
-      parts.log.debug({ err: error }, 'an SMTP port has a fault'),
-    );
+    this.#server.on('error', (error) => parts.log.debug({ err: error }, 'SMTP listener error'));
   }
 
-  /** Throws what the socket says when the port cannot be had. */
+  /** Rejects with the socket's error when the port is not available. */
   async listen(): Promise<AddressInfo> {
     const { host, port } = this.#parts;
     await once(this.#server.listen({ host, port }), 'listening');
     return this.#server.address() as AddressInfo;
   }
 
-  /** Lets go of those who have not arrived; resolves when the last connection is gone. */
+  /**
+   * Closes connections that are not established yet; resolves when the last connection is closed.
+   */
   close(): Promise<void> {
     for (const socket of this.#pendingSockets) socket.destroy();
     return new Promise((resolve) => this.#server.close(() => resolve()));
   }
 
   #accept(socket: Socket): void {
-    // A client that breaks its connection is no fault of ours; what follows hears of it by the close.
+    // Client errors are expected; every later step notices them through 'close'.
     socket.on('error', () => {});
     const peer = socket.remoteAddress ?? '';
     if (this.#parts.trustedProxies.includes(peer)) void this.#acceptProxied(socket, peer);
     else void this.#establish(socket, directOrigin(peer));
   }
 
-  /** There must be a header: whoever guesses whether it is one lets clients write it. */
+  /** The header is mandatory: if it were optional, clients could write one themselves. */
   async #acceptProxied(socket: Socket, peer: string): Promise<void> {
     const header = await this.#awaitWithin<ProxyHeader>(
       this.#proxyHeaderLimiter,
@@ -84,16 +88,17 @@ export class TcpListener {
     if (header?.kind === 'header')
       return this.#establish(socket, proxiedOrigin(peer, header.client));
     if (header?.kind !== 'invalid') return;
-    const { log, label: title } = this.#parts;
-    log.warn({ ip: peer }, `a connection of a proxy to ${title} was let go: ${header.detail}`);
+    const { log, label } = this.#parts;
+    const fields = { ip: peer, listener: label, detail: header.detail };
+    log.warn(fields, 'proxied connection closed: invalid PROXY header');
     socket.destroy();
   }
 
   async #establish(socket: Socket, origin: ClientOrigin): Promise<void> {
-    const { secureContext, onConnection: arrived } = this.#parts;
-    // A session hears of an end that is still to come, and of no other: it would stay for ever.
+    const { secureContext, onConnection } = this.#parts;
+    // A session only notices a close that is still to come; on a closed socket it would never end.
     if (socket.destroyed) return;
-    if (!secureContext) return arrived(socket, origin);
+    if (!secureContext) return onConnection(socket, origin);
     const secure = new TLSSocket(socket, { isServer: true, secureContext: secureContext() });
     secure.on('error', () => {});
     const completed = await this.#awaitWithin<true>(
@@ -102,12 +107,12 @@ export class TcpListener {
       secure,
       (done) => secure.once('secure', () => done(true)),
     );
-    if (completed && !secure.destroyed) arrived(secure, origin);
+    if (completed && !secure.destroyed) onConnection(secure, origin);
   }
 
   /**
-   * What `wait` tells; or undefined when there is no room, or the socket closes first: by itself, or
-   * because it is late.
+   * Resolves with the result of `wait`, or with undefined when the limit is reached or the socket
+   * closes first, for example because of the timeout.
    */
   async #awaitWithin<T>(
     limiter: ConnectionLimiter,
@@ -132,10 +137,10 @@ export class TcpListener {
   }
 }
 
-/** What came behind the header is put back, to be read by whoever comes next. */
+/** Puts the bytes after the header back, for the next reader. */
 function onProxyHeader(socket: Socket, done: (header: ProxyHeader) => void): void {
   let data: Buffer = Buffer.alloc(0);
-  // A client that only closes its side is gone too, and tells nobody who does not read.
+  // A half-closed client is gone as well; without this, the socket would stay open.
   const end = (): void => void socket.destroy();
   const read = (): void => {
     const chunk: Buffer | null = socket.read();

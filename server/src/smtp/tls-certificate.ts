@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
-import { StorageStartError } from '../db/start-error.ts';
+import { StorageStartError } from '../db/database-errors.ts';
 
 export interface CertificateFiles {
   readonly certFile: string;
@@ -12,7 +12,10 @@ export interface Certificate {
   key: string;
 }
 
-/** Reads both files and holds them together once; a fault is told in a sentence for the operator. */
+/**
+ * Reads the certificate and its key and checks that they match. Errors are written for the
+ * operator.
+ */
 export async function readCertificate(files: CertificateFiles): Promise<Certificate> {
   const cert = await readPem('SUBMISSION_TLS_CERT', files.certFile);
   const key = await readPem('SUBMISSION_TLS_KEY', files.keyFile);
@@ -20,7 +23,7 @@ export async function readCertificate(files: CertificateFiles): Promise<Certific
     createSecureContext({ cert, key });
   } catch (error) {
     throw new StorageStartError(
-      `SUBMISSION_TLS_CERT and SUBMISSION_TLS_KEY: ${files.certFile} and ${files.keyFile} are no certificate with its key: ${errorMessage(error)}`,
+      `SUBMISSION_TLS_CERT and SUBMISSION_TLS_KEY: ${files.certFile} and ${files.keyFile} are not a certificate and its private key: ${errorMessage(error)}`,
     );
   }
   return { cert, key };
@@ -30,7 +33,7 @@ async function readPem(variable: string, file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    throw new StorageStartError(`${variable}: ${file} cannot be read: ${errorMessage(error)}`);
+    throw new StorageStartError(`Cannot read ${variable} (${file}): ${errorMessage(error)}`);
   }
 }
 

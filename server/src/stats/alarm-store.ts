@@ -2,7 +2,7 @@ import type { Mode } from '../accounts/tenant-scope.ts';
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 
-/** What alarms are about, read from the tables where the rooms meet. */
+/** The readings behind the alarms, from the tables of several modules, and the raised alarms. */
 
 export const ALARM_KINDS = [
   'bounce_rate',
@@ -19,13 +19,13 @@ export interface AlarmReading {
   mode: Mode;
   kind: AlarmKind;
   subject: string;
-  /** A share from 0 to 1 for rates, seconds for times, a number of records for a domain. */
+  /** A share from 0 to 1 for rates, seconds for times, the number of records for a domain. */
   value: number;
 }
 
 /**
- * Rates of sending domains with enough live mail to tell, over the window. In test mode receivers are
- * played: who tries out bounces and complaints does no harm to anybody's name.
+ * Rates of sending domains with enough live mail in the window. Test mode is excluded: simulated
+ * bounces and complaints do not harm a domain's reputation.
  */
 export async function readRates(
   db: Queryable,
@@ -53,7 +53,10 @@ export async function readRates(
   return rows;
 }
 
-/** How long the oldest delivery that is due has been waiting. Bounded: more is as bad as much. */
+/**
+ * The age of the oldest due delivery. The scan is bounded, because a longer queue does not change
+ * the result much.
+ */
 export async function readQueueAges(
   db: Queryable,
   nowMs: number,
@@ -84,8 +87,8 @@ export async function readFailingWebhooks(
 }
 
 /**
- * What keys that run out soon have left. One that was never meant to live longer is no surprise to
- * whoever made it.
+ * The remaining lifetime of keys that expire soon. Keys that were created with a shorter lifetime
+ * are excluded: their expiry is expected.
  */
 export async function readExpiringKeys(
   db: Queryable,
@@ -102,7 +105,10 @@ export async function readExpiringKeys(
   return rows.map(({ until, ...row }) => ({ ...row, value: Math.round((until - nowMs) / 1000) }));
 }
 
-/** Domains that lost records after they were verified, with how many. Both modes share them. */
+/**
+ * Domains that lost DNS records after they were verified, with the number lost. Both modes share
+ * them.
+ */
 export async function readDegradedDomains(db: Queryable): Promise<AlarmReading[]> {
   const { rows } = await db.query<AlarmReading>(
     `select workspace_id as "workspaceId", 'live' as mode, 'domain_degraded' as kind, name as subject,
@@ -124,7 +130,7 @@ export async function readRaised(db: Queryable): Promise<RaisedAlarm[]> {
   return rows;
 }
 
-/** Of one workspace and mode, newest first. */
+/** The raised alarms of one workspace and mode, newest first. */
 export async function readRaisedInWorkspace(
   db: Queryable,
   scope: { workspaceId: string; mode: Mode },
@@ -151,7 +157,10 @@ export async function deleteAlarm(db: Queryable, alarm: RaisedAlarm): Promise<vo
   );
 }
 
-/** ("post", 8): one node at a time looks for alarms; false when another does. */
+/**
+ * Advisory lock ("post", 8): one node at a time checks the alarms. Returns false when another node
+ * does.
+ */
 export async function lockAlarms(db: Queryable): Promise<boolean> {
   const { rows } = await db.query<{ locked: boolean }>(
     'select pg_try_advisory_xact_lock(1886352244, 8) as locked',

@@ -22,15 +22,15 @@ it.each<[string, Record<string, string>]>([
     'Thunderbird',
     { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Thunderbird/128.0' },
   ],
-])('%s is a person', (_, headers) => {
+])('%s counts as human', (_, headers) => {
   expect(isMachine({ method: 'GET', headers })).toBe(false);
 });
 
 it.each<[string, Record<string, string>]>([
   ['nobody', {}],
   ['a prefetching browser', { 'user-agent': CHROME, 'sec-purpose': 'prefetch;prerender' }],
-  ['an older one', { 'user-agent': CHROME, purpose: 'prefetch' }],
-  ['the privacy proxy of Apple', { 'user-agent': 'Mozilla/5.0' }],
+  ['an older prefetching browser', { 'user-agent': CHROME, purpose: 'prefetch' }],
+  ['Apple Mail Privacy Protection', { 'user-agent': 'Mozilla/5.0' }],
   [
     'a crawler',
     { 'user-agent': 'Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)' },
@@ -38,14 +38,14 @@ it.each<[string, Record<string, string>]>([
   ['a script', { 'user-agent': 'python-requests/2.32' }],
   ['curl', { 'user-agent': 'curl/8.9.1' }],
   [
-    'a chat that shows a preview',
+    'a chat link preview',
     { 'user-agent': 'Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)' },
   ],
   ['a scanner', { 'user-agent': 'Mozilla/5.0 (compatible; BarracudaCentral/1.0)' }],
-])('%s is a machine', (_, headers) => {
+])('%s counts as a machine', (_, headers) => {
   expect(isMachine({ method: 'GET', headers })).toBe(true);
 });
 
-it('whoever asks for the head alone is a machine', () => {
+it('HEAD requests count as machine traffic', () => {
   expect(isMachine({ method: 'HEAD', headers: { 'user-agent': CHROME } })).toBe(true);
 });

@@ -1,21 +1,26 @@
-/** What a request for a tracked address tells of who made it. */
+/** The parts of a tracking request that reveal whether a human made it. */
 export interface TrackingRequest {
   method: string;
   headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
 /**
- * Whether a program asked, and no person: link scanners, prefetchers, previews. A judgement by what
- * they say of themselves; those that hide it are found by their haste (see visits-store.ts). Gmail's
- * and Yahoo's image proxies ask when a person looks, so they count as the person.
+ * Whether a request was made by software rather than by a human: link scanners, prefetchers,
+ * previews. Judges by what the client says about itself; clients that hide it are recognized by how
+ * soon they come (tracking-store.ts). The image proxies of Gmail and Yahoo fetch when a human opens
+ * the mail, so they count as human.
  */
 export function isMachine({ method, headers }: TrackingRequest): boolean {
   if (method !== 'GET') return true;
   const purpose = [headers['sec-purpose'], headers.purpose, headers['x-purpose'], headers['x-moz']];
   if (purpose.some((value) => /prefetch|preview|prerender/i.test(String(value ?? '')))) return true;
   const agent = String(headers['user-agent'] ?? '').trim();
-  // Apple's privacy proxy loads all images of all mail beforehand, and says no more than this.
-  return agent === '' || agent === 'Mozilla/5.0' || (AUTOMATED_AGENTS.test(agent) && !HUMAN_IMAGE_PROXIES.test(agent));
+  // Apple Mail Privacy Protection prefetches all images of all mail and sends only this user agent.
+  return (
+    agent === '' ||
+    agent === 'Mozilla/5.0' ||
+    (AUTOMATED_AGENTS.test(agent) && !HUMAN_IMAGE_PROXIES.test(agent))
+  );
 }
 
 const AUTOMATED_AGENTS =

@@ -3,7 +3,9 @@ import type { MessageContent } from '../messages/content/message-content.ts';
 import { createTracker } from './track-html.ts';
 import { TrackingLinks } from './tracking-links.ts';
 
-/** Goal: only links that a person clicks are changed, nothing else is, and no markup breaks them. */
+/**
+ * Goal: only links that a person can click are rewritten, and the rest of the markup is unchanged.
+ */
 
 const links = new TrackingLinks(Buffer.alloc(32, 7));
 const track = createTracker({ links, baseUrl: 'https://mail.example.org' });
@@ -19,7 +21,7 @@ function tracked(html: string, how: Partial<Parameters<typeof track>[1]> = {}): 
   return track(content, { ...message, opens: false, clicks: false, host: null, ...how });
 }
 
-/** The addresses that the tracked links of an html lead to. */
+/** The target URLs of the tracked links in an HTML document. */
 function targets(html: string): (string | undefined)[] {
   const found = html.matchAll(/https:\/\/mail\.example\.org\/t\/c\/([\w-]+)\/([\w-]+)/g);
   return [...found].map(([, token = '', url = '']) => links.readClick(token, url)?.url);
@@ -53,11 +55,11 @@ describe('links', () => {
     '<style>a[href="https://shop.example/"]{}</style>',
     'https://shop.example/',
     `<a href="https://shop.example/${'a'.repeat(5_000)}">x</a>`,
-  ])('left alone: %s', (html) => {
+  ])('unchanged: %s', (html) => {
     expect(tracked(html, { clicks: true }).html).toBe(html);
   });
 
-  it('what stands around them stays, byte for byte', () => {
+  it('the surrounding markup is unchanged, byte for byte', () => {
     const html =
       '<p title="1">é<a b=1 href="https://a.example/" c>A</a>&amp;<a href=http://b.example>B</a></p>';
     const made = tracked(html, { clicks: true }).html;
@@ -66,12 +68,12 @@ describe('links', () => {
     );
   });
 
-  it('at most 500, so that a message cannot grow without end', () => {
+  it('at most 500 links are rewritten, so that a message cannot grow without bound', () => {
     const made = tracked('<a href="http://a.example">a</a>'.repeat(600), { clicks: true }).html;
     expect(targets(made)).toHaveLength(500);
   });
 
-  it('the text keeps the plain ones', () => {
+  it('the plain text keeps the original links', () => {
     const made = tracked('<a href="https://shop.example/a">Shop</a>', {
       clicks: true,
       opens: true,
@@ -81,18 +83,18 @@ describe('links', () => {
   });
 });
 
-describe('the image', () => {
+describe('the tracking pixel', () => {
   it.each([
     ['<html><body><p>x</p></body></html>', /<p>x<\/p><img [^>]+><\/body><\/html>$/],
     ['<p>x</p>', /^<p>x<\/p><img [^>]+>$/],
     ['</body><p>x</p></BODY >', /^<\/body><p>x<\/p><img [^>]+><\/BODY >$/],
-  ])('stands once, at the end of %s', (html, wanted) => {
+  ])('appears once, at the end of %s', (html, wanted) => {
     const made = tracked(html, { opens: true }).html;
     expect(made).toMatch(wanted);
     expect(made.match(/<img/g)).toHaveLength(1);
   });
 
-  it('comes from the host of the domain, when it has one', () => {
+  it('uses the tracking host of the domain, if there is one', () => {
     const made = tracked('<p>x</p>', { opens: true, host: 'links.shop.example' }).html;
     expect(made).toContain('src="https://links.shop.example/t/o/');
   });

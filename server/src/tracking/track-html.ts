@@ -1,18 +1,19 @@
+import { HtmlTokenizer } from '../lib/html/tokenizer.ts';
 import { htmlToText } from '../mail/html/html-to-text.ts';
-import { HtmlTokens } from '../mail/html/tokens.ts';
 import type { TrackContent } from '../messages/accept/prepare-message.ts';
 import { CLICK_PATH, type TrackingLinks } from './tracking-links.ts';
 
 /**
- * Puts the tracked links and the one image into a message's html, when it is accepted: from then on
- * it is content like any other, and every try sends the same bytes. Only http(s) links of html are
- * changed. The plain text keeps the links as they were written.
+ * Adds click and open tracking to a message's HTML when it is accepted; from then on, every attempt
+ * sends the same bytes. Only http(s) links in HTML are rewritten. The plain text keeps the original
+ * links.
  */
 export function createTracker(parts: { links: TrackingLinks; baseUrl: string }): TrackContent {
   const { links } = parts;
   const serverUrl = new URL(parts.baseUrl);
   return (content, options) => {
-    const origin = options.host === null ? serverUrl.origin : originForHost(serverUrl, options.host);
+    const origin =
+      options.host === null ? serverUrl.origin : originForHost(serverUrl, options.host);
     const text = content.text ?? htmlToText(content.html);
     let { html } = content;
     if (options.clicks) {
@@ -25,7 +26,7 @@ export function createTracker(parts: { links: TrackingLinks; baseUrl: string }):
   };
 }
 
-/** A bound on how much larger a message can become; more links, and longer ones, stay as they are. */
+/** Bounds the growth of a message; further links, and longer ones, stay unchanged. */
 const LINKS_MAX = 500;
 const LINK_CHARS_MAX = 4096;
 
@@ -34,15 +35,15 @@ function originForHost({ protocol, port }: URL, host: string): string {
 }
 
 function rewriteLinks(html: string, tracked: (url: string) => string): string {
-  const tokens = new HtmlTokens(html);
+  const tokens = new HtmlTokenizer(html);
   let output = '';
   let copied = 0;
   for (let links = 0; links < LINKS_MAX && tokens.next(); ) {
-    if (tokens.kind !== 'open' || (tokens.name !== 'a' && tokens.name !== 'area')) continue;
-    const place = tokens.attributePlace('href');
+    if (tokens.kind !== 'start-tag' || (tokens.name !== 'a' && tokens.name !== 'area')) continue;
+    const place = tokens.attributeRange('href');
     const url = place && normalizeWebUrl(tokens.attribute('href') as string);
     if (!url) continue;
-    // What is put in has no character that would have to be escaped, whatever the quotes.
+    // Tracking URLs contain no character that needs escaping, in any kind of quotes.
     output += html.slice(copied, place.start) + tracked(url);
     copied = place.end;
     links += 1;
@@ -50,7 +51,7 @@ function rewriteLinks(html: string, tracked: (url: string) => string): string {
   return output + html.slice(copied);
 }
 
-/** As a browser would ask for it, in ASCII; undefined when it is no http(s) address. */
+/** The URL as a browser would request it, in ASCII; undefined when it is not an http(s) URL. */
 function normalizeWebUrl(written: string): string | undefined {
   const address = written.replace(/[\t\r\n]/g, '').trim();
   if (!/^https?:\/\/./i.test(address) || address.length > LINK_CHARS_MAX) return undefined;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { TrackingLinks } from './tracking-links.ts';
 
-/** Goal: what we made is read back, and nothing else is. */
+/** Goal: only URLs that we signed are accepted. */
 
 const links = new TrackingLinks(Buffer.alloc(32, 7));
 const message = {
@@ -16,21 +16,21 @@ function clickOf(path: string): [token: string, url: string] {
   return [token, url];
 }
 
-it('a click is read back', () => {
+it('a click is parsed', () => {
   expect(links.readClick(...clickOf(links.clickPath(message, URL_)))).toEqual({
     ...message,
     url: URL_,
   });
 });
 
-it('an open is read back, in both modes', () => {
+it('an open is parsed, in both modes', () => {
   for (const mode of ['live', 'test'] as const) {
     const token = links.openPath({ ...message, mode }).slice('/t/o/'.length, -'.gif'.length);
     expect(links.readOpen(token)).toEqual({ ...message, mode });
   }
 });
 
-it('another address behind the same signature is refused', () => {
+it('another URL with the same signature is rejected', () => {
   const [token] = clickOf(links.clickPath(message, URL_));
   const evil = Buffer.from('https://evil.example/').toString('base64url');
   expect(links.readClick(token, evil)).toBeUndefined();
@@ -46,18 +46,18 @@ it('no bit can be changed', () => {
   }
 });
 
-it('an image is no link, and the other way round', () => {
+it('an open token is not a click token, and vice versa', () => {
   const open = links.openPath(message).slice('/t/o/'.length, -'.gif'.length);
   expect(links.readClick(open, '')).toBeUndefined();
   const [click] = clickOf(links.clickPath(message, ''));
   expect(links.readOpen(click)).toBeUndefined();
 });
 
-it('another SECRET_KEY made none of ours', () => {
+it('tokens of another SECRET_KEY are rejected', () => {
   const other = new TrackingLinks(Buffer.alloc(32, 8));
   expect(other.readClick(...clickOf(links.clickPath(message, URL_)))).toBeUndefined();
 });
 
-it.each(['', 'x', '%%%', 'A'.repeat(66), 'A'.repeat(5_000)])('%j is refused', (token) => {
+it.each(['', 'x', '%%%', 'A'.repeat(66), 'A'.repeat(5_000)])('%j is rejected', (token) => {
   expect(links.readOpen(token)).toBeUndefined();
 });

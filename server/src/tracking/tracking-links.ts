@@ -3,9 +3,9 @@ import type { Mode } from '../accounts/tenant-scope.ts';
 import { createHmacSha256, type Hmac } from '../lib/hmac.ts';
 
 /**
- * The addresses that stand in tracked mail. Each carries all that is known of it and a signature
- * under SECRET_KEY: nothing is stored and nothing looked up, so that a link leads on even while the
- * database does not answer. What we did not sign leads nowhere: it is no open redirect.
+ * The URLs in tracked mail. Each contains everything needed and a signature under SECRET_KEY:
+ * nothing is stored or looked up, so links keep working while the database is unavailable. URLs
+ * that we did not sign are not followed, so this is not an open redirect.
  */
 export interface TrackedMessage {
   workspaceId: string;
@@ -31,7 +31,7 @@ export class TrackingLinks {
     return `${CLICK_PATH}${token}/${Buffer.from(url).toString('base64url')}`;
   }
 
-  /** Undefined when we did not make it. */
+  /** Undefined when we did not issue the token. */
   readOpen(token: string): TrackedMessage | undefined {
     return this.#read('open', token, '');
   }
@@ -64,7 +64,7 @@ export class TrackingLinks {
     };
   }
 
-  /** The kind is signed too: an image must not be turned into a link. */
+  /** The kind is part of the signature, so that an open token cannot be used as a click token. */
   #signature(kind: Kind, payload: Buffer, url: string): Buffer {
     const signed = Buffer.concat([Buffer.from(`${kind} `), payload, Buffer.from(url)]);
     return this.#hmac(signed).subarray(0, SIGNATURE_BYTES);

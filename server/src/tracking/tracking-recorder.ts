@@ -1,4 +1,4 @@
-import { isLostRace } from '../db/lost-race.ts';
+import { isSerializationFailure } from '../db/database-errors.ts';
 import type { Pool } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import { GroupCommit, GroupCommitFullError } from '../lib/group-commit.ts';
@@ -8,15 +8,15 @@ import type { TrackedMessage } from './tracking-links.ts';
 import { recordHits, type TrackingHit } from './tracking-store.ts';
 
 /**
- * Opens and clicks come in one by one and leave as events, many in one commit. Whoever opened or
- * clicked waits for none of it; when more comes than can be written, the rest is let go, since a
- * count of opens is worth less than a link that leads on.
+ * Turns opens and clicks into events, many in one commit. Tracking requests never wait for it. When
+ * more arrive than can be written, the surplus is dropped: a redirect that works matters more than
+ * a complete count.
  */
 export interface TrackingRecorderParts {
   pool: Pool;
   clock: Clock;
   log: Log;
-  /** Events were appended. */
+  /** Called after events were appended. */
   onEventsAppended: () => void;
 }
 
@@ -36,7 +36,7 @@ export class TrackingRecorder {
         if (written > 0) parts.onEventsAppended();
         return visits.map(() => undefined);
       },
-      isItemFault: () => false,
+      isItemError: () => false,
       groupItemsMax: 200,
       groupBytesMax: 1024 * 1024,
       groupsInFlightMax: 1,
@@ -46,7 +46,7 @@ export class TrackingRecorder {
     });
   }
 
-  /** `url`: of a click; an open has none. */
+  /** `url` is the target of a click; undefined for an open. */
   record(message: TrackedMessage, request: { machine: boolean; url?: string }): void {
     const atMs = this.#parts.clock.now();
     const visit: TrackingHit = { ...message, eventId: uuidv7(atMs), atMs, url: null, ...request };
@@ -54,7 +54,7 @@ export class TrackingRecorder {
       this.#groups
         .add(visit, 300 + (visit.url?.length ?? 0))
         .catch((error: unknown) =>
-          this.#parts.log.warn({ err: error }, 'opens and clicks could not be recorded'),
+          this.#parts.log.warn({ err: error }, 'failed to record opens and clicks'),
         );
     } catch (error) {
       if (!(error instanceof GroupCommitFullError)) throw error;
@@ -66,7 +66,7 @@ export class TrackingRecorder {
       try {
         return await recordHits(this.#parts.pool, visits);
       } catch (error) {
-        if (!isLostRace(error) || tries === ATTEMPTS_MAX) throw error;
+        if (!isSerializationFailure(error) || tries === ATTEMPTS_MAX) throw error;
       }
     }
   }

@@ -9,31 +9,33 @@ export interface TrackingHit extends TrackedMessage {
   eventId: string;
   atMs: number;
   machine: boolean;
-  /** Null: the message was opened. */
+  /** Null for an open. */
   url: string | null;
 }
 
 /**
- * Writes what is new of many visits, in one commit. The first open of a message is told, and the
- * first click on each of its links, by people and by machines apart: more would say nothing new,
- * and whoever has an address could fill the ledger with it. Messages that are gone tell nothing, nor
- * do those whose recipient was erased: the link they follow may name them. Returns how many events
- * were made.
+ * Appends events for new opens and clicks, in one transaction, and returns how many. Only the first
+ * open of a message and the first click per link are recorded, separately for humans and machines;
+ * repeats add no information, and anyone with the URL could flood the event log. Deleted messages
+ * and erased recipients are skipped.
  *
- * What was told before is looked for under the locks of the messages: another node may be told of
- * the same visit, and an erasure may be at work.
+ * Earlier events are looked up under a lock on each message, because another node may be recording
+ * the same request, and an erasure may be in progress.
  */
 export async function recordHits(pool: Pool, hits: readonly TrackingHit[]): Promise<number> {
   const rows = JSON.stringify(hits.map(toRow));
   return inTransaction(pool, async (client) => {
-    // Without names they are planned each time: a plan made while tables are small would read them whole.
+    // Not named, so planned each time: a plan cached while the tables were small would scan them.
     await client.query(LOCK, [rows]);
     const { rowCount } = await client.query(RECORD, [rows, ERASED_ADDRESS]);
     return rowCount ?? 0;
   });
 }
 
-function toRow({ workspaceId, mode, messageId, eventId, atMs, machine, url }: TrackingHit, n: number) {
+function toRow(
+  { workspaceId, mode, messageId, eventId, atMs, machine, url }: TrackingHit,
+  n: number,
+) {
   const type: EventType = url === null ? 'message.opened' : 'message.clicked';
   return {
     n,
@@ -49,10 +51,10 @@ function toRow({ workspaceId, mode, messageId, eventId, atMs, machine, url }: Tr
   };
 }
 
-/** In live mode, whatever comes sooner after the delivery than a person could: a scanner on the way. */
+/** In live mode, requests this soon after delivery come from a scanner, not from a human. */
 const AUTOMATED_WITHIN = `interval '2 seconds'`;
 
-/** In one order, so that two nodes never wait for each other. */
+/** Locks in a fixed order, so that two nodes cannot deadlock. */
 const LOCK = `
 select from (select distinct w, m, id from json_to_recordset($1::json) as v(w uuid, m mode, id uuid)
               order by w, m, id) v
@@ -60,7 +62,7 @@ select from (select distinct w, m, id from json_to_recordset($1::json) as v(w uu
     select from deliveries where workspace_id = v.w and mode = v.m and message_id = v.id
        and ordinal = 0 limit 1 for update) d`;
 
-/** Looked up one by one: asked with `exists`, the planner may read all events of a type instead. */
+/** Lateral lookups, because with `exists` the planner may read all events of a type. */
 const RECORD = `
 with v as materialized (
     select * from json_to_recordset($1::json) as v(

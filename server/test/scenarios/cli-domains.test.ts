@@ -33,7 +33,7 @@ test('added, verified when its records are there, listed', async () => {
   const again = await runPostrider(['domains', 'add', 'shop.test'], { env });
   expect([again.code, again.stdout]).toEqual([2, '']);
   expect(again.stderr).toBe(
-    'This workspace has shop.test already. "postrider domains verify shop.test" shows its records.\n',
+    'shop.test already exists in this workspace. "postrider domains verify shop.test" shows its records.\n',
   );
 
   // A script waits for it by the exit code.

@@ -49,7 +49,7 @@ async function start() {
     pool,
     clock,
     sealer: createEncryptor(secretKey, 'dkim'),
-    noticesArrive: () => notices.arrive,
+    isListening: () => notices.arrive,
   });
   /** What delivery would do now, by a process that has just heard of every change. */
   const sign = async (): Promise<Buffer> => {
@@ -284,7 +284,7 @@ test('another SECRET_KEY cannot open the keys: nothing is signed, nothing leaves
     pool: rig.app.app.storage.pool,
     clock: rig.clock,
     sealer: createEncryptor(Buffer.alloc(32, 1), 'dkim'),
-    noticesArrive: () => true,
+    isListening: () => true,
   });
   await expect(stranger.find(rig.app.workspaceId, 'shop.test')).rejects.toThrow();
 });

@@ -105,7 +105,7 @@ test('delivered becomes bounced, with reason, event, suppression, statistics and
 });
 
 test('the same report counts once, however often and however it comes, also after a retry', async () => {
-  await using house = awastartReturnPathServeruse();
+  await using house = await startReturnPathServer();
   const { id, returnPath } = await house.send();
   const soft = dsn({ status: '5.2.2', diagnostic: '552 5.2.2 mailbox full' });
   const relayed = `Received: from a by b; Sun, 15 Nov 2026 10:00:00 +0000\r\n${soft}`;
@@ -134,7 +134,7 @@ test('the same report counts once, however often and however it comes, also afte
 });
 
 test('of several recipients in one transaction the report says which', async () => {
-  await using house = awastartReturnPathServeruse();
+  await using house = await startReturnPathServer();
   const { id, returnPath } = await house.send({
     to: { email: 'jane@example.com' },
     cc: [{ email: 'Joe@example.com' }],
@@ -165,7 +165,7 @@ Status: 4.4.1
 });
 
 test('delays, successes, forwards and answers of machines change nothing', async () => {
-  await using house = awastartReturnPathServeruse();
+  await using house = await startReturnPathServer();
   const { id, returnPath } = await house.send();
   const vacation = 'Subject: Away\r\nAuto-Submitted: auto-replied\r\n\r\nBack on Monday.';
   const others: [string, string][] = [
@@ -223,20 +223,20 @@ test('delays, successes, forwards and answers of machines change nothing', async
 });
 
 test('a node that only takes mail takes it for those that deliver', async () => {
-  await using house = awastartReturnPathServeruse({ env: { RETURN_PATH_PORT: 'off' } });
+  await using house = await startReturnPathServer({ env: { RETURN_PATH_PORT: 'off' } });
   await using door = await startApp({
     database: house.database,
     env: { ROLES: 'smtp', RETURN_PATH_PORT: '0', BOUNCE_HOST },
   });
   const { id, returnPath } = await house.send();
-  using client = awaconnectAndGreetted(door.app.returnPath.place?.port as number);
+  using client = await connectAndGreet(door.app.returnPath.place?.port as number);
   expect((await client.send({ from: '', to: [returnPath], data: dsn() })).code).toBe(250);
   expect((await house.message(id)).status).toBe('bounced');
   expect(house.port).toBe(0);
 });
 
 test('a failure behind a forward is a failure of the delivery', async () => {
-  await using house = awastartReturnPathServeruse();
+  await using house = await startReturnPathServer();
   const { id, returnPath } = await house.send();
   await house.report(returnPath, dsn({ recipient: 'jane@new-job.example' }));
   expect((await house.message(id)).status).toBe('bounced');
@@ -244,7 +244,7 @@ test('a failure behind a forward is a failure of the delivery', async () => {
 
 test('one whose final dot was lost and that waits for its next try ends at once', async () => {
   let lost = true;
-  await using house = awastartReturnPathServeruse({
+  await using house = await startReturnPathServer({
     script: { onMessage: () => (lost ? HANG_UP : undefined) },
   });
   const { app } = house;
@@ -289,7 +289,7 @@ test('a report that is quicker than our own commit is asked for again', async ()
   const held = new Promise<undefined>((resolve) => {
     answer = () => resolve(undefined);
   });
-  await using house = awastartReturnPathServeruse({ script: { onMessage: () => held } });
+  await using house = await startReturnPathServer({ script: { onMessage: () => held } });
   const sending = house.send();
   await house.receiver.untilMessages(1);
   const { mailFrom } = house.receiver.messages[0] as { mailFrom: string };
@@ -304,18 +304,18 @@ test('a report that is quicker than our own commit is asked for again', async ()
 });
 
 test('a server that closes its side behind its final dot, as Exim does, is told that it was taken', async () => {
-  await using house = awastartReturnPathServeruse();
+  await using house = await startReturnPathServer();
   const { id, returnPath } = await house.send();
-  using client = awaconnectAndGreetted(house.port);
-  for (const line of ['MAIL FROM:<>', `RCPT TO:<${returnPath}>`, 'DATA']) await cliecommandsay(line);
-  clieendWritingide(`${dsn()}\r\n.\r\nQUIT\r\n`);
+  using client = await connectAndGreet(house.port);
+  for (const line of ['MAIL FROM:<>', `RCPT TO:<${returnPath}>`, 'DATA']) await client.command(line);
+  client.endWriting(`${dsn()}\r\n.\r\nQUIT\r\n`);
   expect((await client.reply()).code).toBe(250);
   expect((await client.reply()).code).toBe(221);
   expect((await house.message(id)).status).toBe('bounced');
 });
 
 test('deliveries that ended otherwise stay as they are', async () => {
-  await using house = awastartReturnPathServeruse();
+  await using house = await startReturnPathServer();
   const { id, returnPath } = await house.send();
   for (const status of ['bounced', 'queued', 'cancelled']) {
     await house.database.pool.query('update deliveries set status = $1', [status]);
@@ -327,7 +327,7 @@ test('deliveries that ended otherwise stay as they are', async () => {
 });
 
 test('an erased address is not told of, and does not come back', async () => {
-  await using house = awastartReturnPathServeruse();
+  await using house = await startReturnPathServer();
   const { returnPath } = await house.send();
   const erased = await house.app.call('DELETE', '/contacts/jane@example.com?erase=true', {
     key: house.app.liveKey,
@@ -349,26 +349,26 @@ describe('without the database', () => {
   test('the sender is asked to come again, and its second try counts once', {
     timeout: 60_000,
   }, async () => {
-    let way: Awaited<ReturnType<typestartDatabaseProxyble>> | undefined;
-    await using house = awastartReturnPathServeruse({
+    let way: Awaited<ReturnType<typeof startDatabaseProxy>> | undefined;
+    await using house = await startReturnPathServer({
       around: async (url) => {
-        way = awastartDatabaseProxyble(url);
+        way = await startDatabaseProxy(url);
         return way.url;
       },
     });
     const { id, returnPath } = await house.send();
-    using client = awaconnectAndGreetted(house.port);
+    using client = await connectAndGreet(house.port);
     for (const line of ['MAIL FROM:<>', `RCPT TO:<${returnPath}>`, 'DATA']) {
-      expect((await cliecommandsay(line)).code).toBeLessThan(400);
+      expect((await client.command(line)).code).toBeLessThan(400);
     }
-    await wadisconnectcut();
+    await way?.disconnect();
     client.write(`${dsn()}\r\n.\r\n`);
     expect(await client.reply()).toMatchObject({
       code: 451,
       text: expect.stringMatching(/^4\.3\.0 /),
     });
     expect((await house.report(returnPath, dsn())).code).toBe(451);
-    await wareconnectend();
+    await way?.reconnect();
     await expect
       .poll(async () => (await house.report(returnPath, dsn())).code, { timeout: 30_000 })
       .toBe(250);
@@ -380,7 +380,7 @@ describe('without the database', () => {
 });
 
 test('of a domain that is deleted meanwhile, and of one that has another host since', async () => {
-  await using house = awastartReturnPathServeruse();
+  await using house = await startReturnPathServer();
   const { app } = house;
   const first = await house.send();
   const second = await house.send();
@@ -397,7 +397,7 @@ test('of a domain that is deleted meanwhile, and of one that has another host si
 
 describe('who is refused', () => {
   test('forged paths, paths at hosts that we do not know, paths of messages that are gone', async () => {
-    await using house = awastartReturnPathServeruse();
+    await using house = await startReturnPathServer();
     const { id, returnPath } = await house.send();
     const [local, host] = returnPath.split('@') as [string, string];
     // Of the code alone: the message that it names is there.
@@ -435,7 +435,7 @@ describe('who is refused', () => {
   });
 
   test('a path with the host of another workspace selects nothing of it', async () => {
-    await using house = awastartReturnPathServeruse();
+    await using house = await startReturnPathServer();
     const other = await house.app.app.workspaces.create('Other');
     await house.app.app.domains.trust(other.id, { name: 'other.example' });
     const { id, returnPath } = await house.send();

@@ -350,8 +350,8 @@ describe('who may send', () => {
   test('wrong keys of every kind are refused, and three end the connection', async () => {
     using client = await SubmissionClient.connect(port);
     await client.reply();
-    await client.say('EHLOcommandient.example');
-    expect((await client.say('MAILcommandOM:<a@example.org>')).code).toBe(530);
+    await client.command('EHLO client.example');
+    expect((await client.command('MAIL FROM:<a@example.org>')).code).toBe(530);
     const wrong = `${app.testKey.slice(0, -1)}${app.testKey.endsWith('a') ? 'b' : 'a'}`;
     for (const key of [wrong, '', 'pr_test_x\r\nQUIT']) {
       const reply = await client.login(key);
@@ -365,16 +365,16 @@ describe('who may send', () => {
   test('AUTH LOGIN works, with any user name', async () => {
     using client = await SubmissionClient.connect(port);
     await client.reply();
-    await client.say('EHLOcommandient.example');
-    await client.say('AUTHcommandGIN');
-    await client.say(Buffecommandrom('printer@shop').toString('base64'));
-    expect((await client.say(Buffecommandrom(app.testKey).toString('base64'))).code).toBe(235);
+    await client.command('EHLO client.example');
+    await client.command('AUTH LOGIN');
+    await client.command(Buffer.from('printer@shop').toString('base64'));
+    expect((await client.command(Buffer.from(app.testKey).toString('base64'))).code).toBe(235);
   });
 
   test('a key without the scope, or from elsewhere, may not', async () => {
     using client = await SubmissionClient.connect(port);
     await client.reply();
-    await client.say('EHLOcommandient.example');
+    await client.command('EHLO client.example');
     const reader = await app.newKey({ scopes: ['read:messages'] });
     expect((await client.login(reader)).text).toContain('send:transactional');
     const elsewhere = await app.newKey({ allowedIps: ['192.0.2.0/24'] });
@@ -385,7 +385,7 @@ describe('who may send', () => {
 
   test('a key that is revoked meanwhile sends nothing more', async () => {
     const key = await app.newKey({});
-    using client = await SubmissionClient.loggedIn(connectAndLogIny);
+    using client = await SubmissionClient.connectAndLogIn(port, key);
     const good = { to: ['a@example.com'], data: mail(['To: a@example.com']) };
     expect((await client.send(good)).code).toBe(250);
     const { json } = await app.call('GET', '/api-keys?limit=100');
@@ -393,8 +393,8 @@ describe('who may send', () => {
     const made = json.data.find((one: { token_hint: string }) => one.token_hint.endsWith(hint));
     expect((await app.call('DELETE', `/api-keys/${made.id}`)).status).toBe(200);
     const mailFrom = async () => {
-      await client.say('RSETcommand
-      return (await client.say('MAILcommandOM:<a@example.org>')).code;
+      await client.command('RSET');
+      return (await client.command('MAIL FROM:<a@example.org>')).code;
     };
     await expect.poll(mailFrom).toBe(550);
   });
@@ -406,7 +406,7 @@ describe('who may send', () => {
     expect(text).toMatch(/^5\.7\.1 stranger\.example is not a sending domain/);
     const limited = await app.newKey({ allowedDomains: ['shop.example'] });
     expect((await submit(mail(['To: a@example.com']), ['a@example.com'], limited)).text).toMatch(
-      /^5\.7\.1 This key may send only from shop\.example/,
+      /^5\.7\.1 This API key can send only from shop\.example/,
     );
   });
 
@@ -415,11 +415,11 @@ describe('who may send', () => {
       env: { SUBMISSION_PORT: '0', RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: '2' },
     });
     const own = slow.app.submission.port as number;
-    using client = await SubmissionClient.loggedIn(connectAndLogInw.testKey);
+    using client = await SubmissionClient.connectAndLogIn(own, slow.testKey);
     const replies: string[] = [];
     for (let index = 0; index < 4; index++) {
-      replies.push((await client.say('MAILcommandOM:<a@example.org>')).text);
-      await client.say('RSETcommand
+      replies.push((await client.command('MAIL FROM:<a@example.org>')).text);
+      await client.command('RSET');
     }
     expect(replies[0]).toMatch(/^2\.1\.0/);
     expect(replies.some((text) => text.startsWith('4.7.1 The workspace may make 1'))).toBe(true);
@@ -436,7 +436,7 @@ describe('who may send', () => {
 });
 
 test('many messages on one connection, all commands sent ahead', async () => {
-  using client = await SubmissionClient.loggedIn(connectAndLogInp.testKey);
+  using client = await SubmissionClient.connectAndLogIn(port, app.testKey);
   const tag = `batch-${Date.now()}`;
   const ids: string[] = [];
   for (let index = 0; index < 30; index++) {

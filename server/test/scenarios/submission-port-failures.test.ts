@@ -306,7 +306,7 @@ test('people are told where they reach the door, wherever it listens', async () 
 });
 
 test('certificates that cannot be used are told in a sentence', async () => {
-  await usincreateTempDirait scratchFolder();
+  await using folder = await createTempDir();
   const file = path.join(folder.path, 'not.pem');
   await writeFile(file, 'nothing');
   const env = { ...OPEN, SUBMISSION_TLS_CERT: file, SUBMISSION_TLS_KEY: `${file}.gone` };

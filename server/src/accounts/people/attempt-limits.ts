@@ -12,12 +12,12 @@ import {
 } from './attempt-store.ts';
 
 /**
- * Slows guessing down. Every try of a password or a code is counted twice, before it is made: for
- * the account and for the source it comes from. The first few cost nothing, then each has to wait
- * twice as long as the one before. Accounts that do not exist are counted like those that do.
+ * Throttles guessing. Every attempt at a password or a code is counted twice before it is made: for
+ * the account and for its source network. The first few are free, then each must wait twice as long
+ * as the one before. Accounts that do not exist are throttled like those that do.
  *
- * An account is slowed, never locked. And from a source where its owner has signed in before it has
- * a count of its own, so that a stranger who guesses all day does not keep the owner out.
+ * An account is throttled, never locked. From a network where its owner has signed in before it has
+ * a separate count, so that an attacker cannot keep the owner out.
  */
 
 const SECOND_MS = 1_000;
@@ -37,7 +37,7 @@ const LIMITS = {
     waitMaxMs: 5 * MINUTE_MS,
     forgetMs: HOUR_MS,
   },
-  /** A code has only a million values: at the longest wait, a hundred tries a day. */
+  /** A code has only a million values: with the longest wait, a hundred attempts a day. */
   code: {
     free: 5,
     waitMs: 30 * SECOND_MS,
@@ -54,7 +54,7 @@ const LIMITS = {
 
 export interface Attempt {
   kind: keyof typeof LIMITS;
-  /** The account, or the network. */
+  /** The account or the source network. */
   key: string;
 }
 
@@ -69,7 +69,7 @@ export class AttemptLimits {
     this.#clock = parts.clock;
   }
 
-  /** Throws a RefusedError `too_many_attempts` when one of them has to wait. */
+  /** Throws a RefusedError `too_many_attempts` when one of the attempts must wait. */
   async count(attempts: readonly Attempt[]): Promise<void> {
     for (const attempt of attempts) {
       const waitMs = await this.#countAndGetWait(attempt);
@@ -83,7 +83,7 @@ export class AttemptLimits {
     }
   }
 
-  /** Work that costs us much and that anybody may ask for: it counts for the source alone. */
+  /** For expensive public operations: throttled by source network only. */
   async limitBySource<T>(ip: string, work: () => Promise<T>): Promise<T> {
     const attempts: Attempt[] = [{ kind: 'source', key: clientNetwork(ip) }];
     await this.count(attempts);
@@ -92,14 +92,14 @@ export class AttemptLimits {
     return result;
   }
 
-  /** For what must not be told: whether it may be done. */
+  /** For operations that must not reveal whether they are throttled. */
   async allows(attempt: Attempt): Promise<boolean> {
     return (await this.#countAndGetWait(attempt)) === undefined;
   }
 
   /**
-   * It was the right person. The account starts afresh; the source only gets this one try back,
-   * because a guesser may have an account too.
+   * The attempt succeeded. The account is reset; the source network gets only this attempt back,
+   * because an attacker may have an account too.
    */
   async succeeded(attempts: readonly Attempt[]): Promise<void> {
     for (const attempt of attempts) {

@@ -17,10 +17,10 @@ import { emailKeyOf } from './sign-in.ts';
 import { passwordResetEmail, type SendSystemEmail } from './system-emails.ts';
 
 /**
- * A forgotten password: a link goes to the person's own mailbox, works once and for an hour, and
- * using it ends every session. Who asks is told nothing, neither by the answer nor by the time it
- * takes: the letter is written after the answer. It carries no session, so that a second factor is
- * still asked for.
+ * Password resets. A link is sent to the person's own address, works once and for an hour, and
+ * using it ends every session. The requester learns nothing, neither from the response nor from its
+ * timing: the email is sent after the response. The link does not sign in, so a second factor is
+ * still required.
  */
 
 const LINK_MS = 60 * 60 * 1000;
@@ -43,12 +43,12 @@ export class PasswordResets {
     this.#parts = parts;
   }
 
-  /** Returns before anything is known about the address. */
+  /** Returns before the address is looked up. */
   async request(email: string, client: ClientInfo): Promise<void> {
     const { limits, log } = this.#parts;
     await limits.count([{ kind: 'source', key: clientNetwork(client.ip) }]);
     const sending = this.#sendResetEmail(emailKeyOf(email))
-      .catch((error: unknown) => log.error({ err: error }, 'a password reset could not be sent'))
+      .catch((error: unknown) => log.error({ err: error }, 'could not send password reset email'))
       .finally(() => this.#pending.delete(sending));
     this.#pending.add(sending);
   }
@@ -75,7 +75,7 @@ export class PasswordResets {
     });
   }
 
-  /** Resolves when every letter that was asked for is on its way. */
+  /** Resolves when every requested email has been submitted. */
   async settled(): Promise<void> {
     while (this.#pending.size > 0) await Promise.all(this.#pending);
   }
@@ -88,14 +88,15 @@ export class PasswordResets {
     const link = await newResetLink({ pool, clock, appUrl }, person.id);
     if (await sendSystemEmail(passwordResetEmail(person, link), await this.#workspacesFor(person)))
       return;
-    // The one secret that is ever logged: without a domain the operator is the only way to the person.
+    // The only secret that is ever logged: without a sending domain the operator is the only way to
+    // reach the person.
     log.warn(
       { email: person.email, link },
-      'a password reset was asked for and no domain can send it: hand the link over yourself',
+      'no domain can send the password reset email; pass the link on yourself',
     );
   }
 
-  /** The operator's own comes first: that is who answers for the accounts. */
+  /** The operator's own workspace is tried first, because the operator runs the accounts. */
   async #workspacesFor(person: Person): Promise<string[]> {
     const { pool } = this.#parts;
     const first = await firstWorkspace(pool);
@@ -104,7 +105,7 @@ export class PasswordResets {
   }
 }
 
-/** Whoever has it sets the password of the person. */
+/** Anyone who has the link can set the person's password. */
 export async function newResetLink(
   { pool, clock, appUrl }: Pick<ResetParts, 'pool' | 'clock' | 'appUrl'>,
   personId: string,
@@ -122,6 +123,6 @@ export async function newResetLink(
 function invalidLink(): RefusedError {
   return new RefusedError(
     'invalid_link',
-    'This link was used, has run out, or never was. Ask for a new one.',
+    'This link was used, has expired, or never existed. Request a new one.',
   );
 }

@@ -20,12 +20,12 @@ import {
 } from './session-store.ts';
 
 /**
- * Sessions: from a secret in a cookie to the person who signed in. A session ends after a week
- * without use, after thirty days in any case, and at once when it is signed out, on every node: it
- * is looked up at each request and remembered nowhere.
+ * Sessions: a secret in a cookie comes in, the signed-in person goes out. A session expires after a
+ * week without use and after thirty days in any case. Signing out takes effect at once on every
+ * node, because sessions are looked up on each request and never cached.
  */
 
-/** Where a request comes from. */
+/** The client of a request. */
 export interface ClientInfo {
   ip: string;
   userAgent: string;
@@ -36,7 +36,7 @@ export interface SignedInPerson {
   session: Session;
 }
 
-/** A session that was just begun, with its secret, which exists nowhere else. */
+/** A new session with its secret, which is not stored anywhere. */
 export interface NewSession extends SignedInPerson {
   token: string;
 }
@@ -44,7 +44,7 @@ export interface NewSession extends SignedInPerson {
 const DAY_MS = 24 * 60 * 60 * 1000;
 const IDLE_MAX_MS = 7 * DAY_MS;
 export const SESSION_MAX_MS = 30 * DAY_MS;
-/** Use is written down this often and not at each request. */
+/** How often the last use is recorded. */
 const LAST_SEEN_INTERVAL_MS = 5 * 60 * 1000;
 const USER_AGENT_CHARS_MAX = 300;
 
@@ -58,8 +58,8 @@ export class Sessions {
   }
 
   /**
-   * Always under a new secret: one that somebody put into the browser before the sign-in
-   * (`presented`) is worth nothing after it.
+   * Every session starts with a new secret and ends the one that was `presented`, which prevents
+   * session fixation.
    */
   async start(
     person: Person,
@@ -87,7 +87,7 @@ export class Sessions {
     return { person, session, token };
   }
 
-  /** Undefined when the secret is of no session, or of one that has ended. */
+  /** Undefined when the secret belongs to no active session. */
   async find(
     token: string,
     workspaceId: string | undefined,
@@ -104,7 +104,9 @@ export class Sessions {
     return found;
   }
 
-  /** Asked again by what stays open for longer than a request; undefined when it must not. */
+  /**
+   * For connections that outlive a request: the current role, or undefined when access has ended.
+   */
   roleIn(workspaceId: string, { session }: SignedInPerson): Promise<Role | undefined> {
     return roleOfSession(this.#pool, session.id, workspaceId, this.#clock.now());
   }
@@ -113,7 +115,7 @@ export class Sessions {
     return listSessions(this.#pool, person.id, { ...page, nowMs: this.#clock.now() });
   }
 
-  /** Signing out what has ended already is no error. */
+  /** Signing out an ended session is not an error. */
   async end(token: string): Promise<void> {
     await endSessionByToken(this.#pool, hashSecret(token), this.#clock.now());
   }
@@ -127,7 +129,7 @@ export class Sessions {
     await endSessionsOfPerson(this.#pool, person.id, this.#clock.now(), exceptId);
   }
 
-  /** Rows stay for as long as their source is to be known again. */
+  /** Rows are kept as long as their source network counts as known. */
   async sweep(): Promise<void> {
     await deleteExpiredSessions(this.#pool, this.#clock.now() - SESSION_MAX_MS);
   }

@@ -12,9 +12,9 @@ import { hashSecret, newSecret } from './secret-token.ts';
 import type { ClientInfo, NewSession, Sessions } from './sessions.ts';
 
 /**
- * Signing in: an address and a password come in; a new session leaves, or a challenge when the
- * person has a second factor. Who guesses learns nothing: an address that nobody has takes the same
- * time and gets the same answer as a wrong password, and both are slowed down alike.
+ * Sign-in: an address and a password come in; a new session goes out, or a challenge when the
+ * person has a second factor. Attackers learn nothing: an unknown address takes the same time, gets
+ * the same response and is throttled like a wrong password.
  */
 
 export type SignInOutcome =
@@ -63,7 +63,7 @@ export class SignIn {
     });
   }
 
-  /** The second step. A wrong code leaves the challenge as it is. */
+  /** The second step. A wrong code does not invalidate the challenge. */
   async withCode(
     given: { challenge: string; code: string },
     client: ClientInfo,
@@ -88,7 +88,10 @@ export class SignIn {
     return newSession;
   }
 
-  /** For what a session alone must not do: whether this is the person, and not just their browser. */
+  /**
+   * Confirms an operation that a session alone must not perform: that the person is present, not
+   * just their browser.
+   */
   async confirmPassword(person: Person, password: string, client: ClientInfo): Promise<boolean> {
     const fromKnownSource = { ...person, sourceIsKnown: true };
     try {
@@ -120,13 +123,16 @@ export class SignIn {
   }
 }
 
-/** The one form in which addresses of people are compared; what is no address is nobody's. */
+/** The canonical form of an address for comparison. An invalid address matches no one. */
 export function emailKeyOf(email: string): string {
   const parsed = parseMailbox(email);
   return parsed.ok ? parsed.mailbox.key : email.toLowerCase();
 }
 
-/** A good password does not clear these: who has it must still not guess codes. */
+/**
+ * A correct password does not reset these: someone who has it must still not be able to guess
+ * codes.
+ */
 export function codeAttempts(person: Person, client: ClientInfo): Attempt[] {
   return [
     { kind: 'source', key: clientNetwork(client.ip) },
@@ -135,16 +141,16 @@ export function codeAttempts(person: Person, client: ClientInfo): Attempt[] {
 }
 
 function wrongPassword(): RefusedError {
-  return new RefusedError('invalid_credentials', 'The e-mail address or the password is wrong.');
+  return new RefusedError('invalid_credentials', 'Wrong email address or password.');
 }
 
 function challengeExpired(): RefusedError {
   return new RefusedError(
     'invalid_link',
-    'This sign-in has run out. Start again with the password.',
+    'This sign-in has expired. Start again with your password.',
   );
 }
 
 function wrongCode(): RefusedError {
-  return new RefusedError('invalid_credentials', 'The code is wrong, or was used before.');
+  return new RefusedError('invalid_credentials', 'The code is wrong or was already used.');
 }

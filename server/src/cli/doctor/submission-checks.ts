@@ -1,104 +1,136 @@
-import { isLoopback } from '../../lib/net/client-network.ts';
 import type { Config } from '../../config/read-config.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { SocketTrouble } from '../../mail/smtp-client/tcp-connect.ts';
-import { checkCertificate, readFiles } from './certificate-checks.ts';
-import { type Finding, ok, warn } from './finding.ts';
-import { isOurs, printable, reachable } from './network-checks.ts';
-import { lookAtPort, type SmtpLook } from './smtp-look.ts';
+import { isLoopback } from '../../lib/net/client-network.ts';
+import type { SocketError } from '../../mail/smtp-client/tcp-connect.ts';
+import { checkCertificate, readCertificateFiles } from './certificate-checks.ts';
+import { type CheckResult, ok, warn } from './check-result.ts';
+import { connectableHost, isOwnGreeting, printable } from './network-checks.ts';
+import { probeSmtp, type SmtpProbe } from './smtp-probe.ts';
 
-/** The doors for programs that speak SMTP: open, encrypted, and with a certificate that serves. */
+/** Checks the SMTP submission ports: listening, encrypted, and with a valid certificate. */
 
-type Seen = SmtpLook | SocketTrouble | undefined;
+type ProbeResult = SmtpProbe | SocketError | undefined;
 
-export async function checkSubmission(config: Config, clock: Clock): Promise<Finding[]> {
+export async function checkSubmission(config: Config, clock: Clock): Promise<CheckResult[]> {
   const { port, tlsPort, tls } = config.submission;
   if (!config.roles.has('smtp')) {
-    return [ok('submission', 'This process takes no mail by SMTP (ROLES).')];
+    return [ok('submission', 'SMTP submission is not enabled in this process (ROLES).')];
   }
   if (port === undefined && tlsPort === undefined) {
-    return [ok('submission', 'SUBMISSION_PORT is off: mail is taken over HTTP alone.')];
+    return [ok('submission', 'SUBMISSION_PORT is off: mail is accepted over HTTP only.')];
   }
-  const first = await look(port, false);
-  const second = await look(tlsPort, true);
+  const first = await probe(port, false);
+  const second = await probe(tlsPort, true);
   return [
-    ...(first ? [judgeDoor(config, first)] : []),
-    ...(second ? [judgeTlsDoor(config, second)] : []),
-    ...(tls ? await checkFiles(config, [first, second], clock) : []),
+    ...(first ? [startTlsResult(config, first)] : []),
+    ...(second ? [implicitTlsResult(config, second)] : []),
+    ...(tls ? await checkSubmissionCertificate(config, [first, second], clock) : []),
   ];
 
-  async function look(wanted: number | undefined, implicitTls: boolean): Promise<Seen> {
-    if (wanted === undefined) return undefined;
+  async function probe(
+    portToProbe: number | undefined,
+    implicitTls: boolean,
+  ): Promise<ProbeResult> {
+    if (portToProbe === undefined) return undefined;
     const { host, trustProxy } = config.submission;
-    const servername = toldName(config);
-    const place = { host: reachable(host), port: wanted, implicitTls, servername, trustProxy };
-    return await lookAtPort(place, config.delivery.heloName, clock);
+    const servername = advertisedHost(config);
+    const target = {
+      host: connectableHost(host),
+      port: portToProbe,
+      implicitTls,
+      servername,
+      trustProxy,
+    };
+    return await probeSmtp(target, config.delivery.heloName, clock);
   }
 }
 
-/** The server that `GET /smtp` tells programs to name. */
-function toldName({ submission, http }: Config): string {
-  const host = submission.reachedAt?.host ?? new URL(http.baseUrl).hostname;
+/** The host name that `GET /smtp` tells clients to use. */
+function advertisedHost({ submission, http }: Config): string {
+  const host = submission.publicAddress?.host ?? new URL(http.baseUrl).hostname;
   return host.replace(/^\[|\]$/g, '');
 }
 
-const START_AGAIN = 'It was started with other settings: start it again.';
+const RESTART_HINT = 'The running server has other settings: restart it.';
 
-function judgeDoor({ submission, delivery }: Config, seen: SmtpLook | SocketTrouble): Finding {
+function startTlsResult(
+  { submission, delivery }: Config,
+  probed: SmtpProbe | SocketError,
+): CheckResult {
   const name = 'submission';
-  const place = `${submission.host}:${submission.port}`;
-  if ('kind' in seen) return notThere(name, place, seen);
-  if (!isOurs(seen.greeting, delivery.heloName)) {
+  const address = `${submission.host}:${submission.port}`;
+  if ('kind' in probed) return notListening(name, address, probed);
+  if (!isOwnGreeting(probed.greeting, delivery.heloName)) {
     const fix = 'Set SUBMISSION_PORT to a free port, or stop that program.';
-    return warn(name, `Another program listens on ${place}: ${printable(seen.greeting)}`, fix);
+    return warn(
+      name,
+      `Another program is listening on ${address}: ${printable(probed.greeting)}`,
+      fix,
+    );
   }
-  const open = `The door on ${place} is open`;
-  const { startTls, auth } = seen.offers;
+  const open = `Listening on ${address}`;
+  const { startTls, auth } = probed.capabilities;
   const isForUs = submission.host === 'localhost' || isLoopback(submission.host);
   if (submission.tls && !startTls) {
-    return warn(name, `${open}, but does not offer STARTTLS.`, START_AGAIN);
+    return warn(name, `${open}, but STARTTLS is not offered.`, RESTART_HINT);
   }
   if (submission.allowPlaintext && !isForUs) {
-    const detail = `${open}, and takes keys that cross the network unencrypted.`;
-    const fix = 'Set a certificate, and SUBMISSION_ALLOW_PLAINTEXT to false.';
+    const detail = `${open}, and accepts API keys over unencrypted connections.`;
+    const fix = 'Configure a certificate and set SUBMISSION_ALLOW_PLAINTEXT to false.';
     return warn(name, detail, fix);
   }
-  // From this very machine a key may pass unencrypted; any other must not even be asked for one.
-  if (auth.size > 0 && !submission.allowPlaintext && !isLoopback(seen.from)) {
-    return warn(name, `${open}, and asks for keys before encryption.`, START_AGAIN);
+  // Keys may be sent unencrypted from this host; other clients must not even be offered AUTH.
+  if (auth.size > 0 && !submission.allowPlaintext && !isLoopback(probed.localAddress)) {
+    return warn(name, `${open}, and offers AUTH before encryption.`, RESTART_HINT);
   }
-  if (submission.tls) return ok(name, `${open}, and offers STARTTLS.`);
-  if (isForUs) return ok(name, `${open}, to programs on this machine.`);
-  if (submission.trustProxy.length > 0 && submission.reachedAt?.tlsPort !== undefined) {
-    return ok(name, `${open}, to proxies that take TLS off (SUBMISSION_URL).`);
+  if (submission.tls) return ok(name, `${open} with STARTTLS.`);
+  if (isForUs) return ok(name, `${open} for clients on this host.`);
+  if (submission.trustProxy.length > 0 && submission.publicAddress?.tlsPort !== undefined) {
+    return ok(name, `${open} behind a TLS-terminating proxy (SUBMISSION_URL).`);
   }
-  const fix = 'Set SUBMISSION_TLS_CERT and SUBMISSION_TLS_KEY. docs/smtp.md tells more.';
-  return warn(name, `${open}, but without a certificate other machines cannot log in.`, fix);
+  const fix = 'Set SUBMISSION_TLS_CERT and SUBMISSION_TLS_KEY. See docs/smtp.md.';
+  return warn(name, `${open}, but without a certificate other hosts cannot authenticate.`, fix);
 }
 
-function judgeTlsDoor({ submission, delivery }: Config, seen: SmtpLook | SocketTrouble): Finding {
+function implicitTlsResult(
+  { submission, delivery }: Config,
+  probed: SmtpProbe | SocketError,
+): CheckResult {
   const name = 'submission with TLS';
-  const place = `${submission.host}:${submission.tlsPort}`;
+  const address = `${submission.host}:${submission.tlsPort}`;
   const fix = 'Set SUBMISSION_TLS_PORT to a free port, or stop that program.';
-  if ('kind' in seen && seen.kind === 'tls_failed') {
-    return warn(name, `Another program listens on ${place}, without TLS: ${seen.detail}`, fix);
+  if ('kind' in probed && probed.kind === 'tls_failed') {
+    return warn(
+      name,
+      `Another program is listening on ${address}, without TLS: ${probed.detail}`,
+      fix,
+    );
   }
-  if ('kind' in seen) return notThere(name, place, seen);
-  return isOurs(seen.greeting, delivery.heloName)
-    ? ok(name, `The door on ${place} is open, with TLS from the first byte.`)
-    : warn(name, `Another program listens on ${place}: ${printable(seen.greeting)}`, fix);
+  if ('kind' in probed) return notListening(name, address, probed);
+  return isOwnGreeting(probed.greeting, delivery.heloName)
+    ? ok(name, `Listening on ${address} with implicit TLS.`)
+    : warn(name, `Another program is listening on ${address}: ${printable(probed.greeting)}`, fix);
 }
 
-function notThere(name: string, place: string, { detail }: SocketTrouble): Finding {
-  return ok(name, `Nothing greets us on ${place} (${printable(detail)}): no server runs there.`);
+function notListening(name: string, address: string, { detail }: SocketError): CheckResult {
+  return ok(
+    name,
+    `Nothing is listening on ${address} (${printable(detail)}); no server is running.`,
+  );
 }
 
-/** The one that a server shows, or else the file that it would take. */
-async function checkFiles(config: Config, looks: Seen[], clock: Clock): Promise<Finding[]> {
+/** The certificate that a running server presents, otherwise the file. */
+async function checkSubmissionCertificate(
+  config: Config,
+  probes: ProbeResult[],
+  clock: Clock,
+): Promise<CheckResult[]> {
   const { tls } = config.submission;
   if (!tls) return [];
-  const onDisk = await readFiles(tls);
+  const onDisk = await readCertificateFiles(tls);
   if ('status' in onDisk) return [onDisk];
-  const shown = looks.flatMap((seen) => (seen && 'offers' in seen && seen.shown) || []);
-  return checkCertificate(shown[0] ?? onDisk, toldName(config), clock.now());
+  const presented = probes.flatMap(
+    (probed) => (probed && 'capabilities' in probed && probed.certificate) || [],
+  );
+  return checkCertificate(presented[0] ?? onDisk, advertisedHost(config), clock.now());
 }

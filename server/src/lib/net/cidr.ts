@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 
 /**
- * Whether a text is a whole IP address, or a network in CIDR form. Half addresses such as 1.2.3, which
- * C libraries read as 1.2.0.3, are none: whoever writes one means something else.
+ * Whether a text is an IP address or a network in CIDR notation. Short forms such as 1.2.3, which C
+ * libraries read as 1.2.0.3, are rejected: they are usually typing mistakes.
  */
 export function isIpOrCidr(text: string): boolean {
   const [address = '', bits, ...rest] = text.split('/');

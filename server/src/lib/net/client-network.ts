@@ -1,8 +1,8 @@
 import ipaddr from 'ipaddr.js';
 
 /**
- * The network that attempts from an address are counted by: an IPv4 address itself, and the /64 of an
- * IPv6 one, because whoever has one address of it has them all.
+ * The network by which attempts from a client are counted: the address itself for IPv4, and its /64
+ * for IPv6, because one subscriber controls the whole /64.
  */
 export function clientNetwork(ip: string): string {
   if (!ipaddr.isValid(ip)) return 'unknown';
@@ -15,7 +15,7 @@ function hex(byte: number): string {
   return byte.toString(16).padStart(2, '0');
 }
 
-/** Whether a request came from this very machine, as far as its address tells. */
+/** Whether an address is a loopback address, that is, the client runs on this machine. */
 export function isLoopback(ip: string): boolean {
   return ipaddr.isValid(ip) && ipaddr.process(ip).range() === 'loopback';
 }

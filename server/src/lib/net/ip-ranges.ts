@@ -1,6 +1,8 @@
 import ipaddr from 'ipaddr.js';
 
-/** Addresses and networks that an operator named as proxies, or that a key is limited to. */
+/**
+ * A set of IP addresses and CIDR networks, such as trusted proxies or the networks of an API key.
+ */
 export class IpRanges {
   readonly #ranges: [ipaddr.IPv4 | ipaddr.IPv6, number][];
 
@@ -12,7 +14,7 @@ export class IpRanges {
     });
   }
 
-  /** Whether all addresses of a network, or of one in CIDR form, are among these. */
+  /** Whether every address of an IP or CIDR network is in one of the ranges. */
   containsRange(text: string): boolean {
     const [[network, bits]] = new IpRanges([text]).#ranges as [[ipaddr.IPv4 | ipaddr.IPv6, number]];
     return this.#ranges.some(
@@ -21,7 +23,7 @@ export class IpRanges {
     );
   }
 
-  /** An IPv4 address that is written as an IPv6 one is that IPv4 address. */
+  /** IPv4-mapped IPv6 addresses match as IPv4. */
   includes(ip: string): boolean {
     if (!ipaddr.isValid(ip)) return false;
     const address = ipaddr.process(ip);
@@ -33,7 +35,7 @@ export class IpRanges {
 
 const MAPPED_BITS = 96;
 
-/** A network of IPv4 addresses that are written as IPv6 ones is that network of IPv4. */
+/** Turns a network of IPv4-mapped IPv6 addresses into the IPv4 network. */
 function unmapIpv4([network, bits]: [ipaddr.IPv4 | ipaddr.IPv6, number]): [
   ipaddr.IPv4 | ipaddr.IPv6,
   number,

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 
-/** Whether an address is one of this machine's: only what the system lets us bind to can be left from. */
+/** Whether an address belongs to this machine: only then can a socket bind to it. */
 export function isLocalAddress(address: string): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();

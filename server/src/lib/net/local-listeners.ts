@@ -2,8 +2,8 @@ import { type AddressInfo, isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
 /**
- * Whether an address and a port are one of the places on which this process takes mail. A place that
- * listens on all addresses is met at each of the machine's own.
+ * Whether an address and port are one of this process's own listeners. A wildcard listener is
+ * reachable at every address of the machine.
  */
 export function isOwnListener(
   listeners: readonly AddressInfo[],
@@ -16,7 +16,7 @@ export function isOwnListener(
     const address = unmapIpv4(place.address);
     if (address === target) return true;
     if (address !== '0.0.0.0' && address !== '::') return false;
-    // "::" takes IPv4 too, "0.0.0.0" takes nothing else.
+    // A listener on "::" also accepts IPv4; one on "0.0.0.0" accepts IPv4 only.
     return (address === '::' || !isIPv6(target)) && interfaceAddresses().has(target);
   });
 }

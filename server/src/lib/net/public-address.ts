@@ -1,9 +1,9 @@
 import ipaddr from 'ipaddr.js';
 
 /**
- * Whether an address belongs to the public internet. Anybody may publish an MX or a host that
- * points at our own network, so delivery must not follow it to loopback, private or link-local
- * addresses, nor to the cloud's metadata service (169.254.169.254).
+ * Whether an address belongs to the public internet. Anyone can publish an MX record or a host name
+ * that points into our own network, so delivery and webhooks must not connect to loopback, private
+ * or link-local addresses, nor to the cloud metadata service (169.254.169.254).
  */
 export function isPublicAddress(ip: string): boolean {
   if (!ipaddr.isValid(ip)) return false;
@@ -14,7 +14,7 @@ export function isPublicAddress(ip: string): boolean {
   return address.range() === 'unicast';
 }
 
-/** IPv6 addresses that a router or this machine turns into the IPv4 address inside them. */
+/** The IPv4 address inside an IPv6 address that a router or this machine translates to IPv4. */
 function embeddedIpv4(address: ipaddr.IPv6): string | undefined {
   const bytes = address.toByteArray();
   switch (address.range()) {

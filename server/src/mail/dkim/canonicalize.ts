@@ -1,10 +1,9 @@
 import { createHash, hash } from 'node:crypto';
 
 /**
- * The "relaxed" canonical forms of RFC 6376 3.4.2 and 3.4.4: what of a message a signature covers.
- * Line breaks are CRLF here as everywhere on the wire; a bare CR or LF is an ordinary character.
- * Most bodies are canonical already, except for their end, so they are searched for exceptions and
- * hashed where they lie; only a block with an exception is rewritten.
+ * The "relaxed" canonicalization of RFC 6376 sections 3.4.2 and 3.4.4. Line breaks are CRLF; a bare
+ * CR or LF is an ordinary character. Most bodies are already canonical except for their end, so
+ * they are scanned for exceptions and hashed in place; only a block with an exception is rewritten.
  */
 
 const BLOCK_OCTETS = 64 * 1024;
@@ -15,7 +14,7 @@ const LF = 0x0a;
 const SPACE = 0x20;
 const TAB = 0x09;
 
-/** The SHA-256 of the canonical body, in base64: the bh= of a signature. */
+/** The SHA-256 of the canonical body in base64, the bh= tag of a signature. */
 export function relaxedBodyHash(raw: Buffer, bodyStart: number): string {
   const end = contentEnd(raw, bodyStart);
   if (end === bodyStart) return EMPTY_BODY_HASH;
@@ -37,7 +36,7 @@ export function relaxedBodyHash(raw: Buffer, bodyStart: number): string {
 
 const EMPTY_BODY_HASH = hash('sha256', '', 'base64');
 
-/** Where the body ends once blanks and empty lines at its end are gone. */
+/** Where the body ends without trailing blanks and empty lines. */
 function contentEnd(raw: Buffer, bodyStart: number): number {
   let end = raw.length;
   for (;;) {
@@ -56,8 +55,8 @@ function isBlank(byte: number): boolean {
 }
 
 /**
- * A block never ends in a blank or in the middle of a line break: what becomes of a blank depends
- * on what follows it.
+ * A block never ends in a blank or inside a line break, because canonicalizing a blank depends on
+ * what follows it.
  */
 function endOfBlock(raw: Buffer, start: number, end: number): number {
   let blockEnd = Math.min(end, start + BLOCK_OCTETS);
@@ -72,7 +71,7 @@ function isRelaxed(block: Buffer): boolean {
 const TWO_SPACES = Buffer.from('  ');
 const SPACE_LINE_BREAK = Buffer.from(' \r\n');
 
-/** Every run of blanks becomes one space, and none before a line break. */
+/** Replaces every run of blanks with one space, and removes blanks before a line break. */
 function relaxed(raw: Buffer, start: number, end: number): Buffer {
   const octets = end - start;
   const scratch = octets <= BLOCK_OCTETS ? sharedScratch : Buffer.allocUnsafe(octets);
@@ -106,8 +105,8 @@ export interface HeaderField {
 }
 
 /**
- * The fields of a header block in their order. Text and bytes are one here (latin1), so that a raw
- * UTF-8 address is signed byte for byte.
+ * The fields of a header block in their order. Decoded as latin1, one character per byte, so that a
+ * raw UTF-8 address is signed byte for byte.
  */
 export function relaxedHeaderFields(header: string): HeaderField[] {
   const fields: HeaderField[] = [];

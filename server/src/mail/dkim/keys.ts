@@ -7,15 +7,15 @@ import {
 import { promisify } from 'node:util';
 
 /**
- * Key pairs for signing a domain's mail: the private half as PEM, for the vault, and the public half
- * as the value of the TXT record that the domain's owner publishes (RFC 6376 3.6.1, RFC 8463 4).
+ * Generates DKIM key pairs: the private key as PEM, and the public key as the value of the TXT
+ * record that the domain's owner publishes (RFC 6376 section 3.6.1, RFC 8463 section 4).
  */
 
 export interface GeneratedDkimKey {
   algorithm: 'rsa' | 'ed25519';
-  /** PKCS #8 PEM. A secret. */
+  /** PKCS #8 PEM. Secret. */
   privateKeyPem: string;
-  /** `v=DKIM1; k=…; p=…`, in one piece; DNS software cuts it into strings of 255. */
+  /** `v=DKIM1; k=…; p=…` in one piece; DNS servers split it into strings of 255 characters. */
   txtValue: string;
 }
 
@@ -31,7 +31,7 @@ export async function generateDkimKeys(): Promise<GeneratedDkimKeys> {
   return { rsa, ed25519 };
 }
 
-/** Reads a private key that generateDkimKeys made. */
+/** Loads a private key that generateDkimKeys created. */
 export function loadPrivateKey(pem: string): KeyObject {
   return createPrivateKey(pem);
 }
@@ -48,7 +48,7 @@ async function generateEd25519Key(): Promise<GeneratedDkimKey> {
 
 function generated(algorithm: 'rsa' | 'ed25519', privateKey: KeyObject): GeneratedDkimKey {
   const der = createPublicKey(privateKey).export({ type: 'spki', format: 'der' });
-  // RFC 8463 4.2: an Ed25519 record holds the bare 32 octets of the key, not their wrapping.
+  // RFC 8463 section 4.2: an Ed25519 record holds the raw 32 octets of the key, without ASN.1.
   const publicKey = algorithm === 'rsa' ? der : der.subarray(-32);
   return {
     algorithm,

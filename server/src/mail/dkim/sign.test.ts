@@ -79,7 +79,7 @@ describe('a DKIM signature', () => {
     ['no body', ''],
     ['an empty line', '\r\n'],
     ['only blanks', ' \t\r\n  \r\n'],
-    ['no line break at the end', 'Hello'],
+    ['no final line break', 'Hello'],
     ['a blank at the end', 'Hello \t'],
     ['blank lines at the end', 'Hello\r\n\r\n \r\n\t\r\n'],
     ['tabs and runs of blanks', 'a\t\tb   c \t d\r\n\tx  \r\n'],

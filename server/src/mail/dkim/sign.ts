@@ -2,10 +2,9 @@ import { hash, type KeyObject, sign } from 'node:crypto';
 import { type HeaderField, relaxedBodyHash, relaxedHeaderFields } from './canonicalize.ts';
 
 /**
- * DKIM signatures (RFC 6376; RFC 8463 for Ed25519). Comes in: a finished message and the keys of
- * its domain. Leaves: one DKIM-Signature field per key, to be put in front of the message. Private
- * key work runs on the thread pool: an RSA signature takes a millisecond or more, which the main
- * thread does not have.
+ * Creates DKIM signatures (RFC 6376; RFC 8463 for Ed25519). Takes a complete message and the keys
+ * of its domain; returns one DKIM-Signature field per key, to be prepended to the message. Signing
+ * runs on the thread pool, because an RSA signature takes a millisecond or more.
  */
 
 export interface DkimKey {
@@ -15,8 +14,8 @@ export interface DkimKey {
   privateKey: KeyObject;
 }
 
-// Each of these is listed once more than it occurs (RFC 6376 8.15), so that none can be added or
-// doubled on the way without breaking the signature.
+// Oversigned: each name is listed once more than it occurs (RFC 6376 section 8.15), so that none
+// can be added or duplicated in transit without breaking the signature.
 const OVERSIGNED = [
   'From',
   'To',
@@ -64,7 +63,7 @@ function endOfHeader(raw: Buffer): { fields: number; body: number } {
   return { fields: blankLine, body: blankLine + 4 };
 }
 
-/** Fields of one name are signed from the last to the first (RFC 6376 5.4.2). */
+/** Fields with the same name are signed from last to first (RFC 6376 section 5.4.2). */
 function buildSignedHeaders(fields: readonly HeaderField[]): { names: string; canonical: string } {
   let names = '';
   let canonical = '';
@@ -86,8 +85,13 @@ function buildSignedHeaders(fields: readonly HeaderField[]): { names: string; ca
   return { names, canonical };
 }
 
-/** The whole field up to its still empty b=, folded. */
-function signatureFieldPrefix(key: DkimKey, seconds: number, names: string, bodyHash: string): string {
+/** The folded field up to its empty b= tag. */
+function signatureFieldPrefix(
+  key: DkimKey,
+  seconds: number,
+  names: string,
+  bodyHash: string,
+): string {
   return (
     `DKIM-Signature: v=1; a=${key.algorithm}-sha256; c=relaxed/relaxed;\r\n` +
     ` d=${key.domain};\r\n s=${key.selector}; t=${seconds};\r\n` +
@@ -95,14 +99,14 @@ function signatureFieldPrefix(key: DkimKey, seconds: number, names: string, body
   );
 }
 
-// Every blank in the field is a single space, and every fold a single space on the next line:
-// dropping the line breaks is all that is left to do.
+// The field has only single spaces, also after each fold, so removing the line breaks canonicalizes
+// it.
 function relaxedSignatureField(field: string): string {
   return field.replaceAll('\r\n', '').replace('DKIM-Signature: ', 'dkim-signature:');
 }
 
 function signWithKey(covered: Buffer, key: DkimKey): Promise<Buffer> {
-  // RFC 8463 3: Ed25519 signs the SHA-256 of the header, not the header.
+  // RFC 8463 section 3: Ed25519 signs the SHA-256 of the header, not the header itself.
   const rsa = key.algorithm === 'rsa';
   const data = rsa ? covered : hash('sha256', covered, 'buffer');
   return new Promise((resolve, reject) => {

@@ -1,11 +1,11 @@
-import { RCODE, type RecordData, type RecordType, type DnsResponse } from './dns-message.ts';
+import { type DnsResponse, RCODE, type RecordData, type RecordType } from './dns-message.ts';
 
-/** What the world says about one name and type. Only `failed` may turn out otherwise later. */
+/** The answer for one name and type. Only `failed` is inconclusive. */
 export type DnsAnswer<T extends RecordType = RecordType> =
   | {
       kind: 'found';
       records: readonly RecordData[T][];
-      /** The name at the end of the CNAME chain, the asked one when there is none. */
+      /** The name at the end of the CNAME chain; the queried name when there is none. */
       canonical: string;
       authenticated: boolean;
     }
@@ -20,10 +20,13 @@ export interface DnsAnswerWithTtl<T extends RecordType = RecordType> {
 
 const CNAME_HOPS_MAX = 12;
 
-/** Absence without a word from the zone on how long it lasts. */
+/** For negative answers without an SOA record. */
 const NEGATIVE_TTL_SECONDS = 60;
 
-/** Turns a reply into an answer for `name`; undefined when this server cannot tell (SERVFAIL, REFUSED). */
+/**
+ * Turns a response into an answer for `name`; undefined when the server could not answer (SERVFAIL,
+ * REFUSED).
+ */
 export function toDnsAnswer<T extends RecordType>(
   response: DnsResponse,
   type: T,
@@ -37,17 +40,17 @@ export function toDnsAnswer<T extends RecordType>(
   }
   if (response.rcode !== RCODE.NOERROR) return undefined;
 
-  const { canonical, cnameTtlSeconds: aliasTtlSeconds } = followCnames(response, type, name);
+  const { canonical, cnameTtlSeconds } = followCnames(response, type, name);
   const records: RecordData[T][] = [];
-  let ttlSeconds = aliasTtlSeconds;
+  let ttlSeconds = cnameTtlSeconds;
   for (const record of response.answers) {
-    // Records of other names in the answer are not about our question: a classic way to poison.
+    // Records for other names are ignored, because they are a classic way to poison a cache.
     if (record.type !== type || record.name.toLowerCase() !== canonical) continue;
     records.push(record.data as RecordData[T]);
     ttlSeconds = Math.min(ttlSeconds, record.ttlSeconds);
   }
   if (records.length === 0) {
-    const emptyTtlSeconds = Math.min(aliasTtlSeconds, negativeTtlSeconds);
+    const emptyTtlSeconds = Math.min(cnameTtlSeconds, negativeTtlSeconds);
     return { answer: { kind: 'nodata', authenticated }, ttlSeconds: emptyTtlSeconds };
   }
   return { answer: { kind: 'found', records, canonical, authenticated }, ttlSeconds };
@@ -59,15 +62,15 @@ function followCnames(
   name: string,
 ): { canonical: string; cnameTtlSeconds: number } {
   let canonical = name;
-  let aliasTtlSeconds = Number.POSITIVE_INFINITY;
-  if (type === 'CNAME') return { canonical, cnameTtlSeconds: aliasTtlSeconds };
+  let cnameTtlSeconds = Number.POSITIVE_INFINITY;
+  if (type === 'CNAME') return { canonical, cnameTtlSeconds };
   for (let hops = 0; hops < CNAME_HOPS_MAX; hops++) {
     const alias = response.answers.find(
       (record) => record.type === 'CNAME' && record.name.toLowerCase() === canonical,
     );
     if (alias?.type !== 'CNAME') break;
     canonical = alias.data.toLowerCase();
-    aliasTtlSeconds = Math.min(aliasTtlSeconds, alias.ttlSeconds);
+    cnameTtlSeconds = Math.min(cnameTtlSeconds, alias.ttlSeconds);
   }
-  return { canonical, cnameTtlSeconds: aliasTtlSeconds };
+  return { canonical, cnameTtlSeconds };
 }

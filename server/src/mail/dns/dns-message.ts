@@ -1,14 +1,14 @@
 /**
- * DNS messages on the wire (RFC 1035, with EDNS0 of RFC 6891): a question becomes bytes, bytes from
- * a stranger become a reply or undefined. Every length is checked against the record that claims it
- * and names may only point backwards, so no message can loop or read beyond its end.
+ * Encodes DNS queries and decodes untrusted responses (RFC 1035, with EDNS0 of RFC 6891). Every
+ * length is checked against the enclosing record, and compression pointers may only point
+ * backwards, so no message can cause a loop or an out-of-bounds read.
  */
 
 export type RecordType = 'A' | 'AAAA' | 'CNAME' | 'MX' | 'PTR' | 'TXT' | 'TLSA';
 
 export interface MxRecord {
   preference: number;
-  /** Empty for the root name, which is how a null MX is written (RFC 7505). */
+  /** Empty for the root name, which denotes a null MX (RFC 7505). */
   host: string;
 }
 
@@ -25,7 +25,7 @@ export interface RecordData {
   CNAME: string;
   MX: MxRecord;
   PTR: string;
-  /** The character strings as published; their concatenation without spaces is the text. */
+  /** The character strings as published; joined without spaces they are the text. */
   TXT: readonly string[];
   TLSA: TlsaRecord;
 }
@@ -34,9 +34,9 @@ export interface DnsQuery {
   id: number;
   name: string;
   type: RecordType;
-  /** Off only for servers too old to understand the OPT record. */
+  /** Disabled only for servers that do not understand the OPT record. */
   edns: boolean;
-  /** Asks the resolver to validate and to say so in the AD bit. */
+  /** Asks the resolver to validate DNSSEC and to report the result in the AD bit. */
   requestAuthenticated: boolean;
 }
 
@@ -47,7 +47,7 @@ export interface DnsResponse {
   authenticated: boolean;
   question: { name: string; type: number } | undefined;
   answers: readonly DnsRecord[];
-  /** How long absence may be remembered (RFC 2308 section 5), when the zone said so. */
+  /** How long a negative answer may be cached (RFC 2308 section 5), if the zone says so. */
   negativeTtlSeconds: number | undefined;
 }
 
@@ -70,7 +70,7 @@ const SOA = 6;
 const OPT = 41;
 const CLASS_IN = 1;
 const HEADER_LENGTH = 12;
-/** Fits every path without fragments, which are easier to forge than whole datagrams. */
+/** Fits every path without fragmentation; fragments are easier to forge than whole datagrams. */
 const UDP_PAYLOAD_MAX = 1232;
 
 const RESPONSE = 1 << 15;
@@ -84,7 +84,7 @@ export function encodeQuery(query: DnsQuery): Buffer {
   const name = encodeName(query.name);
   const message = Buffer.alloc(HEADER_LENGTH + name.length + 4 + (query.edns ? 11 : 0));
   message.writeUInt16BE(query.id, 0);
-  // RFC 6840 section 5.7: AD in a question asks for AD in the answer.
+  // RFC 6840 section 5.7: AD in a query requests AD in the response.
   message.writeUInt16BE(RECURSION_DESIRED | (query.requestAuthenticated ? AUTHENTIC_DATA : 0), 2);
   message.writeUInt16BE(1, 4);
   name.copy(message, HEADER_LENGTH);
@@ -100,12 +100,12 @@ export function encodeQuery(query: DnsQuery): Buffer {
   return message;
 }
 
-/** The reply in these bytes, or undefined when they are not a well-formed one. */
+/** The decoded response, or undefined when the bytes are malformed. */
 export function decodeResponse(bytes: Buffer): DnsResponse | undefined {
   try {
     return readResponse(bytes);
   } catch (error) {
-    // Buffer's own bounds checks throw RangeError; anything else would be our fault.
+    // Buffer's own bounds checks throw RangeError; anything else would be a bug.
     if (error instanceof RangeError) return undefined;
     throw error;
   }
@@ -132,7 +132,7 @@ function readResponse(bytes: Buffer): DnsResponse | undefined {
     response.question = { name, type: bytes.readUInt16BE(end) };
     at = end + 4;
   }
-  // What follows the cut in a truncated message may be half a record; TCP brings it whole.
+  // A truncated message may end in half a record; the query is repeated over TCP.
   if (response.truncated) return response;
 
   const answers: DnsRecord[] = [];
@@ -212,7 +212,7 @@ function readKnownRecord(bytes: Buffer, raw: RawRecord): DnsRecord | undefined {
         usage: bytes.readUInt8(start),
         selector: bytes.readUInt8(start + 1),
         matchingType: bytes.readUInt8(start + 2),
-        // A copy: the record outlives the datagram in the cache.
+        // A copy, because the cached record outlives the datagram.
         data: Buffer.from(bytes.subarray(start + 3, end)),
       };
       return { type: 'TLSA', name, ttlSeconds, data };
@@ -231,7 +231,7 @@ function readStrings(bytes: Buffer, start: number, end: number): string[] {
   for (let at = start; at < end; ) {
     const next = at + 1 + bytes.readUInt8(at);
     requireWellFormed(next <= end);
-    // A NUL is no more text than octets that are no UTF-8, and no database keeps it as such.
+    // NUL is replaced like invalid UTF-8; PostgreSQL cannot store it.
     strings.push(bytes.toString('utf8', at + 1, next).replaceAll('\0', '\ufffd'));
     at = next;
   }
@@ -273,7 +273,7 @@ function readName(bytes: Buffer, start: number): { name: string; end: number } {
   let at = start;
   let end = 0;
   let length = 0;
-  // A pointer must lead to before the point it was reached from: the walk always ends.
+  // A pointer must point before the place it was read from, so the loop always ends.
   let pointerLimit = start;
   for (;;) {
     const size = bytes.readUInt8(at);
@@ -295,7 +295,7 @@ function readName(bytes: Buffer, start: number): { name: string; end: number } {
   }
 }
 
-/** Bytes that would change the meaning of a name in text become `\DDD` (RFC 1035 section 5.1). */
+/** Bytes with a special meaning in the text form become `\DDD` (RFC 1035 section 5.1). */
 function readLabel(bytes: Buffer, start: number, end: number): string {
   const label = bytes.toString('utf8', start, end);
   return label.replace(/[\0-\x20.\\\x7f]/g, (character) => {

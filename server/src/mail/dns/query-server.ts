@@ -3,30 +3,31 @@ import { createSocket } from 'node:dgram';
 import { connect, isIPv6 } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
 import {
+  type DnsQuery,
+  type DnsResponse,
   decodeResponse,
   encodeQuery,
   RCODE,
   type RecordType,
   TYPE_CODES,
-  type DnsQuery,
-  type DnsResponse,
 } from './dns-message.ts';
 
 /**
- * One question to one DNS server, by UDP and, when the answer does not fit or looks forged, by TCP.
- * A forger who cannot see our datagrams must guess the id, the source port and the case of every
- * letter of the name, and gets one guess: the first datagram that does not match ends UDP for this
- * question.
+ * Sends one query to one DNS server, over UDP and, if the response is truncated or looks forged,
+ * over TCP. An off-path attacker must guess the id, the source port and the case of every letter of
+ * the name, and has one attempt: the first datagram that does not match ends UDP for this query.
  */
 
 export interface DnsServer {
   address: string;
   port: number;
-  /** Whether the AD bit of this server means anything: the path to it must not be open to others. */
+  /** Whether the server's AD bit can be trusted: the path to it must not be open to others. */
   trusted: boolean;
 }
 
-export type QueryResult = { kind: 'reply'; response: DnsResponse } | { kind: 'failed'; detail: string };
+export type QueryResult =
+  | { kind: 'reply'; response: DnsResponse }
+  | { kind: 'failed'; detail: string };
 
 type UdpResult = QueryResult | { kind: 'use_tcp' };
 
@@ -71,7 +72,10 @@ async function queryOnce(
   return queryTcp(server, query, settings);
 }
 
-/** Any resolver copies the question as it came, so its letters' case carries bits of a secret. */
+/**
+ * Resolvers echo the question unchanged, so the case of its letters carries random bits (0x20
+ * encoding).
+ */
 function randomizeCase(name: string): string {
   const bits = randomBytes(Math.ceil(name.length / 8));
   let mixed = '';
@@ -83,8 +87,8 @@ function randomizeCase(name: string): string {
 }
 
 /**
- * A socket of its own per question gives a source port that the kernel chose at random; connecting
- * it lets the kernel drop datagrams from other senders and report a closed port at once.
+ * A socket per query has a source port chosen randomly by the kernel. A connected socket lets the
+ * kernel drop datagrams from other senders and report a closed port immediately.
  */
 function queryUdp(
   server: DnsServer,
@@ -101,10 +105,11 @@ function queryUdp(
       if (!reply || !matchesQuery(reply, query, true)) return end({ kind: 'use_tcp' });
       end(reply.truncated ? { kind: 'use_tcp' } : { kind: 'reply', response: reply });
     });
-    // Without a callback of its own: one would be called without a connection too, when there is no
-    // way to the server, and sending then throws where nobody can catch it.
+    // An event listener instead of a callback: the callback would also run when there is no route
+    // to the server, and sending would then throw an uncaught exception.
     socket.on('connect', () => {
-      if (!ended) socket.send(encodeQuery(query), (error) => error && end(connectionFailure(error)));
+      if (!ended)
+        socket.send(encodeQuery(query), (error) => error && end(connectionFailure(error)));
     });
     socket.connect(server.port, server.address);
 
@@ -138,7 +143,7 @@ function queryTcp(
       if (received.length < 2 || received.length < 2 + received.readUInt16BE(0)) return;
       const reply = decodeResponse(received.subarray(2, 2 + received.readUInt16BE(0)));
       if (!reply || reply.truncated || !matchesQuery(reply, query, false)) {
-        return end({ kind: 'failed', detail: 'the answer was malformed' });
+        return end({ kind: 'failed', detail: 'the response was malformed' });
       }
       end({ kind: 'reply', response: reply });
     });
@@ -155,7 +160,7 @@ function queryTcp(
 
 function matchesQuery(reply: DnsResponse, question: DnsQuery, exactCase: boolean): boolean {
   if (reply.id !== question.id) return false;
-  // A server that could not read the question cannot repeat it.
+  // A server that could not parse the query does not repeat it.
   if (!reply.question) return refusesEdns(reply);
   if (reply.question.type !== TYPE_CODES[question.type]) return false;
   if (exactCase) return reply.question.name === question.name;
@@ -163,7 +168,7 @@ function matchesQuery(reply: DnsResponse, question: DnsQuery, exactCase: boolean
 }
 
 function timeoutResult(timeoutMs: number): QueryResult {
-  return { kind: 'failed', detail: `no answer within ${timeoutMs} ms` };
+  return { kind: 'failed', detail: `no response within ${timeoutMs} ms` };
 }
 
 function connectionFailure(error: NodeJS.ErrnoException): QueryResult {

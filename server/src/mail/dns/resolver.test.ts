@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { startDnsServer, type Script } from '../../../test/harness/dns-server.ts';
+import { type Script, startDnsServer } from '../../../test/harness/dns-server.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { ManualClock } from '../../lib/manual-clock.ts';
 import { createResolver } from './resolver.ts';
@@ -135,7 +135,10 @@ describe('a silent server', () => {
   });
 
   test('gives way to the next one, which is then asked first', async () => {
-    await using silent = await startDnsServer({ 'example.test': 'silence', 'other.test': 'silence' });
+    await using silent = await startDnsServer({
+      'example.test': 'silence',
+      'other.test': 'silence',
+    });
     await using good = await startDnsServer({
       'example.test': a('192.0.2.1'),
       'other.test': a('192.0.2.2'),

@@ -2,23 +2,23 @@ import { getServers } from 'node:dns';
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { type DnsAnswer, toDnsAnswer, type DnsAnswerWithTtl } from './answer.ts';
+import { type DnsAnswer, type DnsAnswerWithTtl, toDnsAnswer } from './answer.ts';
 import { RCODE, type RecordType } from './dns-message.ts';
 import { normalizeDnsName } from './dns-name.ts';
 import { type DnsServer, queryServer } from './query-server.ts';
 
 /**
- * Questions to the DNS come in, typed answers leave; a look-up never throws. Node's own resolver
- * hides the AD bit that DANE rests on and most TTLs, so this one speaks to the configured recursive
- * servers itself. Answers, absences and failures are remembered for a bounded time in bounded
- * memory, and equal questions asked at the same moment travel once.
+ * A stub resolver: typed lookups in, typed answers out; a lookup never throws. Node's own resolver
+ * hides the AD bit, which DANE depends on, and most TTLs, so this one talks to the configured
+ * recursive servers directly. Answers, negative answers and failures are cached for a limited time
+ * in limited memory, and identical concurrent lookups share one query.
  */
 
 export type { DnsAnswer as Answer } from './answer.ts';
 export type { MxRecord, RecordData, RecordType, TlsaRecord } from './dns-message.ts';
 
 export interface Resolver {
-  /** `fresh` asks the servers again even when an answer is remembered, and remembers the new one. */
+  /** `fresh` bypasses the cache and replaces the cached answer. */
   lookup<T extends RecordType>(
     type: T,
     name: string,
@@ -33,15 +33,15 @@ export interface DnsServerAddress {
 
 export interface ResolverSettings {
   clock: Clock;
-  /** Recursive servers, as `127.0.0.1:5354`, `::1` or `[::1]:53` too; the system's when there are none. */
+  /** Recursive servers, such as `127.0.0.1:5354`, `::1` or `[::1]:53`; the system's if empty. */
   servers?: readonly (string | DnsServerAddress)[];
-  /** For one try at one server. Every silent server is tried twice. */
+  /** For one attempt at one server. Servers that time out are tried twice. */
   timeoutMs?: number;
   cacheEntriesMax?: number;
   inFlightMax?: number;
   /**
-   * Believe the AD bit of servers that are not on this machine. Off by default: whoever sits between
-   * us and the server could set it.
+   * Trust the AD bit of servers that are not on this machine. Off by default, because an attacker
+   * between us and the server could set it.
    */
   trustRemoteAuthentication?: boolean;
 }
@@ -49,7 +49,10 @@ export interface ResolverSettings {
 const ATTEMPTS_PER_SERVER = 2;
 const TTL_MAX_SECONDS = 3600;
 const NEGATIVE_TTL_MAX_SECONDS = 300;
-/** RFC 9520 section 3.2 asks for at least one second, so that an outage is not answered by a storm. */
+/**
+ * RFC 9520 section 3.2 requires at least one second, so that an outage does not cause a query
+ * storm.
+ */
 const FAILURE_TTL_SECONDS = 5;
 const SYSTEM_SERVERS_TTL_MS = 30_000;
 
@@ -72,7 +75,7 @@ export function createResolver(settings: ResolverSettings): Resolver {
     options?: { fresh?: boolean },
   ): Promise<DnsAnswer<T>> {
     const name = normalizeDnsName(text);
-    // A name that DNS cannot carry does not exist, today or later.
+    // A name that is not valid in DNS does not exist.
     if (name === undefined) return Promise.resolve({ kind: 'nxdomain', authenticated: false });
     const key = `${type} ${name}`;
     const cached = cache.get(key);
@@ -88,7 +91,7 @@ export function createResolver(settings: ResolverSettings): Resolver {
     name: string,
   ): Promise<DnsAnswer<T>> {
     const entry: CacheEntry = { expiresAtMs: Number.POSITIVE_INFINITY, answer: query() };
-    // Deleting first moves the key to the end: the oldest entry is always the first one.
+    // Deleting first moves the key to the end, so the first entry is always the oldest.
     cache.delete(key);
     cache.set(key, entry);
     if (cache.size > cacheEntriesMax) {
@@ -108,8 +111,13 @@ export function createResolver(settings: ResolverSettings): Resolver {
     }
   }
 
-  /** Silent servers get a second round; one that answered, however badly, has had its say. */
-  async function queryServers<T extends RecordType>(type: T, name: string): Promise<DnsAnswerWithTtl<T>> {
+  /**
+   * Servers that time out get a second attempt; one that responded, even with an error, does not.
+   */
+  async function queryServers<T extends RecordType>(
+    type: T,
+    name: string,
+  ): Promise<DnsAnswerWithTtl<T>> {
     const remaining = new Set(servers.inOrder());
     let detail = 'no DNS server is configured';
     for (let round = 0; round < ATTEMPTS_PER_SERVER; round++) {
@@ -124,11 +132,11 @@ export function createResolver(settings: ResolverSettings): Resolver {
           servers.prefer(server);
           return answer;
         }
-        detail = `the server answered ${rcodeName(outcome.response.rcode)}`;
+        detail = `the server returned ${rcodeName(outcome.response.rcode)}`;
         remaining.delete(server);
       }
     }
-    detail = `The DNS look-up of ${type} ${name} failed: ${detail}.`;
+    detail = `DNS lookup of ${type} ${name} failed: ${detail}.`;
     return { answer: { kind: 'failed', detail }, ttlSeconds: FAILURE_TTL_SECONDS };
   }
 }
@@ -142,7 +150,7 @@ function rcodeName(rcode: number): string {
   return known ? known[0] : `RCODE ${rcode}`;
 }
 
-/** The servers to ask, beginning with the last one that answered. */
+/** The servers to query, starting with the last one that responded. */
 function serverList(settings: ResolverSettings): {
   inOrder(): DnsServer[];
   prefer(server: DnsServer): void;
@@ -155,7 +163,7 @@ function serverList(settings: ResolverSettings): {
   let preferred = list[0];
   return {
     inOrder() {
-      // A laptop changes networks, and its servers with them, while we run.
+      // The system's servers change when a laptop changes networks.
       if (usesSystemServers && clock.now() - readAtMs > SYSTEM_SERVERS_TTL_MS) {
         list = getServers().map(parse);
         readAtMs = clock.now();
@@ -191,7 +199,7 @@ function toDnsServer({ host, port }: DnsServerAddress, trustRemote: boolean): Dn
   return { address: host, port, trusted: isLoopback || trustRemote };
 }
 
-/** Runs at most `max` tasks at once; every one holds a socket. */
+/** Runs at most `max` tasks concurrently; each one holds a socket. */
 function concurrencyLimit(max: number): <R>(task: () => Promise<R>) => Promise<R> {
   let running = 0;
   const waiting: (() => void)[] = [];
@@ -202,7 +210,7 @@ function concurrencyLimit(max: number): <R>(task: () => Promise<R>) => Promise<R
       return await task();
     } finally {
       const next = waiting.shift();
-      // The place passes straight to the next one, so that no newcomer can slip in between.
+      // Hand the slot over directly, so that a newcomer cannot take it in between.
       if (next) next();
       else running -= 1;
     }

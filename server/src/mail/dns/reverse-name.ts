@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 
-/** The name under which an address says what it is called (RFC 1035 section 3.5, RFC 3596 section 2.5). */
+/** The PTR name of an IP address (RFC 1035 section 3.5, RFC 3596 section 2.5). */
 export function reverseName(ip: string): string {
   const address = ipaddr.parse(ip);
   const bytes = address.toByteArray();

@@ -89,7 +89,8 @@ describe('html to text', () => {
     ['&#8364;&#x20AC;&#X20ac;&#150;', '€€€–'],
     ['&#0;&#xD800;&#x110000;', '\ufffd\ufffd\ufffd'],
     ['&unknown; &amp &; &#; R&D', '&unknown; &amp &; &#; R&D'],
-    ['a &lt;b> 1 < 2 <3 </ a>', 'a <b> 1 < 2 <3 </ a>'],
+    ['a &lt;b> 1 < 2 <3 </', 'a <b> 1 < 2 <3 </'],
+    ['a </ a comment in browsers> b', 'a b'],
     ['soft&shy;hyphen zero&#8203;width', 'softhyphen zerowidth'],
     ['<p title="a > b">c</p><p title=it\'s>d</p>', 'c\n\nd'],
   ])('reads %s as %s', (html, text) => {

@@ -1,5 +1,6 @@
-import { decodeEntities } from './entities.ts';
-import { HtmlTokens } from './tokens.ts';
+import { VOID_ELEMENTS } from '../../lib/html/elements.ts';
+import { decodeEntities } from '../../lib/html/entities.ts';
+import { HtmlTokenizer } from '../../lib/html/tokenizer.ts';
 
 /**
  * Generates the text part of an email that has only HTML. Input: any HTML, including hostile or
@@ -8,7 +9,7 @@ import { HtmlTokens } from './tokens.ts';
  * time and output size are bounded by the size of the HTML.
  */
 export function htmlToText(html: string): string {
-  const tokens = new HtmlTokens(html);
+  const tokens = new HtmlTokenizer(html);
   const builder = new TextBuilder();
   const mayHide = mayHideElements(html);
   while (tokens.next()) {
@@ -16,11 +17,14 @@ export function htmlToText(html: string): string {
       builder.skipHidden(tokens);
     } else if (tokens.kind === 'text') {
       builder.addSourceText(html, tokens.start, tokens.end);
-    } else if (tokens.kind === 'open') {
-      if (tokens.name === 'head' || (mayHide && isHiddenElement(tokens))) builder.hide(tokens.name);
+    } else if (tokens.kind === 'start-tag') {
+      const isHidden = NEVER_DISPLAYED.has(tokens.name) || (mayHide && isHiddenElement(tokens));
+      if (isHidden) builder.hide(tokens.name);
       else builder.open(tokens);
-    } else {
+    } else if (tokens.kind === 'end-tag') {
       builder.close(tokens.name);
+    } else if (DISPLAYED_RAW_TEXT.has(tokens.name)) {
+      builder.addLines(html.slice(tokens.start, tokens.end));
     }
   }
   builder.closeLink();
@@ -29,7 +33,9 @@ export function htmlToText(html: string): string {
 
 /** Line breaks before and after an element; two make an empty line. */
 const BREAKS_AROUND = new Map<string, 1 | 2>();
-for (const name of 'p h1 h2 h3 h4 h5 h6 ul ol dl table blockquote pre hr form'.split(' ')) {
+for (const name of 'p h1 h2 h3 h4 h5 h6 ul ol dl table blockquote pre xmp plaintext hr form'.split(
+  ' ',
+)) {
   BREAKS_AROUND.set(name, 2);
 }
 for (const name of `div tr li dt dd section article header footer main nav aside address center
@@ -37,9 +43,10 @@ for (const name of `div tr li dt dd section article header footer main nav aside
   BREAKS_AROUND.set(name, 1);
 }
 
-const VOID_ELEMENTS = new Set(
-  'area base br col embed hr img input link meta param source track wbr'.split(' '),
-);
+/** Elements whose content is markup that no client displays. */
+const NEVER_DISPLAYED = new Set(['head', 'template']);
+/** Elements whose raw text is displayed as it is; that of all others, such as `<style>`, is not. */
+const DISPLAYED_RAW_TEXT = new Set(['xmp', 'plaintext']);
 
 const ACTS_ON_CLOSE = new Set(['a', 'ul', 'ol', 'li', 'blockquote', 'pre']);
 
@@ -58,8 +65,8 @@ function mayHideElements(html: string): boolean {
   );
 }
 
-function isHiddenElement(tokens: HtmlTokens): boolean {
-  if (tokens.name === 'head') return true;
+function isHiddenElement(tokens: HtmlTokenizer): boolean {
+  if (NEVER_DISPLAYED.has(tokens.name)) return true;
   if (!tokens.mentions(MAYBE_HIDDEN)) return false;
   return (
     tokens.attribute('hidden') !== undefined || HIDDEN_STYLE.test(tokens.attribute('style') ?? '')
@@ -95,15 +102,15 @@ class TextBuilder {
   }
 
   // Only tags with the same name are counted, because email often leaves other tags unclosed.
-  skipHidden(tokens: HtmlTokens): void {
+  skipHidden(tokens: HtmlTokenizer): void {
     const hidden = this.#hidden;
-    if (hidden === undefined || tokens.kind === 'text') return;
-    if (tokens.kind === 'open' && implicitlyCloses(hidden.name, tokens.name)) {
+    if (hidden === undefined || tokens.kind === 'text' || tokens.kind === 'raw-text') return;
+    if (tokens.kind === 'start-tag' && implicitlyCloses(hidden.name, tokens.name)) {
       this.#hidden = undefined;
       if (isHiddenElement(tokens)) this.hide(tokens.name);
       else this.open(tokens);
     } else if (tokens.name === hidden.name) {
-      hidden.depth += tokens.kind === 'open' ? 1 : -1;
+      hidden.depth += tokens.kind === 'start-tag' ? 1 : -1;
       if (hidden.depth === 0) this.#hidden = undefined;
     }
   }
@@ -116,7 +123,7 @@ class TextBuilder {
 
   addText(raw: string): void {
     if (this.#preDepth > 0) {
-      this.#addLines(decodeEntities(raw));
+      this.addLines(decodeEntities(raw));
       return;
     }
     const text = isPlainAscii(raw)
@@ -131,7 +138,7 @@ class TextBuilder {
     this.#blanks = to < text.length ? 1 : 0;
   }
 
-  open(tokens: HtmlTokens): void {
+  open(tokens: HtmlTokenizer): void {
     const { name } = tokens;
     this.#break(BREAKS_AROUND.get(name) ?? 0);
     switch (name) {
@@ -230,7 +237,8 @@ class TextBuilder {
     return marker;
   }
 
-  #addLines(text: string): void {
+  /** Adds preformatted text. */
+  addLines(text: string): void {
     for (const [index, line] of text.split(/\r\n|\r|\n/).entries()) {
       if (index > 0) this.#breaks = Math.min(2, this.#breaks + 1);
       if (line.trim() !== '') this.#write(line.trimEnd());

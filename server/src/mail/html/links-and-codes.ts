@@ -1,4 +1,4 @@
-import { HtmlTokens } from './tokens.ts';
+import { HtmlTokenizer } from '../../lib/html/tokenizer.ts';
 
 /**
  * Extracts what a reader would click or type: links and one-time codes. The test inbox uses it, so
@@ -13,9 +13,9 @@ const LINK_CHARS_MAX = 8192;
 /** Absolute http(s) URLs in document order without duplicates: first those of the html, then of the text. */
 export function extractLinks(html: string, text: string): string[] {
   const links = new Set<string>();
-  const tokens = new HtmlTokens(html);
+  const tokens = new HtmlTokenizer(html);
   while (links.size < LINKS_MAX && tokens.next()) {
-    if (tokens.kind !== 'open' || (tokens.name !== 'a' && tokens.name !== 'area')) continue;
+    if (tokens.kind !== 'start-tag' || (tokens.name !== 'a' && tokens.name !== 'area')) continue;
     const href = tokens
       .attribute('href')
       ?.replace(/[\t\r\n]/g, '')

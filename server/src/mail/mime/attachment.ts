@@ -2,15 +2,15 @@ import { assert } from '../../lib/assert.ts';
 import { isAscii } from '../domain-name.ts';
 
 /**
- * The header of an attached part: its type, its name in every spelling that readers understand
- * (RFC 2231), and whether it is shown inside the html (`cid:`) or beside it.
+ * The header of an attachment: its type, its file name in every form that mail clients understand
+ * (RFC 2231), and whether it is displayed inside the HTML (`cid:`).
  */
 
 export interface Attachment {
   filename: string;
   content: Buffer;
   contentType: string;
-  /** Without angle brackets. Makes the attachment a part of the html, as `cid:…`. */
+  /** Without angle brackets. The HTML can refer to the attachment as `cid:…`. */
   contentId?: string;
 }
 
@@ -18,7 +18,10 @@ const FILENAME_OCTETS_MAX = 255;
 const CONTENT_TYPE_CHARS_MAX = 255;
 const CONTENT_ID_CHARS_MAX = 255;
 
-/** A media type with optional parameters (RFC 2045 5.1), fit to stand in a header as it is. */
+/**
+ * Whether the text is a media type with optional parameters (RFC 2045 section 5.1) that can be used
+ * in a header unchanged.
+ */
 export function isContentType(text: string): boolean {
   return text.length <= CONTENT_TYPE_CHARS_MAX && CONTENT_TYPE.test(text);
 }
@@ -39,11 +42,11 @@ export function attachmentHeader(attachment: Attachment, inline: boolean): strin
   let header = `Content-Type: ${type}${named ? '' : `;\r\n name="${fallback}"`}\r\n`;
   header += 'Content-Transfer-Encoding: base64\r\n';
   if (contentId !== undefined) {
-    assert(isContentId(contentId), 'a content id is printable ASCII without angle brackets');
+    assert(isContentId(contentId), 'a Content-ID is printable ASCII without angle brackets');
     header += `Content-ID: <${contentId}>\r\n`;
   }
-  // Only one spelling here: with both, many readers take the fallback. Readers that do not know
-  // RFC 2231 take the name of the Content-Type.
+  // Only one form here: given both, many clients use the fallback. Clients without RFC 2231 support
+  // use the name from Content-Type.
   const parameter =
     fallback === filename
       ? `filename="${filename}"`
@@ -51,26 +54,27 @@ export function attachmentHeader(attachment: Attachment, inline: boolean): strin
   return `${header}Content-Disposition: ${inline ? 'inline' : 'attachment'};\r\n ${parameter}\r\n`;
 }
 
-// RFC 2046 5.1 and 5.2.1 forbid base64 for multipart and message types, and readers that take
-// such a part to pieces would show its insides as ours. As a file it arrives byte for byte.
+// RFC 2046 sections 5.1 and 5.2.1 forbid base64 for multipart and message types, and clients that
+// parse such a part would show its contents as part of our mail. Sent as a file, it arrives byte
+// for byte.
 function safeContentType(contentType: string): string {
   const isFile = !isContentType(contentType) || /^(multipart|message)\//i.test(contentType);
   return isFile ? 'application/octet-stream' : contentType;
 }
 
-/** No controls, no folders, and short enough for one line even when percent-encoded. */
+/** No control characters or path separators, and short enough for one line when percent-encoded. */
 function safeFilename(given: string): string {
   const name = given
     .toWellFormed()
     .replace(/[\p{Cc}\p{Zl}\p{Zp}/\\]/gu, '_')
-    // Readers decode what looks like an encoded word, and would show another name.
+    // Clients decode anything that looks like an encoded word and would show another name.
     .replaceAll('=?', '=_')
     .trim();
   if (name === '') return 'attachment';
   if (Buffer.byteLength(name) <= FILENAME_OCTETS_MAX) return name;
   const extension = /\.[A-Za-z0-9]{1,10}$/.exec(name)?.[0] ?? '';
   const stem = Buffer.from(name).subarray(0, FILENAME_OCTETS_MAX - extension.length);
-  // The cut may have gone through a character, which then ends in U+FFFD.
+  // A character that was cut in half ends in U+FFFD.
   return stem.toString('utf8').replace(/\ufffd+$/, '') + extension;
 }
 
@@ -80,7 +84,7 @@ function asciiFilename(filename: string): string {
     filename
       .normalize('NFKD')
       .replace(/\p{M}/gu, '')
-      // Quotes, backslashes and "=?" may have come out of their full-width forms.
+      // Normalization may have produced quotes, backslashes and "=?" from their full-width forms.
       .replace(/[^\x20-\x7e]+|["\\/]|=\?/g, '_')
   );
 }

@@ -19,10 +19,10 @@ import {
 export type { Attachment } from './attachment.ts';
 
 /**
- * A message as bytes (RFC 5322, RFC 2045 to 2047). Comes in: checked addresses, texts and
- * attachments. Leaves: the mail, with CRLF line ends and no line above 998 octets. The same input
- * gives the same bytes for ever: a retry must send what was sent before, and a DKIM signature made
- * once must stay true. Blind copies are no part of the input, so they cannot leak.
+ * Serializes a message (RFC 5322, RFC 2045 to 2047). Takes checked addresses, texts and
+ * attachments; returns the mail with CRLF line endings and no line longer than 998 octets. The same
+ * input always produces the same bytes, so that a retry sends the same message and an existing DKIM
+ * signature stays valid. Bcc recipients are not part of the input, so they cannot leak.
  */
 
 export interface OutgoingMail {
@@ -37,7 +37,7 @@ export interface OutgoingMail {
   /** Either may be empty. */
   html: string;
   text: string;
-  /** Extra headers, in this order. */
+  /** Custom headers, in this order. */
   headers: ReadonlyArray<readonly [string, string]>;
   attachments: readonly Attachment[];
 }
@@ -46,7 +46,7 @@ const BUFFER_OCTETS_KEPT = 256 * 1024;
 let sharedBuffer = new GrowableBuffer(64 * 1024);
 
 export function compose(message: OutgoingMail): Buffer {
-  // Composing never waits, so one piece of memory serves all messages in turn.
+  // Composing is synchronous, so one buffer serves all messages.
   const buffer = sharedBuffer;
   buffer.length = 0;
   buffer.writeText(formatHeaders(message));
@@ -57,7 +57,7 @@ export function compose(message: OutgoingMail): Buffer {
   return buffer.bytes.subarray(0, buffer.length);
 }
 
-/** Whether a header of the message carries a UTF-8 address, which only SMTPUTF8 may transport. */
+/** Whether a header contains a UTF-8 address, which requires SMTPUTF8. */
 export function needsSmtpUtf8(message: OutgoingMail): boolean {
   const isUtf8 = (mailbox: NamedMailbox): boolean => mailbox.utf8;
   return (
@@ -69,7 +69,7 @@ export function needsSmtpUtf8(message: OutgoingMail): boolean {
 }
 
 function formatHeaders(message: OutgoingMail): string {
-  assert(MESSAGE_ID.test(message.messageId), 'a message id is local@domain in printable ASCII');
+  assert(MESSAGE_ID.test(message.messageId), 'a Message-ID is local@domain in printable ASCII');
   let header = formatMailboxHeader('From', [message.from]);
   if (message.to.length > 0) header += formatMailboxHeader('To', message.to);
   if (message.cc.length > 0) header += formatMailboxHeader('Cc', message.cc);
@@ -77,7 +77,7 @@ function formatHeaders(message: OutgoingMail): string {
   header += formatTextHeader('Subject', message.subject);
   header += `Message-ID: <${message.messageId}>\r\nDate: ${formatDate(message.dateMs)}\r\n`;
   for (const [name, value] of message.headers) {
-    assert(isHeaderName(name) && !isStructuralHeader(name), `${name} is no extra header`);
+    assert(isHeaderName(name) && !isStructuralHeader(name), `${name} cannot be a custom header`);
     header += formatTextHeader(name, value);
   }
   return `${header}MIME-Version: 1.0\r\n`;
@@ -91,7 +91,7 @@ function formatDate(dateMs: number): string {
 
 type WritePart = () => void;
 
-/** Nests only as deep as needed: mixed (files) around alternative (text, html) around related. */
+/** Nests only as deep as needed: mixed (files) around alternative (text, HTML) around related. */
 function writeEntity(message: OutgoingMail, buffer: GrowableBuffer): void {
   const { html, text, attachments } = message;
   const seed = hash('sha256', message.messageId, 'hex').slice(0, 32);
@@ -117,7 +117,10 @@ function writeEntity(message: OutgoingMail, buffer: GrowableBuffer): void {
   else writeMultipart('mixed', `=_m_${seed}`, [writeBody, ...files], buffer);
 }
 
-/** The line break before a delimiter belongs to the delimiter (RFC 2046 5.1.1), not to the part. */
+/**
+ * The line break before a delimiter belongs to the delimiter, not to the part (RFC 2046 section
+ * 5.1.1).
+ */
 function writeMultipart(
   subtype: string,
   boundary: string,
@@ -137,15 +140,16 @@ function writeTextPart(subtype: string, text: string, seed: string, buffer: Grow
   const bytes = Buffer.from(text, 'utf8');
   const extraOctets = bytes.length - text.length;
   const start = buffer.length;
-  // The seed makes every boundary, so a text without it cannot hold one. In quoted-printable none
-  // can stand, for the "=" in front.
+  // Every boundary contains the seed, so text without the seed cannot contain a boundary.
+  // Quoted-printable text cannot either, because it escapes the "=" at the start.
   if (extraOctets === 0 && !text.includes(seed)) {
     buffer.writeText(`${type}7bit\r\n\r\n`);
     if (writeSevenBit(bytes, buffer)) return;
     buffer.length = start;
   }
-  // Quoted-printable triples what is not ASCII: base64 is smaller once that is about a fifth. Two
-  // octets of such a character are one more than its length in a string, three are two more.
+  // Quoted-printable triples the size of non-ASCII characters: base64 is smaller once they are
+  // about a fifth of the text. A two-octet character is one octet longer than its string length, a
+  // three-octet character two.
   if (extraOctets * 8 > bytes.length) {
     buffer.writeText(`${type}base64\r\n\r\n`);
     writeBase64(Buffer.from(withCanonicalLineBreaks(text), 'utf8'), buffer);

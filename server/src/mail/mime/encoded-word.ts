@@ -1,20 +1,26 @@
 /**
- * RFC 2047 encoded words: how text beyond ASCII travels in a header. Comes in: any text.
- * Leaves: ASCII words of at most 75 characters, each whole in itself (no character is split
- * between two), joined by folds. Whatever the text was, the result has no bare CR or LF and no
- * character that means something to a header parser.
+ * RFC 2047 encoded words: non-ASCII text in headers. Takes any text; returns ASCII words of at most
+ * 75 characters, joined by folds, with no character split between two words. The result never
+ * contains a bare CR or LF, nor a character that is special to a header parser.
  */
 
-/** An encoded word may be this long, and a line with one in it one more (RFC 2047 2). */
+/**
+ * Maximum length of an encoded word; a line that contains one may be one character longer (RFC 2047
+ * section 2).
+ */
 const WORD_CHARS_MAX = 75;
 export const ENCODED_LINE_CHARS_MAX = 76;
 
-/** The smallest room in which a word makes progress: the frame and one four-byte character. */
+/**
+ * The smallest length in which a word makes progress: the delimiters and one four-byte character.
+ */
 export const WORD_CHARS_MIN = 24;
 
 const FRAME_CHARS = '=?utf-8?q??='.length;
 
-/** Encodes `text`; the first word takes at most `firstWordCharsMax`, so that it fits its line. */
+/**
+ * Encodes `text`; the first word has at most `firstWordCharsMax` characters, to fit on its line.
+ */
 export function encodedWords(text: string, firstWordCharsMax: number): string {
   const bytes = Buffer.from(text, 'utf8');
   const encoding = isMostlyLiteral(bytes) ? 'q' : 'b';
@@ -33,15 +39,15 @@ export function encodedWords(text: string, firstWordCharsMax: number): string {
   return words;
 }
 
-// RFC 2047 4: the Q encoding, which a person can read in the raw message, is for text that is
-// mostly ASCII; B is much shorter for all other.
+// RFC 2047 section 4: the Q encoding is readable in the raw message and suits text that is mostly
+// ASCII; the B encoding is much shorter for other text.
 function isMostlyLiteral(bytes: Buffer): boolean {
   let literals = 0;
   for (const byte of bytes) literals += LITERAL[byte]!;
   return literals * 2 >= bytes.length;
 }
 
-/** The most whole characters from `start` on that fit into `room` encoded characters. */
+/** The end of the longest run of whole characters that fits into `room` encoded characters. */
 function wordEnd(bytes: Buffer, start: number, room: number, encoding: 'q' | 'b'): number {
   const bytesMax = Math.floor(room / 4) * 3;
   let end = start;
@@ -58,7 +64,8 @@ function wordEnd(bytes: Buffer, start: number, room: number, encoding: 'q' | 'b'
   return end;
 }
 
-// What RFC 2047 5 (3) allows inside a phrase, the strictest place. A space becomes "_".
+// The characters allowed in a phrase, the strictest context (RFC 2047 section 5 (3)). A space
+// becomes "_".
 const LITERAL = new Uint8Array(256);
 for (const char of 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!*+-/ ') {
   LITERAL[char.charCodeAt(0)] = 1;

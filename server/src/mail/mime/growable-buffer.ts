@@ -1,6 +1,6 @@
 /**
- * One growing piece of memory that a message is written into from front to back. Encoders write
- * straight into it, so a message costs one copy at the end instead of a buffer for every part.
+ * A growing buffer that a message is written into from front to back. Encoders write directly into
+ * it, so that a message costs one copy at the end instead of a buffer per part.
  */
 export class GrowableBuffer {
   bytes: Buffer;
@@ -10,7 +10,7 @@ export class GrowableBuffer {
     this.bytes = Buffer.allocUnsafeSlow(capacity);
   }
 
-  /** Makes room for `octets` more; whoever writes into `bytes` directly calls this first. */
+  /** Ensures capacity for `octets` more; must be called before writing to `bytes` directly. */
   reserve(octets: number): void {
     const needed = this.length + octets;
     if (needed <= this.bytes.length) return;
@@ -28,7 +28,7 @@ export class GrowableBuffer {
     return this.length >= 2 && this.bytes[this.length - 1] === 0x0a;
   }
 
-  /** A copy of what was written. The memory stays here, for the next message. */
+  /** A copy of the written bytes. The memory is kept for the next message. */
   copyOut(): Buffer {
     return Buffer.from(this.bytes.subarray(0, this.length));
   }

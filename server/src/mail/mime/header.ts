@@ -3,29 +3,29 @@ import type { NamedMailbox } from '../address.ts';
 import { ENCODED_LINE_CHARS_MAX, encodedWords, WORD_CHARS_MIN } from './encoded-word.ts';
 
 /**
- * Header fields as they go on the wire (RFC 5322 2.2, 3.4; RFC 2047). Comes in: a name and a
- * caller's text or mailboxes. Leaves: folded lines, each ended by CRLF. The promise: whatever
- * the text holds, it stays inside its own field, and a mail reader shows it as it was given.
+ * Formats header fields (RFC 5322 sections 2.2 and 3.4, RFC 2047). Takes a name and untrusted text
+ * or mailboxes; returns folded lines, each terminated by CRLF. Guarantees that any text stays
+ * inside its own field and that mail clients display it unchanged.
  */
 
 const LINE_CHARS_MAX = 78;
-/** The limit of RFC 5322 2.1.1, which no line may break. */
+/** The hard limit of RFC 5322 section 2.1.1. */
 const LINE_OCTETS_MAX = 998;
 const HEADER_NAME_CHARS_MAX = 76;
-/** Above this a display name is folded as encoded words: a quoted string cannot be. */
+/** Longer display names become encoded words, because a quoted string cannot be folded. */
 const QUOTED_NAME_CHARS_MAX = 200;
 
-/** RFC 5322 2.2: printable ASCII without colon and space. */
+/** RFC 5322 section 2.2: printable ASCII without colon and space. */
 export function isHeaderName(name: string): boolean {
   return name.length <= HEADER_NAME_CHARS_MAX && /^[\x21-\x39\x3b-\x7e]+$/.test(name);
 }
 
-/** Whether a caller may not set this header: we write it, or a receiver trusts it. */
+/** Whether callers must not set this header, because we write it or receivers trust it. */
 export function isReservedHeader(name: string): boolean {
   return isStructuralHeader(name) || /^x-postrider-/i.test(name);
 }
 
-/** Headers that compose alone writes, and those that only relays and receivers write. */
+/** Whether a header is written only by compose(), or only by relays and receivers. */
 export function isStructuralHeader(name: string): boolean {
   const lower = name.toLowerCase();
   return STRUCTURAL.has(lower) || STRUCTURAL_FAMILY.test(lower);
@@ -53,24 +53,25 @@ const STRUCTURAL = new Set([
 ]);
 const STRUCTURAL_FAMILY = /^(content-|resent-|arc-|received|x-received)/;
 
-/** What makes a text unfit for any header, in words for the caller; undefined when it is fit. */
+/** Why a text cannot be used in any header, for the caller; undefined when it can. */
 export function headerTextError(text: string): string | undefined {
-  if (/[\r\n]/.test(text)) return 'A header text may not contain a line break.';
-  if (text.includes('\0')) return 'A header text may not contain NUL.';
+  if (/[\r\n]/.test(text)) return 'Header text must not contain line breaks.';
+  if (text.includes('\0')) return 'Header text must not contain NUL.';
   return undefined;
 }
 
 /**
- * What makes a value unfit for this header, in words for the caller. Where programs look for
- * addresses an encoded word is none (RFC 2047 5): an unsubscribe button would lead nowhere.
+ * Why a value cannot be used in this header, for the caller. Headers with addresses for software
+ * must not contain encoded words (RFC 2047 section 5): an unsubscribe button would not work.
  */
 export function headerValueError(name: string, text: string): string | undefined {
   if (!isMachineReadable(name)) return undefined;
   const value = text.trim();
-  if (!isAscii(value)) return `${name} is read by programs and takes ASCII only: encode the rest.`;
+  if (!isAscii(value))
+    return `${name} is read by software and must be ASCII: percent-encode other characters.`;
   if (foldedAtSpaces(`${name}: ${value}`, name.length + 2) !== undefined) return undefined;
   const charsMax = LINE_OCTETS_MAX - name.length - 2;
-  return `In ${name} nothing without a space in it may be longer than ${charsMax} characters.`;
+  return `${name} must not contain more than ${charsMax} characters without a space.`;
 }
 
 /** RFC 2369, RFC 2919, RFC 8058. */
@@ -79,8 +80,8 @@ function isMachineReadable(name: string): boolean {
 }
 
 /**
- * Writes an unstructured field, or a structured one that the caller spelled out. ASCII stays as
- * it is and is folded between words; anything else becomes encoded words.
+ * Formats an unstructured field, or a structured one given in its final form. ASCII is kept and
+ * folded between words; anything else becomes encoded words.
  */
 export function formatTextHeader(name: string, text: string): string {
   const error = headerTextError(text);
@@ -97,8 +98,7 @@ export function formatTextHeader(name: string, text: string): string {
   return `${name}: ${encodedWords(value, room)}\r\n`;
 }
 
-// Text that looks like an encoded word would be decoded by the reader into something the
-// caller did not write.
+// Mail clients would decode text that looks like an encoded word and show something else.
 function isPlain(text: string): boolean {
   return isAscii(text) && !text.includes('=?');
 }
@@ -112,8 +112,8 @@ function isAscii(text: string): boolean {
 }
 
 /**
- * Folds before single spaces only: readers disagree on how many spaces a fold stands for when
- * there were several. Undefined when a line would still pass the hard limit.
+ * Folds only before single spaces, because clients disagree on how many spaces a fold replaces when
+ * there were several. Undefined when a line would still exceed the hard limit.
  */
 function foldedAtSpaces(line: string, valueStart: number): string | undefined {
   let folded = '';
@@ -140,7 +140,7 @@ function isBlank(char: string | undefined): boolean {
   return char === ' ' || char === '\t';
 }
 
-/** Writes an address list. A UTF-8 local part goes out raw (RFC 6532), a name never does. */
+/** Formats an address list. UTF-8 local parts are written raw (RFC 6532), names never are. */
 export function formatMailboxHeader(name: string, mailboxes: readonly NamedMailbox[]): string {
   let header = `${name}: `;
   let column = header.length;

@@ -28,7 +28,7 @@ test('queues are served round-robin, each in its own order', async () => {
 });
 
 test('rejected mail does not affect other mail', async () => {
-  const tooManyParts = Buffer.from('Subject: x\r\n\r\n' + '\n--'.repeat(6_000));
+  const tooManyParts = Buffer.from(`Subject: x\r\n\r\n${'\n--'.repeat(6_000)}`);
   const results = await Promise.allSettled([
     thread.parse('a', tooManyParts),
     thread.parse('a', mail('next')),

@@ -1,38 +1,35 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../../lib/clock.ts';
-import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
-import type { Submitted } from '../../smtp/submission/mail-to-send-request.ts';
-import { unreadable } from './parse-mail.ts';
+import { RefusedError } from '../../lib/refused-error.ts';
+import { malformedMail, type ParsedMail } from './parse-mail.ts';
 
 /**
- * A thread that reads mail, one after the other, within limits of memory and time: hostile mail ends
- * that thread at worst. Workspaces take turns, so that one with much mail holds up its own.
+ * A worker thread that parses one mail at a time within limits of memory and time, so that hostile
+ * mail can at worst end that thread. Mail is queued by key (the workspace) and the keys are served
+ * round-robin: a workspace with a long queue delays only its own mail.
  */
 
-export interface Asked {
+export interface ParseRequest {
   data: Uint8Array;
-  recipients: readonly string[];
 }
 
-export type Told =
-  | { submitted: Submitted }
-  | { code: string; detail: string; errors: readonly FieldError[] };
+export type ParseResponse = { mail: ParsedMail } | { code: string; detail: string };
 
-interface Waiting {
-  asked: Asked;
-  resolve(submitted: Submitted): void;
+interface QueuedParse {
+  request: ParseRequest;
+  resolve(mail: ParsedMail): void;
   reject(error: unknown): void;
 }
 
-const READING_MS_MAX = 30_000;
+const PARSE_MS_MAX = 30_000;
 const IDLE_MS = 60_000;
 const YOUNG_MEMORY_MB = 64;
 
-export class ReadingThread {
+export class MailParserThread {
   readonly #clock: Clock;
   readonly #memoryMb: number;
-  /** In the order of their turns: who has been served goes to the end. */
-  readonly #waiting = new Map<string, Waiting[]>();
+  /** In the order of service: a key that was served moves to the end. */
+  readonly #queues = new Map<string, QueuedParse[]>();
   #worker: Worker | undefined;
   #idle: Timer | undefined;
   #busy = false;
@@ -42,13 +39,13 @@ export class ReadingThread {
     this.#memoryMb = memoryMb;
   }
 
-  read(workspaceId: string, asked: Asked): Promise<Submitted> {
+  parse(queueKey: string, data: Buffer): Promise<ParsedMail> {
     return new Promise((resolve, reject) => {
-      const line = this.#waiting.get(workspaceId);
-      const one = { asked, resolve, reject };
-      if (line) line.push(one);
-      else this.#waiting.set(workspaceId, [one]);
-      if (!this.#busy) void this.#work();
+      const queue = this.#queues.get(queueKey);
+      const entry = { request: { data }, resolve, reject };
+      if (queue) queue.push(entry);
+      else this.#queues.set(queueKey, [entry]);
+      if (!this.#busy) void this.#processQueues();
     });
   }
 
@@ -58,41 +55,41 @@ export class ReadingThread {
     this.#worker = undefined;
   }
 
-  async #work(): Promise<void> {
+  async #processQueues(): Promise<void> {
     this.#busy = true;
     this.#idle?.cancel();
     for (let next = this.#next(); next; next = this.#next()) {
-      await this.#readOne(next.asked).then(next.resolve, next.reject);
+      await this.#parseOne(next.request).then(next.resolve, next.reject);
     }
     this.#busy = false;
     this.#idle = this.#clock.after(IDLE_MS, () => void this.stop());
   }
 
-  #next(): Waiting | undefined {
-    for (const [workspaceId, line] of this.#waiting) {
-      const next = line.shift();
-      this.#waiting.delete(workspaceId);
-      if (line.length > 0) this.#waiting.set(workspaceId, line);
+  #next(): QueuedParse | undefined {
+    for (const [key, queue] of this.#queues) {
+      const next = queue.shift();
+      this.#queues.delete(key);
+      if (queue.length > 0) this.#queues.set(key, queue);
       return next;
     }
     return undefined;
   }
 
-  async #readOne(asked: Asked): Promise<Submitted> {
-    this.#worker ??= newWorker(this.#memoryMb);
-    let told: Told;
+  async #parseOne(request: ParseRequest): Promise<ParsedMail> {
+    this.#worker ??= startWorker(this.#memoryMb);
+    let response: ParseResponse;
     try {
-      told = await answerOf(this.#worker, asked, this.#clock);
+      response = await requestParse(this.#worker, request, this.#clock);
     } catch (error) {
       await this.stop();
       throw error;
     }
-    if ('submitted' in told) return told.submitted;
-    throw new RefusedError(told.code, told.detail, { errors: told.errors });
+    if ('mail' in response) return response.mail;
+    throw new RefusedError(response.code, response.detail);
   }
 }
 
-function newWorker(memoryMb: number): Worker {
+function startWorker(memoryMb: number): Worker {
   const worker = new Worker(new URL('./mail-parser-worker.ts', import.meta.url), {
     resourceLimits: {
       maxOldGenerationSizeMb: memoryMb,
@@ -100,35 +97,38 @@ function newWorker(memoryMb: number): Worker {
     },
   });
   worker.unref();
-  // What it says while nobody listens must not end the process.
+  // An error while no request is pending must not end the process.
   worker.on('error', () => {});
   return worker;
 }
 
-/** Only a thread that ran out of memory says something about the mail; all else may go well later. */
-function answerOf(worker: Worker, asked: Asked, clock: Clock): Promise<Told> {
+/**
+ * Running out of memory is caused by the mail itself and permanent; every other failure may be
+ * retried.
+ */
+function requestParse(worker: Worker, request: ParseRequest, clock: Clock): Promise<ParseResponse> {
   return new Promise((resolve, reject) => {
-    const late = (): void => failed(busy('The message could not be read in time.'));
-    const exited = (): void => failed(busy('Reading the message was interrupted.'));
-    const timer = clock.after(READING_MS_MAX, late);
-    worker.on('message', answered).on('error', failed).on('exit', exited);
-    worker.postMessage(asked);
-    function over(): void {
+    const onTimeout = (): void => onError(overloaded('Parsing the message took too long.'));
+    const onExit = (): void => onError(overloaded('Parsing the message was interrupted.'));
+    const timer = clock.after(PARSE_MS_MAX, onTimeout);
+    worker.on('message', onMessage).on('error', onError).on('exit', onExit);
+    worker.postMessage(request);
+    function cleanUp(): void {
       timer.cancel();
-      worker.off('message', answered).off('error', failed).off('exit', exited);
+      worker.off('message', onMessage).off('error', onError).off('exit', onExit);
     }
-    function answered(told: Told): void {
-      over();
-      resolve(told);
+    function onMessage(response: ParseResponse): void {
+      cleanUp();
+      resolve(response);
     }
-    function failed(error: Error): void {
-      over();
-      const tooMuch = (error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY';
-      reject(tooMuch ? unreadable('The message is too entangled to be read.') : error);
+    function onError(error: Error): void {
+      cleanUp();
+      const outOfMemory = (error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY';
+      reject(outOfMemory ? malformedMail('The message is too complex to parse.') : error);
     }
   });
 }
 
-function busy(detail: string): RefusedError {
+function overloaded(detail: string): RefusedError {
   return new RefusedError('overloaded', `${detail} Nothing was accepted.`);
 }

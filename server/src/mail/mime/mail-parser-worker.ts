@@ -1,16 +1,16 @@
 import { parentPort } from 'node:worker_threads';
 import { RefusedError } from '../../lib/refused-error.ts';
-import { readMessage } from '../../smtp/submission/mail-to-send-request.ts';
-import type { Asked, Told } from './mail-parser-thread.ts';
+import type { ParseRequest, ParseResponse } from './mail-parser-thread.ts';
+import { parseMail } from './parse-mail.ts';
 
-/** What runs in a ReadingThread: one mail in, one answer out. What it does not expect ends it. */
-parentPort?.on('message', ({ data, recipients }: Asked) => {
-  const mail = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-  void readMessage(mail, recipients)
-    .then((submitted): Told => ({ submitted }))
-    .catch((error: unknown): Told => {
+/** The worker of a MailParserThread: one request in, one response out. Unexpected errors end it. */
+parentPort?.on('message', ({ data }: ParseRequest) => {
+  const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+  void parseMail(bytes)
+    .then((mail): ParseResponse => ({ mail }))
+    .catch((error: unknown): ParseResponse => {
       if (!(error instanceof RefusedError)) throw error;
-      return { code: error.code, detail: error.message, errors: error.errors };
+      return { code: error.code, detail: error.message };
     })
-    .then((told) => parentPort?.postMessage(told));
+    .then((response) => parentPort?.postMessage(response));
 });

@@ -1,36 +1,37 @@
 import type { Clock } from '../../lib/clock.ts';
-import { readMessage, type Submitted } from '../../smtp/submission/mail-to-send-request.ts';
-import { ReadingThread } from './mail-parser-thread.ts';
+import { MailParserThread } from './mail-parser-thread.ts';
+import { type ParsedMail, parseMail } from './parse-mail.ts';
 
 /**
- * Reads mail without harm to anybody else. Small mail is read at once. What is large, or made of
- * many parts, costs the parser up to seconds and hundreds of megabytes, so it is read apart; and
- * what is only a bit larger than small does not wait for what is huge.
+ * Parses mail without blocking the event loop. Small mail is parsed in place. Large or many-part mail
+ * can take seconds and hundreds of megabytes, so it is parsed in worker threads: one for medium and
+ * one for large mail, so that medium mail never waits for a huge one.
  */
-export class MailReader {
-  readonly #middle: ReadingThread;
-  readonly #large: ReadingThread;
+export class MailParser {
+  readonly #medium: MailParserThread;
+  readonly #large: MailParserThread;
 
   constructor(clock: Clock) {
-    this.#middle = new ReadingThread(clock, MIDDLE_MEMORY_MB);
-    this.#large = new ReadingThread(clock, LARGE_MEMORY_MB);
+    this.#medium = new MailParserThread(clock, MEDIUM_MEMORY_MB);
+    this.#large = new MailParserThread(clock, LARGE_MEMORY_MB);
   }
 
-  read(workspaceId: string, data: Buffer, recipients: readonly string[]): Promise<Submitted> {
-    if (isSmall(data)) return readMessage(data, recipients);
-    const thread = data.length <= MIDDLE_BYTES_MAX ? this.#middle : this.#large;
-    return thread.read(workspaceId, { data, recipients });
+  /** Mail with different queue keys is parsed round-robin. */
+  parse(queueKey: string, data: Buffer): Promise<ParsedMail> {
+    if (isSmall(data)) return parseMail(data);
+    const thread = data.length <= MEDIUM_BYTES_MAX ? this.#medium : this.#large;
+    return thread.parse(queueKey, data);
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.#middle.stop(), this.#large.stop()]);
+    await Promise.all([this.#medium.stop(), this.#large.stop()]);
   }
 }
 
 const SMALL_BYTES_MAX = 64 * 1024;
 const SMALL_PARTS_MAX = 50;
-const MIDDLE_BYTES_MAX = 1024 * 1024;
-const MIDDLE_MEMORY_MB = 256;
+const MEDIUM_BYTES_MAX = 1024 * 1024;
+const MEDIUM_MEMORY_MB = 256;
 const LARGE_MEMORY_MB = 768;
 
 function isSmall(data: Buffer): boolean {

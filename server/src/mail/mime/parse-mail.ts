@@ -1,71 +1,162 @@
-import PostalMime, { type Attachment, type Email } from 'postal-mime';
+import PostalMime, {
+  type Address,
+  type Attachment,
+  addressParser,
+  decodeWords,
+  type Email,
+} from 'postal-mime';
 import { RefusedError } from '../../lib/refused-error.ts';
 import { decodeQuotedPrintable } from './transfer-encoding.ts';
 
 /**
- * The parser of mail, and what it needs around it: bounds for hostile mail, and what it knows of
- * its parts but does not tell.
+ * Parses untrusted mail: raw bytes (RFC 5322, MIME) in, decoded headers, bodies and attachments out.
+ * Everything in the result is plain data, so it can cross a thread boundary. Attachments come back
+ * byte for byte as the sender encoded them. Input that would exhaust the parser is rejected up front.
  */
 export interface ParsedMail {
-  mail: Email;
-  /** The file as it was before it was encoded for the mail, and the charset of its text. */
-  file(part: Attachment): { content: Buffer; charset: string | undefined };
+  /** The mailboxes of each From header; a well-formed mail has one header. */
+  from: ParsedMailbox[][];
+  to: ParsedMailbox[];
+  cc: ParsedMailbox[];
+  replyTo: ParsedMailbox[];
+  subject: string;
+  /** Empty when the mail has no HTML part. */
+  html: string;
+  /** Undefined when the mail has no plain-text part. */
+  text: string | undefined;
+  /** Every header in its order, with encoded words decoded. */
+  headers: ParsedHeader[];
+  attachments: ParsedAttachment[];
+}
+
+export interface ParsedMailbox {
+  address: string;
+  name: string;
+}
+
+export interface ParsedHeader {
+  /** Lower case. */
+  key: string;
+  /** As spelled in the mail. */
+  name: string;
+  value: string;
+}
+
+export interface ParsedAttachment {
+  filename: string | null;
+  mimeType: string;
+  /** The `method` parameter of a calendar part. */
+  method: string | undefined;
+  charset: string | undefined;
+  /** Without angle brackets. */
+  contentId: string | undefined;
+  /** Whether the HTML displays this part, either as multipart/related or through `cid:`. */
+  isInline: boolean;
+  content: Uint8Array;
 }
 
 const LIMITS = {
   maxNestingDepth: 20,
   maxHeadersSize: 256 * 1024,
-  // A mail inside the mail is a file like any other.
+  // An attached message is treated as a file, not parsed.
   maxRfc822NestingDepth: 0,
   forceRfc822Attachments: true,
 } as const;
 
-/** A part costs the parser much more than the bytes it is made of, and so does a line. */
+/** A part or a line costs the parser far more memory and time than its own bytes. */
 const DELIMITERS_MAX = 5_000;
 const LINES_MAX = 450_000;
 const SHORT_LINES_MAX = 50_000;
 const LINE_BYTES_USUAL = 32;
 
 export async function parseMail(data: Buffer): Promise<ParsedMail> {
-  if (isMoreThan(data, '\n--', DELIMITERS_MAX)) throw unreadable('The message has too many parts.');
+  if (isMoreThan(data, '\n--', DELIMITERS_MAX)) {
+    throw malformedMail('The message has too many parts.');
+  }
   const linesMax = Math.min(LINES_MAX, SHORT_LINES_MAX + data.length / LINE_BYTES_USUAL);
-  if (isMoreThan(data, '\n', linesMax)) throw unreadable('The message has too many lines.');
+  if (isMoreThan(data, '\n', linesMax)) throw malformedMail('The message has too many lines.');
   const parser = new PostalMime(LIMITS);
-  const bodies = keepBodies(parser);
+  const bodies = captureBodies(parser);
   let mail: Email;
   try {
     mail = await parser.parse(data);
   } catch (error) {
     const why = error instanceof Error ? error.message : '';
-    throw unreadable(`The message cannot be read: ${why}.`);
+    throw malformedMail(`The message cannot be parsed: ${why}.`);
   }
+  const html = storableText(mail.html ?? '');
   return {
-    mail,
-    file(part) {
-      const body = bodies.get(part);
-      if (!body) throw new Error('the parser found a file without telling where it stands');
-      return { content: body.content(), charset: body.charset };
-    },
+    from: mail.headers
+      .filter(({ key }) => key === 'from')
+      .map(({ value }) => flattenGroups(addressParser(value))),
+    to: flattenGroups(mail.to),
+    cc: flattenGroups(mail.cc),
+    replyTo: flattenGroups(mail.replyTo),
+    subject: mail.subject ?? '',
+    html,
+    text: mail.text === undefined ? undefined : storableText(mail.text),
+    headers: mail.headers.map(({ key, originalKey, value }) => ({
+      key,
+      name: originalKey,
+      value: decodeWords(value),
+    })),
+    attachments: mail.attachments.map((part) => toAttachment(part, bodies, html)),
   };
 }
 
-export function unreadable(detail: string): RefusedError {
+export function malformedMail(detail: string): RefusedError {
   return new RefusedError('malformed_request', detail);
 }
 
-function isMoreThan(data: Buffer, mark: string, max: number): boolean {
-  // So many marks do not fit into so few bytes.
-  if (data.length <= max * mark.length) return false;
+/** Members of a group are listed like any other mailbox; entries without an address are dropped. */
+function flattenGroups(addresses: readonly Address[] = []): ParsedMailbox[] {
+  return addresses
+    .flatMap((entry) => entry.group ?? [entry])
+    .flatMap(({ address, name }) => (address ? [{ address, name }] : []));
+}
+
+/** Drops the final line break and replaces NUL, which PostgreSQL cannot store. */
+function storableText(text: string): string {
+  return text.replace(/\n$/, '').replaceAll('\0', '\ufffd').toWellFormed();
+}
+
+function toAttachment(
+  part: Attachment,
+  bodies: ReadonlyMap<Attachment, Body>,
+  html: string,
+): ParsedAttachment {
+  const body = bodies.get(part);
+  if (!body) throw new Error('the MIME parser returned an attachment whose body was not captured');
+  const contentId = part.contentId?.replace(/^\s*<|>\s*$/g, '');
+  // Some mailers give every file a Content-ID, so the ID alone does not make a part inline.
+  const isReferenced = contentId !== undefined && html.includes(`cid:${contentId}`);
+  return {
+    filename: part.filename,
+    mimeType: part.mimeType,
+    method: part.method,
+    charset: body.charset,
+    contentId,
+    isInline: contentId !== undefined && (part.related === true || isReferenced),
+    content: body.content(),
+  };
+}
+
+function isMoreThan(data: Buffer, marker: string, max: number): boolean {
+  if (data.length <= max * marker.length) return false;
   let found = 0;
-  for (let at = data.indexOf(mark); at !== -1 && found <= max; at = data.indexOf(mark, at + 1)) {
+  for (
+    let at = data.indexOf(marker);
+    at !== -1 && found <= max;
+    at = data.indexOf(marker, at + 1)
+  ) {
     found += 1;
   }
   return found > max;
 }
 
-/** What the parser has beyond its declared types. */
+/** Internals of postal-mime that its type declarations do not include. */
 interface Internals {
-  /** The whole mail; lines are views of its memory. */
+  /** The whole mail; lines are views into this memory. */
   av: Uint8Array;
   currentNode: PartNode;
   attachments: Attachment[];
@@ -86,18 +177,17 @@ interface Body {
 }
 
 /**
- * The parser ends every line with LF and makes calendars over, which is right for text that it
- * shows and wrong for a file. So we look where the lines of each part stand, and take its bytes from
- * there.
+ * postal-mime normalizes line endings to LF and rewrites calendars, which corrupts files. So the byte
+ * range of each part is recorded while it parses, and attachments are decoded from the original bytes.
  */
-function keepBodies(parser: PostalMime): ReadonlyMap<Attachment, Body> {
+function captureBodies(parser: PostalMime): ReadonlyMap<Attachment, Body> {
   const inner = parser as unknown as Internals;
   const spans = new Map<PartNode, Span>();
   const bodies = new Map<Attachment, Body>();
   const { processLine, collectAttachment } = inner;
   inner.processLine = (line, isFinal) => {
     const { currentNode } = inner;
-    if (!spans.has(currentNode)) spans.set(currentNode, watchedSpan(currentNode));
+    if (!spans.has(currentNode)) spans.set(currentNode, recordSpan(currentNode));
     return processLine.call(parser, line, isFinal);
   };
   inner.collectAttachment = (node, decoded, ...more) => {
@@ -105,19 +195,19 @@ function keepBodies(parser: PostalMime): ReadonlyMap<Attachment, Body> {
     const part = inner.attachments.at(-1);
     if (!part) return;
     const charset = node.contentType.parsed.params.charset;
-    const content = () => contentOf(node, decoded, inner.av, spans.get(node));
+    const content = () => decodeContent(node, decoded, inner.av, spans.get(node));
     bodies.set(part, { content, charset });
   };
   return bodies;
 }
 
-/** From the first byte of a part's first line to the last of its last, without that one's break. */
+/** The byte range of a part's body, without the line break that ends it. */
 interface Span {
   start: number;
   end: number;
 }
 
-function watchedSpan(node: PartNode): Span {
+function recordSpan(node: PartNode): Span {
   const span: Span = { start: -1, end: -1 };
   const { setupContentDecoder } = node;
   node.setupContentDecoder = (encoding) => {
@@ -134,16 +224,21 @@ function watchedSpan(node: PartNode): Span {
   return span;
 }
 
-function contentOf(node: PartNode, decoded: ArrayBuffer, mail: Uint8Array, span?: Span): Buffer {
+function decodeContent(
+  node: PartNode,
+  decoded: ArrayBuffer,
+  mail: Uint8Array,
+  span?: Span,
+): Buffer {
   const { encoding } = node.contentTransferEncoding;
   if (/base64/.test(encoding)) return Buffer.from(decoded);
   if (!span || span.start === -1) return Buffer.alloc(0);
-  const raw = Buffer.from(mail.buffer as ArrayBuffer, span.start, endOf(mail, span) - span.start);
+  const raw = Buffer.from(mail.buffer as ArrayBuffer, span.start, bodyEnd(mail, span) - span.start);
   return /quoted-printable/.test(encoding) ? decodeQuotedPrintable(raw) : Buffer.from(raw);
 }
 
-/** The parser takes every CR off the end of a line; only the one of CRLF is a part of the break. */
-function endOf(mail: Uint8Array, { end }: Span): number {
+/** postal-mime strips every trailing CR of a line, but only the CR of a CRLF belongs to the line break. */
+function bodyEnd(mail: Uint8Array, { end }: Span): number {
   let at = end;
   while (mail[at] === CR) at += 1;
   return mail[at] === LF && at > end ? at - 1 : at;

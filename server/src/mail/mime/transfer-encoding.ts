@@ -1,10 +1,10 @@
 import type { GrowableBuffer } from './growable-buffer.ts';
 
 /**
- * Content transfer encodings (RFC 2045 6). Comes in: bytes of a text or an attachment. Leaves:
- * lines of at most 78 characters, ended by CRLF alone, that no relay has a reason to change (a
- * changed line would break the DKIM signature). Line breaks of a text, whatever their form, become
- * CRLF. The encoders run once per part of every message, so they go over the bytes once.
+ * Content transfer encodings (RFC 2045 section 6). Takes the bytes of a text or attachment; writes
+ * lines of at most 78 characters, terminated by CRLF, that no relay has a reason to change, since a
+ * changed line breaks the DKIM signature. All line breaks of a text become CRLF. The encoders
+ * process every part of every message, so they make a single pass over the bytes.
  */
 
 const CR = 0x0d;
@@ -16,12 +16,12 @@ const DOT = 0x2e;
 const LETTER_F = 0x46;
 
 const SEVEN_BIT_LINE_MAX = 78;
-/** RFC 2045 6.7 (5) allows 76 with the "=" of a soft line break. */
+/** RFC 2045 section 6.7 (5) allows 76, including the "=" of a soft line break. */
 const QUOTED_LINE_MAX = 75;
 
 /**
- * Writes a text as it is, if it is plain enough for 7bit. If not, gives false and leaves the wire
- * as it was.
+ * Writes a text unchanged if it is valid 7bit. Otherwise returns false and leaves the buffer
+ * unchanged.
  */
 export function writeSevenBit(text: Buffer, buffer: GrowableBuffer): boolean {
   buffer.reserve(text.length * 2);
@@ -54,7 +54,7 @@ export function writeSevenBit(text: Buffer, buffer: GrowableBuffer): boolean {
 }
 
 export function writeQuotedPrintable(text: Buffer, buffer: GrowableBuffer): void {
-  // Three characters for an octet, and three more (a soft line break) for every 25 of those.
+  // Three characters per octet, and three more (a soft line break) for every 25 of them.
   buffer.reserve(text.length * 4 + 8);
   const out = buffer.bytes;
   const length = text.length;
@@ -95,7 +95,7 @@ export function writeQuotedPrintable(text: Buffer, buffer: GrowableBuffer): void
   buffer.length = at;
 }
 
-/** Copies what needs no thought, as far as the line has room. The loop that every octet goes through. */
+/** Copies characters that need no encoding, up to the end of the line. This is the hot loop. */
 function copyRun(
   text: Buffer,
   from: number,
@@ -124,11 +124,11 @@ export function writeBase64(content: Buffer, buffer: GrowableBuffer): void {
   }
 }
 
-/** Whole lines, and few enough of them that the intermediate string stays small. */
+/** Whole lines, and few enough that the intermediate string stays small. */
 const BASE64_BLOCK_OCTETS = 57 * 4096;
 const BASE64_LINE_CHARS = 76;
 
-/** Writes the characters to the far end of their room, then moves them down line by line. */
+/** Writes the characters at the end of the reserved space, then moves them down line by line. */
 function writeBase64Block(characters: string, buffer: GrowableBuffer): void {
   const lines = Math.ceil(characters.length / BASE64_LINE_CHARS);
   buffer.reserve(characters.length + lines * 2);
@@ -148,7 +148,7 @@ function writeBase64Block(characters: string, buffer: GrowableBuffer): void {
   buffer.length = to;
 }
 
-/** Text with every line break as CRLF, for base64, which hides them from the mail system. */
+/** Text with every line break as CRLF, for base64. */
 export function withCanonicalLineBreaks(text: string): string {
   return text.replace(/\r\n|\r|\n/g, '\r\n');
 }
@@ -161,7 +161,7 @@ function isBlank(byte: number): boolean {
   return byte === SPACE || byte === TAB;
 }
 
-// Mailbox files make ">From " of a leading "From ", and broken relays eat a leading dot.
+// Mailbox files turn a leading "From " into ">From ", and broken relays drop a leading dot.
 function needsEscapeAtLineStart(byte: number, text: Buffer, i: number): boolean {
   return (
     byte === DOT ||
@@ -174,7 +174,7 @@ function needsEscapeAtLineStart(byte: number, text: Buffer, i: number): boolean 
   );
 }
 
-/** RFC 2045 6.7 (3): a blank that ends a line must be encoded, or a relay may drop it. */
+/** RFC 2045 section 6.7 (3): a trailing blank must be encoded, or a relay may drop it. */
 function escapeTrailingBlank(out: Buffer, at: number, column: number): number {
   const last = out[at - 1]!;
   if (!isBlank(last)) return at;
@@ -201,8 +201,8 @@ const QUOTED_LITERAL = PRINTABLE.slice();
 QUOTED_LITERAL[EQUALS] = 0;
 
 /**
- * The bytes that a quoted-printable body stands for (RFC 2045 6.7). Its own line breaks are kept as
- * they are, and what is no escape is taken as it stands.
+ * Decodes a quoted-printable body (RFC 2045 section 6.7). Its own line breaks are kept, and invalid
+ * escapes are kept as text.
  */
 export function decodeQuotedPrintable(encoded: Buffer): Buffer {
   const decoded = Buffer.alloc(encoded.length);
@@ -221,7 +221,9 @@ export function decodeQuotedPrintable(encoded: Buffer): Buffer {
   return decoded.subarray(0, length);
 }
 
-/** Behind the line break that a "=" takes back, with blanks that transports may add; -1: there is none. */
+/**
+ * The position after a soft line break, including blanks that relays may add; -1 if there is none.
+ */
 function softBreakEnd(encoded: Buffer, at: number): number {
   let next = at + 1;
   while (encoded[next] === SPACE || encoded[next] === TAB) next += 1;
@@ -230,7 +232,10 @@ function softBreakEnd(encoded: Buffer, at: number): number {
   return encoded[next] === CR && encoded[next + 1] === LF ? next + 2 : -1;
 }
 
-/** Far below zero when it is no hexadecimal digit, so that both digits together are, too. */
+/**
+ * Far below zero for a character that is not a hexadecimal digit, so that the value of both digits
+ * is negative too.
+ */
 function hexValue(byte = 0): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
   const letter = byte & ~0x20;

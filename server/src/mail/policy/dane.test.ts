@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { startDnsServer, type Script, type ScriptedTlsa } from '../../../test/harness/dns-server.ts';
+import {
+  type Script,
+  type ScriptedTlsa,
+  startDnsServer,
+} from '../../../test/harness/dns-server.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { createResolver } from '../dns/resolver.ts';
 import { lookUpDane } from './dane.ts';

@@ -2,22 +2,24 @@ import type { Resolver, TlsaRecord } from '../dns/resolver.ts';
 import type { MxHost } from './mx.ts';
 
 /**
- * What DANE says about one mail host (RFC 7672). Only answers proved by DNSSEC count: the MX, the
- * host's addresses and the TLSA records. Where the zone is proved and its TLSA look-up fails, the
- * host must not be used at all, for that failure is what an attacker would cause.
+ * The DANE requirements of one mail host (RFC 7672). Only DNSSEC-validated answers count: the MX,
+ * the host's addresses and the TLSA records. If the zone is signed and the TLSA lookup fails, the
+ * host must not be used at all, because an attacker could cause that failure.
  */
 
 export type DaneResult =
   | { kind: 'absent' }
   | { kind: 'usable'; records: readonly TlsaRecord[]; names: readonly string[] }
-  /** Records exist and none is of a kind we can check: TLS is a must, the certificate is not. */
+  /**
+   * Records exist, but none is usable: TLS is required, without authentication of the certificate.
+   */
   | { kind: 'unusable' }
   | { kind: 'temporary'; detail: string };
 
 export interface DaneQuery {
   domain: string;
   host: MxHost;
-  /** Whether the answer that named this host was authenticated. */
+  /** Whether the MX answer that named this host was DNSSEC-validated. */
   routeAuthenticated: boolean;
   port: number;
 }
@@ -37,8 +39,8 @@ export async function lookUpDane(query: DaneQuery, resolver: Resolver): Promise<
 }
 
 /**
- * RFC 7672 section 2.2.2: TLSA records stand at the end of the host's aliases or else at the host
- * itself. Nothing is asked in zones that are not signed, where many servers fail on unknown types.
+ * RFC 7672 section 2.2.2: TLSA records are at the end of the host's CNAME chain, or else at the
+ * host itself. Unsigned zones are not queried, because many of their servers fail on unknown types.
  */
 async function baseNames(host: MxHost, resolver: Resolver): Promise<string[]> {
   if (host.authenticated) return [...new Set([host.canonical, host.host])];
@@ -49,7 +51,7 @@ async function baseNames(host: MxHost, resolver: Resolver): Promise<string[]> {
 
 const DIGEST_LENGTHS: Readonly<Record<number, number>> = { 1: 32, 2: 64 };
 
-/** DANE-TA (2) and DANE-EE (3) only: public CAs (0, 1) are of no use for mail, section 3.1.3. */
+/** Only DANE-TA (2) and DANE-EE (3): usages 0 and 1 do not apply to SMTP (section 3.1.3). */
 function isUsable({ usage, selector, matchingType, data }: TlsaRecord): boolean {
   if (usage !== 2 && usage !== 3) return false;
   if (selector !== 0 && selector !== 1) return false;
@@ -58,8 +60,8 @@ function isUsable({ usage, selector, matchingType, data }: TlsaRecord): boolean 
 }
 
 /**
- * RFC 7671 section 9: of digests for the same usage and selector only the strongest kind counts, so
- * that a weak one left in place cannot be attacked.
+ * RFC 7671 section 9: of several digests for the same usage and selector only the strongest
+ * algorithm counts, so that a weak one cannot be attacked.
  */
 function strongestDigests(records: readonly TlsaRecord[]): TlsaRecord[] {
   return records.filter(

@@ -1,7 +1,6 @@
 /**
- * Who runs a recipient's mailbox, as far as it can be told from the address or from the mail server
- * that answered. Everybody else is `other`: a name for each domain would be as long a list as the
- * recipients themselves.
+ * The mailbox provider of a recipient, recognized by the domain of the address or by the MX host.
+ * All others are `other`: naming every domain would make the list as long as the recipients.
  */
 export function mailboxProvider(recipient: string, mx: string | null): string {
   const domain = recipient.slice(recipient.lastIndexOf('@') + 1).toLowerCase();
@@ -37,7 +36,7 @@ const DOMAINS = new Map<string, string>(
 
 const PROVIDERS = new Set(DOMAINS.values());
 
-/** With the dot in front: a host of that name, or one below it. */
+/** With a leading dot: matches the host itself and its subdomains. */
 const MAIL_SERVERS: readonly (readonly [suffix: string, provider: string])[] = [
   ['.google.com', 'google'],
   ['.googlemail.com', 'google'],

@@ -4,9 +4,9 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Resolver } from '../dns/resolver.ts';
 
 /**
- * Fetches a policy file over HTTPS. The host name is chosen by strangers, so the address is looked
- * up and judged here and the connection goes to that very address; redirects are not followed
- * (RFC 8461 section 3.3), and neither time nor length is the other side's to decide.
+ * Fetches an MTA-STS policy over HTTPS. The host name is chosen by others, so its address is
+ * resolved and checked here, and the connection goes to exactly that address. Redirects are not
+ * followed (RFC 8461 section 3.3), and both time and size are limited.
  */
 
 export type FetchedPolicy = { kind: 'fetched'; text: string } | { kind: 'failed'; detail: string };
@@ -18,12 +18,12 @@ export interface FetchPolicySettings {
   clock: Clock;
   addressAllowed: (ip: string) => boolean;
   timeoutMs?: number;
-  /** Other than 443 and the public CAs only where the other side is ours. */
+  /** Tests override the port and the CA. */
   port?: number;
   ca?: string;
 }
 
-/** RFC 8461 section 3.3 suggests it. */
+/** The limit that RFC 8461 section 3.3 suggests. */
 const POLICY_BYTES_MAX = 64 * 1024;
 
 export function createPolicyFetcher(settings: FetchPolicySettings): FetchPolicy {
@@ -42,17 +42,19 @@ export function createPolicyFetcher(settings: FetchPolicySettings): FetchPolicy 
         headers: { accept: 'text/plain' },
         ...(ca === undefined ? {} : { ca }),
       });
-      const timer = clock.after(timeoutMs, () => fail(`no answer within ${timeoutMs} ms`));
+      const timer = clock.after(timeoutMs, () => fail(`no response within ${timeoutMs} ms`));
       req.on('error', (error) => fail(error.message));
       req.on('response', (response) => {
         const type = response.headers['content-type'] ?? '';
-        if (response.statusCode !== 200) return fail(`the status is ${response.statusCode}`);
-        if (!/^text\/plain\s*(;|$)/i.test(type)) return fail(`the type is ${type || 'not told'}`);
+        if (response.statusCode !== 200)
+          return fail(`the response status is ${response.statusCode}`);
+        if (!/^text\/plain\s*(;|$)/i.test(type))
+          return fail(`the content type is ${type || 'missing'}`);
         const chunks: Buffer[] = [];
         let length = 0;
         response.on('data', (chunk: Buffer) => {
           length += chunk.length;
-          if (length > POLICY_BYTES_MAX) return fail('it is too long');
+          if (length > POLICY_BYTES_MAX) return fail('the policy is too long');
           chunks.push(chunk);
         });
         response.on('error', (error) => fail(error.message));
@@ -65,7 +67,7 @@ export function createPolicyFetcher(settings: FetchPolicySettings): FetchPolicy 
       function fail(reason: string): void {
         end({
           kind: 'failed',
-          detail: `The MTA-STS policy of ${domain} cannot be read: ${reason}.`,
+          detail: `Fetching the MTA-STS policy of ${domain} failed: ${reason}.`,
         });
       }
 
@@ -82,7 +84,7 @@ function guardedLookup({ resolver, addressAllowed }: FetchPolicySettings): Looku
     void addressesOf(host).then((addresses) => {
       const [first] = addresses;
       if (!first) {
-        const error: NodeJS.ErrnoException = new Error('the host has no address that we may use');
+        const error: NodeJS.ErrnoException = new Error('the host has no usable address');
         error.code = 'ENOTFOUND';
         return callback(error, '', 4);
       }

@@ -1,9 +1,9 @@
 import { normalizeDnsName } from '../dns/dns-name.ts';
 
-/** A receiver's word on TLS for its mail, as published over HTTPS (RFC 8461 section 3.2). */
+/** A receiver's MTA-STS policy, published over HTTPS (RFC 8461 section 3.2). */
 export interface StsPolicy {
   mode: 'enforce' | 'testing' | 'none';
-  /** Lower case; `*.example.com` stands for exactly one more label. */
+  /** Lower case; `*.example.com` matches exactly one more label. */
   mx: readonly string[];
   maxAgeSeconds: number;
 }
@@ -11,7 +11,7 @@ export interface StsPolicy {
 const MAX_AGE_LIMIT_SECONDS = 31_557_600;
 const MX_PATTERNS_MAX = 100;
 
-/** The policy in a file, or undefined when it is not a valid one. */
+/** Parses a policy file; undefined when it is not valid. */
 export function parseStsPolicy(text: string): StsPolicy | undefined {
   const fields = new Map<string, string>();
   const mx: string[] = [];
@@ -23,7 +23,7 @@ export function parseStsPolicy(text: string): StsPolicy | undefined {
     }
     const [, key = '', value = ''] = match;
     if (key === 'mx') mx.push(value);
-    // Of repeated fields the first counts.
+    // The first of repeated fields counts.
     else if (!fields.has(key)) fields.set(key, value);
   }
   const mode = fields.get('mode');
@@ -45,7 +45,7 @@ function normalizePattern(text: string): string | undefined {
   return parent === undefined ? undefined : `*.${parent}`;
 }
 
-/** Whether the policy names this mail host; `host` is in its normal spelling. */
+/** Whether the policy includes this mail host, which must be a normalized name. */
 export function policyAllowsHost(policy: StsPolicy, host: string): boolean {
   const parent = host.slice(host.indexOf('.') + 1);
   return policy.mx.some((pattern) =>
@@ -54,8 +54,8 @@ export function policyAllowsHost(policy: StsPolicy, host: string): boolean {
 }
 
 /**
- * The id in the TXT records of `_mta-sts`, which changes with the policy. Undefined unless exactly
- * one record speaks of STSv1 (section 3.1).
+ * The id in the `_mta-sts` TXT record, which changes with the policy. Undefined unless exactly one
+ * STSv1 record exists (section 3.1).
  */
 export function readStsId(records: readonly (readonly string[])[]): string | undefined {
   const ours = records

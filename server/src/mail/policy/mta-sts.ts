@@ -5,10 +5,9 @@ import type { FetchPolicy } from './mta-sts-fetch.ts';
 import { parseStsPolicy, readStsId, type StsPolicy } from './mta-sts-policy.ts';
 
 /**
- * MTA-STS (RFC 8461): a receiving domain comes in, the TLS policy it published leaves, or undefined.
- * A policy once seen holds for as long as its receiver said, even while its DNS record or its web
- * server is away: taking them away is what an attacker would do. A file that cannot be fetched is
- * not asked for again within five minutes.
+ * MTA-STS (RFC 8461): returns the TLS policy that a receiving domain publishes, or undefined. A
+ * cached policy stays valid for its max_age even if its DNS record or web server disappears,
+ * because an attacker could block them. A failed fetch is not repeated within five minutes.
  */
 
 export interface MtaSts {
@@ -23,19 +22,19 @@ export interface MtaStsSettings {
 }
 
 interface CachedPolicy {
-  /** The last policy that was fetched, with the id it was announced by. */
+  /** The last policy that was fetched, and the id it was announced with. */
   policy: StsPolicy | undefined;
   id: string | undefined;
   expiresAtMs: number;
-  /** When to look for a newer one although the id is the same. */
+  /** When to refresh the policy even though the id is unchanged. */
   refreshAtMs: number;
-  /** Not before this, after a fetch that failed. */
+  /** No fetch before this time, after a failed one. */
   retryAtMs: number;
 }
 
 const FETCH_RETRY_MS = 5 * 60_000;
 const REFRESH_MAX_MS = 24 * 3_600_000;
-/** A receiver that says "for no time at all" does not get a request for every message. */
+/** Minimum cache time, so that max_age 0 does not cause a request for every message. */
 const CACHE_MIN_MS = 5 * 60_000;
 
 export function createMtaSts(settings: MtaStsSettings): MtaSts {
@@ -55,7 +54,7 @@ export function createMtaSts(settings: MtaStsSettings): MtaSts {
     const now = clock.now();
     if (id === undefined || (entry && now < entry.retryAtMs)) return cachedPolicy;
     if (cachedPolicy && entry?.id === id) {
-      // The old policy still holds: nobody waits for its renewal.
+      // The cached policy is still valid, so the refresh runs in the background.
       if (now >= entry.refreshAtMs) void fetchOnce(domain, id);
       return cachedPolicy;
     }
@@ -80,7 +79,7 @@ export function createMtaSts(settings: MtaStsSettings): MtaSts {
     const policy = fetched.kind === 'fetched' ? parseStsPolicy(fetched.text) : undefined;
     const now = clock.now();
     const before = policies.get(domain);
-    // Deleting first moves the domain to the end: the oldest entry is always the first one.
+    // Deleting first moves the domain to the end, so the first entry is always the oldest.
     policies.delete(domain);
     policies.set(domain, policy ? cacheEntry(policy, id, now) : failedEntry(before, now));
     for (const oldest of policies.keys()) {

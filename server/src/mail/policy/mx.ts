@@ -3,20 +3,20 @@ import { looksLikeIp, normalizeDnsName } from '../dns/dns-name.ts';
 import type { Answer, MxRecord, Resolver } from '../dns/resolver.ts';
 
 /**
- * A receiving domain comes in, the hosts that take its mail leave, in the order to try them
- * (RFC 5321 section 5.1). What is wrong for good and what may pass is told apart here, once: a
- * domain that does not exist, says it takes no mail, or names no reachable host is permanent;
- * a look-up that failed is temporary and never mistaken for absence.
+ * Resolves the mail hosts of a receiving domain, in the order to try them (RFC 5321 section 5.1).
+ * This is the one place that separates permanent from temporary routing errors: a domain that does
+ * not exist, accepts no mail, or has no usable host is permanent; a failed lookup is temporary and
+ * never treated as absence.
  */
 
 export type MxRoute =
   | { kind: 'hosts'; hosts: readonly MxHost[]; authenticated: boolean }
-  /** The domain says that it takes no mail (RFC 7505). */
+  /** The domain does not accept mail (RFC 7505). */
   | { kind: 'null_mx' }
   | { kind: 'no_domain' }
-  /** The domain exists, but nothing in its DNS leads to an address that mail may go to. */
+  /** The domain exists, but none of its hosts has an address that mail may be sent to. */
   | { kind: 'no_address'; detail: string }
-  /** It has addresses, but none that we have a way to. */
+  /** It has addresses, but none that is reachable from here. */
   | { kind: 'out_of_reach'; detail: string }
   | { kind: 'temporary'; detail: string };
 
@@ -25,24 +25,24 @@ export interface MxHost {
   preference: number;
   /** In the order to try them. */
   addresses: readonly string[];
-  /** The domain itself, because it has no MX. */
+  /** The domain itself, because it has no MX record. */
   implicit: boolean;
-  /** Whether the addresses are proved by DNSSEC: without that DANE says nothing about this host. */
+  /** Whether the addresses are DNSSEC-validated; if not, DANE does not apply to this host. */
   authenticated: boolean;
-  /** The name at the end of the host's aliases: RFC 7672 looks for TLSA records there first. */
+  /** The name at the end of the host's CNAME chain, where RFC 7672 looks for TLSA records first. */
   canonical: string;
 }
 
 export interface RouteSettings {
   /** Which addresses may be connected to at all. */
   addressAllowed: (ip: string) => boolean;
-  /** Which of them there is a way to from here: mail may leave by addresses of one kind alone. */
+  /** Which addresses are reachable: outgoing mail may be limited to one IP version. */
   isReachable?: (ip: string) => boolean;
-  /** A number from 0 up to but not including 1; shuffles hosts of equal preference. */
+  /** A number from 0 (inclusive) to 1 (exclusive); shuffles hosts of equal preference. */
   random?: () => number;
 }
 
-/** Bounds on what a hostile zone can make us do for one message. */
+/** Bounds what a hostile zone can make us do for one message. */
 const HOSTS_MAX = 20;
 const ADDRESSES_PER_HOST_MAX = 8;
 
@@ -78,8 +78,8 @@ function isNullMx(records: readonly MxRecord[]): boolean {
 type NamedHost = Pick<MxHost, 'host' | 'preference' | 'implicit'>;
 
 /**
- * Sorted by preference, each host once. A record with the root beside others, an address in place
- * of a name, or a name that DNS cannot carry is passed over: the other records still work.
+ * Sorted by preference, each host once. Records with the root name beside others, an IP address in
+ * place of a name, or an invalid name are skipped; the other records still work.
  */
 function usableHosts(records: readonly MxRecord[], random: () => number): NamedHost[] {
   const best = new Map<string, NamedHost>();
@@ -96,7 +96,9 @@ function usableHosts(records: readonly MxRecord[], random: () => number): NamedH
     .slice(0, HOSTS_MAX);
 }
 
-/** Equal preferences share the load (RFC 5321 section 5.1); the sort that follows is stable. */
+/**
+ * Hosts of equal preference share the load (RFC 5321 section 5.1); the following sort is stable.
+ */
 function shuffle<T>(list: T[], random: () => number): T[] {
   for (let i = list.length - 1; i > 0; i--) {
     const j = Math.floor(random() * (i + 1));
@@ -109,8 +111,8 @@ function noUsableHost(domain: string, records: readonly MxRecord[]): MxRoute {
   const addresses = records.map(({ host }) => host).filter(looksLikeIp);
   const detail =
     addresses.length > 0
-      ? `The MX record of ${domain} holds an IP address (${addresses[0]}) where a host name belongs.`
-      : `The MX records of ${domain} hold no valid host name.`;
+      ? `The MX record of ${domain} contains an IP address (${addresses[0]}) instead of a host name.`
+      : `The MX records of ${domain} contain no valid host name.`;
   return { kind: 'no_address', detail };
 }
 
@@ -130,17 +132,17 @@ async function withAddresses(
   const unreachable = lookups.flatMap(({ unreachable: beyond }) => beyond);
   if (unreachable.length > 0) {
     const kind = isIPv6(unreachable[0] as string) ? 'IPv6' : 'IPv4';
-    const detail = `The mail hosts of ${domain} have only ${kind} addresses (${unreachable.slice(0, 3).join(', ')}), and mail does not leave here by ${kind}.`;
+    const detail = `The mail hosts of ${domain} have only ${kind} addresses (${unreachable.slice(0, 3).join(', ')}), and this server does not send over ${kind}.`;
     return { kind: 'out_of_reach', detail };
   }
   const forbidden = lookups.flatMap(({ forbidden }) => forbidden);
   if (forbidden.length > 0) {
-    const detail = `The mail hosts of ${domain} have only addresses that mail may not be sent to (${forbidden.slice(0, 3).join(', ')}).`;
+    const detail = `The mail hosts of ${domain} have only addresses that mail must not be sent to (${forbidden.slice(0, 3).join(', ')}).`;
     return { kind: 'no_address', detail };
   }
   const detail = named[0]?.implicit
     ? `${domain} has neither a mail server (MX) nor an address.`
-    : `No mail server of ${domain} (${named[0]?.host}) has an address.`;
+    : `None of the mail servers of ${domain} (${named[0]?.host}) has an address.`;
   return { kind: 'no_address', detail };
 }
 
@@ -182,7 +184,7 @@ function recordsOf(answer: Answer<'A'> | Answer<'AAAA'>): readonly string[] {
   return answer.kind === 'found' ? answer.records : [];
 }
 
-/** By turns, so that one family that is broken on the way costs a single failed try. */
+/** Alternates between the families, so that a broken one costs only a single failed attempt. */
 function interleave(ipv4: readonly string[], ipv6: readonly string[]): string[] {
   const all: string[] = [];
   for (let i = 0; i < Math.max(ipv4.length, ipv6.length); i++) {

@@ -7,26 +7,26 @@ import { policyAllowsHost } from './mta-sts-policy.ts';
 import type { MxHost } from './mx.ts';
 
 /**
- * How the connection to one mail host must be protected, from the three who may demand it: the
- * receiver by DANE, the receiver by MTA-STS, the sender's domain by `tls: required`. DANE wins over
- * MTA-STS (RFC 8461 section 2); none of them is ever answered by plaintext.
+ * Decides how the connection to a mail host must be protected. DANE and MTA-STS of the receiver and
+ * `tls: required` of the sender's domain can require TLS. DANE takes precedence over MTA-STS (RFC
+ * 8461 section 2); none of them ever falls back to plaintext.
  */
 
 export type TlsDecision =
   | { kind: 'policy'; policy: TlsPolicy }
-  /** This host must not be used: the receiver's MTA-STS policy does not name it. */
+  /** The host must not be used: the receiver's MTA-STS policy does not include it. */
   | { kind: 'host_refused'; detail: string }
-  /** This host must not be used now; another one, or the same one later, may be. */
+  /** The host must not be used now; another host, or a later attempt, may work. */
   | { kind: 'temporary'; detail: string };
 
 export interface TlsPolicyRequest {
   domain: string;
   host: MxHost;
-  /** Of the route that the host came from. */
+  /** Whether the MX answer was DNSSEC-validated. */
   routeAuthenticated: boolean;
-  /** The sender's domain says `tls: required`. */
+  /** The sender's domain requires TLS. */
   tlsRequired: boolean;
-  /** Where the host is connected to, which is where its TLSA records are; 25 unless told. */
+  /** The port to connect to, which is also the port of the TLSA records; 25 by default. */
   port?: number;
 }
 
@@ -51,7 +51,7 @@ export async function tlsPolicyFor(
         if (policyAllowsHost(sts, host.host)) {
           return { kind: 'policy', policy: { kind: 'verified', names: [host.host] } };
         }
-        const detail = `The MTA-STS policy of ${domain} does not name the mail server ${host.host}.`;
+        const detail = `The MTA-STS policy of ${domain} does not include the mail server ${host.host}.`;
         return { kind: 'host_refused', detail };
       }
       const required = request.tlsRequired || dane.kind === 'unusable';

@@ -1,19 +1,24 @@
-import { HeaderFields, embeddedHeaderText, type MailStructure, displayText } from './mime-structure.ts';
+import {
+  displayText,
+  embeddedHeaderText,
+  HeaderFields,
+  type MailStructure,
+} from './mime-structure.ts';
 import { parseAddressKey } from './report-fields.ts';
 
 /**
- * Feedback reports (RFC 5965): a provider tells that a recipient called a mail spam. A mail that was
- * read comes in; who complains of what leaves, or undefined when it is no such report. Nothing of it
- * is proof: whoever uses it looks for a return path of ours in what was returned.
+ * Reads feedback reports (RFC 5965), in which a mailbox provider reports that a recipient marked a
+ * mail as spam. Returns undefined when the mail is not such a report. The contents prove nothing:
+ * callers must look for a return path of ours in the returned mail.
  */
 export interface FeedbackReport {
   /** Lower case: `abuse`, `fraud`, `not-spam` and others. */
   type: string;
-  /** The program that wrote it. */
+  /** The software that wrote the report. */
   reporter: string | null;
-  /** Whom the mail was sent to, as keys to compare with; providers often leave them out. */
+  /** The recipients of the mail, as keys for comparison; providers often omit them. */
   recipients: string[];
-  /** Where a return path of ours may stand: what the report says, and the header of the mail. */
+  /** Text that may contain a return path of ours: the report's fields and the returned header. */
   returned: string;
 }
 
@@ -24,7 +29,7 @@ export function readFeedbackReport(mail: MailStructure): FeedbackReport | undefi
   const part = mail.parts.find(({ type }) => type.name === 'message/feedback-report');
   const original = mail.parts.find(({ type }) => RETURNED.test(type.name));
   const header = original ? embeddedHeaderText(original.body) : '';
-  // Outlook.com's own form has no report: it returns the mail, with a line of its own in the header.
+  // Outlook.com sends no report part: it returns the mail with an extra header field.
   const marked = new HeaderFields(header).all('x-hmxmroriginalrecipient');
   if (!part && marked.length === 0) return undefined;
   const fields = new HeaderFields(

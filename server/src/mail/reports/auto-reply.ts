@@ -1,8 +1,8 @@
 import type { HeaderFields } from './mime-structure.ts';
 
 /**
- * Whether a program answered by itself (RFC 3834 and what programs did before it): somebody is on
- * holiday, a ticket was opened. It says nothing about the delivery.
+ * Whether a mail is an automatic reply, such as an out-of-office or ticket notice (RFC 3834 and
+ * older conventions). It says nothing about the delivery.
  */
 export function isAutoReply(header: HeaderFields): boolean {
   const submitted = header.get('auto-submitted');

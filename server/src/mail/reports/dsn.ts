@@ -1,15 +1,21 @@
 import { HeaderFields, type MailStructure } from './mime-structure.ts';
 import { noticeTextFor } from './notice-text.ts';
-import { parseAddressKey, fieldValue, parseMtaName, parseDiagnostic, statusIn } from './report-fields.ts';
+import {
+  fieldValue,
+  parseAddressKey,
+  parseDiagnostic,
+  parseMtaName,
+  statusIn,
+} from './report-fields.ts';
 
 /**
- * Delivery status notifications (RFC 3464, RFC 6533): what a server that had taken a mail says of it
- * later. A mail that was read comes in; what it reports of each recipient leaves, or undefined when
- * it is no such report. Servers write these by hand and lie in small ways, so only `Action` and the
- * codes are believed, and what is missing is taken from what is there.
+ * Reads delivery status notifications (RFC 3464, RFC 6533), in which a server reports the fate of a
+ * mail it had accepted. Returns the status of each recipient, or undefined when the mail is not a
+ * DSN. Servers deviate from the standard, so only `Action` and the codes are trusted, and missing
+ * values are derived from the others.
  */
 export interface DeliveryReport {
-  /** The server that writes. */
+  /** The server that sent the report. */
   reportingMta: string | null;
   recipients: ReportedRecipient[];
 }
@@ -21,12 +27,12 @@ export interface ReportedRecipient {
   action: ReportAction;
   /** RFC 3463, such as `5.1.1`. */
   status: string | null;
-  /** As a key to compare with (mail/address.ts). */
+  /** As a key for comparison (mail/address.ts). */
   originalRecipient: string | null;
   finalRecipient: string | null;
-  /** The server that refused, when it was another one. */
+  /** The server that rejected the mail, if it is another one. */
   remoteMta: string | null;
-  /** What that server said, when it spoke SMTP. */
+  /** The SMTP reply of that server, if there was one. */
   code: number | null;
   text: string;
 }
@@ -40,7 +46,7 @@ export function readDeliveryReport(mail: MailStructure): DeliveryReport | undefi
   if (!part) return undefined;
   const [first, ...others] = fieldGroups(part.body);
   if (!first) return undefined;
-  // Some write no group about the message and begin with the first recipient.
+  // Some servers omit the per-message group and start with the first recipient.
   const groups = isRecipient(first) ? [first, ...others] : others;
   const recipients = groups.filter(isRecipient).map((group) => recipientOf(group, mail));
   const reported = recipients.filter((one): one is ReportedRecipient => one !== undefined);
@@ -62,15 +68,17 @@ function isRecipient(fields: HeaderFields): boolean {
 }
 
 function recipientOf(fields: HeaderFields, mail: MailStructure): ReportedRecipient | undefined {
-  // Exchange's edge has a field of its own for what the other server said.
+  // Exchange Edge has its own field for the reply of the other server.
   const field = fieldValue(fields.get('diagnostic-code') ?? fields.get('x-supplementary-info'));
-  const diagnostic = parseDiagnostic(hasText(field) ? field : (textFromNotice(fields, mail) ?? field));
+  const diagnostic = parseDiagnostic(
+    hasText(field) ? field : (textFromNotice(fields, mail) ?? field),
+  );
   const status = statusIn(fields.get('status') ?? '');
   const action = EXPIRED.test(diagnostic.text)
     ? 'failed'
     : actionOf(fields.get('action'), status ?? diagnostic.status);
   if (action === undefined) return undefined;
-  // "5.0.0" says nothing that the server's own words do not say better.
+  // "5.0.0" says less than the server's reply.
   const vague = status === null || /^\d\.0\.0$/.test(status);
   return {
     action,
@@ -83,10 +91,10 @@ function recipientOf(fields: HeaderFields, mail: MailStructure): ReportedRecipie
   };
 }
 
-/** OpenSMTPD gives up with these words, and calls it delayed. */
+/** OpenSMTPD gives up with this text, but reports the action as delayed. */
 const EXPIRED = /^Envelope expired$/;
 
-/** Sendmail's "X-Unix; 67" is the end of a program. */
+/** Sendmail's "X-Unix; 67" is only the exit code of a program. */
 function hasText(diagnostic: string): boolean {
   return /[^\d\s.]/.test(diagnostic);
 }

@@ -1,11 +1,11 @@
 import type { DeliveryReport } from './dsn.ts';
-import { type MailStructure, displayText } from './mime-structure.ts';
+import { displayText, type MailStructure } from './mime-structure.ts';
 import { humanReadablePart, noticeTextFor } from './notice-text.ts';
 import { parseAddressKey, parseDiagnostic } from './report-fields.ts';
 
 /**
- * Bounces of Exim and of Google that have no report, or an empty one: a header names the recipients,
- * and the words for people tell why. Such a bounce is always for good.
+ * Reads bounces of Exim and Google that have no DSN part, or an empty one: a header lists the
+ * recipients, and the human-readable part has the reason. Such bounces are always permanent.
  */
 export function readFailedRecipients(mail: MailStructure): DeliveryReport | undefined {
   const named = mail.header.all('x-failed-recipients').join(',').split(',', RECIPIENTS_MAX);
@@ -30,7 +30,7 @@ export function readFailedRecipients(mail: MailStructure): DeliveryReport | unde
 const RECIPIENTS_MAX = 100;
 const REASON_CHARS_MAX = 500;
 
-/** From what the other server said: everything before it is the same in every bounce. */
+/** Starts at the other server's reply; the text before it is the same in every bounce. */
 function extractReason(text: string): string {
   const begin = text.search(/\n[ \t>]*[45]\d\d[ -]|the response (from the remote server )?was:\s/i);
   const reason = displayText(text.slice(Math.max(begin, 0))).replace(/^the response[^:]*:\s*/i, '');

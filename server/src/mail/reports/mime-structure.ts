@@ -1,20 +1,20 @@
 /**
- * A mail that came from a stranger, taken apart just far enough to read reports in it: its header,
- * and its leaf parts in order. It never throws, looks at each byte a bounded number of times, and
- * tolerates what is broken or cut off: what cannot be understood is simply not there. A mail inside
- * the mail is a leaf; nothing that somebody only quoted is taken for what the sender said.
+ * A minimal, tolerant MIME parser for bounces and complaints from arbitrary servers: the header,
+ * and the leaf parts in order. It never throws, runs in linear time, and skips whatever is
+ * malformed or truncated. An embedded message is a leaf, so that quoted content is never mistaken
+ * for the sender's own.
  */
 export interface MailStructure {
   header: HeaderFields;
   type: ContentType;
-  /** At least one: a mail without structure is its own only part. */
+  /** At least one: a mail that is not multipart is its own part. */
   parts: MailPart[];
 }
 
 export interface MailPart {
   header: HeaderFields;
   type: ContentType;
-  /** Decoded, one character for each byte. */
+  /** Decoded, one character per byte. */
   body: string;
 }
 
@@ -37,7 +37,7 @@ export function parseMailStructure(data: Buffer): MailStructure {
   return { header, type, parts };
 }
 
-/** Fields as they are named in lower case; of one that is repeated, all values in their order. */
+/** Header fields by lower-case name; a repeated field has all its values in order. */
 export class HeaderFields {
   readonly #fields = new Map<string, string[]>();
 
@@ -65,7 +65,7 @@ export class HeaderFields {
     keep();
   }
 
-  /** The first of that name. */
+  /** The first value of the field. */
   get(name: string): string | undefined {
     return this.#fields.get(name)?.[0];
   }
@@ -79,14 +79,14 @@ export class HeaderFields {
   }
 }
 
-/** The header of a mail that is a part of this one. */
+/** The header of an embedded message. */
 export function embeddedHeaderText(body: string): string {
   return body.slice(0, headerEnd(body)).slice(0, HEADER_CHARS_MAX);
 }
 
 /**
- * Text for people to read: UTF-8 where it is, without control characters, in one line, and cut off
- * between two characters: the database cannot read JSON with half of one.
+ * Text for display: decoded as UTF-8, on one line, without control characters, and never cut inside
+ * a surrogate pair, which PostgreSQL would reject in JSON.
  */
 export function displayText(text: string, charsMax = Number.POSITIVE_INFINITY): string {
   const shown = Buffer.from(text, 'latin1')
@@ -121,7 +121,7 @@ function splitHeader(text: string): { header: HeaderFields; body: string } {
   return { header: new HeaderFields(text.slice(0, end)), body: text.slice(end + gap) };
 }
 
-/** Where the empty line behind the header begins; the end of the text when there is none. */
+/** The position of the empty line after the header; the end of the text if there is none. */
 function headerEnd(text: string): number {
   if (text.startsWith('\n') || text.startsWith('\r\n')) return 0;
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) {
@@ -144,7 +144,10 @@ function contentType(header: HeaderFields): ContentType {
   return { name: name.trim().toLowerCase(), parameters };
 }
 
-/** RFC 2046 5.1.1. The last part may lack its end: mail is cut off, and some never write it. */
+/**
+ * RFC 2046 section 5.1.1. The closing delimiter may be missing: the mail may be truncated, and some
+ * servers never write it.
+ */
 function splitParts(body: string, boundary: string): string[] {
   const delimiter = `--${boundary}`;
   const pieces: string[] = [];
@@ -163,7 +166,7 @@ function splitParts(body: string, boundary: string): string[] {
   return pieces;
 }
 
-/** A delimiter has its line to itself: a longer boundary that begins alike is another one. */
+/** A delimiter is a whole line: a longer boundary with the same beginning is a different one. */
 function nextDelimiter(body: string, delimiter: string, from: number): number {
   const wanted = `\n${delimiter}`;
   for (let at = body.indexOf(wanted, from); at !== -1; at = body.indexOf(wanted, at + 1)) {

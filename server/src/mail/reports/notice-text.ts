@@ -1,8 +1,8 @@
 import type { MailStructure } from './mime-structure.ts';
 
 /**
- * What the words for people in a bounce say of one recipient. Some servers tell the reason nowhere
- * else: Exim and Sendmail in indented lines below the address, OpenSMTPD behind it.
+ * What the human-readable part of a bounce says about one recipient. Some servers give the reason
+ * only there: Exim and Sendmail in indented lines below the address, OpenSMTPD after it.
  */
 export function noticeTextFor(mail: MailStructure, address: string): string | undefined {
   const lines = humanReadablePart(mail).split(/\r?\n/, LINES_MAX);
@@ -16,7 +16,7 @@ export function noticeTextFor(mail: MailStructure, address: string): string | un
   return undefined;
 }
 
-/** One character for each byte, like all bodies. */
+/** One character per byte, like all bodies. */
 export function humanReadablePart({ parts }: MailStructure): string {
   const notice = parts.find(({ type }) => type.name === 'text/plain')?.body ?? '';
   return notice.slice(0, NOTICE_CHARS_MAX);
@@ -26,7 +26,7 @@ const NOTICE_CHARS_MAX = 8 * 1024;
 const LINES_MAX = 300;
 const REASON_CHARS_MAX = 500;
 
-/** What follows the address in a line that begins with it, or undefined when it is another line. */
+/** The text after the address in a line that begins with it; undefined for any other line. */
 function textAfterAddress(line: string, address: string): string | undefined {
   const text = line.trim();
   const [name = ''] = text.split(/\s/, 1);
@@ -34,7 +34,10 @@ function textAfterAddress(line: string, address: string): string | undefined {
   return named.toLowerCase() === address ? text.slice(name.length).trim() : undefined;
 }
 
-/** Lines further in than the one above them, until one is empty; without where the mail went. */
+/**
+ * Lines that are indented deeper than the given one, up to an empty line, without routing
+ * information.
+ */
 function indentedLinesAfter(lines: readonly string[], index: number): string[] {
   const indent = indentOf(lines[index] ?? '');
   const below: string[] = [];
@@ -52,7 +55,7 @@ function indentOf(line: string): number {
   return line.length - line.trimStart().length;
 }
 
-/** Without what OpenSMTPD and Sendmail put around them. */
+/** Removes what OpenSMTPD and Sendmail put around the text. */
 function unwrap(words: string): string {
   return words.replace(/^"(.*)"$/, '$1').replace(/^\(reason: (.*)\)$/, '$1');
 }

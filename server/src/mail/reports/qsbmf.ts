@@ -3,9 +3,9 @@ import type { MailStructure } from './mime-structure.ts';
 import { parseAddressKey, parseDiagnostic } from './report-fields.ts';
 
 /**
- * The bounce of qmail and its kin (QSBMF, the qmail-send bounce message format): plain text whose
- * first paragraph begins with "Hi. This is the", then a paragraph for each recipient, then the
- * original below a line of dashes. Such a bounce is always for good.
+ * Reads bounces of qmail and its derivatives (QSBMF, the qmail-send bounce message format): plain
+ * text whose first paragraph begins with "Hi. This is the", then a paragraph per recipient, then
+ * the original below a line of dashes. Such bounces are always permanent.
  */
 export function readQsbmf(mail: MailStructure): DeliveryReport | undefined {
   const [text] = mail.parts;

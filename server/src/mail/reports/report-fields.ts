@@ -1,10 +1,12 @@
 import { parseMailbox } from '../address.ts';
 import { displayText } from './mime-structure.ts';
 
-/** What stands in the fields of reports: codes, words, names and addresses, as servers write them. */
+/**
+ * Parses the fields of reports as servers actually write them: codes, texts, names and addresses.
+ */
 
 export interface Diagnostic {
-  /** SMTP's reply code. */
+  /** The SMTP reply code. */
   code: number | null;
   /** RFC 3463, such as `5.1.1`. */
   status: string | null;
@@ -20,7 +22,9 @@ export function statusIn(text: string): string | null {
   return STATUS.exec(text)?.[0] ?? null;
 }
 
-/** The server's words with their codes, wherever in the line they stand (RFC 3464 2.3.6). */
+/**
+ * Parses the server's reply and its codes, wherever they are in the line (RFC 3464 section 2.3.6).
+ */
 export function parseDiagnostic(field: string): Diagnostic {
   const text = displayText(field.slice(0, 4 * TEXT_CHARS_MAX));
   const found = CODES.exec(text);
@@ -32,10 +36,10 @@ export function parseDiagnostic(field: string): Diagnostic {
 }
 
 const CODES = /(?<![\d.])([45]\d\d)(?:[ -]+#?\(?([45]\.\d{1,3}\.\d{1,3})\)?)?(?![\d.])/;
-/** What some put before the reply: "Remote host said:". */
+/** Longest text that servers put before the reply, such as "Remote host said:". */
 const PREFIX_CHARS_MAX = 40;
 
-/** A reply of several lines repeats its codes in each. */
+/** Multi-line replies repeat the codes in each line. */
 function stripCodes(text: string, found: RegExpExecArray | null): string {
   const code = found?.[1];
   if (code === undefined) return text;
@@ -49,7 +53,9 @@ function stripCodes(text: string, found: RegExpExecArray | null): string {
   return stripped.replace(new RegExp(`^${code}[ -]*`), '').trim() || text;
 }
 
-/** Without the type in front (`rfc822;`, `dns;`, `smtp;`), which is often wrong or missing. */
+/**
+ * The value without its type prefix (`rfc822;`, `dns;`, `smtp;`), which is often wrong or missing.
+ */
 export function fieldValue(field: string | undefined): string {
   return (field ?? '').replace(/^\s*[\w-]{1,30}\s*;/, '').trim();
 }
@@ -59,7 +65,7 @@ export function parseMtaName(field: string | undefined): string | null {
   return name === '' ? null : name;
 }
 
-/** RFC 3464 2.3.1, with the brackets that some put around it and the xtext of RFC 3461 4. */
+/** RFC 3464 section 2.3.1, also with angle brackets and with xtext (RFC 3461 section 4). */
 export function parseAddressKey(field: string | undefined): string | null {
   const value = fieldValue(field);
   const bare = displayText(/<([^<>]*)>/.exec(value)?.[1] ?? value);

@@ -1,20 +1,20 @@
-/** What a receiver offers, from the lines of its EHLO reply (RFC 5321 4.1.1.1). */
+/** The extensions that a receiver offers, parsed from its EHLO reply (RFC 5321 section 4.1.1.1). */
 export interface SmtpCapabilities {
   pipelining: boolean;
   eightBitMime: boolean;
   smtpUtf8: boolean;
   startTls: boolean;
-  /** RFC 3461: only then may RCPT carry ORCPT=. */
+  /** RFC 3461: required for ORCPT= in RCPT. */
   dsn: boolean;
-  /** True when SIZE is offered at all: only then may MAIL carry SIZE=. */
+  /** Whether SIZE is offered; required for SIZE= in MAIL. */
   size: boolean;
-  /** The largest message it takes; null when it names no limit. */
+  /** The maximum message size; null when there is no stated limit. */
   sizeMaxBytes: number | null;
   /** Mechanisms in upper case. */
   auth: ReadonlySet<string>;
 }
 
-/** After HELO nothing may be assumed. */
+/** After HELO, no extension may be used. */
 export const NO_CAPABILITIES: SmtpCapabilities = {
   pipelining: false,
   eightBitMime: false,
@@ -40,14 +40,14 @@ export function parseCapabilities(ehloLines: readonly string[]): SmtpCapabilitie
       capabilities.size = true;
       capabilities.sizeMaxBytes = sizeLimit(parameters[0]);
     } else if (keyword === 'AUTH' || keyword.startsWith('AUTH=')) {
-      // "AUTH=LOGIN PLAIN" is how some old relays write it.
+      // Some old relays write "AUTH=LOGIN PLAIN".
       for (const mechanism of [keyword.slice(5), ...parameters]) if (mechanism) auth.add(mechanism);
     }
   }
   return capabilities;
 }
 
-/** RFC 1870: absent or zero means that no fixed limit is in force. */
+/** RFC 1870: absent or zero means that there is no fixed limit. */
 function sizeLimit(parameter: string | undefined): number | null {
   const bytes = /^\d{1,15}$/.test(parameter ?? '') ? Number(parameter) : 0;
   return bytes > 0 ? bytes : null;

@@ -2,12 +2,15 @@ import { createHash, createPublicKey, type KeyObject, X509Certificate } from 'no
 import type { TlsaRecord } from '../dns/dns-message.ts';
 
 /**
- * DANE for SMTP (RFC 7672): does the chain a receiver showed match its TLSA records? The records
- * must come from a DNSSEC-validated answer; that is the caller's promise.
+ * DANE for SMTP (RFC 7672): checks the receiver's certificate chain against its TLSA records. The
+ * caller guarantees that the records are DNSSEC-validated.
  */
 export type DaneCheck =
   | { matched: 'dane_ee' | 'dane_ta' }
-  /** RFC 7672 2.2: records exist but none is usable, so TLS is required and unauthenticated. */
+  /**
+   * RFC 7672 section 2.2: records exist, but none is usable, so TLS is required but
+   * unauthenticated.
+   */
   | { matched: 'no_usable_record' }
   | { matched: false; detail: string };
 
@@ -22,7 +25,7 @@ export function checkDane(
 ): DaneCheck {
   const usable = records.filter(isUsable);
   if (usable.length === 0) return { matched: 'no_usable_record' };
-  // RFC 7672 3.1.1: with DANE-EE neither the names nor the dates of the certificate count.
+  // RFC 7672 section 3.1.1: DANE-EE ignores the certificate's names and dates.
   if (usable.some((record) => record.usage === DANE_EE && matches(record, leaf))) {
     return { matched: 'dane_ee' };
   }
@@ -37,7 +40,7 @@ export function checkDane(
   return { matched: 'dane_ta' };
 }
 
-/** RFC 7672 3.1.3: PKIX usages 0 and 1 are not usable between mail servers. */
+/** RFC 7672 section 3.1.3: PKIX usages 0 and 1 are not usable for SMTP. */
 function isUsable({ usage, selector, matchingType, data }: TlsaRecord): boolean {
   if (usage !== DANE_TA && usage !== DANE_EE) return false;
   if (selector !== 0 && selector !== 1) return false;
@@ -53,7 +56,7 @@ function matches(record: TlsaRecord, certificate: X509Certificate): boolean {
   return record.data.equals(createHash(algorithm).update(selected).digest());
 }
 
-/** The leaf and what issued it, as far as the receiver showed. Bounded: a chain may be a circle. */
+/** The leaf and its issuers, as sent by the receiver. Bounded, because a chain may be circular. */
 function chainOf(leaf: X509Certificate): X509Certificate[] {
   const chain = [leaf];
   for (
@@ -67,7 +70,9 @@ function chainOf(leaf: X509Certificate): X509Certificate[] {
   return chain;
 }
 
-/** Does the leaf lead, signature by signature, to an authority that the record names? */
+/**
+ * Whether the leaf chains up, with valid signatures, to an authority that the record identifies.
+ */
 function isAnchoredBy(record: TlsaRecord, chain: X509Certificate[], nowMs: number): boolean {
   for (const [depth, certificate] of chain.entries()) {
     if (!isCurrent(certificate, nowMs)) return false;
@@ -86,7 +91,7 @@ function isCurrent(certificate: X509Certificate, nowMs: number): boolean {
   return Date.parse(certificate.validFrom) <= nowMs && nowMs <= Date.parse(certificate.validTo);
 }
 
-/** With matching type 0 the record itself holds the anchor, and the receiver may leave it out. */
+/** With matching type 0 the record contains the trust anchor, and the receiver may omit it. */
 function anchorKeyInDns(record: TlsaRecord): KeyObject | undefined {
   if (record.matchingType !== 0) return undefined;
   try {
@@ -98,8 +103,8 @@ function anchorKeyInDns(record: TlsaRecord): KeyObject | undefined {
 }
 
 /**
- * The SubjectPublicKeyInfo as it stands in the certificate. Exporting the parsed key may encode it
- * anew, and a digest of other bytes does not match.
+ * The SubjectPublicKeyInfo bytes as they are in the certificate. Exporting the parsed key may
+ * encode it differently, and its digest would not match.
  */
 function publicKeyInfo(certificate: Buffer): Buffer {
   const tbs = contentAt(certificate, contentAt(certificate, 0).start);

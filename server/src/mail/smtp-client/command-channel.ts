@@ -2,13 +2,13 @@ import type { Socket } from 'node:net';
 import { assert } from '../../lib/assert.ts';
 import type { Clock, Timer } from '../../lib/clock.ts';
 import { type ReceivedReply, ReplyParser } from './reply-parser.ts';
-import { type SmtpStage, type SmtpError, smtpError } from './smtp-results.ts';
+import { type SmtpError, type SmtpStage, smtpError } from './smtp-results.ts';
 
 /**
- * One socket to a receiver. Commands go out, and each reply is handed to whoever expects it, in
- * the order the commands were sent (that order is all that pipelining has to tell replies apart).
- * Every reply has a deadline for the whole of it, so a receiver that drips bytes gains nothing.
- * After the first trouble the wire is lost: the socket is destroyed and the owner is told once.
+ * One socket to a receiver. Replies are passed to their handlers in the order of the commands,
+ * which is how pipelining matches them. Each reply has a deadline as a whole, so a receiver that
+ * sends byte by byte gains no time. The first error closes the channel: the socket is destroyed and
+ * the owner is notified once.
  */
 export class CommandChannel {
   readonly #clock: Clock;
@@ -39,7 +39,7 @@ export class CommandChannel {
     this.#closedListener = listener;
   }
 
-  /** Announces one reply; `taker` gets it when its turn comes. */
+  /** Registers a handler for the next reply that is not yet expected. */
   expectReply(stage: SmtpStage, timeoutMs: number, handler: ReplyHandler): void {
     this.#pending.push({ stage, timeoutMs, handler });
     if (this.#pending.length === 1) this.setDeadline(timeoutMs);
@@ -50,7 +50,7 @@ export class CommandChannel {
     return this.open && this.#socket.write(bytes);
   }
 
-  /** Resolves when the buffer has emptied, or when the wire is lost. */
+  /** Resolves when the buffer is empty or the channel is closed. */
   drained(): Promise<void> {
     if (!this.open || !this.#socket.writableNeedDrain) return Promise.resolve();
     const socket = this.#socket;
@@ -63,7 +63,7 @@ export class CommandChannel {
     });
   }
 
-  /** Writes one command and waits for its reply, or for the trouble that came instead. */
+  /** Writes one command and waits for its reply or an error. */
   command(
     line: string | null,
     stage: SmtpStage,
@@ -76,21 +76,22 @@ export class CommandChannel {
     });
   }
 
-  /** The time left for the reply that is awaited first. */
+  /** Sets the deadline of the first pending reply. */
   setDeadline(timeoutMs: number, nowMs = this.#clock.now()): void {
     this.#deadlineAt = nowMs + timeoutMs;
-    // The timer is only moved when it would be late. When it fires early it looks again, so a busy
-    // connection sets one timer in minutes instead of several for each message.
+    // The timer is moved only when it would fire too late. When it fires early, it is set again, so
+    // a busy connection sets one timer every few minutes instead of several per message.
     if (this.#timerAt <= this.#deadlineAt) return;
     this.#timer?.cancel();
     this.#startTimer(timeoutMs);
   }
 
-  /** Gives the socket away for STARTTLS, unless bytes came that TLS would not protect. */
+  /** Detaches the socket for STARTTLS, unless unprotected bytes have already arrived. */
   detach(): Socket | SmtpError {
-    assert(this.#pending.length === 0, 'no reply is awaited when the socket is given away');
-    // Plaintext injected behind the 220 must never be read as if it had come through TLS.
-    if (this.#reader.hasUnread) this.close('protocol_error', 'The receiver sent more before TLS.');
+    assert(this.#pending.length === 0, 'no reply is pending when the socket is detached');
+    // Plaintext injected after the 220 must never be read as if it had been protected by TLS.
+    if (this.#reader.hasUnread)
+      this.close('protocol_error', 'The receiver sent data before the TLS handshake.');
     if (this.#error) return this.#error;
     const socket = this.#socket;
     socket.off('data', this.#onData).off('end', this.#onEnd).off('close', this.#onEnd);
@@ -103,7 +104,7 @@ export class CommandChannel {
     socket.on('error', this.#onError);
   }
 
-  /** Ends everything that is still awaited. Only the first reason counts. */
+  /** Fails everything that is pending. Only the first error counts. */
   close(kind: SmtpError['kind'], detail: string): void {
     if (this.#error) return;
     const expected = this.#pending;
@@ -145,9 +146,9 @@ export class CommandChannel {
 
     if (current) current.handler.onReply(received, nowMs);
     else if (reply.code !== 421) {
-      this.close('protocol_error', `A reply to nothing: ${reply.code} ${reply.text}`);
+      this.close('protocol_error', `Unsolicited reply: ${reply.code} ${reply.text}`);
     }
-    // RFC 5321 3.8: 421 may come at any point and means that the receiver closes.
+    // RFC 5321 section 3.8: 421 may come at any time and means that the receiver closes.
     if (reply.code === 421) {
       this.close('connection_lost', `The receiver closed the session: 421 ${reply.text}`);
     }
@@ -158,7 +159,7 @@ export class CommandChannel {
     this.#timer = this.#clock.after(delayMs, () => {
       this.#timerAt = Number.POSITIVE_INFINITY;
       const leftMs = this.#deadlineAt - this.#clock.now();
-      if (leftMs <= 0) this.close('timed_out', 'The receiver did not answer in time.');
+      if (leftMs <= 0) this.close('timed_out', 'The receiver did not respond in time.');
       else if (leftMs < Number.POSITIVE_INFINITY) this.#startTimer(leftMs);
     });
   }

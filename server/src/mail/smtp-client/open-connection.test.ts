@@ -36,7 +36,10 @@ describe('a session', () => {
   });
 
   test('falls back to HELO when EHLO is refused, and then assumes nothing', async () => {
-    await using receiver = await startSmtpReceiver({ onEhlo: () => '502 5.5.1 what?', keywords: [] });
+    await using receiver = await startSmtpReceiver({
+      onEhlo: () => '502 5.5.1 what?',
+      keywords: [],
+    });
     const connection = await connectionTo(receiver);
     expect(connection.capabilities).toMatchObject({ pipelining: false, size: false });
     const result = await connection.send(smtpMessage());
@@ -156,7 +159,9 @@ describe('the fact is', () => {
 });
 
 test('the conversation of a failed opening is kept', async () => {
-  await using receiver = await startSmtpReceiver({ onConnect: () => '554-5.7.1 no\n554 5.7.1 never' });
+  await using receiver = await startSmtpReceiver({
+    onConnect: () => '554-5.7.1 no\n554 5.7.1 never',
+  });
   const opened = await openTo(receiver);
   expect(opened.ok).toBe(false);
   if (opened.ok) return;

@@ -7,11 +7,11 @@ import type { ReceivedReply } from './reply-parser.ts';
 import { authenticateSmtp, type SmtpCredentials } from './smtp-auth.ts';
 import { SmtpConnection } from './smtp-connection.ts';
 import {
-  smtpRejection,
   type SmtpFailure,
   type SmtpSessionInfo,
   type SmtpStage,
   smtpError,
+  smtpRejection,
 } from './smtp-results.ts';
 import { startTls, type TlsPolicy } from './start-tls.ts';
 import { connectTcp, type SocketWait } from './tcp-connect.ts';
@@ -19,10 +19,10 @@ import { RFC_TIMEOUTS, type SmtpTimeouts } from './timeouts.ts';
 import { type SmtpTranscript, TranscriptRecorder } from './transcript.ts';
 
 /**
- * The SMTP client of the house: pure protocol, no database, no DNS. An address and a TLS policy
- * come in; out comes a session that is greeted, encrypted as the policy asks and authenticated, or
- * the fact that stood in the way. Nothing is ever sent in plaintext under a policy that forbids it,
- * and what the receiver does is always a value, never an exception.
+ * The SMTP client: pure protocol, without database or DNS. Takes an address and a TLS policy;
+ * returns a session that is greeted, encrypted as the policy requires and authenticated, or the
+ * error that prevented it. Nothing is ever sent in plaintext when the policy forbids it. Errors are
+ * values, never exceptions.
  */
 export async function openSmtp(
   target: SmtpTarget,
@@ -40,7 +40,7 @@ export async function openSmtp(
 }
 
 export interface SmtpTarget {
-  /** The MX or relay host name: for TLS and for people. */
+  /** The MX or relay host name, for TLS and for display. */
   host: string;
   ip: string;
   port: number;
@@ -48,7 +48,7 @@ export interface SmtpTarget {
   /** TLS from the first byte (port 465); `none` and `opportunistic` then mean `required`. */
   implicitTls?: boolean;
   auth?: SmtpCredentials;
-  /** An address of this machine to come from. */
+  /** The local address to connect from. */
   localAddress?: string;
 }
 
@@ -56,7 +56,7 @@ export interface SmtpOpenOptions {
   heloName: string;
   clock: Clock;
   timeouts?: Partial<SmtpTimeouts>;
-  /** Ends the opening early; an open connection is ended by its own `destroy`. */
+  /** Aborts opening; an open connection is closed with `destroy`. */
   signal?: AbortSignal;
 }
 
@@ -64,7 +64,7 @@ export type SmtpOpenResult =
   | { ok: true; connection: SmtpConnection }
   | { ok: false; failure: SmtpFailure; transcript: SmtpTranscript; session: SmtpSessionInfo };
 
-/** The steps of an opening. Each answers undefined when the next may follow. */
+/** The steps of opening a connection. Each resolves with undefined when the next may follow. */
 class ConnectionSetup {
   readonly #target: SmtpTarget;
   readonly #options: SmtpOpenOptions;
@@ -104,7 +104,9 @@ class ConnectionSetup {
     const wire = this.#channel;
     signal?.addEventListener('abort', this.#onAbort, { once: true });
     if (signal?.aborted) this.#onAbort();
-    const greeting = this.#recordReply(await wire.command(null, 'greeting', this.#timeouts.greetingMs));
+    const greeting = this.#recordReply(
+      await wire.command(null, 'greeting', this.#timeouts.greetingMs),
+    );
     if ('kind' in greeting) return greeting;
     this.#session.receiverName = receiverName(greeting);
     return requireSuccess('greeting', greeting);
@@ -120,7 +122,7 @@ class ConnectionSetup {
       return undefined;
     }
     if (ehlo.reply.code < 500) return requireSuccess('ehlo', ehlo);
-    // RFC 5321 3.2: a receiver that refuses EHLO may be an old one.
+    // RFC 5321 section 3.2: a receiver that rejects EHLO may only support HELO.
     const helo = await this.#sendCommand(`HELO ${heloName}`, 'ehlo', this.#timeouts.ehloMs);
     if ('kind' in helo) return helo;
     this.#capabilities = NO_CAPABILITIES;
@@ -138,14 +140,14 @@ class ConnectionSetup {
     const answer = await this.#sendCommand('STARTTLS', 'starttls', this.#timeouts.startTlsMs);
     if ('kind' in answer) return answer;
     if (answer.reply.code !== 220) {
-      // It says plainly that it will not; under an optional policy the session goes on as it is.
+      // An explicit refusal: under an opportunistic policy the session continues in plaintext.
       const refused = answer.reply.code >= 400 && answer.reply.code !== 421;
       return optional && refused ? undefined : requireSuccess('starttls', answer, 220);
     }
     const socket = (this.#channel as CommandChannel).detach();
     if ('kind' in socket) return { ...socket, stage: 'starttls' };
     this.#socket = socket;
-    // RFC 3207 4.2: what was said before TLS is forgotten, offers included.
+    // RFC 3207 section 4.2: everything learned before TLS is discarded, including the extensions.
     return (await this.#handshake('starttls')) ?? (await this.#repeatEhlo());
   }
 
@@ -153,7 +155,7 @@ class ConnectionSetup {
     const { auth, ip } = this.#target;
     if (!auth) return undefined;
     if (!this.#session.tls && !isLoopback(ip)) {
-      return smtpError('auth_needs_tls', 'auth', 'A password is never sent without TLS.');
+      return smtpError('auth_needs_tls', 'auth', 'Credentials are never sent without TLS.');
     }
     return authenticateSmtp(
       (prefix, secret) => this.#sendSecret(prefix, secret),
@@ -167,7 +169,7 @@ class ConnectionSetup {
     const wire = this.#channel;
     const reason = failure ?? wire?.lost;
     if (reason || !wire) {
-      assert(reason, 'an opening without a wire has failed');
+      assert(reason, 'opening without a channel must have failed');
       if ('detail' in reason) this.#note(`(${reason.detail})`);
       wire?.close('aborted', 'We closed the connection.');
       this.#socket?.destroy();
@@ -207,12 +209,14 @@ class ConnectionSetup {
   }
 
   readonly #onAbort = (): void => {
-    this.#channel?.close('aborted', 'We stopped waiting.');
+    this.#channel?.close('aborted', 'The attempt was aborted.');
   };
 
   async #sendCommand(line: string, stage: SmtpStage, timeoutMs: number) {
     this.#transcript.add(this.#options.clock.now(), 'client', line);
-    return this.#recordReply(await (this.#channel as CommandChannel).command(line, stage, timeoutMs));
+    return this.#recordReply(
+      await (this.#channel as CommandChannel).command(line, stage, timeoutMs),
+    );
   }
 
   async #sendSecret(prefix: string, secret: string) {
@@ -243,10 +247,10 @@ class ConnectionSetup {
 function requireSuccess(stage: SmtpStage, { reply }: ReceivedReply, exactly?: number) {
   if (exactly === undefined ? reply.code < 300 : reply.code === exactly) return undefined;
   if (reply.code >= 400) return smtpRejection(stage, reply);
-  return smtpError('protocol_error', stage, `An unexpected reply: ${reply.code}`);
+  return smtpError('protocol_error', stage, `Unexpected reply: ${reply.code}`);
 }
 
-/** The first word of a greeting or EHLO reply is the receiver's name. */
+/** The first word of the greeting or the EHLO reply is the receiver's name. */
 function receiverName({ reply }: ReceivedReply): string {
   return (reply.text.split(' ', 1)[0] ?? '').toLowerCase();
 }
@@ -255,7 +259,7 @@ function isLoopback(ip: string): boolean {
   return ip === '::1' || /^127\.\d+\.\d+\.\d+$/.test(ip);
 }
 
-/** Some relays quote the line they refuse. */
+/** Some relays quote the line that they reject. */
 function redactSecret({ reply, lines }: ReceivedReply, secret: string): ReceivedReply {
   if (secret === '') return { reply, lines };
   return {

@@ -1,34 +1,34 @@
 /**
- * Reads a receiver's bytes and gives back whole replies (RFC 5321 4.2). Receivers lie: a line or a
- * reply that grows without end, codes that contradict each other and lines that are no reply at all
- * are `malformed`, and after that nothing more is read. Text comes out clean of control characters,
- * so it can be stored and shown.
+ * Parses a receiver's bytes into replies (RFC 5321 section 4.2). Input is untrusted: overlong lines
+ * or replies, contradictory codes and lines that are not replies are `malformed`, and nothing after
+ * them is read. Control characters are removed from the text, so that it can be stored and
+ * displayed.
  */
 
 export interface SmtpReply {
   code: number;
-  /** RFC 3463, for example `5.1.1`; null when the receiver gave none or one of another class. */
+  /** RFC 3463, such as `5.1.1`; null when the receiver sent none, or one of another class. */
   enhanced: string | null;
-  /** The words, without codes, lines joined by a space. */
+  /** The text without codes, lines joined by a space. */
   text: string;
 }
 
 export interface ReceivedReply {
   reply: SmtpReply;
-  /** The lines as they came, without line ends: for the transcript and for EHLO keywords. */
+  /** The lines as received, without line endings, for the transcript and for EHLO keywords. */
   lines: readonly string[];
 }
 
-/** RFC 5321 4.5.3.1.5 allows 512; some receivers put long links into their answers. */
+/** RFC 5321 section 4.5.3.1.5 allows 512; some receivers put long links into their replies. */
 const LINE_BYTES_MAX = 2048;
 const REPLY_BYTES_MAX = 64 * 1024;
 const TEXT_CHARACTERS_MAX = 1024;
 
 export class ReplyParser {
-  /** Why the receiver's bytes make no sense, once they do not. */
+  /** Why the input is malformed; null while it is valid. */
   malformed: string | null = null;
 
-  // Bytes are held as latin1 so that a UTF-8 sequence cut by a packet border stays whole.
+  // Kept as latin1, so that a UTF-8 sequence split across packets stays intact.
   #bytes = '';
   #at = 0;
   #lines: string[] = [];
@@ -40,7 +40,7 @@ export class ReplyParser {
     this.#at = 0;
   }
 
-  /** The next whole reply, or undefined when more bytes are needed or they are malformed. */
+  /** The next complete reply; undefined when more bytes are needed or the input is malformed. */
   next(): ReceivedReply | undefined {
     while (this.malformed === null) {
       const lineEnd = this.#bytes.indexOf('\n', this.#at);
@@ -54,7 +54,9 @@ export class ReplyParser {
     return undefined;
   }
 
-  /** Bytes that belong to no reply handed out so far: before TLS starts there must be none. */
+  /**
+   * Whether bytes remain that belong to no returned reply; there must be none before TLS starts.
+   */
   get hasUnread(): boolean {
     return this.#at < this.#bytes.length || this.#lines.length > 0;
   }
@@ -62,7 +64,7 @@ export class ReplyParser {
   #takeLine(lineEnd: number): ReceivedReply | undefined {
     const start = this.#at;
     this.#at = lineEnd + 1;
-    // A bare LF ends a line too: old receivers send it, and nothing of ours depends on the CR.
+    // A bare LF also ends a line: old receivers send it, and nothing here depends on the CR.
     const end =
       this.#bytes.charCodeAt(lineEnd - 1) === 13 && lineEnd > start ? lineEnd - 1 : lineEnd;
     this.#replyBytes += this.#at - start;
@@ -113,20 +115,20 @@ function toReply(code: number, lines: readonly string[]): SmtpReply {
   }
   const words = lines.map((line) => {
     const text = line.slice(4);
-    // RFC 2034 repeats the enhanced code on every line; it is said once, in its own field.
+    // RFC 2034 repeats the enhanced code on every line; it is kept once, in its own field.
     return enhanced && text.startsWith(enhanced) ? text.slice(enhanced.length + 1) : text;
   });
   return { code, enhanced, text: truncate(words.join(' ')) };
 }
 
-/** RFC 2034 4: the class of the enhanced code must be that of the reply. */
+/** RFC 2034 section 4: the class of the enhanced code must match the reply code. */
 function enhancedCode(code: number, text: string): string | null {
   if (text.charCodeAt(0) - 48 !== Math.floor(code / 100) || !ENHANCED.test(text)) return null;
   const end = text.indexOf(' ');
   return end === -1 ? text : text.slice(0, end);
 }
 
-/** Half a character at the end would be no text any more: the database cannot read JSON with one. */
+/** Never cuts inside a surrogate pair, which PostgreSQL would reject in JSON. */
 function truncate(text: string): string {
   if (text.length <= TEXT_CHARACTERS_MAX) return text;
   return text.slice(0, TEXT_CHARACTERS_MAX).toWellFormed();

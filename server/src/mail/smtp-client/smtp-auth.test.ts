@@ -64,7 +64,10 @@ test('a password never goes in plaintext to an address that is not loopback', as
 });
 
 test('a relay that answers AUTH with nonsense is a protocol error', async () => {
-  await using receiver = await startSmtpReceiver({ keywords: ['AUTH PLAIN'], onAuth: () => '250 ok' });
+  await using receiver = await startSmtpReceiver({
+    keywords: ['AUTH PLAIN'],
+    onAuth: () => '250 ok',
+  });
   expect(await openTo(receiver, { auth })).toMatchObject({ failure: { kind: 'protocol_error' } });
 });
 

@@ -1,19 +1,19 @@
 import type { ReceivedReply } from './reply-parser.ts';
-import { smtpRejection, type SmtpFailure, smtpError } from './smtp-results.ts';
+import { type SmtpFailure, smtpError, smtpRejection } from './smtp-results.ts';
 
-/** A user and password for a relay. */
+/** The user name and password for a relay. */
 export interface SmtpCredentials {
   user: string;
   password: string;
 }
 
 /**
- * Sends `prefix` and `secret` as one line and gives its reply. The two come apart so that whoever
- * writes the transcript never holds a line with a credential in it.
+ * Sends `prefix` and `secret` as one line and returns the reply. They are separate so that the
+ * transcript never contains a credential.
  */
 export type SendSecret = (prefix: string, secret: string) => Promise<ReceivedReply | SmtpFailure>;
 
-/** Proves who we are by AUTH PLAIN (RFC 4616) or, for old relays, LOGIN. Undefined is success. */
+/** Authenticates with AUTH PLAIN (RFC 4616) or, for old relays, LOGIN. Undefined on success. */
 export async function authenticateSmtp(
   send: SendSecret,
   mechanisms: ReadonlySet<string>,
@@ -21,7 +21,11 @@ export async function authenticateSmtp(
 ): Promise<SmtpFailure | undefined> {
   if (mechanisms.has('PLAIN')) return authPlain(send, credentials);
   if (mechanisms.has('LOGIN')) return authLogin(send, credentials);
-  return smtpError('auth_not_offered', 'auth', 'The relay offers neither AUTH PLAIN nor LOGIN.');
+  return smtpError(
+    'auth_not_offered',
+    'auth',
+    'The relay offers neither AUTH PLAIN nor AUTH LOGIN.',
+  );
 }
 
 async function authPlain(send: SendSecret, { user, password }: SmtpCredentials) {
@@ -45,5 +49,5 @@ function requireCode(code: number, answer: ReceivedReply | SmtpFailure): SmtpFai
   const { reply } = answer;
   if (reply.code === code) return undefined;
   if (reply.code >= 400) return smtpRejection('auth', reply);
-  return smtpError('protocol_error', 'auth', `An unexpected reply to AUTH: ${reply.code}`);
+  return smtpError('protocol_error', 'auth', `Unexpected reply to AUTH: ${reply.code}`);
 }

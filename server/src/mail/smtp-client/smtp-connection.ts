@@ -2,14 +2,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { unreachable } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { SmtpCapabilities } from './capabilities.ts';
-import type { ReplyHandler, CommandChannel } from './command-channel.ts';
+import type { CommandChannel, ReplyHandler } from './command-channel.ts';
 import type { ReceivedReply } from './reply-parser.ts';
-import { toSendableMessage, type SendableMessage, type SmtpMessage } from './smtp-message.ts';
+import { type SendableMessage, type SmtpMessage, toSendableMessage } from './smtp-message.ts';
 import {
+  type SmtpError,
   type SmtpRecipientResult,
   type SmtpSendResult,
   type SmtpSessionInfo,
-  type SmtpError,
   smtpError,
 } from './smtp-results.ts';
 import type { SmtpTimeouts } from './timeouts.ts';
@@ -17,11 +17,10 @@ import { type SmtpCommand, SmtpTransaction } from './transaction.ts';
 import { TranscriptRecorder } from './transcript.ts';
 
 /**
- * An open SMTP session: messages come in, one result for each recipient leaves. Where the receiver
- * offers PIPELINING, MAIL, RCPT and DATA travel as one write, and together with the previous
- * message (RFC 2920 3.1), so that a busy connection needs one round trip for each message. `send`
- * never throws for what the receiver does, and every call is answered exactly once, whatever
- * happens to the connection.
+ * An open SMTP session: takes messages and returns one result per recipient. With PIPELINING, MAIL,
+ * RCPT and DATA are sent in one write, together with the previous message (RFC 2920 section 3.1),
+ * so that a busy connection needs one round trip per message. `send` never throws because of the
+ * receiver, and every call completes exactly once, whatever happens to the connection.
  */
 export class SmtpConnection {
   readonly capabilities: SmtpCapabilities;
@@ -32,13 +31,16 @@ export class SmtpConnection {
   readonly #timeouts: SmtpTimeouts;
   #openingTranscript: TranscriptRecorder | undefined;
 
-  /** Taken by `send`, nothing written yet. */
+  /** Passed to `send`; nothing is written yet. */
   #queued: QueuedSend[] = [];
-  /** MAIL is written, the message is not. Only one: nothing may follow an unanswered DATA. */
+  /**
+   * The envelope is written, the message is not. Only one at a time: nothing may follow an
+   * unanswered DATA.
+   */
   #awaitingData: ActiveSend | undefined;
-  /** What DATA's answer asks to be written for the envelope. */
+  /** What to write next for that message, after the reply to DATA. */
   #dataAction: 'send_body' | 'send_lone_dot' | undefined;
-  /** The message is written, or being written; the answer to its final dot comes next. */
+  /** The message is written, or being written; the reply to its final dot comes next. */
   #awaitingFinalReply: ActiveSend | undefined;
   #writingBlocks = false;
   #resetFirst = false;
@@ -56,17 +58,17 @@ export class SmtpConnection {
     this.#channel.onLost = (lost) => this.#onClosed(lost);
   }
 
-  /** The session stands and may take more messages. */
+  /** Whether the session is open for more messages. */
   get usable(): boolean {
     return this.#channel.open && this.#quitting === undefined;
   }
 
-  /** Another `send` now would travel with what is on the wire, or start at once. */
+  /** Whether another `send` now would be pipelined or start at once. */
   get hasCapacity(): boolean {
     return this.usable && this.inFlight < (this.capabilities.pipelining ? PIPELINE_DEPTH_MAX : 1);
   }
 
-  /** Messages given to `send` and not yet answered. */
+  /** Messages passed to `send` that have no result yet. */
   get inFlight(): number {
     return this.#queued.length + (this.#awaitingData ? 1 : 0) + (this.#awaitingFinalReply ? 1 : 0);
   }
@@ -75,7 +77,10 @@ export class SmtpConnection {
     return this.#messagesSent;
   }
 
-  /** May be called again before the first is answered; messages leave in the order of the calls. */
+  /**
+   * May be called again before the first call completes; messages are sent in the order of the
+   * calls.
+   */
   send(message: SmtpMessage): Promise<SmtpSendResult> {
     if (!this.usable) {
       const closed = smtpError('connection_lost', 'mail', 'The connection is closed.');
@@ -89,7 +94,7 @@ export class SmtpConnection {
     });
   }
 
-  /** Says goodbye after what is in flight. Resolves when the connection is closed. */
+  /** Sends QUIT after the messages in flight. Resolves when the connection is closed. */
   quit(): Promise<void> {
     if (!this.#channel.open) return Promise.resolve();
     if (!this.#quitting) {
@@ -99,14 +104,14 @@ export class SmtpConnection {
     return this.#quitting.promise;
   }
 
-  /** Ends it now. What is in flight is answered as `aborted`. */
+  /** Closes immediately. Messages in flight fail as `aborted`. */
   destroy(): void {
     this.#channel.close('aborted', 'We closed the connection.');
   }
 
   /**
-   * Writes all that may be written now, in one piece: the message whose DATA was answered, and
-   * behind it the next envelope.
+   * Writes everything that can be written now in one piece: the message whose DATA was answered,
+   * followed by the next envelope.
    */
   #flush(): void {
     this.#flushScheduled = false;
@@ -127,7 +132,7 @@ export class SmtpConnection {
     else this.#channel.write(concatBlocks(body.blocks, this.#finalDot(sending, body.blocksBytes)));
   }
 
-  /** A large message goes out as fast as the receiver takes it, so that memory stays bounded. */
+  /** Writes a large message as fast as the receiver reads it, so that memory stays bounded. */
   async #writeBlocks(sending: ActiveSend): Promise<void> {
     const { blocks, blocksBytes } = sending.transaction.message.body;
     this.#writingBlocks = true;
@@ -136,7 +141,8 @@ export class SmtpConnection {
         this.#channel.setDeadline(this.#timeouts.blockMs);
         this.#channel.write(block.subarray(at, at + BLOCK_BYTES));
         await this.#channel.drained();
-        // A fast receiver drains at once; other connections, and its refusal, still get their turn.
+        // A fast receiver drains at once; yield so that other connections, and an early rejection,
+        // are handled.
         await nextTurn();
         if (!this.#channel.open) return;
       }
@@ -146,7 +152,7 @@ export class SmtpConnection {
     this.#channel.write(this.#finalDot(sending, blocksBytes));
   }
 
-  /** The end of a message, and the envelope that may travel with it. */
+  /** The end of a message, and the next envelope if it may be pipelined. */
   #finalDot({ transaction }: ActiveSend, bytes: number): string {
     transaction.finalDotSent = true;
     const nowMs = this.#clock.now();
@@ -154,7 +160,7 @@ export class SmtpConnection {
     return `.\r\n${this.#nextEnvelope(nowMs)}`;
   }
 
-  /** The commands that may leave now, each with its reply announced; often none. */
+  /** The commands that can be sent now, each with its reply registered; often none. */
   #nextEnvelope(nowMs: number): string {
     const { pipelining } = this.capabilities;
     if (this.#awaitingData || (this.#awaitingFinalReply && !pipelining)) return '';
@@ -209,7 +215,7 @@ export class SmtpConnection {
     const { transaction } = sending;
     transaction.transcript.addAll(nowMs, 'server', received.lines);
     const step = transaction.handleReply(received);
-    // The wire closes itself after a 421 and everything in flight is settled then.
+    // The channel closes after a 421, and everything in flight fails then.
     if (received.reply.code === 421) return;
     switch (step) {
       case 'go_on':
@@ -224,7 +230,7 @@ export class SmtpConnection {
         this.#complete(sending);
         break;
       case 'broken':
-        this.#channel.close('protocol_error', `${received.reply.code} is no answer here.`);
+        this.#channel.close('protocol_error', `Unexpected reply: ${received.reply.code}`);
         break;
       default:
         unreachable(step);
@@ -236,7 +242,7 @@ export class SmtpConnection {
     if (command) this.#channel.write(this.#recordCommand(sending, command, nowMs));
   }
 
-  /** Answers the caller of `send`. */
+  /** Completes a call of `send`. */
   #complete(sending: ActiveSend): void {
     const { transaction, messageNumber, resolve } = sending;
     if (this.#awaitingFinalReply === sending) this.#awaitingFinalReply = undefined;
@@ -256,8 +262,8 @@ export class SmtpConnection {
   }
 
   /**
-   * Writing waits until this turn's replies are read and their callers have had their say: who
-   * answers a result with the next `send` gets it into the same packet.
+   * Defers writing until all replies of this turn are handled, so that a `send` called in response
+   * to a result goes into the same packet.
    */
   #scheduleFlush(): void {
     if (this.#flushScheduled) return;
@@ -288,7 +294,7 @@ export class SmtpConnection {
     const nowMs = this.#clock.now();
     const transcript = this.#takeTranscript(nowMs);
     transcript.add(nowMs, 'note', `(not sent: ${error.detail})`);
-    // A message that waited behind others has not been tried at all when the connection ends.
+    // A queued message was never tried when the connection closed.
     const failure = { ...error, staleConnection: !this.usable && this.#messagesSent > 0 };
     return {
       recipients: recipients.map((recipient) => ({ recipient, accepted: false, failure })),
@@ -300,8 +306,8 @@ export class SmtpConnection {
 }
 
 /**
- * RFC 3463 4.3.2. Postscreen says it to a new client, and goes on saying it until the client has gone
- * and come again: a connection that is kept in use would never get through.
+ * RFC 3463 code 4.3.2. Postscreen sends it to new clients until they reconnect, so a connection
+ * that is kept open would never get through.
  */
 function isTemporarilyUnavailable(recipient: SmtpRecipientResult): boolean {
   if (recipient.accepted || recipient.failure.kind !== 'refused') return false;
@@ -314,7 +320,10 @@ export interface SmtpConnectionParts {
   timeouts: SmtpTimeouts;
   capabilities: SmtpCapabilities;
   session: SmtpSessionInfo;
-  /** The session's opening: it becomes the beginning of the first message's transcript. */
+  /**
+   * The transcript of opening the session, which becomes the start of the first message's
+   * transcript.
+   */
   openingTranscript: TranscriptRecorder;
 }
 
@@ -323,7 +332,7 @@ interface QueuedSend {
   resolve: (result: SmtpSendResult) => void;
 }
 
-/** A call of `send` on the wire. */
+/** A call of `send` that is in progress. */
 interface ActiveSend {
   transaction: SmtpTransaction;
   messageNumber: number;
@@ -331,14 +340,16 @@ interface ActiveSend {
   onReply: ReplyHandler['onReply'];
 }
 
-/** One message on its way to its answer and the next envelope behind it: all that helps. */
+/** One message waiting for its reply and the next envelope behind it; more would not help. */
 const PIPELINE_DEPTH_MAX = 2;
-/** Up to here a message is copied into one write; above, it is written in blocks. */
+/** Messages up to this size are copied into one write; larger ones are written in blocks. */
 const ONE_WRITE_BYTES_MAX = 128 * 1024;
 const BLOCK_BYTES = 64 * 1024;
 const NO_BODY = { blocks: [], blocksBytes: 0 };
 
-/** One buffer is one system call and few packets; copying 2 KB costs less than a second write. */
+/**
+ * One buffer means one system call and few packets; copying 2 KB is cheaper than a second write.
+ */
 function concatBlocks(blocks: readonly Buffer[], tail: string): Buffer {
   let bytes = Buffer.byteLength(tail);
   for (const block of blocks) bytes += block.length;

@@ -1,28 +1,28 @@
 import type { SmtpCapabilities } from './capabilities.ts';
-import { prepareBody, type DataBody } from './data-body.ts';
+import { type DataBody, prepareBody } from './data-body.ts';
 import { type SmtpError, smtpError } from './smtp-results.ts';
 
-/** One message as it is to travel. */
+/** One message to send. */
 export interface SmtpMessage {
   /** The return path; empty for the null sender. */
   mailFrom: string;
   recipients: readonly string[];
-  /** Lines end in CRLF; dots are not yet doubled. */
+  /** Lines end in CRLF; dots are not stuffed yet. */
   data: Buffer | readonly Buffer[];
-  /** The headers hold UTF-8 (RFC 6531). An address that does is noticed without being told. */
+  /** The headers contain UTF-8 (RFC 6531). UTF-8 addresses are detected automatically. */
   smtpUtf8: boolean;
 }
 
-/** A message in the words of one receiver. */
+/** A message as SMTP commands for one receiver. */
 export interface SendableMessage {
   mailCommand: string;
   recipients: readonly string[];
-  /** Aligned with the recipients. */
+  /** In the order of the recipients. */
   recipientCommands: readonly string[];
   body: DataBody;
 }
 
-/** Checks the message against what the receiver offers, before anything of it is sent. */
+/** Checks the message against the receiver's extensions before anything is sent. */
 export function toSendableMessage(
   message: SmtpMessage,
   capabilities: SmtpCapabilities,
@@ -30,7 +30,7 @@ export function toSendableMessage(
   const { mailFrom, recipients } = message;
   const addresses = [mailFrom, ...recipients];
   if (!addresses.every((address) => PATH.test(address))) {
-    return smtpError('malformed_message', 'mail', 'An address does not fit into an SMTP command.');
+    return smtpError('malformed_message', 'mail', 'An address cannot be used in an SMTP command.');
   }
   const body = prepareBody(message.data);
   if (!body) return smtpError('malformed_message', 'mail', 'A line does not end in CRLF.');
@@ -43,7 +43,7 @@ export function toSendableMessage(
     return smtpError('eightbit_unsupported', 'mail', 'The receiver does not offer 8BITMIME.');
   }
   if (capabilities.sizeMaxBytes !== null && body.sizeBytes > capabilities.sizeMaxBytes) {
-    const detail = `The message has ${body.sizeBytes} bytes, the receiver takes ${capabilities.sizeMaxBytes}.`;
+    const detail = `The message has ${body.sizeBytes} bytes; the receiver accepts at most ${capabilities.sizeMaxBytes}.`;
     return smtpError('message_too_large', 'mail', detail);
   }
   let mailCommand = `MAIL FROM:<${mailFrom}>`;
@@ -58,8 +58,8 @@ export function toSendableMessage(
 }
 
 /**
- * RFC 3461 4.2: a bounce of a server that forwards names its own recipient besides the next one. Not
- * for what would have to be encoded: servers do not agree on whether they decode it.
+ * RFC 3461 section 4.2: lets a bounce from a forwarding server name the original recipient. Omitted
+ * for addresses that need xtext encoding, because servers disagree on decoding it.
  */
 function originalRecipientParameter(recipient: string): string {
   return /^[\x21-\x2a\x2c-\x3c\x3e-\x7e]+$/.test(recipient) ? ` ORCPT=rfc822;${recipient}` : '';
@@ -68,7 +68,7 @@ function originalRecipientParameter(recipient: string): string {
 const ASCII = /^[\x20-\x7e]*$/;
 
 /**
- * The last fence against commands or parameters smuggled inside an address: outside a quoted local
- * part nothing that ends the path, and control characters nowhere.
+ * The last defense against commands or parameters injected through an address: outside a quoted
+ * local part nothing that ends the path, and no control characters anywhere.
  */
 const PATH = /^(?:(?:"(?:[^"\\\p{Cc}]|\\\P{Cc})*"|[^\s<>"\p{Cc}]+)@[^\s<>"\p{Cc}]+)?$/u;

@@ -2,11 +2,11 @@ import type { SmtpReply } from './reply-parser.ts';
 import type { SmtpTranscript } from './transcript.ts';
 
 /**
- * What leaves the SMTP client: facts, never a judgement. Whether a fact means delivered, deferred
- * or bounced is decided elsewhere, in one place.
+ * The results of the SMTP client: facts without interpretation. Whether a result means delivered,
+ * deferred or bounced is decided elsewhere, in one place.
  */
 
-/** Where the conversation stood. `body` is the message itself up to the answer to its final dot. */
+/** The stage of the session. `body` is the message itself up to the reply to its final dot. */
 export type SmtpStage =
   | 'connect'
   | 'greeting'
@@ -20,7 +20,7 @@ export type SmtpStage =
 
 export type SmtpFailure = SmtpRejection | SmtpError;
 
-/** The receiver said no: a 4xx or 5xx reply. */
+/** The receiver rejected something with a 4xx or 5xx reply. */
 export interface SmtpRejection {
   kind: 'refused';
   stage: SmtpStage;
@@ -29,41 +29,41 @@ export interface SmtpRejection {
   staleConnection: boolean;
 }
 
-/** The receiver said nothing that counts, or we must not go on. */
+/** There was no valid reply, or our own policy forbids continuing. */
 export interface SmtpError {
   kind: SmtpErrorKind;
   stage: SmtpStage;
-  /** For people and logs: what exactly happened. */
+  /** What happened, for people and logs. */
   detail: string;
-  /** The whole message had left when this happened: it may have been accepted all the same. */
+  /** The whole message had been sent, so the receiver may have accepted it anyway. */
   afterFinalDot: boolean;
   /**
-   * A reused connection ended before the receiver had said anything about this message (or it
-   * answered 421). The message was not tried in earnest: a fresh connection may do so at once.
+   * A reused connection closed, or the receiver sent 421, before it said anything about this
+   * message. The message was not really tried, so a new connection may be used at once.
    */
   staleConnection: boolean;
 }
 
 export type SmtpErrorKind =
-  // The network and the receiver's manners.
+  // Network errors and protocol violations.
   | 'connection_refused'
   | 'network_unreachable'
   | 'connection_lost'
   | 'timed_out'
   | 'protocol_error'
-  // Our policy forbids going on with this receiver.
+  // Our policy forbids continuing with this receiver.
   | 'tls_not_offered'
   | 'tls_failed'
   | 'certificate_rejected'
   | 'auth_not_offered'
   | 'auth_needs_tls'
-  // This receiver cannot take this message; nothing of it was sent.
+  // This receiver cannot accept this message; nothing of it was sent.
   | 'smtputf8_unsupported'
   | 'eightbit_unsupported'
   | 'message_too_large'
-  // The message is not fit for any receiver; nothing of it was sent.
+  // The message is not valid for any receiver; nothing of it was sent.
   | 'malformed_message'
-  // We ended it ourselves.
+  // We closed the connection ourselves.
   | 'aborted';
 
 export interface SmtpSessionInfo {
@@ -71,7 +71,7 @@ export interface SmtpSessionInfo {
   ip: string;
   port: number;
   tls: TlsInfo | null;
-  /** The name the receiver gives itself, lower case: to notice that we talk to ourselves. */
+  /** The receiver's own name, in lower case, used to detect connections to ourselves. */
   receiverName: string;
 }
 
@@ -79,12 +79,12 @@ export interface TlsInfo {
   /** `TLSv1.2` or `TLSv1.3`. */
   version: string;
   cipher: string;
-  /** How the certificate was checked. */
+  /** How the certificate was verified. */
   verified: 'no' | 'pkix' | 'dane_ta' | 'dane_ee';
 }
 
 export interface SmtpSendResult {
-  /** One per recipient, in the order they were given. */
+  /** One per recipient, in the given order. */
   recipients: readonly SmtpRecipientResult[];
   transcript: SmtpTranscript;
   session: SmtpSessionInfo;
@@ -106,6 +106,10 @@ export function smtpError(
   return { kind, stage, detail, afterFinalDot, staleConnection };
 }
 
-export function smtpRejection(stage: SmtpStage, reply: SmtpReply, staleConnection = false): SmtpRejection {
+export function smtpRejection(
+  stage: SmtpStage,
+  reply: SmtpReply,
+  staleConnection = false,
+): SmtpRejection {
   return { kind: 'refused', stage, reply, afterFinalDot: false, staleConnection };
 }

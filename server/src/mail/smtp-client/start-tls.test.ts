@@ -131,7 +131,10 @@ describe('where TLS is optional', () => {
   });
 
   test('a receiver that refuses STARTTLS in words is used as it is', async () => {
-    await using receiver = await startSmtpReceiver({ tls: good, onStartTls: () => '454 4.7.0 not now' });
+    await using receiver = await startSmtpReceiver({
+      tls: good,
+      onStartTls: () => '454 4.7.0 not now',
+    });
     const connection = await connectionTo(receiver);
     const result = await connection.send(smtpMessage());
     expect(result).toMatchObject({ session: { tls: null }, recipients: [{ accepted: true }] });
@@ -175,7 +178,10 @@ describe('STARTTLS', () => {
   });
 
   test('answered by 421 closes', async () => {
-    await using receiver = await startSmtpReceiver({ tls: good, onStartTls: () => '421 4.3.2 bye' });
+    await using receiver = await startSmtpReceiver({
+      tls: good,
+      onStartTls: () => '421 4.3.2 bye',
+    });
     const opened = await openTo(receiver);
     expect(opened).toMatchObject({
       failure: { kind: 'refused', stage: 'starttls', reply: { code: 421 } },

@@ -5,25 +5,27 @@ import { checkDane } from './check-dane.ts';
 import type { TlsInfo } from './smtp-results.ts';
 import { type SocketError, type SocketWait, socketReady } from './tcp-connect.ts';
 
-/** What we ask of the encryption towards one receiver. */
+/** The required protection of a connection to one receiver. */
 export type TlsPolicy =
-  /** Plaintext: for a receiver whose STARTTLS has just failed under `opportunistic`. */
+  /** Plaintext, for a receiver whose STARTTLS just failed under `opportunistic`. */
   | { kind: 'none' }
-  /** TLS when offered, whoever answers; protects against listeners only. */
+  /** TLS if offered, without verification; protects only against passive eavesdropping. */
   | { kind: 'opportunistic' }
-  /** TLS or nothing, the certificate is not checked. */
+  /** TLS is mandatory; the certificate is not verified. */
   | { kind: 'required' }
-  /** TLS or nothing, with a certificate for one of `names` from an authority we trust (MTA-STS). */
+  /** TLS is mandatory, with a certificate for one of `names` from a trusted CA (MTA-STS). */
   | { kind: 'verified'; names: readonly string[]; ca?: string | readonly string[] }
-  /** TLS or nothing, with a certificate that DNSSEC-signed TLSA records vouch for. `names[0]` is
-   * the TLSA base domain. */
+  /**
+   * TLS is mandatory, with a certificate that matches DNSSEC-validated TLSA records. `names[0]` is
+   * the TLSA base domain.
+   */
   | { kind: 'dane'; names: readonly string[]; records: readonly TlsaRecord[] };
 
 export type TlsResult =
   | { ok: true; socket: tls.TLSSocket; info: TlsInfo }
   | ({ ok: false } & SocketError);
 
-/** Starts TLS on a connected socket and checks the receiver by the policy. */
+/** Starts TLS on a connected socket and verifies the receiver according to the policy. */
 export async function startTls(
   socket: net.Socket,
   host: string,
@@ -31,14 +33,14 @@ export async function startTls(
   wait: SocketWait,
 ): Promise<TlsResult> {
   const servername = policy.kind === 'dane' ? (policy.names[0] ?? host) : host;
-  // From here on troubles of the socket are told by the TLS socket around it.
+  // From here on, errors of this socket are reported by the TLS socket around it.
   socket.on('error', () => {});
   const secured = tls.connect({
     socket,
     secureContext: contextFor(policy),
     ...(net.isIP(servername) ? {} : { servername }),
-    // The policy is judged below, when the handshake is done: its answer is a fact to report, and
-    // an exception out of the handshake would not tell a bad certificate from a broken TLS.
+    // The policy is checked after the handshake, so that a bad certificate can be distinguished
+    // from a failed handshake.
     rejectUnauthorized: false,
     checkServerIdentity: (_host, certificate) =>
       policy.kind === 'verified' ? checkNames(policy.names, certificate) : undefined,
@@ -59,13 +61,13 @@ export async function startTls(
 
 const contexts = new Map<string, tls.SecureContext>();
 
-/** Contexts are costly to make and hold no state of a connection. */
+/** Contexts are expensive to create and hold no connection state. */
 function contextFor(policy: TlsPolicy): tls.SecureContext {
   if (policy.kind === 'verified' && policy.ca) {
     return tls.createSecureContext({ minVersion: 'TLSv1.2', ca: [policy.ca].flat() as string[] });
   }
-  // Without a policy the only other choice is plaintext, so old keys and curves are better than
-  // none. The TLS version stays at 1.2 or above.
+  // The only alternative under an opportunistic policy is plaintext, so weak keys and curves are
+  // allowed. The TLS version is still at least 1.2.
   const lax = policy.kind === 'opportunistic';
   const key = lax ? 'lax' : 'strict';
   let context = contexts.get(key);
@@ -79,16 +81,13 @@ function contextFor(policy: TlsPolicy): tls.SecureContext {
   return context;
 }
 
-function checkNames(
-  names: readonly string[],
-  certificate: tls.PeerCertificate,
-): Error | undefined {
+function checkNames(names: readonly string[], certificate: tls.PeerCertificate): Error | undefined {
   if (names.some((name) => tls.checkServerIdentity(name, certificate) === undefined))
     return undefined;
   return new Error(`it is not for ${names.join(' or ')}`);
 }
 
-/** A connection that ends within the handshake is a failure of TLS, not of the network. */
+/** A connection that closes during the handshake is a TLS failure, not a network failure. */
 function toTlsError(error: SocketError): SocketError {
   if (error.kind === 'timed_out' || error.kind === 'aborted') return error;
   return { kind: 'tls_failed', detail: error.detail };
@@ -110,7 +109,7 @@ function checkCertificate(
     }
     case 'dane': {
       const leaf = socket.getPeerX509Certificate();
-      if (!leaf) return { detail: 'The receiver showed no certificate.' };
+      if (!leaf) return { detail: 'The receiver sent no certificate.' };
       const verdict = checkDane(leaf, policy.records, policy.names, nowMs);
       if (verdict.matched === false) return { detail: verdict.detail };
       return { verified: verdict.matched === 'no_usable_record' ? 'no' : verdict.matched };

@@ -2,7 +2,7 @@ import net from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
 import type { SmtpErrorKind } from './smtp-results.ts';
 
-/** How long to wait for a socket, and who may end the wait. */
+/** The timeout of a wait for a socket, and a signal to abort it. */
 export interface SocketWait {
   clock: Clock;
   timeoutMs: number;
@@ -14,7 +14,7 @@ export interface SocketError {
   detail: string;
 }
 
-/** A TCP connection to the address, or what stood in the way. */
+/** Opens a TCP connection to the address, or returns the error that prevented it. */
 export async function connectTcp(
   address: { ip: string; port: number; localAddress?: string },
   wait: SocketWait,
@@ -29,7 +29,7 @@ export async function connectTcp(
   return (await socketReady(socket, 'connect', wait)) ?? socket;
 }
 
-/** Waits until the socket emits `event`; on anything else the socket is destroyed. */
+/** Waits until the socket emits `event`; on any error the socket is destroyed. */
 export function socketReady(
   socket: net.Socket,
   event: 'connect' | 'secureConnect',
@@ -40,9 +40,9 @@ export function socketReady(
     const onError = (error: NodeJS.ErrnoException) => settle(toSocketError(error));
     const onClose = () =>
       settle({ kind: 'connection_lost', detail: 'The receiver closed the connection.' });
-    const onAbort = () => settle({ kind: 'aborted', detail: 'We stopped waiting.' });
+    const onAbort = () => settle({ kind: 'aborted', detail: 'The attempt was aborted.' });
     const timer = clock.after(timeoutMs, () =>
-      settle({ kind: 'timed_out', detail: `No answer within ${timeoutMs / 1000} s.` }),
+      settle({ kind: 'timed_out', detail: `No response within ${timeoutMs / 1000} s.` }),
     );
     socket.once(event, onReady).once('error', onError).once('close', onClose);
     signal?.addEventListener('abort', onAbort, { once: true });
@@ -53,7 +53,7 @@ export function socketReady(
       signal?.removeEventListener('abort', onAbort);
       socket.off(event, onReady).off('error', onError).off('close', onClose);
       if (error) {
-        // Without a listener a late error of a dead socket would end the process.
+        // Without a listener, a late error of the destroyed socket would crash the process.
         socket.on('error', () => {});
         socket.destroy();
       }

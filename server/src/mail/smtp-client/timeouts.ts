@@ -1,15 +1,15 @@
-/** How long each answer may take in all. The defaults are those of RFC 5321 4.5.3.2. */
+/** The maximum time for each complete reply. The defaults follow RFC 5321 section 4.5.3.2. */
 export interface SmtpTimeouts {
   connectMs: number;
   greetingMs: number;
   ehloMs: number;
-  /** The reply to STARTTLS, and then the handshake. */
+  /** For the reply to STARTTLS, and again for the handshake. */
   startTlsMs: number;
   authMs: number;
   mailMs: number;
   rcptMs: number;
   dataMs: number;
-  /** One block of a large message. */
+  /** For one block of a large message. */
   blockMs: number;
   finalDotMs: number;
   quitMs: number;

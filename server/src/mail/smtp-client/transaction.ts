@@ -1,26 +1,29 @@
 import type { ReceivedReply, SmtpReply } from './reply-parser.ts';
 import type { SendableMessage } from './smtp-message.ts';
 import {
-  smtpRejection,
+  type SmtpError,
   type SmtpFailure,
   type SmtpRecipientResult,
   type SmtpStage,
-  type SmtpError,
   smtpError,
+  smtpRejection,
 } from './smtp-results.ts';
 import type { TranscriptRecorder } from './transcript.ts';
 
-/** What the connection is to do after a reply. */
+/** What the connection must do after a reply. */
 export type NextStep =
-  /** Say the next command, unless it was said already. */
+  /** Send the next command, unless it was already sent. */
   | 'go_on'
-  /** DATA is open: send the message. */
+  /** DATA was accepted: send the message. */
   | 'send_body'
-  /** RFC 2920 3.1: DATA was opened though no recipient is left; close it with nothing but a dot. */
+  /**
+   * RFC 2920 section 3.1: DATA was accepted although every recipient was rejected; send only the
+   * final dot.
+   */
   | 'send_lone_dot'
-  /** Every recipient has its answer. */
+  /** Every recipient has a result. */
   | 'over'
-  /** The receiver makes no sense; nothing more may be said to it. */
+  /** The receiver violated the protocol; the connection must be closed. */
   | 'broken';
 
 export interface SmtpCommand {
@@ -29,14 +32,14 @@ export interface SmtpCommand {
 }
 
 /**
- * One mail transaction: its commands in order, and what the replies to them mean for each
- * recipient. It neither writes nor reads; the connection does, as far ahead as pipelining allows,
- * and hands over the replies in order.
+ * One mail transaction: its commands in order, and what their replies mean for each recipient. It
+ * does no I/O; the connection sends the commands, as far ahead as pipelining allows, and passes the
+ * replies on in order.
  */
 export class SmtpTransaction {
   readonly message: SendableMessage;
   readonly transcript: TranscriptRecorder;
-  /** True from the moment the final dot is handed to the socket. */
+  /** True once the final dot was passed to the socket. */
   finalDotSent = false;
 
   readonly #context: TransactionContext;
@@ -45,7 +48,7 @@ export class SmtpTransaction {
   #answered = 0;
   #mailAccepted = false;
   #mailFailure: SmtpFailure | undefined;
-  /** Aligned with the recipients; a hole is one that has not been refused. */
+  /** In the order of the recipients; undefined for one that has not failed. */
   readonly #failures: (SmtpFailure | undefined)[] = [];
   #recipientsAnswered = 0;
   #recipientsAccepted = 0;
@@ -66,17 +69,17 @@ export class SmtpTransaction {
     this.#commands = commands;
   }
 
-  /** The next command to say; undefined when all are said. */
+  /** The next command to send; undefined after the last. */
   nextCommand(): SmtpCommand | undefined {
     return this.#commands[this.#sent++];
   }
 
-  /** A transaction that ended before its message leaves MAIL standing at the receiver. */
+  /** Whether the receiver still has an open transaction that must be reset. */
   get needsReset(): boolean {
     return this.#mailAccepted && !this.finalDotSent;
   }
 
-  /** The reply to the oldest unanswered command, or to the message. */
+  /** Handles the reply to the oldest unanswered command, or to the message. */
   handleReply({ reply }: ReceivedReply): NextStep {
     const command = this.#commands[this.#answered];
     if (command === RSET) {
@@ -84,13 +87,13 @@ export class SmtpTransaction {
       return 'go_on';
     }
     const next = command ? this.#onCommandReply(command.stage, reply) : this.#onFinalReply(reply);
-    // A receiver that closes has refused everyone it has not answered yet.
+    // A receiver that closes has rejected all recipients without a reply.
     if (reply.code === 421) this.#failRemaining(this.#rejection(command?.stage ?? 'body', reply));
     this.#answered += 1;
     return next;
   }
 
-  /** The connection ended: every recipient without an answer of its own shares the reason. */
+  /** The connection failed: every recipient without a result of its own fails with this error. */
   fail(error: SmtpError): void {
     if (this.#finalReply) return;
     const stage: SmtpStage = this.#commands[this.#answered]?.stage ?? 'body';
@@ -137,7 +140,8 @@ export class SmtpTransaction {
   #onData(reply: SmtpReply): NextStep {
     if (reply.code === 354) {
       if (this.#recipientsAccepted === 0) return 'send_lone_dot';
-      // MAIL refused and recipients accepted: even a lone dot could deliver something to them.
+      // MAIL was rejected but recipients were accepted: even a lone dot could deliver something to
+      // them.
       return this.#mailAccepted ? 'send_body' : 'broken';
     }
     if (reply.code < 400) return 'broken';
@@ -148,7 +152,7 @@ export class SmtpTransaction {
   #onFinalReply(reply: SmtpReply): NextStep {
     if (reply.code >= 400) {
       this.#failRemaining(this.#rejection('body', reply));
-      // Refused while we still write: what follows would be read as commands.
+      // Rejected while we are still writing: the rest would be read as commands.
       return this.finalDotSent ? 'over' : 'broken';
     }
     if (reply.code >= 300 || !this.finalDotSent) return 'broken';
@@ -160,7 +164,7 @@ export class SmtpTransaction {
     return smtpRejection(stage, reply, reply.code === 421 && this.#isStale());
   }
 
-  /** On a reused connection, before the receiver said anything about this message. */
+  /** On a reused connection, before any reply about this message. */
   #isStale(): boolean {
     const { reused, resetFirst } = this.#context;
     return reused && this.#answered <= (resetFirst ? 1 : 0);
@@ -174,9 +178,9 @@ export class SmtpTransaction {
 }
 
 export interface TransactionContext {
-  /** All commands are said at once, so each will be answered whatever the others meet. */
+  /** All commands are sent at once, so each gets a reply regardless of the others. */
   pipelined: boolean;
-  /** An earlier transaction was left standing. */
+  /** An earlier transaction was left open. */
   resetFirst: boolean;
   /** The connection has carried other messages before. */
   reused: boolean;

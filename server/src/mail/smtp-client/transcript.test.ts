@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseTranscript, TranscriptRecorder, serializeTranscript } from './transcript.ts';
+import { parseTranscript, serializeTranscript, TranscriptRecorder } from './transcript.ts';
 
 test('lines carry who spoke and the milliseconds since the beginning', () => {
   const recorder = new TranscriptRecorder(1_000);

@@ -1,7 +1,7 @@
 /**
- * The conversation of one message with one receiver, for people: both sides' lines with the
- * milliseconds since it began. Never a message body, never a credential. It is kept for every
- * attempt, so it is bounded and costs little to record.
+ * The SMTP session of one message for display: the lines of both sides with milliseconds since the
+ * start. It never contains message bodies or credentials. One is stored for every attempt, so it is
+ * bounded and cheap to record.
  */
 
 export interface SmtpTranscript {
@@ -12,13 +12,13 @@ export interface SmtpTranscript {
 
 export interface SmtpTranscriptLine {
   atMs: number;
-  /** Who speaks; `note` is our remark about what happened in between. */
+  /** Which side sent the line; `note` is our own remark. */
   by: 'client' | 'server' | 'note';
   text: string;
 }
 
 const LINES_MAX = 200;
-/** When there are too many, the beginning and the end tell more than the middle. */
+/** Of a long transcript, the beginning and the end say more than the middle. */
 const LINES_KEPT_FROM_START = 150;
 const LINE_CHARACTERS_MAX = 500;
 
@@ -34,7 +34,7 @@ export class TranscriptRecorder {
 
   add(nowMs: number, by: SmtpTranscriptLine['by'], text: string): void {
     this.#lines.push({ atMs: nowMs - this.#startedAt, by, text: truncate(text) });
-    // One place stays free for the note about what was left out.
+    // Leaves space for the note about omitted lines.
     if (this.#lines.length >= LINES_MAX) {
       this.#lines.splice(LINES_KEPT_FROM_START, 1);
       this.#omitted += 1;
@@ -51,7 +51,7 @@ export class TranscriptRecorder {
     const note = {
       atMs: before.atMs,
       by: 'note' as const,
-      text: `(${this.#omitted} lines left out)`,
+      text: `(${this.#omitted} lines omitted)`,
     };
     return {
       startedAt: this.#startedAt,
@@ -73,12 +73,13 @@ const SPEAKERS: Readonly<Record<string, SmtpTranscriptLine['by']>> = {
 };
 
 /**
- * A conversation as text, the way it is stored: when it began, and a line for each line. The same as
- * JSON is half as long again and was a fifth of what recording a delivery cost the database.
+ * The stored form: the start time, then one line per transcript line. JSON would be half again as
+ * long, and accounted for a fifth of the database cost of recording a delivery.
  */
 export function serializeTranscript({ startedAt, lines }: SmtpTranscript): string {
   let text = `${startedAt}`;
-  for (const line of lines) text += `\n${line.atMs} ${DIRECTION_SIGNS[line.by]} ${oneLine(line.text)}`;
+  for (const line of lines)
+    text += `\n${line.atMs} ${DIRECTION_SIGNS[line.by]} ${oneLine(line.text)}`;
   return text;
 }
 
@@ -96,12 +97,12 @@ function readLine(line: string): SmtpTranscriptLine {
   };
 }
 
-/** What receivers say holds no line ends any more (reply.ts); words of an error may. */
+/** Replies contain no line breaks (reply-parser.ts), but error messages may. */
 function oneLine(text: string): string {
   return text.includes('\n') ? text.replaceAll('\n', ' ') : text;
 }
 
-/** Two conversations as one; times count from the start of the first. */
+/** Joins two transcripts; times count from the start of the first. */
 export function joinTranscripts(
   first: SmtpTranscript | undefined,
   second: SmtpTranscript,
@@ -112,7 +113,7 @@ export function joinTranscripts(
   return { startedAt: first.startedAt, lines: [...first.lines, ...lines] };
 }
 
-/** A transcript of a single note, for attempts that had no conversation. */
+/** A transcript with a single note, for attempts without an SMTP session. */
 export function noteTranscript(nowMs: number, text: string): SmtpTranscript {
   return { startedAt: nowMs, lines: [{ atMs: 0, by: 'note', text: `(${text})` }] };
 }

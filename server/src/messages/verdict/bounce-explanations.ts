@@ -2,8 +2,8 @@ import type { BounceReason } from '../../events/event-types.ts';
 import type { FailureReason } from './verdict.ts';
 
 /**
- * What the sender reads: what happened, and what to do when there is something to do. Two endings,
- * because "we try again" and "it has ended" are different news.
+ * The texts that senders read: what happened and what they can do about it. Each has two endings,
+ * because "we will retry" and "this is final" call for different advice.
  */
 export type ExplanationKey =
   | BounceReason
@@ -32,7 +32,8 @@ export type ExplanationKey =
 
 export function explain(key: ExplanationKey, ending: 'deferred' | 'bounced' | 'failed'): string {
   const { summary, advice } = EXPLANATIONS[key];
-  if (ending === 'deferred') return `${summary} ${advice?.deferred ?? 'We try again later.'}`;
+  if (ending === 'deferred')
+    return `${summary} ${advice?.deferred ?? 'We will retry automatically.'}`;
   return advice?.final ? `${summary} ${advice.final}` : summary;
 }
 
@@ -45,206 +46,216 @@ const EXPLANATIONS: Record<ExplanationKey, Explanation> = {
   unknown_mailbox: {
     summary: 'The mailbox does not exist.',
     advice: {
-      deferred: 'The receiver says that this may change. We try again later.',
-      final: 'Check the address for a typing mistake; do not send to it again.',
+      deferred: 'The receiver says this may be temporary. We will retry automatically.',
+      final: 'Check the address for typos, and do not send to it again.',
     },
   },
   mailbox_full: {
     summary: 'The mailbox is full.',
-    advice: { final: 'Try again when the recipient has made room.' },
+    advice: { final: 'Try again after the recipient has freed up space.' },
   },
   mailbox_disabled: {
     summary: 'The mailbox exists but is disabled.',
-    advice: { final: 'Ask the recipient for another address.' },
+    advice: { final: 'Ask the recipient for a different address.' },
   },
   unknown_domain: {
-    summary: 'The domain of the address takes no mail or does not exist.',
-    advice: { final: 'Check the part after the @ for a typing mistake.' },
+    summary: "The recipient's domain does not exist or does not accept mail.",
+    advice: { final: 'Check the domain for typos.' },
   },
   blocked_reputation: {
-    summary: 'The receiver does not trust the network address that the mail came from.',
+    summary: "The receiver blocked the mail because of the sending IP address's reputation.",
     advice: {
       final:
-        'The words of the receiver below tell why. Ask the receiver to lift the block, and look for complaints and bounces in recent mail.',
+        "The receiver's reply explains why. Ask the receiver to remove the block, and check recent mail for bounces and complaints.",
     },
   },
   blocked_policy: {
-    summary: 'A rule of the receiver forbids this mail.',
+    summary: "The receiver's policy does not allow this message.",
     advice: {
       final:
-        'The words of the receiver below may tell which one; its postmaster can make an exception.',
+        "The receiver's reply may name the rule. Contact its postmaster to request an exception.",
     },
   },
   authentication_failed: {
-    summary: 'The receiver could not verify that the mail comes from its sender domain.',
+    summary: 'The receiver could not verify that the sender domain authorized this mail.',
     advice: {
       final:
-        'Check the SPF, DKIM and DMARC records of the domain: the domain page shows which is wrong.',
+        "Check the domain's SPF, DKIM and DMARC records; the domain page shows which one is wrong.",
     },
   },
   content_rejected: {
-    summary: 'The receiver refused the content of the message.',
-    advice: { final: 'Look at links, attachments and wording; filters judged them as unwanted.' },
+    summary: 'The receiver rejected the message because of its content.',
+    advice: {
+      final: 'Review the links, attachments and wording: a spam or virus filter objected to them.',
+    },
   },
   message_too_large: {
-    summary: 'The message is larger than the receiver takes.',
-    advice: { final: 'Send smaller attachments, or a link in their place.' },
+    summary: "The message exceeds the receiver's size limit.",
+    advice: { final: 'Reduce the attachments, or link to the files instead.' },
   },
   rate_limited: {
-    summary: 'The receiver takes no more mail from us, or for this mailbox, at the moment.',
-    advice: { deferred: 'We slow down and try again later.', final: 'Try again later.' },
+    summary:
+      'The receiver is limiting how much mail it accepts from this server or for this mailbox.',
+    advice: { deferred: 'We will slow down and retry automatically.', final: 'Try again later.' },
   },
   greylisted: {
-    summary: 'The receiver asks every unknown sender to come back a little later.',
+    summary: 'The receiver asks unknown senders to retry after a short delay (greylisting).',
     advice: {
-      deferred: 'This is usual. We try again in a few minutes.',
+      deferred: 'This is normal. We will retry in a few minutes.',
       final: 'Try again later.',
     },
   },
   relaying_denied: {
-    summary: 'The receiving server says that it is not responsible for this domain.',
+    summary: 'The receiving server does not accept mail for this domain.',
     advice: {
-      final:
-        'Its owner must correct the MX records of the domain or the configuration of the server.',
+      final: "The domain's owner must correct its MX records or mail server configuration.",
     },
   },
   network_unreachable: {
-    summary: 'No mail server of the receiving domain could be reached.',
+    summary: "No mail server of the recipient's domain could be reached.",
   },
   connection_lost: {
-    summary: 'The connection to the receiver broke off.',
+    summary: 'The connection to the receiver was lost.',
   },
   timed_out: {
-    summary: 'The receiver did not answer in time.',
+    summary: 'The receiver did not respond in time.',
   },
   tls_required: {
     summary:
-      'The mail may only travel encrypted, and no encrypted connection to the receiver came about.',
-    advice: { final: 'The receiver must offer TLS, or the sending domain must stop requiring it.' },
+      'TLS is required for this message, but no encrypted connection to the receiver could be established.',
+    advice: { final: 'The receiver must offer TLS, or the sender domain must stop requiring it.' },
   },
   tls_failed: {
-    summary: 'The encrypted connection to the receiver failed.',
+    summary: 'The TLS connection to the receiver failed.',
   },
   smtputf8_unsupported: {
     summary:
-      'The address has characters outside of ASCII before the @, and the receiver cannot take such addresses (5.6.7).',
-    advice: { final: 'Ask the recipient for an address in plain letters.' },
+      'The address contains non-ASCII characters before the @, and the receiver does not support them (SMTPUTF8).',
+    advice: { final: 'Ask the recipient for an address with ASCII characters only.' },
   },
   protocol_error: {
-    summary: 'The receiver answered in a way that mail servers do not understand.',
+    summary: 'The receiver sent an invalid SMTP response.',
   },
   unknown: {
-    summary: 'The receiver refused the mail without a reason that we know.',
+    summary: 'The receiver rejected the message for an unrecognized reason.',
     advice: {
-      deferred: 'Its words are shown below. We try again later.',
-      final: 'Its words are shown below.',
+      deferred: "See the receiver's reply. We will retry automatically.",
+      final: "See the receiver's reply.",
     },
   },
   ambiguous: {
-    summary:
-      'The whole message was handed over, but the receiver did not confirm it: it may have arrived.',
+    summary: 'The message was sent, but the receiver did not confirm it. It may have arrived.',
     advice: {
       deferred:
-        'We send it again with the same Message-ID, so that the receiver can tell a double.',
+        'We will send it again with the same Message-ID so that the receiver can detect the duplicate.',
     },
   },
   blocklisted: {
-    summary: 'The network address that the mail came from is on a public blocklist.',
+    summary: 'The sending IP address is on a public blocklist.',
     advice: {
-      final:
-        'The words of the receiver below name the list: its page tells why and how to leave it.',
+      final: "The receiver's reply names the blocklist; its website explains how to be removed.",
     },
   },
-  busy: { summary: 'The receiver is busy or has a passing fault.' },
+  busy: { summary: 'The receiver is busy or has a temporary problem.' },
   certificate: {
     summary:
-      'The receiver must prove its identity by a certificate, and the one it showed is not valid for it.',
+      'The receiver must present a valid TLS certificate, but the one it presented is not valid for its name.',
   },
   dnsFailed: {
-    summary: 'The name servers of the receiving domain do not answer, or answer with an error.',
+    summary: "DNS lookups for the recipient's domain failed.",
   },
   domainNotFound: {
-    summary: 'The domain of the address does not exist.',
-    advice: { final: 'Check the part after the @ for a typing mistake.' },
+    summary: "The recipient's domain does not exist.",
+    advice: { final: 'Check the domain for typos.' },
   },
-  eightBit: { summary: 'The receiver takes plain ASCII mail only, and this message is not.' },
+  eightBit: {
+    summary: 'The receiver accepts only ASCII messages, and this message contains 8-bit data.',
+  },
   heloRefused: {
-    summary: 'The receiver does not accept the name that our server greets with (HELO).',
+    summary: "The receiver does not accept this server's HELO name.",
     advice: {
       deferred:
-        'The operator should set HELO_NAME to a name with an address record. We try again later.',
+        'The operator should set HELO_NAME to a host name with an address record. We will retry automatically.',
       final:
-        'The operator should set HELO_NAME to a name whose address is that of the server, and back.',
+        "The operator should set HELO_NAME to a host name that resolves to this server's IP address and back.",
     },
   },
   loop: {
     summary:
-      'The receiving domain names this very server as its mail server, which would send the mail round in circles.',
-    advice: { final: 'Its owner must correct the MX records.' },
+      "The recipient's domain lists this server as its own mail server, which would cause a mail loop.",
+    advice: { final: "The domain's owner must correct its MX records." },
   },
   noAddress: {
-    summary: 'The receiving domain names no mail server that can be reached.',
-    advice: { final: 'Its owner must correct the MX and address records.' },
+    summary: "The recipient's domain has no mail server with an IP address.",
+    advice: { final: "The domain's owner must correct its MX and address records." },
   },
   noRelay: {
     summary: 'No relay could be reached.',
-    advice: { deferred: 'The operator should check DELIVERY_ROUTE. We try again later.' },
+    advice: { deferred: 'The operator should check DELIVERY_ROUTE. We will retry automatically.' },
   },
   nullMx: {
-    summary: 'The domain says that it takes no mail at all.',
-    advice: { final: 'Check the part after the @ for a typing mistake; do not send to it again.' },
+    summary: "The recipient's domain does not accept mail (null MX).",
+    advice: { final: 'Check the domain for typos, and do not send to it again.' },
   },
   outOfReach: {
-    summary:
-      'The mail servers of the receiving domain have only addresses of a kind that mail does not leave here by.',
-    advice: { deferred: 'The operator should check OUTGOING_ADDRESSES. We try again later.' },
+    summary: "The receiver's mail servers use an IP version that this server does not send from.",
+    advice: {
+      deferred: 'The operator should check OUTGOING_ADDRESSES. We will retry automatically.',
+    },
   },
-  receiverLoop: { summary: 'The mail goes round in circles inside the receiving system.' },
-  receiverNetwork: { summary: 'The receiver could not pass the mail on inside its own network.' },
+  receiverLoop: { summary: 'The receiver reported a mail loop in its own systems.' },
+  receiverNetwork: {
+    summary: 'The receiver could not deliver the message within its own network.',
+  },
   relayPassword: {
-    summary:
-      'The relay did not let us send: it asks for another user name, password or permission.',
-    advice: { deferred: 'The operator should check DELIVERY_ROUTE. We try again later.' },
+    summary: "The relay rejected this server's credentials or does not allow it to send.",
+    advice: { deferred: 'The operator should check DELIVERY_ROUTE. We will retry automatically.' },
   },
   relayTooLarge: {
-    summary: 'The message is larger than the relay takes.',
-    advice: { final: 'Send smaller attachments, or a link in their place.' },
+    summary: "The message exceeds the relay's size limit.",
+    advice: { final: 'Reduce the attachments, or link to the files instead.' },
   },
   reverseDns: {
-    summary: 'The network address that the mail came from has no proper name (reverse DNS).',
+    summary: 'The sending IP address has no valid reverse DNS name.',
     advice: {
-      deferred: 'The operator should set its PTR record. We try again later.',
-      final: 'The operator should set its PTR record to the name that the server gives itself.',
+      deferred: 'The operator should set its PTR record. We will retry automatically.',
+      final: "The operator should set its PTR record to this server's HELO name.",
     },
   },
   senderRefused: {
     summary: 'The receiver does not accept the sender address.',
     advice: {
-      final: 'Check that the sender domain exists, takes mail and has its records published.',
+      final: 'Check that the sender domain exists, accepts mail and has its DNS records published.',
     },
   },
   suspended: {
-    summary: 'The operator of this server has suspended the mail of this workspace.',
-    advice: { deferred: 'It leaves when he resumes it, unless its time is over before.' },
+    summary: 'The operator has suspended sending for this workspace.',
+    advice: {
+      deferred: 'It will be sent when the operator resumes the workspace, unless it expires first.',
+    },
   },
   unsigned: {
-    summary: 'The message could not be signed, and nothing leaves unsigned.',
-    advice: { deferred: 'This is a fault of ours. We try again later.' },
+    summary: 'The message could not be signed, and unsigned messages are not sent.',
+    advice: { deferred: 'This is a problem on our side. We will retry automatically.' },
   },
   sender_domain_lost: {
-    summary: 'The sender domain no longer belongs to the workspace, or its keys are gone.',
-    advice: { final: 'Add the domain again and verify it, then retry the message.' },
+    summary:
+      'The sender domain no longer belongs to this workspace, or its DKIM keys were deleted.',
+    advice: { final: 'Add and verify the domain again, then retry the message.' },
   },
   content_gone: {
-    summary: 'The content of the message is no longer kept, so there is nothing to send.',
-    advice: { final: 'Send it as a new message.' },
+    summary: 'The content of this message has been deleted, so it cannot be sent.',
+    advice: { final: 'Send a new message.' },
   },
   malformed_message: {
-    summary: 'The message cannot be written down in a form that mail servers accept.',
-    advice: { final: 'Look for unusual header values or attachments.' },
+    summary: 'The message cannot be encoded as a valid email.',
+    advice: { final: 'Check for unusual header values or attachments.' },
   },
   internal_error: {
-    summary: 'Something of ours failed again and again with this message.',
-    advice: { final: 'The log of the server tells more; retry when it is mended.' },
+    summary: 'An internal error occurred repeatedly with this message.',
+    advice: {
+      final:
+        'The operator can find the cause in the server log. Retry the message once it is fixed.',
+    },
   },
 };

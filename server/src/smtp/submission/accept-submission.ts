@@ -1,5 +1,5 @@
 import type { Caller } from '../../accounts/caller.ts';
-import type { MailReader } from '../../mail/mime/mail-parser.ts';
+import type { MailParser } from '../../mail/mime/mail-parser.ts';
 import type { MessageAcceptor } from '../../messages/accept/accept-message.ts';
 import { hashRequest } from '../../messages/accept/idempotency.ts';
 import type { AcceptedMessage, SendRequest } from '../../messages/accept/send-request.ts';
@@ -9,32 +9,37 @@ import {
   rejectSmuggling,
   withReceivedData,
 } from '../receive-data.ts';
+import { mailToSendRequest } from './mail-to-send-request.ts';
 
 export interface AcceptSubmissionParts {
   acceptor: Pick<MessageAcceptor, 'acceptOne'>;
-  /** The check of shape that the API makes of every send. */
+  /** Validates a request against the schema of the API's send endpoint. */
   checkShape: (body: object) => void;
 }
 
-/** What messages in hand share. */
+/** Resources shared by all messages that are being received. */
 export interface SubmissionResources {
   memory: MemoryBudget;
-  parser: MailReader;
+  parser: MailParser;
 }
 
-/** From the first byte of a message to its commit; resolves with its id. Throws and keeps nothing else. */
+/**
+ * Receives one message and commits it; resolves with its id. On any error it throws and nothing is
+ * stored.
+ */
 export function acceptSubmission(
   parts: AcceptSubmissionParts,
-  { memory: held, parser: reader }: SubmissionResources,
+  { memory, parser }: SubmissionResources,
   stream: DataStream,
   caller: Caller,
   recipients: readonly string[],
   onReceived: () => void,
 ): Promise<string> {
-  return withReceivedData(stream, held.reserve(caller.workspaceId), async (data) => {
+  return withReceivedData(stream, memory.reserve(caller.workspaceId), async (data) => {
     onReceived();
     rejectSmuggling(data);
-    const { request, idempotencyKey } = await reader.read(caller.workspaceId, data, recipients);
+    const mail = await parser.parse(caller.workspaceId, data);
+    const { request, idempotencyKey } = mailToSendRequest(mail, recipients);
     parts.checkShape(toSchemaShape(request, recipients));
     const key =
       idempotencyKey === undefined
@@ -45,14 +50,17 @@ export function acceptSubmission(
             key: idempotencyKey,
             requestHash: hashRequest('SMTP', 'submission', request),
           };
-    const { response: answer } = await parts.acceptor.acceptOne(caller, request, key, acceptedResponse, {
+    const { response } = await parts.acceptor.acceptOne(caller, request, key, acceptedResponse, {
       verbatim: true,
     });
-    return (JSON.parse(answer.body) as AcceptedMessage).id;
+    return (JSON.parse(response.body) as AcceptedMessage).id;
   });
 }
 
-/** The envelope was checked address by address, and each header is later; the API's form has one `to`. */
+/**
+ * The part of the request that the API schema can check: envelope addresses were checked at RCPT TO,
+ * headers are checked on acceptance, and the schema allows a single `to`.
+ */
 function toSchemaShape(request: SendRequest, [first]: readonly string[]): object {
   const { cc: _cc, bcc: _bcc, headers: _headers, ...rest } = request;
   return { ...rest, to: { email: first } };

@@ -2,9 +2,9 @@ import type { Clock } from '../../lib/clock.ts';
 import { clientNetwork } from '../../lib/net/client-network.ts';
 
 /**
- * Slows guessing down, by source: each refusal waits twice as long as the one before. The shortest
- * wait is longer than any look-up, so that the time tells nothing of what was wrong. A right key is
- * never slowed, whatever its neighbours at the same address do.
+ * Slows down guessing of API keys: each failure from a client network is answered twice as late as
+ * the one before. Even the shortest delay is longer than any lookup, so timing does not reveal why
+ * a key was refused. Valid keys are never delayed, whatever other clients of the same network do.
  */
 export class AuthThrottle {
   readonly #clock: Clock;
@@ -16,13 +16,13 @@ export class AuthThrottle {
     this.#firstMs = firstMs;
   }
 
-  /** Counts one more, and tells how long its answer waits. */
+  /** Counts a failure and returns the delay before its reply. */
   recordFailure(ip: string): number {
     const network = clientNetwork(ip);
     const atMs = this.#clock.now();
     const previous = this.#failures.get(network);
     const count = previous && atMs - previous.atMs < RESET_AFTER_MS ? previous.count + 1 : 1;
-    // Forgetting them all only forgives, and bounds memory.
+    // Bounds memory. Clearing everything only forgives past failures.
     if (!previous && this.#failures.size >= NETWORKS_MAX) this.#failures.clear();
     this.#failures.set(network, { count, atMs });
     return this.#firstMs * Math.min(2 ** (count - 1), BACKOFF_FACTOR_MAX);
@@ -31,5 +31,5 @@ export class AuthThrottle {
 
 const RESET_AFTER_MS = 600_000;
 const NETWORKS_MAX = 10_000;
-/** With half a second at first: sixteen seconds. */
+/** 16 seconds at the default first delay of 500 ms. */
 const BACKOFF_FACTOR_MAX = 32;

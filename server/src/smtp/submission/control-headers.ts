@@ -2,9 +2,9 @@ import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
 import type { SendRequest } from '../../messages/accept/send-request.ts';
 
 /**
- * The fields of a send that a mail has no place for, as headers. They are taken out of the mail:
- * recipients never see them. A name that is not known is a mistake worth telling, since what it was
- * meant to do would not be done.
+ * Send options that have no place in a mail, given as X-Postrider-* headers. They are removed from
+ * the mail, so recipients never see them. Unknown names are rejected, because ignoring one would
+ * silently drop the option.
  */
 export type ControlHeaders = Pick<
   SendRequest,
@@ -20,12 +20,12 @@ const HEADER_READERS: Record<string, HeaderReader> = {
   },
   'X-Postrider-Metadata': single((value, into) => {
     const metadata = parseMetadata(value);
-    if (!metadata) return 'Give a JSON object of texts, such as {"order": "42"}.';
+    if (!metadata) return 'Must be a JSON object with string values, such as {"order": "42"}.';
     into.metadata = metadata;
     return undefined;
   }),
   'X-Postrider-Idempotency-Key': single((value, into) => {
-    if (!/^[!-~]{1,255}$/.test(value)) return 'Takes 1 to 255 visible ASCII characters.';
+    if (!/^[!-~]{1,255}$/.test(value)) return 'Must be 1 to 255 visible ASCII characters.';
     into.idempotencyKey = value;
     return undefined;
   }),
@@ -34,7 +34,7 @@ const HEADER_READERS: Record<string, HeaderReader> = {
     return undefined;
   }),
   'X-Postrider-TTL-Seconds': single((value, into) => {
-    if (!/^\d{1,9}$/.test(value)) return 'Give a whole number of seconds.';
+    if (!/^\d{1,9}$/.test(value)) return 'Must be a whole number of seconds.';
     into.ttl_seconds = Number(value);
     return undefined;
   }),
@@ -63,11 +63,11 @@ export function parseControlHeaders(
   throw new RefusedError('validation_failed', `${first.parameter}: ${first.detail}`, { errors });
 }
 
-const UNKNOWN = `There is no such header. There are ${Object.keys(HEADER_READERS).join(', ')}.`;
+const UNKNOWN = `Unknown header. Valid headers are ${Object.keys(HEADER_READERS).join(', ')}.`;
 
 function single(read: (value: string, into: ControlHeaders) => string | undefined): HeaderReader {
   return (values, into) =>
-    values.length === 1 ? read(values[0] as string, into) : 'Give this header once.';
+    values.length === 1 ? read(values[0] as string, into) : 'This header may appear only once.';
 }
 
 function setTracking(
@@ -75,12 +75,12 @@ function setTracking(
   into: ControlHeaders,
   what: 'opens' | 'clicks',
 ): string | undefined {
-  if (!/^(true|false)$/i.test(value)) return 'Give true or false.';
+  if (!/^(true|false)$/i.test(value)) return 'Must be true or false.';
   into.tracking = { ...into.tracking, [what]: /^true$/i.test(value) };
   return undefined;
 }
 
-/** The API's body parser refuses what the database cannot hold; this is its like. */
+/** Rejects text that PostgreSQL cannot store, like the API's body parser does. */
 function parseMetadata(value: string): Record<string, string> | undefined {
   let parsed: unknown;
   try {

@@ -1,6 +1,11 @@
-import { type Attachment, addressParser, decodeWords, type Email } from 'postal-mime';
 import { isHeaderName, isReservedHeader } from '../../mail/mime/header.ts';
-import { type ParsedMail, parseMail, unreadable } from '../../mail/mime/parse-mail.ts';
+import {
+  malformedMail,
+  type ParsedAttachment,
+  type ParsedHeader,
+  type ParsedMail,
+  type ParsedMailbox,
+} from '../../mail/mime/parse-mail.ts';
 import type {
   AddressInput,
   AttachmentInput,
@@ -11,118 +16,97 @@ import { type ControlHeaders, parseControlHeaders } from './control-headers.ts';
 import { classifyRecipients } from './submission-recipients.ts';
 
 /**
- * From the bytes of a mail to the very request that the HTTP door would hand over, so that every
- * check is made once and by the same code. The envelope says who receives; the headers say who is
- * shown. What only servers write (Received, DKIM-Signature, Message-ID, Date and their like) is
- * left out without a word, because every mailer writes some of it.
+ * Converts a parsed mail and its envelope to the same request that the HTTP API accepts, so that both
+ * share every check. The envelope decides who receives the mail; the headers decide how each recipient
+ * is displayed. Headers that only servers write (Received, DKIM-Signature, Message-ID, Date and others)
+ * are dropped silently, because every mail client adds some of them.
  */
-export interface Submitted {
+export interface SubmittedMessage {
   request: SendRequest;
   idempotencyKey: string | undefined;
 }
 
-export async function readMessage(data: Buffer, recipients: readonly string[]): Promise<Submitted> {
-  const { mail, file } = await parseMail(data);
-  const { control, headers } = sortHeaders(mail);
-  const html = bodyText(mail.html ?? '');
+export function mailToSendRequest(
+  mail: ParsedMail,
+  recipients: readonly string[],
+): SubmittedMessage {
+  const { control, headers } = splitHeaders(mail.headers);
   const { idempotencyKey, ...options } = control;
-  const replyTo = flat(mail.replyTo);
+  const { html, text } = mail;
+  const replyTo = mail.replyTo.map(toAddress);
   const request: SendRequest = {
     from: senderOf(mail),
-    ...classifyRecipients(recipients, flat(mail.to), flat(mail.cc)),
+    ...classifyRecipients(recipients, mail.to.map(toAddress), mail.cc.map(toAddress)),
     ...(replyTo.length > 0 ? { reply_to: replyTo } : {}),
-    subject: mail.subject ?? '',
+    subject: mail.subject,
     html,
-    // A text is made from html where the mail has none; a mail without html is its text.
-    ...(mail.text !== undefined || html === '' ? { text: bodyText(mail.text ?? '') } : {}),
-    ...(mail.attachments.length > 0
-      ? {
-          attachments: mail.attachments.map((part, at) => attachmentOf(part, file(part), at, html)),
-        }
-      : {}),
+    // Without a text part, the text is generated from the HTML; a mail without HTML is text only.
+    ...(text !== undefined || html === '' ? { text: text ?? '' } : {}),
+    ...(mail.attachments.length > 0 ? { attachments: mail.attachments.map(toAttachment) } : {}),
     ...(headers.length > 0 ? { headers } : {}),
     ...options,
   };
   return { request, idempotencyKey };
 }
 
-/** One mailbox, in one header: a second one might be the one that the reader sees. */
-function senderOf({ headers }: Email): AddressInput {
-  const from = headers.filter(({ key }) => key === 'from');
-  const mailboxes = from.flatMap(({ value }) => flat(addressParser(value)));
-  const [sender] = mailboxes;
-  if (sender && mailboxes.length === 1 && from.length === 1) return sender;
-  throw unreadable('The message needs one From header with one address.');
+/** Exactly one mailbox in exactly one header: clients disagree on which of several they display. */
+function senderOf({ from }: ParsedMail): AddressInput {
+  const [sender, ...others] = from.flat();
+  if (sender && others.length === 0 && from.length === 1) return toAddress(sender);
+  throw malformedMail('The message needs one From header with one address.');
 }
 
-type Addresses = ReturnType<typeof addressParser>;
-
-/** Members of groups stand like any others. What is written without an address is nobody. */
-function flat(addresses: Addresses = []): AddressInput[] {
-  return addresses
-    .flatMap((one) => one.group ?? [one])
-    .flatMap(({ address, name }) => {
-      if (!address) return [];
-      const shown = headerText(name).trim();
-      return [shown === '' ? { email: address } : { email: address, name: shown }];
-    });
+function toAddress({ address, name }: ParsedMailbox): AddressInput {
+  const displayName = headerText(name).trim();
+  return displayName === '' ? { email: address } : { email: address, name: displayName };
 }
 
-const READ_ELSEWHERE = new Set(['from', 'to', 'cc', 'bcc', 'reply-to', 'subject']);
+/** Headers that become fields of the request. */
+const REQUEST_FIELDS = new Set(['from', 'to', 'cc', 'bcc', 'reply-to', 'subject']);
 
-interface SortedHeaders {
+interface SplitHeaders {
   control: ControlHeaders;
-  /** Extra headers in their order, each as often as it was written. */
+  /** Custom headers in their order; a repeated header stays repeated. */
   headers: [string, string][];
 }
 
-function sortHeaders(mail: Email): SortedHeaders {
+function splitHeaders(all: readonly ParsedHeader[]): SplitHeaders {
   const controls: [string, string][] = [];
   const headers: [string, string][] = [];
-  for (const { key, originalKey, value } of mail.headers) {
-    const text = headerText(decodeWords(value)).trim();
-    if (key.startsWith('x-postrider-')) controls.push([originalKey, text]);
-    else if (READ_ELSEWHERE.has(key) || isReservedHeader(key) || !isHeaderName(key)) continue;
-    else if (text !== '') headers.push([originalKey, text]);
+  for (const { key, name, value } of all) {
+    const text = headerText(value).trim();
+    if (key.startsWith('x-postrider-')) controls.push([name, text]);
+    else if (REQUEST_FIELDS.has(key) || isReservedHeader(key) || !isHeaderName(key)) continue;
+    else if (text !== '') headers.push([name, text]);
   }
   return { control: parseControlHeaders(controls), headers };
 }
 
-/** Without the break that ends its last line. The database cannot store NUL, and no mail may hold it. */
-function bodyText(text: string): string {
-  return text.replace(/\n$/, '').replaceAll('\0', '\ufffd').toWellFormed();
-}
-
-type File = ReturnType<ParsedMail['file']>;
-
-function attachmentOf(part: Attachment, file: File, at: number, html: string): AttachmentInput {
-  const contentId = part.contentId?.replace(/^\s*<|>\s*$/g, '');
-  // Some mailers give every file an id. It belongs into the html only where the html speaks of it.
-  const isShown = contentId !== undefined && (part.related || html.includes(`cid:${contentId}`));
-  const type = typeOf(part, file);
+function toAttachment(part: ParsedAttachment, index: number): AttachmentInput {
+  const { buffer, byteOffset, byteLength } = part.content;
+  const contentType = contentTypeOf(part);
   return {
-    filename: filenameOf(part, at),
-    content: file.content.toString('base64'),
-    ...(type === undefined ? {} : { content_type: type }),
-    ...(isShown ? { content_id: contentId } : {}),
+    filename: filenameOf(part, index),
+    content: Buffer.from(buffer, byteOffset, byteLength).toString('base64'),
+    ...(contentType === undefined ? {} : { content_type: contentType }),
+    ...(part.isInline && part.contentId !== undefined ? { content_id: part.contentId } : {}),
   };
 }
 
 const MEDIA_TYPE = /^[a-z0-9!#$&^_.+-]{1,127}\/[a-z0-9!#$&^_.+-]{1,127}$/;
 
-function typeOf({ mimeType, method }: Attachment, { charset }: File): string | undefined {
+function contentTypeOf({ mimeType, method, charset }: ParsedAttachment): string | undefined {
   if (!MEDIA_TYPE.test(mimeType)) return undefined;
   let type = mimeType;
-  // Calendars show an invitation only with its method.
-  const isInvitation = method !== undefined && /^[A-Z]{1,20}$/.test(method);
-  if (isInvitation) type += `; method=${method}`;
+  // Calendar clients recognize an invitation only by its method (RFC 6047 section 2.4).
+  if (method !== undefined && /^[A-Z]{1,20}$/.test(method)) type += `; method=${method}`;
   if (charset && /^[A-Za-z0-9._-]{1,40}$/.test(charset)) type += `; charset=${charset}`;
   return type;
 }
 
 const FILENAME_CHARS_MAX = 200;
 
-function filenameOf({ filename, mimeType }: Attachment, index: number): string {
+function filenameOf({ filename, mimeType }: ParsedAttachment, index: number): string {
   const name = headerText(filename ?? '')
     .replace(/[/\\]/g, '_')
     .trim();

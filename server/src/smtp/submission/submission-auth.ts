@@ -6,9 +6,9 @@ import { RefusedError } from '../../lib/refused-error.ts';
 import type { AuthThrottle } from './auth-throttle.ts';
 
 /**
- * Who is it, may they, and not too often: the checks of the HTTP door, with the same parts. The key
- * comes once, at AUTH, but it is asked for anew with every message: one that was revoked meanwhile,
- * or has run out, sends nothing more.
+ * Authentication, authorization and rate limiting, with the same components as the HTTP API. The
+ * API key is given once, at AUTH, but checked again for every message: a key that was revoked or
+ * has expired since then cannot send.
  */
 
 export interface SubmissionAuthParts {
@@ -18,7 +18,9 @@ export interface SubmissionAuthParts {
   clock: Clock;
 }
 
-/** A client that has shown its key. The key stays in here: what prints a session must not show it. */
+/**
+ * A client that has authenticated. The key is private so that logging a session cannot reveal it.
+ */
 export class AuthenticatedClient {
   readonly ip: string;
   readonly #key: string;
@@ -31,8 +33,8 @@ export class AuthenticatedClient {
   async authorize({ authenticator }: Pick<SubmissionAuthParts, 'authenticator'>): Promise<Caller> {
     const caller = await authenticator.authenticate(this.#key, this.ip);
     if (caller.scopes.has('send:transactional')) return caller;
-    const has = caller.scopes.size === 0 ? 'no scope' : [...caller.scopes].join(', ');
-    const detail = `This key has ${has}. Sending needs send:transactional.`;
+    const has = caller.scopes.size === 0 ? 'no scopes' : [...caller.scopes].join(', ');
+    const detail = `This key has ${has}. Sending requires send:transactional.`;
     throw new RefusedError('insufficient_scope', detail);
   }
 }
@@ -56,7 +58,9 @@ export async function authenticateClient(
   }
 }
 
-/** For one message. It counts against the workspace's rate like a request. */
+/**
+ * Checks the key for one message, which counts against the workspace's rate limit like a request.
+ */
 export async function authorizeMessage(
   parts: SubmissionAuthParts,
   client: AuthenticatedClient,
@@ -64,6 +68,6 @@ export async function authorizeMessage(
   const caller = await client.authorize(parts);
   const { allowed, retryAfterSeconds } = parts.rateLimiter.take(caller.workspaceId);
   if (allowed) return caller;
-  const detail = `The workspace may make ${parts.rateLimiter.perSecond} requests a second. Try again in ${retryAfterSeconds} s.`;
+  const detail = `The workspace is limited to ${parts.rateLimiter.perSecond} requests per second. Try again in ${retryAfterSeconds} s.`;
   throw new RefusedError('rate_limited', detail, { retryAfterSeconds });
 }

@@ -1,17 +1,17 @@
 import { isLoopback } from '../../lib/net/client-network.ts';
 import type { SessionTimeouts } from '../smtp-session.ts';
 
-/** How long a client may take, and who counts as near. */
+/** Time limits of a submission session, and which clients count as local. */
 export interface SubmissionLimits extends SessionTimeouts {
-  /** From the connection to the greeting, where something comes before it. */
+  /** Time for the PROXY header and for the TLS handshake. */
   handshakeMs: number;
-  /** Until AUTH has succeeded. */
+  /** Time until AUTH succeeds. */
   authMs: number;
-  /** Without a word from the client, between commands (RFC 5321 4.5.3.2.7). */
+  /** Time without a command from the client (RFC 5321 section 4.5.3.2.7). */
   idleMs: number;
-  /** How long the first wrong key of a source waits for its answer. */
+  /** Delay of the reply to a network's first failed AUTH. */
   authFailureDelayMs: number;
-  /** Whether a connection comes from this very machine: tests say so. */
+  /** Whether a client address is on this machine; tests override it. */
   isLocal: (ip: string) => boolean;
 }
 

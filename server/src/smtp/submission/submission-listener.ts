@@ -4,7 +4,7 @@ import type { SMTPServerOptions, SMTPServerSession } from 'smtp-server';
 import type { Caller } from '../../accounts/caller.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import { parseMailbox } from '../../mail/address.ts';
-import { MailReader } from '../../mail/mime/mail-parser.ts';
+import { MailParser } from '../../mail/mime/mail-parser.ts';
 import { authReplyForError, SmtpReplyError } from '../error-replies.ts';
 import { disabledCommands, protocolOptions } from '../protocol-server.ts';
 import { type DataStream, MemoryBudget } from '../receive-data.ts';
@@ -27,9 +27,9 @@ import { SUBMISSION_LIMITS, type SubmissionLimits } from './submission-limits.ts
 import { SubmissionSession } from './submission-session.ts';
 
 /**
- * The door for programs that speak SMTP (RFC 6409). A client shows an API key as its password and
- * hands in mail; each message walks the path of `POST /transactional/send`, and `250` to its final
- * dot means what `202` means there: committed. Protocol and limits are here, meaning is not.
+ * The message submission listener (RFC 6409). Clients authenticate with an API key as the password;
+ * each message takes the same path as `POST /transactional/send`, and `250` to its final dot means
+ * the same as `202` there: committed. This file handles protocol and limits only.
  */
 
 export interface SubmissionListenerParts
@@ -37,13 +37,13 @@ export interface SubmissionListenerParts
     Omit<SubmissionAuthParts, 'authThrottle'>,
     Omit<SmtpServiceParts, 'label'> {
   registry: Registry;
-  /** What the server calls itself. */
+  /** The host name in the greeting. */
   hostname: string;
   certificate: CertificateFiles | undefined;
   allowPlaintext: boolean;
   messageBytesMax: number;
   recipientsMax: number;
-  /** What messages in hand may hold of memory together. */
+  /** Memory limit for all messages that are being received. */
   memoryBytesMax: number;
   limits?: Partial<SubmissionLimits>;
 }
@@ -51,7 +51,7 @@ export interface SubmissionListenerParts
 export class SubmissionListener {
   readonly #parts: SubmissionListenerParts;
   readonly #service: SmtpService<SubmissionSession>;
-  /** Who hands in the message that a session is about. */
+  /** The caller that each session's current message was authorized for. */
   readonly #callers = new WeakMap<SMTPServerSession, Caller>();
   readonly #resources: SubmissionResources;
   readonly #auth: SubmissionAuthParts;
@@ -67,7 +67,7 @@ export class SubmissionListener {
     const limits = { ...SUBMISSION_LIMITS, ...parts.limits };
     this.#resources = {
       memory: new MemoryBudget(parts.memoryBytesMax),
-      parser: new MailReader(parts.clock),
+      parser: new MailParser(parts.clock),
     };
     this.#auth = {
       ...parts,
@@ -76,11 +76,11 @@ export class SubmissionListener {
     this.#authMetrics = createAuthMetrics(parts.registry);
     const disabled = disabledCommands(certificate);
     this.#service = new SmtpService(
-      { ...parts, label: 'the submission port' },
+      { ...parts, label: 'submission' },
       {
         options: {
           ...protocolOptions({ ...parts, ...limits }, certificate),
-          // RFC 8314 4.1, RFC 8996: nothing older carries a key.
+          // RFC 8314 section 4.1 and RFC 8996: credentials require at least TLS 1.2.
           minVersion: 'TLSv1.2',
           ...AUTH,
           disabledCommands: disabled,
@@ -90,7 +90,7 @@ export class SubmissionListener {
         certificate,
         certificateFiles: parts.certificate,
         metrics: (connections) =>
-          createSmtpServiceMetrics(parts.registry, 'smtp', 'the submission port', connections),
+          createSmtpServiceMetrics(parts.registry, 'smtp', 'submission', connections),
         newSession: (rules, server, socket, origin) =>
           new SubmissionSession(
             server,
@@ -109,7 +109,7 @@ export class SubmissionListener {
     );
   }
 
-  /** Throws what the socket says when the port cannot be had. */
+  /** Rejects with the socket's error when the port is not available. */
   listen(place: ListenAddress): Promise<AddressInfo> {
     return this.#service.listen(place);
   }
@@ -166,7 +166,7 @@ export class SubmissionListener {
       const { log } = this.#parts;
       const refused = error instanceof RefusedError;
       this.#authMetrics.attempt(refused ? 'refused' : 'failed');
-      if (refused) log.info({ ip, code: error.code }, 'a key was refused at the submission port');
+      if (refused) log.info({ ip, code: error.code }, 'SMTP authentication failed');
       else this.#service.logError(error);
       throw error;
     }
@@ -175,7 +175,7 @@ export class SubmissionListener {
   async #authorizeMessage(session: SMTPServerSession): Promise<void> {
     const client: unknown = session.user;
     if (!(client instanceof AuthenticatedClient))
-      throw new SmtpReplyError(530, '5.7.0', 'Authenticate first.');
+      throw new SmtpReplyError(530, '5.7.0', 'Authentication required.');
     this.#callers.set(session, await authorizeMessage(this.#auth, client));
   }
 
@@ -185,7 +185,7 @@ export class SubmissionListener {
     onReceived: () => void,
   ): Promise<string> {
     const caller = this.#callers.get(session);
-    if (!caller) throw new SmtpReplyError(530, '5.7.0', 'Authenticate first.');
+    if (!caller) throw new SmtpReplyError(530, '5.7.0', 'Authentication required.');
     const recipients = session.envelope.rcptTo.map(({ address }) => address);
     const id = await acceptSubmission(
       this.#parts,
@@ -201,7 +201,8 @@ export class SubmissionListener {
 
 const AUTH: SMTPServerOptions = {
   authMethods: ['PLAIN', 'LOGIN'],
-  authRequiredMessage: '5.7.0 Authenticate first: any user name, and an API key as the password.',
-  // The session decides itself where a key may pass.
+  authRequiredMessage:
+    '5.7.0 Authentication required: any user name, with an API key as the password.',
+  // SubmissionSession decides where credentials are allowed.
   allowInsecureAuth: true,
 };

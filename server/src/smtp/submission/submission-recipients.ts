@@ -6,9 +6,9 @@ import type {
 } from '../../messages/accept/send-request.ts';
 
 /**
- * Who receives is what the envelope says, and nothing else. The headers only tell how a recipient is
- * shown: in To, in Cc, or not at all. An address that stands in a header without being in the
- * envelope gets no mail, and is not shown either: what a recipient reads is who was written to.
+ * The envelope alone decides who receives the mail. The headers only decide how a recipient is
+ * shown: in To, in Cc, or not at all (Bcc). A header address that is not in the envelope gets no
+ * mail and is removed, so that the headers show only actual recipients.
  */
 export function classifyRecipients(
   envelope: readonly string[],

@@ -3,12 +3,14 @@ import type { SMTPServer } from 'smtp-server';
 import type { ClientOrigin } from '../client-origin.ts';
 import { type SessionRules, SmtpSession } from '../smtp-session.ts';
 
-/** A session in which a client shows its key: the key passes only where nobody listens. */
+/**
+ * An authenticated session. Credentials are accepted only over TLS or from trusted local clients.
+ */
 
 export interface SubmissionRules extends SessionRules {
-  /** Until AUTH has succeeded. */
+  /** Time until AUTH succeeds. */
   authMs: number;
-  /** Whether a key may cross an unencrypted connection from there. */
+  /** Whether credentials may be sent unencrypted from this origin. */
   plaintextAllowed(origin: ClientOrigin): boolean;
 }
 
@@ -25,14 +27,18 @@ export class SubmissionSession extends SmtpSession {
     this.#origin = origin;
   }
 
-  /** Hides AUTH where a key must not pass, so that no client gives it away unasked (RFC 4954 4). */
+  /**
+   * Hides AUTH where credentials are not allowed, so that no client sends them in the clear (RFC
+   * 4954 section 4).
+   */
   override handler_EHLO(command: Buffer, callback: () => void): void {
     const { disabledCommands } = this.#rules;
     this.session.disabledCommands = this.#credentialsAllowed()
       ? [...disabledCommands]
       : [...disabledCommands, 'AUTH'];
     super.handler_EHLO(command, callback);
-    // Only the list of extensions may lack it: without AUTH the library would not ask for a login.
+    // Only the EHLO response omits AUTH: if it were disabled, the library would not require
+    // authentication.
     this.session.disabledCommands = [...disabledCommands];
   }
 
@@ -42,22 +48,23 @@ export class SubmissionSession extends SmtpSession {
       return;
     }
     const text = this.#rules.offersTls
-      ? '5.7.11 Use STARTTLS first: a key may not cross the network unencrypted.'
-      : '5.7.11 This server has no certificate, and a key may not cross the network unencrypted.';
+      ? '5.7.11 Encryption required: use STARTTLS before AUTH.'
+      : '5.7.11 Encryption required, but this server has no TLS certificate.';
     this.send(538, text);
     callback();
   }
 
-  /** After the reply that refused a key. */
+  /** Called after the reply that refused the key. */
   authFailed(): void {
     this.#failedAttempts += 1;
-    if (this.#failedAttempts >= AUTH_FAILURES_MAX) this.disconnect('4.7.0 Too many wrong keys.');
+    if (this.#failedAttempts >= AUTH_FAILURES_MAX)
+      this.disconnect('4.7.0 Too many failed authentication attempts.');
   }
 
   protected override onAdmitted(): void {
     super.onAdmitted();
     this.schedule(this.#rules.authMs, () => {
-      if (!this.session.user) this.disconnect('4.4.2 No key was given in time.');
+      if (!this.session.user) this.disconnect('4.4.2 Authentication timed out.');
     });
   }
 

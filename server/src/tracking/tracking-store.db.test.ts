@@ -9,7 +9,7 @@ import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
 import { TrackingRecorder } from './tracking-recorder.ts';
 import { recordHits, type TrackingHit } from './tracking-store.ts';
 
-/** Nodes that record at the same moment: all of them stand before the rows of the message. */
+/** Concurrent recording: every writer first waits for the rows of the message. */
 
 async function sentMessages(database: TestDatabase, count: number) {
   const { pool } = database;
@@ -25,11 +25,11 @@ async function sentMessages(database: TestDatabase, count: number) {
 
 const ALL = { sql: 'select from deliveries for update', values: [] };
 
-async function told(database: TestDatabase): Promise<{ type: string; data: object }[]> {
+async function recordedEvents(database: TestDatabase): Promise<{ type: string; data: object }[]> {
   return (await database.pool.query('select type, data from events order by id')).rows;
 }
 
-test('two nodes that are told of the same open tell it once, and never wait for each other', async () => {
+test('two nodes that receive the same open record it once, without deadlock', async () => {
   await using database = await createTestDatabase();
   const { workspaceId, nowMs, ids } = await sentMessages(database, 3);
   const visit = (messageId: string): TrackingHit => ({
@@ -41,10 +41,10 @@ test('two nodes that are told of the same open tell it once, and never wait for 
     () => recordHits(database.pool, ids.toReversed().map(visit)),
   ]);
   expect(written.toSorted()).toEqual([0, 3]);
-  expect(await told(database)).toHaveLength(3);
+  expect(await recordedEvents(database)).toHaveLength(3);
 });
 
-test('an address that is erased at this moment is not told any more', async () => {
+test('an open of an address that is being erased is not recorded', async () => {
   await using database = await createTestDatabase();
   const { workspaceId, nowMs, ids } = await sentMessages(database, 1);
   const [messageId = ''] = ids;
@@ -57,10 +57,10 @@ test('an address that is erased at this moment is not told any more', async () =
     values: [ERASED_ADDRESS],
   };
   await raceForLock({ database }, erase, [() => recordHits(database.pool, [visit])]);
-  expect(await told(database)).toEqual([]);
+  expect(await recordedEvents(database)).toEqual([]);
 });
 
-test('visits that lose a deadlock are recorded all the same', async () => {
+test('hits that lose a deadlock are retried and recorded', async () => {
   await using database = await createTestDatabase();
   const { workspaceId, ids } = await sentMessages(database, 2);
   const [first = '', last = ''] = ids.toSorted();
@@ -74,7 +74,7 @@ test('visits that lose a deadlock are recorded all the same', async () => {
   const holder = await pool.connect();
   const lock = (id: string) =>
     holder.query('select from deliveries where message_id = $1 for update', [id]);
-  // The server looks for deadlocks only on behalf of the other one, which so is the one to lose.
+  // Only the other session detects deadlocks, so it is the one that is canceled.
   await holder.query(`set deadlock_timeout = '1h'; begin`);
   await lock(last);
   for (const messageId of ids) {
@@ -87,5 +87,5 @@ test('visits that lose a deadlock are recorded all the same', async () => {
   await holder.query('commit');
   holder.release(true);
   await visits.drained();
-  expect(await told(database)).toHaveLength(2);
+  expect(await recordedEvents(database)).toHaveLength(2);
 });
