@@ -5,7 +5,7 @@ import { PostriderConnectionError, PostriderError, type Problem } from './errors
 
 const PROBLEM: Problem = {
   type: 'about:blank',
-  title: 'Some fields are not valid',
+  title: 'Some fields are invalid',
   status: 422,
   code: 'validation_failed',
   detail: 'Two lines,\nand\u0007 a control character.',

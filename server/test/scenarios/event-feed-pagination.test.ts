@@ -142,7 +142,7 @@ describe('GET /events', () => {
         'cursor',
         'invalid_cursor',
       ]);
-      expect(json.detail).toMatch(/comes from order=(asc|desc)/);
+      expect(json.detail).toMatch(/was issued for order=(asc|desc)/);
     }
     for (const query of [
       'order=sideways',

@@ -54,7 +54,7 @@ it('shows a page to people who are lost, and a problem to programs', async () =>
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
     expect(page.headers.get('vary')).toBe('accept');
-    expect(await page.text()).toContain('There is no such page');
+    expect(await page.text()).toContain('Page not found');
   }
   for (const answer of [
     await look('/nope', {}),

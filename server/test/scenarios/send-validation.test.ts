@@ -195,14 +195,14 @@ test('of a field that has two forms, the fault of the form that was meant is tol
     return json.detail;
   };
   const many = Array.from({ length: 11 }, (_, i) => ({ email: `r${i}@example.com` }));
-  expect(await detailOf(many)).toBe('/reply_to: Takes at most 10.');
+  expect(await detailOf(many)).toBe('/reply_to: Must have at most 10 items.');
   expect(await detailOf({ name: 'Jane' })).toBe('/reply_to/email: This field is required.');
   expect(await detailOf([{ email: 5 }])).toBe('/reply_to/0/email: Must be of type string.');
   expect(await detailOf('jane@example.com')).toBe('/reply_to: Must be of type object or array.');
 });
 
 test('an address that comes as a text or a list is shown its form', async () => {
-  const form = 'Must be one address as an object: {"email": "jane@example.com", "name": "Jane"}.';
+  const form = 'Must be a single address object: {"email": "jane@example.com", "name": "Jane"}.';
   const body = validMessage({ from: 'Acme <hello@example.org>', to: ['jane@example.com'] });
   const { json } = await app.call('POST', '/transactional/send', { body });
   expect(json.errors).toEqual([
@@ -218,7 +218,7 @@ test('a fault of the whole body is told without a place before it', async () => 
     app.call('POST', '/transactional/send', { body: [] }),
   ]);
   expect(answers.map(({ json }) => json.detail)).toEqual([
-    'A message takes at most 50 recipients; this one has 51.',
+    'A message can have at most 50 recipients; this one has 51.',
     'Must be of type object.',
   ]);
 });
@@ -317,9 +317,9 @@ test('what was most likely meant is told', async () => {
   ]);
   const sent = await app.call('POST', '/transactional/send', { body });
   expect(detailsOf(sent.json.errors)).toMatchObject({
-    '/replyTo': 'This field is not known here. Do you mean reply_to?',
-    '/Tags': 'This field is not known here. Do you mean tags?',
-    '/texxt': 'This field is not known here. Do you mean text?',
+    '/replyTo': 'Unknown field. Did you mean reply_to?',
+    '/Tags': 'Unknown field. Did you mean tags?',
+    '/texxt': 'Unknown field. Did you mean text?',
   });
   const textAlone = await app.call('POST', '/transactional/send', {
     body: validMessage({ html: undefined, text: 'Hi' }),
