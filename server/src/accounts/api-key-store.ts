@@ -4,7 +4,7 @@ import { containsTerms, type SearchedPage, searchPatterns } from '../db/text-sea
 import type { Scope } from './scopes.ts';
 import type { Mode } from './tenant-scope.ts';
 
-/** An API key as stored: everything but its secret, of which only a hash exists. */
+/** An API key as stored: everything except its secret, of which only a hash exists. */
 export interface ApiKey {
   workspaceId: string;
   id: string;
@@ -58,7 +58,7 @@ export async function insertSecret(
   );
 }
 
-/** A rotation: secrets so far work until `endsAtMs`, and none longer than they already would. */
+/** For a rotation: existing secrets expire at `endsAtMs`, unless they already expire sooner. */
 export async function expireSecrets(
   db: Queryable,
   key: { workspaceId: string; id: string },
@@ -118,7 +118,9 @@ export async function findKey(
   return rows[0];
 }
 
-/** The key behind a presented secret, with the end of that secret when it is being rotated out. */
+/**
+ * The key that a presented secret belongs to, with the expiry of that secret when it was rotated.
+ */
 export async function findKeyByHash(
   pool: Pool,
   tokenHash: Buffer,
@@ -136,7 +138,9 @@ export async function findKeyByHash(
 const PAGE = `api_keys k where k.workspace_id = $1 and ($2::mode is null or k.mode = $2)
   and ($3::uuid is null or k.id < $3) order by k.id desc`;
 
-/** A workspace has any number of keys, since revoked ones stay: one search goes so far. */
+/**
+ * Revoked keys are kept, so a workspace can have any number of keys. One search scans this many.
+ */
 const SCANNED_MAX = 20_000;
 
 /** Newest first. */
@@ -157,7 +161,7 @@ export async function listKeys(
   return rows;
 }
 
-/** The last key that a search of this page looked at, unless it came to the end. */
+/** The last key that a search of this page scanned, unless it reached the end. */
 export async function lastSearchedId(
   db: Queryable,
   workspaceId: string,
@@ -193,7 +197,7 @@ export async function writeLastUsed(
   });
 }
 
-/** Marks and returns keys that run out before `beforeMs` and of which nobody was told yet. */
+/** Marks and returns keys that expire before `beforeMs` and whose expiry was not announced yet. */
 export async function markExpiring(
   db: Queryable,
   nowMs: number,

@@ -3,9 +3,9 @@ import { crc32 } from 'node:zlib';
 import type { Mode } from './tenant-scope.ts';
 
 /**
- * The secret of an API key: `pr_live_` or `pr_test_`, 32 random base62 characters, and 6 of CRC-32
- * over all before them. The checksum lets a secret scanner, and us, tell a typo from a key without
- * asking the database. We keep only the SHA-256 of the whole.
+ * The secret of an API key: `pr_live_` or `pr_test_`, 32 random base62 characters, and a
+ * 6-character CRC-32 of everything before. With the checksum, secret scanners and we can tell a
+ * typo from a key without a database lookup. Only the SHA-256 of the secret is stored.
  */
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -18,7 +18,7 @@ export function newToken(mode: Mode): string {
   return body + checksumOf(body);
 }
 
-/** Whether the text has the form of a key and its checksum is right. */
+/** Whether the text has the format of a key and a valid checksum. */
 export function isToken(text: string): boolean {
   if (!TOKEN.test(text)) return false;
   return checksumOf(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH);
@@ -28,7 +28,7 @@ export function hashToken(token: string): Buffer {
   return hash('sha256', token, 'buffer');
 }
 
-/** What may be shown of a key for ever: its prefix and last four characters. */
+/** The part of a key that may always be shown: its prefix and last four characters. */
 export function tokenHint(token: string): string {
   return `${token.slice(0, 8)}…${token.slice(-4)}`;
 }

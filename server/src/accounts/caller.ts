@@ -1,19 +1,19 @@
 import type { Scope } from './scopes.ts';
 import type { Mode } from './tenant-scope.ts';
 
-/** Who asks: the one value that authentication leaves behind and every room trusts. */
+/** The authenticated caller of a request. Authentication creates it, and every module trusts it. */
 export interface Caller {
   workspaceId: string;
   mode: Mode;
   scopes: ReadonlySet<Scope>;
-  /** Sender domains the caller is limited to; empty: all of the workspace's. */
+  /** Sender domains the caller is limited to; empty for all domains of the workspace. */
   allowedDomains: readonly string[];
-  /** Networks a key is limited to; none: it may be used from everywhere. */
+  /** Networks an API key is limited to; empty for no limit. */
   allowedIps?: readonly string[];
-  /** For records of who did it: the id of the key, or of the person. */
+  /** For the audit trail: the id of the key or of the person. */
   actor: string;
   /** The API key's uuid; undefined for a person's session. */
   keyId: string | undefined;
-  /** When the key or the session ends by itself, as far as is known now. */
+  /** When the key or the session expires, as far as known now. */
   endsAtMs?: number;
 }

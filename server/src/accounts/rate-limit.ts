@@ -1,14 +1,14 @@
 import type { Clock } from '../lib/clock.ts';
 
 /**
- * A token bucket per workspace: `perSecond` requests a second, `burst` of them in one go. Kept in memory:
- * asking the database on each request would cost more than the request.
+ * A token bucket per workspace: `perSecond` requests per second with bursts of `burst`. Kept in
+ * memory, because a database query would cost more than most requests.
  */
 
 export interface RateDecision {
   allowed: boolean;
   remaining: number;
-  /** Whole seconds until a request is allowed again; 0 when it is now. */
+  /** Whole seconds until a request is allowed again; 0 when it is allowed now. */
   retryAfterSeconds: number;
 }
 
@@ -49,7 +49,8 @@ export class RateLimiter {
     const nowMs = this.#clock.now();
     const bucket = this.#buckets.get(workspaceId);
     if (!bucket) {
-      // A full bucket is the same as none: forgetting them all only forgives, and bounds memory.
+      // A full bucket equals a missing one, so clearing all of them only forgives usage and bounds
+      // memory.
       if (this.#buckets.size >= BUCKETS_MAX) this.#buckets.clear();
       const fresh = { tokens: this.burst, filledAtMs: nowMs };
       this.#buckets.set(workspaceId, fresh);

@@ -2,7 +2,7 @@ import { SCOPES, type Scope } from './scopes.ts';
 
 /**
  * What people may do, by their role in a workspace. A person's session has the scopes of the role,
- * and beyond them rights that no API key can hold: those over the team and the workspace itself.
+ * and rights that no API key can have: those over the team and the workspace itself.
  */
 
 export const ROLES = ['owner', 'admin', 'developer', 'viewer'] as const;
@@ -17,7 +17,10 @@ export type Right = Scope | TeamRight;
 
 const ALL: readonly Right[] = [...SCOPES, ...TEAM_RIGHTS];
 
-/** Whoever may change domains or members can in the end send as anybody: that is for admins. */
+/**
+ * Control over domains or members ultimately allows sending as anyone, so it is reserved for
+ * admins.
+ */
 const NOT_FOR_DEVELOPERS = new Set<Right>(['write:domains', 'write:members', 'write:workspace']);
 
 const RIGHTS: Record<Role, ReadonlySet<Right>> = {
@@ -31,7 +34,7 @@ export function rightsOf(role: Role): ReadonlySet<Right> {
   return RIGHTS[role];
 }
 
-/** The part of a role's rights that API keys know too. */
+/** The rights of a role that are also API key scopes. */
 export function scopesOf(role: Role): ReadonlySet<Scope> {
   return SCOPES_OF[role];
 }
@@ -51,7 +54,7 @@ export function isTeamRight(text: string): text is TeamRight {
   return (TEAM_RIGHTS as readonly string[]).includes(text);
 }
 
-/** Only an owner makes, changes or removes an owner. */
+/** Only an owner can add, change or remove an owner. */
 export function canManageRole(actor: Role, role: Role): boolean {
   return role !== 'owner' || actor === 'owner';
 }

@@ -1,4 +1,4 @@
-/** What a caller may do. A scope that is missing never has any effect on anything. */
+/** What a caller may do. An operation whose scope is missing has no effect at all. */
 export const SCOPES = [
   'send:transactional',
   'read:messages',

@@ -24,7 +24,7 @@ export function toSuspension({
   return { sinceMs: suspendedAtMs, reason: suspendedFor };
 }
 
-/** What nodes know of the workspace's domains holds this too, so they are told to forget them. */
+/** Nodes cache the suspension with the workspace's domains, so those are invalidated. */
 export async function setSuspension(
   db: Queryable,
   id: string,
@@ -49,7 +49,10 @@ export async function insertWorkspace(
   );
 }
 
-/** Of the origins that the person owns something of, one that has fewer than `max` workspaces. */
+/**
+ * Of the original workspaces in whose group the person owns a workspace, one whose group has fewer
+ * than `max` workspaces.
+ */
 export async function findOriginBelowLimit(
   db: Queryable,
   personId: string,
@@ -67,7 +70,7 @@ export async function findOriginBelowLimit(
   return rows[0]?.id;
 }
 
-/** Until the transaction ends, nobody else makes a workspace. */
+/** Until the transaction ends, no other workspace can be created. */
 export async function lockWorkspaces(db: Queryable): Promise<void> {
   await db.query('lock table workspaces in share row exclusive mode');
 }

@@ -3,7 +3,7 @@ import { createTestDatabase } from '../../test/harness/database.ts';
 import { systemClock } from '../lib/clock.ts';
 import { Workspaces } from './workspaces.ts';
 
-test('of those who make a workspace of one name at the same moment one does', async () => {
+test('creates a name once when several requests compete', async () => {
   await using database = await createTestDatabase();
   const workspaces = new Workspaces({ pool: database.pool, clock: systemClock });
   const made = await Promise.all([1, 2, 3, 4, 5].map(() => workspaces.createIfNameIsFree('Shop')));

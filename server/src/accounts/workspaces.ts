@@ -18,10 +18,13 @@ export interface Workspace {
   suspension: Suspension | null;
 }
 
-/** The operator has stopped the live mail of a workspace: none is accepted, and what waits stays. */
+/**
+ * The operator has suspended live sending for a workspace: new messages are rejected, and queued
+ * ones are held.
+ */
 export interface Suspension {
   sinceMs: number;
-  /** What the people of the workspace are told. */
+  /** Shown to the members of the workspace. */
   reason: string;
 }
 
@@ -38,7 +41,7 @@ export class Workspaces {
     return insertNew(this.#pool, name, this.#clock.now());
   }
 
-  /** For whoever tells workspaces apart by their names. Undefined when there is one of this name. */
+  /** For operators who identify workspaces by name. Undefined when the name is already used. */
   async createIfNameIsFree(name: string): Promise<Workspace | undefined> {
     return inTransaction(this.#pool, async (client) => {
       await lockWorkspaces(client);
@@ -47,7 +50,7 @@ export class Workspaces {
     });
   }
 
-  /** Undefined when there is one already: of nodes that start together one makes it. */
+  /** Undefined when a workspace exists: of several nodes that start together, one creates it. */
   async createFirst(name: string): Promise<Workspace | undefined> {
     return inTransaction(this.#pool, async (client) => {
       await lockWorkspaces(client);
@@ -56,7 +59,10 @@ export class Workspaces {
     });
   }
 
-  /** Every node knows within a second. Who is suspended already is given the new reason. */
+  /**
+   * Takes effect on every node within a second. For a workspace that is already suspended, only the
+   * reason changes.
+   */
   async suspend(workspace: Workspace, reason: string): Promise<Workspace> {
     const suspension = { sinceMs: workspace.suspension?.sinceMs ?? this.#clock.now(), reason };
     await setSuspension(this.#pool, workspace.id, suspension);
@@ -72,12 +78,12 @@ export class Workspaces {
     return listWorkspaces(this.#pool);
   }
 
-  /** The workspace that commands mean when they name none. */
+  /** The default workspace of CLI commands. */
   first(): Promise<Workspace | undefined> {
     return firstWorkspace(this.#pool);
   }
 
-  /** By id (wsp_…) or by name, which must be of one workspace only. */
+  /** By id (wsp_…), or by name if it is unique. */
   async find(idOrName: string): Promise<Workspace | undefined> {
     const all = await findWorkspaceByName(this.#pool, idOrName);
     if (all.length === 1) return all[0];

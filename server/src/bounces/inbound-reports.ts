@@ -16,40 +16,40 @@ import { recordComplaint } from './record-complaint.ts';
 import { findSentMessage, type SentMessage } from './report-store.ts';
 
 /**
- * What comes back by mail. In come the bytes of a mail and the addresses of ours that it was sent to;
- * out goes what became of it: a delivery that bounced after all, a complaint, or nothing. A return
- * path names its delivery and proves that we wrote it: nothing else in a report selects a row, and a
- * complaint without one changes nothing. The same report may come as often as it likes and counts
- * once. Nothing is ever sent in answer.
+ * Processes bounces and complaints that arrive by mail. In come the bytes of a message and the
+ * addresses it was sent to; out goes what it meant: a delivery that bounced after all, a complaint,
+ * or nothing. A signed return path identifies its delivery and proves that we sent it. Nothing else
+ * in a report selects a row, and a complaint without one changes nothing. A report counts once,
+ * however often it arrives. Nothing is ever sent in reply.
  */
 
-/** An address at which reports are taken. */
+/** An address that accepts reports. */
 export type ReportAddress = { kind: 'return_path'; sent: SentMessage } | { kind: 'complaints' };
 
 export const REPORT_OUTCOMES = [
-  /** A delivery is now bounced. */
+  /** A delivery was marked as bounced. */
   'bounced',
-  /** A complaint was told and its address suppressed. */
+  /** A complaint was recorded and its address suppressed. */
   'complained',
-  /** Known already: told by this report, or there is nothing more to tell. */
+  /** Already recorded, by this report or an earlier one. */
   'duplicate',
-  /** A failure of a delivery that ended otherwise, or never left. */
+  /** A failure of a delivery that is already final, or was never sent. */
   'not_applicable',
-  /** A failure of a delivery that is on its way at this moment: to be sent again later. */
+  /** A failure of a delivery that is being sent right now: the report must be sent again later. */
   'retry_later',
   /** Delayed, relayed, delivered or expanded: changes nothing. */
   'progress',
-  /** Not spam, authentication failures and other feedback: changes nothing. */
+  /** `not-spam`, authentication failures and other feedback: changes nothing. */
   'feedback',
-  /** A complaint that does not prove that it is about a message of ours. */
+  /** A complaint without proof that it concerns a message of ours. */
   'unverified',
-  /** It names no recipient of the message, though several shared the return path. */
+  /** It names no recipient of the message, and several recipients shared the return path. */
   'unknown_recipient',
-  /** Somebody is on holiday. */
+  /** A vacation notice or another automatic reply. */
   'auto_reply',
-  /** From nobody, or a report, in no form that we know. */
+  /** A report, or mail with a null sender, in an unknown format. */
   'unreadable',
-  /** Mail of a person, or a program that takes us for one: refused. */
+  /** Ordinary mail: rejected. */
   'not_a_report',
 ] as const;
 export type ReportOutcome = (typeof REPORT_OUTCOMES)[number];
@@ -61,13 +61,16 @@ export interface InboundReportsParts {
   suppressions: Pick<Suppressions, 'suppress'>;
   returnPathKey: Buffer;
   bounceHost: string;
-  /** Events were appended. */
+  /** Called after events were appended. */
   onEventsAppended: () => void;
 }
 
 export const COMPLAINTS_LOCAL_PART = 'complaints';
 
-/** RFC 5965 7.3, and `opt-out` of its drafts. `not-spam` is the opposite, others are about machines. */
+/**
+ * RFC 5965 section 7.3, and `opt-out` of its drafts. `not-spam` means the opposite, and the other
+ * types are not complaints.
+ */
 const COMPLAINT_TYPES = new Set(['abuse', 'fraud', 'virus', 'opt-out', 'opt-out-list']);
 
 export class InboundReports {
@@ -77,7 +80,7 @@ export class InboundReports {
     this.#parts = parts;
   }
 
-  /** Undefined: no address of ours, or of a message that is not kept any more. */
+  /** Undefined: not one of our addresses, or its message is no longer stored. */
   async resolveAddress(address: string): Promise<ReportAddress | undefined> {
     const { pool, returnPathKey, bounceHost } = this.#parts;
     const host = domainPart(address);
@@ -85,14 +88,14 @@ export class InboundReports {
     if (atBounceHost && address.toLowerCase().startsWith(`${COMPLAINTS_LOCAL_PART}@`)) {
       return { kind: 'complaints' };
     }
-    // First, since it costs nothing: strangers must not reach the database with what they make up.
+    // Verified first, because it needs no database access: forged addresses must not cause queries.
     const path = parseReturnPath(address, returnPathKey);
     if (!path) return undefined;
     const sent = await findSentMessage(pool, path, atBounceHost ? undefined : host);
     return sent && { kind: 'return_path', sent };
   }
 
-  /** What became of it for each of the addresses. Committed when it resolves. */
+  /** Returns the outcome for each address. Everything is committed when it resolves. */
   async process(
     data: Buffer,
     envelope: { from: string; to: readonly ReportAddress[] },
@@ -138,7 +141,7 @@ export class InboundReports {
     return outcome;
   }
 
-  /** The message whose return path stands in what the provider returned. */
+  /** The message whose return path occurs in what the provider returned. */
   async #findByReturnPath(returned: string): Promise<SentMessage | undefined> {
     const { pool, returnPathKey, bounceHost } = this.#parts;
     for (const { host, ...path } of findReturnPaths(returned, returnPathKey)) {
@@ -149,11 +152,14 @@ export class InboundReports {
   }
 
   #logOutcome({ messageId }: SentMessage, outcomes: readonly ReportOutcome[]): void {
-    this.#parts.log.debug({ message: encodeId('msg', messageId), outcomes }, 'a report came back');
+    this.#parts.log.debug({ message: encodeId('msg', messageId), outcomes }, 'report processed');
   }
 }
 
-/** A report shows by its form what it is. One in mere text is believed only of nobody (RFC 5321 4.5.5). */
+/**
+ * Recognizes reports by their format. A plain-text report is accepted only from the null sender
+ * (RFC 5321 section 4.5.5).
+ */
 function readBounceReport(mail: MailStructure, from: string): DeliveryReport | undefined {
   const report = readDeliveryReport(mail);
   if (report || from !== '') return report;
@@ -162,12 +168,15 @@ function readBounceReport(mail: MailStructure, from: string): DeliveryReport | u
 
 function classifyOtherMail(mail: MailStructure, from: string): ReportOutcome {
   if (isAutoReply(mail.header)) return 'auto_reply';
-  // Receipts of readers are reports too, of nothing that we asked for.
+  // Read receipts are reports too, but we never request them.
   const isReport = mail.type.name === 'multipart/report';
   return from === '' || isReport ? 'unreadable' : 'not_a_report';
 }
 
-/** Servers on the way may add to the header, but neither to the id nor to the report itself. */
+/**
+ * Servers on the way may add header fields, but they change neither the Message-ID nor the report
+ * itself.
+ */
 function reportIdOf(mail: MailStructure): string {
   const [report] = mail.parts.filter(({ type }) => /^message\/.*(status|report)$/.test(type.name));
   return createHash('sha256')

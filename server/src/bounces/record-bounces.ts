@@ -16,8 +16,8 @@ import {
 } from './report-store.ts';
 
 /**
- * A report of failure, written: state, event and suppression in one commit, or none of them. One
- * outcome for each recipient that it is about.
+ * Records a failure report: state, event and suppression in one commit. Returns one outcome per
+ * recipient in the report.
  */
 export async function recordBounces(
   parts: Pick<InboundReportsParts, 'pool' | 'clock' | 'suppressions'>,
@@ -56,20 +56,21 @@ export async function recordBounces(
   });
 }
 
-/** What a failure means for a delivery in its state. */
+/** What a failure report means for a delivery in its current state. */
 export function bounceOutcome(
   delivery: Pick<ReportedDelivery, 'status' | 'leased' | 'attempts' | 'recipientKey'>,
 ): ReportOutcome {
-  // What would be told of an erased address might name it.
+  // The event would contain the reported address, which was erased.
   if (delivery.recipientKey === ERASED_ADDRESS) return 'not_applicable';
   switch (delivery.status) {
     case 'delivered':
       return 'bounced';
     case 'deferred':
-      // Its final dot was never answered, and yet it had arrived: there is nothing left to try.
+      // The final dot was never confirmed, and yet the message had arrived. There is nothing left
+      // to retry.
       return delivery.leased ? 'retry_later' : 'bounced';
     case 'queued':
-      // The report was quicker than our commit, or is about a run before this one.
+      // The report arrived before our commit, or it concerns an earlier delivery cycle.
       return delivery.leased || delivery.attempts > 0 ? 'retry_later' : 'not_applicable';
     default:
       return 'not_applicable';
@@ -77,9 +78,9 @@ export function bounceOutcome(
 }
 
 /**
- * What the report says of this delivery. A return path of one recipient names the delivery by itself:
- * servers that forward mail report of addresses that we never wrote to. But not when they say that
- * our own recipient has it.
+ * What the report says about this delivery. A return path of one recipient identifies the delivery
+ * on its own: forwarding servers report addresses that we never sent to. That does not apply when
+ * the report says that our own recipient got the message.
  */
 function reportedFailure(
   { recipientKey }: ReportedDelivery,
@@ -109,7 +110,8 @@ async function recordBounce(
     code: failure.code,
     enhanced: failure.status,
     text: failure.text,
-    // The server that had taken it: counts of bounces must lie beside those of deliveries.
+    // The server that accepted the message, so that statistics count the bounce where they counted
+    // the delivery.
     mx: delivery.smtp?.mx ?? null,
     ip: null,
     tls: null,

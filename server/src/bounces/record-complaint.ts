@@ -14,8 +14,8 @@ import {
 } from './report-store.ts';
 
 /**
- * A complaint about a message that was proved to be ours, written: event and suppression in one
- * commit. Where several recipients shared the return path, the report must name one of them.
+ * Records a complaint about a message that is proven to be ours: event and suppression in one
+ * commit. When several recipients shared the return path, the report must name one of them.
  */
 export async function recordComplaint(
   parts: Pick<InboundReportsParts, 'pool' | 'clock' | 'suppressions'>,
@@ -28,7 +28,8 @@ export async function recordComplaint(
     if (deliveries.length === 0) return 'unknown_recipient';
     let outcome: ReportOutcome = 'not_applicable';
     for (const delivery of deliveries) {
-      // Nobody complains of what never left; of an erased address nothing is told.
+      // A message that was never sent cannot be complained about, and an erased address gets no
+      // events.
       if (delivery.attempts === 0 || delivery.recipientKey === ERASED_ADDRESS) continue;
       if (await hasEvent(client, sent, delivery.recipient, { type: 'message.complained' })) {
         if (outcome === 'not_applicable') outcome = 'duplicate';

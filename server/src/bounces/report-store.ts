@@ -7,23 +7,24 @@ import type { DeliveryStatus } from '../messages/message-status.ts';
 import { addressDomain } from '../messages/queue-shard.ts';
 
 /**
- * What reports read and write of deliveries. Only live mail leaves the house, so only it comes back.
- * Statements have no names: a plan made while tables are small would read them whole.
+ * Reads and updates the deliveries that reports concern. Only live mail is delivered, so only live
+ * mail bounces. The statements are not prepared: a plan made while the tables are small would scan
+ * them later.
  */
 
-/** The message that a return path names, in the workspace that sent it. */
+/** The message that a return path identifies, in the workspace that sent it. */
 export interface SentMessage {
   workspaceId: string;
   mode: 'live';
   messageId: string;
-  /** Undefined: the report must say which recipient it is about. */
+  /** Undefined: the report must name the recipient. */
   ordinal: number | undefined;
 }
 
 /**
- * The host tells the workspaces that may have sent the message: those whose domain has it. A domain
- * may be deleted, or have another host, since the message left: then the message itself tells. An
- * undefined host is that of all domains.
+ * Finds the message of a return path. The host limits the search to the workspaces whose domain
+ * uses it. The domain may have been deleted or changed its host since; in that case the sender of
+ * the message decides. An undefined host means the server's own bounce host.
  */
 export async function findSentMessage(
   pool: Pool,
@@ -36,7 +37,10 @@ export async function findSentMessage(
   return anywhere && (await isSentByParentDomain(pool, anywhere, host)) ? anywhere : undefined;
 }
 
-/** An undefined host asks all workspaces: dear where there are many, and only done for our own paths. */
+/**
+ * An undefined host searches all workspaces. That is expensive where there are many, and done only
+ * for return paths that we signed.
+ */
 async function findSender(
   pool: Pool,
   { messageId, ordinal }: ReturnPath,
@@ -69,7 +73,7 @@ async function isSentByParentDomain(pool: Pool, sent: SentMessage, host: string)
   return rows[0] !== undefined && parentDomains(host).includes(addressDomain(rows[0].sender));
 }
 
-/** A return-path host lies below its domain, and domains are found by their names. */
+/** A return-path host is a subdomain of its domain, and domains are found by name. */
 function parentDomains(host: string): string[] {
   const labels = host.split('.');
   return labels.map((_, index) => labels.slice(index + 1).join('.'));
@@ -87,13 +91,13 @@ export interface ReportedDelivery {
   tags: string[];
 }
 
-/** What every event about a delivery says of it. */
+/** The data that every event about a delivery contains. */
 export function deliveryEventFacts({ messageId }: SentMessage, delivery: ReportedDelivery) {
   const { recipient, attempts: attempt, metadata, tags } = delivery;
   return { message_id: encodeId('msg', messageId), recipient, attempt, metadata, tags };
 }
 
-/** Locked until the transaction ends: by its place, or by recipients of the message. */
+/** Locks deliveries until the transaction ends, by their ordinal or by recipient. */
 export async function lockReportedDeliveries(
   db: Queryable,
   sent: SentMessage,
@@ -113,8 +117,8 @@ export async function lockReportedDeliveries(
 }
 
 /**
- * Whether it was told before: any complaint of this recipient, or a bounce by this very report. Asked
- * under the lock, so that the same report, arriving twice at once, is told once.
+ * Whether the event exists: any complaint by this recipient, or a bounce from this report. Checked
+ * under the lock, so that concurrent copies of a report are recorded once.
  */
 export async function hasEvent(
   db: Queryable,
@@ -139,7 +143,7 @@ export async function hasEvent(
   return rows[0]?.found ?? false;
 }
 
-/** A delivery that waits for its next try is queued first: the only way out of `deferred`. */
+/** A deferred delivery must be queued first: the only transition out of `deferred`. */
 export async function requeue(db: Queryable, sent: SentMessage, ordinal: number): Promise<void> {
   await db.query(
     `update deliveries set status = 'queued'
@@ -149,7 +153,7 @@ export async function requeue(db: Queryable, sent: SentMessage, ordinal: number)
   );
 }
 
-/** Returns the place of the event that tells it among the recipient's. */
+/** Returns the sequence number of the event among the recipient's events. */
 export async function markBounced(
   db: Queryable,
   sent: SentMessage,
@@ -175,7 +179,10 @@ export async function markBounced(
   return (rows[0] as { event_sequence: number }).event_sequence;
 }
 
-/** A complaint is no state: only one more event of the recipient. Returns its place among them. */
+/**
+ * A complaint does not change the status; it only adds an event. Returns the event's sequence
+ * number.
+ */
 export async function nextEventSequence(
   db: Queryable,
   sent: SentMessage,

@@ -1,10 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { mergeAttributes, parseContact } from './contact-fields.ts';
 
-/**
- * Goal: the same rules for the API and for imports: what is stored can be stored and rendered.
- * Method: tables of fields; the codes and places of what is wrong.
- */
+/** The API and imports share these rules: every accepted value can be stored and rendered. */
 
 function faults(given: Record<string, unknown>): string[] {
   const parsed = parseContact(given);
@@ -12,7 +9,7 @@ function faults(given: Record<string, unknown>): string[] {
 }
 
 describe('fields', () => {
-  it('are taken as they are, empty ones as nothing', () => {
+  it('keeps values and treats empty ones as null', () => {
     const parsed = parseContact({
       email: 'Jane@Example.com',
       first_name: 'Jane',
@@ -35,24 +32,28 @@ describe('fields', () => {
 
   const deep = JSON.parse(`${'['.repeat(20)}1${']'.repeat(20)}`);
   it.each<[string, Record<string, unknown>, string[]]>([
-    ['an address that is none', { email: 'jane' }, ['/email invalid_email']],
-    ['an address of another type', { email: 1 }, ['/email invalid_type']],
+    ['an invalid address', { email: 'jane' }, ['/email invalid_email']],
+    ['an address of the wrong type', { email: 1 }, ['/email invalid_type']],
     ['a line break in a name', { first_name: 'a\nb' }, ['/first_name invalid_text']],
-    ['half a character in a name', { last_name: '\ud800' }, ['/last_name invalid_text']],
+    ['half of a surrogate pair in a name', { last_name: '\ud800' }, ['/last_name invalid_text']],
     ['a long name', { last_name: 'x'.repeat(256) }, ['/last_name too_long']],
     ['a number as a name', { first_name: 1 }, ['/first_name invalid_type']],
-    ['no language', { locale: 'not a language' }, ['/locale invalid_locale']],
+    ['not a language tag', { locale: 'not a language' }, ['/locale invalid_locale']],
     ['an unknown field', { phone: '1' }, ['/phone unknown_field']],
     ['attributes that are a list', { attributes: [] }, ['/attributes invalid_type']],
-    ['a name of ours', { attributes: { email: 'x' } }, ['/attributes/email reserved_name']],
+    ['a reserved name', { attributes: { email: 'x' } }, ['/attributes/email reserved_name']],
     ['an empty name', { attributes: { '': 1 } }, ['/attributes/ invalid_name']],
     ['NUL', { attributes: { a: ['x\0'] } }, ['/attributes/a/0 invalid_text']],
     ['NUL in a name', { attributes: { 'a\0': 1 } }, ['/attributes/a\ufffd invalid_name']],
     ['too deep', { attributes: { a: deep } }, ['/attributes too_deep']],
     ['too large', { attributes: { a: 'x'.repeat(32 * 1024) } }, ['/attributes too_large']],
-    ['no number', { attributes: { a: Number.POSITIVE_INFINITY } }, ['/attributes/a invalid_value']],
     [
-      'a reach for the prototype',
+      'not a number',
+      { attributes: { a: Number.POSITIVE_INFINITY } },
+      ['/attributes/a invalid_value'],
+    ],
+    [
+      'an attempt to reach the prototype',
       { attributes: JSON.parse('{"a":{"__proto__":{"x":1}}}') },
       ['/attributes/a/__proto__ invalid_name'],
     ],
@@ -65,14 +66,14 @@ describe('fields', () => {
     expect(faults(given)).toEqual(wrong);
   });
 
-  it('tell no more than a hundred faults', () => {
+  it('report at most a hundred errors', () => {
     const attributes = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`a${i}`, '\0']));
     expect(faults({ attributes })).toHaveLength(100);
   });
 });
 
 describe('attributes', () => {
-  it('are merged name by name, removed by null', () => {
+  it('merges by name and removes by null', () => {
     const before = { a: 1, b: { c: 2, d: 3 }, e: 4 };
     expect(mergeAttributes(before, { b: { c: 5 }, e: null, f: 6 })).toEqual({
       a: 1,
@@ -83,7 +84,7 @@ describe('attributes', () => {
     expect(mergeAttributes(before, undefined)).toBe(before);
   });
 
-  it('may not grow too large by merging', () => {
+  it('cannot grow too large by merging', () => {
     const large = { a: 'x'.repeat(20_000) };
     expect(mergeAttributes(large, { b: 'x'.repeat(20_000) })).toBeUndefined();
   });

@@ -2,18 +2,20 @@ import type { FieldError } from '../lib/refused-error.ts';
 import { type Mailbox, parseMailbox } from '../mail/address.ts';
 
 /**
- * The fields of a contact, from the API or from a line of an import: the same rules for both. Comes
- * in: an object of unknown making. Leaves: a change that can be stored as it is, or all that is
- * wrong with it.
+ * Validates the fields of a contact, from the API or from a line of an import: the same rules apply
+ * to both. In comes an untrusted object; out goes a change that can be stored, or all its errors.
  */
 
-/** What to change: a field that is absent stays as it is, null empties it. */
+/** The fields to change: an absent field stays as it is, null clears it. */
 export interface ContactChange {
   mailbox?: Mailbox;
   firstName?: string | null;
   lastName?: string | null;
   locale?: string | null;
-  /** Each name given is replaced as a whole, or removed by null; null instead of all removes all. */
+  /**
+   * Each given name is replaced as a whole, or removed by null. Null instead of an object removes
+   * all.
+   */
   attributes?: Attributes | null;
 }
 
@@ -29,7 +31,10 @@ const ATTRIBUTES_DEPTH_MAX = 16;
 const ERRORS_MAX = 100;
 export const NAME_CHARACTERS_MAX = 255;
 
-/** Names that placeholders know already: an attribute of this name could never be reached. */
+/**
+ * Built-in fields of `contact` in placeholders. An attribute with one of these names could not be
+ * reached.
+ */
 const BUILT_IN_FIELDS = new Set(['email', 'first_name', 'last_name', 'locale']);
 
 const CONTROL_CHARACTERS = /\p{Cc}/u;
@@ -57,22 +62,20 @@ export function parseContact(given: Record<string, unknown>): ParsedContact {
         change.attributes = parseAttributes(value, errors);
         break;
       default:
-        errors.push(
-          fieldError(`/${pointerSegment(name)}`, 'unknown_field', 'This field is not known here.'),
-        );
+        errors.push(fieldError(`/${pointerSegment(name)}`, 'unknown_field', 'Unknown field.'));
     }
   }
   const [first, ...more] = errors;
   return first ? { ok: false, errors: [first, ...more] } : { ok: true, change };
 }
 
-/** What is wrong with the fields that are there, of a contact whose other fields cannot be read. */
+/** Errors in the fields that are present, for a contact that failed schema validation in others. */
 export function contactFieldErrors(given: Record<string, unknown>): readonly FieldError[] {
   const parsed = parseContact(given);
   return parsed.ok ? [] : parsed.errors;
 }
 
-/** Attributes after a change, or undefined when they have become too large. */
+/** The attributes after a change, or undefined when they are too large. */
 export function mergeAttributes(
   before: Attributes,
   change: Attributes | null | undefined,
@@ -91,7 +94,7 @@ export function attributesTooLarge(): FieldError {
   return fieldError('/attributes', 'too_large', TOO_LARGE);
 }
 
-const TOO_LARGE = `Attributes take at most ${ATTRIBUTES_BYTES_MAX / 1024} KiB as JSON.`;
+const TOO_LARGE = `Attributes can have at most ${ATTRIBUTES_BYTES_MAX / 1024} KiB as JSON.`;
 
 function parseEmail(value: unknown, errors: FieldError[]): Mailbox | undefined {
   if (typeof value !== 'string') {
@@ -109,10 +112,10 @@ function parseName(name: string, value: unknown, errors: FieldError[]): string |
   if (typeof value !== 'string') {
     errors.push(fieldError(`/${name}`, 'invalid_type', 'Must be of type string or null.'));
   } else if (CONTROL_CHARACTERS.test(value) || !value.isWellFormed()) {
-    const detail = 'A name cannot hold line breaks or other control characters.';
+    const detail = 'A name cannot contain line breaks or other control characters.';
     errors.push(fieldError(`/${name}`, 'invalid_text', detail));
   } else if (value.length > NAME_CHARACTERS_MAX) {
-    const detail = `Takes at most ${NAME_CHARACTERS_MAX} characters.`;
+    const detail = `Must have at most ${NAME_CHARACTERS_MAX} characters.`;
     errors.push(fieldError(`/${name}`, 'too_long', detail));
   } else {
     return value;
@@ -126,10 +129,10 @@ function parseLocale(value: unknown, errors: FieldError[]): string | null {
     try {
       return Intl.getCanonicalLocales(value)[0] ?? null;
     } catch {
-      // Not a language tag: told below.
+      // Not a language tag: reported below.
     }
   }
-  const detail = 'Give a language tag of BCP 47, such as de-AT.';
+  const detail = 'Use a BCP 47 language tag, such as de-AT.';
   errors.push(fieldError('/locale', 'invalid_locale', detail));
   return null;
 }
@@ -143,10 +146,10 @@ function parseAttributes(value: unknown, errors: FieldError[]): Attributes | nul
   for (const name of Object.keys(value)) {
     const pointer = `/attributes/${pointerSegment(name)}`;
     if (BUILT_IN_FIELDS.has(name)) {
-      const detail = `contact.${name} is a field of its own. Choose another name.`;
+      const detail = `contact.${name} is a built-in field. Choose another name.`;
       errors.push(fieldError(pointer, 'reserved_name', detail));
     } else if (name === '' || name.length > ATTRIBUTE_NAME_CHARACTERS_MAX) {
-      const detail = `A name has 1 to ${ATTRIBUTE_NAME_CHARACTERS_MAX} characters.`;
+      const detail = `A name must have 1 to ${ATTRIBUTE_NAME_CHARACTERS_MAX} characters.`;
       errors.push(fieldError(pointer, 'invalid_name', detail));
     }
   }
@@ -157,16 +160,16 @@ function parseAttributes(value: unknown, errors: FieldError[]): Attributes | nul
   return value as Attributes;
 }
 
-/** What jsonb cannot hold, and what recursion elsewhere could drown in. */
+/** Rejects what jsonb cannot store, and nesting that would overflow recursive code elsewhere. */
 function checkValue(value: unknown, pointer: string, depth: number, errors: FieldError[]): void {
   if (errors.length >= ERRORS_MAX) return;
   if (depth > ATTRIBUTES_DEPTH_MAX) {
-    const detail = `Attributes are nested at most ${ATTRIBUTES_DEPTH_MAX} levels deep.`;
+    const detail = `Attributes can be nested at most ${ATTRIBUTES_DEPTH_MAX} levels deep.`;
     if (errors.at(-1)?.code !== 'too_deep')
       errors.push(fieldError('/attributes', 'too_deep', detail));
   } else if (typeof value === 'string') {
     if (isText(value)) return;
-    const detail = 'NUL and half of a surrogate pair cannot stand in text.';
+    const detail = 'Text cannot contain NUL or unpaired surrogates.';
     errors.push(fieldError(pointer, 'invalid_text', detail));
   } else if (typeof value === 'number') {
     if (Number.isFinite(value)) return;
@@ -188,7 +191,7 @@ function fieldError(pointer: string, code: string, detail: string): FieldError {
   return { pointer, code, detail };
 }
 
-/** JSON Pointer, RFC 6901 section 3; of a name that may be anything, so that it can be shown. */
+/** Escapes a name for a JSON Pointer (RFC 6901 section 3) and makes it safe to display. */
 function pointerSegment(name: string): string {
   const shown = name.slice(0, ATTRIBUTE_NAME_CHARACTERS_MAX).toWellFormed();
   return shown

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { TenantScope } from '../accounts/tenant-scope.ts';
 import { lockForTransaction } from '../db/advisory-lock.ts';
-import { isConnectionError } from '../db/database-errors.ts';
-import { isSerializationFailure } from '../db/lost-race.ts';
+import { isConnectionError, isSerializationFailure } from '../db/database-errors.ts';
 import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import { encodeId, uuidv7 } from '../lib/ids.ts';
@@ -29,22 +28,22 @@ import {
 } from './import-store.ts';
 
 /**
- * Bulk imports. An upload is first stored in pieces as it arrives, no faster than they are written;
- * once all of it is there it is answered, and worked off in batches. Each batch is one commit of its
- * contacts, its report and the cursor behind them. So no line is lost and none is done by half: after
- * a crash this node, or another, goes on at the cursor.
+ * Bulk imports. An upload is stored in chunks as it arrives, with backpressure. When it is complete
+ * the request is answered, and the import runs in batches. Each batch is one commit of its
+ * contacts, its failures and the cursor, so no line is lost or half done: after a crash, this node
+ * or another continues at the cursor.
  */
 
 export interface ImportLimits {
   uploadBytesMax: number;
-  /** Imports of a workspace and mode that may be under way. */
+  /** Imports of one workspace and mode that may be open at the same time. */
   openMax: number;
 }
 
 export interface Upload {
-  /** SHA-256 of all bytes, hex: the same upload again has the same. */
+  /** SHA-256 of all bytes, in hex, to recognize a repeated upload. */
   hash: string;
-  /** Hands it over to be worked off. */
+  /** Queues the import. */
   start(): Promise<ContactImport>;
   discard(): Promise<void>;
 }
@@ -63,7 +62,7 @@ export class ContactImports {
   readonly #log: Log;
   readonly #limits: ImportLimits;
   #working: Promise<void> | undefined;
-  /** Asked for since the last look: the look that just found nothing may have been too early. */
+  /** Set when work was requested since the last claim, which may have been too early to see it. */
   #workRequested = false;
   #stopped = false;
 
@@ -74,7 +73,7 @@ export class ContactImports {
     this.#limits = parts.limits;
   }
 
-  /** Stores an upload. What cannot be read at all is refused here; nothing of it stays. */
+  /** Stores an upload. An unreadable file is rejected here and leaves nothing behind. */
   async receive(
     owner: TenantScope & { actor: string },
     kind: 'ndjson' | 'csv',
@@ -92,7 +91,7 @@ export class ContactImports {
         const head = readUploadHead(kind, chunk, atEnd);
         const upload = { ...scope, id, ...head, createdBy: owner.actor, createdAtMs: nowMs };
         await inTransaction(this.#pool, async (client) => {
-          // Again, now that nobody else begins one: those of the same moment have all found room.
+          // Checked again under the lock: concurrent uploads all passed the first check.
           await lockForTransaction(client, 'imports', scope.workspaceId);
           await this.#checkOpenImports(client, scope);
           await insertImport(client, upload);
@@ -109,14 +108,14 @@ export class ContactImports {
         await store(chunk, last);
       }
     } catch (error) {
-      // Should the database be gone, the sweep finds what is left.
+      // If the database is unreachable, the sweep deletes what is left.
       await discard().catch(() => {});
       throw error;
     }
     return { hash: hash.digest('hex'), start: () => this.#start(scope, id, bytes), discard };
   }
 
-  /** The import with a page of the lines that failed. */
+  /** The import with one page of its failed lines. */
   async report(
     scope: TenantScope,
     id: string,
@@ -127,7 +126,7 @@ export class ContactImports {
     return { job, failures: await listFailures(this.#pool, scope, id, page) };
   }
 
-  /** Works until no import is left to do. Called when one is added, and now and then. */
+  /** Works until no import is left. Called when one is added, and periodically. */
   work(): Promise<void> {
     if (this.#stopped) return Promise.resolve();
     this.#workRequested = true;
@@ -137,7 +136,7 @@ export class ContactImports {
     return this.#working;
   }
 
-  /** Finishes the batch in hand; the cursor tells others where to go on. */
+  /** Finishes the current batch. The cursor says where to continue. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#working?.catch(() => {});
@@ -154,14 +153,16 @@ export class ContactImports {
   async #checkOpenImports(db: Queryable, scope: TenantScope): Promise<void> {
     const { openMax } = this.#limits;
     if ((await countOpenImports(db, scope)) < openMax) return;
-    const detail = `At most ${openMax} imports run at a time. Wait for one to finish.`;
+    const detail = `At most ${openMax} imports can run at the same time. Wait for one to finish.`;
     throw new RefusedError('quota_exceeded', detail, { retryAfterSeconds: 10 });
   }
 
   async #start(scope: TenantScope, id: string, bytes: number): Promise<ContactImport> {
     const job = await queueImport(this.#pool, scope, id, bytes, this.#clock.now());
-    if (!job) throw new RefusedError('conflict', 'The upload took too long and was dropped.');
-    this.work().catch((error: unknown) => this.#log.warn({ err: error }, 'imports wait'));
+    if (!job) throw new RefusedError('conflict', 'The upload took too long and was discarded.');
+    this.work().catch((error: unknown) =>
+      this.#log.warn({ err: error }, 'import work failed; will retry'),
+    );
     return job;
   }
 
@@ -171,7 +172,7 @@ export class ContactImports {
       bytes += piece.length;
       if (bytes > this.#limits.uploadBytesMax) {
         const mebibytes = Math.floor(this.#limits.uploadBytesMax / 1024 ** 2);
-        const detail = `An import takes at most ${mebibytes} MiB. Split the file.`;
+        const detail = `An import can have at most ${mebibytes} MiB. Split the file.`;
         throw new RefusedError('body_too_large', detail);
       }
       yield piece;
@@ -192,7 +193,7 @@ export class ContactImports {
     }
   }
 
-  /** One batch of the import that has waited longest; false when there is none. */
+  /** Runs one batch of the import that has waited longest. Returns false when there is none. */
   async #importBatch(): Promise<boolean> {
     let job: ContactImport | undefined;
     try {
@@ -204,7 +205,7 @@ export class ContactImports {
         const bounds = { atEnd, linesMax: LINES_MAX };
         const { lines, next } = readLines(job.format, window, job.cursor, bounds);
         if (next.bytes === job.cursor.bytes && !atEnd) {
-          throw new Error('Broken invariant: a batch of an import gets on');
+          throw new Error('Broken invariant: every batch of an import makes progress');
         }
         const { counts, failures } = await applyLines(client, job, lines, nowMs);
         await insertFailures(client, job, failures);
@@ -213,16 +214,16 @@ export class ContactImports {
       });
     } catch (error) {
       if (!job || isConflict(error) || isConnectionError(error)) throw error;
-      // A fault of ours. Others' imports go on; this one is tried again, a few times.
+      // An internal error. Other imports continue; this one is retried a few times.
       const id = encodeId('imp', job.id);
-      this.#log.error({ err: error, import: id }, 'a batch of an import failed');
+      this.#log.error({ err: error, import: id }, 'import batch failed');
       await recordBatchFailure(this.#pool, job, BATCH_FAILURES_MAX, this.#clock.now());
       return true;
     }
   }
 }
 
-/** What users see of an import. */
+/** The public form of an import. */
 export function publicImport(job: ContactImport) {
   return {
     id: encodeId('imp', job.id),
@@ -238,14 +239,14 @@ export function publicImport(job: ContactImport) {
   };
 }
 
-/** Another writer was in the way: a contact made meanwhile, or a deadlock that we lost. */
+/** Another writer interfered: it created one of the contacts, or won a deadlock. */
 function isConflict(error: unknown): boolean {
   return error instanceof BatchConflictError || isSerializationFailure(error);
 }
 
 /**
- * Pieces of exactly CHUNK_BYTES, but for the last, which may be empty. All are the same buffer: a
- * piece must be stored before the next one is asked for.
+ * Chunks of exactly CHUNK_BYTES, except the last, which may be empty. All share one buffer: a chunk
+ * must be stored before the next one is requested.
  */
 async function* inChunks(
   stream: AsyncIterable<Buffer>,
@@ -254,7 +255,7 @@ async function* inChunks(
   let used = 0;
   for await (const piece of stream) {
     for (let at = 0; at < piece.length; ) {
-      // Handed on only when more follows, so that the last one is known as such.
+      // Yielded only when more data follows, so that the last chunk is known as such.
       if (used === CHUNK_BYTES) {
         yield { chunk: buffer, last: false };
         used = 0;

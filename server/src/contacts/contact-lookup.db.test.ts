@@ -5,15 +5,14 @@ import { ContactLookup } from './contact-lookup.ts';
 import { Contacts } from './contacts.ts';
 
 /**
- * Goal: look-ups at the same moment share statements, and each gets its own answer.
- * Method: hundreds of look-ups at once, in two workspaces and modes, on a real database whose
- * statements are counted.
+ * Concurrent lookups share statements, and each gets its own result. Runs hundreds of lookups in
+ * two workspaces and modes on a real database and counts the statements.
  */
 
 const ONE = '00000000-0000-7000-8000-000000000001';
 const TWO = '00000000-0000-7000-8000-000000000002';
 
-it('answers each of many at once, with few statements', async () => {
+it('resolves many concurrent lookups with few statements', async () => {
   await using database = await createTestDatabase();
   const { pool } = database;
   const contacts = new Contacts({ pool, clock: systemClock });
@@ -52,7 +51,7 @@ it('answers each of many at once, with few statements', async () => {
   });
 });
 
-it('tells each who asked when the database is gone', async () => {
+it('rejects every lookup when the database is unreachable', async () => {
   await using database = await createTestDatabase();
   const lookup = new ContactLookup({ pool: database.pool });
   await database.pool.end();

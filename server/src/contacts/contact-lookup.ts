@@ -6,8 +6,8 @@ import type { MailboxContact } from './contact-source.ts';
 import { type ContactKey, findMailboxContacts } from './contact-store.ts';
 
 /**
- * Finds the contact of a recipient while a message is prepared. Sends that ask at the same moment
- * share one statement. Nothing is cached: a contact changed a moment ago is the one that is used.
+ * Finds the contact of a recipient while a message is prepared. Concurrent sends share one
+ * statement. Nothing is cached: a change made a moment ago is always seen.
  */
 export class ContactLookup {
   readonly #groups: GroupCommit<ContactKey, MailboxContact | undefined>;
@@ -15,7 +15,8 @@ export class ContactLookup {
   constructor(parts: { pool: Pool }) {
     this.#groups = new GroupCommit({
       commit: (refs) => findMailboxContacts(parts.pool, refs),
-      // A failed read is nobody's own fault: asking one by one would only multiply it.
+      // A failed read is not the fault of one item: reading one by one would only multiply the
+      // failures.
       isItemError: () => false,
       groupItemsMax: 256,
       groupBytesMax: Number.POSITIVE_INFINITY,
@@ -34,10 +35,7 @@ export class ContactLookup {
       return this.#groups.add({ workspaceId, mode, emailKey }, 0);
     } catch (error) {
       if (!(error instanceof GroupCommitFullError)) throw error;
-      throw new RefusedError(
-        'overloaded',
-        'More is waiting than can be held. Nothing was accepted.',
-      );
+      throw new RefusedError('overloaded', 'Too many requests are waiting. Nothing was accepted.');
     }
   }
 }

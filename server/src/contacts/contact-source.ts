@@ -1,4 +1,4 @@
-/** What a contact record offers to placeholders, by the names they use: `contact.<key>`. */
+/** The contact fields that placeholders can use, by name: `contact.<key>`. */
 export interface MailboxContact {
   email: string;
   first_name: string | null;

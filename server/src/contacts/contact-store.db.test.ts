@@ -3,7 +3,7 @@ import { createTestDatabase } from '../../test/harness/database.ts';
 import { uuidFloor } from '../lib/ids.ts';
 import { readAttributeNames } from './contact-store.ts';
 
-test('of millions of names no more are read than somebody asks for', async () => {
+test('reads no more attribute names than requested', async () => {
   await using db = await createTestDatabase();
   const scope = { workspaceId: '00000000-0000-7000-8000-000000000001', mode: 'test' } as const;
   await db.pool.query(

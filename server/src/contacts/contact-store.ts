@@ -4,7 +4,7 @@ import { sqlTime } from '../db/row-types.ts';
 import type { Attributes } from './contact-fields.ts';
 import type { MailboxContact } from './contact-source.ts';
 
-/** The rows of contacts. Every statement names workspace and mode: there is no other way in. */
+/** The rows of contacts. */
 
 export interface Contact {
   id: string;
@@ -67,9 +67,9 @@ export async function findContactsById(
 }
 
 /**
- * Locked in order of their keys, so that two imports never wait for each other. One look-up per key,
- * spelled out: given `= any`, PostgreSQL reads all contacts of the workspace as long as its
- * statistics lag behind an import (25 ms instead of 2 for 500 keys among 40,000).
+ * Locks the contacts in order of their keys, so that two imports cannot deadlock. Each key is
+ * looked up on its own: given `= any`, PostgreSQL scans all contacts of the workspace while its
+ * statistics lag behind an import (25 ms instead of 2 ms for 500 keys among 40,000).
  */
 export async function lockContacts(
   db: Queryable,
@@ -85,7 +85,7 @@ export async function lockContacts(
   return rows;
 }
 
-/** Returns the keys that were written; one that exists already is left alone. */
+/** Returns the keys that were inserted. Existing contacts are not changed. */
 export async function insertContacts(
   db: Queryable,
   scope: TenantScope,
@@ -105,7 +105,7 @@ export async function insertContacts(
   return new Set(rows.map((row) => row.key));
 }
 
-/** By id; throws a unique violation when another contact has the new address. */
+/** Updates by id. Throws a unique violation when another contact has the new address. */
 export async function updateContacts(
   db: Queryable,
   scope: TenantScope,
@@ -152,14 +152,14 @@ export async function deleteContact(
 }
 
 export interface ContactFilter {
-  /** Lower-case words, each of which must stand in the address or a name. */
+  /** Lower-case terms, each of which must occur in the address or a name. */
   searchTerms?: readonly string[];
   locale?: string;
-  /** A path below the attributes and the text found there. */
+  /** A path in the attributes and the text expected there. */
   attribute?: { path: readonly string[]; text: string };
 }
 
-/** Where a walk goes on: back through time by id, or on through addresses that begin alike. */
+/** Where a scan continues: back in time by id, or through addresses with a prefix. */
 export type ScanBounds =
   | { beforeId: string; sinceId: string }
   | { beforeId: string; sinceId: string; prefix: string; afterKey: string };
@@ -170,7 +170,7 @@ export interface ScannedContact {
   matched: boolean;
 }
 
-/** The next contacts of a walk, `scanMax` at the most, and whether each fits the filter. */
+/** Scans the next contacts, at most `scanMax`, and marks those that match the filter. */
 export async function scanContacts(
   db: Queryable,
   scope: TenantScope,
@@ -198,7 +198,7 @@ export async function scanContacts(
       filter.attribute?.path ?? null,
       filter.attribute?.text ?? null,
       filter.searchTerms ?? null,
-      // U+10FFFF is in no address: no key that begins with the prefix lies behind it.
+      // U+10FFFF is in no address, so it sorts after every key with the prefix.
       ...(byKey ? [bounds.prefix, `${bounds.prefix}\u{10ffff}`, bounds.afterKey] : []),
     ],
   });
@@ -207,7 +207,7 @@ export async function scanContacts(
 
 const BY_KEY = 'email_key >= $10 and email_key < $11 and email_key > $12 order by email_key';
 
-/** Oldest first, after `afterId`: a way through all contacts that new ones do not disturb. */
+/** Oldest first, after `afterId`. New contacts do not disturb the order. */
 export async function readContacts(
   db: Queryable,
   scope: TenantScope,
@@ -224,8 +224,8 @@ export async function readContacts(
 }
 
 /**
- * Names of attributes among the next contacts after `afterId`, `namesMax` at the most: a tenant may
- * have millions of them. No `lastId` when there are no more contacts.
+ * Attribute names of the next contacts after `afterId`, at most `namesMax`: a tenant may have
+ * millions of them. `lastId` is null when there are no more contacts.
  */
 export async function readAttributeNames(
   db: Queryable,
@@ -250,7 +250,7 @@ export interface ContactKey extends TenantScope {
   emailKey: string;
 }
 
-/** Many look-ups in one statement; the answers come in the order of the questions. */
+/** Many lookups in one statement. Results are in the order of the lookups. */
 export async function findMailboxContacts(
   db: Queryable,
   refs: readonly ContactKey[],

@@ -21,12 +21,12 @@ import {
 } from './contact-store.ts';
 
 /**
- * The people a workspace writes to, one record per address, live and test apart. In come fields as
- * the API takes them, out go records. Sending reads contacts and never makes or changes one. A change
- * touches only the fields it names; attributes are merged name by name.
+ * The contacts of a workspace: one record per address, live and test separate. In come fields as
+ * the API takes them; out go records. Sending reads contacts but never creates or changes them. An
+ * update changes only the fields it names; attributes are merged by name.
  */
 
-/** How a caller points at a contact: by its address, or by its id. */
+/** Identifies a contact by its address or its id. */
 export type ContactIdentifier = { mailbox: Mailbox } | { id: string };
 
 export class Contacts {
@@ -63,7 +63,7 @@ export class Contacts {
     });
   }
 
-  /** Makes the contact when there is none, else changes it. */
+  /** Creates the contact, or updates it when it exists. */
   async upsert(
     scope: TenantScope,
     mailbox: Mailbox,
@@ -71,8 +71,8 @@ export class Contacts {
   ): Promise<{ contact: Contact; created: boolean }> {
     const change = parseOrThrow(given);
     return inTransaction(this.#pool, async (client) => {
-      // Whoever else makes the same contact right now is waited for, and then seen; whoever deletes
-      // it in between makes it new again.
+      // A concurrent insert of the same contact is waited for and then found. If the contact is
+      // deleted in between, it is created again.
       for (;;) {
         const before = await findContactByKey(client, scope, mailbox.key, 'for update');
         if (before) {
@@ -110,12 +110,12 @@ export class Contacts {
 }
 
 /**
- * A unique violation; or a deadlock, which comes about only when whoever has the address is changed
- * at this moment, and waits for us in turn.
+ * A unique violation, or a deadlock: it occurs only when the contact that has the address is being
+ * changed and waits for us in turn.
  */
 const ADDRESS_CONFLICT_CODES = new Set<unknown>(['23505', '40P01']);
 
-/** From the path of a request; undefined when it can be neither an address nor an id. */
+/** Parses a path parameter. Undefined when it is neither an address nor an id. */
 export function parseContactIdentifier(text: string): ContactIdentifier | undefined {
   const id = decodeId('ctc', text);
   if (id !== undefined) return { id };
@@ -123,7 +123,7 @@ export function parseContactIdentifier(text: string): ContactIdentifier | undefi
   return address.ok ? { mailbox: address.mailbox } : undefined;
 }
 
-/** A contact that is not there yet. Throws when its attributes are too large. */
+/** A contact that does not exist yet. Throws when its attributes are too large. */
 export function newContact(mailbox: Mailbox, change: ContactChange, nowMs: number): Contact {
   const empty: Contact = {
     id: uuidv7(nowMs),
@@ -139,7 +139,7 @@ export function newContact(mailbox: Mailbox, change: ContactChange, nowMs: numbe
   return applyChange(empty, { ...change, mailbox }, nowMs);
 }
 
-/** The contact after a change: the very same object when nothing differs. */
+/** The contact after a change. The same object when nothing changed. */
 export function applyChange(before: Contact, change: ContactChange, nowMs: number): Contact {
   const attributes = mergeAttributes(before.attributes, change.attributes);
   if (!attributes) {
@@ -156,7 +156,7 @@ export function applyChange(before: Contact, change: ContactChange, nowMs: numbe
   return isDeepStrictEqual(after, before) ? before : { ...after, updatedAtMs: nowMs };
 }
 
-/** What users see of a contact: in the API, in exports. */
+/** The public form of a contact, in the API and in exports. */
 export function publicContact(scope: Pick<TenantScope, 'mode'>, contact: Contact) {
   return {
     id: encodeId('ctc', contact.id),
@@ -192,7 +192,7 @@ export function notFound(): RefusedError {
 }
 
 function addressConflict(email: string): RefusedError {
-  return new RefusedError('conflict', `There is a contact with the address ${email} already.`);
+  return new RefusedError('conflict', `A contact with the address ${email} already exists.`);
 }
 
 function parseOrThrow(given: Record<string, unknown>): ContactChange {

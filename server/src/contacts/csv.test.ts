@@ -3,10 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { type CsvOptions, type CsvRecord, csvLine, readCsv, stripFormulaGuard } from './csv.ts';
 
 /**
- * Goal: RFC 4180 is read to the letter, a file may be cut into windows anywhere, and a broken line
- * costs that line alone.
- * Method: tables of small files; then random files cut at random places, compared with what they
- * were made from.
+ * RFC 4180 is implemented exactly, a file may be cut into windows anywhere, and a broken line
+ * affects only itself: tables of small files, then random files cut at random places and compared
+ * with what they were written from.
  */
 
 const OPTIONS: CsvOptions = {
@@ -24,7 +23,7 @@ function shown(records: readonly CsvRecord[]): unknown[] {
   return records.map(({ fields, error: fault }) => fields?.map(String) ?? fault);
 }
 
-describe('a whole file', () => {
+describe('a complete file', () => {
   it.each<[string, string, unknown[]]>([
     [
       'plain fields',
@@ -34,13 +33,13 @@ describe('a whole file', () => {
         ['c', 'd'],
       ],
     ],
-    ['LF alone', 'a\nb\n', [['a'], ['b']]],
-    ['CR alone', 'a\rb\r', [['a'], ['b']]],
-    ['no line break at the end', 'a,b', [['a', 'b']]],
+    ['LF only', 'a\nb\n', [['a'], ['b']]],
+    ['CR only', 'a\rb\r', [['a'], ['b']]],
+    ['no final line break', 'a,b', [['a', 'b']]],
     ['empty fields', ',a,,\n', [['', 'a', '', '']]],
-    ['empty lines are no records', 'a\n\n\r\nb\n', [['a'], ['b']]],
+    ['skips empty lines', 'a\n\n\r\nb\n', [['a'], ['b']]],
     [
-      'a line of delimiters is one',
+      'a line of delimiters is a record',
       'a,b\n,\n',
       [
         ['a', 'b'],
@@ -48,45 +47,41 @@ describe('a whole file', () => {
       ],
     ],
     ['quoted fields', '"a","b ""x"" c"\n', [['a', 'b "x" c']]],
-    ['delimiters and line breaks within quotes', '"a,\r\nb",c\n', [['a,\r\nb', 'c']]],
+    ['delimiters and line breaks inside quotes', '"a,\r\nb",c\n', [['a,\r\nb', 'c']]],
     ['an empty quoted field', '"",a\n', [['', 'a']]],
-    ['a quote within a bare field is a character', 'a"b,c\n', [['a"b', 'c']]],
-    ['spaces belong to the field', ' a , b \n', [[' a ', ' b ']]],
-    ['text behind a closing quote', '"a"b,c\nd,e\n', ['text_after_quote', ['d', 'e']]],
-    [
-      'a quote that is never closed',
-      'a,"b\nc,d\ne,f\n',
-      ['quote_not_closed', ['c', 'd'], ['e', 'f']],
-    ],
+    ['a quote inside an unquoted field is literal', 'a"b,c\n', [['a"b', 'c']]],
+    ['spaces are part of the field', ' a , b \n', [[' a ', ' b ']]],
+    ['text after a closing quote', '"a"b,c\nd,e\n', ['text_after_quote', ['d', 'e']]],
+    ['an unclosed quote', 'a,"b\nc,d\ne,f\n', ['quote_not_closed', ['c', 'd'], ['e', 'f']]],
     ['nothing', '', []],
   ])('%s', (_, text, records) => {
     expect(shown(read(text).records)).toEqual(records);
   });
 
-  it('counts lines, those within quotes too', () => {
+  it('counts lines, including those inside quotes', () => {
     const { records, lines } = read('a\n"b\r\nb\n"\n\n"c\nd\n');
     expect(records.map(({ linesBefore }) => linesBefore)).toEqual([0, 1, 5, 6]);
     expect(shown(records)).toEqual([['a'], ['b\r\nb\n'], 'quote_not_closed', ['d']]);
     expect(lines).toBe(7);
   });
 
-  it('takes another delimiter', () => {
+  it('accepts another delimiter', () => {
     expect(shown(read('a;b,c\n', { delimiter: 0x3b }).records)).toEqual([['a', 'b,c']]);
   });
 });
 
 describe('a window', () => {
-  it('leaves a record that may go on', () => {
+  it('leaves an incomplete record for the next window', () => {
     for (const text of ['a,b\nc', 'a,b\nc,', 'a,b\n"c', 'a,b\n"c"', 'a,b\nc\r']) {
       expect(read(text, { atEnd: false })).toMatchObject({ used: 4, lines: 1 });
     }
   });
 
-  it('ends after as many records as are wanted', () => {
+  it('stops at the maximum number of records', () => {
     expect(read('a\nb\nc\n', { recordsMax: 2 })).toMatchObject({ used: 4, lines: 2 });
   });
 
-  it('tells a line that is too long, and that its rest is to be dropped', () => {
+  it('reports a line that is too long and that its rest must be skipped', () => {
     const long = read(`a\n${'x'.repeat(30)}`, { atEnd: false, recordBytesMax: 20 });
     expect(shown(long.records)).toEqual([['a'], 'too_long']);
     expect(long).toMatchObject({ used: 32, lines: 1, inBrokenLine: true });
@@ -95,7 +90,7 @@ describe('a window', () => {
     expect(ended).toMatchObject({ lines: 2, inBrokenLine: false });
   });
 
-  it('goes on behind the first line of a quote that does not close in time', () => {
+  it('continues after the first line of a quote that is not closed in time', () => {
     const text = `"a\nb\nc\n${'d\n'.repeat(20)}`;
     const { records } = read(text, { atEnd: false, recordBytesMax: 20 });
     expect(shown(records).slice(0, 3)).toEqual(['quote_not_closed', ['b'], ['c']]);
@@ -130,8 +125,8 @@ function quoted(text: string): string {
 }
 
 /**
- * Goal: what goes out is safe in a spreadsheet and comes back as it was.
- * Method: a table of dangerous cells; random cells written, read and unguarded.
+ * Exported cells are safe in a spreadsheet and can be imported unchanged: a table of dangerous
+ * cells, then random cells written, read and unguarded.
  */
 
 it.each([
@@ -154,7 +149,7 @@ it.each([
   expect(csvLine([value, 'x'])).toBe(`${cell},x\r\n`);
 });
 
-it('every text comes back, and no cell begins like a formula', () => {
+it('round-trips every text, and no cell starts like a formula', () => {
   const text = fc.string({ unit: fc.constantFrom("'", '=', '+', '-', '@', '\t', 'a', '"', '\n') });
   fc.assert(
     fc.property(fc.array(text, { minLength: 2, maxLength: 5 }), (cells) => {

@@ -1,17 +1,17 @@
 /**
- * CSV as RFC 4180 has it, read from bytes: fields in double quotes may hold delimiters, line breaks
- * and doubled quotes; lines end with CRLF, LF or CR alone. Comes in: a window of a file that begins
- * at a record. Leaves: the records that end within it, and where the next one begins, so that a file
- * of any size is read window by window.
+ * Reads CSV (RFC 4180) from bytes: fields in double quotes may contain delimiters, line breaks and
+ * doubled quotes; lines end with CRLF, LF or CR. In comes a window of a file that starts at a
+ * record. Out go the records that end within it and where the next one starts, so that files of any
+ * size are read window by window.
  *
- * A quote that is never closed would swallow all that follows. A record that does not end within
- * `recordBytesMax`, or before the file does, is told as broken, and reading goes on at the next line:
- * one bad line costs that line. It stays linear: a quote that opens on a later line would have
- * closed the one before it, so no stretch of text is searched for more than one missing quote.
+ * An unclosed quote would swallow everything after it. A record that does not end within
+ * `recordBytesMax`, or before the end of the file, is reported as broken, and reading continues at
+ * the next line. This stays linear: a quote that opens on a later line would have closed the one
+ * before it, so no text is searched for more than one missing quote.
  */
 
 export interface CsvRecord {
-  /** Line breaks passed in the window before this record. */
+  /** Line breaks in the window before this record. */
   linesBefore: number;
   /** Undefined when the record is broken. */
   fields: Buffer[] | undefined;
@@ -22,11 +22,11 @@ export type CsvError = 'quote_not_closed' | 'text_after_quote' | 'too_long';
 
 export interface CsvWindow {
   records: CsvRecord[];
-  /** Bytes used up: the next window begins here. */
+  /** Bytes consumed: the next window starts here. */
   used: number;
-  /** Line breaks in those bytes. */
+  /** Line breaks in the consumed bytes. */
   lines: number;
-  /** The next window begins within a broken line, the rest of which is to be dropped. */
+  /** The next window starts inside a broken line, whose rest must be skipped. */
   inBrokenLine: boolean;
 }
 
@@ -62,7 +62,7 @@ export function readCsv(window: Buffer, options: CsvOptions): CsvWindow {
   return { records, used: at, lines, inBrokenLine };
 }
 
-/** The end of the line that the window begins in; `found` when it lies within the window. */
+/** The end of the line at the start of the window; `found` when it is within the window. */
 export function endOfLine(
   window: Buffer,
   start: number,
@@ -70,7 +70,7 @@ export function endOfLine(
 ): { end: number; found: boolean } {
   let end = start;
   while (end < window.length && window[end] !== LF && window[end] !== CR) end += 1;
-  // A CR at the very end may be half of a CRLF: it is left to the next window.
+  // A CR at the very end may be half of a CRLF, so it is left to the next window.
   if (isCut(window, end) && !atEnd) return { end, found: false };
   return { end: afterLineBreak(window, end), found: true };
 }
@@ -78,7 +78,7 @@ export function endOfLine(
 type ReadRecord =
   | { kind: 'record'; fields: Buffer[]; end: number; lines: number }
   | { kind: 'broken'; error: CsvError; end: number; lines: number }
-  /** It may go on behind the window. */
+  /** It may continue after the window. */
   | { kind: 'cut' };
 
 function readRecord(window: Buffer, start: number, options: CsvOptions): ReadRecord {
@@ -108,10 +108,10 @@ function readRecord(window: Buffer, start: number, options: CsvOptions): ReadRec
 
 interface Field {
   content: Buffer;
-  /** Where the delimiter, the line break or the window's end is. */
+  /** The position of the delimiter, the line break or the end of the window. */
   end: number;
   lines: number;
-  /** The window ended first, so that more of it may follow. */
+  /** The window ended first, so the field may continue. */
   cut: boolean;
   error?: CsvError;
 }
@@ -181,16 +181,15 @@ function lineBreaks(content: Buffer): number {
   return lines;
 }
 
-/** An empty line is no record; a line of nothing but delimiters is one. */
+/** An empty line is not a record; a line of delimiters is. */
 function isBlank(fields: readonly Buffer[]): boolean {
   return fields.length === 1 && fields[0]?.length === 0;
 }
 
 /**
- * CSV as RFC 4180 has it, for people who open it in a spreadsheet. A spreadsheet runs a cell that
- * begins with = + - @ as a formula, and the addresses and names in here come from strangers: such a
- * cell gets an apostrophe in front, which shows it as text. `withoutGuard` takes it off again, so
- * that what was exported can be imported.
+ * Writes CSV (RFC 4180) for spreadsheets. A spreadsheet evaluates a cell that starts with = + - @
+ * as a formula, and contacts contain untrusted text. Such a cell gets a leading apostrophe, which
+ * displays it as text. `stripFormulaGuard` removes it, so that exports can be imported again.
  */
 
 export function csvLine(cells: readonly unknown[]): string {
@@ -206,8 +205,8 @@ function csvCell(value: unknown): string {
 }
 
 /**
- * Also behind apostrophes, so that every cell comes back as it was. The wide forms are formulas too
- * in spreadsheets set to Chinese or Japanese.
+ * Also matches after apostrophes, so that every cell round-trips. The full-width forms are formulas
+ * in Chinese and Japanese spreadsheets.
  */
 const FORMULA = /^'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 

@@ -7,20 +7,20 @@ import { publicContact } from './contacts.ts';
 import { csvLine } from './csv.ts';
 
 /**
- * All contacts of a workspace as a flow of text, oldest first: as NDJSON, which keeps everything as
- * it is and can be imported again, or as CSV with a column for each attribute. It reads a little at a
- * time, when the reader is ready for it, so its memory does not depend on how many there are.
+ * Exports all contacts of a workspace as a stream of text, oldest first: as NDJSON, which can be
+ * imported again without loss, or as CSV with a column for each attribute. It reads a page at a
+ * time, on demand, so its memory does not depend on the number of contacts.
  */
 
 export type ExportFormat = 'ndjson' | 'csv';
 
 const ROWS_MAX = 250;
-/** Each of them may have thousands of names. */
+/** Each contact may have thousands of attribute names. */
 const NAMES_ROWS_MAX = 500;
 const COLUMNS_MAX = 1_000;
 const FIRST_UUID = uuidFloor(0);
 
-/** The first piece is read before this returns: a database that is away is told as a refusal. */
+/** Reads the first page before returning, so that a database error becomes an error response. */
 export async function exportContacts(
   pool: Pool,
   scope: TenantScope,
@@ -76,7 +76,7 @@ function csvFormatter(names: readonly string[]): ExportFormatter {
   };
 }
 
-/** Every name in use, since a CSV file must say its columns before its first line. */
+/** All attribute names in use: a CSV file must name its columns on its first line. */
 async function attributeNames(pool: Pool, scope: TenantScope): Promise<string[]> {
   const names = new Set<string>();
   for (let after: string | null = FIRST_UUID; after !== null; ) {
@@ -95,7 +95,7 @@ async function attributeNames(pool: Pool, scope: TenantScope): Promise<string[]>
 }
 
 function tooManyColumns(): RefusedError {
-  const detail = `The contacts have more than ${COLUMNS_MAX} different attributes, too many for columns. Use ndjson.`;
+  const detail = `The contacts have more than ${COLUMNS_MAX} different attributes, too many for CSV columns. Use ndjson.`;
   return new RefusedError('validation_failed', `format: ${detail}`, {
     errors: [{ parameter: 'format', code: 'too_many_columns', detail }],
   });

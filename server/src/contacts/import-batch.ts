@@ -7,9 +7,11 @@ import { applyChange, newContact } from './contacts.ts';
 import { type ImportLine, type LineFailure, toLineFailure } from './import-lines.ts';
 import type { ImportCounts } from './import-store.ts';
 
-/** Somebody made a contact of the batch between our look and our insert: do the batch again. */
+/**
+ * A contact of the batch was created between the lock and the insert. The batch must be repeated.
+ */
 export class BatchConflictError extends Error {
-  override name = 'BatchRacedError';
+  override name = 'BatchConflictError';
 }
 
 export interface BatchResult {
@@ -18,8 +20,8 @@ export interface BatchResult {
 }
 
 /**
- * Writes the contacts of some lines within the caller's transaction. Lines take effect in their
- * order: when an address stands there twice, the second line changes what the first has made.
+ * Writes the contacts of some lines within the caller's transaction. Lines take effect in order:
+ * when an address occurs twice, the second line updates what the first one wrote.
  */
 export async function applyLines(
   client: Queryable,

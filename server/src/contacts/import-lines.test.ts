@@ -2,9 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { type ImportLine, readLines, readUploadHead } from './import-lines.ts';
 
 /**
- * Goal: each line of an upload becomes a contact or a reason, with its place in the file, however the
- * file is cut.
- * Method: small files as people make them, read in one window and in many.
+ * Each line of an upload becomes a contact or a failure with its line number, however the file is
+ * cut into windows: small realistic files, read in one window and in many.
  */
 
 function read(kind: 'csv' | 'ndjson', content: string | Buffer, step = 1_000_000): ImportLine[] {
@@ -31,7 +30,7 @@ function shown(lines: readonly ImportLine[]): unknown[] {
 }
 
 describe('CSV', () => {
-  it('turns unknown columns into attributes and leaves empty cells out', () => {
+  it('turns unknown columns into attributes and skips empty cells', () => {
     const file =
       'Email,First Name,plan,Favourite colour\r\nJane@x.test,Jane,pro,\r\njoe@x.test,,,red\r\n';
     expect(shown(read('csv', file))).toEqual([
@@ -40,7 +39,7 @@ describe('CSV', () => {
     ]);
   });
 
-  it.each([1, 3, 10])('is read the same in windows of %d bytes', (step) => {
+  it.each([1, 3, 10])('reads the same in windows of %d bytes', (step) => {
     const file =
       '\ufeffemail,last_name,note\n"a@x.test","O\'Hara, ""Jo""","two\r\nlines"\n\nb@x.test,B,\nbad,x,y\nc@x.test,"C,\nd@x.test,D,d\n';
     const wanted = [
@@ -56,7 +55,7 @@ describe('CSV', () => {
 
   it.each([
     [
-      'semicolons, as spreadsheets write them in Europe',
+      'semicolons, as European spreadsheets write them',
       'email;first_name\na@x.test;A, B\n',
       'A, B',
     ],
@@ -65,7 +64,7 @@ describe('CSV', () => {
     expect(shown(read('csv', file))).toEqual([[2, 'a@x.test', { firstName }]]);
   });
 
-  it('takes JSON in a column of attributes, and our own exports', () => {
+  it('accepts JSON in an attributes column, and our own exports', () => {
     const file = `email,attributes,created_at,id,phone\na@x.test,"{""n"":{""m"":1}}",2020-01-01,7,'+43 1\n`;
     const attributes = { n: { m: 1 }, phone: '+43 1' };
     expect(shown(read('csv', file))).toEqual([[2, 'a@x.test', { attributes }]]);
@@ -81,7 +80,7 @@ describe('CSV', () => {
     expect(shown(read('csv', file))).toEqual([[2, code, field]]);
   });
 
-  it('reports attributes that are no JSON object', () => {
+  it('reports attributes that are not a JSON object', () => {
     for (const cell of ['{', '[1]', 'null', '1']) {
       expect(shown(read('csv', `email,attributes\na@x.test,${cell}\n`))).toEqual([
         [2, 'invalid_json', '/attributes'],
@@ -93,11 +92,11 @@ describe('CSV', () => {
     ['nothing', '', 'empty'],
     ['only a byte order mark', '\ufeff', 'empty'],
     ['no header', 'a@x.test,A\n', 'missing_column'],
-    ['a doubled column', 'email,Plan,plan,Plan\n', 'doubled_column'],
-    ['a doubled address', 'email,E-Mail\n', 'doubled_column'],
-    ['a column that can be no attribute', `email,${'x'.repeat(200)}\n`, 'invalid_column'],
+    ['a duplicate column', 'email,Plan,plan,Plan\n', 'duplicate_column'],
+    ['a duplicate email column', 'email,E-Mail\n', 'duplicate_column'],
+    ['a column that cannot be an attribute', `email,${'x'.repeat(200)}\n`, 'invalid_column'],
     ['UTF-16', Buffer.from('\ufeffemail\n', 'utf16le'), 'wrong_encoding'],
-  ])('refuses %s at once', (_, file, code) => {
+  ])('rejects %s at once', (_, file, code) => {
     expect(() => readUploadHead('csv', Buffer.from(file as string), true)).toThrowError(
       expect.objectContaining({ errors: [expect.objectContaining({ code })] }),
     );
@@ -105,7 +104,7 @@ describe('CSV', () => {
 });
 
 describe('NDJSON', () => {
-  it.each([1, 5, 1_000])('has a contact per line, in windows of %d bytes', (step) => {
+  it.each([1, 5, 1_000])('reads one contact per line, in windows of %d bytes', (step) => {
     const file =
       '{"email":"A@x.test","attributes":{"n":[1,{"m":null}]}}\r\n\n  \n{"email":"b@x.test","id":"ctc_1","mode":"live","created_at":"","updated_at":"","first_name":null}\n{"email":\n[]\n{"first_name":"C"}\n{"email":"d@x.test","phone":1}\n"x"';
     expect(shown(read('ndjson', file, step))).toEqual([
@@ -120,7 +119,7 @@ describe('NDJSON', () => {
   });
 
   it.each([1_000, 100_000, 1_000_000])(
-    'drops a line that is too long, in windows of %d bytes',
+    'skips a line that is too long, in windows of %d bytes',
     (step) => {
       const file = `{"email":"a@x.test"}\n{"email":"${'x'.repeat(300_000)}"}\n{"email":"b@x.test"}\n`;
       expect(shown(read('ndjson', file, step))).toEqual([

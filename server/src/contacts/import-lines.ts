@@ -5,16 +5,16 @@ import { type ContactChange, parseContact } from './contact-fields.ts';
 import { type CsvError, endOfLine, readCsv, stripFormulaGuard } from './csv.ts';
 
 /**
- * From the bytes of an upload to contacts, line by line, NDJSON or CSV. Pure: it is given a window of
- * the file and the place the window begins at, and tells what the lines in it say and where the next
- * window begins. What is wrong with a line is told without repeating what it says.
+ * Parses the bytes of an upload into contacts, line by line, as NDJSON or CSV. Pure: it takes a
+ * window of the file and its cursor, and returns the lines in it and the cursor of the next window.
+ * Failures never repeat the content of a line.
  */
 
 export type ImportFormat =
   | { kind: 'ndjson' }
   | { kind: 'csv'; delimiter: string; columns: Column[] };
 
-/** What the cells of a column become. Our own exports have columns that an import leaves out. */
+/** What the cells of a column become. Some columns of our own exports are ignored. */
 export type Column =
   | { to: 'field'; name: 'email' | 'first_name' | 'last_name' | 'locale' | 'attributes' }
   | { to: 'attribute'; name: string }
@@ -25,18 +25,18 @@ export type ImportLine =
   | { line: number; failure: LineFailure };
 
 export interface LineFailure {
-  /** Where in the line, as a JSON Pointer; null: the line as a whole. */
+  /** The field, as a JSON Pointer; null for the whole line. */
   field: string | null;
   code: string;
   detail: string;
 }
 
-/** A place in a file. */
+/** A position in a file. */
 export interface ImportCursor {
   bytes: number;
-  /** Line breaks before this place. */
+  /** Line breaks before this position. */
   lines: number;
-  /** Within a line too long to be read, the rest of which is dropped. */
+  /** Inside a line that is too long, whose rest is skipped. */
   inBrokenLine: boolean;
 }
 
@@ -45,7 +45,7 @@ export interface ReadLines {
   next: ImportCursor;
 }
 
-/** Attributes of 32 KiB with every quote doubled fit in. */
+/** Enough for 32 KiB of attributes with every quote doubled. */
 export const LINE_BYTES_MAX = 128 * 1024;
 
 export function readLines(
@@ -68,8 +68,8 @@ const UTF8_BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 const DELIMITERS = [',', ';', '\t'];
 
 /**
- * Judges the beginning of an upload, so that a file that cannot be read at all is refused at once:
- * the encoding, and a CSV file's header. `start` is where the lines begin.
+ * Checks the encoding and the CSV header at the beginning of an upload, so that an unreadable file
+ * is rejected at once. `start` is where the lines begin.
  */
 export function readUploadHead(
   kind: 'ndjson' | 'csv',
@@ -77,7 +77,8 @@ export function readUploadHead(
   atEnd: boolean,
 ): { format: ImportFormat; start: ImportCursor } {
   const utf16 = (head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff);
-  if (utf16) throw unreadableUpload('wrong_encoding', 'The file is in UTF-16. Save it as UTF-8.');
+  if (utf16)
+    throw unreadableUpload('wrong_encoding', 'The file is encoded as UTF-16. Save it as UTF-8.');
   const skipped = head.subarray(0, 3).equals(UTF8_BOM) ? 3 : 0;
   const text = head.subarray(skipped);
   if (text.length === 0) throw unreadableUpload('empty', 'The body is empty.');
@@ -103,7 +104,7 @@ export function readUploadHead(
   }
   throw unreadableUpload(
     'missing_column',
-    'The first line must name the columns, one of them "email".',
+    'The first line must contain the column names, including "email".',
   );
 }
 
@@ -136,7 +137,7 @@ function refuseBadColumns(columns: readonly Column[]): void {
     if (column.to === 'nothing') continue;
     const name = `${column.to} ${column.name}`;
     if (seen.has(name)) {
-      throw unreadableUpload('doubled_column', `The column "${column.name}" is there twice.`);
+      throw unreadableUpload('duplicate_column', `The column "${column.name}" occurs twice.`);
     }
     seen.add(name);
     if (column.to === 'field') continue;
@@ -175,17 +176,17 @@ function readCsvLines(
   return { lines, next };
 }
 
-/** An empty cell says nothing: what the contact has there stays. */
+/** An empty cell leaves the contact's value unchanged. */
 function fieldsToObject(
   fields: readonly Buffer[],
   columns: readonly Column[],
 ): { object: Record<string, unknown> } | LineFailure {
   if (fields.length !== columns.length) {
-    const detail = `This line has ${fields.length} fields, the first one has ${columns.length}.`;
+    const detail = `This line has ${fields.length} fields, but the first line has ${columns.length}.`;
     return lineFailure('wrong_field_count', detail);
   }
   const object: Record<string, unknown> = {};
-  // Without a prototype, so that no column or name is special before it is judged.
+  // Without a prototype, so that no name is special before it is checked.
   const attributes: Record<string, unknown> = Object.create(null);
   for (const [index, column] of columns.entries()) {
     const text = cellText(fields[index] as Buffer);
@@ -242,7 +243,7 @@ function jsonLine(line: number, text: Buffer): ImportLine {
   return toImportLine(line, fields);
 }
 
-/** What an export adds to the fields of a contact. */
+/** Fields that an export adds to a contact. */
 type ExportedLine = Record<string, unknown> & {
   id?: unknown;
   mode?: unknown;
@@ -255,7 +256,7 @@ function toImportLine(line: number, given: Record<string, unknown>): ImportLine 
   if (!parsed.ok) return { line, failure: toLineFailure(parsed.errors[0]) };
   const { mailbox, ...change } = parsed.change;
   if (mailbox) return { line, mailbox, change };
-  const detail = 'This line has no address.';
+  const detail = 'This line has no email address.';
   return { line, failure: { field: '/email', code: 'required', detail } };
 }
 
@@ -268,11 +269,11 @@ const NOT_UTF8 = lineFailure('invalid_text', 'This line is not valid UTF-8.');
 function csvLineFailure(error: CsvError): LineFailure {
   switch (error) {
     case 'quote_not_closed':
-      return lineFailure(error, 'A quote on this line is never closed.');
+      return lineFailure(error, 'A quote on this line is not closed.');
     case 'text_after_quote':
-      return lineFailure(error, 'There is text right behind a closing quote.');
+      return lineFailure(error, 'There is text after a closing quote.');
     case 'too_long':
-      return lineFailure(error, `A line takes at most ${LINE_BYTES_MAX / 1024} KiB.`);
+      return lineFailure(error, `A line can have at most ${LINE_BYTES_MAX / 1024} KiB.`);
   }
 }
 

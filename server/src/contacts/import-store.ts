@@ -3,7 +3,7 @@ import type { Pool, Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import type { ImportCursor, ImportFormat, LineFailure } from './import-lines.ts';
 
-/** The rows of imports: the upload in pieces, the cursor, the counts, the lines that failed. */
+/** The rows of imports: the uploaded chunks, the cursor, the counts and the failed lines. */
 
 export type ImportStatus = 'uploading' | 'queued' | 'running' | 'finished' | 'failed';
 
@@ -25,7 +25,7 @@ export interface ImportCounts {
   failed: number;
 }
 
-/** All pieces but the last have this size, so that a place in the file names its piece. */
+/** All chunks except the last have this size, so that a file position determines its chunk. */
 export const CHUNK_BYTES = 64 * 1024;
 
 interface ImportRow extends TenantScope, ImportCounts {
@@ -66,7 +66,7 @@ export async function countOpenImports(db: Queryable, scope: TenantScope): Promi
   return rows[0]?.open ?? 0;
 }
 
-/** An upload that begins. */
+/** Inserts an import whose upload is starting. */
 export async function insertImport(
   db: Queryable,
   upload: TenantScope & {
@@ -111,7 +111,10 @@ export async function insertChunk(
   });
 }
 
-/** The upload is complete: from now on it will be worked off, whatever happens to this process. */
+/**
+ * The upload is complete. From now on the import will be completed, whatever happens to this
+ * process.
+ */
 export async function queueImport(
   db: Queryable,
   scope: TenantScope,
@@ -150,8 +153,9 @@ export async function findImport(
 }
 
 /**
- * The import that has waited longest, locked until the transaction ends. The lock is the claim: when
- * the worker dies its transaction dies with it, and the next one finds the cursor where it was.
+ * The import that has waited longest, locked until the transaction ends. The lock is the claim:
+ * when a worker dies, its transaction is rolled back, and the next worker finds the cursor
+ * unchanged.
  */
 export async function claimImport(db: Queryable): Promise<ContactImport | undefined> {
   const { rows } = await db.query<ImportRow>({
@@ -162,7 +166,7 @@ export async function claimImport(db: Queryable): Promise<ContactImport | undefi
   return rows[0] && toImport(rows[0]);
 }
 
-/** What the upload says from the cursor on, `chunksMax` pieces at the most. */
+/** Reads the upload from the cursor on, at most `chunksMax` chunks. */
 export async function readWindow(
   db: Queryable,
   job: ContactImport,
@@ -181,7 +185,7 @@ export async function readWindow(
   return { window, atEnd: job.cursor.bytes + window.length >= job.bytesTotal };
 }
 
-/** Moves the cursor, in the transaction that wrote what lies before it. */
+/** Advances the cursor, in the transaction that wrote the lines before it. */
 export async function advanceImport(
   db: Queryable,
   job: ContactImport,
@@ -255,7 +259,7 @@ export async function listFailures(
   return rows;
 }
 
-/** A batch broke on our side. Too often in a row, and the import is given up as it is. */
+/** Records an internal error in a batch. After too many in a row the import fails. */
 export async function recordBatchFailure(
   db: Queryable,
   job: ContactImport,
@@ -271,7 +275,7 @@ export async function recordBatchFailure(
   );
 }
 
-/** Uploads that never came to an end, and reports that are past their time. */
+/** Deletes uploads that were never completed, and expired reports. */
 export async function deleteExpiredImports(
   pool: Pool,
   bounds: { uploadingBeforeMs: number; finishedBeforeMs: number },

@@ -8,7 +8,7 @@ import type { Suppressions } from '../suppressions/suppressions.ts';
 import { ContactImports } from './contact-imports.ts';
 import { Contacts } from './contacts.ts';
 
-/** An upload is never held in memory, so it may be larger than what is. */
+/** An upload is streamed to the database, so it may be larger than a request body in memory. */
 const UPLOAD_SIZE_FACTOR = 8;
 const OPEN_IMPORTS_MAX = 10;
 
@@ -19,7 +19,7 @@ export interface ContactParts {
   suppressions: Suppressions;
   /** Of message contents. */
   encryptor: Encryptor;
-  /** The largest body that is held in memory. */
+  /** The maximum size of a request body in memory. */
   bodyBytesMax: number;
   withdraw: (workspaceId: string, mode: Mode, messageId: string) => Promise<boolean>;
 }
@@ -30,7 +30,7 @@ export interface OpenContacts {
   erasures: Erasures;
 }
 
-/** The parts of this room, joined. */
+/** Creates the services of this module. */
 export function openContacts(parts: ContactParts): OpenContacts {
   const { pool, clock, log, suppressions, encryptor, withdraw } = parts;
   const limits = {

@@ -11,14 +11,13 @@ import {
 } from './contact-store.ts';
 
 /**
- * The list of contacts. The beginning of an address is found by its index, however many contacts
- * there are, and answered in order of addresses. Everything else walks back through time, newest
- * first, and leaves out what does not fit. One request walks only so far: a page may be short, or
- * even empty, and still have a place to go on from.
+ * Lists contacts. An address prefix is found by its index, however many contacts there are, and the
+ * result is ordered by address. All other filters scan backwards in time, newest first. One request
+ * scans a bounded number of rows: a page may be short or even empty and still have a next position.
  */
 
 export interface ContactQuery {
-  /** Words of an address or a name; with an @ within, the beginning of an address. */
+  /** Terms in an address or a name; with an @ inside, an address prefix. */
   text?: string;
   locale?: string;
   attribute?: { path: readonly string[]; text: string };
@@ -26,7 +25,7 @@ export interface ContactQuery {
   createdBeforeMs?: number;
 }
 
-/** The contact behind which the next page begins. */
+/** The contact after which the next page starts. */
 export interface ContactPosition {
   id: string;
   emailKey: string;
@@ -81,12 +80,12 @@ function scanBounds(query: ContactQuery, after: ContactPosition | undefined): Sc
   return { sinceId, beforeId: after && after.id < untilId ? after.id : untilId };
 }
 
-/** Whether contacts come in order of addresses, instead of newest first. */
+/** Whether contacts are ordered by address instead of newest first. */
 export function isSortedByAddress(query: ContactQuery): boolean {
   return addressPrefix(query) !== undefined;
 }
 
-/** No address begins with an @: who writes one there looks for a domain. */
+/** No address starts with an @: such a term searches for a domain. */
 function addressPrefix({ text = '' }: ContactQuery): string | undefined {
   const address = text.trim().toLowerCase();
   return address.indexOf('@') > 0 ? address : undefined;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ManualClock } from '../lib/manual-clock.ts';
 import { EventNotifier } from './event-notifier.ts';
 
-test('followers here hear every ring, other nodes at most one in 100 ms and the last one surely', () => {
+test('wakes local subscribers on every publish, and other nodes at most once in 100 ms including the last', () => {
   const clock = new ManualClock(1_000_000);
   const announced: number[] = [];
   const bell = new EventNotifier({
@@ -25,7 +25,7 @@ test('followers here hear every ring, other nodes at most one in 100 ms and the 
   expect(announced).toEqual([0, 100, 200, 300]);
 });
 
-test('a notice of another node wakes, our own that came back does not', () => {
+test('wakes on a notification from another node, but not on its own', () => {
   const clock = new ManualClock(0);
   let self = '';
   const bell = new EventNotifier({

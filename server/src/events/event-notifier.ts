@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
 
 /**
- * Wakes those who follow the ledger. Whoever commits events in this process rings: followers here
- * hear it at once, those of other nodes by a notice of its own, at most one every 100 ms. A notice
- * inside the writing statements was rejected: PostgreSQL lines up all commits that carry one behind
- * a single lock. A ring that is lost costs little: followers look by themselves every 200 ms.
+ * Wakes the consumers of the event log. Code that commits events in this process calls `publish`:
+ * local subscribers are woken at once, those of other nodes by NOTIFY, at most once every 100 ms.
+ * NOTIFY in the writing transactions was rejected, because PostgreSQL serializes all commits that
+ * carry one. A lost notification costs little: consumers also poll every 200 ms.
  */
 export class EventNotifier {
   readonly #clock: Clock;
@@ -27,7 +27,7 @@ export class EventNotifier {
     return () => this.#subscribers.delete(subscriber);
   }
 
-  /** Events were committed here. */
+  /** Called after events were committed in this process. */
   publish(): void {
     this.publishedCount += 1;
     this.#wakeSubscribers();
@@ -38,7 +38,7 @@ export class EventNotifier {
     else this.#clock.after(waitMs, () => this.#sendNotification());
   }
 
-  /** A notice came in; our own come back to us as well. */
+  /** Called for every notification. A node also receives its own. */
   receive(from: string): void {
     if (from !== this.#nodeId) this.#wakeSubscribers();
   }
@@ -50,7 +50,7 @@ export class EventNotifier {
   #sendNotification(): void {
     this.#isScheduled = false;
     this.#notifiedAtMs = this.#clock.now();
-    // Nobody waits for it, and who misses it looks by himself.
+    // Not awaited: a consumer that misses it polls.
     this.#notifyNodes(this.#nodeId).catch(() => {});
   }
 }

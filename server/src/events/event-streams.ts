@@ -16,15 +16,15 @@ import {
 import { type FeedFilter, readFeed } from './feed-store.ts';
 
 /**
- * The ledger as it grows, for readers that stay connected. However many there are, a node reads the
- * ledger once and hands each event to whoever it is for. A reader that comes from an earlier place is
- * first led through the feed at its own speed. One that cannot keep up is let go rather than waited
- * for: it comes back with the place it had reached, so it loses nothing and holds up nobody.
+ * Streams new events to connected readers. However many there are, a node reads the event log once
+ * and sends each event to the matching readers. A reader that starts at an earlier position first
+ * catches up through the feed at its own speed. One that cannot keep up is disconnected: it
+ * reconnects with its last cursor, so it loses nothing and blocks no one.
  */
 export interface StreamReader {
   workspaceId: string;
   mode: Mode;
-  /** Who reads, key or person, and when they will no longer be admitted. */
+  /** Who reads, a key or a person, and when their access ends. */
   actor?: string;
   endsAtMs?: number;
 }
@@ -33,18 +33,18 @@ export interface EventStreamsParts {
   pool: Pool;
   clock: Clock;
   log: Log;
-  /** The feed's cursor: what a reader gives back to go on from there. */
+  /** The feed cursor that a reader passes to continue from a position. */
   cursorOf: (position: EventPosition) => string;
   limits?: Partial<StreamLimits>;
 }
 
 export interface StreamLimits {
-  /** What may wait for a reader before it is let go. */
+  /** How much may be buffered for a reader before it is disconnected. */
   bufferedBytesMax: number;
   perWorkspaceMax: number;
   totalMax: number;
   heartbeatMs: number;
-  /** After this a reader has to come back, and to show its key again. */
+  /** After this a reader must reconnect and authenticate again. */
   lifetimeMs: number;
   pollMs: number;
 }
@@ -66,9 +66,9 @@ interface Stream {
   scope: StreamReader;
   filter: FeedFilter;
   position: EventPosition;
-  /** False while it is led through the feed. */
+  /** False while the reader catches up through the feed. */
   following: boolean;
-  /** Nothing is written any more. */
+  /** Nothing is written after this. */
   closed: boolean;
   body: Readable;
   timers: Timer[];
@@ -102,12 +102,15 @@ export class EventStreams {
     return this.#streams.size;
   }
 
-  /** Events were appended. */
+  /** Called after events were appended. */
   wake(): void {
     if (this.#streams.size > 0) this.#readLoop.wake();
   }
 
-  /** From a place on, or from now. The stream ends with its reader, and the other way round. */
+  /**
+   * Opens a stream from a position, or from now. It ends when its reader disconnects, and the other
+   * way around.
+   */
   async open(
     scope: StreamReader,
     from: EventPosition | undefined,
@@ -116,7 +119,7 @@ export class EventStreams {
     this.#checkLimits(scope);
     const position = from ?? (await committedPosition(this.#parts.pool));
     const first = await readFeed(this.#parts.pool, scope, position, CATCH_UP_PAGE, filter);
-    // The database was asked meanwhile, and others came in.
+    // Others may have connected while the database was queried.
     this.#checkLimits(scope);
     const stream = this.#register(scope, filter, position);
     this.#write(stream, 'retry: 2000\n\n');
@@ -125,26 +128,26 @@ export class EventStreams {
     return stream.body;
   }
 
-  /** A key of the workspace has changed: its readers come back and show theirs. */
+  /** A key of the workspace changed: its readers must authenticate again. */
   closeWorkspace(workspaceId: string): void {
     for (const stream of this.#streams) {
       if (stream.scope.workspaceId === workspaceId) this.#close(stream);
     }
   }
 
-  /** Somebody's session or role has changed: what they read ends, and they come back if they may. */
+  /** A session or role changed: its streams end, and the reader reconnects if still allowed. */
   closeReader(actor: string): void {
     for (const stream of this.#streams) {
       if (stream.scope.actor === actor) this.#close(stream);
     }
   }
 
-  /** Notices were lost: nobody knows whose rights have changed. */
+  /** Notifications were lost, so any reader's permissions may have changed. */
   closeForReauthentication(): void {
     for (const stream of this.#streams) this.#close(stream);
   }
 
-  /** The server closes: whoever is here is asked to go, and nobody comes in any more. */
+  /** The server is shutting down: readers are disconnected, and no new ones are accepted. */
   closeAll(): void {
     this.#stopped = true;
     this.closeForReauthentication();
@@ -160,11 +163,11 @@ export class EventStreams {
     const { perWorkspaceMax, totalMax } = this.#limits;
     const own = [...this.#streams].filter((one) => one.scope.workspaceId === workspaceId).length;
     if (own >= perWorkspaceMax) {
-      const detail = `A workspace may have ${perWorkspaceMax} streams open at a time.`;
+      const detail = `A workspace can have at most ${perWorkspaceMax} open streams.`;
       throw new RefusedError('rate_limited', detail, { retryAfterSeconds: 5 });
     }
     if (this.#stopped || this.#streams.size >= totalMax) {
-      throw new RefusedError('overloaded', 'Too many streams are open.', { retryAfterSeconds: 5 });
+      throw new RefusedError('overloaded', 'Too many open streams.', { retryAfterSeconds: 5 });
     }
   }
 
@@ -183,7 +186,7 @@ export class EventStreams {
       timers: [],
     };
     const beat = (): void => {
-      // Also tells the place reached, past events that the filter left out.
+      // Also reports the position reached, past events that the filter left out.
       this.#write(stream, `id: ${this.#parts.cursorOf(stream.position)}\n: still here\n\n`);
       stream.timers[0] = clock.after(heartbeatMs, beat);
     };
@@ -201,7 +204,7 @@ export class EventStreams {
     return stream;
   }
 
-  /** Through the feed until it has caught up with what this node reads for everybody. */
+  /** Reads the feed until the stream has caught up with the shared reader. */
   async #catchUp(stream: Stream): Promise<void> {
     try {
       while (!stream.closed) {
@@ -219,8 +222,8 @@ export class EventStreams {
           stream.filter,
         );
         this.#sendEvents(stream, page.events, page.next);
-        // Nothing was handed out while the page was read: from here on the common reading serves,
-        // but nobody enters it with so much before him that the next event would drive him out.
+        // No events were sent while the page was read, so the shared reader takes over. A
+        // backlogged stream must catch up first, or the next event would disconnect it.
         if (!page.hasMore && reached && reached === this.#position && !this.#isBacklogged(stream)) {
           stream.following = true;
           return;
@@ -228,7 +231,7 @@ export class EventStreams {
         if (!page.hasMore) await this.#pause(SOON_MS);
       }
     } catch (error) {
-      this.#parts.log.debug({ err: error }, 'a stream of events ended');
+      this.#parts.log.debug({ err: error }, 'event stream ended');
       stream.body.destroy();
     }
   }
@@ -237,7 +240,7 @@ export class EventStreams {
     return body.readableLength > this.#limits.bufferedBytesMax / 2;
   }
 
-  /** Waits until the reader has taken some; one that takes nothing for long is let go. */
+  /** Waits until the reader has consumed data. A reader that stalls too long is disconnected. */
   async #waitForDrain(stream: Stream): Promise<void> {
     const before = stream.body.readableLength;
     await this.#pause(DRAIN_CHECK_MS);
@@ -250,7 +253,7 @@ export class EventStreams {
     return new Promise((resolve) => this.#parts.clock.after(ms, resolve));
   }
 
-  /** One look at the ledger for all streams; true when there may be more. */
+  /** Reads the event log once for all streams. Returns true when there may be more. */
   async #read(): Promise<boolean> {
     if (this.#streams.size === 0) {
       this.#position = undefined;
@@ -277,7 +280,7 @@ export class EventStreams {
           matchesTypes(event, stream.filter),
       );
       this.#sendEvents(stream, own, next);
-      // Led through the feed, a reader sets the pace; here it must not.
+      // While catching up the reader sets the pace, but it must not hold up the shared reader.
       if (stream.body.readableLength > this.#limits.bufferedBytesMax) stream.body.destroy();
     }
     return scanned === READ_BATCH;

@@ -1,6 +1,6 @@
 /**
- * The one closed list of what can be told. Rooms append events with these types; webhooks, the feed,
- * the OpenAPI document and the screens all read this list.
+ * The closed list of event types. Modules append events of these types; webhooks, the feed, the
+ * OpenAPI document and the dashboard use this list.
  */
 export const EVENT_TYPES = [
   'message.accepted',
@@ -33,7 +33,7 @@ export const EVENT_TYPES = [
 
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** Why a receiver did not take a message. */
+/** Why a receiver rejected a message. */
 export const BOUNCE_REASONS = [
   'unknown_mailbox',
   'mailbox_full',
@@ -62,11 +62,11 @@ export type BounceReason = (typeof BOUNCE_REASONS)[number];
 export interface Bounce {
   class: 'hard' | 'soft' | 'block';
   reason: BounceReason;
-  /** For the sender, in plain words. */
+  /** An explanation for the sender. */
   explanation: string;
 }
 
-/** The receiver's last word and where it was said. */
+/** The receiver's last reply and where it came from. */
 export interface SmtpFacts {
   code: number | null;
   enhanced: string | null;
@@ -76,17 +76,17 @@ export interface SmtpFacts {
   tls: string | null;
 }
 
-/** The mail that told it, days later perhaps, where it was not said on the wire. */
+/** The report, possibly days later, when the result did not come over SMTP. */
 export interface ReportFacts {
-  /** The same for the same report, however often it arrives. */
+  /** Identifies the report, however often it arrives. */
   id: string;
   /** The server or program that wrote it. */
   reported_by: string | null;
-  /** Of a bounce: the server that refused, when it was another one. */
+  /** For a bounce: the server that rejected the message, when it was another one. */
   remote_mta?: string | null;
-  /** Of a bounce: what the delivery was. Deferred is one whose final dot was never answered. */
+  /** For a bounce: the earlier status. Deferred means that the final dot was never confirmed. */
   previous_status?: 'delivered' | 'deferred';
-  /** Of a complaint: RFC 5965's word for it. */
+  /** For a complaint: the feedback type of RFC 5965. */
   feedback_type?: string;
 }
 

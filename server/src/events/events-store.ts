@@ -5,9 +5,10 @@ import { encodeId, uuidFloor, uuidTime, uuidv7 } from '../lib/ids.ts';
 import type { EventType } from './event-types.ts';
 
 /**
- * The ledger of events: appended in the same commit as the change it tells, read in an order that
- * has no gaps. The order is (tx, id). A reader stops below the oldest transaction that still runs:
- * everything below it is decided, so nothing can appear behind a reader's back.
+ * The event log: events are appended in the same commit as the change they describe, and read in an
+ * order without gaps. The order is (tx, id). Readers stop below the oldest running transaction:
+ * everything below it is committed or rolled back, so no event can appear behind a reader's
+ * position.
  */
 
 export interface NewEvent {
@@ -45,7 +46,7 @@ export const EVENT_COLUMNS = {
 
 const EVENTS = recordset<EventRow>(EVENT_COLUMNS);
 
-/** Appends within the caller's transaction. */
+/** Appends events within the caller's transaction. */
 export async function appendEvents(db: Queryable, events: readonly NewEvent[]): Promise<void> {
   if (events.length === 0) return;
   await db.query({
@@ -71,7 +72,7 @@ export function eventRow(event: NewEvent): EventRow {
   };
 }
 
-/** Tells other nodes that events were appended; in a statement of its own, see ledger-bell.ts. */
+/** Notifies other nodes of new events, in a statement of its own: see event-notifier.ts. */
 export async function notifyEventsAppended(pool: Pool, from: string): Promise<void> {
   await pool.query(`select pg_notify('events', $1)`, [from]);
 }
@@ -87,7 +88,7 @@ export interface StoredEvent {
   data: Record<string, unknown>;
 }
 
-/** A place between two events. */
+/** A position between two events. */
 export interface EventPosition {
   tx: number;
   id: string;
@@ -95,12 +96,12 @@ export interface EventPosition {
 
 export const EVENT_LOG_COLUMNS = 'id, tx, type, mode, created_at, message_id, sequence, data';
 
-/** Below the oldest transaction that still runs; see storage/ledger-numbers.ts. */
+/** The oldest running transaction; see db/event-log-offset.ts. */
 export const HORIZON = 'event_log_horizon()';
 
 export const EVENT_LOG_START: EventPosition = { tx: 0, id: uuidFloor(0) };
 
-/** The place up to which everything is decided now. */
+/** The position up to which everything is committed or rolled back now. */
 export async function committedPosition(pool: Pool): Promise<EventPosition> {
   const { rows } = await pool.query<{ tx: number }>({
     name: 'event-log-committed',
@@ -109,24 +110,24 @@ export async function committedPosition(pool: Pool): Promise<EventPosition> {
   return positionAfterTransaction(rows[0]?.tx ?? 0);
 }
 
-/** The place behind everything that a transaction wrote. */
+/** The position after everything that a transaction wrote. */
 export function positionAfterTransaction(tx: number): EventPosition {
   return { tx, id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
 }
 
-/** Whether a place lies behind another; lower-case hex compares as its bytes do. */
+/** Whether one position is after another. Lower-case hex compares like its bytes. */
 export function isAfter(position: EventPosition, other: EventPosition): boolean {
   return position.tx > other.tx || (position.tx === other.tx && position.id > other.id);
 }
 
 export interface EventLogPage {
-  /** Those of the named workspaces. */
+  /** Events of the given workspaces. */
   events: (StoredEvent & { workspaceId: string })[];
   next: EventPosition;
   scanned: number;
 }
 
-/** Reads on in the ledger of all workspaces. */
+/** Reads the event log of all workspaces from a position on. */
 export async function readEventLog(
   pool: Pool,
   after: EventPosition,
@@ -165,13 +166,13 @@ export async function readTimeline(
     name: 'read-timeline',
     text: `select ${EVENT_LOG_COLUMNS} from events
       where workspace_id = $1 and mode = $2 and message_id = $3 and id >= $4 order by id limit 500`,
-    // An event is never older than its message: partitions before it are not looked at.
+    // An event is never older than its message, so earlier partitions are pruned.
     values: [scope.workspaceId, scope.mode, messageId, uuidFloor(uuidTime(messageId) - 60_000)],
   });
   return rows.map(toStoredEvent);
 }
 
-/** What users see of an event: in the feed, in webhooks, in timelines. */
+/** The public form of an event: in the feed, in webhooks and in timelines. */
 export function publicEvent(event: StoredEvent) {
   return {
     id: encodeId('evt', event.id),
@@ -184,7 +185,7 @@ export function publicEvent(event: StoredEvent) {
   };
 }
 
-/** An event as statements select it: see LEDGER_COLUMNS. */
+/** An event as statements select it: see EVENT_LOG_COLUMNS. */
 export interface EventLogRow {
   id: string;
   tx: number;
@@ -221,13 +222,13 @@ export interface EventBodyInput {
   mode: Mode;
   createdAtMs: number;
   sequence: number | null;
-  /** The data as its text stands in the ledger. */
+  /** The data as stored, in JSON. */
   data: string;
 }
 
 /**
- * The text of `publicEvent`, made without reading the data: the same bytes whenever it is made, at a
- * fraction of the cost.
+ * Serializes `publicEvent` without parsing the data: always the same bytes, at a fraction of the
+ * cost.
  */
 export function eventBody(event: EventBodyInput): string {
   return (

@@ -15,10 +15,10 @@ import {
 } from './events-store.ts';
 
 /**
- * Pages of one workspace's ledger, in both directions. A page costs the same however long the
- * history is: messages and recipients are looked up by their indexes, times are found by halving, and
- * every other filter looks at a bounded number of events, so a page may be shorter than `limit`, or
- * empty, while there is more: `hasMore` tells.
+ * Pages of one workspace's events, in both directions. The cost of a page does not depend on the
+ * length of the history: messages and recipients are found by index, times by binary search, and
+ * every other filter scans a bounded number of events. A page may therefore be shorter than
+ * `limit`, or empty, while `hasMore` is true.
  */
 
 export type FeedOrder = 'asc' | 'desc';
@@ -34,35 +34,35 @@ export interface FeedFilter {
 
 export interface FeedPage {
   events: StoredEvent[];
-  /** Where the next read goes on; moves even past events that the filter left out. */
+  /** Where the next read continues, even past events that the filter left out. */
   next: EventPosition;
   hasMore: boolean;
-  /** Behind all that was decided when the page was read. */
+  /** The position up to which everything was committed when the page was read. */
   committed: EventPosition;
 }
 
-/** Places between which events are looked for, without the two themselves. */
+/** The positions between which events are read, both exclusive. */
 interface Range {
   low: EventPosition;
   high: EventPosition;
 }
 
-/** Behind every transaction that can be. */
+/** After every possible transaction. */
 export const EVENT_LOG_END: EventPosition = positionAfterTransaction(Number.MAX_SAFE_INTEGER);
 
-/** What matches often is found in the first step; what matches seldom must not read everything. */
+/** Frequent matches are found in the first step; rare ones must not cause a full scan. */
 const FILTERED_STEPS = [1_000, 3_000, 6_000];
 /** One more than the largest page. */
 const UNFILTERED_STEPS = [101];
-/** A recipient of more messages than this is found often enough by walking. */
+/** A recipient of more messages than this is found often enough by scanning. */
 const RECIPIENT_MESSAGES_MAX = 500;
 /**
- * The ledger's order is that of transactions. A node that loses the database writes what it knows
- * later: times and order may disagree by less than this.
+ * The log is ordered by transaction. A node that loses the database writes its results later, so
+ * times and positions may disagree by less than this.
  */
 const OUT_OF_ORDER_MS = 3_600_000;
 
-/** Reads on from a place: up from it, or down. */
+/** Reads a page from a position, forwards or backwards. */
 export async function readFeed(
   pool: Pool,
   scope: TenantScope,
@@ -82,8 +82,8 @@ export async function readFeed(
 }
 
 /**
- * The planner thinks little of a range within one workspace: it would read all of it and sort. Every
- * statement here has an index that gives the rows in order.
+ * The planner misjudges ranges within one workspace and would read and sort all of it. Every
+ * statement here has an index that returns the rows in order.
  */
 const USE_INDEXES_ONLY = ['sort', 'seqscan', 'bitmapscan']
   .map((way) => `set local enable_${way} = off`)
@@ -143,9 +143,9 @@ async function feedRange(
 }
 
 /**
- * The whole key, leading columns too, in comparison and order: only the index that begins with the
- * workspace can serve it. With `workspace_id = $1` the planner may take the index of all workspaces
- * instead, and a small tenant would pay for its large neighbour.
+ * The comparison and the order use the whole key including its leading columns, so that only the
+ * index that starts with the workspace applies. With `workspace_id = $1` the planner may use the
+ * index over all workspaces, and a small tenant would pay for a large one.
  */
 const KEY = '(workspace_id, mode, tx, id)';
 const BY_KEY = {
@@ -154,8 +154,8 @@ const BY_KEY = {
 };
 
 /**
- * The place before the first event of a time or later, found by halving the span of transactions.
- * An index on times would be paid for by every event written.
+ * The position before the first event at or after a time, found by binary search over the
+ * transactions. An index on times would slow down every insert.
  */
 async function positionOfTime(
   db: Queryable,
@@ -184,7 +184,7 @@ async function positionOfTime(
 
 interface Scan extends Range {
   order: FeedOrder;
-  /** How many events are looked at. */
+  /** The number of events to scan. */
   size: number;
   filter: FeedFilter;
   limit: number;
@@ -201,7 +201,7 @@ async function scan(db: Queryable, scope: TenantScope, bounds: Scan) {
   const { low, high, order, size, filter, limit } = bounds;
   const back = order === 'asc' ? 'desc' : 'asc';
   const { rows } = await db.query<ScanRow>({
-    // The size stands in the text: of a limit that it does not know the planner assumes the worst.
+    // The size is a literal, because the planner assumes the worst of an unknown limit.
     name: `feed-${order}-${size}`,
     text: `with scanned as materialized (
         select ${EVENT_LOG_COLUMNS} from events
@@ -223,8 +223,8 @@ async function scan(db: Queryable, scope: TenantScope, bounds: Scan) {
       high.id,
       limit,
       ...matchValues(filter),
-      // What ids tell of time is read off the index, without a look at the events. They are never
-      // older than the times they stand for; by a clock set back they may be newer.
+      // The time in an id is checked in the index alone. An id is never older than its event; after
+      // a clock was set back it may be newer.
       uuidFloor(filter.createdAfterMs ?? 0),
       filter.createdBeforeMs === undefined
         ? EVENT_LOG_END.id
@@ -265,10 +265,10 @@ function timeOrNull(ms: number | undefined): string | null {
   return ms === undefined ? null : sqlTime(ms);
 }
 
-/** Messages that hold all that the filter may let through, where they are few. */
+/** All messages that can match the filter, when they are few. */
 interface CandidateMessages {
   ids: readonly string[];
-  /** Nothing beyond it: a message may have come in after the ids were looked up. */
+  /** Later events are ignored, because a message may have been added after the ids were read. */
   committed: EventPosition;
 }
 
@@ -321,7 +321,7 @@ async function readMessageEvents(
       limit + 1,
       ...matchValues(filter),
       candidates.ids,
-      // An event is never older than its message: partitions before it are not looked at.
+      // An event is never older than its message, so earlier partitions are pruned.
       uuidFloor(candidates.ids.length === 0 ? 0 : oldestMs - 60_000),
     ],
   });

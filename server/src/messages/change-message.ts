@@ -20,8 +20,8 @@ import {
 } from './lookup/message-store.ts';
 
 /**
- * What a caller may still change: cancel what has not left, move a scheduled message, try again what
- * ended badly. Rows are locked first, so that a change and the delivery engine cannot both win.
+ * Changes to a stored message: cancel what has not been sent, reschedule, retry what failed. Rows
+ * are locked first, so that a change and the delivery engine cannot both win.
  */
 
 export class MessageChanges {
@@ -42,7 +42,7 @@ export class MessageChanges {
     this.#handoff = parts.handoff;
   }
 
-  /** All recipients that wait are cancelled; refused when none does, or one is on the wire. */
+  /** Cancels all pending recipients. Rejected when none is pending or one is being sent. */
   async cancel(scope: TenantScope, id: string): Promise<StoredMessage> {
     const message = await this.#find(scope, id);
     const nowMs = this.#clock.now();
@@ -50,7 +50,10 @@ export class MessageChanges {
       const deliveries = await lockDeliveries(client, scope, id);
       const waiting = deliveries.filter(({ status }) => WAITING.has(status));
       if (waiting.length === 0) {
-        throw new RefusedError('not_cancellable', 'Every recipient of this message is final.');
+        throw new RefusedError(
+          'not_cancellable',
+          'All recipients of this message are already final.',
+        );
       }
       const leased = waiting.filter(({ leased }) => leased).map(({ ordinal }) => ordinal);
       const { workspaceId, mode } = scope;
@@ -69,7 +72,7 @@ export class MessageChanges {
     return this.#find(scope, id);
   }
 
-  /** To another time, or with null to this one. */
+  /** Moves a scheduled message to another time; null sends it now. */
   async reschedule(
     scope: TenantScope,
     id: string,
@@ -90,10 +93,13 @@ export class MessageChanges {
         ({ status, leased }) => status === 'scheduled' && !leased,
       );
       if (scheduled.length === 0) {
-        throw new RefusedError('conflict', 'Only a message that is still scheduled can be moved.');
+        throw new RefusedError('conflict', 'Only scheduled messages can be rescheduled.');
       }
       if (scheduled.some(hasTooManyChanges)) {
-        throw new RefusedError('conflict', 'This message was moved too often. Send a new one.');
+        throw new RefusedError(
+          'conflict',
+          'This message was rescheduled too often. Send a new one.',
+        );
       }
       await rescheduleDeliveries(client, scope, id, scheduledAtMs, expiresAtMs);
       const data = {
@@ -119,15 +125,15 @@ export class MessageChanges {
   }
 
   /**
-   * Deferred deliveries become due now and keep their end; bounced, failed and expired ones begin a
-   * new run, with as much time as a message sent now would get.
+   * Deferred deliveries become due now and keep their expiry. Bounced, failed and expired ones start
+   * a new delivery cycle, with as much time as a new message would get.
    */
   async retry(scope: TenantScope, id: string): Promise<StoredMessage> {
     const { ttlSeconds } = await this.#find(scope, id);
     if (await isEncryptedContentDeleted(this.#pool, scope, id)) {
       throw new RefusedError(
         'not_retryable',
-        'The message was made with secret values, and its words are no longer kept.',
+        'The message contained secret values, and its content has been deleted.',
       );
     }
     const nowMs = this.#clock.now();
@@ -143,7 +149,7 @@ export class MessageChanges {
       if (retryable.some(hasTooManyChanges)) {
         throw new RefusedError(
           'not_retryable',
-          'This message was tried too often. Send a new one.',
+          'This message was retried too often. Send a new one.',
         );
       }
       const expiresAtMs = nowMs + deliveryWindowMs(this.#limits, ttlSeconds);
@@ -165,8 +171,8 @@ const WAITING = new Set(['scheduled', 'queued', 'deferred']);
 const RETRYABLE = new Set(['deferred', 'bounced', 'failed', 'expired']);
 
 /**
- * Tries and events of a delivery are counted in columns that end at 32,767. One that came there could
- * not be recorded any more, and would be sent again and again.
+ * Attempts and events of a delivery are counted in smallint columns. A delivery that overflowed
+ * them could not be recorded and would be sent again and again.
  */
 const CHANGES_PER_DELIVERY_MAX = 10_000;
 

@@ -2,8 +2,8 @@
 const LEAST_FINISHED_FIRST: readonly DeliveryStatus[] = ['scheduled', 'deferred', 'queued'];
 
 /**
- * A message's status is that of its one recipient; with several, the least finished one, and when
- * all are final `delivered` if all were, the common one if they agree, else `partial`.
+ * A message has the status of its recipient. With several recipients it has the least finished
+ * status; when all are final, their common status, or `partial` if they differ.
  */
 export function messageStatus(statuses: readonly DeliveryStatus[]): MessageStatus {
   for (const status of LEAST_FINISHED_FIRST) if (statuses.includes(status)) return status;

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { addressDomain, QUEUE_SHARDS, queueShardOf } from './queue-shard.ts';
 
-test('a domain keeps its lane for ever, because rows carry it', () => {
+test('keeps the shard of a domain forever, because it is stored in rows', () => {
   expect(queueShardOf('example.com')).toBe(38);
   expect(queueShardOf('gmail.com')).toBe(50);
 });
 
-test('many domains spread over all lanes', () => {
+test('spreads domains over all shards', () => {
   const used = new Set<number>();
   for (let i = 0; i < 2000; i++) used.add(queueShardOf(`domain-${i}.example`));
   expect(used.size).toBe(QUEUE_SHARDS);
@@ -14,6 +14,6 @@ test('many domains spread over all lanes', () => {
   expect(Math.max(...used)).toBe(QUEUE_SHARDS - 1);
 });
 
-test('the domain follows the last @, whatever a quoted local part holds', () => {
+test('takes the domain after the last @, whatever a quoted local part contains', () => {
   expect(addressDomain('"a@b"@example.com')).toBe('example.com');
 });

@@ -1,6 +1,6 @@
 /**
- * Addresses at simulator.test play a receiver's part in test mode. Which part is in the local part,
- * before any +label: see delivery/simulator.ts for what each does.
+ * In test mode, addresses at simulator.test simulate receiver behavior. The local part before any
+ * +label selects it: see delivery/simulator.ts.
  */
 const SIMULATOR_DOMAIN = '@simulator.test';
 
@@ -8,7 +8,7 @@ export function isSimulatorAddress(recipientKey: string): boolean {
   return recipientKey.endsWith(SIMULATOR_DOMAIN);
 }
 
-/** The part an address plays, or undefined when it is no simulator address. */
+/** The behavior that an address selects, or undefined when it is not a simulator address. */
 export function simulatedBehavior(recipientKey: string): string | undefined {
   if (!isSimulatorAddress(recipientKey)) return undefined;
   const local = recipientKey.slice(0, -SIMULATOR_DOMAIN.length);
@@ -16,7 +16,9 @@ export function simulatedBehavior(recipientKey: string): string | undefined {
   return label < 0 ? local : local.slice(0, label);
 }
 
-/** This address is on the suppression list of every workspace's test mode, without a row there. */
+/**
+ * This address counts as suppressed in the test mode of every workspace, without a row in the list.
+ */
 export function isSimulatedSuppression(recipientKey: string): boolean {
   return simulatedBehavior(recipientKey) === 'suppressed';
 }

@@ -1,10 +1,7 @@
 import { expect, it } from 'vitest';
 import { createEraser } from './address-eraser.ts';
 
-/**
- * Goal: an address goes wherever it stands, and its neighbours stay.
- * Method: tables of texts.
- */
+/** An address is erased wherever it occurs, and similar addresses are kept. */
 
 const eraser = createEraser('ann@example.com');
 const GONE = 'erased@erased.invalid';
@@ -18,7 +15,7 @@ it.each([
   ['https://x.test/?email=ann%40example.com&a=1', `https://x.test/?email=${GONE}&a=1`],
   ['https://x.test/?u=mailto%3Aann%40example.com', `https://x.test/?u=mailto%3A${GONE}`],
   ['mailto:ann@example.com', `mailto:${GONE}`],
-])('takes it out of %s', (text, left) => {
+])('erases it in %s', (text, left) => {
   expect(eraser.text(text)).toBe(left);
 });
 
@@ -34,7 +31,7 @@ it.each([
   expect(eraser.text(text)).toBe(text);
 });
 
-it('finds an address with signs of its own', () => {
+it('finds an address with special characters', () => {
   const odd = createEraser('"a.b\\\\c"@example.com');
   expect(odd.text('to "a.b\\\\c"@example.com')).toBe(`to ${GONE}`);
   expect(createEraser('o+x$(1)@example.com'.replace('(1)', '')).text('o+x$@example.com')).toBe(
@@ -44,7 +41,7 @@ it('finds an address with signs of its own', () => {
   expect(ampersand.text('<p>a&amp;b@example.com</p>')).toBe(`<p>${GONE}</p>`);
 });
 
-it('finds it as html and addresses of links are written', () => {
+it('finds it in the encodings of HTML and links', () => {
   const { text } = createEraser("o'neil@example.com");
   for (const form of ["o'neil@example.com", 'o&#39;neil@example.com', 'o%27neil%40example.com']) {
     expect(text(`<p>${form}</p>`)).toBe(`<p>${GONE}</p>`);
@@ -64,7 +61,7 @@ it('finds a domain in both of its spellings', () => {
   expect(text('joann@bücher.example')).toBe('joann@bücher.example');
 });
 
-it('goes through JSON, names and values, and tells when nothing was there', () => {
+it('erases names and values in JSON, and returns the same object when nothing matched', () => {
   const given = { a: ['x', { 'ann@example.com': 1, b: 'to ann@example.com' }], c: null, d: 2 };
   expect(eraser.json(given)).toEqual({
     a: ['x', { [GONE]: 1, b: `to ${GONE}` }],

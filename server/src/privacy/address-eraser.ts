@@ -1,10 +1,17 @@
 import { domainToUnicode } from 'node:url';
 import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
+
+/**
+ * Replaces an address in text and JSON. It is found in any case, in both spellings of its domain,
+ * and in the encodings of HTML and links, but only as a whole: erasing ann@example.com keeps
+ * joann@example.com and ann@example.com.au.
+ */
+
 export const ERASED_TEXT = '[erased]';
 
 export interface Eraser {
   text(given: string): string;
-  /** The same value, itself, when the address is not in it. */
+  /** Returns the same object when the address does not occur in it. */
   json<T>(given: T): T;
 }
 
@@ -28,7 +35,7 @@ function addressForms(emailKey: string): Set<string> {
   );
 }
 
-/** The hex digits of a percent-encoded sign are no part of what follows. */
+/** The hex digits of a percent-encoded character are not part of the address after it. */
 const LOCAL_PART_START = '(?:(?<=%[0-9a-f]{2})|(?<![\\p{L}\\p{N}_.+-]))';
 const DOMAIN_END = '(?!\\.?[\\p{L}\\p{N}-])';
 

@@ -6,8 +6,8 @@ import { ERASED_TEXT } from './address-eraser.ts';
 import type { ErasureRef } from './erasure-store.ts';
 
 /**
- * Where an address leaves traces. An erasure reaches into the tables of messages, their deliveries
- * and the ledger, because an address that is to be forgotten must be forgotten everywhere.
+ * The rows that contain an address. An erasure reaches into the tables of messages, deliveries,
+ * attempts, events and webhooks, because an erased address must be gone everywhere.
  */
 
 export interface LockedDelivery {
@@ -22,9 +22,9 @@ export interface LockedDelivery {
 }
 
 /**
- * Messages written to the address, `limit` at the most, whose deliveries could all be locked. Rows
- * in somebody's hands are passed over, never waited for: the delivery engine locks many rows in an
- * order of its own. `left` tells whether any message is left at all.
+ * Locks the deliveries of up to `limit` messages to the address, and returns those messages whose
+ * deliveries could all be locked. Locked rows are skipped, never waited for: the delivery engine
+ * locks many rows in its own order. `left` says whether any message remains.
  */
 export async function lockMessagesTo(
   db: Queryable,
@@ -96,7 +96,10 @@ export async function writeMessages(
   });
 }
 
-/** What was said to this recipient alone: content, attachments and the copy in the test inbox. */
+/**
+ * Deletes what was sent only to this recipient: content, attachments and the copy in the test
+ * inbox.
+ */
 export async function deleteContents(
   db: Queryable,
   scope: TenantScope,
@@ -129,7 +132,7 @@ export interface ErasableContent {
   head: unknown;
   html: string;
   text: string | null;
-  /** The real words of a message made with secret values, sealed; null for most. */
+  /** The encrypted original of a message with secret values; null for most. */
   encryptedContent: Buffer | null;
 }
 
@@ -146,7 +149,7 @@ export async function readContent(
   return rows[0];
 }
 
-/** Other words need another signature: the one that was kept would not fit any more. */
+/** The stored DKIM signature does not match changed content, so it is deleted. */
 export async function writeContent(
   db: Queryable,
   scope: TenantScope,
@@ -176,7 +179,7 @@ export interface ErasedDelivery {
   bounce: unknown;
 }
 
-/** The recipient becomes nobody. What still waits is cancelled and taken out of any worker's hands. */
+/** Replaces the recipient. Pending deliveries are cancelled, and their leases are revoked. */
 export async function writeDeliveries(
   db: Queryable,
   scope: TenantScope,
@@ -283,7 +286,10 @@ export async function readEventsOf(
   return rows;
 }
 
-/** Of the next events that belong to no message, those that hold the text; and where they end. */
+/**
+ * Of the next events without a message, those that contain the text; and the id of the last one
+ * read.
+ */
 export async function readOtherEvents(
   db: Queryable,
   scope: TenantScope,
@@ -303,7 +309,7 @@ export async function readOtherEvents(
   return { events: rows.filter((row) => row.holds), lastId };
 }
 
-/** The place of an event in the ledger stays: readers notice nothing but the missing words. */
+/** Events keep their position in the log, so readers are not affected. */
 export async function writeEvents(
   db: Queryable,
   scope: TenantScope,
@@ -326,10 +332,9 @@ export async function writeEvents(
 }
 
 /**
- * What receivers of webhooks answered to these events may repeat what they were told: it goes
- * unread. A delivery in somebody's hands is taken out of them, so that an answer still to come is
- * not written, and is sent again without the address. Endpoints that were removed have rows too:
- * hence the walk from endpoint to endpoint.
+ * Webhook endpoints may have repeated an event's data in their responses, so these are erased. A
+ * leased delivery loses its lease: its response is not recorded, and it is sent again without the
+ * address. Deleted endpoints have rows too, hence the loose index scan over endpoint ids.
  */
 export async function eraseWebhookResponses(
   db: Queryable,
@@ -363,7 +368,7 @@ const ENDPOINTS = `with recursive endpoints (id) as (
         and d.webhook_id > e.id order by d.webhook_id limit 1)
       from endpoints e where e.id is not null)`;
 
-/** Bounds that let the database leave out the partitions it need not touch. */
+/** Bounds that let PostgreSQL prune partitions. */
 function rangeOf(ids: readonly string[]): [string, string] {
   const sorted = [...ids].sort();
   return [sorted[0] ?? '', sorted.at(-1) ?? ''];

@@ -39,17 +39,18 @@ import {
 } from './erasure-store.ts';
 
 /**
- * Forgets an address: the contact, and every trace in the messages written to it, their content,
- * attempts and events, and what receivers of webhooks said to those. Rows stay, so that counts stay
- * right; a stand-in takes the address's place. A message for this recipient alone loses its content;
- * of one with other recipients only the address goes. What still waits for the address is cancelled.
+ * Erases an address (GDPR): the contact, and every trace in the messages sent to it, their content,
+ * attempts and events, and webhook responses to those events. Rows are kept so that statistics stay
+ * correct; a placeholder replaces the address. A message to this recipient alone loses its content;
+ * one with other recipients loses only the address. Pending deliveries to the address are
+ * cancelled.
  *
- * The wish is committed first and then worked off in batches: a crash in the middle delays it, and
- * the next round of any node goes on.
+ * The request is committed first and then completed in batches. After a crash any node continues
+ * it.
  */
 
 export interface ErasureResult extends ErasureCounts {
-  /** False: the rest is done in the background. */
+  /** False: the rest is erased in the background. */
   finished: boolean;
 }
 
@@ -58,11 +59,11 @@ export interface ErasureParts {
   clock: Clock;
   log: Log;
   suppressions: Suppressions;
-  /** Opens and seals the real words of messages made with secret values. */
+  /** Decrypts and encrypts the original content of messages with secret values. */
   encryptor: Encryptor;
-  /** Takes a message that waits in this process's memory back from the delivery engine. */
+  /** Withdraws a message from the delivery engine of this process. */
   withdraw: (workspaceId: string, mode: Mode, messageId: string) => Promise<boolean>;
-  /** How long a request waits for its erasure to be finished. */
+  /** How long a request waits for its erasure to finish. */
   waitMs?: number;
 }
 
@@ -96,7 +97,7 @@ export class Erasures {
     return this.#runUntil(ref, clock.now() + waitMs);
   }
 
-  /** Goes on with what was begun and not finished. */
+  /** Continues unfinished erasures. */
   async work(): Promise<void> {
     const { pool, clock, log } = this.#parts;
     for (const ref of await listErasures(pool, ERASURES_MAX)) {
@@ -104,8 +105,8 @@ export class Erasures {
         await this.#runUntil(ref, clock.now() + WAIT_MS);
       } catch (error) {
         if (isConnectionError(error)) throw error;
-        // One that fails must not keep the others waiting; the next round tries it again.
-        log.error({ err: error, workspace: ref.workspaceId }, 'an erasure failed');
+        // A failing erasure must not block the others. It is retried on the next run.
+        log.error({ err: error, workspace: ref.workspaceId }, 'erasure failed');
       }
     }
   }
@@ -120,7 +121,8 @@ export class Erasures {
     while (!this.#stopped && clock.now() < untilMs) {
       const step = await inTransaction(pool, (client) => this.#step(client, ref)).catch(
         (error: unknown): Step => {
-          // Those who record webhooks lock many rows in an order of their own.
+          // Recording webhook responses locks many rows in its own order, so deadlocks are
+          // possible.
           if ((error as { code?: unknown }).code === '40P01') return { kind: 'busy', counts };
           throw error;
         },
@@ -133,13 +135,13 @@ export class Erasures {
     return { ...counts, finished: false };
   }
 
-  /** One batch in one commit. */
+  /** Runs one batch in one commit. */
   async #step(client: PoolClient, ref: ErasureRef): Promise<Step> {
     const underWay = await lockErasure(client, ref);
     if (!underWay) return { kind: 'gone' };
     const { counts, eventsAfter } = underWay;
     const eraser = createEraser(ref.emailKey);
-    // The stand-in itself cannot be erased: there would be no end to it.
+    // The placeholder itself cannot be erased: the erasure would never end.
     const { deliveries, left } =
       ref.emailKey === ERASED_ADDRESS
         ? { deliveries: [], left: false }
@@ -207,7 +209,7 @@ export class Erasures {
     );
     await deleteContents(client, ref, [...soleRecipient]);
     const eraseFields = <T>(value: T): T => removeErasedNames(eraser.json(value)) as T;
-    // One by one: a content may take megabytes.
+    // One at a time, because a content may have megabytes.
     for (const { id } of messages) {
       const content = soleRecipient.has(id) ? undefined : await readContent(client, ref, id);
       if (!content) continue;
@@ -288,7 +290,7 @@ async function eraseDeliveries(
   await writeDeliveries(client, ref, erased, nowMs);
 }
 
-/** The name that stood beside the address goes with it. */
+/** Removes the name next to an erased address. */
 function removeErasedNames(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(removeErasedNames);
   if (value === null || typeof value !== 'object') return value;
@@ -334,8 +336,8 @@ async function eraseEvents(
 const idOf = ({ id }: { id: string }): string => id;
 
 /**
- * Events about suppressions and the like, which no message leads to: the next of them, since there
- * may be millions, and a commit that takes long holds up every reader of the ledger.
+ * Erases the next events that belong to no message, such as those about suppressions. There may be
+ * millions, and a long commit holds up every reader of the event log.
  */
 async function eraseOtherEvents(
   client: PoolClient,

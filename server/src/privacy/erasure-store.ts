@@ -2,7 +2,7 @@ import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 
-/** The rows of erasures under way, and what each has erased so far. */
+/** The erasures in progress and their counts. */
 
 export interface ErasureCounts {
   contacts: number;
@@ -17,7 +17,7 @@ export interface ErasureRef extends TenantScope {
 
 const COUNTS = 'contacts, messages, attempts, events';
 
-/** Asking twice is asking once. */
+/** Idempotent: a repeated request restarts the erasure. */
 export async function insertErasure(
   db: Queryable,
   ref: ErasureRef,
@@ -35,11 +35,14 @@ export async function insertErasure(
 
 export interface ErasureProgress {
   counts: ErasureCounts;
-  /** How far it has come through the events of no message. */
+  /** How far the erasure has come in the events without a message. */
   eventsAfter: string | null;
 }
 
-/** Locked until the transaction ends, so that two nodes take turns; undefined when it is done. */
+/**
+ * Locked until the transaction ends, so that nodes take turns. Undefined when the erasure is
+ * finished.
+ */
 export async function lockErasure(
   db: Queryable,
   ref: ErasureRef,
@@ -86,7 +89,7 @@ export async function deleteErasure(db: Queryable, ref: ErasureRef): Promise<voi
   ]);
 }
 
-/** Erasures that nobody has finished yet, oldest first. */
+/** Unfinished erasures, oldest first. */
 export async function listErasures(db: Queryable, limit: number): Promise<ErasureRef[]> {
   const { rows } = await db.query<ErasureRef>(
     `select workspace_id as "workspaceId", mode, email_key as "emailKey" from erasures

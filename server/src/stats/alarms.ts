@@ -18,22 +18,23 @@ import {
 } from './alarm-store.ts';
 
 /**
- * The operator's alarms, told as events so that they reach webhooks. Each is raised once per episode
- * and cleared when it is over, in the commit that keeps it: no node tells it a second time. What a
- * rate has to fall to is a fifth below what raises it, so that one that wavers is one episode.
+ * Alarms for the operator, published as events so that they reach webhooks. Each is raised once per
+ * episode and cleared when it is over, in the commit that records it, so no event is sent twice. An
+ * alarm clears at 80% of the threshold that raises it, so that a fluctuating rate counts as one
+ * episode.
  */
 export interface AlarmThresholds {
-  /** Shares from 0 to 1 of a sending domain's mail; 0 switches an alarm off. */
+  /** Shares from 0 to 1 of a sending domain's mail; 0 disables an alarm. */
   bounceRate: number;
   complaintRate: number;
   windowMs: number;
-  /** Fewer recipients than this in the window say nothing. */
+  /** Fewer recipients than this in the window are not significant. */
   recipientsMin: number;
   queueAgeMs: number;
   webhookFailingMs: number;
-  /** What a key has left. */
+  /** The remaining lifetime of an API key. */
   keyExpiryMs: number;
-  /** Records that a domain has lost. */
+  /** The number of DNS records that a domain has lost. */
   domainRecords: number;
 }
 
@@ -50,7 +51,7 @@ export class Alarms {
     this.#thresholds = parts.thresholds;
   }
 
-  /** Looks once; any number of nodes may. */
+  /** Checks all alarms once. Any number of nodes may call it. */
   async check(): Promise<void> {
     const nowMs = this.#clock.now();
     await inTransaction(this.#pool, async (client) => {
@@ -68,7 +69,7 @@ export class Alarms {
           events.push(this.#event('alarm.raised', reading, nowMs, nowMs, reading.value));
         }
       }
-      // Those that no reading keeps up any more are over.
+      // Alarms without a reading that keeps them raised are over.
       for (const alarm of raised.values()) {
         await deleteAlarm(client, alarm);
         const reading = readings.find((one) => alarmKey(one) === alarmKey(alarm));
@@ -132,7 +133,7 @@ export class Alarms {
 
 type AlarmTopic = Pick<RaisedAlarm, 'kind' | 'subject'>;
 
-/** What it is about, as users know it. */
+/** The subject in its public form. */
 export function publicAlarmSubject({ kind, subject }: AlarmTopic): string | null {
   switch (kind) {
     case 'webhook_failing':
@@ -149,15 +150,15 @@ export function alarmExplanation({ kind, subject }: AlarmTopic): string {
 }
 
 const ALARM_EXPLANATIONS: Record<AlarmKind, (subject: string) => string> = {
-  bounce_rate: (domain) => `Too much of what ${domain} sends bounces.`,
-  complaint_rate: (domain) => `Too many recipients call mail from ${domain} spam.`,
-  queue_age: () => 'Mail has been waiting to leave for too long.',
-  webhook_failing: () => 'An endpoint has had nothing but failures for a while.',
-  key_expiring: () => 'An API key runs out soon.',
-  domain_degraded: (domain) => `Records of ${domain} have vanished from its DNS.`,
+  bounce_rate: (domain) => `The bounce rate of ${domain} is too high.`,
+  complaint_rate: (domain) => `The complaint rate of ${domain} is too high.`,
+  queue_age: () => 'Messages have been waiting in the queue for too long.',
+  webhook_failing: () => 'A webhook endpoint has been failing for too long.',
+  key_expiring: () => 'An API key is about to expire.',
+  domain_degraded: (domain) => `DNS records of ${domain} are missing.`,
 };
 
-/** What is left of a key is the one figure that is bad when it is small. */
+/** The remaining lifetime of a key is the only value for which lower is worse. */
 function shouldRaise({ kind, value }: AlarmReading, threshold: number): boolean {
   if (threshold === 0) return false;
   return kind === 'key_expiring' ? value <= threshold : value >= threshold;

@@ -4,12 +4,12 @@ import { mailboxProvider } from '../mail/policy/mailbox-provider.ts';
 import { bucketOf } from './latency-histogram.ts';
 
 /**
- * From events to counts: a pure function, so that the rollups and a recount of the ledger are the
- * same arithmetic. Every count is of recipients, but for `messages`. Opens and clicks of machines are
- * counted apart: they say nothing of people.
+ * Turns events into counts: a pure function, so that aggregation and a recount of the event log
+ * always agree. Everything counts recipients, except `messages`. Opens and clicks by machines are
+ * counted separately, because they say nothing about people.
  */
 
-/** An event with what is known of its message. */
+/** An event with the relevant fields of its message. */
 export interface CountedEvent {
   workspaceId: string;
   mode: Mode;
@@ -19,15 +19,15 @@ export interface CountedEvent {
   recipients: readonly string[];
   tags: readonly string[];
   bounceReason: string | null;
-  /** Of bounces: a report told it, after the message had been told as delivered. */
+  /** For bounces: reported after the message was counted as delivered. */
   afterDelivery: boolean;
   mx: string | null;
   machine: boolean;
-  /** Of clicks: no other link of the message was followed before. */
+  /** For clicks: the first link of the message that was followed. */
   first: boolean;
   sender: string | null;
   templateKey: string | null;
-  /** When the message was to leave: its acceptance, or the time it was scheduled for. */
+  /** When the message was due: its acceptance, or its scheduled time. */
   startedAtMs: number | null;
 }
 
@@ -39,7 +39,7 @@ export interface Count {
   mode: Mode;
   dimension: Dimension;
   value: string;
-  /** The beginning of the minute. */
+  /** The start of the minute. */
   atMs: number;
   counter: string;
   n: number;
@@ -69,7 +69,7 @@ export const LATENCY_PREFIX = 'latency.';
 
 const MINUTE_MS = 60_000;
 
-/** `nameFor` may put a value that is one too many under another name. */
+/** `labelFor` may count excess values under another label. */
 export function countEvents(
   events: readonly CountedEvent[],
   labelFor: (event: CountedEvent, dimension: Dimension, value: string) => string = (_e, _d, v) => v,
@@ -88,9 +88,9 @@ export function countEvents(
 }
 
 /**
- * Counts by workspace, mode and minute, and below that by dimension, value and counter. One key of
- * all six would be made and hashed a dozen times for each message; neighbours in the ledger are
- * mostly of the same minute, which is then at hand.
+ * Counts by workspace, mode and minute, and below that by dimension, value and counter. A key of
+ * all six would be built and hashed a dozen times per message; consecutive events are mostly of the
+ * same minute, which is kept at hand.
  */
 class MinuteBuckets {
   readonly #minutes = new Map<string, MinuteBucket>();
@@ -178,7 +178,7 @@ function countTargets(event: CountedEvent): CountTarget[] {
     targets.push({ dimension: 'domain', value: domain, counters });
   }
   if (event.type === 'message.accepted') {
-    // A message has no one receiver: its recipients are counted where they are.
+    // A message has no single receiver, so its recipients are counted by their own.
     for (const recipient of event.recipients) {
       const value = mailboxProvider(recipient, null);
       targets.push({ dimension: 'receiver', value, counters: [['accepted', 1]] });
@@ -226,7 +226,7 @@ function countersOf(event: CountedEvent): Counters {
   }
 }
 
-/** Their names are made once. */
+/** Built once per bucket. */
 const LATENCY_COUNTERS: string[] = [];
 function latencyCounter(ms: number): string {
   const bucket = bucketOf(ms);

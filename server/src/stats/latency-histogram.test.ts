@@ -2,21 +2,21 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { bucketMs, bucketOf, percentileMs } from './latency-histogram.ts';
 
-test('the middle of a bucket is within a tenth of what was put in', () => {
+test('the middle of a bucket is within 10% of the value', () => {
   fc.assert(
     fc.property(fc.integer({ min: 10, max: 300_000_000 }), (ms) => {
-      // Whole milliseconds: the last half is rounding.
+      // Values are whole milliseconds, so half of one is rounding.
       expect(Math.abs(bucketMs(bucketOf(ms)) - ms)).toBeLessThanOrEqual(ms * 0.1 + 0.5);
     }),
   );
 });
 
-test('nothing, less than nothing and very long have their buckets', () => {
+test('zero, negative and very large values have buckets', () => {
   expect([bucketOf(0), bucketOf(-5), bucketOf(0.5)]).toEqual([0, 0, 0]);
   expect(bucketOf(10 ** 12)).toBe(116);
 });
 
-test('percentiles are those of the values themselves, within a tenth', () => {
+test('percentiles are within 10% of the exact ones', () => {
   fc.assert(
     fc.property(
       fc.array(fc.integer({ min: 10, max: 10_000_000 }), { minLength: 1, maxLength: 300 }),

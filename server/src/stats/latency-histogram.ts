@@ -1,9 +1,9 @@
 /**
- * How long messages took, as a histogram: four buckets for each doubling, so a percentile is right
- * within a tenth and counts of different minutes can simply be added up.
+ * Delivery latency as a histogram with four buckets per doubling: percentiles are accurate within
+ * 10%, and the counts of different minutes can be added up.
  */
 const PER_DOUBLING = 4;
-/** Above four days everything is alike. */
+/** Everything above four days is in the last bucket. */
 const BUCKET_MAX = 116;
 
 export function bucketOf(ms: number): number {
@@ -16,7 +16,7 @@ export function bucketMs(bucket: number): number {
   return bucket === 0 ? 0 : Math.round(2 ** ((bucket - 0.5) / PER_DOUBLING));
 }
 
-/** The time within which `share` of all were through; null when there were none. */
+/** The latency that `share` of all values do not exceed; null when there are none. */
 export function percentileMs(counts: ReadonlyMap<number, number>, share: number): number | null {
   const total = [...counts.values()].reduce((sum, n) => sum + n, 0);
   if (total === 0) return null;

@@ -11,7 +11,7 @@ import {
 import { percentileMs } from './latency-histogram.ts';
 import { type PointRow, readPoints, readTotals, type StatsInterval } from './stats-store.ts';
 
-/** What users see of the counts: numbers, rates and times, over time and by group. */
+/** The public statistics: counts, rates and latencies, over time and by group. */
 
 export interface StatsRequest {
   span: StatsInterval;
@@ -20,7 +20,7 @@ export interface StatsRequest {
   groupBy?: Exclude<Dimension, 'all'>;
   value?: string;
   groupsMax: number;
-  /** Without them only the totals are told. */
+  /** Without points only the totals are returned. */
   withPoints: boolean;
 }
 
@@ -36,10 +36,10 @@ export interface Series {
   points: (Figures & { start: string })[];
 }
 
-/** All groups together: an answer is held in memory until its client has read it. */
+/** For all groups together: a response is held in memory until its client has read it. */
 const POINTS_MAX = 50_000;
 
-/** The groups with most recipients first. Times at which nothing happened are left out. */
+/** Largest groups first. Intervals without events are left out. */
 export async function queryStats(
   pool: Pool,
   scope: { workspaceId: string; mode: Mode },
@@ -60,7 +60,7 @@ export async function queryStats(
   return [...totals]
     .map(([group, rows]) => {
       const own = points.get(group) ?? [];
-      // Of the points themselves: more may have been counted since.
+      // From the points themselves, because more may have been counted since the totals were read.
       const counts = withPoints
         ? own.flatMap((point) => Object.entries(point.counts))
         : rows.map(({ counter, n }) => [counter, n] as const);
@@ -74,7 +74,7 @@ export async function queryStats(
 }
 
 function tooManyPoints(): RefusedError {
-  const detail = `The answer would have more than ${POINTS_MAX} points: take fewer groups, a longer interval, or points=false.`;
+  const detail = `The response would have more than ${POINTS_MAX} points: use fewer groups, a longer interval, or points=false.`;
   return new RefusedError('validation_failed', `limit: ${detail}`, {
     errors: [{ parameter: 'limit', code: 'too_many', detail }],
   });
@@ -99,9 +99,9 @@ function computeFigures(counts: readonly (readonly [counter: string, n: number])
       .filter(([counter]) => counter.startsWith(LATENCY_PREFIX))
       .map(([counter, n]) => [Number(counter.slice(LATENCY_PREFIX.length)), n]),
   );
-  // What bounced later was counted as delivered first; its delivery may lie in a time before this one.
+  // A late bounce was counted as delivered first, possibly before the requested range.
   const arrived = Math.max(0, of('delivered') - of('bounced_later'));
-  // What came to an end: a message that still waits is neither good nor bad.
+  // Only final results count: pending messages are neither good nor bad.
   const ended = arrived + of('bounced') + of('failed') + of('expired');
   return {
     ...(plain as Record<Counter, number>),
@@ -123,7 +123,7 @@ function computeFigures(counts: readonly (readonly [counter: string, n: number])
   };
 }
 
-/** Between 0 and 1, to four places; null when there is nothing to compare with. */
+/** From 0 to 1, with four decimals; null when there is nothing to compare with. */
 function rate(part: number, whole: number): number | null {
   return whole === 0 ? null : Math.round((part / whole) * 10_000) / 10_000;
 }

@@ -2,18 +2,18 @@ import type { Mode } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 
-/** What has not left yet at this moment, of a workspace or of all. */
+/** The queue at this moment, of one workspace or of all. */
 export interface QueueSnapshot {
   queued: number;
   deferred: number;
   scheduled: number;
-  /** Since when the one that waits longest could have left; null when nothing has to wait. */
+  /** Since when the oldest due delivery has been waiting; null when none is due. */
   oldestDueAtMs: number | null;
-  /** There is more than was counted. */
+  /** There are more deliveries than were counted. */
   more: boolean;
 }
 
-/** More is as bad as much: a count must not cost more the worse it gets. */
+/** The count is bounded: it must not become more expensive as the queue grows. */
 const COUNTED_MAX = 10_000;
 
 export async function readQueue(
@@ -23,7 +23,7 @@ export async function readQueue(
 ): Promise<QueueSnapshot> {
   const narrowed = scope === 'all' ? '' : 'workspace_id = $3 and mode = $4 and';
   const { rows } = await pool.query<{ status: string; n: number; oldest: number | null }>(
-    // What a node has in hand is due at the end of its lease, and so does not count as late.
+    // A leased delivery is due at the end of its lease, so it does not count as late.
     `select status, count(*)::int as n, min(due_at) filter (where due_at <= $1) as oldest
        from (select status, due_at from deliveries
               where ${narrowed} status in ('scheduled', 'queued', 'deferred') limit $2) waiting
@@ -41,7 +41,7 @@ export async function readQueue(
   };
 }
 
-/** Live mail of one workspace to one receiving domain that has not left. */
+/** Queued live mail from one workspace to one receiving domain. */
 export interface QueueGroup {
   workspaceId: string;
   workspaceName: string;
@@ -49,21 +49,21 @@ export interface QueueGroup {
   queued: number;
   deferred: number;
   scheduled: number;
-  /** When the first of it is tried next, or was to be. */
+  /** When the first of it is or was due. */
   dueAtMs: number;
-  /** What most of the deferred were told; null where nothing is deferred. */
+  /** The most common reason among the deferred; null when none is deferred. */
   reason: string | null;
 }
 
 const GROUPS_MAX = 100;
 
-/** Where most waits comes first. Of more than is counted, it is a sample. */
+/** Largest groups first. When the queue is larger than the limit, the result is a sample. */
 export async function listQueueByDomain(
   pool: Pool,
   workspaceId: string | undefined,
 ): Promise<{ waiting: QueueGroup[]; more: boolean }> {
   const { rows } = await pool.query<QueueGroup & { counted: number }>(
-    // The most frequent value; a type of ours has the same name.
+    // Schema-qualified, because we have a type of the same name.
     `select d.workspace_id as "workspaceId", w.name as "workspaceName", d.domain,
         count(*) filter (where d.status = 'queued')::int as queued,
         count(*) filter (where d.status = 'deferred')::int as deferred,

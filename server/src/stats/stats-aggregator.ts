@@ -8,9 +8,9 @@ import { type CountedEvent, countEvents, type Dimension } from './count-events.t
 import { deleteOldCounts, knownValues, readUncounted, writeCounts } from './stats-store.ts';
 
 /**
- * Follows the ledger and keeps counts of it. Events come in, rows of counts leave, together with the
- * place reached: killed at any moment, it goes on without counting anything twice or leaving anything
- * out. It has a room of its own because it needs nothing but events, and nobody needs it but readers.
+ * Consumes the event log and keeps counts. Events come in, rows of counts go out, in one commit
+ * with the consumer's cursor: after a crash at any moment it continues without counting an event
+ * twice or skipping one.
  */
 export interface StatsAggregatorParts {
   pool: Pool;
@@ -19,12 +19,12 @@ export interface StatsAggregatorParts {
 }
 
 const BATCH_SIZE = 2_000;
-/** Counts may be a little late: what came meanwhile is one write instead of many. */
+/** Counts may lag a little, so that many events become one write. */
 const SPACING_MS = 1_000;
 const DAY_MS = 86_400_000;
 const MINUTES_KEPT_MS = 2 * DAY_MS;
 const HOURS_KEPT_MS = 90 * DAY_MS;
-/** A tenant who tags every message with its number must not make a table of his own out of it. */
+/** A tenant that tags every message with a unique value must not fill the tables. */
 const VALUES_PER_DIMENSION_MAX = 500;
 const KNOWN_VALUES_TTL_MS = 600_000;
 const OTHER_VALUES = '(other)';
@@ -32,7 +32,7 @@ const OTHER_VALUES = '(other)';
 export class StatsAggregator {
   readonly #parts: StatsAggregatorParts;
   readonly #loop: WorkLoop;
-  /** By workspace and mode. */
+  /** Known values by workspace and mode. */
   readonly #known = new Map<string, KnownValues>();
 
   constructor(parts: StatsAggregatorParts) {
@@ -55,7 +55,7 @@ export class StatsAggregator {
     return this.#loop.stop();
   }
 
-  /** Counts the next batch; true when there may be more. */
+  /** Counts the next batch. Returns true when there may be more. */
   async aggregateNext(eventsMax = BATCH_SIZE): Promise<boolean> {
     const { pool } = this.#parts;
     const batch = await readUncounted(pool, eventsMax);
@@ -65,11 +65,11 @@ export class StatsAggregator {
       isUserDefined(dimension) ? labelFor(knownOf(event)[dimension], value) : value,
     );
     const written = await writeCounts(pool, batch, counts);
-    // Another node was quicker, and goes on: two that race would do everything twice.
+    // Another node was faster and continues: two competing nodes would do all work twice.
     return written && batch.scanned === eventsMax;
   }
 
-  /** Minutes are for now, hours for the season, days stay. */
+  /** Minutes are kept for two days, hours for 90 days, days forever. */
   async deleteOld(): Promise<void> {
     const { pool, clock } = this.#parts;
     const time = await checkRetentionClock(pool, clock.now());
@@ -78,7 +78,7 @@ export class StatsAggregator {
     await deleteOldCounts(pool, 'hour', time.nowMs - HOURS_KEPT_MS);
   }
 
-  /** What is known of the workspaces in these events. */
+  /** The known values of the workspaces in these events. */
   async #loadKnownValues(
     events: readonly CountedEvent[],
   ): Promise<(event: CountedEvent) => KnownValues['values']> {
@@ -120,7 +120,7 @@ export class StatsAggregator {
   }
 }
 
-/** Those whose values tenants choose. */
+/** Dimensions whose values tenants choose. */
 type UserDefinedDimension = 'tag' | 'template' | 'domain';
 
 interface KnownValues {
@@ -132,7 +132,7 @@ function isUserDefined(dimension: Dimension): dimension is UserDefinedDimension 
   return dimension === 'tag' || dimension === 'template' || dimension === 'domain';
 }
 
-/** The name under which a value is counted. */
+/** The label under which a value is counted. */
 function labelFor(known: Set<string>, value: string): string {
   if (known.has(value)) return value;
   if (known.size >= VALUES_PER_DIMENSION_MAX) return OTHER_VALUES;

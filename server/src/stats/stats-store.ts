@@ -5,7 +5,7 @@ import type { EventType } from '../events/event-types.ts';
 import type { EventPosition } from '../events/events-store.ts';
 import type { Count, CountedEvent, Dimension } from './count-events.ts';
 
-/** The follower's reading and writing, and the look-ups of what it wrote. */
+/** Reads uncounted events, writes counts and queries them. */
 
 export interface EventBatch {
   from: EventPosition;
@@ -27,7 +27,7 @@ interface UncountedRow {
   started_at: number | null;
 }
 
-/** What is counted of an event's data, where it is about a message. */
+/** The fields of an event's data that are counted, for events about a message. */
 interface MessageData {
   recipient?: string;
   recipients?: { email: string }[];
@@ -40,8 +40,8 @@ interface MessageData {
 }
 
 /**
- * The next events behind the follower's place, with what is known of their messages. The data comes
- * as it is: taking it apart here costs ten times what the process takes to parse it.
+ * The next events after the consumer's cursor, with fields of their messages. The data is parsed in
+ * this process: extracting fields in PostgreSQL costs ten times as much.
  */
 export async function readUncounted(pool: Pool, limit: number): Promise<EventBatch> {
   const from = await readCursor(pool);
@@ -99,9 +99,9 @@ const INTERVALS = ['minute', 'hour', 'day'] as const;
 export type StatsInterval = (typeof INTERVALS)[number];
 
 /**
- * Adds counts and moves the place, in one statement and so all or nothing. The place must still be
- * where the batch was read from: of two nodes that counted the same events one writes nothing. Its
- * row also lines writers up, so counters are never locked in two orders.
+ * Adds counts and advances the cursor in one statement, so all or nothing. The cursor must still be
+ * where the batch was read from: of two nodes that counted the same events only one writes. Locking
+ * its row also serializes writers, so counters are never locked in different orders.
  */
 const WRITE = `
 with moved as (
@@ -121,7 +121,7 @@ ${INTERVALS.map(
 ).join(',\n')}
 select count(*)::int as moved from moved`;
 
-/** False when another node was quicker. */
+/** Returns false when another node was faster. */
 export async function writeCounts(
   pool: Pool,
   { from, to }: Pick<EventBatch, 'from' | 'to'>,
@@ -151,7 +151,7 @@ export async function writeCounts(
   return rows[0]?.moved === 1;
 }
 
-/** Values of a dimension that have rows of their own, at most `limit`. */
+/** Values of a dimension that have their own rows, at most `limit`. */
 export async function knownValues(
   pool: Pool,
   scope: { workspaceId: string; mode: Mode },
@@ -182,8 +182,8 @@ export interface TotalRow {
 }
 
 /**
- * What was counted over the whole range: one row for each counter of a value, of the values with
- * most recipients, or of one alone. There may be far more of them than anybody asks for.
+ * Totals over the whole range: one row per counter and value, for the values with most recipients
+ * or for a single one. The number of values is limited, because tenants may have many.
  */
 export async function readTotals(
   pool: Pool,
@@ -213,7 +213,7 @@ export interface PointRow {
   counts: Record<string, number>;
 }
 
-/** The counts of these values over time; `limit` points at the most. */
+/** The counts of these values over time, at most `limit` points. */
 export async function readPoints(
   pool: Pool,
   scope: TenantScope,

@@ -2,9 +2,9 @@ import { createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createAddressHash, isAddressHash } from './erased-address.ts';
 
-/** Goal: a hash written years ago is found again, so it is HMAC-SHA-256 to the letter. */
+/** Stored hashes must be found again years later, so the format is fixed: plain HMAC-SHA-256. */
 
-test('is the HMAC of workspace, mode and address under a key of its own', () => {
+test('is the HMAC of workspace, mode and address under its own key', () => {
   const secret = randomBytes(32);
   const key = Buffer.from(hkdfSync('sha256', secret, 'postrider', 'hash:suppressions', 32));
   const addressHash = createAddressHash(secret);

@@ -3,9 +3,9 @@ import type { Mode } from '../accounts/tenant-scope.ts';
 import { createHmacSha256 } from '../lib/hmac.ts';
 
 /**
- * The key under which an erased address stays suppressed. Keyed with SECRET_KEY, because addresses
- * are few enough to be guessed one by one; bound to workspace and mode, so that equal addresses of
- * two tenants do not look alike.
+ * The key under which an erased address stays suppressed. It is keyed with SECRET_KEY, because
+ * addresses can be guessed one by one, and bound to workspace and mode, so that the same address of
+ * two tenants has different hashes.
  */
 export type AddressHash = (workspaceId: string, mode: Mode, emailKey: string) => string;
 
@@ -18,17 +18,15 @@ export function createAddressHash(secretKey: Buffer): AddressHash {
   };
 }
 
-/** An address always has an @, and a domain's key begins with one: no key of theirs looks like it. */
+/**
+ * The key of an address contains an @ and that of a domain starts with one, so no other key looks
+ * like this.
+ */
 const HASH_PREFIX = '#';
 
 export function isAddressHash(key: string): boolean {
   return key.startsWith(HASH_PREFIX) && !key.includes('@');
 }
 
-/**
- * Takes an address out of text and JSON. It is found in any case, in both spellings of its domain,
- * also as html and links have it (templates/substitution/escape.ts), and only as a whole: erasing ann@example.com leaves joann@example.com and ann@example.com.au alone.
- */
-
-/** Stands where the address stood. RFC 2606: nobody can ever have it. */
+/** Replaces an erased address. RFC 2606 reserves the domain, so it can never belong to anyone. */
 export const ERASED_ADDRESS = 'erased@erased.invalid';

@@ -4,7 +4,7 @@ import { parseMailbox } from '../mail/address.ts';
 import { parseDomainName } from '../mail/domain-name.ts';
 import type { Suppression, SuppressionReason } from './suppression-store.ts';
 
-/** The fields of an entry as the API takes them, and what is wrong with them. */
+/** Parses the fields of a suppression as the API takes them. */
 
 export interface NewSuppression {
   email?: string;
@@ -14,7 +14,7 @@ export interface NewSuppression {
   expires_at?: string | null;
 }
 
-/** Only what was named; the rest of an entry stays as it is. */
+/** Only the given fields; the others stay as they are. */
 export type SuppressionChange = Partial<Pick<Suppression, 'reason' | 'note' | 'expiresAtMs'>>;
 
 interface InvalidSuppression {
@@ -53,7 +53,7 @@ export function parseChange(
   if (given.expires_at === null) return { ok: true, change: { ...change, expiresAtMs: null } };
   const expiresAtMs = parseTime(given.expires_at) ?? nowMs;
   if (expiresAtMs > nowMs) return { ok: true, change: { ...change, expiresAtMs } };
-  const detail = 'Give a time in the future, in RFC 3339 form with an offset.';
+  const detail = 'Use a future time in RFC 3339 format with an offset.';
   return { ok: false, errors: [{ pointer: '/expires_at', code: 'invalid_time', detail }] };
 }
 
@@ -61,7 +61,7 @@ function parseTarget(
   given: NewSuppression,
 ): Pick<ParsedSuppression, 'key' | 'email' | 'domain'> | FieldError {
   if (given.email !== undefined && given.domain !== undefined) {
-    const detail = 'Give either an email or a domain.';
+    const detail = 'Use either email or domain, not both.';
     return { pointer: '/domain', code: 'conflicting_field', detail };
   }
   if (given.domain !== undefined) {
@@ -70,7 +70,7 @@ function parseTarget(
     return { key: `@${parsed.domain}`, email: null, domain: parsed.domain };
   }
   if (given.email === undefined) {
-    return { pointer: '/email', code: 'required', detail: 'Give an email or a domain.' };
+    return { pointer: '/email', code: 'required', detail: 'Either email or domain is required.' };
   }
   const parsed = parseMailbox(given.email);
   if (!parsed.ok) return { pointer: '/email', code: 'invalid_email', detail: parsed.detail };

@@ -2,7 +2,7 @@ import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 
-/** The rows of the suppression list. A row past its end is as good as none, wherever it is read. */
+/** The rows of the suppression list. Expired rows count as missing wherever they are read. */
 
 export const SUPPRESSION_REASONS = ['hard_bounce', 'complaint', 'manual', 'unsubscribe'] as const;
 export type SuppressionReason = (typeof SUPPRESSION_REASONS)[number];
@@ -41,8 +41,8 @@ function toRecord(one: Suppression): object {
 }
 
 /**
- * Inserts what is not on the list, in order of keys, so that two writers never wait for each other.
- * An entry past its end is replaced. Returns the keys that were written.
+ * Inserts missing entries in order of their keys, so that two writers cannot deadlock. An expired
+ * entry is replaced. Returns the keys that were written.
  */
 export async function insertSuppressions(
   db: Queryable,
@@ -67,7 +67,7 @@ export async function insertSuppressions(
   return new Set(rows.map((row) => row.key));
 }
 
-/** An entry that was to end stays for good, for a better reason. The insert before has locked it. */
+/** Makes an expiring entry permanent, with a new reason. The preceding insert has locked it. */
 export async function makePermanent(
   db: Queryable,
   scope: TenantScope,
@@ -81,8 +81,9 @@ export async function makePermanent(
 }
 
 /**
- * Locked in order of keys until the transaction ends. One look-up per key, spelled out: given
- * `= any`, PostgreSQL may read the workspace's whole list while its statistics lag behind.
+ * Locks entries in order of their keys until the transaction ends. Each key is looked up on its
+ * own: given `= any`, PostgreSQL may scan the workspace's whole list while its statistics lag
+ * behind.
  */
 export async function lockSuppressions(
   db: Queryable,
@@ -116,7 +117,7 @@ export async function findSuppression(
   return rows[0];
 }
 
-/** The parts of entries that may change, by their ids. */
+/** Updates the mutable fields of entries. */
 export async function updateSuppressions(
   db: Queryable,
   scope: TenantScope,
@@ -145,11 +146,11 @@ export async function deleteSuppressions(
 
 export interface SuppressionFilter {
   reason?: SuppressionReason;
-  /** Only entries with one of these keys: all that can stop one address. */
+  /** Only entries with one of these keys: all that can suppress one address. */
   keys?: readonly string[];
 }
 
-/** Newest first, made between the two ids; `limit` at the most. */
+/** Newest first, with ids between the bounds, at most `limit`. */
 export async function listSuppressions(
   db: Queryable,
   scope: TenantScope,
@@ -167,7 +168,7 @@ export async function listSuppressions(
       : `select s.* from unnest($${keysAt}::text[]) k cross join lateral (
           select ${COLUMNS} from suppressions where ${fits} and key = k limit 1) s`;
   const { rows } = await db.query<Suppression>({
-    // Each combination is a statement of its own, so that each has the plan of its own index.
+    // Each combination is a separate prepared statement, so that each has a plan for its own index.
     name: `list-suppressions${byReason && '-reason'}${filter.keys ? '-keys' : ''}`,
     text: `${source} order by id desc limit $5`,
     values: [
@@ -184,7 +185,7 @@ export async function listSuppressions(
   return rows;
 }
 
-/** Addresses and domains that begin so, in order of keys behind `afterKey`. */
+/** Addresses and domains with the prefix, ordered by key, after `afterKey`. */
 export async function listSuppressionsByPrefix(
   db: Queryable,
   scope: TenantScope,
@@ -212,7 +213,7 @@ export async function listSuppressionsByPrefix(
       bounds.limit,
       sqlTime(nowMs),
       filter.reason ?? null,
-      // U+10FFFF is in no address: no key that begins with the prefix lies behind it.
+      // U+10FFFF is in no address, so it sorts after every key with the prefix.
       prefix,
       `${prefix}\u{10ffff}`,
       `@${prefix}`,
@@ -229,7 +230,7 @@ export async function hasExpired(db: Queryable, nowMs: number): Promise<boolean>
   return rowCount === 1;
 }
 
-/** Entries whose end has come, taken off the list; `limit` at the most. */
+/** Deletes expired entries, at most `limit`, and returns them. */
 export async function deleteExpired(
   db: Queryable,
   nowMs: number,

@@ -25,14 +25,17 @@ import {
 } from './suppression-store.ts';
 
 /**
- * The list of those who must not be written to: addresses and whole domains, live and test apart.
- * Accepting and delivering look it up; hard bounces and complaints add to it; here callers keep it.
- * Every entry made or taken away commits together with its event. An entry with an end is taken off
- * the list when its time comes.
+ * The suppression list: addresses and domains that must not be sent to, live and test separate.
+ * Accepting and delivering consult it; hard bounces and complaints add to it; callers manage it
+ * here. Every entry is created or deleted in one commit with its event. Expired entries are removed
+ * periodically.
  */
 
 export interface SuppressionQuery {
-  /** All that stops this address: its own entry, its domain's, the hash left by an erasure. */
+  /**
+   * Everything that suppresses this address: its own entry, that of its domain, and the hash left
+   * by an erasure.
+   */
   email?: string;
   /** The beginning of an address or a domain. */
   prefix?: string;
@@ -41,7 +44,7 @@ export interface SuppressionQuery {
   createdBeforeMs?: number;
 }
 
-/** The entry behind which the next page begins. */
+/** The entry after which the next page starts. */
 export interface SuppressionPosition {
   id: string;
   key: string;
@@ -65,7 +68,7 @@ export class Suppressions {
     this.#hash = parts.hash;
   }
 
-  /** Newest first; by the beginning of an address in order of addresses. */
+  /** Newest first; with a prefix, ordered by address. */
   list(
     scope: TenantScope,
     query: SuppressionQuery,
@@ -88,14 +91,16 @@ export class Suppressions {
     return listSuppressions(this.#pool, scope, { ...filter, ...keys }, bounds, nowMs);
   }
 
-  /** What is wrong with the fields that are there, of an entry whose other fields cannot be read. */
+  /**
+   * Errors in the fields that are present, for an entry that failed schema validation in others.
+   */
   fieldErrors(given: NewSuppression, isWhole: boolean): readonly FieldError[] {
     const nowMs = this.#clock.now();
     const parsed = isWhole ? parseSuppression(given, nowMs) : parseChange(given, nowMs);
     return parsed.ok ? [] : parsed.errors;
   }
 
-  /** Puts an entry on the list, or changes the one that is there. */
+  /** Adds an entry, or updates the existing one. */
   async add(
     scope: TenantScope,
     given: NewSuppression,
@@ -106,7 +111,7 @@ export class Suppressions {
     return result;
   }
 
-  /** Those that are right are added in one commit; each has its result. */
+  /** Adds the valid entries in one commit. Returns a result for each. */
   async addMany(scope: TenantScope, given: readonly NewSuppression[]): Promise<AddResult[]> {
     const nowMs = this.#clock.now();
     const wanted = given.map((one) => parseSuppression(one, nowMs));
@@ -116,7 +121,7 @@ export class Suppressions {
     }
     return inTransaction(this.#pool, async (client) => {
       const inserted = await insertSuppressions(client, scope, [...entries.values()], nowMs);
-      // The insert has locked those that were there already: they cannot vanish any more.
+      // The insert has locked the existing entries, so they cannot disappear.
       const existing = await lockSuppressions(client, scope, [...entries.keys()], nowMs);
       const current = new Map(existing.map((one) => [one.key, one]));
       const fresh = new Set(inserted);
@@ -138,8 +143,8 @@ export class Suppressions {
   }
 
   /**
-   * After a bounce or a complaint, within the caller's transaction. One that is there stays, and does
-   * not end any more.
+   * Suppresses an address after a bounce or a complaint, within the caller's transaction. An existing
+   * entry is kept and becomes permanent.
    */
   async suppress(
     client: Queryable,
@@ -184,7 +189,7 @@ export class Suppressions {
     });
   }
 
-  /** The address's own entry, by name or by hash; its domain's stays. */
+  /** Removes the address's own entry, by name or by hash; that of its domain is kept. */
   async removeByEmail(scope: TenantScope, email: string): Promise<void> {
     const nowMs = this.#clock.now();
     const keys = this.#lookupKeys(scope, email).filter((key) => !key.startsWith('@'));
@@ -196,8 +201,8 @@ export class Suppressions {
   }
 
   /**
-   * Forgets an address within the caller's transaction. With `keep` it stays suppressed by its hash,
-   * with the reason it had, but nothing else that was known of it.
+   * Erases an address within the caller's transaction. With `keep` it stays suppressed by its hash
+   * and its reason; everything else is deleted.
    */
   async eraseAddress(
     client: Queryable,
@@ -223,8 +228,8 @@ export class Suppressions {
   }
 
   /**
-   * Takes entries whose time has come off the list. Runs now and then on every node. A clock that is
-   * wrong by years must not take them all: they count again when it is right.
+   * Removes expired entries. Runs periodically on every node. It uses the retention clock, because a
+   * wrong system clock must not remove them all.
    */
   async removeExpired(): Promise<void> {
     if (!(await hasExpired(this.#pool, this.#clock.now()))) return;
@@ -260,14 +265,14 @@ export class Suppressions {
   }
 }
 
-/** Whether entries come in order of addresses, instead of newest first. */
+/** Whether entries are ordered by address instead of newest first. */
 export function isSortedByKey(
   query: SuppressionQuery,
 ): query is SuppressionQuery & { prefix: string } {
   return query.prefix !== undefined && query.email === undefined;
 }
 
-/** What users see of an entry: in API answers and in events. */
+/** The public form of an entry: in the API and in events. */
 export function publicSuppression(entry: Suppression) {
   return {
     id: encodeId('sup', entry.id),
@@ -296,7 +301,7 @@ function newEntry(
   return { key, id: uuidv7(nowMs), email, domain, evidence: null, createdAtMs: nowMs, ...fields };
 }
 
-/** An event about an address that is being forgotten must not name it. */
+/** An event about an address that is being erased must not contain it. */
 function anonymized(entry: Suppression): Suppression {
   return { ...entry, key: '#', email: null, evidence: null, note: null };
 }

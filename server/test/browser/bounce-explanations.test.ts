@@ -68,9 +68,9 @@ browserSuite('a message that did not arrive', (suite) => {
 
   test('tells apart a full mailbox, a rule of the receiver, and a sender it cannot verify', async () => {
     const cases = [
-      ['mailbox-full', 'The mailbox is full. Try again when the recipient has made room.'],
-      ['blocked', 'A rule of the receiver forbids this mail.'],
-      ['smtp-550-5.7.26', 'Check the SPF, DKIM and DMARC records of the domain'],
+      ['mailbox-full', 'The mailbox is full. Try again after the recipient has freed up space.'],
+      ['blocked', "The receiver's policy does not allow this message."],
+      ['smtp-550-5.7.26', "Check the domain's SPF, DKIM and DMARC records"],
     ] as const;
     for (const [part] of cases) await send(`${part}@simulator.test`, `By ${part}`);
     const page = await suite.openAs('developer');
@@ -145,7 +145,7 @@ browserSuite('a message that did not arrive', (suite) => {
     const page = await messagePage('defer-2@simulator.test', 'Later and later');
     await page.getByText('It arrived in the test inbox').waitFor();
     expect(await page.getByText('Not taken yet').count()).toBe(2);
-    expect(await page.getByText('asks every unknown sender').count()).toBe(1);
+    expect(await page.getByText('asks unknown senders to retry').count()).toBe(1);
     expect(await page.getByText('Next try').count()).toBe(0);
   });
 

@@ -101,7 +101,7 @@ browserSuite('the overview', (suite) => {
     const page = await suite.openAs('owner');
     await page.goto('/app');
     await page
-      .getByRole('link', { name: 'Mail has been waiting to leave for too long.' })
+      .getByRole('link', { name: 'Messages have been waiting in the queue for too long.' })
       .waitFor();
     await page.getByRole('link', { name: 'The endpoint at hooks.example is off' }).click();
     await page.waitForURL(`**/app/webhooks/${made.json.id}`);

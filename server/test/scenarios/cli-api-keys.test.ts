@@ -47,7 +47,7 @@ it('makes, rotates and revokes keys of a running server', async () => {
 
   const long = await runPostrider(['keys', 'rotate', made.id, '--grace', '5w'], { env });
   expect(long).toMatchObject({ code: 2, stdout: '' });
-  expect(long.stderr).toBe('--grace: The old secret goes on working for 30 days at most.\n');
+  expect(long.stderr).toBe('--grace: The grace period can be at most 30 days.\n');
   expect(await statusWith(rotated.token)).toBe(200);
 
   const listed = await run('keys', 'list');

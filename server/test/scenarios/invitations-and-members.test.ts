@@ -95,12 +95,12 @@ test('with a domain the link goes by mail alone, and is read in no list', async 
   expect([made.json.mailed, made.json.link]).toEqual([true, null]);
   const letter = await route.next('joe@people.example');
   expect(letter.html).toContain('&lt;b&gt;{{ contact.email }}&lt;/b&gt;');
-  expect(letter.subject).toBe('<b>{{ contact.email }}</b> invites you to Test on Postrider');
+  expect(letter.subject).toBe('<b>{{ contact.email }}</b> invited you to Test on Postrider');
   const token = /invitation#([\w-]{43})"/.exec(letter.html)?.[1] as string;
   owner.mode = 'live';
   const [message] = (await owner.call('GET', '/messages')).json.data;
   const shown = await owner.call('GET', `/messages/${message.id}/content`);
-  expect(shown.json.text).toContain('Accept the invitation');
+  expect(shown.json.text).toContain('Accept invitation');
   expect(shown.text).not.toContain(token);
   expect((await accept(new SessionClient(app), token, JOE)).status).toBe(200);
 });
@@ -117,14 +117,14 @@ test('letters reach people whatever names they gave themselves and their workspa
   const made = await invite(owner, 'joe@people.example');
   expect([made.status, made.json.mailed]).toEqual([201, true]);
   expect((await route.next('joe@people.example')).subject).toMatch(
-    /^Eve Bcc: eve@evil.example +invites you to Sh op on Postrider$/,
+    /^Eve Bcc: eve@evil.example +invited you to Sh op on Postrider$/,
   );
   await new SessionClient(app).call('POST', '/password-resets', { body: { email: person.email } });
   await app.app.people.resets.settled();
   const { rows } = await app.database.pool.query<{ subject: string }>(
     'select subject from messages order by id desc limit 1',
   );
-  expect(rows).toEqual([{ subject: 'Set a new password for Postrider' }]);
+  expect(rows).toEqual([{ subject: 'Reset your Postrider password' }]);
 });
 
 test('links run out, are revoked, and are replaced by newer ones', async () => {

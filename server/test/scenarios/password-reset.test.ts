@@ -91,7 +91,7 @@ test('the letter is in the list of messages, and nobody can read the link there'
   const { visitor: reader } = await member(app, 'viewer');
   reader.mode = 'live';
   const [message] = (await reader.call('GET', '/messages')).json.data;
-  expect(message.subject).toBe('Set a new password for Postrider');
+  expect(message.subject).toBe('Reset your Postrider password');
   for (const path of ['', '/content', '/raw', '/attempts']) {
     const answer = await reader.call('GET', `/messages/${message.id}${path}`);
     expect(answer.text).not.toContain(token);

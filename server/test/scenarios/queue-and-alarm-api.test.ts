@@ -64,13 +64,13 @@ test('alarms that are raised are listed while they last', async () => {
       kind: 'webhook_failing',
       subject: expect.stringMatching(/^whk_/),
       raised_at: '2026-11-15T10:00:00.000Z',
-      explanation: 'An endpoint has had nothing but failures for a while.',
+      explanation: 'A webhook endpoint has been failing for too long.',
     },
     {
       kind: 'bounce_rate',
       subject: 'a.example',
       raised_at: '2026-11-15T09:00:00.000Z',
-      explanation: 'Too much of what a.example sends bounces.',
+      explanation: 'The bounce rate of a.example is too high.',
     },
   ]);
   expect(await alarms(app.testKey)).toMatchObject([{ kind: 'queue_age', subject: null }]);

@@ -58,7 +58,7 @@ test('until it is resumed', async () => {
     (await attemptsOf(app, waiting.id)).some(({ bounce }) => bounce?.reason === 'blocked_policy'),
   );
   const held = (await attemptsOf(app, waiting.id)).at(-1);
-  expect(held?.bounce?.explanation).toContain('suspended the mail of this workspace');
+  expect(held?.bounce?.explanation).toContain('suspended sending for this workspace');
   receiver.script.onRcpt = () => undefined;
 
   // Neither its test mode nor anybody else is concerned.

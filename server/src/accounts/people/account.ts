@@ -31,8 +31,8 @@ import type { ClientInfo, NewSession, Sessions, SignedInPerson } from './session
 import { codeAttempts, type SignIn } from './sign-in.ts';
 
 /**
- * A person's own things: their name, password, second factor and workspaces. What would let a thief
- * of the session stay (a new password, another second factor) asks for the password once more.
+ * A person's own account: name, password, second factor and workspaces. Changes that would let a
+ * session thief keep access (a new password, another second factor) require the password again.
  */
 
 interface AccountParts {
@@ -53,11 +53,11 @@ export class Account {
     this.#parts = parts;
   }
 
-  /** The person as they see themselves: read anew, because it may have changed in this request. */
+  /** The signed-in person. Read again, because this request may have changed it. */
   async me({ person: { id }, session }: SignedInPerson) {
     const { pool } = this.#parts;
     const person = await findPerson(pool, id);
-    if (!person) throw new RefusedError('not_found', 'There is no such person.');
+    if (!person) throw new RefusedError('not_found', 'This person does not exist.');
     const memberships = await listMemberships(pool, id);
     return {
       id: encodeId('usr', id),
@@ -79,7 +79,7 @@ export class Account {
     await updateName(this.#parts.pool, person.id, name);
   }
 
-  /** Ends every other session, and this one goes on under a new secret. */
+  /** Ends all other sessions and continues this one under a new secret. */
   async changePassword(
     { person }: SignedInPerson,
     change: { current: string; wanted: string },
@@ -93,7 +93,7 @@ export class Account {
     return inTransaction(pool, async (db) => {
       if (!(await lockIfPasswordUnchanged(db, person))) throw wrongPassword('/current_password');
       await updatePassword(db, person.id, hash);
-      // What was begun with the password before, or to get around it, ends with it.
+      // Tokens that were requested under the old password must not outlive it.
       await deleteTokens(db, person.id, 'password_reset');
       await deleteTokens(db, person.id, 'second_factor');
       await endSessionsOfPerson(db, person.id, clock.now());
@@ -116,7 +116,7 @@ export class Account {
     await limits.count(attempts);
     const codes = await secondFactor.confirm(person.id, code);
     if (!codes) {
-      const detail = 'The code is wrong. Check that the clock of the phone is right.';
+      const detail = 'The code is wrong. Check that the clock on your phone is correct.';
       throw validationFailed([{ pointer: '/code', code: 'wrong_code', detail }]);
     }
     await limits.succeeded(attempts);
@@ -144,26 +144,26 @@ export class Account {
     return listMemberships(this.#parts.pool, person.id, page);
   }
 
-  /** Only for those who answer for one already: whoever was let in as a guest stays one. */
+  /** Only owners can create workspaces: invited members must not be able to create tenants. */
   async createWorkspace({ person }: SignedInPerson, name: string): Promise<Membership> {
     const { pool, clock, workspacesMax } = this.#parts;
     const nowMs = clock.now();
     return inTransaction(pool, async (db) => {
       const owned = await countOwnedWorkspaces(db, person.id);
       if (owned === 0) {
-        const detail = 'Only people who own a workspace make another one.';
+        const detail = 'Only owners of a workspace can create another one.';
         throw new RefusedError('insufficient_role', detail);
       }
       if (await ownsSuspendedWorkspace(db, person.id)) {
-        const detail = 'The operator has suspended a workspace of yours: make no other meanwhile.';
+        const detail = 'You cannot create a workspace while one of yours is suspended.';
         throw new RefusedError('workspace_suspended', detail);
       }
-      // Or many at once would all be the last that may be.
+      // Without the lock, concurrent requests would all see the last free place.
       await lockWorkspaces(db);
       const originId = await findOriginBelowLimit(db, person.id, workspacesMax);
       if (originId === undefined) {
-        const detail = `There are at most ${workspacesMax} workspaces that owners make out of one, all of them together.`;
-        const fix = 'Ask the operator to make one, or to raise WORKSPACES_MAX.';
+        const detail = `At most ${workspacesMax} workspaces can be created from one workspace.`;
+        const fix = 'Ask the operator to create one, or to raise WORKSPACES_MAX.';
         throw new RefusedError('quota_exceeded', detail, { fix });
       }
       const workspace = { id: uuidv7(nowMs), name, createdAtMs: nowMs };
@@ -187,7 +187,7 @@ export class Account {
       const membership = await findMembership(db, id, person.id);
       if (!membership) throw new RefusedError('not_found', 'There is no workspace with this id.');
       if (!rightsOf(membership.role).has('write:workspace')) {
-        const detail = `Your role is ${membership.role}. The operation needs write:workspace.`;
+        const detail = `Your role (${membership.role}) does not include write:workspace.`;
         throw new RefusedError('insufficient_role', detail);
       }
       await renameWorkspace(db, id, name);

@@ -2,19 +2,20 @@ import type { Queryable } from '../../db/pool.ts';
 import { sqlTime } from '../../db/row-types.ts';
 
 export interface AttemptLimit {
-  /** This many tries cost no wait. */
+  /** The number of attempts without a wait. */
   free: number;
-  /** The wait after that, doubled with every further try up to the longest. */
+  /** The first wait, doubled with every further attempt up to the maximum. */
   waitMs: number;
   waitMaxMs: number;
-  /** After so long without a try all is forgotten. */
+  /** After this time without an attempt the count is reset. */
   forgetMs: number;
 }
 
 /**
- * Counts a try before it is made, in one statement, so that a thousand at once are a thousand.
- * Undefined: it may be made. Otherwise the time before which none may be. Without a wait that is
- * -infinity and not the present: two requests at once do not agree on the present.
+ * Counts an attempt before it is made, in one statement, so that concurrent attempts are all
+ * counted. Returns undefined when it is allowed, or else the time of the next allowed attempt. No
+ * wait is stored as -infinity instead of the current time, because concurrent requests do not
+ * agree on the current time.
  */
 export async function countAttempt(
   db: Queryable,
@@ -51,7 +52,7 @@ export async function countAttempt(
   return rows[0]?.freeAtMs ?? nowMs;
 }
 
-/** The try was a good one: it does not count. */
+/** A successful attempt does not count. */
 export async function refundAttempt(db: Queryable, subject: Buffer): Promise<void> {
   await db.query(
     `update auth_throttles set attempts = greatest(attempts - 1, 0), blocked_until = '-infinity'

@@ -8,7 +8,7 @@ export interface Invitation {
   email: string;
   emailKey: string;
   role: Role;
-  /** A person's id. */
+  /** The id of the person who invited. */
   invitedBy: string;
   createdAtMs: number;
   endsAtMs: number;
@@ -73,7 +73,7 @@ export async function countOpenInvitations(
   return rows[0]?.open ?? 0;
 }
 
-/** An invitation that can still be accepted, with the words a stranger may see of it. */
+/** An invitation that can still be accepted, with the names that are shown to the invitee. */
 export async function findOpenInvitation(
   db: Queryable,
   tokenHash: Buffer,
@@ -92,7 +92,7 @@ export async function findOpenInvitation(
   return rows[0];
 }
 
-/** False when there is none that is open. */
+/** Returns false when there is no such open invitation. */
 export async function revokeInvitation(
   db: Queryable,
   workspaceId: string,
@@ -119,7 +119,7 @@ export async function findInvitation(
   return rows[0];
 }
 
-/** Makes room for a newer one to the same address. */
+/** Revokes open invitations to an address, before a new one is created. */
 export async function revokeOpenForEmail(
   db: Queryable,
   workspaceId: string,
@@ -133,7 +133,7 @@ export async function revokeOpenForEmail(
   );
 }
 
-/** With the inviter gone, or no longer allowed to, what they promised is void. */
+/** An inviter who left or lost the permission can no longer vouch for an invitation. */
 export async function revokeOpenByInviter(
   db: Queryable,
   workspaceId: string,

@@ -27,9 +27,9 @@ import { invitationEmail, type SendSystemEmail } from './system-emails.ts';
 import { type Actor, checkCanManageRole, lockTeamAndGetRole } from './team.ts';
 
 /**
- * Invitations into a workspace. A link goes to the address by our own mail, or to whoever invites
- * when no domain can send yet; it works once, for seven days. It makes an account for that very
- * address, or lets in the one that exists, after its owner has signed in.
+ * Invitations to a workspace. The link is emailed to the address, or returned to the inviter when
+ * no domain can send yet. It works once, for seven days. It creates an account for that address, or
+ * admits the existing account after its owner has signed in.
  */
 
 const LINK_MS = 7 * 24 * 60 * 60 * 1000;
@@ -37,7 +37,7 @@ const OPEN_MAX = 100;
 
 export interface AcceptanceInput {
   token: string;
-  /** Of somebody who has no account yet. */
+  /** For an invitee without an account. */
   name?: string;
   password?: string;
 }
@@ -59,7 +59,7 @@ export class Invitations {
     this.#parts = parts;
   }
 
-  /** The link is told only when it could not be mailed. */
+  /** The link is returned only when it could not be emailed. */
   async create(
     actor: Actor,
     inviter: Person,
@@ -89,12 +89,15 @@ export class Invitations {
       if (await findMemberByEmail(db, actor.workspaceId, invitation.emailKey)) {
         throw new RefusedError(
           'conflict',
-          `${invitation.email} belongs to this workspace already.`,
+          `${invitation.email} is already a member of this workspace.`,
         );
       }
       await revokeOpenForEmail(db, actor.workspaceId, invitation.emailKey, nowMs);
       if ((await countOpenInvitations(db, actor.workspaceId, nowMs)) >= OPEN_MAX) {
-        throw new RefusedError('conflict', `${OPEN_MAX} invitations are open. Revoke some first.`);
+        throw new RefusedError(
+          'conflict',
+          `${OPEN_MAX} invitations are open. Revoke some of them first.`,
+        );
       }
       await insertInvitation(db, invitation, hashSecret(token));
       return findWorkspace(db, actor.workspaceId);
@@ -128,7 +131,7 @@ export class Invitations {
     });
   }
 
-  /** What whoever holds the link may know before they accept. */
+  /** What the holder of the link may see before accepting. */
   inspect(token: string, client: ClientInfo) {
     return this.#parts.limits.limitBySource(client.ip, () => this.#inspect(token));
   }
@@ -147,7 +150,10 @@ export class Invitations {
     };
   }
 
-  /** By the account that is signed in, when it has the invited address; else by making it. */
+  /**
+   * Accepts with the signed-in account when it has the invited address, or else creates the
+   * account.
+   */
   accept(given: AcceptanceInput, presented: string | undefined, client: ClientInfo) {
     return this.#parts.limits.limitBySource(client.ip, () =>
       this.#accept(given, presented, client),
@@ -183,7 +189,7 @@ export class Invitations {
     const { pool, clock, passwords, sessions } = this.#parts;
     const { name, password } = given;
     if (name === undefined || password === undefined) {
-      const detail = 'This field is required: the address has no account yet.';
+      const detail = 'Required: this address has no account yet.';
       const missing = { name, password };
       const fields = (['name', 'password'] as const).filter((one) => missing[one] === undefined);
       throw validationFailed(
@@ -202,7 +208,7 @@ export class Invitations {
     });
   }
 
-  /** Asks again under the lock: a link that was good a moment ago may be used or revoked by now. */
+  /** Checked again under the lock: the link may have been used or revoked in the meantime. */
   async #join(db: Queryable, hash: Buffer, person: Person): Promise<void> {
     const nowMs = this.#parts.clock.now();
     const invitation = await findOpenInvitation(db, hash, nowMs, 'for update of i');
@@ -216,7 +222,7 @@ export class Invitations {
 function invalidLink(): RefusedError {
   return new RefusedError(
     'invalid_link',
-    'This invitation was accepted, revoked, has run out, or never was. Ask for a new one.',
+    'This invitation was accepted, was revoked, has expired, or never existed. Ask for a new one.',
   );
 }
 

@@ -5,7 +5,7 @@ import type { Role } from '../roles.ts';
 import { type SuspensionColumns, toSuspension } from '../workspace-store.ts';
 import type { Suspension } from '../workspaces.ts';
 
-/** A workspace, as somebody who belongs to it sees it. */
+/** A workspace as one of its members sees it. */
 export interface Membership {
   workspaceId: string;
   workspaceName: string;
@@ -14,7 +14,7 @@ export interface Membership {
   role: Role;
 }
 
-/** Somebody who belongs to a workspace, as the others see them. */
+/** A member of a workspace as the others see them. */
 export interface Member {
   personId: string;
   email: string;
@@ -39,7 +39,7 @@ const MEMBER = `p.id as "personId", p.email, p.name, m.role, m.created_at as "jo
   p.totp_confirmed_at is not null as "hasSecondFactor"
   from memberships m join people p on p.id = m.person_id`;
 
-/** False when the person belongs to the workspace already. */
+/** Returns false when the person is already a member. */
 export async function insertMembership(
   db: Queryable,
   membership: { workspaceId: string; personId: string; role: Role; createdAtMs: number },
@@ -79,7 +79,7 @@ export async function findMembership(
   return rows[0] && toMembership(rows[0]);
 }
 
-/** Newest first by the person's id, which is as old as the account. */
+/** Newest account first. */
 export async function listMembers(
   db: Queryable,
   workspaceId: string,
@@ -119,7 +119,7 @@ export async function findMemberByEmail(
   return rows[0];
 }
 
-/** Until the transaction ends, nobody else changes who belongs to the workspace. */
+/** Locks the members of a workspace until the transaction ends. */
 export async function lockTeam(db: Queryable, workspaceId: string): Promise<void> {
   await db.query('select from workspaces where id = $1 for no key update', [workspaceId]);
 }
@@ -175,7 +175,7 @@ export async function deleteMembership(
   await notifyRightsChanged(db, personId);
 }
 
-/** What the person holds open is looked at again, on every node. */
+/** Every node closes or rechecks what the person has open. */
 async function notifyRightsChanged(db: Queryable, personId: string): Promise<void> {
   await db.query(`select pg_notify('people', $1)`, [personId]);
 }

@@ -15,7 +15,10 @@ export async function insertToken(
   );
 }
 
-/** The person a token stands for. Locked until the transaction ends, it can be used once only. */
+/**
+ * The person a token belongs to. With a lock, held until the transaction ends, a token can be used
+ * only once.
+ */
 export async function findPersonOfToken(
   db: Queryable,
   hash: Buffer,
@@ -23,8 +26,8 @@ export async function findPersonOfToken(
   nowMs: number,
   lock: '' | 'for update' = '',
 ): Promise<Person | undefined> {
-  // The person alone, and before the token is looked at: two who each held a token of their own
-  // would wait for each other when the first one deletes them all.
+  // The person is locked before the token is read: two transactions that each held a token would
+  // deadlock when the first deletes all of them.
   if (lock) {
     await db.query(
       `select from people where id = (select person_id from one_time_tokens where token_hash = $1)
@@ -40,7 +43,7 @@ export async function findPersonOfToken(
   return rows[0];
 }
 
-/** All of one purpose at once: the others were asked for before this one was used. */
+/** Deletes all tokens of one purpose: older ones must not remain usable. */
 export async function deleteTokens(
   db: Queryable,
   personId: string,

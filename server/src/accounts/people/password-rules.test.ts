@@ -25,12 +25,12 @@ test.each([
   'JaneDoe12345',
   'doe-jane-doe',
   'superman1987',
-])('%s is refused as one that is tried first', (password) => {
+])('rejects %s as easy to guess', (password) => {
   expect(passwordWeakness(password, OWN)).toMatch(/first/);
 });
 
 test.each(['short', 'ninechars', '😀😀😀😀😀😀😀😀😀'])(
-  '%s is too short, by what a person counts as characters',
+  '%s is too short, counting user-perceived characters',
   (password) => {
     expect(passwordWeakness(password, OWN)).toMatch(/at least 10/);
   },
@@ -47,11 +47,11 @@ test.each([
   '58 30 19 47 26',
   '1938x5820174',
   'пароль не пароль а фраза',
-])('%s will do', (password) => {
+])('accepts %s', (password) => {
   expect(passwordWeakness(password, OWN)).toBeUndefined();
 });
 
-test('a password of 257 characters is refused, quickly', () => {
+test('rejects a password of 257 characters, quickly', () => {
   expect(passwordWeakness('x'.repeat(257), OWN)).toMatch(/at most 256/);
   expect(passwordWeakness('ab'.repeat(100_000), OWN)).toMatch(/at most 256/);
 });

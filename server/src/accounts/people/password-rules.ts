@@ -1,25 +1,26 @@
 /**
- * What a password must not be. Long enough, and not one that everybody tries first: a common word
- * dressed up with digits and signs, a row of keys, one thing over and over, or the person's own name.
- * No rules about capitals and digits: they make passwords worse (NIST SP 800-63B section 5.1.1.2).
+ * Rejects weak passwords: too short, or easy to guess because they consist of common words dressed
+ * up with digits and symbols, keyboard rows, repetitions or the person's own name. There are no
+ * rules about upper case and digits, because they make passwords worse (NIST SP 800-63B section
+ * 5.1.1.2).
  */
 
 export const PASSWORD_LENGTH_MIN = 10;
 export const PASSWORD_LENGTH_MAX = 256;
 
-/** What is wrong with the password, in words; undefined when it will do. */
+/** Why the password is weak; undefined when it is acceptable. */
 export function passwordWeakness(
   password: string,
   personalWords: readonly string[],
 ): string | undefined {
   const length = [...password].length;
   if (length < PASSWORD_LENGTH_MIN) {
-    return `Use at least ${PASSWORD_LENGTH_MIN} characters. A few words in a row make a good one.`;
+    return `Use at least ${PASSWORD_LENGTH_MIN} characters. A phrase of several words works well.`;
   }
   if (length > PASSWORD_LENGTH_MAX) return `Use at most ${PASSWORD_LENGTH_MAX} characters.`;
   const own = personalWords.flatMap(wordsIn).filter((word) => word.length >= 3);
   if (isMadeOf(password, [...COMMON, ...own])) {
-    return 'This password is among the first that anybody would try. Choose another one.';
+    return 'This password is too easy to guess. Choose another one.';
   }
   return undefined;
 }
@@ -29,7 +30,10 @@ function wordsIn(text: string): string[] {
   return [plain.replaceAll(/[^\p{L}\p{N}]/gu, ''), ...plain.split(/[^\p{L}\p{N}]+/u)];
 }
 
-/** Whether nothing is left of the password once known words, rows and repetitions are taken out. */
+/**
+ * Whether nothing is left of the password once known words, keyboard runs and repetitions are
+ * removed.
+ */
 function isMadeOf(password: string, words: readonly string[]): boolean {
   const lower = password.toLowerCase().normalize('NFKC');
   const bare = lower.replaceAll(/^[^\p{L}]+|[^\p{L}]+$/gu, '');
@@ -41,7 +45,7 @@ function isMadeOf(password: string, words: readonly string[]): boolean {
   });
 }
 
-/** Signs and digits that stand for letters. */
+/** Symbols and digits that resemble letters. */
 const LOOKALIKES = new Map(
   Object.entries({ 0: 'o', 1: 'i', 3: 'e', 4: 'a', 5: 's', 7: 't', '@': 'a', $: 's', '!': 'i' }),
 );
@@ -50,13 +54,16 @@ function plainLetters(text: string): string {
   return [...text].map((character) => LOOKALIKES.get(character) ?? character).join('');
 }
 
-/** The longest words first, so that "password" goes before "pass". */
+/** Longest words first, so that "password" is removed before "pass". */
 function withoutWords(text: string, words: readonly string[]): string {
   const longestFirst = [...words].sort((a, b) => b.length - a.length);
   return longestFirst.reduce((left, word) => left.replaceAll(word, ' '), text);
 }
 
-/** Without years, spaces and signs, and runs of three or more along a row of keys, either way. */
+/**
+ * Removes years, spaces, symbols and runs of three or more along a keyboard row in either
+ * direction.
+ */
 function withoutKeyboardRuns(text: string): string {
   const left = text.replaceAll(/(?:19|20)\d\d/g, ' ').replaceAll(/[^\p{L}\p{N}]/gu, '');
   let kept = '';
@@ -81,7 +88,9 @@ const KEYBOARD_ROWS = [
   '1qaz2wsx3edc4rfv5tgb6yhn',
 ].flatMap((row) => [row, [...row].reverse().join('')]);
 
-/** How many characters from here on stand next to each other in one row, or are all the same. */
+/**
+ * The length of the run at a position: characters adjacent in one keyboard row, or all the same.
+ */
 function runAt(text: string, at: number): number {
   let longest = 1;
   while (text[at + longest] === text[at]) longest += 1;
@@ -97,7 +106,7 @@ function isRepeatedPattern(text: string): boolean {
   return /^(.{1,5})\1+$/su.test(text);
 }
 
-/** The words behind the passwords that are used most, and our own name. */
+/** The words in the most common passwords, and our own name. */
 const COMMON = `
   password passwort passphrase pass motdepasse contrasena senha parola wachtwoord secret secreto
   letmein welcome willkommen bienvenue login logon signin enter access open sesame opensesame

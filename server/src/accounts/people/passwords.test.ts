@@ -3,7 +3,7 @@ import { Passwords } from './passwords.ts';
 
 const passwords = new Passwords();
 
-test('a password is known again, another is not, and no hash tells of an equal password', async () => {
+test('verifies the right password only, and equal passwords have different hashes', async () => {
   const [one, two] = [await passwords.hash('tulip-freight'), await passwords.hash('tulip-freight')];
   expect(one).toMatch(/^\$scrypt\$ln=15,r=8,p=3\$/);
   expect(one).not.toBe(two);
@@ -12,12 +12,12 @@ test('a password is known again, another is not, and no hash tells of an equal p
   expect(await passwords.verify(undefined, 'tulip-freight')).toBe(false);
 });
 
-test('the same letters in other bytes are the same password', async () => {
+test('accepts the same characters in another Unicode normalization', async () => {
   const hash = await passwords.hash('caf\u00e9 au lait fort');
   expect(await passwords.verify(hash, 'cafe\u0301 au lait fort')).toBe(true);
 });
 
-test('a hash with older parameters still works', async () => {
+test('verifies hashes with older parameters', async () => {
   // scrypt, N = 2^4, r = 1, p = 1 over "password" and the salt "salt".
   const { scryptSync } = await import('node:crypto');
   const key = scryptSync('password', 'salt', 32, { N: 16, r: 1, p: 1 });
@@ -26,7 +26,7 @@ test('a hash with older parameters still works', async () => {
   expect(await passwords.verify(hash, 'passwort')).toBe(false);
 });
 
-test('more than can wait are refused at once, and an address that nobody has waits like any other', async () => {
+test('rejects at once when the queue is full, and an unknown address waits like a known one', async () => {
   const crowd = new Passwords({ ln: 4, r: 1, p: 1 });
   const hash = await crowd.hash('tulip-freight');
   const tries = Array.from({ length: 110 }, (_, n) => crowd.verify(n % 2 ? hash : undefined, 'x'));

@@ -2,9 +2,9 @@ import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { RefusedError } from '../../lib/refused-error.ts';
 
 /**
- * Password hashes: scrypt with the parameters that OWASP names, written in the PHC format so that
- * they can be raised later. The work is done off the main thread, few at a time: it shares its
- * threads with the rest of the house, and each takes 32 MB.
+ * Password hashes: scrypt with the parameters that OWASP recommends, in PHC format so that they can
+ * be raised later. Hashing runs off the main thread with limited concurrency, because it shares the
+ * thread pool with everything else and each hash takes 32 MB.
  */
 
 export interface PasswordCost {
@@ -36,7 +36,7 @@ export class Passwords {
     return `$scrypt$ln=${ln},r=${r},p=${p}$${unpaddedBase64(salt)}$${unpaddedBase64(key)}`;
   }
 
-  /** Without a hash (nobody has this address) the same work is done, and the answer is no. */
+  /** Without a hash (the address has no account) the same work is done, and the result is false. */
   async verify(hash: string | undefined, password: string): Promise<boolean> {
     const stored = hash === undefined ? undefined : parseHash(hash);
     const { salt, key, ...cost } = stored ?? {
@@ -59,14 +59,14 @@ export class Passwords {
     }
   }
 
-  /** Whoever leaves hands the place on, so that nobody overtakes. */
+  /** A finished hash passes its slot to the next in line, so that order is kept. */
   #acquireSlot(): Promise<void> {
     if (this.#running < CONCURRENCY_MAX) {
       this.#running += 1;
       return Promise.resolve();
     }
     if (this.#waiting.length >= WAITING_MAX) {
-      const detail = 'Too many people are signing in at this moment.';
+      const detail = 'Too many sign-ins at the moment. Try again in a few seconds.';
       throw new RefusedError('too_many_attempts', detail, { retryAfterSeconds: 5 });
     }
     return new Promise((resolve) => this.#waiting.push(resolve));
@@ -76,7 +76,7 @@ export class Passwords {
 function derive(password: string, salt: Buffer, { ln, r, p }: PasswordCost): Promise<Buffer> {
   const options = { N: 2 ** ln, r, p, maxmem: 2 ** ln * r * 256 };
   return new Promise((resolve, reject) => {
-    // Two keyboards may write the same letters in different bytes.
+    // Keyboards may produce the same characters in different Unicode normalizations.
     scrypt(password.normalize('NFKC'), salt, KEY_BYTES, options, (error, key) => {
       if (error) reject(error);
       else resolve(key);

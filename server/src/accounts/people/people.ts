@@ -15,9 +15,9 @@ import type { SendSystemEmail } from './system-emails.ts';
 import { Team } from './team.ts';
 
 /**
- * People, not keys: everything around accounts of persons. Addresses, passwords, codes and links
- * come in; sessions and memberships leave. Of all secrets only hashes are kept, every guess is
- * counted, and whether an address has an account is told to nobody.
+ * User accounts, as opposed to API keys. Addresses, passwords, codes and links come in; sessions
+ * and memberships go out. Only hashes of secrets are stored, every guess is throttled, and no
+ * response reveals whether an address has an account.
  */
 export interface People {
   setup: Setup;
@@ -27,7 +27,7 @@ export interface People {
   account: Account;
   team: Team;
   invitations: Invitations;
-  /** Throws away what has run out. Runs now and then on every node. */
+  /** Deletes what has expired. Runs periodically on every node. */
   sweep(): Promise<void>;
 }
 
@@ -36,13 +36,13 @@ export interface PeopleParts {
   clock: Clock;
   log: Log;
   secretKey: Buffer;
-  /** How the service's own letters leave. */
+  /** Sends system emails. */
   sendSystemEmail: SendSystemEmail;
-  /** Where people reach the application: links begin with it. */
+  /** The URL of the dashboard, with which links start. */
   appUrl: string;
-  /** So many may one person own. */
+  /** How many workspaces may be created from one. */
   workspacesMax: number;
-  /** Other than the standard: tests make many people. */
+  /** Overrides the default cost: tests create many people. */
   passwordCost?: PasswordCost;
 }
 

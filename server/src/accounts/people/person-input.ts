@@ -2,7 +2,7 @@ import { type FieldError, fieldErrorsOf, RefusedError } from '../../lib/refused-
 import { type Mailbox, parseMailbox } from '../../mail/address.ts';
 import { passwordWeakness } from './password-rules.ts';
 
-/** What a person gives of themselves, checked: all that is wrong is told at once. */
+/** Validates what a person enters about themselves. All errors are reported at once. */
 
 export interface PersonInput {
   email: string;
@@ -22,14 +22,14 @@ export function checkPersonInput(input: PersonInput): Mailbox {
   return parsed.mailbox;
 }
 
-/** What is wrong with the words that are there, when the others cannot be read. */
+/** Errors in the fields that are present, for input that failed schema validation in others. */
 export function personFieldErrors({ email = '', name = '', password }: Partial<PersonInput>) {
   return password === undefined
     ? []
     : fieldErrorsOf(() => checkPassword(password, { email, name }, '/password'));
 }
 
-/** For a person who exists: the new password alone. */
+/** For an existing person: checks only the new password. */
 export function checkPassword(
   password: string,
   person: { email: string; name: string },
@@ -42,6 +42,6 @@ export function checkPassword(
 
 export function validationFailed(errors: FieldError[]): RefusedError {
   const detail =
-    errors.length === 1 ? (errors[0]?.detail ?? '') : `${errors.length} fields are not valid.`;
+    errors.length === 1 ? (errors[0]?.detail ?? '') : `${errors.length} fields are invalid.`;
   return new RefusedError('validation_failed', detail, { errors });
 }

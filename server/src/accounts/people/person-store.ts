@@ -2,14 +2,14 @@ import type { Queryable } from '../../db/pool.ts';
 import { sqlTime } from '../../db/row-types.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 
-/** Somebody who may sign in. */
+/** A user who can sign in. */
 export interface Person {
   id: string;
   email: string;
   emailKey: string;
   name: string;
   passwordHash: string;
-  /** Sealed. */
+  /** Encrypted. */
   totpSecret: Buffer | null;
   totpConfirmedAtMs: number | null;
   totpStep: number | null;
@@ -17,7 +17,7 @@ export interface Person {
   createdAtMs: number;
 }
 
-/** Somebody new, without a second factor. */
+/** A new person, without a second factor. */
 export function newPerson(
   fields: { email: string; emailKey: string; name: string; passwordHash: string },
   nowMs: number,
@@ -38,7 +38,7 @@ export const PERSON_COLUMNS = `p.id, p.email, p.email_key as "emailKey", p.name,
   p.totp_confirmed_at as "totpConfirmedAtMs", p.totp_step as "totpStep",
   p.recovery_hashes as "recoveryHashes", p.created_at as "createdAtMs"`;
 
-/** False when somebody has this address already. */
+/** Returns false when the address already has an account. */
 export async function insertPerson(db: Queryable, person: Person): Promise<boolean> {
   const { rowCount } = await db.query(
     `insert into people (id, email, email_key, name, password_hash, created_at)
@@ -55,7 +55,7 @@ export async function insertPerson(db: Queryable, person: Person): Promise<boole
   return rowCount === 1;
 }
 
-/** Until the transaction ends, nobody else becomes a person. */
+/** Until the transaction ends, no other account can be created. */
 export async function lockPeople(db: Queryable): Promise<void> {
   await db.query('lock table people in share row exclusive mode');
 }
@@ -109,7 +109,7 @@ export async function findPersonByEmail(
   return rows[0];
 }
 
-/** One statement whether the person exists or not: the time it takes must not tell. */
+/** One statement whether the person exists or not: the response time must not reveal it. */
 export async function findForSignIn(
   db: Queryable,
   emailKey: string,
@@ -125,8 +125,8 @@ export async function findForSignIn(
 }
 
 /**
- * False when the password is another one than was checked. It stays the same until the transaction
- * ends: what somebody gets for it must not outlive a change that came in between.
+ * Returns false when the password changed since it was checked. The row stays locked until the
+ * transaction ends, so that what is granted for the password does not outlive a change.
  */
 export async function lockIfPasswordUnchanged(
   db: Queryable,

@@ -14,8 +14,8 @@ import {
 } from './totp.ts';
 
 /**
- * The second factor of a person: set up with a secret for an authenticator app, in force once a
- * first code has proved that the app has it. Each code works once; recovery codes too.
+ * The second factor of a person (TOTP). It is set up with a secret for an authenticator app and
+ * enabled once a first code has proved that the app has it. Codes and recovery codes work once.
  */
 
 const ISSUER = 'Postrider';
@@ -42,13 +42,16 @@ export class SecondFactor {
     this.#encryptor = parts.encryptor;
   }
 
-  /** A new secret, not asked for yet. Asking again before it is confirmed replaces it. */
+  /** Creates a secret that is not required yet. A repeated call before confirmation replaces it. */
   async start(personId: string): Promise<{ secret: string; uri: string }> {
     const secret = newTotpSecret();
     return inTransaction(this.#pool, async (db) => {
       const person = await lockPerson(db, personId);
       if (person.totpConfirmedAtMs !== null) {
-        throw new RefusedError('conflict', 'The second factor is on. Remove it first.');
+        throw new RefusedError(
+          'conflict',
+          'Two-factor authentication is already enabled. Disable it first.',
+        );
       }
       await updateSecondFactor(db, {
         ...NO_SECOND_FACTOR,
@@ -59,14 +62,14 @@ export class SecondFactor {
     });
   }
 
-  /** From now on it is asked for. Undefined when the code is wrong. */
+  /** Enables the second factor. Returns undefined when the code is wrong. */
   async confirm(personId: string, code: string): Promise<string[] | undefined> {
     return inTransaction(this.#pool, async (db) => {
       const person = await lockPerson(db, personId);
       if (person.totpSecret === null || person.totpConfirmedAtMs !== null) {
         throw new RefusedError(
           'conflict',
-          'There is no second factor that waits for its first code.',
+          'Two-factor authentication is not being set up. Start the setup first.',
         );
       }
       const step = this.#stepOf(person, code);
@@ -101,7 +104,7 @@ export class SecondFactor {
     });
   }
 
-  /** Uses a code up; false when it is none. The person's row must be locked. */
+  /** Consumes a code. Returns false when it is invalid. The person's row must be locked. */
   async consumeCode(db: Queryable, person: Person, code: string): Promise<boolean> {
     const step = this.#stepOf(person, code.replaceAll(/\s/g, ''));
     if (step !== undefined) {
@@ -131,11 +134,11 @@ const NO_SECOND_FACTOR = {
 };
 
 function notEnabled(): RefusedError {
-  return new RefusedError('conflict', 'There is no second factor.');
+  return new RefusedError('conflict', 'Two-factor authentication is not enabled.');
 }
 
 async function lockPerson(db: Queryable, personId: string): Promise<Person> {
   const person = await findPerson(db, personId, 'for update');
-  if (!person) throw new RefusedError('not_found', 'There is no such person.');
+  if (!person) throw new RefusedError('not_found', 'This person does not exist.');
   return person;
 }

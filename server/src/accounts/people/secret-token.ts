@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 
-/** Secrets that we hand out and keep only as SHA-256: sessions, links, challenges. 256 random bits. */
+/** Secrets of 256 random bits for sessions, links and challenges. Only their SHA-256 is stored. */
 export function newSecret(): string {
   return randomBytes(32).toString('base64url');
 }

@@ -40,7 +40,7 @@ export async function insertSession(
   );
 }
 
-/** Who presents this secret, and what they are in the workspace they name. */
+/** The session of a presented secret, with its person and their role in the given workspace. */
 export async function findSession(
   db: Queryable,
   tokenHash: Buffer,
@@ -85,7 +85,7 @@ export async function extendSession(
   ]);
 }
 
-/** Whether this session still admits to the workspace, and as what. */
+/** The role in the workspace while the session is valid. */
 export async function roleOfSession(
   db: Queryable,
   sessionId: string,
@@ -101,7 +101,7 @@ export async function roleOfSession(
   return rows[0]?.role;
 }
 
-/** Those that have not ended, newest first. */
+/** Active sessions, newest first. */
 export async function listSessions(
   db: Queryable,
   personId: string,
@@ -130,7 +130,7 @@ export async function endSessionByToken(
   );
 }
 
-/** False when the person has no such session. */
+/** Returns false when the person has no such session. */
 export async function endSession(
   db: Queryable,
   personId: string,
@@ -158,13 +158,13 @@ export async function endSessionsOfPerson(
   );
 }
 
-/** Whoever is held open by a session hears of its end in the same commit, on every node. */
+/** Notifies every node in the same commit, so that streams opened by the session are closed. */
 function withEndNotification(update: string): string {
   return `with ended as (${update} returning person_id)
     select pg_notify('people', person_id::text) from ended group by person_id`;
 }
 
-/** What ended so long ago that nobody asks for it any more. */
+/** Deletes sessions that expired long ago. */
 export async function deleteExpiredSessions(db: Queryable, beforeMs: number): Promise<void> {
   await db.query('delete from sessions where expires_at < $1', [sqlTime(beforeMs)]);
 }

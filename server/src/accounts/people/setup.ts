@@ -19,10 +19,9 @@ import { anyPersonExists, insertPerson, lockPeople, newPerson } from './person-s
 import type { ClientInfo, NewSession, Sessions } from './sessions.ts';
 
 /**
- * The first run: while nobody has an account, the first visitor becomes the owner of all there is.
- * There is no default password. From the machine itself that is open to whoever sits at it; from
- * anywhere else it takes the link that the server prints at its start. Once somebody has an account
- * the link is dead for good.
+ * First-run setup: while no account exists, the first visitor becomes the owner of all workspaces.
+ * There is no default password. On the server itself setup is open; from anywhere else it requires
+ * the link that the server prints when it starts. Once an account exists the link is void.
  */
 
 export interface NewOwner extends PersonInput {
@@ -49,12 +48,12 @@ export class Setup {
 
   async isNeeded(): Promise<boolean> {
     if (this.#done) return false;
-    // People are never deleted: once there is one, there always will be.
+    // People are never deleted, so once there is one, there always will be.
     this.#done = await anyPersonExists(this.#parts.pool);
     return !this.#done;
   }
 
-  /** What the operator is shown at the start; undefined when there is nothing to set up. */
+  /** The setup link for the operator; undefined when setup is done. */
   async link(appUrl: string): Promise<string | undefined> {
     if (!(await this.isNeeded())) return undefined;
     const workspace = await firstWorkspace(this.#parts.pool);
@@ -62,7 +61,7 @@ export class Setup {
     return `${appUrl}/app/setup#${this.#tokenFor(workspace)}`;
   }
 
-  /** `trusted`: the visitor sits at this machine. */
+  /** `trusted`: the request comes from this machine. */
   claim(owner: NewOwner, client: ClientInfo, trusted: boolean): Promise<NewSession> {
     return this.#parts.limits.limitBySource(client.ip, () => this.#claim(owner, client, trusted));
   }
@@ -95,7 +94,10 @@ export class Setup {
     return newSession;
   }
 
-  /** All that the command line made before, under the name given now; the first one if there is none. */
+  /**
+   * All workspaces created at the command line, the first renamed if a name was given; or a new one
+   * if there is none.
+   */
   async #lockWorkspaces(
     db: Queryable,
     name: string | undefined,
@@ -121,7 +123,7 @@ export class Setup {
     return text.length === right.length && timingSafeEqual(text, right);
   }
 
-  /** The same on every node and at every start, and another one for another database. */
+  /** The same on every node and at every start, but different for every database. */
   #tokenFor(workspace: Workspace): string {
     const key = Buffer.from(hkdfSync('sha256', this.#parts.secretKey, 'postrider', 'setup', 32));
     return createHmac('sha256', key).update(workspace.id).digest('base64url');

@@ -1,20 +1,20 @@
 /**
- * The mails that the service writes to its own people. Values stand in placeholders, so that a name
- * which looks like markup stays a name.
+ * The emails that the service sends to its own users. Values are inserted by placeholders, so that
+ * a name that looks like markup stays a name.
  */
 export interface SystemEmail {
   to: { email: string; name?: string };
   subject: string;
   html: string;
-  /** The link is a secret: nobody but the recipient is ever shown it. */
+  /** The link is a secret and is shown to no one but the recipient. */
   variables: Record<string, string> & { link: string };
-  /** The letter is worth nothing after that. */
+  /** The email is useless after this time. */
   ttlSeconds: number;
 }
 
 /**
- * Sends a letter from the first of these workspaces that has a domain which may send. False: none
- * has, or the address takes no mail.
+ * Sends an email from the first of these workspaces with a domain that can send. Returns false when
+ * there is none or the address does not accept mail.
  */
 export type SendSystemEmail = (
   letter: SystemEmail,
@@ -26,18 +26,18 @@ const HOUR_SECONDS = 3600;
 export function passwordResetEmail(to: { email: string; name: string }, link: string): SystemEmail {
   return {
     to: toRecipient(to),
-    subject: 'Set a new password for Postrider',
+    subject: 'Reset your Postrider password',
     html: `<p>Hello {{ name }},</p>
-<p>somebody, most likely you, asked to set a new password for your Postrider account.</p>
-<p><a href="{{ link }}">Set a new password</a></p>
-<p>The link works for one hour, and once. If it was not you, there is nothing to do: your password
-stays as it is.</p>`,
+<p>Someone (probably you) requested a password reset for your Postrider account.</p>
+<p><a href="{{ link }}">Reset password</a></p>
+<p>The link works once and expires in one hour. If you did not request this, ignore this email: your
+password stays unchanged.</p>`,
     variables: { name: to.name, link },
     ttlSeconds: HOUR_SECONDS,
   };
 }
 
-/** A name may hold what no header takes, and the letter must arrive all the same. */
+/** A name may contain characters that a header cannot, and the email must be sent anyway. */
 function toRecipient({ email, name }: { email: string; name: string }): SystemEmail['to'] {
   const plain = name.replaceAll(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ').trim();
   return plain === '' ? { email } : { email, name: plain };
@@ -49,12 +49,12 @@ export function invitationEmail(
 ): SystemEmail {
   return {
     to: { email },
-    subject: '{{ inviter }} invites you to {{ workspace }} on Postrider',
+    subject: '{{ inviter }} invited you to {{ workspace }} on Postrider',
     html: `<p>Hello,</p>
-<p>{{ inviter }} invites you to work in <b>{{ workspace }}</b> on Postrider, as {{ role }}.</p>
-<p><a href="{{ link }}">Accept the invitation</a></p>
-<p>The link works for seven days, and once. If you do not know what this is about, there is nothing
-to do.</p>`,
+<p>{{ inviter }} invited you to join <b>{{ workspace }}</b> on Postrider as {{ role }}.</p>
+<p><a href="{{ link }}">Accept invitation</a></p>
+<p>The link works once and expires in seven days. If you were not expecting this invitation, ignore
+this email.</p>`,
     variables,
     ttlSeconds: 24 * HOUR_SECONDS,
   };

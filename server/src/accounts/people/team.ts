@@ -16,12 +16,12 @@ import {
 } from './member-store.ts';
 
 /**
- * Who belongs to a workspace, and as what. A workspace always has an owner, and only owners make or
- * unmake owners. Changes take the workspace one at a time, and only then is asked what the person who
- * acts is in it: of two who remove each other one succeeds, and the other is no longer anybody.
+ * The members of a workspace and their roles. A workspace always has an owner, and only owners can
+ * add or remove owners. Changes lock the team first and only then read the role of the acting
+ * member: of two members who remove each other, one succeeds and the other is no longer a member.
  */
 
-/** A member who acts on others. */
+/** A member who changes other members. */
 export interface Actor {
   workspaceId: string;
   personId: string;
@@ -62,7 +62,7 @@ export class Team {
     });
   }
 
-  /** Everybody may go, except the last owner. */
+  /** Everyone can leave, except the last owner. */
   async leave(workspaceId: string, personId: string): Promise<void> {
     await inTransaction(this.#pool, async (db) => {
       await lockTeam(db, workspaceId);
@@ -88,29 +88,29 @@ export class Team {
     if ((await countOwners(db, workspaceId)) > 1) return;
     throw new RefusedError(
       'last_owner',
-      'This is the only owner of the workspace. Make somebody else an owner first.',
+      'The last owner cannot leave the workspace or be demoted. Make another member an owner first.',
     );
   }
 
-  /** What they promised in a role they no longer have is void. */
+  /** Invitations made in a role that the member no longer has are void. */
   async #revokeInvitationsOf(db: Queryable, workspaceId: string, personId: string): Promise<void> {
     await revokeOpenByInviter(db, workspaceId, personId, this.#clock.now());
   }
 }
 
 /**
- * What the person is who acts, at a moment when nobody else changes the team: since they were let in
- * somebody may have made them less. The team stays locked until the transaction ends.
+ * The role of the acting member, read under the lock: it may have changed since the request was
+ * authenticated. The team stays locked until the transaction ends.
  */
 export async function lockTeamAndGetRole(db: Queryable, actor: Actor): Promise<Role> {
   await lockTeam(db, actor.workspaceId);
   const member = await findMember(db, actor.workspaceId, actor.personId);
   if (!member) {
-    const detail = 'There is no such workspace, or you do not belong to it.';
+    const detail = 'This workspace does not exist, or you are not a member of it.';
     throw new RefusedError('not_a_member', detail);
   }
   if (!rightsOf(member.role).has('write:members')) {
-    const detail = `Your role is ${member.role}. The operation needs write:members.`;
+    const detail = `Your role (${member.role}) does not include write:members.`;
     throw new RefusedError('insufficient_role', detail);
   }
   return member.role;
@@ -120,7 +120,7 @@ export function checkCanManageRole(actsAs: Role, role: Role): void {
   if (canManageRole(actsAs, role)) return;
   throw new RefusedError(
     'insufficient_role',
-    `Only an owner makes, changes or removes an owner. Your role is ${actsAs}.`,
+    `Only an owner can add, change or remove an owner. Your role is ${actsAs}.`,
   );
 }
 

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
 import { base32, codeAt, newRecoveryCodes, recoveryCodeOf, stepOfCode, totpUri } from './totp.ts';
 
-/** The secret of RFC 6238 appendix B; its SHA-1 codes there have eight digits, ours the last six. */
+/**
+ * The secret of RFC 6238 appendix B. Its SHA-1 codes there have eight digits; ours are the last
+ * six.
+ */
 const SECRET = Buffer.from('12345678901234567890');
 
 test.each([
@@ -15,7 +18,7 @@ test.each([
   expect(codeAt(SECRET, second * 1000)).toBe(code);
 });
 
-test('a code works half a minute early or late, and no longer', () => {
+test('a code works half a minute early or late, but no longer', () => {
   const code = codeAt(SECRET, 600_000);
   expect(stepOfCode(SECRET, code, 570_000, null)).toBe(20);
   expect(stepOfCode(SECRET, code, 600_000, null)).toBe(20);
@@ -24,7 +27,7 @@ test('a code works half a minute early or late, and no longer', () => {
   expect(stepOfCode(SECRET, code, 569_999, null)).toBeUndefined();
 });
 
-test('a code that was taken, and every one before it, is spent', () => {
+test('a used code and all earlier ones are rejected', () => {
   const code = codeAt(SECRET, 600_000);
   expect(stepOfCode(SECRET, code, 600_000, 20)).toBeUndefined();
   expect(stepOfCode(SECRET, codeAt(SECRET, 570_000), 600_000, 20)).toBeUndefined();
@@ -44,13 +47,13 @@ test('base32 is that of RFC 4648', () => {
   ]);
 });
 
-test('the key URI names issuer and account', () => {
+test('the key URI contains issuer and account', () => {
   expect(totpUri(SECRET, 'jane+x@example.com', 'Postrider')).toBe(
     'otpauth://totp/Postrider:jane%2Bx%40example.com?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Postrider',
   );
 });
 
-test('recovery codes differ, and are understood however they are typed', () => {
+test('recovery codes differ, and are accepted however they are typed', () => {
   const codes = newRecoveryCodes();
   expect(new Set(codes).size).toBe(10);
   for (const code of codes) {

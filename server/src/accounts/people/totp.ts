@@ -1,15 +1,15 @@
 import { createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
 
 /**
- * One-time codes of authenticator apps: RFC 6238 with the parameters that all of them know (SHA-1,
- * six digits, 30 seconds), and recovery codes for the day the phone is lost.
+ * Codes of authenticator apps: RFC 6238 with the parameters that all apps support (SHA-1, six
+ * digits, 30 seconds), and recovery codes for a lost phone.
  */
 
 const STEP_MS = 30_000;
 const DIGITS = 6;
-/** RFC 4226 section 4 asks for at least 128 bits and recommends 160. */
+/** RFC 4226 section 4 requires at least 128 bits and recommends 160. */
 const SECRET_BYTES = 20;
-/** A clock that is off by half a minute, or a code typed at its end, still fits. */
+/** Tolerates a clock that is off by half a minute, or a code typed at the last moment. */
 const STEP_TOLERANCE = 1;
 
 export function newTotpSecret(): Buffer {
@@ -17,8 +17,8 @@ export function newTotpSecret(): Buffer {
 }
 
 /**
- * The time step whose code this is, or undefined. Steps up to `lastStep` are spent: a code that
- * somebody has seen being typed works no second time (RFC 6238 section 5.2).
+ * The time step of a code, or undefined. Steps up to `lastStep` are used up: a code that was
+ * observed does not work again (RFC 6238 section 5.2).
  */
 export function stepOfCode(
   secret: Buffer,
@@ -36,7 +36,7 @@ export function stepOfCode(
   return undefined;
 }
 
-/** What an authenticator app would show at this time. */
+/** The code that an authenticator app shows at this time. */
 export function codeAt(secret: Buffer, nowMs: number): string {
   return codeOfStep(secret, Math.floor(nowMs / STEP_MS));
 }
@@ -58,7 +58,7 @@ export function totpUri(secret: Buffer, email: string, issuer: string): string {
 
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
-/** RFC 4648 base32 without padding, as the apps take it. */
+/** RFC 4648 base32 without padding, as apps expect it. */
 export function base32(bytes: Buffer): string {
   let bits = 0;
   let value = 0;
@@ -77,10 +77,10 @@ export function base32(bytes: Buffer): string {
 }
 
 const RECOVERY_CODES = 10;
-/** Letters and digits that nobody takes for another. */
+/** Letters and digits that cannot be confused. */
 const UNAMBIGUOUS_CHARACTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
 
-/** Like `h7k2-m9xw-4tpa-c3ne`: 79 bits, too many to find from a stolen hash. */
+/** Such as `h7k2-m9xw-4tpa-c3ne`: 79 bits, too many to recover from a stolen hash. */
 export function newRecoveryCodes(): string[] {
   return Array.from({ length: RECOVERY_CODES }, () =>
     grouped(
@@ -92,7 +92,7 @@ export function newRecoveryCodes(): string[] {
   );
 }
 
-/** As it was shown, however it was typed. */
+/** Normalizes a code, however it was typed. */
 export function recoveryCodeOf(typed: string): string | undefined {
   const letters = typed.toLowerCase().replaceAll(/[\s-]/g, '');
   return /^[a-z2-9]{16}$/.test(letters) ? grouped(letters) : undefined;

@@ -31,9 +31,9 @@ import {
 } from './submission.ts';
 
 /**
- * Accepting messages: the front half of the house. In comes a send whose shape is right, from a
- * caller who may send; out goes the answer, after one commit that holds the message, its content,
- * one delivery per recipient, its events and its idempotency key. What is refused changes nothing.
+ * Accepts messages. In comes a send whose shape is valid, from a caller that may send; out goes the
+ * response, after one commit that contains the message, its content, one delivery per recipient,
+ * its events and its idempotency key. A rejected send changes nothing.
  */
 
 export type BatchItem =
@@ -46,7 +46,7 @@ export interface AcceptParts extends PrepareParts {
   handoff: DeliveryHandoff;
   idempotency: Idempotency;
   addressHash: AddressHash;
-  /** Seals the words of messages that hold secret values. */
+  /** Encrypts the content of messages that contain secret values. */
   encryptor: Encryptor;
   group: {
     itemsMax: number;
@@ -59,37 +59,40 @@ export interface AcceptParts extends PrepareParts {
 
 export type AcceptResult = { response: StoredResponse; replayed: boolean };
 
-/** How an answer is written; the door knows the status and the body's shape. */
+/**
+ * Writes the response. Only the caller, such as the HTTP listener, knows the status and the shape
+ * of the body.
+ */
 export type ResponseWriter<T> = (accepted: T) => StoredResponse;
 
 /**
- * A commit of this size takes long by itself. It goes a way of its own, so that nobody who sends
- * little waits for somebody who sends much.
+ * Commits of at least this size are slow. They have queues of their own, so that small sends do not
+ * wait for them.
  */
 const LARGE_BYTES_MIN = 256 * 1024;
-/** What large ones leave of the room for those who wait. */
+/** The share of the queue that large submissions may fill. */
 const LARGE_QUEUE_SHARE = 3 / 4;
 
-/** How long a batch may hold everybody up before others have their turn. */
+/** A batch yields to the event loop after this long, so that other requests are served. */
 const YIELD_AFTER_MS = 5;
 
 interface Writers {
-  /** Sends that no suppression concerns, as far as we know. */
+  /** Submissions whose recipients are assumed not to be suppressed. */
   optimistic: GroupCommit<Submission, InsertOutcome>;
-  /** Those that had to be looked up first. */
+  /** Submissions whose recipients were looked up in the suppression list first. */
   checked: GroupCommit<Submission, InsertOutcome>;
 }
 
-/** Forgetting them costs each a second look. */
+/** Clearing the set costs each workspace in it one extra lookup. */
 const WORKSPACES_WITH_ERASURES_MAX = 10_000;
 
 export class MessageAcceptor {
   readonly #parts: AcceptParts;
   readonly #small: Writers;
   readonly #large: Writers;
-  /** In the order in which they run dry: who is looked up has waited among the usual before. */
+  /** In draining order: a checked submission may have waited in an optimistic queue before. */
   readonly #groups: readonly GroupCommit<Submission, InsertOutcome>[];
-  /** Workspaces that were found to have erased somebody. */
+  /** Workspaces that are known to have erased an address. */
   readonly #workspacesWithErasures = new Set<string>();
 
   constructor(parts: AcceptParts) {
@@ -101,7 +104,9 @@ export class MessageAcceptor {
     );
   }
 
-  /** One message. `write` makes the answer that is also kept for repeated requests. */
+  /**
+   * Accepts one message. `write` produces the response, which is also stored for repeated requests.
+   */
   acceptOne(
     caller: Caller,
     request: SendRequest,
@@ -117,8 +122,8 @@ export class MessageAcceptor {
   }
 
   /**
-   * Several messages in one commit. Strict: one that is bad and nothing is accepted. A message whose
-   * shape is wrong comes as its refusal.
+   * Accepts several messages in one commit. In strict mode one invalid message rejects the whole
+   * batch. A message whose shape is invalid is passed as its error.
    */
   acceptBatch(
     caller: Caller,
@@ -149,18 +154,18 @@ export class MessageAcceptor {
     });
   }
 
-  /** What else is wrong with a request of a wrong shape, in the fields that it is not about. */
+  /** Validates the remaining fields of a request that failed schema validation. */
   checkRemainingFields(faulty: ReadonlySet<string>, request: Partial<SendRequest>): FieldError[] {
     const { limits, clock } = this.#parts;
     return checkRemainingFields(faulty, request, limits, clock.now());
   }
 
-  /** Everything but storing and sending. */
+  /** Does everything except storing and sending. */
   dryRun(caller: Caller, request: SendRequest): Promise<PreparedMessage> {
     return prepareMessage(this.#parts, caller, request);
   }
 
-  /** Resolves when all that was taken is committed. */
+  /** Resolves when everything accepted so far is committed. */
   async drained(): Promise<void> {
     for (const group of this.#groups) await group.drained();
   }
@@ -186,9 +191,9 @@ export class MessageAcceptor {
   }
 
   /**
-   * A repeated request must get its first answer even when it would be refused now (its
-   * scheduled_at has passed, its template is gone). So a refusal asks for the first answer, and the
-   * usual request pays nothing for it.
+   * A repeated request must get its first response even when it would be rejected now (its
+   * scheduled_at has passed, its template was deleted). The stored response is looked up only after a
+   * rejection, so ordinary requests pay nothing for it.
    */
   async #withIdempotency(
     key: IdempotencyRequest | undefined,
@@ -223,7 +228,7 @@ export class MessageAcceptor {
         if (!(error instanceof RefusedError)) throw error;
         prepared.push(prefixPointers(error, `/messages/${prepared.length}`));
       }
-      // A large batch, or one that is hard to render, must not keep other callers waiting.
+      // A large batch, or one that is expensive to render, must not keep other callers waiting.
       if (performance.now() - sinceMs < YIELD_AFTER_MS) continue;
       await new Promise((resolve) => setImmediate(resolve));
       sinceMs = performance.now();
@@ -251,7 +256,7 @@ export class MessageAcceptor {
     }
     const first = key && (await idempotency.findResponse(key));
     if (first) return { response: first, replayed: true };
-    throw new Error('Broken invariant: a submission without a taken key is written');
+    throw new Error('Broken invariant: a submission without a duplicate key is written');
   }
 
   async #add(submission: Submission, bytes: number): Promise<InsertOutcome> {
@@ -267,15 +272,14 @@ export class MessageAcceptor {
       return await writers.checked.add(submission, bytes);
     } catch (error) {
       if (error instanceof GroupCommitFullError) {
-        const detail =
-          'More messages are waiting to be stored than we can hold. Nothing was accepted.';
+        const detail = 'Too many messages are waiting to be stored. Nothing was accepted.';
         throw new RefusedError('overloaded', detail, { retryAfterSeconds: 1 });
       }
       throw error;
     }
   }
 
-  /** The room is one, whichever way they go. */
+  /** All queues share one capacity. */
   #checkCapacity(bytes: number, share: number): void {
     const { waitingMax, waitingBytesMax } = this.#parts.group;
     let waiting = 0;
@@ -290,7 +294,10 @@ export class MessageAcceptor {
     }
   }
 
-  /** From now on: who has erased one address will be asked about others. */
+  /**
+   * Recipients of these workspaces are hashed from now on, because one of their addresses was
+   * erased.
+   */
   #rememberErasures({ messages }: Submission): void {
     if (this.#workspacesWithErasures.size >= WORKSPACES_WITH_ERASURES_MAX)
       this.#workspacesWithErasures.clear();
@@ -336,7 +343,8 @@ export class MessageAcceptor {
       }
       return outcomes;
     } catch (error) {
-      // The commit may have happened all the same: then the lease runs out and the row is claimed.
+      // The commit may have succeeded anyway. In that case the lease expires and the row is
+      // claimed.
       if (lease) handoff.handOff(lease, []);
       throw error;
     }
@@ -349,7 +357,7 @@ function batchRejected(refused: RefusedError[]): RefusedError {
   const code = codes.size === 1 ? (refused[0] as RefusedError).code : 'validation_failed';
   const detail =
     refused.length === 1
-      ? `One message is not valid; nothing was accepted. ${refused[0]?.message ?? ''}`
-      : `${refused.length} messages are not valid; nothing was accepted.`;
+      ? `One message is invalid; nothing was accepted. ${refused[0]?.message ?? ''}`
+      : `${refused.length} messages are invalid; nothing was accepted.`;
   return new RefusedError(code, detail, { errors });
 }

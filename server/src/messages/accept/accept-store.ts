@@ -5,13 +5,13 @@ import { sqlTime } from '../../db/row-types.ts';
 import { EVENT_COLUMNS, type EventRow } from '../../events/events-store.ts';
 
 /**
- * The statement behind every accepted message, and the look-up that some need before it. Many
- * requests share them (base/group-commit.ts), so their cost is per group. The statement looks all
- * recipients up in the suppression list and inserts all rows, which is one commit; a request that
- * the list concerns is left out, to come again with what was found.
+ * The statement behind every accepted message, and the suppression lookup that some need before it.
+ * Many requests share one execution (lib/group-commit.ts), so its cost is per group. The statement
+ * checks all recipients against the suppression list and inserts all rows in one commit. It leaves
+ * out requests with a suppressed recipient; they are submitted again with what was found.
  *
- * Each row carries the place of its request in the group, and requests that are left out are few: so
- * rows are told apart by that number, without a join.
+ * Each row carries the index of its request in the group. Few requests are left out, so rows are
+ * filtered by that number without a join.
  */
 
 export interface RecipientRef {
@@ -20,11 +20,11 @@ export interface RecipientRef {
   key: string;
   domain_key: string;
   /**
-   * Under which an erased address stays suppressed (suppressions/erased-address.ts); null while the
-   * workspace is not known to have erased anybody.
+   * The key under which an erased address stays suppressed (suppressions/erased-address.ts); null
+   * while the workspace is not known to have erased an address.
    */
   hash_key: string | null;
-  /** Place in the group. */
+  /** Index of the request in the group. */
   submission: number;
 }
 
@@ -37,11 +37,11 @@ const RECIPIENTS = recordset<RecipientRef>({
   submission: 'integer',
 });
 
-/** The suppressions s of a recipient r, in force at $1; a whole domain's counts too. */
+/** Suppressions s that apply to recipient r at $1, including those of a whole domain. */
 const SUPPRESSIONS = `suppressions s where s.workspace_id = r.workspace_id and s.mode = r.mode
         and s.key in (r.key, r.domain_key, r.hash_key) and (s.expires_at is null or s.expires_at > $1)`;
 
-/** Reasons by `${workspace}/${mode}/${key}`. */
+/** Suppression reasons by `${workspace}/${mode}/${key}`. */
 export async function findSuppressionReasons(
   pool: Pool,
   recipients: readonly RecipientRef[],
@@ -62,7 +62,10 @@ export function suppressionKey(workspaceId: string, mode: Mode, recipientKey: st
   return `${workspaceId}/${mode}/${recipientKey}`;
 }
 
-/** One request's rows; all of them are written or, when its idempotency key is taken, none. */
+/**
+ * The rows of one request. All of them are written, or none when its idempotency key already
+ * exists.
+ */
 export interface SubmissionRows {
   key: KeyRow | undefined;
   messages: MessageRow[];
@@ -71,7 +74,7 @@ export interface SubmissionRows {
   events: SubmittedEvent[];
 }
 
-/** Place in the group. */
+/** Index of the request in the group. */
 interface GroupMember {
   submission: number;
 }
@@ -109,7 +112,7 @@ export interface MessageRow extends GroupMember {
   subject: string;
   template_key: string | null;
   template_version: number | null;
-  /** As an array of PostgreSQL is written: an array of arrays would be one of all tags. */
+  /** In PostgreSQL's array syntax: a nested array would be flattened into one array of all tags. */
   tags: string;
   metadata: string;
   ttl_seconds: number | null;
@@ -117,7 +120,7 @@ export interface MessageRow extends GroupMember {
   head: string;
   html: string;
   text: string | null;
-  /** Null when nothing in it is secret. */
+  /** Null when the content contains no secrets. */
   encrypted_content: Buffer | null;
 }
 
@@ -209,17 +212,17 @@ export interface SubmittedEvent extends EventRow, GroupMember {}
 
 const EVENTS = recordset<SubmittedEvent>({ ...EVENT_COLUMNS, submission: 'integer' });
 
-/** Keys are kept for 24 hours; an older one is as good as none. */
+/** Keys are kept for 24 hours. An older key counts as missing. */
 export const IDEMPOTENCY_MS = 24 * 60 * 60 * 1000;
 
-/** Behind the time and the recipients. */
+/** Parameters follow the current time and the recipients. */
 const KEYS_AT = 2 + RECIPIENTS.width;
 const MESSAGES_AT = KEYS_AT + 1 + KEYS.width;
 const DELIVERIES_AT = MESSAGES_AT + MESSAGES.width;
 const EVENTS_AT = DELIVERIES_AT + DELIVERIES.width;
 const ATTACHMENTS_AT = EVENTS_AT + EVENTS.width;
 
-/** Few groups have any, and every table of a statement costs them all. */
+/** Few groups have attachments, and every table in a statement adds to its cost. */
 const NEW_ATTACHMENTS = `
   new_attachments as (insert into message_attachments
     select workspace_id, mode, message_id, ordinal, filename, content_type, content_id, content
@@ -227,9 +230,9 @@ const NEW_ATTACHMENTS = `
     where submission not in (select submission from left_out)),`;
 
 /**
- * Whoever inserts an idempotency key owns the request. A racing transaction with the same key waits
- * here for the first to commit, then inserts nothing. Keys are inserted in order, so that two groups
- * can never wait for each other.
+ * The transaction that inserts an idempotency key owns the request. A concurrent transaction with
+ * the same key waits here for the first to commit, then inserts nothing. Keys are inserted in
+ * order, so that two groups cannot deadlock.
  */
 const insertStatement = (attachments: string): string => `
   with concerned as materialized (select r.submission, found.outcome
@@ -279,14 +282,15 @@ const INSERT = insertStatement('');
 const INSERT_WITH_ATTACHMENTS = insertStatement(NEW_ATTACHMENTS);
 
 /**
- * Taken: its idempotency key is another request's, or the same one's from before. Unhashed: the
- * workspace has erased somebody, and the recipients came without the hashes that may tell who.
+ * `duplicate_key`: the idempotency key was already used. `has_suppression`: a recipient is
+ * suppressed. `needs_address_hash`: the workspace has erased an address, and the recipients came
+ * without the hashes to check against it.
  */
 export type InsertOutcome = 'written' | 'duplicate_key' | 'has_suppression' | 'needs_address_hash';
 
 /**
- * What became of each submission; of those that were not written nothing was. `recipients` are those
- * whose suppressions nobody has looked up yet.
+ * Returns the outcome of each submission. A submission that is not `written` left no rows.
+ * `recipients` are those whose suppressions have not been looked up yet.
  */
 export async function insertSubmissions(
   pool: Pool,

@@ -7,8 +7,8 @@ import type { SendLimits } from './send-limits.ts';
 import type { SendRequest } from './send-request.ts';
 
 /**
- * All that can be said about a send from its own fields, before anything is looked up or filled in.
- * Who is refused for one of them learns of the others in the same answer.
+ * Checks everything that can be decided from the fields of a send alone, before lookups and
+ * rendering. All errors are reported in one response.
  */
 
 export interface CheckedFields {
@@ -29,7 +29,10 @@ export function checkFields(
   throw validationError(request, errors.all);
 }
 
-/** What else is wrong with a request that has lost its fields of a wrong shape, `faulty`. */
+/**
+ * Validates the remaining fields of a request whose `invalid` fields were removed because of their
+ * shape.
+ */
 export function checkRemainingFields(
   invalid: ReadonlySet<string>,
   request: Partial<SendRequest>,
@@ -65,7 +68,7 @@ function checkReservedRoots(request: Partial<SendRequest>, errors: FieldErrors):
   for (const field of ['variables', 'template_variables'] as const) {
     for (const root of ['contact', 'message']) {
       if (!request[field] || !Object.hasOwn(request[field], root)) continue;
-      const detail = `"${root}" is filled in by the service. Choose another name.`;
+      const detail = `"${root}" is set by the service. Choose another name.`;
       errors.add(`/${field}/${root}`, 'reserved_name', detail);
     }
   }
@@ -76,17 +79,17 @@ export function checkTimeZone(timeZone: string | undefined, errors: FieldErrors)
   try {
     new Intl.DateTimeFormat('en', { timeZone });
   } catch {
-    errors.add('/time_zone', 'invalid_value', 'Give an IANA time zone, such as Europe/Vienna.');
+    errors.add('/time_zone', 'invalid_value', 'Use an IANA time zone, such as Europe/Vienna.');
   }
 }
 
-/** A template may bring a sender of its own. */
+/** A template may define its own sender. */
 function hasSender(request: Partial<SendRequest>): boolean {
   return request.from !== undefined || request.template_key !== undefined;
 }
 
 const REQUIRED = 'This field is required.';
-const TEXT_ONLY_HINT = `${REQUIRED} For a mail of text alone, give an empty one: "html": "".`;
+const TEXT_ONLY_HINT = `${REQUIRED} For a text-only message, send an empty string: "html": "".`;
 const SENDER_MISSING: FieldError = { pointer: '/from', code: 'required', detail: REQUIRED };
 
 function validationError(request: SendRequest, fieldErrors: readonly FieldError[]): RefusedError {
@@ -115,13 +118,13 @@ function contentError(request: Partial<SendRequest>): RefusedError | undefined {
       code: 'content_conflict',
       detail: 'Inline content and a template cannot be used together.',
     }));
-    const detail = 'A message is made either from subject and html or from a template, not both.';
+    const detail = 'Use either subject and html or a template, not both.';
     return new RefusedError('content_conflict', detail, { errors });
   }
   const needed = template.length > 0 ? (['template_key'] as const) : (['subject', 'html'] as const);
   const missing = needed.filter((field) => request[field] === undefined);
   if (missing.length === 0) return undefined;
-  const detail = `There is no ${missing.join(' and no ')}.`;
+  const detail = `Missing ${missing.join(' and ')}.`;
   const errors = missing.map((field) => ({
     pointer: `/${field}`,
     code: 'required',

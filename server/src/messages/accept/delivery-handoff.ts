@@ -2,18 +2,22 @@ import type { Mode } from '../../accounts/tenant-scope.ts';
 import type { MessageContent } from '../content/message-content.ts';
 
 /**
- * The hatch between accepting and delivering inside one process. When the delivery engine has room,
- * new deliveries are born leased to it: they are committed with its lease and handed over in memory,
- * without a claim. A node that dies in between loses nothing: the lease runs out and another claims.
+ * Hands accepted messages to the delivery engine in the same process. When the engine has capacity,
+ * new deliveries are leased on insert: they are committed with the engine's lease and passed on in
+ * memory, without a claim. If the process dies in between, the lease expires and another node
+ * claims them.
  */
 export interface DeliveryHandoff {
-  /** A lease for `count` deliveries holding `bytes` of content, or undefined when there is no room. */
+  /**
+   * Reserves capacity for `count` deliveries with `bytes` of content. Returns undefined when there
+   * is none.
+   */
   reserveCapacity(count: number, bytes: number): Lease | undefined;
-  /** Called after the commit. Room that was reserved and not taken is free again. */
+  /** Passes on what was committed, and releases reserved capacity that is not needed. */
   handOff(lease: Lease, accepted: readonly HandedOffMessage[]): void;
   /**
-   * Removes a message's deliveries from the ready list, unless one is on the wire, or one of `leased`
-   * is not here: then another node may have it on the wire.
+   * Removes the deliveries of a message from the ready queue. Returns false when one of them is being
+   * sent, or when one of `leased` is not in this process: another node may be sending it.
    */
   withdraw(
     workspaceId: string,
@@ -30,13 +34,13 @@ export interface Lease {
   bytes: number;
 }
 
-/** One accepted message with those of its deliveries that are to be tried now. */
+/** One accepted message with the deliveries that are due now. */
 export interface HandedOffMessage {
   workspaceId: string;
   mode: Mode;
   messageId: string;
   createdAtMs: number;
-  /** It is worthless after its time. */
+  /** The message has a time to live and must not be sent after it. */
   hasTtl: boolean;
   tags: string[];
   metadata: Record<string, string>;
@@ -44,7 +48,7 @@ export interface HandedOffMessage {
   deliveries: { ordinal: number; recipient: string; expiresAtMs: number }[];
 }
 
-/** A node that accepts but does not deliver. */
+/** For nodes that accept messages but do not deliver them. */
 export const noHandoff: DeliveryHandoff = {
   reserveCapacity: () => undefined,
   handOff: () => {},

@@ -1,11 +1,11 @@
 import { type FieldError, invalidFields, RefusedError } from '../../lib/refused-error.ts';
 
-/** Gathers what is wrong with a request's fields, so that the caller learns all of it at once. */
+/** Collects the errors in a request's fields, so that the caller gets all of them at once. */
 export class FieldErrors {
   readonly #prefix: string;
   readonly #errors: FieldError[] = [];
 
-  /** `prefix` places the fields inside a larger body, such as `/messages/3`. */
+  /** `prefix` is the location of the fields in a larger body, such as `/messages/3`. */
   constructor(prefix = '') {
     this.#prefix = prefix;
   }
@@ -23,7 +23,7 @@ export class FieldErrors {
   }
 }
 
-/** The same refusal, with its pointers moved below `prefix`. */
+/** Returns the same error with its pointers moved below `prefix`. */
 export function prefixPointers(error: RefusedError, prefix: string): RefusedError {
   if (prefix === '') return error;
   const errors = error.errors.map((one) =>

@@ -4,7 +4,7 @@ import { newWorkspace } from '../../../test/harness/enqueue-messages.ts';
 import type { Pool } from '../../db/pool.ts';
 import { acquireKey, findKeyRow, releaseKey } from './idempotency-store.ts';
 
-/** The real pool, with a moment before each statement in which somebody else may act. */
+/** The real pool, with a hook before each statement. */
 function withMoments(pool: Pool, before: (statement: unknown) => Promise<void>): Pool {
   const query = async (statement: string, values?: unknown[]) => {
     await before(statement);
@@ -13,7 +13,7 @@ function withMoments(pool: Pool, before: (statement: unknown) => Promise<void>):
   return { query } as unknown as Pool;
 }
 
-test('a key that is given free while it is looked at is taken', async () => {
+test('acquires a key that is released between the insert and the lookup', async () => {
   await using database = await createTestDatabase();
   const { pool } = database;
   const nowMs = Date.now();
@@ -23,7 +23,7 @@ test('a key that is given free while it is looked at is taken', async () => {
   let statements = 0;
   const raced = withMoments(pool, async () => {
     statements += 1;
-    // After it was found taken, before it is looked at.
+    // After the insert found the key, before it is looked up.
     if (statements === 2) await releaseKey(pool, ref);
   });
   expect(await acquireKey(raced, ref, nowMs, 60_000)).toBeUndefined();

@@ -33,14 +33,15 @@ export async function findKeyRow(
   return rows[0];
 }
 
-/** Takes the key, or returns the row of whoever has it. */
+/** Acquires the key, or returns the row of the request that holds it. */
 export async function acquireKey(
   pool: Pool,
   ref: IdempotencyKeyRef & { requestHash: string },
   nowMs: number,
   runningMaxMs: number,
 ): Promise<IdempotencyKeyRow | undefined> {
-  // Whoever had it may give it free before it can be looked at: then it is to be had after all.
+  // The holder may release the key before it can be read. In that case it can be acquired after
+  // all.
   for (;;) {
     if (await tryAcquireKey(pool, ref, nowMs, runningMaxMs)) return undefined;
     const row = await findKeyRow(pool, ref, nowMs);
@@ -94,7 +95,7 @@ export async function releaseKey(pool: Pool, ref: IdempotencyKeyRef): Promise<vo
   );
 }
 
-/** Removes a bounded number of keys that are past their time; true when there may be more. */
+/** Deletes up to `countMax` expired keys. Returns true when there may be more. */
 export async function deleteExpiredKeys(
   pool: Pool,
   nowMs: number,

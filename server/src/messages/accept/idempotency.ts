@@ -15,16 +15,17 @@ import {
 } from './idempotency-store.ts';
 
 /**
- * Repeating a request safely. For sends the key is committed together with the messages
- * (accept-store.ts) and this file only finds the first answer again. For every other POST the key
- * is taken first, the work is done, and the answer is kept, sealed, because it may hold a secret.
+ * Makes repeated requests safe. For sends, the key is committed together with the messages
+ * (accept-store.ts), and this file only looks up the stored response. For every other POST the key
+ * is acquired first, then the work is done, and the response is stored encrypted, because it may
+ * contain a secret.
  */
 
 export interface IdempotencyRequest {
   workspaceId: string;
   mode: Mode;
   key: string;
-  /** SHA-256 over method, path and body, hex. */
+  /** SHA-256 over method, path and body, in hex. */
   requestHash: string;
 }
 
@@ -33,16 +34,22 @@ export interface StoredResponse {
   body: string;
 }
 
-/** A first request that never finished (its node died) blocks its key for this long. */
+/** A first request that never finished, because its node died, blocks its key for this long. */
 const RUNNING_MAX_MS = 60_000;
 
 export class Idempotency {
   readonly #pool: Pool;
   readonly #clock: Clock;
   readonly #encryptor: Encryptor;
-  /** As long as a digest, always: what follows it cannot be mistaken for a part of it. */
+  /**
+   * Always as long as a digest, so that the request hash that follows cannot be mistaken for a part
+   * of it.
+   */
   readonly #secret: string;
-  /** Keys at work in this process, by mode and workspace: joining the three would cost every send. */
+  /**
+   * Keys in use in this process, by mode and workspace. Joining the three into one string would
+   * cost every send.
+   */
   readonly #inProgress = {
     live: new Map<string, Set<string>>(),
     test: new Map<string, Set<string>>(),
@@ -56,15 +63,16 @@ export class Idempotency {
   }
 
   /**
-   * What is stored of a request for a day. It may hold a password or a one-time code, and must be of
-   * no use for guessing it: a hash that only we can make. One over two digests as text, for every
-   * send needs it: as an HMAC, with its buffers, it took 8 of 100 sends a second.
+   * The hash of a request that is stored for a day. The request may contain a password or a one-time
+   * code, so the hash is keyed: it must not help to guess them. It is a plain hash over secret and
+   * digest as text, because every send needs it: an HMAC with its buffers cost 8% of the sends per
+   * second.
    */
   storedHash(requestHash: string): string {
     return hash('sha256', this.#secret + requestHash, 'hex');
   }
 
-  /** Refuses a key that this process works on right now. Whoever began must end. */
+  /** Rejects a key that this process is working on. Every `begin` needs an `end`. */
   begin({ workspaceId, mode, key }: IdempotencyRequest): void {
     const running = this.#inProgress[mode].get(workspaceId);
     if (running === undefined) this.#inProgress[mode].set(workspaceId, new Set([key]));
@@ -78,13 +86,16 @@ export class Idempotency {
     if (running?.size === 0) this.#inProgress[mode].delete(workspaceId);
   }
 
-  /** The first answer to this key, if there is one; refuses the key when it belongs to another body. */
+  /**
+   * The stored response for this key, if there is one. Rejects a key that was used with another
+   * request.
+   */
   async findResponse(request: IdempotencyRequest): Promise<StoredResponse | undefined> {
     const row = await findKeyRow(this.#pool, request, this.#clock.now());
     return row && this.#responseOf(row, request);
   }
 
-  /** For POSTs other than sends: takes the key, works, keeps the answer. */
+  /** For POSTs other than sends: acquires the key, does the work and stores the response. */
   async once(
     request: IdempotencyRequest,
     work: () => Promise<StoredResponse>,
@@ -106,12 +117,12 @@ export class Idempotency {
     work: () => Promise<StoredResponse>,
   ): Promise<StoredResponse> {
     const response = await work().catch(async (error: unknown) => {
-      // What was refused changed nothing: the key is free for a corrected request.
+      // A rejected request changed nothing, so the key is released for a corrected one.
       await releaseKey(this.#pool, request);
       throw error;
     });
     const encrypted = this.#encryptor.encrypt(Buffer.from(response.body));
-    // It is done: a refusal would say that nothing was, and have it done again.
+    // The work is done: an error would say that it was not, and cause it to be repeated.
     await completeKey(this.#pool, request, response.status, encrypted).catch((error: unknown) => {
       if (!isConnectionError(error)) throw error;
     });
@@ -120,7 +131,6 @@ export class Idempotency {
 
   #responseOf(row: IdempotencyKeyRow, request: IdempotencyRequest): StoredResponse {
     if (row.status === null) throw inProgress();
-    // Until a day after an upgrade there are rows from before it, with the hash itself.
     const { requestHash } = request;
     if (row.requestHash !== this.storedHash(requestHash) && row.requestHash !== requestHash) {
       throw new RefusedError(
@@ -137,17 +147,20 @@ export class Idempotency {
 function inProgress(): RefusedError {
   return new RefusedError(
     'idempotency_key_in_progress',
-    'The first request with this Idempotency-Key is still running. Try again in a moment.',
+    'The first request with this Idempotency-Key is still in progress. Try again in a moment.',
     { retryAfterSeconds: 1 },
   );
 }
 
-/** The same request in other spacing or field order is the same request. */
+/** The hash does not depend on whitespace and field order. */
 export function hashRequest(method: string, path: string, body: unknown): string {
   return hash('sha256', `${method} ${path}\n${canonicalJson(body)}`, 'hex');
 }
 
-/** Keys in order; text with its length before it, which is as unambiguous as quoting and cheaper. */
+/**
+ * Keys are sorted. Text is prefixed with its length, which is as unambiguous as quoting and
+ * cheaper.
+ */
 function canonicalJson(value: unknown): string {
   if (typeof value === 'string') return `${value.length}:${value}`;
   if (value === null || typeof value !== 'object') return String(value);

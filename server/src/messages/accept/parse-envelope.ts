@@ -3,10 +3,10 @@ import { hasPlaceholder } from '../../templates/template-engine.ts';
 import type { FieldErrors } from './field-errors.ts';
 import type { AddressInput, RecipientKind, SendRequest } from './send-request.ts';
 
-/** Who a message is from and for. Each address is parsed once, here, and used everywhere. */
+/** The sender and the recipients of a message. Each address is parsed once, here. */
 export interface Envelope {
   from: NamedMailbox | undefined;
-  /** Duplicates merged: the first mention counts, `to` before `cc` before `bcc`. */
+  /** Without duplicates: the first occurrence counts, `to` before `cc` before `bcc`. */
   recipients: Recipient[];
 }
 
@@ -30,7 +30,7 @@ export function parseEnvelope(
   };
 }
 
-/** An address that answers go to may hold placeholders, and is judged once they are filled in. */
+/** A reply-to address may contain placeholders. It is checked again after rendering. */
 function checkReplyTo(replyTo: AddressInput | AddressInput[], errors: FieldErrors): void {
   const check = (one: AddressInput, pointer: string): void => {
     if (hasPlaceholder(one.email))
@@ -53,12 +53,12 @@ export function parseNamedMailbox(
   if (!parsed.ok) errors.add(`${pointer}/email`, 'invalid_email', parsed.detail);
   const { name } = input;
   if (name !== undefined && CONTROL_CHARACTERS.test(name)) {
-    const detail = 'A name cannot hold line breaks or other control characters.';
+    const detail = 'A name cannot contain line breaks or other control characters.';
     errors.add(`${pointer}/name`, 'invalid_text', detail);
     return undefined;
   }
   if (name !== undefined && Buffer.byteLength(name) > NAME_OCTETS_MAX) {
-    const detail = `A name takes at most ${NAME_OCTETS_MAX} bytes.`;
+    const detail = `A name can have at most ${NAME_OCTETS_MAX} bytes.`;
     errors.add(`${pointer}/name`, 'too_long', detail);
     return undefined;
   }
@@ -91,7 +91,7 @@ function parseRecipients(
     add('bcc', one, `/bcc/${index}`);
   });
   if (recipients.length > recipientsMax) {
-    const detail = `A message takes at most ${recipientsMax} recipients; this one has ${recipients.length}.`;
+    const detail = `A message can have at most ${recipientsMax} recipients; this one has ${recipients.length}.`;
     errors.add('', 'too_many_recipients', detail);
   }
   return recipients;

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { FieldErrors } from './field-errors.ts';
 import { parseAttachments } from './parse-options.ts';
 
-/** What is base64 and what is not, for a check that does not look at each character. */
+/** Valid and invalid base64, for a check that does not inspect every character. */
 
 function read(content: string): { bytes: Buffer | undefined; codes: string[] } {
   const errors = new FieldErrors();
@@ -11,7 +11,7 @@ function read(content: string): { bytes: Buffer | undefined; codes: string[] } {
   return { bytes: file?.content, codes: errors.all.map(({ code }) => code) };
 }
 
-test('any bytes come through', () => {
+test('accepts any bytes', () => {
   fc.assert(
     fc.property(fc.uint8Array(), (bytes) => {
       const { bytes: content, codes } = read(Buffer.from(bytes).toString('base64'));
@@ -20,7 +20,7 @@ test('any bytes come through', () => {
   );
 });
 
-test('whatever else is in there is found', () => {
+test('finds any other character', () => {
   const character = fc.constantFrom(...'ABab01+/==-_*.\u00e9\u{1f642}\0');
   fc.assert(
     fc.property(fc.array(character, { maxLength: 14 }), (characters) => {

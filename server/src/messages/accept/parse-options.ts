@@ -5,7 +5,7 @@ import type { FieldErrors } from './field-errors.ts';
 import { deliveryWindowMs, type SendLimits } from './send-limits.ts';
 import type { AttachmentInput, SendRequest } from './send-request.ts';
 
-/** The parts of a send that are neither people nor words: headers, files, times. */
+/** The headers, attachments and times of a send. */
 
 const CONTROL_CHARACTERS = /[\p{Cc}]/u;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
@@ -21,7 +21,7 @@ export function parseHeaders(
   const { headers: given } = request;
   const headers = Array.isArray(given) ? given : Object.entries(given);
   if (headers.length > limits.headersMax) {
-    const detail = `At most ${limits.headersMax} extra headers are taken.`;
+    const detail = `A message can have at most ${limits.headersMax} custom headers.`;
     errors.add('/headers', 'too_many_headers', detail);
     return [];
   }
@@ -32,16 +32,20 @@ export function parseHeaders(
 function checkHeader(name: string, value: string, limits: SendLimits, errors: FieldErrors): void {
   const pointer = headerPointer(name);
   if (!isHeaderName(name)) {
-    errors.add(pointer, 'invalid_header', 'This is not a header name that RFC 5322 allows.');
+    errors.add(pointer, 'invalid_header', 'Not a valid header name (RFC 5322).');
   } else if (isReservedHeader(name)) {
-    errors.add(pointer, 'reserved_header', `${name} is written by the service and cannot be set.`);
+    errors.add(
+      pointer,
+      'reserved_header',
+      `${name} is set by the service and cannot be overridden.`,
+    );
   } else if (CONTROL_CHARACTERS.test(value.replaceAll('\t', ' '))) {
-    const detail = 'A header value cannot hold line breaks or other control characters.';
+    const detail = 'A header value cannot contain line breaks or other control characters.';
     errors.add(pointer, 'invalid_text', detail);
   } else checkHeaderSize(name, value, limits, errors);
 }
 
-/** With all its values filled in. */
+/** Checks a header after rendering. */
 export function checkRenderedHeader(
   name: string,
   value: string,
@@ -60,7 +64,7 @@ function checkHeaderSize(
   errors: FieldErrors,
 ): void {
   if (Buffer.byteLength(name) + Buffer.byteLength(value) <= headerBytesMax) return;
-  errors.add(headerPointer(name), 'too_long', `A header takes at most ${headerBytesMax} bytes.`);
+  errors.add(headerPointer(name), 'too_long', `A header can have at most ${headerBytesMax} bytes.`);
 }
 
 function headerPointer(name: string): string {
@@ -76,21 +80,21 @@ export function parseAttachments(request: Partial<SendRequest>, errors: FieldErr
 function parseAttachment(input: AttachmentInput, pointer: string, errors: FieldErrors): Attachment {
   const { filename, content, content_type: contentType, content_id: contentId } = input;
   if (filename.length === 0 || CONTROL_CHARACTERS.test(filename) || /[/\\]/.test(filename)) {
-    const detail = 'A file name is one name: no folders, line breaks or control characters.';
+    const detail = 'A file name cannot contain slashes, line breaks or control characters.';
     errors.add(`${pointer}/filename`, 'invalid_filename', detail);
   }
-  // Line breaks are what base64 tools put in; anything else in there is a mistake.
+  // Base64 tools insert line breaks. Any other character is an error.
   const base64 = /\s/.test(content) ? content.replaceAll(/[\r\n\t ]+/g, '') : content;
   const bytes = Buffer.from(base64, 'base64');
   if (!isBase64(base64, bytes)) {
-    errors.add(`${pointer}/content`, 'invalid_base64', 'The content must be base64.');
+    errors.add(`${pointer}/content`, 'invalid_base64', 'The content must be base64-encoded.');
   }
   if (contentType !== undefined && !MEDIA_TYPE.test(contentType)) {
-    const detail = 'Give a media type such as application/pdf.';
+    const detail = 'Use a media type such as application/pdf.';
     errors.add(`${pointer}/content_type`, 'invalid_media_type', detail);
   }
   if (contentId !== undefined && !CONTENT_ID.test(contentId)) {
-    const detail = 'Use letters, digits, dots and dashes: html refers to it as cid:….';
+    const detail = 'Use letters, digits, dots and dashes; html refers to it as cid:….';
     errors.add(`${pointer}/content_id`, 'invalid_content_id', detail);
   }
   return {
@@ -102,13 +106,13 @@ function parseAttachment(input: AttachmentInput, pointer: string, errors: FieldE
 }
 
 /**
- * A pattern over a file of many megabytes holds everybody up. What gave as many bytes as it has
- * characters for is right; only the rest is looked at character by character.
+ * A regular expression over many megabytes would block the event loop. Content that decodes to the
+ * expected number of bytes is valid; only the rest is checked character by character.
  */
 function isBase64(text: string, decoded: Buffer): boolean {
   const chars = text.endsWith('==') ? text.length - 2 : text.length - Number(text.endsWith('='));
   const isWhole = chars % 4 !== 1 && decoded.length === Math.floor((chars * 3) / 4);
-  // The decoder takes the alphabet of URLs too.
+  // The decoder also accepts the URL-safe alphabet.
   if (isWhole && !text.includes('-') && !text.includes('_')) return text.length % 4 !== 1;
   return text.length % 4 !== 1 && BASE64.test(text);
 }
@@ -130,14 +134,17 @@ export function parseSchedule(
   }
   const atMs = parseTime(request.scheduled_at);
   if (atMs === undefined) {
-    const detail =
-      'Give a time in RFC 3339 form with an offset, such as 2027-01-31T09:00:00+01:00.';
+    const detail = 'Use RFC 3339 format with an offset, such as 2027-01-31T09:00:00+01:00.';
     errors.add('/scheduled_at', 'invalid_time', detail);
   } else if (atMs <= nowMs) {
-    errors.add('/scheduled_at', 'invalid_time', 'This time has passed.');
+    errors.add('/scheduled_at', 'invalid_time', 'This time is in the past.');
   } else if (atMs > nowMs + limits.scheduleAheadMs) {
     const days = Math.floor(limits.scheduleAheadMs / 86_400_000);
-    errors.add('/scheduled_at', 'invalid_time', `At most ${days} days ahead are taken.`);
+    errors.add(
+      '/scheduled_at',
+      'invalid_time',
+      `Messages can be scheduled at most ${days} days ahead.`,
+    );
   }
   return { scheduledAtMs: atMs ?? nowMs, expiresAtMs: (atMs ?? nowMs) + windowMs };
 }

@@ -17,14 +17,15 @@ import type { SendLimits } from './send-limits.ts';
 import type { SendRequest } from './send-request.ts';
 
 /**
- * From a request to a message that only needs storing: every address parsed, every right checked,
- * every placeholder filled. Reads, never writes. Throws a RefusedError that names all that is wrong.
+ * Turns a request into a message that only needs to be stored: addresses are parsed, permissions
+ * are checked, placeholders are rendered. It reads but never writes. It throws a RefusedError that
+ * lists all problems.
  */
 
 export interface PrepareParts {
   clock: Clock;
   limits: SendLimits;
-  /** The workspace's sending domain of this name, if it has one. */
+  /** The sending domain of this name, if the workspace has one. */
   senderDomain(
     workspaceId: string,
     name: string,
@@ -38,30 +39,30 @@ export interface PreparedMessage {
   workspaceId: string;
   mode: Mode;
   id: string;
-  /** The id as callers see it; every part of the walk needs it. */
+  /** The id in its public form, which most steps need. */
   publicId: string;
   createdAtMs: number;
   keyId: string | null;
   template: { key: string; version: number | 'draft' } | null;
   recipients: Recipient[];
-  /** As the recipient gets it. */
+  /** As delivered to the recipient. */
   content: MessageContent;
-  /** Without secret values, for events and look-ups; the same object when there are none. */
+  /** Without secret values, for events and lookups. The same object when there are none. */
   redactedContent: MessageContent;
   tags: string[];
   metadata: Record<string, string>;
   schedule: Schedule;
   ttlSeconds: number | null;
-  /** About what it takes in memory and on disk. */
+  /** Approximate size in memory and on disk. */
   bytes: number;
 }
 
 export interface PrepareOptions {
-  /** A live caller may send a template's draft, as a test of it. */
+  /** Allows a live caller to send a template's draft, as a test of it. */
   allowDrafts?: boolean;
-  /** What placeholders find where the recipient's own record has nothing. */
+  /** Values for placeholders that the recipient's contact does not provide. */
   sampleContact?: Record<string, unknown>;
-  /** The words are finished: what looks like a placeholder in them is text. */
+  /** The content is final: text that looks like a placeholder is left as it is. */
   verbatim?: boolean;
 }
 
@@ -80,7 +81,7 @@ export async function prepareMessage(
   );
   const draft = { publicId, envelope, headers, ...options };
   const rendering = renderMessageContent(parts, caller, request, draft);
-  // Waiting for what is there already would cost every send some turns of the microtask queue.
+  // Awaiting a value that is already there would cost every send several microtasks.
   const { template, fields, redacted } = rendering instanceof Promise ? await rendering : rendering;
   const finding = parts.senderDomain(caller.workspaceId, fields.from.domain);
   const domain = finding instanceof Promise ? await finding : finding;
@@ -110,13 +111,13 @@ export async function prepareMessage(
   };
 }
 
-/** Ownership is decided on the parsed domain, the same value that goes into header and envelope. */
+/** Ownership is decided on the parsed domain, the value that goes into header and envelope. */
 function checkSender(caller: Caller, from: NamedMailbox, domain: SenderDomain | undefined): void {
   const { allowedDomains, mode } = caller;
   if (allowedDomains.length > 0 && !allowedDomains.includes(from.domain)) {
     throw new RefusedError(
       'domain_not_allowed',
-      `This key may send only from ${allowedDomains.join(', ')}, not from ${from.domain}.`,
+      `This API key can send only from ${allowedDomains.join(', ')}, not from ${from.domain}.`,
     );
   }
   if (mode === 'test') return;
@@ -129,20 +130,20 @@ function checkSender(caller: Caller, from: NamedMailbox, domain: SenderDomain | 
   if (domain.suspendedFor !== null) {
     throw new RefusedError(
       'workspace_suspended',
-      `The operator has suspended the live mail of this workspace: ${domain.suspendedFor}`,
+      `The operator has suspended live sending for this workspace: ${domain.suspendedFor}`,
     );
   }
   if (!domain.maySend) {
     throw new RefusedError(
       'domain_not_verified',
-      `${from.domain} is not verified yet: its DNS records are not all in place.`,
+      `${from.domain} is not verified: some of its DNS records are missing or wrong.`,
     );
   }
 }
 
 /**
- * All recipients of a message get the same bytes, so with several nobody could tell who opened it. A
- * secret must not pass through a link of ours, where events would tell of it.
+ * All recipients of a message get the same bytes, so with several recipients an open could not be
+ * attributed. Content with secrets is not tracked, because click events would expose them.
  */
 function canBeTracked(envelope: Envelope, hasSecrets: boolean): boolean {
   return envelope.recipients.length === 1 && !hasSecrets;
@@ -185,7 +186,7 @@ function storedAddress(mailbox: StoredAddress): StoredAddress {
     : { email: mailbox.email, name: mailbox.name };
 }
 
-/** Room for headers, boundaries and quoted-printable's worst usual case. */
+/** Allowance for headers, MIME boundaries and typical quoted-printable overhead. */
 const OVERHEAD_BYTES = 4096;
 
 function checkSize(limits: SendLimits, content: MessageContent): number {
@@ -194,29 +195,29 @@ function checkSize(limits: SendLimits, content: MessageContent): number {
   const textBytes = content.text === null ? 0 : Buffer.byteLength(content.text);
   const subjectBytes = Buffer.byteLength(content.subject);
   if (htmlBytes > limits.htmlBytesMax) {
-    const detail = `html takes at most ${limits.htmlBytesMax} bytes; this has ${htmlBytes}.`;
+    const detail = `html can have at most ${limits.htmlBytesMax} bytes; this one has ${htmlBytes}.`;
     errors.add('/html', 'too_long', detail);
   }
   if (textBytes > limits.textBytesMax) {
-    const detail = `text takes at most ${limits.textBytesMax} bytes; this has ${textBytes}.`;
+    const detail = `text can have at most ${limits.textBytesMax} bytes; this one has ${textBytes}.`;
     errors.add('/text', 'too_long', detail);
   }
   if (subjectBytes > limits.subjectBytesMax) {
-    const detail = `The subject takes at most ${limits.subjectBytesMax} bytes; this has ${subjectBytes}.`;
+    const detail = `The subject can have at most ${limits.subjectBytesMax} bytes; this one has ${subjectBytes}.`;
     errors.add('/subject', 'too_long', detail);
   }
   const fileBytes = content.attachments.reduce((sum, file) => sum + file.content.length, 0);
-  // Base64 with its line breaks takes 78 bytes for 57.
+  // Base64 with line breaks takes 78 bytes for every 57.
   const encodedBytes = htmlBytes + textBytes + OVERHEAD_BYTES + Math.ceil((fileBytes / 57) * 78);
   if (encodedBytes > limits.messageBytesMax) {
-    const detail = `A message takes at most ${limits.messageBytesMax} bytes once encoded; this has about ${encodedBytes}.`;
+    const detail = `A message can have at most ${limits.messageBytesMax} bytes after encoding; this one has about ${encodedBytes}.`;
     errors.add('', 'message_too_large', detail);
   }
   errors.throwIfAny();
   return htmlBytes + textBytes + fileBytes + OVERHEAD_BYTES;
 }
 
-/** Puts what tells of opens and clicks into a message's html: the room of tracking does it. */
+/** Adds the open pixel and rewritten links to a message's HTML. Implemented by tracking/. */
 export type TrackContent = (content: MessageContent, wanted: TrackingOptions) => MessageContent;
 
 export interface TrackingOptions {
@@ -225,11 +226,11 @@ export interface TrackingOptions {
   messageId: string;
   opens: boolean;
   clicks: boolean;
-  /** Of the sender's domain; null: ours. */
+  /** The tracking host of the sender's domain; null for the default host. */
   host: string | null;
 }
 
-/** What the request says, else its domain. */
+/** The request's own setting, or else that of its domain. */
 export function requestedTracking(
   { tracking }: SendRequest,
   domain: SenderDomain | undefined,

@@ -1,4 +1,4 @@
-/** What one send may hold. The operator sets it; GET /limits publishes it. */
+/** Limits on one send. The operator configures them; GET /limits publishes them. */
 export interface SendLimits {
   messageBytesMax: number;
   htmlBytesMax: number;
@@ -27,7 +27,7 @@ export const DEFAULT_SEND_LIMITS: SendLimits = {
   retryWindowMs: 3 * DAY_MS,
 };
 
-/** How long the tries of one run go on. */
+/** How long a message is retried before it expires. */
 export function deliveryWindowMs(
   limits: Pick<SendLimits, 'retryWindowMs'>,
   ttlSeconds: number | null,

@@ -1,9 +1,15 @@
 import type { Bounce, SmtpFacts } from '../../events/event-types.ts';
 import type { DeliveryStatus, MessageStatus } from '../message-status.ts';
 
-/** A send as the doors hand it over: the shape is checked, the meaning is not yet. */
+/**
+ * A send as the HTTP and SMTP listeners pass it on: its shape is valid, its values are not checked
+ * yet.
+ */
 export interface SendRequest {
-  /** The API takes one. Mail that comes finished may name several, or nobody: then all are `bcc`. */
+  /**
+   * The API takes one recipient. Mail received over SMTP may name several, or none when all are
+   * `bcc`.
+   */
   to: AddressInput | AddressInput[];
   from?: AddressInput;
   cc?: AddressInput[];
@@ -19,7 +25,7 @@ export interface SendRequest {
   locale?: string;
   time_zone?: string;
   attachments?: AttachmentInput[];
-  /** The API takes each name once. Mail that comes finished may repeat one: then it is a list. */
+  /** The API takes each name once. Mail received over SMTP may repeat one, so it passes a list. */
   headers?: Record<string, string> | [string, string][];
   metadata?: Record<string, string>;
   tags?: string[];
@@ -27,8 +33,8 @@ export interface SendRequest {
   scheduled_at?: string;
   ttl_seconds?: number;
   /**
-   * Names among `variables` that hold secrets. Ours alone, no field of the API: the links in the
-   * service's own letters let whoever reads them in as somebody else.
+   * Names of `variables` that contain secrets. This is not a field of the API: it is for system
+   * emails, whose links would let anyone who sees them sign in as the recipient.
    */
   secret_variables?: readonly string[];
 }
@@ -47,7 +53,7 @@ export interface AttachmentInput {
 
 export type RecipientKind = 'to' | 'cc' | 'bcc';
 
-/** The answer to an accepted send: CONTRACT "Send response". */
+/** The response to an accepted send. */
 export interface AcceptedMessage {
   id: string;
   status: MessageStatus;

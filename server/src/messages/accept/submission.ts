@@ -20,7 +20,7 @@ import type { IdempotencyRequest, StoredResponse } from './idempotency.ts';
 import type { PreparedMessage } from './prepare-message.ts';
 import type { AcceptedMessage, AcceptedRecipient } from './send-request.ts';
 
-/** One request's messages on their way into the store, and the answer they will get. */
+/** The messages of one request on their way into the database, and the response to it. */
 export interface Submission {
   key: IdempotencyRequest | undefined;
   messages: PreparedMessage[];
@@ -28,28 +28,27 @@ export interface Submission {
   response: StoredResponse | undefined;
 }
 
-/** Reasons by suppressionKey. */
+/** Suppression reasons by suppressionKey. */
 export type SuppressionReasons = ReadonlyMap<string, string>;
 
 const NO_SUPPRESSIONS: SuppressionReasons = new Map();
 
 /**
- * Most sends are to one person whom no suppression concerns, and are written as such at once; the
- * store finds out when that was wrong. Batches, and addresses that are suppressed by their name,
- * are better looked up first.
+ * Most sends have one recipient who is not suppressed. They are written without a lookup, and the
+ * insert reports when that was wrong. Batches and simulated suppressions are looked up first.
  */
 export function canSkipSuppressionLookup({ messages }: Submission): boolean {
   const [message] = messages;
   return messages.length === 1 && message !== undefined && !hasSimulatedSuppression(message);
 }
 
-/** The answers to submissions that no suppression concerns. */
+/** Writes the responses of submissions whose recipients are assumed not to be suppressed. */
 export function respondWithoutSuppressions(submissions: readonly Submission[]): SuppressionReasons {
   for (const one of submissions) one.response = one.respond(NO_SUPPRESSIONS);
   return NO_SUPPRESSIONS;
 }
 
-/** Looks all recipients of a group up in the suppression list at once, and writes the answers. */
+/** Looks up all recipients of a group in the suppression list at once and writes the responses. */
 export async function resolveSuppressions(
   pool: Pool,
   submissions: readonly Submission[],
@@ -78,7 +77,10 @@ function hasSimulatedSuppression({ mode, recipients }: PreparedMessage): boolean
   return mode === 'test' && recipients.some(({ mailbox }) => isSimulatedSuppression(mailbox.key));
 }
 
-/** Hashed where the workspace may have erased somebody: it costs more than all else here. */
+/**
+ * Recipients are hashed only where the workspace may have erased an address: hashing costs more
+ * than everything else here.
+ */
 export function recipientRefs(
   submissions: readonly Submission[],
   addressHash: AddressHash,
@@ -116,7 +118,10 @@ export function acceptedMessage(
   };
 }
 
-/** The rows of a submission at its place in the group; born leased when the delivery engine gave a lease. */
+/**
+ * The rows of a submission at its index in the group; deliveries are leased on insert when the
+ * delivery engine granted a lease.
+ */
 export function submissionRows(
   submission: Submission,
   index: number,
@@ -161,7 +166,7 @@ export function submissionRows(
   };
 }
 
-/** What the delivery engine gets in memory: the deliveries that are to be tried now. */
+/** What the delivery engine gets in memory: the deliveries that are due now. */
 export function messagesToHandOff(
   submission: Submission,
   suppressed: SuppressionReasons,
@@ -224,7 +229,7 @@ function messageRow(
     sender_name: redactedContent.head.from.name ?? null,
     subject: redactedContent.subject,
     template_key: message.template?.key ?? null,
-    // Version 0 stands for a draft: published versions count from 1.
+    // Version 0 is a draft; published versions start at 1.
     template_version: message.template
       ? message.template.version === 'draft'
         ? 0
@@ -281,7 +286,7 @@ function deliveryRows(
   });
 }
 
-/** How many events concern every recipient: accepted, and scheduled when it is. */
+/** The number of events that concern every recipient: accepted, and scheduled if it is. */
 function sharedEventCount(message: PreparedMessage): number {
   return message.schedule.scheduledAtMs === null ? 1 : 2;
 }

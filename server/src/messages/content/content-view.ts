@@ -3,7 +3,7 @@ import { compose } from '../../mail/mime/compose.ts';
 import type { PreparedMessage } from '../accept/prepare-message.ts';
 import { type MessageContent, toOutgoing } from './message-content.ts';
 
-/** What a message looks like to its reader: the same for a dry run and for a stored message. */
+/** A message as its recipient sees it. The same for a dry run and for a stored message. */
 export interface ContentView {
   subject: string;
   html: string;
@@ -39,7 +39,7 @@ export function previewMessage(message: PreparedMessage): ContentView {
   return contentView(message.id, message.createdAtMs, message.content);
 }
 
-/** The head of a composed mail, unfolded. */
+/** The header lines of a composed message, unfolded. */
 function parseHeaderLines(raw: Buffer): { name: string; value: string }[] {
   const head = raw.subarray(0, raw.indexOf('\r\n\r\n')).toString();
   return head

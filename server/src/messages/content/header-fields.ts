@@ -13,8 +13,8 @@ import type { AddressInput, SendRequest } from '../accept/send-request.ts';
 import type { StoredAddress } from './message-content.ts';
 
 /**
- * The texts around a message's content that may hold placeholders: the sender's name, reply-to names
- * and addresses, header values. What is filled in has to keep the rules of what was written.
+ * Header values that may contain placeholders: the sender's name, reply-to names and addresses,
+ * custom headers. Rendered values must satisfy the same rules as literal ones.
  */
 export interface HeaderValues {
   from: NamedMailbox;
@@ -22,10 +22,10 @@ export interface HeaderValues {
   headers: [string, string][];
 }
 
-/** Where each of them comes from. */
+/** The sources of these values. */
 export interface HeaderSources {
   from: NamedMailbox;
-  /** With the name that errors and placeholders know it by: `reply_to`, or `reply_to.2` of many. */
+  /** `field` is the name used in errors and placeholders: `reply_to`, or `reply_to.2` in a list. */
   replyTo: { field: string; given: AddressInput }[];
   headers: [string, string][];
 }
@@ -48,7 +48,7 @@ export function headerSources(
   return { from, replyTo, headers };
 }
 
-/** Those that hold placeholders; most sends have none. */
+/** Only the fields that contain placeholders. Most sends have none. */
 export function headerFieldsWithPlaceholders({
   from,
   replyTo,
@@ -82,14 +82,14 @@ export function fillHeaders(
   };
 }
 
-/** Refuses what became too long, no address, or no header, by the values filled in. */
+/** Rejects values that became too long or invalid by rendering. */
 export function checkHeaders(
   names: HeaderValues,
   sources: HeaderSources,
   limits: SendLimits,
 ): HeaderValues {
   const errors = new FieldErrors();
-  // As it was given it was checked with the envelope.
+  // An unchanged sender was checked with the envelope.
   if (names.from !== sources.from) parseNamedMailbox(names.from, '/from', errors);
   const replyTo = names.replyTo.flatMap((one, index) => {
     const { field } = sources.replyTo[index] as { field: string };

@@ -4,13 +4,13 @@ import { sqlTime } from '../../db/row-types.ts';
 import type { Attachment } from '../../mail/mime/compose.ts';
 import type { ContentHead, MessageContent } from './message-content.ts';
 
-/** How long a message that ended badly can still be tried again with its real words. */
+/** How long a failed message can be retried with its original content. */
 const RETRYABLE_MS = 3 * 24 * 60 * 60 * 1000;
 
 /**
- * Drops the sealed words of live messages that need them no more: all arrived or were given up, or
- * nobody asked for another try in days. Test messages keep theirs, for the test inbox. Returns how
- * many were dropped, `limit` at the most. Nodes share the work.
+ * Deletes the encrypted content of live messages that no longer need it: all recipients were
+ * delivered or given up, or no retry was requested for days. Test messages keep theirs for the test
+ * inbox. Returns the number deleted, at most `limit`. Any number of nodes may run it.
  */
 export async function deleteEncryptedContents(
   db: Queryable,
@@ -32,7 +32,7 @@ export async function deleteEncryptedContents(
   return rowCount ?? 0;
 }
 
-/** Whether the real words of a message are gone, so that it cannot be sent again. */
+/** Whether the original content of a message was deleted, so that it cannot be sent again. */
 export async function isEncryptedContentDeleted(
   db: Queryable,
   scope: TenantScope,
@@ -78,7 +78,7 @@ export async function findContent(
   return { ...content, attachments };
 }
 
-/** Sealed words by message, for those of the messages that have any (sealed-content.ts). */
+/** Encrypted content by message id, for the messages that have it. */
 export async function findEncryptedContents(
   db: Queryable,
   scope: TenantScope,

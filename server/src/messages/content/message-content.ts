@@ -5,13 +5,13 @@ import { type NamedMailbox, parseMailbox } from '../../mail/address.ts';
 import { htmlToText } from '../../mail/html/html-to-text.ts';
 import type { Attachment, OutgoingMail } from '../../mail/mime/compose.ts';
 
-/** An address as it stands in the stored head: already parsed once, at the door. */
+/** An address as stored with the content. It was parsed when the message was accepted. */
 export interface StoredAddress {
   email: string;
   name?: string;
 }
 
-/** Everything about a message's content that is neither html, text nor attachment. */
+/** Everything in a message's content except html, text and attachments. */
 export interface ContentHead {
   from: StoredAddress;
   to: StoredAddress[];
@@ -20,20 +20,20 @@ export interface ContentHead {
   headers: [string, string][];
 }
 
-/** The content of a message, as accepted: final words, no placeholders left. */
+/** The content of a message as accepted: rendered, without placeholders. */
 export interface MessageContent {
   subject: string;
   head: ContentHead;
   html: string;
-  /** Null: made from html when composed. */
+  /** Null: generated from html when the message is composed. */
   text: string | null;
   attachments: Attachment[];
 }
 
 /**
- * The composer's input. It depends on nothing but what is stored, so that every try of a message
- * sends the same bytes. `dateMs` is when it was accepted, or was to leave: filters distrust mail
- * that says it is days old.
+ * The composer's input. It depends only on stored data, so that every attempt sends the same bytes.
+ * `dateMs` is when the message was accepted or scheduled for: spam filters distrust mail that
+ * claims to be days old.
  */
 export function toOutgoing(id: string, dateMs: number, content: MessageContent): OutgoingMail {
   const { head } = content;
@@ -55,14 +55,13 @@ export function toOutgoing(id: string, dateMs: number, content: MessageContent):
 
 function toMailbox(address: StoredAddress): NamedMailbox {
   const parsed = parseMailbox(address.email);
-  assert(parsed.ok, 'a stored address was parsed before it was stored');
+  assert(parsed.ok, 'stored addresses are valid');
   return address.name === undefined ? parsed.mailbox : { ...parsed.mailbox, name: address.name };
 }
 
 /**
- * The real words of a message that was made with secret values. What is stored in the open is
- * redacted, so that whoever reads contents, now or in years, finds nothing; the words themselves are
- * sealed, and only the delivery engine and the test inbox open them.
+ * Encrypts the original content of a message with secret values. The plain columns hold a redacted
+ * copy; only the delivery engine and the test inbox decrypt the original.
  */
 
 export function encryptContent(encryptor: Encryptor, content: MessageContent): Buffer {
@@ -70,7 +69,7 @@ export function encryptContent(encryptor: Encryptor, content: MessageContent): B
   return encryptor.encrypt(Buffer.from(JSON.stringify({ subject, head, html, text })));
 }
 
-/** Undefined when the real words are gone: what is left of the content must not be sent. */
+/** Undefined when the original content was deleted: the redacted copy must not be sent. */
 export function decryptContent(
   encryptor: Encryptor,
   encrypted: Buffer,
@@ -79,5 +78,5 @@ export function decryptContent(
   return JSON.parse(encryptor.decrypt(encrypted).toString()) as Omit<MessageContent, 'attachments'>;
 }
 
-/** For what the sealer's key is used here, and nowhere else. */
+/** The purpose that the encryption key for message content is derived for. */
 export const CONTENT_KEY_PURPOSE = 'content';

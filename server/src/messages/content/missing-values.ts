@@ -10,9 +10,9 @@ import { pathFromPointer, pointerFromPath } from '../../templates/variable-paths
 const VARIABLES = '/template_variables';
 
 /**
- * Refuses a send that lacks values: every missing path at once, each with its field, line and column.
- * In inline content the pointer leads to the text, for a template to where the value belongs.
- * `required` holds what a template demands beyond what its placeholders asked for this time.
+ * Rejects a send with missing values and reports all of them, each with its field, line and column.
+ * For inline content the pointer names the field with the placeholder, for a template the variable.
+ * `required` are variables that the template requires but that were not used in this rendering.
  */
 export function refuseMissingValues(
   budget: RenderBudget,
@@ -34,11 +34,13 @@ export function refuseMissingValues(
     errors.push({ ...error, path: pathFromPointer((error.pointer ?? '').slice(VARIABLES.length)) });
   }
   const paths = [...new Set(errors.map(({ path }) => path))];
-  const detail = `There is no value for ${paths.join(', ')}.`;
+  const detail = `Missing values: ${paths.join(', ')}.`;
   throw new RefusedError('missing_variables', detail, { errors });
 }
 
-/** A contact's field is missing because of the address that was given. */
+/**
+ * A missing contact field is an issue with the recipient's contact, so it points to the address.
+ */
 function valuePointer({ path }: MissingValue): string {
   const pointer = pointerFromPath(path);
   return RESERVED_ROOTS.includes(pointer.split('/')[1] ?? '') ? '/to/email' : VARIABLES + pointer;

@@ -5,10 +5,10 @@ import { RenderBudget } from '../../templates/template-engine.ts';
 import type { ResolvedTemplate, VariableValues } from '../../templates/template-resolver.ts';
 import type { RenderedFields } from './render-content.ts';
 
-/** Whoever knows which of the values are secret. */
+/** Knows which values are secret. */
 export type SecretSource = Pick<ResolvedTemplate, 'secretsIn' | 'withoutSecrets'>;
 
-/** Inline content knows by name: see SendRequest. */
+/** For inline content, secrets are listed by name: see SendRequest. */
 export function secretsByName(names: readonly string[]): SecretSource {
   return {
     secretsIn: (values) => names.map((name) => values[name]),
@@ -22,9 +22,9 @@ export function secretsByName(names: readonly string[]): SecretSource {
 type Render = (values: VariableValues, budget: RenderBudget) => RenderedFields;
 
 /**
- * The words of a message as anyone but its recipient may see them. They are rendered once more from
- * values in which every secret is replaced, so that no part of one is left whatever filters made of
- * it; then all that still looks like a secret, because another value held it too, is taken out.
+ * The content of a message as anyone but its recipient may see it. It is rendered again with every
+ * secret replaced, so that no part of one survives whatever filters did with it. Remaining
+ * occurrences, such as a secret repeated in another value, are then replaced in the text.
  */
 export function redactContent(
   source: SecretSource,
@@ -36,7 +36,7 @@ export function redactContent(
   if (secrets.length === 0) return fields;
   const masked =
     tryRender(source.withoutSecrets(values, 'plain'), render) ??
-    // A price or a date cannot be a word.
+    // A text cannot replace a number or a date.
     tryRender(source.withoutSecrets(values, 'typed'), render);
   if (!masked) return mapFields(fields, () => REDACTED);
   return mapFields(masked, createRedactor(secrets).text);
@@ -70,7 +70,7 @@ function mapFields(fields: RenderedFields, change: (text: string) => string): Re
   };
 }
 
-/** What is shown of an address is an address too: it is composed like the real one. */
+/** A redacted address must still be a valid address, because it is composed like the original. */
 function validAddressOrPlaceholder(email: string): string {
   return parseMailbox(email).ok ? email : 'redacted@redacted.invalid';
 }

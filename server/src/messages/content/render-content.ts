@@ -26,11 +26,11 @@ import {
 import { refuseMissingValues } from './missing-values.ts';
 import { redactContent, secretsByName } from './redact-content.ts';
 
-/** What a request's content becomes once every placeholder has its value. */
+/** The content of a request after rendering. */
 export interface RenderedContent {
   template: { key: string; version: number | 'draft' } | null;
   fields: RenderedFields;
-  /** Without the values that nobody may see again; the same as `words` when there are none. */
+  /** Without secret values; the same object as `fields` when there are none. */
   redacted: RenderedFields;
 }
 
@@ -47,8 +47,8 @@ interface RenderInput extends PrepareOptions {
 }
 
 /**
- * Renders inline content or a stored template, with the sender's name, reply-to and headers.
- * All that is missing anywhere is told at once, and nothing is accepted.
+ * Renders inline content or a stored template, with the sender's name, reply-to and headers. All
+ * missing values are reported at once, and nothing is accepted.
  */
 export function renderMessageContent(
   parts: PrepareParts,
@@ -66,7 +66,7 @@ export function renderMessageContent(
   return renderPlaceholders(parts, caller, request, draft, kind);
 }
 
-/** Whether there is nothing to fill in: then neither the engine nor the contact is asked. */
+/** Without placeholders neither the template engine nor the contact is needed. */
 function hasNothingToRender(
   { subject, html, text, secret_variables }: SendRequest,
   names: HeaderSources,
@@ -77,7 +77,7 @@ function hasNothingToRender(
   );
 }
 
-/** Content that somebody else has written to its end: checked like any other, but never filled in. */
+/** Final content is checked like any other, but not rendered. */
 function renderVerbatim(
   parts: PrepareParts,
   request: SendRequest,
@@ -176,11 +176,14 @@ async function resolveTemplate(
   }
 }
 
-/** Values of a wrong kind refuse at once; for those that are missing, rendering knows the places. */
+/**
+ * Values of the wrong type are rejected at once. Missing ones are reported after rendering, which
+ * knows where they are used.
+ */
 function checkVariables(template: ResolvedTemplate, values: VariableValues): FieldError[] {
   const errors = template.checkVariables(values);
   if (errors.every(({ code }) => code === 'missing_variable')) return errors;
-  const detail = 'template_variables does not fit the template.';
+  const detail = 'template_variables does not match the template.';
   throw new RefusedError('validation_failed', detail, { errors });
 }
 
@@ -207,7 +210,7 @@ function inlineFields(request: SendRequest) {
   return fields;
 }
 
-/** The record of the first recipient. A blank field is no value, so that `default` can help out. */
+/** The contact of the first recipient. Blank fields count as missing, so that `default` applies. */
 async function contactValues(
   parts: PrepareParts,
   caller: Caller,

@@ -14,15 +14,15 @@ import {
 } from './message-store.ts';
 
 /**
- * The list of messages, newest first. Without a filter, or by recipient, an index leads straight to
- * the rows. Other filters are applied while walking back through time, and one request walks only so
- * far: a page may then be short, or even empty, and still have a cursor to go on from. A status and a
- * receiving provider are no column, and judged here.
+ * Lists messages, newest first. Without a filter, or by recipient, an index finds the rows
+ * directly. Other filters scan backwards in time, and one request scans a bounded number of rows: a
+ * page may be short or even empty and still have a cursor. The status and the receiving provider
+ * are not columns, so they are filtered here.
  */
 
 export interface MessageQuery extends Omit<MessageFilter, 'searchTerms' | 'includeReceivers'> {
   status?: MessageStatus;
-  /** As `receivingProvider` names it. */
+  /** A name returned by `receivingProvider`. */
   provider?: string;
   createdAfterMs?: number;
   createdBeforeMs?: number;

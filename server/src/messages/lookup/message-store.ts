@@ -5,7 +5,7 @@ import type { Bounce, SmtpFacts } from '../../events/event-types.ts';
 import type { RecipientKind } from '../accept/send-request.ts';
 import type { DeliveryStatus } from '../message-status.ts';
 
-/** Reading messages back. Every statement names workspace and mode: there is no other way in. */
+/** Reads and changes stored messages. */
 
 export interface StoredMessage {
   id: string;
@@ -31,7 +31,7 @@ export interface StoredDelivery {
   status: DeliveryStatus;
   reason: string | null;
   attempts: number;
-  /** For a leased delivery the end of the lease, which is nobody's business. */
+  /** For a leased delivery the end of the lease, which is not shown. */
   due_at: string | null;
   leased: boolean;
   finished_at: string | null;
@@ -81,13 +81,13 @@ export async function findMessages(
 export interface ScannedMessage {
   id: string;
   statuses: DeliveryStatus[];
-  /** Empty unless asked for. */
+  /** Empty unless requested. */
   receivers: { recipient: string; mx: string | null }[];
 }
 
 export interface MessageFilter {
   recipientKey?: string;
-  /** Domains in lower case. */
+  /** Domains are lower-case. */
   senderDomain?: string;
   recipientDomain?: string;
   tag?: string;
@@ -98,8 +98,8 @@ export interface MessageFilter {
 }
 
 /**
- * The next messages, newest first, that lie before `beforeId`: of at most `scanMax` looked at, those
- * that match. `lastId` is the last one looked at, so that the caller can go on from there.
+ * Scans at most `scanMax` messages before `beforeId`, newest first, and returns those that match.
+ * `lastId` is the last message scanned, for the next call.
  */
 export async function scanMessages(
   db: Queryable,
@@ -156,7 +156,7 @@ export async function scanMessages(
 const SCAN_ALL = `select id, tags, template_key, metadata, subject, sender from messages
   where workspace_id = $1 and mode = $2 and id < $3 and id >= $4 order by id desc limit $5`;
 
-/** By the index on recipients: "where did Jane's mail go" is the question asked most. */
+/** Uses the index on recipients, because searching by recipient is the most common query. */
 const SCAN_RECIPIENT = `select m.id, m.tags, m.template_key, m.metadata, m.subject, m.sender
   from deliveries r join messages m on m.workspace_id = $1 and m.mode = $2 and m.id = r.message_id
   where r.workspace_id = $1 and r.mode = $2 and r.recipient_key = $13 and r.message_id < $3
@@ -170,7 +170,7 @@ export interface StoredAttempt {
   outcome: string;
   smtp: SmtpFacts | null;
   bounce: Bounce | null;
-  /** As mail/smtp/transcript.ts writes it. */
+  /** Serialized by mail/smtp-client/transcript.ts. */
   transcript: string | null;
 }
 
@@ -192,7 +192,7 @@ export async function findAttempts(
   return rows;
 }
 
-/** Deliveries of a message, locked until the transaction ends. */
+/** The deliveries of a message, locked until the transaction ends. */
 export async function lockDeliveries(
   db: Queryable,
   scope: TenantScope,
@@ -208,7 +208,7 @@ export async function lockDeliveries(
   return rows;
 }
 
-/** Ends the given deliveries as cancelled, each with one more event told. */
+/** Cancels the given deliveries and counts one more event for each. */
 export async function cancelDeliveries(
   db: Queryable,
   scope: TenantScope,
@@ -242,7 +242,7 @@ export async function rescheduleDeliveries(
   );
 }
 
-/** Makes deferred deliveries due now and queues ended ones again, as a run with an end of its own. */
+/** Makes deferred deliveries due now, and queues final ones again in a new delivery cycle. */
 export async function retryDeliveries(
   db: Queryable,
   scope: TenantScope,

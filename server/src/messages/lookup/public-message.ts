@@ -3,7 +3,7 @@ import { parseTranscript } from '../../mail/smtp-client/transcript.ts';
 import { messageStatus } from '../message-status.ts';
 import type { StoredAttempt, StoredDelivery, StoredMessage } from './message-store.ts';
 
-/** The public form of a message: the same in lists, look-ups and on the screens. */
+/** The public form of a message: the same in lists, lookups and the dashboard. */
 export function publicMessage(message: StoredMessage) {
   const { deliveries } = message;
   return {
@@ -59,7 +59,10 @@ export function publicAttempt(attempt: StoredAttempt) {
 
 const SIDES = { client: 'us', server: 'them', note: 'note' } as const;
 
-/** Lines count from the beginning of the conversation; readers want the beginning of the attempt. */
+/**
+ * Transcript times count from the start of the connection; the API counts from the start of the
+ * attempt.
+ */
 function publicTranscript({ transcript, startedAtMs }: StoredAttempt) {
   if (transcript === null) return [];
   const { startedAt, lines } = parseTranscript(transcript);
@@ -71,7 +74,7 @@ function publicTranscript({ transcript, startedAtMs }: StoredAttempt) {
   }));
 }
 
-/** Times inside json come in PostgreSQL's form. */
+/** Times inside JSON are in PostgreSQL's format. */
 function isoTime(text: string | null): string | null {
   return text === null ? null : new Date(text).toISOString();
 }

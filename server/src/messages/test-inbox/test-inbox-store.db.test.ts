@@ -6,7 +6,7 @@ import { systemClock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import { claimUnseen, clearInbox, listInbox } from './test-inbox-store.ts';
 
-/** Rows that were looked at, as PostgreSQL counts them for a session. */
+/** Rows read, as counted by PostgreSQL for a session. */
 async function rowsReadBy(
   { pool }: TestDatabase,
   work: (client: Parameters<typeof claimUnseen>[0]) => Promise<unknown>,
@@ -60,7 +60,7 @@ async function filledInbox(database: TestDatabase, recipients: readonly string[]
 
 const NOBODY = 'nobody@example.org';
 
-test('a look costs the same, however much mail nobody has waited for', async () => {
+test('polling costs the same however much unclaimed mail there is', async () => {
   await using database = await createTestDatabase();
   const recipients = Array.from({ length: 4_000 }, (_, n) => `n${n}@example.org`);
   const { workspaceId, nowMs } = await filledInbox(database, recipients);
@@ -70,13 +70,13 @@ test('a look costs the same, however much mail nobody has waited for', async () 
     );
   expect(await look(NOBODY)).toBeLessThan(20);
   expect(await look('n0@example.org')).toBeLessThan(20);
-  expect(await look(undefined, 'nothing like it')).toBeLessThan(3_500);
+  expect(await look(undefined, 'no such subject')).toBeLessThan(3_500);
   const page = { beforeId: undefined, limit: 20, recipientKey: NOBODY };
   const listed = await rowsReadBy(database, (client) => listInbox(client, workspaceId, page));
   expect(listed).toBeLessThan(20);
 });
 
-test('each is handed out once, the oldest first, by whatever it is asked for', async () => {
+test('returns each message once, oldest first, for every kind of filter', async () => {
   await using database = await createTestDatabase();
   const jane = 'jane@example.org';
   const { workspaceId, nowMs, ids } = await filledInbox(database, [jane, 'joe@example.org', jane]);
@@ -96,7 +96,7 @@ test('each is handed out once, the oldest first, by whatever it is asked for', a
   expect(listed.map(({ messageId }) => ids.indexOf(messageId))).toEqual([2, 0]);
 });
 
-test('a full inbox is emptied in short commits: others would wait for a long one', async () => {
+test('clears a full inbox in short commits, because others would wait for a long one', async () => {
   await using database = await createTestDatabase();
   const { pool } = database;
   const nowMs = systemClock.now();

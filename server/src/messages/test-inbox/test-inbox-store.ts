@@ -2,7 +2,9 @@ import type { Queryable } from '../../db/pool.ts';
 import { sqlTime } from '../../db/row-types.ts';
 import { uuidFloor } from '../../lib/ids.ts';
 
-/** The rows behind the test inbox: one per test message that arrived for at least one recipient. */
+/**
+ * The rows of the test inbox: one per test message that was delivered to at least one recipient.
+ */
 
 export interface InboxEntry {
   messageId: string;
@@ -18,7 +20,7 @@ export async function listInbox(
 ): Promise<InboxEntry[]> {
   const { beforeId, limit, recipientKey } = page;
   const before = '($2::uuid is null or message_id < $2)';
-  // By the recipient's own index: a search for one must not walk through the mail of all.
+  // Uses the index on recipients: a search for one must not scan the mail of all.
   const ofRecipient = `select i.* from (select message_id from deliveries
         where workspace_id = $1 and mode = 'test' and recipient_key = $4 and status = 'delivered'
           and ${before} order by message_id desc) d
@@ -51,10 +53,10 @@ export async function findInboxEntry(
 }
 
 /**
- * Hands out the oldest message that matches and was not handed out yet. Two waiting tests never get
- * the same one: the row is locked, and whoever comes second passes over it. Waits ask several times
- * a second, so one look costs the same however much mail nobody has waited for: it goes through the
- * newest to the recipient, or else through the newest of all, and not further.
+ * Claims the oldest matching message that no wait has returned yet. The row is locked and later
+ * waits skip it, so two waits never get the same message. Waits poll several times a second, so the
+ * cost of a poll must not grow with the amount of unclaimed mail: it scans the newest messages to
+ * the recipient, or else the newest of all, up to a limit.
  */
 export async function claimUnseen(
   db: Queryable,
@@ -78,7 +80,7 @@ export async function claimUnseen(
           order by c.message_id limit ${MATCHED_MAX}))
         order by message_id limit 1 for update skip locked)
       returning ${COLUMNS}`,
-    // Nobody waits for what came days ago.
+    // Waits ignore mail that arrived days ago.
     values: [
       workspaceId,
       recipientKey ?? null,
@@ -91,7 +93,7 @@ export async function claimUnseen(
 }
 
 const SCANNED_MAX = 1_000;
-/** More than can be locked by waits that look at the same moment. */
+/** More than concurrent waits can have locked. */
 const MATCHED_MAX = 200;
 
 const UNSEEN = `select message_id from test_inbox where workspace_id = $1 and consumed_at is null
@@ -120,8 +122,8 @@ export async function deleteInboxEntry(
 }
 
 /**
- * Empties the inbox of what had arrived by `nowMs`, a piece at a time: a commit that takes long holds
- * up every reader of the ledger.
+ * Deletes what arrived by `nowMs`, in small batches: a long commit holds up every reader of the
+ * event log.
  */
 export async function clearInbox(db: Queryable, workspaceId: string, nowMs: number): Promise<void> {
   for (let removed = CLEAR_BATCH; removed === CLEAR_BATCH; ) {

@@ -19,9 +19,9 @@ import {
 } from './test-inbox-store.ts';
 
 /**
- * The test inbox stands for the recipient's mailbox: all test mail that was delivered, with what an
- * end-to-end test looks for, the links and one-time codes, taken out of it. It alone shows secret
- * values, as a mailbox would.
+ * The test inbox is the mailbox of test mode. It contains all delivered test mail, with the links
+ * and one-time codes that end-to-end tests need already extracted. Like a real mailbox, and unlike
+ * every other view, it shows secret values.
  */
 
 export class TestInbox {
@@ -64,8 +64,8 @@ export class TestInbox {
   }
 
   /**
-   * The oldest message that matches and that no wait has returned before; waits for one to arrive.
-   * Undefined when none came in time or the client went away.
+   * Returns the oldest matching message that no wait has returned before, or waits for one to arrive.
+   * Undefined when none arrived in time or the client disconnected.
    */
   async wait(
     workspaceId: string,
@@ -75,7 +75,7 @@ export class TestInbox {
   ) {
     const waiting = this.#waits.get(workspaceId) ?? 0;
     if (waiting >= WAITS_PER_WORKSPACE_MAX) {
-      const detail = `A workspace may wait ${WAITS_PER_WORKSPACE_MAX} times at the same moment.`;
+      const detail = `A workspace can have at most ${WAITS_PER_WORKSPACE_MAX} concurrent waits.`;
       throw new RefusedError('quota_exceeded', detail, { retryAfterSeconds: 1 });
     }
     this.#waits.set(workspaceId, waiting + 1);
@@ -109,7 +109,10 @@ export class TestInbox {
     return undefined;
   }
 
-  /** However many wait, and however long a look takes: together they keep one connection busy. */
+  /**
+   * Scales with the number of waits and the duration of a poll, so that all waits together keep at
+   * most one connection busy.
+   */
   #pollDelayMs(workspaceId: string, lookedAtMs: number): number {
     const tookMs = this.#clock.now() - lookedAtMs;
     return Math.max(POLL_MS, tookMs * (this.#waits.get(workspaceId) ?? 1));
@@ -154,10 +157,13 @@ export class TestInbox {
 }
 
 const POLL_MS = 150;
-/** Each asks the database several times a second, which everybody shares. */
+/** Each wait polls the shared database several times a second. */
 const WAITS_PER_WORKSPACE_MAX = 100;
 
-/** All that a person would see: many codes stand in the subject, or in one of the two bodies only. */
+/**
+ * Everything the recipient would read: many codes are in the subject, or only in one of the two
+ * bodies.
+ */
 function visibleText(subject: string, text: string, html: string): string {
   const shown = htmlToText(html);
   return [subject, text, ...(shown === text ? [] : [shown])].join('\n\n');

@@ -4,22 +4,23 @@ import type { SmtpRejection, SmtpStage } from '../../mail/smtp-client/smtp-resul
 import type { ExplanationKey } from './bounce-explanations.ts';
 
 /**
- * What receivers mean by their refusals: an ordered table, the first rule that fits wins. First come
- * words that say more than the code beside them (large providers use 5.7.1 and 5.2.1 for a dozen
- * things), then enhanced codes (RFC 3463, the IANA registry, and the numbers that Google and
- * Microsoft added), then words again for receivers without enhanced codes, then bare codes.
+ * What receivers mean by their replies: an ordered table in which the first matching rule wins. It
+ * starts with texts that are more specific than the code beside them (large providers use 5.7.1 and
+ * 5.2.1 for a dozen situations). Enhanced codes follow (RFC 3463, the IANA registry, and codes that
+ * Google and Microsoft added), then texts for receivers without enhanced codes, then plain reply
+ * codes.
  *
- * Receivers may say anything, so no pattern has a run without bound before another one: a text of
- * `exceed` over and over took 30 ms.
+ * Replies are untrusted input, so no pattern has an unbounded repetition before another one: a text
+ * of repeated `exceed` once took 30 ms.
  */
 export interface RuleMatch {
   reason: BounceReason;
-  /** More precise words than the reason's own. */
+  /** A more specific explanation than that of the reason. */
   explanationKey?: ExplanationKey;
 }
 
 interface Rule extends RuleMatch {
-  /** Without the class: 4.1.1 and 5.1.1 mean the same, for now or for good. */
+  /** Without the class: 4.1.1 and 5.1.1 mean the same, temporarily or permanently. */
   detail?: RegExp;
   codes?: readonly number[];
   text?: RegExp;
@@ -39,16 +40,22 @@ export function findRule(reply: SmtpReply, stage: SmtpStage): RuleMatch {
   return { reason: 'unknown' };
 }
 
-/** Whom servers repeat says nothing: `<disabled@…>` may be unknown, and `<mail.spam.example>` greet. */
+/**
+ * Names that a server quotes are no evidence: `<disabled@…>` may be unknown, and
+ * `<mail.spam.example>` may be the sender's own host name.
+ */
 function withoutQuotedNames(text: string): string {
   return text.replaceAll(BRACKETED_NAME, '<>').replaceAll(ADDRESS, '@');
 }
 
 const BRACKETED_NAME = /<[^<>]{1,400}>/g;
-/** All but the addresses that large receivers tell those whom they blocked. */
+/** All addresses except the delisting contacts that large receivers name in their replies. */
 const ADDRESS = /(?!delist@)(?<![^\s<>()"':;,])[^\s<>()"'@:;,]{1,64}@[\w.-]{1,255}/gi;
 
-/** The receiver wants fewer messages or connections from us, whatever it thinks of this one. */
+/**
+ * Whether the receiver wants fewer messages or connections from us, whatever it thinks of this
+ * message.
+ */
 export function isThrottling({ reply, stage }: SmtpRejection): boolean {
   if (reply.code === 421) return true;
   return reply.code < 500 && findRule(reply, stage).reason === 'rate_limited';
@@ -57,17 +64,18 @@ export function isThrottling({ reply, stage }: SmtpRejection): boolean {
 const SENDER_STAGES: readonly SmtpStage[] = ['connect', 'greeting', 'ehlo', 'starttls', 'mail'];
 const CONTENT_STAGES: readonly SmtpStage[] = ['data', 'body'];
 
-/** Words that outweigh the code they come with. */
+/** Texts that outweigh the code they come with. */
 const SPECIFIC_TEXT_RULES: readonly Rule[] = [
   { reason: 'message_too_large', detail: /^(2\.3|3\.4)$/ },
   { reason: 'greylisted', text: /gr[ea]y-?list/i },
-  // Blocklists, under whatever code.
+  // Blocklists, with any code.
   {
     reason: 'blocked_reputation',
     explanationKey: 'blocklisted',
     text: /spamhaus|spamcop|barracudacentral|b\.barracuda|sorbs|\brbl\b|dnsbl|\bzen\.|sbl-?xbl|uceprotect|invaluement|abusix|mailspike|senderscore|proofpoint.{0,40}(blocked|reputation)|black ?list|block ?list|blocked using/i,
   },
-  // Outlook: "part of their network is on our block list (S3150)"; banned ranges ask for delisting.
+  // Outlook: "part of their network is on our block list (S3150)". Banned ranges name a delisting
+  // address.
   { reason: 'blocked_reputation', text: /\(S(3140|3150|77713|77719)\)|delist@|delist\.messaging/i },
   {
     reason: 'rate_limited',
@@ -82,8 +90,8 @@ const SPECIFIC_TEXT_RULES: readonly Rule[] = [
     explanationKey: 'reverseDns',
     text: /\bptr\b|reverse (dns|lookup|hostname)|\brdns\b|fcrdns|\b(client|ip)\b.{0,30}host ?name/i,
   },
-  // Postfix and Exim say only after RCPT what they have against our greeting or the return path: that
-  // a host or an address is not found there is nothing against the recipient.
+  // Postfix and Exim report issues with the HELO name or the return path only after RCPT. A host or
+  // address that is "not found" there is not the recipient.
   {
     reason: 'authentication_failed',
     explanationKey: 'heloRefused',
@@ -103,9 +111,9 @@ const SPECIFIC_TEXT_RULES: readonly Rule[] = [
     text: /(mail ?box|inbox|account|user|recipient|storage|quota).{0,40}(is full|full\b|over ?quota|exceed|out of (storage|space))|over ?quota|quota (exceed|full)|insufficient (mailbox )?storage for|mailbox.{0,10}full/i,
     stages: ['rcpt', 'data', 'body'],
   },
-  // Outlook.com's word for a mailbox that does not exist.
+  // Outlook.com's text for a mailbox that does not exist.
   { reason: 'unknown_mailbox', detail: /^5\.0$/, text: /mailbox unavailable/i, stages: ['rcpt'] },
-  // Exchange Online's edge blocks unknown recipients by "5.4.1 … Access denied".
+  // Exchange Online rejects unknown recipients at its edge with "5.4.1 … Access denied".
   { reason: 'unknown_mailbox', detail: /^4\.1$/, text: /recipient address rejected/i },
 ];
 
@@ -137,7 +145,7 @@ const ENHANCED_CODE_RULES: readonly Rule[] = [
   { reason: 'network_unreachable', explanationKey: 'receiverLoop', detail: /^4\.(6|14)$/ },
   { reason: 'smtputf8_unsupported', detail: /^6\.7$/ },
   { reason: 'content_rejected', detail: /^6\./ },
-  // RFC 7372 and the IANA registry: SPF, DKIM, reverse names and their kin.
+  // RFC 7372 and the IANA registry: SPF, DKIM, reverse DNS and related checks.
   { reason: 'authentication_failed', explanationKey: 'reverseDns', detail: /^7\.25$/ },
   { reason: 'authentication_failed', detail: /^7\.(20|21|22|23|24|26|27|32|509|515)$/ },
   // Google uses 7.29 for a message without TLS and 7.30 for a missing DKIM signature.
@@ -147,7 +155,7 @@ const ENHANCED_CODE_RULES: readonly Rule[] = [
   { reason: 'blocked_reputation', detail: /^7\.(511|60[6-9]|6[1-4]\d)$/ },
   { reason: 'mailbox_disabled', detail: /^7\.13$/ },
   { reason: 'relaying_denied', detail: /^7\.(3|57|64|8|367|368)$/ },
-  // Yahoo's "5.7.9 Message not accepted for policy reasons" is its word for DMARC.
+  // Yahoo's "5.7.9 Message not accepted for policy reasons" means DMARC.
   { reason: 'authentication_failed', detail: /^7\.9$/, text: /policy reasons/i },
   { reason: 'relaying_denied', detail: /^7\.9$/ },
   { reason: 'blocked_policy', detail: /^7\.(2|124|133|134|135|136)$/ },
@@ -211,7 +219,7 @@ const REPLY_CODE_RULES: readonly Rule[] = [
   { reason: 'unknown_mailbox', codes: [551] },
   { reason: 'unknown_mailbox', codes: [553], stages: ['rcpt'] },
   { reason: 'blocked_policy', explanationKey: 'senderRefused', codes: [553] },
-  // RFC 7504: hosts and domains that say once and for all that they take no mail.
+  // RFC 7504: hosts and domains that accept no mail.
   { reason: 'unknown_domain', explanationKey: 'nullMx', codes: [521, 556] },
   { reason: 'mailbox_full', codes: [552, 452], stages: ['rcpt'] },
   { reason: 'message_too_large', codes: [523, 552] },

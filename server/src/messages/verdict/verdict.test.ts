@@ -5,8 +5,8 @@ import { type SmtpStage, smtpError } from '../../mail/smtp-client/smtp-results.t
 import { type AttemptResult, classifyAttempt, classifyReport, type Verdict } from './verdict.ts';
 
 /**
- * Goal: every answer of a receiver gets the verdict that a postmaster would give it.
- * Method: a table of answers as they are seen in the wild, read by the same reader as on the wire.
+ * Checks that every receiver reply gets the classification that a postmaster would give it, with
+ * replies seen in production, parsed by the reader that is used on real connections.
  */
 
 type Row = [stage: SmtpStage, answer: string, verdict: string];
@@ -30,7 +30,7 @@ function inShort(verdict: Verdict): string {
   return `${verdict.kind} ${verdict.bounce.class} ${verdict.bounce.reason}`;
 }
 
-const ANSWERS: Row[] = [
+const REPLIES: Row[] = [
   ['body', '250 2.0.0 OK', 'delivered'],
   ['body', '251 User not local; will forward', 'delivered'],
 
@@ -299,7 +299,7 @@ const ANSWERS: Row[] = [
     '450 4.7.25 Client host rejected: cannot find your reverse hostname',
     'deferred block authentication_failed',
   ],
-  // What they have against the greeting, the return path or the client, said after RCPT.
+  // Issues with the HELO name, the return path or the client, reported after RCPT.
   [
     'rcpt',
     '550 5.7.1 <mail.example.org>: Helo command rejected: Host not found',
@@ -359,7 +359,7 @@ const ANSWERS: Row[] = [
   ],
   ['rcpt', '451 Sender rate overlimit - 12.0 / 1h', 'deferred block rate_limited'],
 
-  // Names that are repeated mean nothing.
+  // Quoted names are no evidence.
   ['rcpt', '550 Invalid recipient: <disabled@example.org>', 'bounced hard unknown_mailbox'],
   ['rcpt', '550 5.1.1 virus@spamhaus.example... User unknown', 'bounced hard unknown_mailbox'],
   [
@@ -371,13 +371,13 @@ const ANSWERS: Row[] = [
   ['rcpt', '550 5.7.13 The account is disabled', 'bounced hard mailbox_disabled'],
 ];
 
-describe('what receivers say', () => {
-  test.each(ANSWERS)('%s: %s', (stage, answer, verdict) => {
+describe('receiver replies', () => {
+  test.each(REPLIES)('%s: %s', (stage, answer, verdict) => {
     expect(inShort(judged(stage, answer))).toBe(verdict);
   });
 
-  test('a 4xx is never final and never hard, a 5xx always final, whatever the words', () => {
-    for (const [stage, answer] of ANSWERS) {
+  test('a 4xx is never final and never hard, and a 5xx is always final, whatever the text', () => {
+    for (const [stage, answer] of REPLIES) {
       const other = (digit: string) =>
         answer.replaceAll(/^\d/gm, digit).replaceAll(/^(\d\d\d[ -])[245]\./gm, `$1${digit}.`);
       const passing = judged(stage, other('4'));
@@ -387,19 +387,19 @@ describe('what receivers say', () => {
     }
   });
 
-  test('a relay that cannot be reached is no word about the receiving domain', () => {
+  test('an unreachable relay says nothing about the receiving domain', () => {
     const end = smtpError('connection_refused', 'connect', '');
     const explanations = [true, false].map((relay) => {
       const verdict = classifyAttempt(end, { relay });
       return verdict.kind === 'deferred' && verdict.bounce.explanation;
     });
     expect(explanations).toEqual([
-      'No relay could be reached. The operator should check DELIVERY_ROUTE. We try again later.',
-      'No mail server of the receiving domain could be reached. We try again later.',
+      'No relay could be reached. The operator should check DELIVERY_ROUTE. We will retry automatically.',
+      "No mail server of the recipient's domain could be reached. We will retry automatically.",
     ]);
   });
 
-  test('what a relay refuses us is no word about the recipient', () => {
+  test('a relay that rejects us says nothing about the recipient', () => {
     expect(inShort(judged('auth', '535 5.7.8 Authentication credentials invalid'))).toBe(
       'deferred soft relaying_denied',
     );
@@ -418,7 +418,7 @@ describe('what receivers say', () => {
   });
 });
 
-const ROADS: [AttemptResult, string][] = [
+const CONNECTION_RESULTS: [AttemptResult, string][] = [
   [{ kind: 'domain_not_found', detail: '' }, 'bounced hard unknown_domain'],
   [{ kind: 'domain_takes_no_mail', detail: '' }, 'bounced hard unknown_domain'],
   [{ kind: 'domain_without_address', detail: '' }, 'bounced soft unknown_domain'],
@@ -446,11 +446,11 @@ const ROADS: [AttemptResult, string][] = [
   [smtpError('aborted', 'body', '', { afterFinalDot: true }), 'deferred soft connection_lost'],
 ];
 
-test.each(ROADS)('on the way: %o', (end, verdict) => {
+test.each(CONNECTION_RESULTS)('connection and routing errors: %o', (end, verdict) => {
   expect(inShort(classifyAttempt(end))).toBe(verdict);
 });
 
-test('after the final dot the words say that it may have arrived, and nothing is given up', () => {
+test('an error after the final dot says that the message may have arrived, and is retried', () => {
   for (const kind of ['connection_lost', 'timed_out', 'protocol_error'] as const) {
     const verdict = classifyAttempt(smtpError(kind, 'body', '', { afterFinalDot: true }));
     expect(verdict).toMatchObject({ kind: 'deferred', bounce: { reason: kind } });
@@ -458,8 +458,8 @@ test('after the final dot the words say that it may have arrived, and nothing is
   }
 });
 
-test('every reason is one of the closed list, and is explained in whole sentences', () => {
-  for (const [stage, answer] of ANSWERS) {
+test('every reason is in the closed list and explained in full sentences', () => {
+  for (const [stage, answer] of REPLIES) {
     const verdict = judged(stage, answer);
     if (verdict.kind !== 'bounced' && verdict.kind !== 'deferred') continue;
     expect(BOUNCE_REASONS).toContain(verdict.bounce.reason);
@@ -480,8 +480,8 @@ test.each([
   [null, '5.5.0', 'Service unavailable', 'soft unknown'],
   [null, '5.0.0', 'retry timeout exceeded', 'soft network_unreachable'],
   [null, '4.4.7', 'Envelope expired', 'soft network_unreachable'],
-])('a report that says %s %s %s is final, and %s', (code, status, text, verdict) => {
+])('a report with %s %s %s is final, and %s', (code, status, text, verdict) => {
   const bounce = classifyReport({ code, status, text });
   expect(`${bounce.class} ${bounce.reason}`).toBe(verdict);
-  expect(bounce.explanation).not.toContain('try again later');
+  expect(bounce.explanation).not.toContain('retry');
 });

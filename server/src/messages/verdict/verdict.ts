@@ -6,10 +6,10 @@ import { explain } from './bounce-explanations.ts';
 import { findRule, type RuleMatch } from './verdict-rules.ts';
 
 /**
- * The one place that decides what an attempt's end means. In come facts: the receiver's reply, or
- * what went wrong on the way to it. Out goes delivered, deferred (tried again), bounced (refused for
- * good) or failed (we cannot send it), with a reason from the closed list and words for the sender.
- * It is pure: the same facts always get the same verdict.
+ * The one place that decides what the result of an attempt means. In come facts: the receiver's
+ * reply, or what went wrong before it. Out goes delivered, deferred (will be retried), bounced
+ * (permanently rejected) or failed (cannot be sent), with a reason from the closed list and an
+ * explanation for the sender. It is pure: the same facts always get the same verdict.
  */
 export type AttemptResult =
   | { kind: 'accepted'; reply: SmtpReply }
@@ -19,7 +19,7 @@ export type AttemptResult =
   | { kind: 'suspended'; detail: string }
   | { kind: 'unsendable'; reason: FailureReason; detail: string };
 
-/** The way to the receiver could not be found, or must not be taken. */
+/** No route to the receiver was found, or it must not be used. */
 export interface RouteError {
   kind:
     | 'domain_not_found'
@@ -32,7 +32,7 @@ export interface RouteError {
   detail: string;
 }
 
-/** Why we ourselves cannot send a message, now or later. */
+/** Why this server cannot send a message, now or later. */
 export type FailureReason =
   | 'sender_domain_lost'
   | 'content_gone'
@@ -59,7 +59,7 @@ export function classifyAttempt(
     case 'domain_takes_no_mail':
       return bounced('unknown_domain', 'nullMx');
     case 'domain_without_address':
-      // The domain exists: its owner may mend it, so the address is not suppressed.
+      // The domain exists and its owner may fix it, so the address is not suppressed.
       return bounced('unknown_domain', 'noAddress', 'soft');
     case 'out_of_reach':
       return deferred('network_unreachable', 'outOfReach');
@@ -81,8 +81,9 @@ export function classifyAttempt(
 }
 
 /**
- * What a server reports by mail of a message that it had taken: it has given up, so there is no other
- * try, whatever the code. A condition that may pass says nothing against the address.
+ * Classifies a failure that a server reported by mail after accepting the message. The server has
+ * given up, so the result is final whatever the code. A transient condition is not held against the
+ * address.
  */
 export function classifyReport(failure: {
   code: number | null;
@@ -91,29 +92,31 @@ export function classifyReport(failure: {
 }): Bounce {
   const transient = failure.status ? failure.status.startsWith('4') : (failure.code ?? 550) < 500;
   const code = failure.code ?? (transient ? 450 : 550);
-  // Nobody tells at which command it was said; that of the recipient is by far the most usual.
+  // Reports do not say which command was rejected; RCPT is by far the most common.
   const match = findRule({ code, enhanced: failure.status, text: failure.text }, 'rcpt');
   const soft = transient && BOUNCE_CLASSES[match.reason] === 'hard';
   return bounceFor(match.reason, match.explanationKey, soft ? 'soft' : undefined);
 }
 
 function classifyRefusal(end: SmtpRejection, relay: boolean): Verdict {
-  // A relay that refuses our password says nothing about the recipient: the operator mends it.
+  // A relay that rejects our credentials says nothing about the recipient. The operator must fix
+  // it.
   if (end.stage === 'auth') return deferred('relaying_denied', 'relayPassword');
   const match = findRule(end.reply, end.stage);
   if (relay && (match.reason === 'relaying_denied' || RELAYING_REFUSED.test(end.reply.text)))
     return deferred('relaying_denied', 'relayPassword');
-  // RFC 5321 4.2.1: the first digit alone tells whether another try makes sense.
+  // RFC 5321 section 4.2.1: the first digit alone decides whether to retry.
   return end.reply.code >= 500
     ? bounced(match.reason, match.explanationKey)
     : deferred(match.reason, match.explanationKey);
 }
 
-/** OpenSMTPD's words for a recipient that does not exist, and for one that it may not relay to. */
+/** OpenSMTPD uses this text both for unknown recipients and for those it may not relay to. */
 const RELAYING_REFUSED = /^Invalid recipient\b/;
 
 function classifyConnectionError(end: SmtpError, relay: boolean): Verdict {
-  // The receiver may have it. Trying again may double it, giving up may lose it: mail is not lost.
+  // The receiver may have the message. A retry may duplicate it and giving up may lose it; losing
+  // mail is worse.
   const ambiguous = end.afterFinalDot ? 'ambiguous' : undefined;
   switch (end.kind) {
     case 'connection_refused':
@@ -126,7 +129,8 @@ function classifyConnectionError(end: SmtpError, relay: boolean): Verdict {
       return deferred('timed_out', ambiguous);
     case 'protocol_error':
       return deferred('protocol_error', ambiguous);
-    // RFC 8461 5 and RFC 7672 2.2: broken TLS is treated like a receiver that is down for a while.
+    // RFC 8461 section 5 and RFC 7672 section 2.2: broken TLS is treated like an unreachable
+    // server.
     case 'tls_not_offered':
       return deferred('tls_required');
     case 'tls_failed':
@@ -136,7 +140,7 @@ function classifyConnectionError(end: SmtpError, relay: boolean): Verdict {
     case 'auth_not_offered':
     case 'auth_needs_tls':
       return deferred('relaying_denied', 'relayPassword');
-    // RFC 6531 3.2: what one receiver cannot take, nobody may rewrite on the way.
+    // RFC 6531 section 3.2: the message must not be rewritten for a receiver without SMTPUTF8.
     case 'smtputf8_unsupported':
       return bounced('smtputf8_unsupported');
     case 'eightbit_unsupported':
@@ -154,7 +158,7 @@ function classifyConnectionError(end: SmtpError, relay: boolean): Verdict {
   }
 }
 
-/** Only a hard bounce adds a suppression: the address itself must be what is wrong. */
+/** Only hard bounces suppress an address: the address itself must be the problem. */
 const BOUNCE_CLASSES: Record<BounceReason, Bounce['class']> = {
   unknown_mailbox: 'hard',
   mailbox_disabled: 'hard',
@@ -196,7 +200,7 @@ function bounceFor(
 
 function deferred(reason: BounceReason, explanationKey?: RuleMatch['explanationKey']): Verdict {
   const explanation = explain(explanationKey ?? reason, 'deferred');
-  // What may pass is never hard, whatever the reason would be for good.
+  // A transient failure is never hard, even when its reason would be if it were permanent.
   const class_ = BOUNCE_CLASSES[reason] === 'hard' ? 'soft' : BOUNCE_CLASSES[reason];
   return { kind: 'deferred', bounce: { class: class_, reason, explanation } };
 }
