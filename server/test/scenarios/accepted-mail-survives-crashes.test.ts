@@ -8,19 +8,19 @@ import { type ServerProcess, createServerProcess } from '../harness/server-proce
 import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
 
 /**
- * Goal: from the 202 to the final dot at the receiver nothing is lost, whatever dies on the way, and
- * nothing is doubled but what a kill cut off between the final dot and its commit.
- * Method: the real server with its embedded database sends live mail to a receiver that keeps a log
- * of its own, refuses some for good and some for a while. Server, PostgreSQL and single processes of
- * PostgreSQL are killed at random moments. What arrived is read in the receiver's log alone; the
- * ledger is asked only for the ends that leave no trace there, and for the time of each commit.
- * KILLS=60 makes the long form.
+ * From the 202 to the final dot at the receiver no message is lost, whatever crashes, and none is
+ * duplicated except those that a kill interrupted between the final dot and the commit.
+ * The real server with its embedded database sends live mail to a receiver with its own log, which
+ * rejects some messages permanently and some temporarily. The server, PostgreSQL and single PostgreSQL
+ * backends are killed at random moments. Arrivals are read from the receiver's log only; the event feed
+ * is used for outcomes that leave no trace there, and for commit times.
+ * KILLS=60 runs the long form.
  */
 
 const KILLS = Number(process.env.KILLS ?? 10);
 const CLIENTS = 6;
 const SENDER = 'sender.example';
-/** Longer than a lease and the longest wait between two tries. */
+/** Longer than a lease plus the longest retry delay. */
 const STILL_MS = 180_000;
 
 interface Arrival {
@@ -29,14 +29,14 @@ interface Arrival {
   digest: string;
 }
 
-/** From the decision to the moment at which all is well again: the blow falls in between. */
+/** From the decision to kill until everything has recovered: the kill happens in between. */
 interface Kill {
   fromMs: number;
   toMs: number;
   what: 'server' | 'postmaster' | 'backend';
 }
 
-test(`${KILLS} kills: every 202 arrives, or ends on record`, { timeout: 3_600_000 }, async () => {
+test(`${KILLS} kills: every accepted message arrives or has a recorded outcome`, { timeout: 3_600_000 }, async () => {
   await using dns = await startDnsServer({
     'one.example': { MX: ['10 mx.example.test'], ttlSeconds: 60 },
     'two.example': { MX: ['10 mx.example.test'], ttlSeconds: 60 },
@@ -58,7 +58,7 @@ test(`${KILLS} kills: every 202 arrives, or ends on record`, { timeout: 3_600_00
         log.set(to, [...(log.get(to) ?? []), { atMs: Date.now(), messageId, digest }]);
       }
       receiver.messages.length = 0;
-      // The moment between the final dot and its answer is the one that matters: make it last.
+      // Extend the window between the final dot and its reply, which is the critical moment.
       await sleep(randomInt(0, 20));
       return undefined;
     },
@@ -94,8 +94,8 @@ test(`${KILLS} kills: every 202 arrives, or ends on record`, { timeout: 3_600_00
     expect(accepted.size).toBeGreaterThan(KILLS * 3);
     const doubled = [...log.values()].filter((arrivals) => arrivals.length > 1).length;
     console.log(
-      `${kills.length} kills (${count(kills)}), ${accepted.size} recipients answered 202: ${
-        log.size
+      `${kills.length} kills (${count(kills)}), ${accepted.size} recipients accepted with 202: ${
+      log.size
       } arrived, ${doubled} of them twice with the same bytes, 0 lost`,
     );
     expect(await server.stop()).toBe(0);
@@ -116,12 +116,12 @@ function faultsOf(to: string, arrivals: Arrival[], ends: End[], kills: Kill[]): 
   for (const [n, arrival] of arrivals.entries()) {
     const next = arrivals[n + 1];
     if (!next) {
-      // Whatever arrives after the end was committed is a double without an excuse.
-      if (end && arrival.atMs > end.atMs) faults.push(`${to}: arrived after its end was recorded`);
+      // A message that arrives after its outcome was committed is an unjustified duplicate.
+      if (end && arrival.atMs > end.atMs) faults.push(`${to}: arrived after its outcome was recorded`);
       continue;
     }
-    if (arrival.messageId !== next.messageId) faults.push(`${to}: another Message-ID`);
-    if (arrival.digest !== next.digest) faults.push(`${to}: other bytes`);
+    if (arrival.messageId !== next.messageId) faults.push(`${to}: different Message-ID`);
+    if (arrival.digest !== next.digest) faults.push(`${to}: different bytes`);
     const excused = kills.some(({ fromMs, toMs }) => toMs >= arrival.atMs && fromMs <= next.atMs);
     if (!excused) faults.push(`${to}: arrived twice without a kill in between`);
   }
@@ -163,7 +163,7 @@ async function killAtRandom(server: ServerProcess): Promise<Kill[]> {
   return kills;
 }
 
-/** Sends one after another; returns what was answered 202, recipient by recipient. */
+/** Sends one message after another; returns the recipients that were accepted with 202. */
 async function sendUntil(
   over: AbortSignal,
   server: ServerProcess,
@@ -195,7 +195,7 @@ async function trySend(
     html: `<p>Hello ${to}</p>`,
   });
   if (answer && answer.status !== 202 && answer.status !== 503) {
-    throw new Error(`unexpected answer ${answer.status}: ${JSON.stringify(answer.json)}`);
+    throw new Error(`unexpected response ${answer.status}: ${JSON.stringify(answer.json)}`);
   }
   return answer?.status === 202 ? (answer.json as { id: string }).id : undefined;
 }
@@ -207,7 +207,7 @@ interface End {
 
 const FINAL = /^message\.(delivered|bounced|failed|expired|suppressed|cancelled)$/;
 
-/** Reads the ledger until everything accepted has come to an end. Leases have to run out first. */
+/** Reads the event feed until every accepted message has an outcome. Leases have to expire first. */
 async function allEnds(
   server: ServerProcess,
   key: string,
@@ -246,7 +246,7 @@ interface EventPage {
   has_more: boolean;
 }
 
-/** Undefined when the connection broke: then nobody knows. */
+/** Undefined if the connection broke: the outcome is unknown. */
 async function call(
   server: ServerProcess,
   key: string,

@@ -7,9 +7,8 @@ import { createTestDatabase } from '../harness/database.ts';
 import { enqueue, eventsOf, newWorkspace } from '../harness/enqueue-messages.ts';
 
 /**
- * Goal: an alarm is told once when it begins and once when it is over, for each thing that can go
- * wrong, whichever of several nodes looks.
- * Method: figures are put where the rooms put them; a clock is moved by hand.
+ * Every alarm is reported once when it starts and once when it ends, whichever node evaluates it.
+ * The tests insert the statistics directly and advance a manual clock.
  */
 
 const MINUTE_MS = 60_000;
@@ -57,7 +56,7 @@ async function scene() {
   };
 }
 
-test('a bounce rate over its threshold, from too little mail to its end', async () => {
+test('a bounce rate above its threshold, from too few messages to the end of the alarm', async () => {
   await using on = await scene();
   await on.count('delivered', 50);
   await on.count('bounced', 20);
@@ -68,7 +67,7 @@ test('a bounce rate over its threshold, from too little mail to its end', async 
   await on.alarms.check();
   const raised = ['alarm.raised', 'bounce_rate', 'a.example'];
   expect(await on.told()).toEqual([raised]);
-  // Just under the threshold is still the same episode.
+  // Slightly below the threshold is still the same alarm.
   await on.count('bounced', 9);
   await on.alarms.check();
   expect(await on.told()).toEqual([raised]);
@@ -94,7 +93,7 @@ test('complaints', async () => {
   expect(await on.told()).toEqual([['alarm.raised', 'complaint_rate', 'a.example']]);
 });
 
-test('what is played in test mode rings nothing, and makes live rates no worse', async () => {
+test('simulated test mode mail raises no alarm and does not affect live rates', async () => {
   await using on = await scene();
   await on.count('delivered', 1_000);
   await on.count('delivered', 500, 'test');
@@ -111,7 +110,7 @@ test('what is played in test mode rings nothing, and makes live rates no worse',
   ]);
 });
 
-test('mail that waits too long', async () => {
+test('mail that is queued for too long', async () => {
   await using on = await scene();
   const { pool, workspaceId, clock } = on;
   await enqueue(pool, [
@@ -129,7 +128,7 @@ test('mail that waits too long', async () => {
   expect((await on.told()).at(-1)).toEqual(['alarm.cleared', 'queue_age', null]);
 });
 
-test('an endpoint that fails', async () => {
+test('a failing webhook endpoint', async () => {
   await using on = await scene();
   const { pool, workspaceId, clock } = on;
   await pool.query(
@@ -163,10 +162,10 @@ async function newKey(
   return encodeId('key', id);
 }
 
-test('a key that runs out, until it is gone', async () => {
+test('an API key that is about to expire, until it has expired', async () => {
   await using on = await scene();
   const key = await newKey(on, 30 * DAY_MS);
-  // Made for an hour: its end is no surprise.
+  // Created for one hour: its expiry is expected.
   await newKey(on, 60 * MINUTE_MS);
   await on.alarms.check();
   on.clock.advance(22 * DAY_MS);
@@ -183,7 +182,7 @@ test('a key that runs out, until it is gone', async () => {
   expect(await on.told()).toEqual([raised, ['alarm.cleared', 'key_expiring', key]]);
 });
 
-test('a key that is given more time', async () => {
+test('an API key whose expiry is extended', async () => {
   await using on = await scene();
   const key = await newKey(on, 10 * DAY_MS);
   on.clock.advance(4 * DAY_MS);
@@ -207,14 +206,14 @@ async function newDomain({ pool, workspaceId, clock }: Awaited<ReturnType<typeof
   return (status: string) => pool.query('update domains set status = $1', [status]);
 }
 
-test('a domain that lost its records, until they are back', async () => {
+test('a domain with missing records, until they are back', async () => {
   await using on = await scene();
   const become = await newDomain(on);
   await on.alarms.check();
   expect(await on.told()).toEqual([]);
   await become('degraded');
   await on.alarms.check();
-  // That it does not send any more is still the same episode.
+  // When it stops sending, that is still the same alarm.
   await become('failed');
   await on.alarms.check();
   const raised = ['alarm.raised', 'domain_degraded', 'a.example'];
@@ -226,7 +225,7 @@ test('a domain that lost its records, until they are back', async () => {
   expect(await on.told()).toEqual([raised, ['alarm.cleared', 'domain_degraded', 'a.example']]);
 });
 
-test('what is set to 0 never rings, and what rang before ends', async () => {
+test('a threshold of 0 disables an alarm and ends a raised one', async () => {
   const off = {
     bounceRate: 0,
     complaintRate: 0,

@@ -3,8 +3,8 @@ import { type TestResponse, validMessage, startApp, type TestApp } from '../harn
 import { until } from '../harness/delivery-engine.ts';
 
 /**
- * Goal: keys are made, changed, rotated and revoked by API, each change is in force at once, and no
- * key can make another one stronger than itself. Method: the keys that were made are used.
+ * API keys are created, changed, rotated and revoked through the API; changes apply immediately, and no
+ * key can create one with more permissions than its own. The tests use the keys that they create.
  */
 
 let app: TestApp;
@@ -22,7 +22,7 @@ async function made(body: object = {}): Promise<{ id: string; token: string }> {
 
 const use = (key: string): Promise<TestResponse> => app.call('GET', '/limits', { key });
 
-test('a secret is shown when it is made, and never again', async () => {
+test('a secret is shown on creation and never again', async () => {
   const { id, token } = await made();
   expect((await use(token)).status).toBe(200);
   for (const path of [`/api-keys/${id}`, '/api-keys']) {
@@ -32,7 +32,7 @@ test('a secret is shown when it is made, and never again', async () => {
   }
 });
 
-test('a change is in force at once', async () => {
+test('changes apply immediately', async () => {
   const { id, token } = await made();
   const changed = await app.call('PATCH', `/api-keys/${id}`, {
     body: { name: 'Readers', scopes: ['read:messages'], allowed_domains: ['Example.org'] },
@@ -48,7 +48,7 @@ test('a change is in force at once', async () => {
   expect((await app.call('GET', '/messages', { key: token })).status).toBe(200);
 });
 
-test('all that is wrong with the limits of a key is told at once, new or changed', async () => {
+test('all invalid restrictions of a key are reported at once, on creation and on update', async () => {
   const wrong = { allowed_domains: ['-'], allowed_ips: ['x'], expires_at: '2001-01-01T00:00:00Z' };
   const { json: key } = await app.call('POST', '/api-keys', { body: { name: 'Limited' } });
   const made = await app.call('POST', '/api-keys', { body: { name: 'Limited', ...wrong } });
@@ -63,7 +63,7 @@ test('all that is wrong with the limits of a key is told at once, new or changed
   }
 });
 
-test('a key ends at a time with an offset, or is not made', async () => {
+test('expires_at needs a UTC offset', async () => {
   for (const expires_at of ['2999', '2999-01-01', '2999-01-01T00:00:00', 'Jan 1 2999']) {
     const { status, json } = await app.call('POST', '/api-keys', {
       body: { name: 'K', expires_at },
@@ -76,7 +76,7 @@ test('a key ends at a time with an offset, or is not made', async () => {
   expect(json.expires_at).toBe('2998-12-31T23:00:00.000Z');
 });
 
-test('a rotated key has two secrets for a while, then one', async () => {
+test('after rotation both secrets work for a while, then only the new one', async () => {
   const { id, token } = await made();
   const rotated = await app.call('POST', `/api-keys/${id}/rotate`, { body: {} });
   expect(rotated.status).toBe(200);
@@ -91,7 +91,7 @@ test('a rotated key has two secrets for a while, then one', async () => {
   expect((await use(again.json.token)).status).toBe(200);
 });
 
-test('a secret that was rotated out makes itself no successor', async () => {
+test('a rotated-out secret cannot rotate the key again', async () => {
   const { id, token } = await made();
   const rotated = await app.call('POST', `/api-keys/${id}/rotate`, { body: {} });
   for (const path of ['/api-keys', `/api-keys/${id}/rotate`]) {
@@ -103,7 +103,7 @@ test('a secret that was rotated out makes itself no successor', async () => {
   }
 });
 
-test('the secret of a key is repeated to nobody but its maker', async () => {
+test('an idempotent replay returns the secret of a key only to its creator', async () => {
   const weak = await made({ scopes: ['read:api_keys', 'write:api_keys'] });
   const asked = {
     body: { name: 'Once', scopes: ['send:transactional'] },
@@ -116,7 +116,7 @@ test('the secret of a key is repeated to nobody but its maker', async () => {
   expect([stolen.status, stolen.json.code]).toEqual([422, 'idempotency_key_reused']);
 });
 
-test('a revoked key is dead, stays in the list, and is changed no more', async () => {
+test('a revoked key is rejected, stays listed and cannot be changed', async () => {
   const { id, token } = await made();
   const revoked = await app.call('DELETE', `/api-keys/${id}`);
   expect([revoked.status, typeof revoked.json.revoked_at]).toEqual([200, 'string']);
@@ -131,7 +131,7 @@ test('a revoked key is dead, stays in the list, and is changed no more', async (
   expect(data.find((one: { id: string }) => one.id === id).revoked_at).not.toBeNull();
 });
 
-test('no key makes, changes or rotates another one beyond its own power', async () => {
+test('no key can create, change or rotate a key beyond its own permissions', async () => {
   const strong = await made();
   const weak = await made({ scopes: ['read:api_keys', 'write:api_keys'] });
   const bound = await made({ allowed_domains: ['example.org'] });

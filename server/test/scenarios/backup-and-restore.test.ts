@@ -8,12 +8,12 @@ import { type ServerProcess, createServerProcess } from '../harness/server-proce
 import { until } from '../harness/until.ts';
 
 /**
- * Goal: a backup holds all that was accepted before it, and needs nothing but a start.
- * Method: the real server takes mail without a pause while the real command copies its folder; a
- * second server starts on the copy and is asked for every message by its id.
+ * A backup contains everything that was accepted before it, and a server can start from it directly.
+ * The real server accepts mail continuously while the real command copies its data folder; a second
+ * server starts on the copy and is queried for every message by id.
  */
 
-test('a server starts from a backup that was taken while mail came in', {
+test('a server starts from a backup that was taken while mail was accepted', {
   timeout: 300_000,
 }, async () => {
   await using folder = await createTempDir();
@@ -62,7 +62,7 @@ test('a server starts from a backup that was taken while mail came in', {
   }
 });
 
-test('a backup without a server starts one of its own, and one that cannot be made leaves nothing', {
+test('a backup without a running server starts its own database, and a failed backup leaves nothing behind', {
   timeout: 300_000,
 }, async () => {
   await using folder = await createTempDir();
@@ -90,7 +90,7 @@ test('a backup without a server starts one of its own, and one that cannot be ma
   expect(await readdir(full)).toEqual(['mine']);
 });
 
-test('a backup goes into an empty folder that nobody may replace, such as a disk', {
+test('a backup can be written into an existing empty folder, such as a mount point', {
   timeout: 300_000,
 }, async () => {
   await using folder = await createTempDir();
@@ -111,7 +111,7 @@ test('a backup goes into an empty folder that nobody may replace, such as a disk
   expect(stdout).toContain('Shop');
 });
 
-test('a backup that a signal ends leaves nothing, and no database that runs', {
+test('a backup interrupted by a signal leaves no files and no running database', {
   timeout: 300_000,
 }, async () => {
   await using folder = await createTempDir();
@@ -130,7 +130,7 @@ test('a backup that a signal ends leaves nothing, and no database that runs', {
   expect(existsSync(path.join(dataDir, 'postgres', 'postmaster.pid'))).toBe(false);
 });
 
-test('a key that the operator keeps is not made up, in the folder or in its copy', {
+test('a secret key from the environment is not written to the data folder or the backup', {
   timeout: 300_000,
 }, async () => {
   await using folder = await createTempDir();
@@ -142,21 +142,21 @@ test('a key that the operator keeps is not made up, in the folder or in its copy
   const SECRET_KEY = 'a secret key for tests, long enough to be one';
   const made = await runPostrider(['workspaces', 'list'], { env: { ...env, SECRET_KEY } });
   expect(made.code).toBe(0);
-  // Another shell, which does not have it.
+  // A different shell, which does not have the variable.
   await runPostrider(['doctor'], { env });
   const { code, stdout } = await runPostrider(['backup', copy], { env });
   expect(code).toBe(0);
-  expect(stdout).toContain('There is no secret.key in it: keep SECRET_KEY with it.');
+  expect(stdout).toContain('It does not contain secret.key: keep SECRET_KEY with it.');
   for (const one of [dataDir, copy]) expect(await readdir(one)).not.toContain('secret.key');
 });
 
-test('a backup into the database itself is refused', { timeout: 300_000 }, async () => {
+test('a backup into the database folder is rejected', { timeout: 300_000 }, async () => {
   await using folder = await createTempDir();
   const dataDir = path.join(folder.path, 'data');
   const inside = path.join(dataDir, 'postgres', 'copy');
   const refused = await runPostrider(['backup', inside], { env: { DATA_DIR: dataDir } });
   expect(refused).toMatchObject({ code: 1, stdout: '' });
-  expect(refused.stderr).toContain(`${inside} lies inside the database itself.`);
+  expect(refused.stderr).toContain(`${inside} is inside the database folder.`);
   expect(await readdir(path.join(dataDir, 'postgres'))).not.toContain('copy.unfinished');
 });
 

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { validMessage, startApp, type TestApp } from '../harness/app.ts';
 
 /**
- * Goal: what refuses a message alone refuses it in a batch, with the same code and a pointer to it:
- * strict takes nothing then, permissive takes the others. Method: a table of wrong messages, each
- * sent alone and between two right ones.
+ * A message that is invalid on its own is rejected in a batch too, with the same code and a pointer to
+ * it: a strict batch then accepts nothing, a permissive one accepts the others. Each invalid message
+ * of a table is sent alone and between two valid ones.
  */
 
 let app: TestApp;
@@ -83,7 +83,7 @@ test.each(WRONG)('%s', async (code, key, wrong) => {
   expect(await messages()).toBe(before + 2);
 });
 
-test('what is no message at all refuses itself alone', async () => {
+test('an item that is not a message at all is the only one rejected', async () => {
   const { status, json } = await app.call('POST', '/transactional/batch', {
     body: { messages: [validMessage(), 'no message', null], mode: 'permissive' },
   });
@@ -95,7 +95,7 @@ test('what is no message at all refuses itself alone', async () => {
   ]);
 });
 
-test('a permissive batch without one good message is refused', async () => {
+test('a permissive batch without any valid message is rejected', async () => {
   const wrong = validMessage({ subject: '${name}' });
   const { status, json } = await app.call('POST', '/transactional/batch', {
     body: { messages: [wrong, wrong], mode: 'permissive' },

@@ -3,10 +3,9 @@ import { startApp, type TestApp } from '../harness/app.ts';
 import { SessionClient } from '../harness/dashboard-session.ts';
 
 /**
- * Goal: a field of a wrong shape hides no fault of another field. Who mends what one answer names is
- * not refused again for something that was there to be seen.
- * Method: bodies in which one field has a wrong shape and others a wrong meaning, for every kind of
- * thing that is made or changed; sends have tests of their own.
+ * An invalid type in one field does not hide errors in other fields: a client that fixes everything
+ * that a response lists is not rejected again for an error that was already there. The bodies combine
+ * fields with invalid types and fields with invalid values, for every resource except messages.
  */
 
 let app: TestApp;
@@ -26,13 +25,13 @@ test.each([
     ['/attributes/email', '/email', '/extra', '/first_name', '/locale'],
   ],
   [
-    'a change of a contact',
+    'updating a contact',
     'PATCH /contacts/jane@example.com',
     { first_name: 5, last_name: 'a\nb' },
     ['/first_name', '/last_name'],
   ],
   [
-    'a contact that is put',
+    'putting a contact',
     'PUT /contacts/jane@example.com',
     { first_name: 5, locale: 'not a locale' },
     ['/first_name', '/locale'],
@@ -44,13 +43,13 @@ test.each([
     ['/domain', '/expires_at', '/note'],
   ],
   [
-    'a suppression whose target has the wrong shape',
+    'a suppression whose target has an invalid type',
     'POST /suppressions',
     { email: 5, expires_at: PAST },
     ['/email', '/expires_at'],
   ],
   [
-    'a change of a suppression',
+    'updating a suppression',
     'PATCH /suppressions/sup_01kc8x3g0kf3s9w2a4b6c8d0e2',
     { note: 5, expires_at: PAST },
     ['/expires_at', '/note'],
@@ -74,7 +73,7 @@ test.each([
     ['/from/email', '/key', '/locales/??', '/name'],
   ],
   [
-    'a change of a template',
+    'updating a template',
     'PATCH /templates/welcome',
     { name: 'a\nb', html: 5 },
     ['/html', '/name'],
@@ -86,7 +85,7 @@ test.each([
     ['/name', '/return_path_host', '/tls', '/tracking_host'],
   ],
   [
-    'a domain, of which no field has a wrong shape',
+    'a domain without fields of an invalid type',
     'POST /domains',
     { name: 'shop.example', return_path_host: 'x.example', tracking_host: 'y.example' },
     ['/return_path_host', '/tracking_host'],
@@ -104,13 +103,13 @@ test.each([
   expect(status).toBe(422);
 });
 
-test('an endpoint for live events is https', async () => {
+test('a live webhook endpoint must use https', async () => {
   const body = { url: 'http://example.com/hook', enabled: 'yes' };
   const { json } = await app.call('POST', '/webhooks', { body, key: app.liveKey });
   expect(json.errors).toHaveLength(2);
 });
 
-test('the first account', async () => {
+test('creating the first account', async () => {
   const body = { email: 'jane', name: '', password: 'short' };
   const { json } = await new SessionClient(app).call('POST', '/setup', { body });
   const pointers = json.errors.map((error: { pointer: string }) => error.pointer).sort();

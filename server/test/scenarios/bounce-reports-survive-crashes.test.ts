@@ -9,15 +9,14 @@ import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
 import { until } from '../harness/until.ts';
 
 /**
- * Goal: a report that was answered 250 has its effect whatever is killed next; one that was not is
- * brought again by its sender, and both have it once.
- * Method: a real process on its embedded database; many reports at once, a kill among them, and all
- * of them again.
+ * A bounce report that was accepted with 250 takes effect even if the server is killed right after; a
+ * report without a reply is sent again; each is counted once. A real process with its embedded
+ * database gets many concurrent reports, is killed in between, and gets all of them again.
  */
 
 const MESSAGES = 24;
 
-test('of reports that arrive while the server is killed each counts once', {
+test('reports that arrive while the server is killed are counted once each', {
   timeout: 240_000,
 }, async () => {
   await using relay = await startSmtpReceiver();
@@ -38,7 +37,7 @@ test('of reports that arrive while the server is killed each counts once', {
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
         ...(body ? { method: 'POST', body: JSON.stringify(body) } : {}),
       });
-      // biome-ignore lint/suspicious/noExplicitAny: tests read whatever was answered.
+      // biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary response fields.
       return (await answer.json()) as any;
     };
     const sent = await deliverAll(call, relay);
@@ -56,7 +55,7 @@ test('of reports that arrive while the server is killed each counts once', {
     for (const [index, { id }] of sent.entries()) {
       if (codes[index] === 250) expect((await call(`/messages/${id}`)).status).toBe('bounced');
     }
-    // The senders cannot know: those without an answer come again, and so might the others.
+    // Senders without a reply try again, and the others might.
     for (const { returnPath } of sent) expect(await bring(port, returnPath)).toBe(250);
     for (const { id } of sent) {
       const { data } = await call(`/events?message_id=${id}`);
@@ -83,7 +82,7 @@ async function liveKey(env: Record<string, string>): Promise<string> {
 }
 
 async function deliverAll(
-  // biome-ignore lint/suspicious/noExplicitAny: tests read whatever was answered.
+  // biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary response fields.
   call: (path: string, body?: object) => Promise<any>,
   relay: Awaited<ReturnType<typeof startSmtpReceiver>>,
 ): Promise<{ id: string; returnPath: string }[]> {
@@ -103,7 +102,7 @@ async function deliverAll(
   }));
 }
 
-/** The code of the last reply; 0 when the connection broke. */
+/** The code of the last reply; 0 if the connection broke. */
 async function bring(port: number, returnPath: string): Promise<number> {
   try {
     using client = await connectAndGreet(port);

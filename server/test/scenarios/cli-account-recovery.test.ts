@@ -6,8 +6,8 @@ import { databaseEnv, runPostrider } from '../harness/cli-process.ts';
 import { member, PASSWORD, SessionClient } from '../harness/dashboard-session.ts';
 
 /**
- * Goal: nobody is locked out for good: who has forgotten the password where no letter arrives, or lost
- * the phone and the recovery codes, is let in by the operator at the command line, and by nobody else.
+ * Operators can restore access at the command line for users who forgot their password and cannot get
+ * email, or lost their second factor and recovery codes.
  */
 const NEW = 'kettle rain ladders';
 const EMAIL = 'owner@people.example';
@@ -40,7 +40,7 @@ test('with a link for a new password, which works once', async () => {
   expect((await new SessionClient(app).signIn(EMAIL, NEW)).status).toBe(200);
 });
 
-test('without the second factor', async () => {
+test('remove-second-factor lets a user sign in with the password only', async () => {
   await using app = await startApp();
   const { visitor } = await member(app, 'owner');
   const { json } = await visitor.call('POST', '/me/totp', { body: { password: PASSWORD } });
@@ -55,11 +55,11 @@ test('without the second factor', async () => {
 });
 
 test.each(['reset-password', 'remove-second-factor'])(
-  '%s: a stranger is named as one',
+  '%s: an unknown address is reported',
   async (command) => {
     await using app = await startApp();
     const told = await people(app, command, 'nobody@people.example');
     expect([told.code, told.stdout]).toEqual([2, '']);
-    expect(told.stderr).toContain('Nobody signs in with');
+    expect(told.stderr).toContain('No user with email');
   },
 );

@@ -5,12 +5,12 @@ import { databaseEnv, runPostrider } from '../harness/cli-process.ts';
 import { createTestDatabase } from '../harness/database.ts';
 
 /**
- * Goal: keys made, rotated and revoked at the command line are the API's keys, at once, on a server
- * that runs, and commands work just as well when none does. Method: real processes and a real
- * server on one database.
+ * API keys that are created, rotated and revoked at the command line apply immediately on a running
+ * server, and the commands work without a server too. Real processes and a real server share one
+ * database.
  */
 
-it('makes, rotates and revokes keys of a running server', async () => {
+it('creates, rotates and revokes keys of a running server', async () => {
   await using app = await startApp();
   const env = databaseEnv(app.database);
   const run = async (...args: string[]) => {
@@ -59,25 +59,25 @@ it('makes, rotates and revokes keys of a running server', async () => {
   await expect.poll(() => statusWith(rotated.token), { timeout: 1000 }).toBe(401);
 });
 
-it('shows names that would steer a terminal, or pass for another row, as they are not meant', async () => {
+it('escapes control characters in key names', async () => {
   await using app = await startApp();
-  const name = 'a\u001b[2J\u009b31m\nkey_01 live works';
+  const name = 'a\u001b[2J\u009b31m\nkey_01 live active';
   const made = await app.call('POST', '/api-keys', { body: { name, scopes: ['read:messages'] } });
   expect(made.status).toBe(201);
   const env = databaseEnv(app.database);
   const { stdout } = await runPostrider(['keys', 'list'], { env });
-  expect(stdout).toContain('a\ufffd[2J\ufffd31m\ufffdkey_01 live works\n');
+  expect(stdout).toContain('a\ufffd[2J\ufffd31m\ufffdkey_01 live active\n');
   const revoked = await runPostrider(['keys', 'revoke', made.json.id], { env });
   expect(revoked.stdout).toContain('"a\ufffd[2J\ufffd31m\n');
 });
 
-it.runIf(existsSync('/dev/full'))('does not end well when its answer is lost', async () => {
+it.runIf(existsSync('/dev/full'))('exits with an error when its output cannot be written', async () => {
   const lost = await runPostrider(['version'], { stdoutFile: '/dev/full' });
   expect(lost.code).toBe(1);
-  expect(lost.stderr).toMatch(/^The answer could not be written: ENOSPC/);
+  expect(lost.stderr).toMatch(/^Writing the output failed: ENOSPC/);
 });
 
-it('works before any server ran, and keeps workspaces apart', async () => {
+it('works before any server has run, and keeps workspaces separate', async () => {
   await using database = await createTestDatabase({ empty: true });
   const env = databaseEnv(database);
   const run = (...args: string[]) => runPostrider(args, { env });
@@ -90,15 +90,15 @@ it('works before any server ran, and keeps workspaces apart', async () => {
 
   const again = await run('workspaces', 'create', 'Second');
   expect(again).toMatchObject({ code: 2, stdout: '' });
-  expect(again.stderr).toContain('There is a workspace "Second" already.');
+  expect(again.stderr).toContain('Workspace "Second" already exists.');
 
   const empty = await run('keys', 'list', '--workspace', 'Second', '--json');
   expect(JSON.parse(empty.stdout)).toEqual({ data: [], next_cursor: null });
   const inSecond = ['keys', 'revoke', JSON.parse(first.stdout).id, '--workspace', 'Second'];
-  expect((await run(...inSecond)).stderr).toContain('There is no API key');
+  expect((await run(...inSecond)).stderr).toMatch(/^API key .* not found/);
   const inNone = await run('keys', 'list', '--workspace', 'Third');
   expect(inNone).toMatchObject({ code: 2 });
-  expect(inNone.stderr).toContain('There is no workspace "Third"');
+  expect(inNone.stderr).toContain('Workspace "Third" not found');
 
   const bad = await run(
     'keys',

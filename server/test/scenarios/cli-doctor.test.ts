@@ -13,8 +13,8 @@ import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
 import { tlsFixtures } from '../harness/tls-fixtures.ts';
 
 /**
- * Goal: the doctor says ok of what works, names what does not and what to do, and changes nothing.
- * Method: real processes against a real database, DNS server, mail server and ports on loopback.
+ * The doctor command reports what works, what does not and how to fix it, and changes nothing. Real
+ * processes run against a real database, DNS server, mail server and ports on loopback.
  */
 
 interface Check {
@@ -31,13 +31,13 @@ async function examine(env: Record<string, string>, ...args: string[]) {
   return { code, checks, of: (name: string) => checks.find((check) => check.name === name) };
 }
 
-it('finds nothing wrong with a server that runs', async () => {
+it('finds no problems with a healthy server', async () => {
   await using dns = await startDnsServer({ 'mail.example.org': { A: ['127.0.0.1'] } });
   const HELO_NAME = 'mail.example.org';
   const env = { RETURN_PATH_PORT: '0', SUBMISSION_PORT: '0', HELO_NAME };
   await using app = await startApp({ env });
   const submissionPort = String(app.app.submission.port);
-  // Both ways lead over one port here: out to a mail server, and in to ourselves.
+  // Here one port serves both directions: outbound to a mail server, and inbound to this server.
   const port = String(app.app.returnPath.place?.port);
   const { code, checks, of } = await examine(
     {
@@ -54,23 +54,23 @@ it('finds nothing wrong with a server that runs', async () => {
     '--incoming',
   );
   expect(code).toBe(0);
-  // The database of tests does not wait for its disk, and says so.
+  // The test database runs without fsync, which the doctor reports.
   expect(checks.filter(({ status }) => status !== 'ok').map(({ name }) => name)).toEqual([
     'durability',
   ]);
-  expect(of('migrations')?.detail).toBe('All are applied.');
-  expect(of('port')?.detail).toContain('A Postrider server runs');
+  expect(of('migrations')?.detail).toBe('All migrations are applied.');
+  expect(of('port')?.detail).toContain('A Postrider server is running');
   expect(of('outgoing mail')?.detail).toContain('220');
-  expect(of('return path')?.detail).toBe(`The door on 127.0.0.1:${port} is open.`);
-  expect(of('way back')?.detail).toBe('mail.example.org (BOUNCE_HOST) leads to 127.0.0.1.');
-  expect(of('incoming mail')?.detail).toBe(`127.0.0.1:${port} is our own door.`);
+  expect(of('return path')?.detail).toBe(`Listening on 127.0.0.1:${port}.`);
+  expect(of('bounce host')?.detail).toBe('mail.example.org (BOUNCE_HOST) resolves to 127.0.0.1.');
+  expect(of('incoming mail')?.detail).toBe(`127.0.0.1:${port} is this server.`);
   expect(of('submission')?.detail).toBe(
     `The door on 127.0.0.1:${submissionPort} is open, to programs on this machine.`,
   );
-  expect(of('clock')?.detail).toMatch(/0\.[0-9] s apart/);
+  expect(of('clock')?.detail).toMatch(/differ by 0\.[0-9] s/);
 });
 
-it('finds silent name servers, a taken port, a closed way out and a database that forgets', async () => {
+it('finds unresponsive name servers, a port in use, blocked outbound SMTP and a database without fsync', async () => {
   await using dns = await startDnsServer({ 'example.com': 'silence' });
   const stranger = createServer((socket) => socket.end('HTTP/1.1 404 Not Found\r\n\r\n'));
   stranger.listen(0, '127.0.0.1');
@@ -94,8 +94,8 @@ it('finds silent name servers, a taken port, a closed way out and a database tha
   expect(of('database')?.status).toBe('ok');
   expect(of('durability')).toMatchObject({ status: 'fail', fix: expect.stringContaining('fsync') });
   expect(of('migrations')).toMatchObject({ status: 'warn' });
-  expect(of('port')?.detail).toContain('Another program listens');
-  expect(of('greeting')?.status).toBe('warn');
+  expect(of('port')?.detail).toContain('Another program is listening');
+  expect(of('helo')?.status).toBe('warn');
   expect(of('name servers')).toMatchObject({
     status: 'fail',
     fix: expect.stringContaining('DNS_SERVERS'),
@@ -108,7 +108,7 @@ it('finds silent name servers, a taken port, a closed way out and a database tha
   expect(rows).toEqual([]);
 });
 
-it('holds the name we greet with against our addresses and their reverse records', async () => {
+it('compares the HELO name with the outbound addresses and their PTR records', async () => {
   await using dns = await startDnsServer({
     'mail.example.org': { A: ['1.1.1.1', '1.1.1.2', '1.1.1.3', '10.0.0.1'], AAAA: ['2606::5'] },
     '1.1.1.1.in-addr.arpa': { PTR: ['Mail.example.org'] },
@@ -119,8 +119,8 @@ it('holds the name we greet with against our addresses and their reverse records
   const env = { ...databaseEnv(database), PORT: '0', DNS_SERVERS: dns.address };
   const wellNamed = { ...env, HELO_NAME: 'mail.example.org', OUTGOING_ADDRESSES: 'ipv4' };
   const { checks, of } = await examine(wellNamed);
-  expect(of('greeting')?.status).toBe('ok');
-  const reverse = checks.filter(({ name }) => name === 'reverse record');
+  expect(of('helo')?.status).toBe('ok');
+  const reverse = checks.filter(({ name }) => name === 'reverse DNS');
   expect(reverse.map(({ status, detail }) => `${status} ${detail}`)).toEqual([
     'ok 1.1.1.1 is mail.example.org.',
     'warn That of 1.1.1.2 says host-2.provider.example, and not mail.example.org.',
@@ -129,18 +129,18 @@ it('holds the name we greet with against our addresses and their reverse records
   ]);
   const foreign = await examine({ ...wellNamed, OUTGOING_ADDRESSES: '1.1.1.9' });
   expect(foreign.of('outgoing address')).toMatchObject({ status: 'fail' });
-  expect(foreign.of('greeting')?.detail).toContain('and come from 1.1.1.9');
+  expect(foreign.of('helo')?.detail).toContain('but mail is sent from 1.1.1.9');
   const unknown = await examine({ ...env, HELO_NAME: 'nowhere.example.org' });
-  expect(unknown.of('greeting')).toMatchObject({
+  expect(unknown.of('helo')).toMatchObject({
     status: 'warn',
     detail: expect.stringContaining('has no address record'),
   });
   const relayed = await examine({ ...wellNamed, DELIVERY_ROUTE: 'smtp://relay.example.net' });
-  expect(relayed.of('greeting')?.detail).toBe('We greet the relay as mail.example.org.');
-  expect(relayed.of('reverse record')).toBeUndefined();
+  expect(relayed.of('helo')?.detail).toBe('HELO name for the relay: mail.example.org.');
+  expect(relayed.of('reverse DNS')).toBeUndefined();
 });
 
-it('finds a way back that leads nowhere, or to another', async () => {
+it('finds a return path host that does not resolve or points elsewhere', async () => {
   await using other = await startSmtpReceiver();
   await using dns = await startDnsServer({ 'mail.example.org': { A: ['127.0.0.1'] } });
   await using database = await createTestDatabase();
@@ -154,18 +154,18 @@ it('finds a way back that leads nowhere, or to another', async () => {
   };
   const taken = await examine(env, '--incoming');
   expect(taken.of('return path')).toMatchObject({ status: 'warn', fix: expect.any(String) });
-  expect(taken.of('return path')?.detail).toContain('Another program listens');
+  expect(taken.of('return path')?.detail).toContain('Another program is listening');
   expect(taken.of('incoming mail')).toMatchObject({ status: 'warn' });
-  expect(taken.of('incoming mail')?.detail).toContain('is not us');
+  expect(taken.of('incoming mail')?.detail).toContain('is another server');
   const lost = await examine({ ...env, RETURN_PATH_PORT: 'off', BOUNCE_HOST: 'gone.example.org' });
   expect(lost.of('return path')?.detail).toContain('is off');
-  expect(lost.of('way back')).toMatchObject({
+  expect(lost.of('bounce host')).toMatchObject({
     status: 'warn',
     detail: expect.stringContaining('gone.example.org (BOUNCE_HOST) has no address record'),
   });
 });
 
-it('looks at the doors for programs as they would, and at what their certificate is worth', {
+it('checks the submission ports and their certificate as a client would', {
   timeout: 60_000,
 }, async () => {
   await using folder = await createTempDir();
@@ -179,7 +179,7 @@ it('looks at the doors for programs as they would, and at what their certificate
     await writeFile(files.SUBMISSION_TLS_KEY, key);
   };
   await write(tlsFixtures.good);
-  // As behind a proxy on this machine: the doctor itself is none, and says so.
+  // As behind a proxy on this machine; the doctor connects without the proxy header and reports that.
   const proxies = { SUBMISSION_TRUST_PROXY: '127.0.0.1', RETURN_PATH_TRUST_PROXY: '127.0.0.1' };
   const zero = { SUBMISSION_PORT: '0', SUBMISSION_TLS_PORT: '0', RETURN_PATH_PORT: '0' };
   await using app = await startApp({
@@ -201,17 +201,17 @@ it('looks at the doors for programs as they would, and at what their certificate
   const well = await examine(env);
   expect(well.of('submission')).toMatchObject({
     status: 'ok',
-    detail: expect.stringMatching(/ is open, and offers STARTTLS\.$/),
+    detail: expect.stringMatching(/^Listening on \S+ with STARTTLS\.$/),
   });
   expect(well.of('submission with TLS')).toMatchObject({
     status: 'ok',
-    detail: expect.stringMatching(/ is open, with TLS from the first byte\.$/),
+    detail: expect.stringMatching(/^Listening on \S+ with implicit TLS\.$/),
   });
   expect(well.of('certificate')).toMatchObject({
     status: 'ok',
-    detail: expect.stringContaining('for mx.example.test, and good until 2125-01-01'),
+    detail: expect.stringContaining('for mx.example.test is valid until 2125-01-01'),
   });
-  expect(well.of('return path')?.detail).toMatch(/ is open\.$/);
+  expect(well.of('return path')?.detail).toMatch(/^Listening on /);
 
   const unknown = await examine({
     ...env,
@@ -227,7 +227,7 @@ it('looks at the doors for programs as they would, and at what their certificate
   const told = { BASE_URL: 'https://other.test', SUBMISSION_URL: 'smtps://mx.example.test' };
   expect((await examine({ ...env, ...told })).of('certificate')?.status).toBe('ok');
 
-  // What a server shows counts, and not what lies in the file meanwhile.
+  // The certificate in use counts, not the one on disk.
   await write(tlsFixtures.selfSigned);
   expect((await examine(env)).of('certificate')?.status).toBe('ok');
   await app.app.submission.renewCertificate();
@@ -244,7 +244,7 @@ it('looks at the doors for programs as they would, and at what their certificate
   });
 });
 
-it('looks at the certificate before a server shows it, and at doors that are another’s', async () => {
+it('checks the certificate on disk before a server uses it, and ports in use by other programs', async () => {
   await using other = await startSmtpReceiver();
   await using folder = await createTempDir();
   await using dns = await startDnsServer({});
@@ -260,25 +260,25 @@ it('looks at the certificate before a server shows it, and at doors that are ano
     BASE_URL: 'http://localhost',
   };
   const expired = await examine({ ...settings, SUBMISSION_TLS_CERT, SUBMISSION_TLS_KEY });
-  expect(expired.of('submission')?.detail).toContain('no server runs there');
+  expect(expired.of('submission')?.detail).toContain('no server is running');
   expect(expired.of('certificate')).toMatchObject({
     status: 'fail',
-    detail: expect.stringContaining('ran out on'),
+    detail: expect.stringContaining('expired on'),
   });
   expect(expired.code).toBe(1);
   await writeFile(SUBMISSION_TLS_KEY, tlsFixtures.good.key);
   const broken = await examine({ ...settings, SUBMISSION_TLS_CERT, SUBMISSION_TLS_KEY });
-  expect(broken.of('certificate')?.detail).toContain('no certificate with its key');
+  expect(broken.of('certificate')?.detail).toContain('not a matching certificate and key');
   const taken = await examine({ ...env, SUBMISSION_PORT: String(other.port) });
   expect(taken.of('submission')).toMatchObject({
     status: 'warn',
-    detail: expect.stringContaining('Another program listens'),
+    detail: expect.stringContaining('Another program is listening'),
   });
   const off = await examine({ ...env, SUBMISSION_PORT: 'off' });
   expect(off.of('submission')).toMatchObject({ status: 'ok' });
 });
 
-it('knows of a proxy that takes TLS off, and warns of a door that none stands before', async () => {
+it('accepts a proxy that terminates TLS, and warns if there is none in front of the port', async () => {
   await using dns = await startDnsServer({});
   const open = { SUBMISSION_HOST: '0.0.0.0', SUBMISSION_TRUST_PROXY: '127.0.0.1' };
   await using app = await startApp({
@@ -293,18 +293,18 @@ it('knows of a proxy that takes TLS off, and warns of a door that none stands be
     SUBMISSION_PORT: String(app.app.submission.port),
   };
   const bare = (await examine(env)).of('submission');
-  expect(bare).toMatchObject({ status: 'warn', detail: expect.stringContaining('cannot log in') });
+  expect(bare).toMatchObject({ status: 'warn', detail: expect.stringContaining('cannot authenticate') });
   const behind = { SUBMISSION_URL: 'smtps://mail.example.com' };
   expect((await examine({ ...env, ...behind })).of('submission')).toMatchObject({
     status: 'ok',
-    detail: expect.stringContaining('proxies that take TLS off'),
+    detail: expect.stringContaining('TLS-terminating proxy'),
   });
-  // STARTTLS is nothing that a proxy could take off.
+  // A proxy cannot terminate STARTTLS.
   const plain = { SUBMISSION_URL: 'smtp://mail.example.com' };
   expect((await examine({ ...env, ...plain })).of('submission')?.status).toBe('warn');
 });
 
-it('looks at a machine before the first start without making anything', async () => {
+it('checks a machine before the first start without creating anything', async () => {
   await using dns = await startDnsServer({});
   await using folder = await createTempDir();
   const file = path.join(folder.path, 'file');
@@ -315,11 +315,11 @@ it('looks at a machine before the first start without making anything', async ()
     status: 'warn',
     detail: 'Unknown setting LOGLEVEL. Did you mean LOG_LEVEL?',
   });
-  expect(fresh.of('data folder')?.detail).toContain('will be made at the first start');
-  expect(fresh.of('database')?.detail).toContain('will be made at the first start');
+  expect(fresh.of('data directory')?.detail).toContain('will be created on first start');
+  expect(fresh.of('database')?.detail).toContain('will be created on first start');
   expect(fresh.code).toBe(0);
   const onFile = await examine({ ...settings, DATA_DIR: path.join(file, 'data') });
-  expect(onFile.of('data folder')).toMatchObject({ status: 'fail' });
+  expect(onFile.of('data directory')).toMatchObject({ status: 'fail' });
   const wrong = await examine({ PORT: 'x', LOG_LEVEL: 'y' });
   expect(wrong.checks.filter(({ name }) => name === 'configuration')).toHaveLength(2);
   expect(wrong.code).toBe(1);

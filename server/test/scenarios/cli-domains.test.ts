@@ -9,12 +9,12 @@ import { until } from '../harness/until.ts';
 import { publishRecords } from '../harness/publish-dns-records.ts';
 
 /**
- * Goal: the operator adds, verifies and trusts domains at the command line, with the same result as
- * over the API, and a running server takes notice at once.
- * Method: real processes beside a real server on one database, with a scripted DNS server.
+ * Operators can add, verify and trust domains at the command line with the same result as through the
+ * API, and a running server picks up the change immediately. Real processes share a database with a
+ * real server, with a scripted DNS server.
  */
 
-test('added, verified when its records are there, listed', async () => {
+test('adds a domain, verifies it once its records are published, and lists it', async () => {
   await using dns = await startDnsServer();
   const settings = { DNS_SERVERS: dns.address, HELO_NAME: 'mail.postrider.test' };
   await using app = await startApp({ env: settings });
@@ -36,7 +36,7 @@ test('added, verified when its records are there, listed', async () => {
     'shop.test already exists in this workspace. "postrider domains verify shop.test" shows its records.\n',
   );
 
-  // A script waits for it by the exit code.
+  // Scripts wait for it by the exit code.
   expect((await ending(1, 'verify', 'shop.test')).status).toBe('pending');
   const told = await runPostrider(['domains', 'verify', 'shop.test'], { env });
   expect(told).toMatchObject({ code: 1, stderr: '' });
@@ -50,7 +50,7 @@ test('added, verified when its records are there, listed', async () => {
   expect(strange.stderr).toContain('has no domain other.test');
 });
 
-test('trusted, and a running server sends from it at once', async () => {
+test('trusts a domain, and a running server sends from it immediately', async () => {
   await using app = await startApp({ env: { DNS_SERVERS: '127.0.0.1:9' } });
   const env = { ...databaseEnv(app.database), DNS_SERVERS: '127.0.0.1:9' };
   const send = async () => {
@@ -63,7 +63,7 @@ test('trusted, and a running server sends from it at once', async () => {
   expect(JSON.parse(ran.stdout)).toMatchObject({ status: 'verified', trusted: true });
   await expect.poll(send, { timeout: 2_000 }).toBe(202);
 
-  // Once more is no harm, and no second domain.
+  // Trusting it again succeeds and creates no second domain.
   const again = await runPostrider(['domains', 'add', 'ours.test', '--trust', '--json'], { env });
   expect(JSON.parse(again.stdout).id).toBe(JSON.parse(ran.stdout).id);
 
@@ -72,7 +72,7 @@ test('trusted, and a running server sends from it at once', async () => {
   expect(verified.stdout).toContain('is trusted and may send');
 });
 
-test('a look that takes too long is ended, and the database that was started for it too', async () => {
+test('a verification that takes too long is aborted, and its embedded database is stopped', async () => {
   await using folder = await createTempDir();
   await using dns = await startDnsServer({ '_postrider.shop.test': 'silence' });
   const env = { DATA_DIR: folder.path, DNS_SERVERS: dns.address };

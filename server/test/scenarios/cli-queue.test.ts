@@ -5,8 +5,8 @@ import { startDnsServer } from '../harness/dns-server.ts';
 import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
 import { until } from '../harness/until.ts';
 
-/** Goal: "why does mail wait?" is answered for the whole house by one command. */
-test('by workspace and receiver, with the reason most of it was given', {
+/** One command shows why mail is queued, for the whole server. */
+test('lists the queue by workspace and receiver, with the most frequent reason', {
   timeout: 60_000,
 }, async () => {
   await using receiver = await startSmtpReceiver({ onRcpt: () => '452 4.2.2 Mailbox full' });

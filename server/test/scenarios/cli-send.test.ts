@@ -4,11 +4,11 @@ import { databaseEnv, runPostrider } from '../harness/cli-process.ts';
 import { createTestDatabase } from '../harness/database.ts';
 
 /**
- * Goal: `send` takes the same requests as the API, refuses the same, and needs no server: what it
- * commits leaves when one runs. Method: real processes and a real server on one database.
+ * `send` accepts and rejects the same requests as the API and needs no server: its messages are
+ * delivered when one runs. Real processes and a real server share one database.
  */
 
-it('is delivered by a server that starts later, and by one that runs', async () => {
+it('is delivered by a running server and by one that starts later', async () => {
   await using database = await createTestDatabase();
   const env = databaseEnv(database);
   const before = await runPostrider(
@@ -53,7 +53,7 @@ it('is delivered by a server that starts later, and by one that runs', async () 
   expect(await wait('after@example.com')).toMatchObject({ subject: 'Later', tags: ['cli'] });
 });
 
-it('refuses what the API refuses, and stores nothing on a dry run', async () => {
+it('rejects what the API rejects, and stores nothing on a dry run', async () => {
   await using app = await startApp();
   const env = databaseEnv(app.database);
   const send = (...args: string[]) =>

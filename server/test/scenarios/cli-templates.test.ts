@@ -8,8 +8,8 @@ import { databaseEnv, runPostrider, type CommandResult } from '../harness/cli-pr
 import { createTempDir } from '../harness/temp-dir.ts';
 
 /**
- * Goal: a folder and a server are kept in step, both ways, without a byte lost; a push is whole or
- * nothing. Method: the command line as people run it, beside a running server.
+ * A folder and a server are kept in sync in both directions without losing a byte; a push is atomic.
+ * The command line runs as users run it, next to a running server.
  */
 
 let app: TestApp;
@@ -53,10 +53,10 @@ async function tree(folder = directory): Promise<Record<string, string>> {
   return Object.fromEntries((await Promise.all(texts)).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Texts that editors, shells and JSON like to spoil. */
+/** Text that editors, shells and JSON tend to change. */
 const NASTY = 'Grüße\t\u2028 "quoted" \\ back\r\nlast line without an end 😀';
 
-test('a pull writes readable files, and a push of them changes nothing', async () => {
+test('pull writes readable files, and pushing them changes nothing', async () => {
   await post('/partials', { key: 'footer', html: '<p>F</p>\n', text: 'F' });
   await post('/layouts', { key: 'main', html: '<div>{{ content }}{% render "footer" %}</div>' });
   await post('/templates', {
@@ -104,7 +104,7 @@ test('a pull writes readable files, and a push of them changes nothing', async (
   expect([same.code, same.stdout.trim()]).toEqual([0, 'No difference.']);
 });
 
-test('an edited folder differs, is pushed as drafts, and sends use it once it is published', async () => {
+test('edits show up in diff, are pushed as drafts, and are used by sends once published', async () => {
   await put('welcome/subject.txt', 'Welcome, ${name}');
   await put('fresh/subject.txt', 'Fresh\n');
   await put('fresh/html.liquid', '<p>{{ content_of_today }}</p>');
@@ -113,9 +113,9 @@ test('an edited folder differs, is pushed as drafts, and sends use it once it is
   const differs = await templates('diff', directory, '--json');
   expect(differs.code).toBe(1);
   expect(JSON.parse(differs.stdout)).toMatchObject([
-    { file: 'fresh/html.liquid', state: 'only_here' },
-    { file: 'fresh/subject.txt', state: 'only_here' },
-    { file: 'fresh/template.json', state: 'only_here' },
+    { file: 'fresh/html.liquid', state: 'only_local' },
+    { file: 'fresh/subject.txt', state: 'only_local' },
+    { file: 'fresh/template.json', state: 'only_local' },
     {
       file: 'welcome/subject.txt',
       state: 'differs',
@@ -159,7 +159,7 @@ test('an edited folder differs, is pushed as drafts, and sends use it once it is
   ).toBe(true);
 });
 
-test('a push with any error changes nothing, and names files and places', async () => {
+test('a push with any error changes nothing, and reports files and positions', async () => {
   const before = [await get('/templates/welcome'), await get('/partials/footer')];
   const good = await readFile(path.join(directory, 'partials/footer/html.liquid'), 'utf8');
   await put('partials/footer/html.liquid', '<p>changed</p>');
@@ -185,17 +185,17 @@ test('a push with any error changes nothing, and names files and places', async 
   expect((await templates('diff', directory)).code).toBe(0);
 });
 
-test('files that cannot be read or written are told in a sentence', async () => {
+test('files that cannot be read or written are reported in one sentence', async () => {
   await using odd = await createTempDir();
   await mkdir(path.join(odd.path, 'welcome', 'html.liquid'), { recursive: true });
   const pushed = await templates('push', odd.path);
   expect([pushed.code, pushed.stdout]).toEqual([2, '']);
-  expect(pushed.stderr).toMatch(/welcome\/html\.liquid: This is not a file\.\n$/);
+  expect(pushed.stderr).toMatch(/welcome\/html\.liquid: Not a regular file\.\n$/);
   await rm(path.join(odd.path, 'welcome', 'html.liquid'), { recursive: true });
   execFileSync('mkfifo', [path.join(odd.path, 'welcome', 'html.liquid')]);
   for (const command of ['push', 'diff']) {
     const waiting = await templates(command, odd.path);
-    expect(waiting.stderr).toMatch(/welcome\/html\.liquid: This is not a file\.\n$/);
+    expect(waiting.stderr).toMatch(/welcome\/html\.liquid: Not a regular file\.\n$/);
   }
 
   const file = path.join(odd.path, 'file');
@@ -205,19 +205,19 @@ test('files that cannot be read or written are told in a sentence', async () => 
   expect(pulled.stderr).toMatch(/^ENOTDIR: [^\n]+\n$/);
 });
 
-test('things that need each other are published together', async () => {
-  // Each of these would be refused alone: the template would lack the partial, the partial its text.
+test('templates and partials that depend on each other are published together', async () => {
+  // Each of these would be rejected alone: the template needs the partial, the partial needs its text.
   await put('partials/footer/html.liquid', '<p>F</p>{% render "fine.print" %}');
   await put('partials/fine.print/html.liquid', '<small>small</small>');
   await rm(path.join(directory, 'partials/footer/text.liquid'));
   const published = await templates('push', directory, '--publish');
   expect([published.code, published.stderr]).toEqual([0, '']);
-  expect(published.stdout).toContain('partials/fine.print: created, published as 1');
-  expect(published.stdout).toContain('partials/footer: changed, published as 2');
+  expect(published.stdout).toContain('partials/fine.print: created, published as version 1');
+  expect(published.stdout).toContain('partials/footer: changed, published as version 2');
   expect((await get('/partials/footer')).text).toBeNull();
 });
 
-test('a pull removes what the server no longer has of a template, and nothing else', async () => {
+test('pull removes files of deleted template parts and nothing else', async () => {
   await ok(
     app.call('PATCH', '/templates/welcome', { body: { locales: { de: null }, text: null } }),
   );
@@ -232,7 +232,7 @@ test('a pull removes what the server no longer has of a template, and nothing el
   expect(await readdir(path.join(directory, 'welcome/locales'))).toEqual(['zh-Hant']);
 });
 
-test('a folder goes over into another workspace', async () => {
+test('a folder can be pushed to another workspace', async () => {
   const second = await app.app.workspaces.create('Second');
   const key = await app.newKey({ workspaceId: second.id });
   const pushed = await templates('push', directory, '--workspace', 'Second', '--publish');
@@ -244,10 +244,10 @@ test('a folder goes over into another workspace', async () => {
   }
 });
 
-/** As MJML 4 writes it, shortened. */
+/** As generated by MJML 4, shortened. */
 const MJML = `<!doctype html><html xmlns="http://www.w3.org/1999/xhtml" xmlns:v="urn:schemas-microsoft-com:vml" xmlns:o="urn:schemas-microsoft-com:office:office"><head><title></title><!--[if !mso]><!--><meta http-equiv="X-UA-Compatible" content="IE=edge"><!--<![endif]--><meta http-equiv="Content-Type" content="text/html; charset=UTF-8"><style type="text/css">#outlook a { padding:0; } body { margin:0;padding:0; } table, td { border-collapse:collapse;mso-table-lspace:0pt;mso-table-rspace:0pt; } p { display:block;margin:13px 0; }</style><!--[if mso]><noscript><xml><o:OfficeDocumentSettings><o:AllowPNG/><o:PixelsPerInch>96</o:PixelsPerInch></o:OfficeDocumentSettings></xml></noscript><![endif]--><style type="text/css">@media only screen and (min-width:480px) { .mj-column-per-100 { width:100% !important; max-width: 100%; } }</style></head><body style="word-spacing:normal;"><div><!--[if mso | IE]><table align="center" border="0" cellpadding="0" cellspacing="0" style="width:600px;" width="600" ><tr><td style="line-height:0px;font-size:0px;mso-line-height-rule:exactly;"><![endif]--><div style="margin:0px auto;max-width:600px;"><table align="center" border="0" role="presentation" style="width:100%;"><tbody><tr><td align="left"><div>Hello {{ first_name | default: "there" }}</div></td></tr>{% for line in order.lines %}<tr><td align="left"><div>{{ line.name }}: {{ line.price | money: "EUR" }}</div></td></tr>{% endfor %}</tbody></table></div><!--[if mso | IE]></td></tr></table><![endif]--></div></body></html>`;
 
-/** As React Email writes it, shortened. */
+/** As generated by React Email, shortened. */
 const REACT = `<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN" "http://www.w3.org/TR/xhtml1/DTD/xhtml1-transitional.dtd"><!--$--><html dir="ltr" lang="en"><head></head><div style="display:none;overflow:hidden;line-height:1px;opacity:0;max-height:0;max-width:0" data-skip-in-text="true">Good to have you<div> ‌​‍‎‏﻿</div></div><body><p style="font-size:14px;line-height:24px">Hello <!-- -->{{ first_name }}<!-- -->,</p><a href="{{ start_link }}" style="line-height:100%;text-decoration:none;display:inline-block" target="_blank"><span><!--[if mso]><i style="mso-font-width:0%;mso-text-raise:0" hidden></i><![endif]--></span><span style="max-width:100%">Start</span></a></body></html><!--/$-->`;
 
 test.each([
@@ -258,7 +258,7 @@ test.each([
     { first_name: 'Jane', start_link: 'https://app.example/?a=1&b=2' },
     ['Hello <!-- -->Jane<!-- -->,', 'href="https://app.example/?a=1&amp;b=2"'],
   ],
-])('html made by %s is pushed like any other', async (key, html, values, words) => {
+])('HTML generated by %s can be pushed', async (key, html, values, words) => {
   await put(`${key}/subject.txt`, 'Made elsewhere\n');
   await put(`${key}/html.liquid`, html);
   const pushed = await templates('push', directory, '--publish');

@@ -6,9 +6,9 @@ import { type DocumentedOperation, documentedOperations, fillPath } from '../har
 import { type TestPerson, member, SessionClient } from '../harness/dashboard-session.ts';
 
 /**
- * Goal: what every operation promises alike, it keeps alike: keys, scopes, methods, bodies, limits.
- * Method: the list of operations is read from the served OpenAPI document, so that a new operation
- * is covered the day it is added. Those for people alone are called with an owner's session.
+ * All operations handle keys, scopes, methods, bodies and limits alike. The operations are read from the
+ * served OpenAPI document, so that a new operation is covered automatically. Operations for signed-in
+ * users only are called with an owner's session.
  */
 
 let app: TestApp;
@@ -66,7 +66,7 @@ describe('keys', () => {
     ['no key', () => null, 'missing_api_key'],
     ['a typo', () => `${app.testKey.slice(0, -1)}_`, 'invalid_api_key'],
     [
-      'a key that never was',
+      'an unknown key',
       () => 'pr_test_00000000000000000000000000000000000000',
       'invalid_api_key',
     ],
@@ -80,14 +80,14 @@ describe('keys', () => {
     });
   });
 
-  test('a key used from outside its networks is 403', async () => {
+  test('a key used from outside its allowed networks is 403', async () => {
     await everywhere(async (operation) => {
       const answer = await call(operation, { key: boundKey });
       expect([operation.id, answer.json.code]).toEqual([operation.id, 'ip_not_allowed']);
     });
   });
 
-  test('a key without the scope is 403 before its body is read', async () => {
+  test('a key without the required scope is 403 before the body is read', async () => {
     await everywhere(
       async (operation) => {
         const key = operation.scope === 'read:events' ? otherScope : scopelessKey;
@@ -104,7 +104,7 @@ describe('keys', () => {
   });
 });
 
-test('a wrong method is 405 with Allow, before anyone is asked for a key', async () => {
+test('a wrong method is 405 with Allow, before authentication', async () => {
   const all = await documentedOperations(app);
   for (const path of new Set(all.map((one) => one.path))) {
     const allowed = all.filter((one) => one.path === path).map((one) => one.method);
@@ -117,7 +117,7 @@ test('a wrong method is 405 with Allow, before anyone is asked for a key', async
   }
 });
 
-test('a HEAD is a GET without its body, except where that would be lost', async () => {
+test('HEAD is GET without the body, except where reading consumes the result', async () => {
   const all = await documentedOperations(app);
   for (const { id, path, method } of all) {
     if (method !== 'GET') continue;
@@ -127,7 +127,7 @@ test('a HEAD is a GET without its body, except where that would be lost', async 
   }
 });
 
-test('times in a query that are none are all named', async () => {
+test('all invalid timestamps in a query are reported', async () => {
   for (const [path, ...names] of [
     ...['messages', 'contacts', 'suppressions', 'events'].map(
       (list) => [`/${list}`, 'created_after', 'created_before'] as const,
@@ -142,19 +142,19 @@ test('times in a query that are none are all named', async () => {
   }
 });
 
-test('every answer names its request, the pages beside the API too', async () => {
+test('every response has a request id, including pages outside the API', async () => {
   for (const path of ['/', '/app', '/docs', '/healthz', '/readyz', '/metrics', '/nowhere']) {
     const { headers } = await fetch(`${app.url}${path}`, { redirect: 'manual' });
     expect([path, headers.get('x-request-id')]).toEqual([path, expect.stringMatching(/^req_/)]);
   }
 });
 
-test('the bare address leads people to the dashboard', async () => {
+test('the root URL redirects to the dashboard', async () => {
   const answer = await fetch(`${app.url}/`, { redirect: 'manual' });
   expect([answer.status, answer.headers.get('location')]).toEqual([302, '/app']);
 });
 
-test('what is sent to an unknown path is not read', async () => {
+test('the body of a request to an unknown path is not read', async () => {
   for (const path of ['/nothing', '/../../nothing', '/../../app']) {
     const answer = await app.call('POST', path, {
       key: null,
@@ -165,7 +165,7 @@ test('what is sent to an unknown path is not read', async () => {
   }
 });
 
-test('an unknown path is 404 before anyone is asked for a key', async () => {
+test('an unknown path is 404 before authentication', async () => {
   for (const path of ['/api/v1/nothing', '/api/v2/messages', '/nothing', '/api/v1/messages/']) {
     const response = await fetch(app.url + path);
     expect([path, response.status]).toEqual([path, 404]);
@@ -184,7 +184,7 @@ test('an unknown query parameter is 422 and named', async () => {
   });
 });
 
-test('nor do public operations take parameters they do not know', async () => {
+test('public operations reject unknown query parameters too', async () => {
   for (const operation of (await documentedOperations(app)).filter((one) => one.isPublic)) {
     const body = operation.takesBody ? { body: {} } : {};
     const path = `${fillPath(operation.path, 'none')}?unheard_of=1`;
@@ -203,7 +203,7 @@ describe('bodies', () => {
   test.each([
     ['cut off', '{"to": {'],
     ['not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
-    ['nested without end', '['.repeat(10_000) + ']'.repeat(10_000)],
+    ['deeply nested', '['.repeat(10_000) + ']'.repeat(10_000)],
   ])('that are %s are 400 malformed_json', async (_, rawBody) => {
     await everywhere(async (operation) => {
       const answer = await call(operation, { rawBody });
@@ -215,7 +215,7 @@ describe('bodies', () => {
     }, parsesJson);
   });
 
-  test('that are empty are none, though their type is named', async () => {
+  test('that are empty count as missing, even with a content type', async () => {
     await everywhere(async (operation) => {
       const headers = { 'content-type': 'application/json' };
       const answer = await call(operation, { rawBody: '', headers });
@@ -232,7 +232,7 @@ describe('bodies', () => {
     expect([cancel.status, cancel.json.code]).toEqual([404, 'not_found']);
   });
 
-  test('that are no object are 422', async () => {
+  test('that are not an object are 422', async () => {
     await everywhere(async (operation) => {
       for (const rawBody of ['[]', '"text"', 'null', '1']) {
         const answer = await call(operation, { rawBody });
@@ -267,12 +267,12 @@ describe('bodies', () => {
   });
 
   test.each([
-    ['are cut off', { rawBody: '{"to": {' }],
+    ['are truncated', { rawBody: '{"to": {' }],
     ['hold fields', { body: { unheard_of: 1 } }],
-    ['are of another type', { rawBody: '<a/>', headers: { 'content-type': 'application/xml' } }],
-    ['are of a type that is none', { rawBody: 'a', headers: { 'content-type': 'a b' } }],
+    ['have another type', { rawBody: '<a/>', headers: { 'content-type': 'application/xml' } }],
+    ['have an invalid type', { rawBody: 'a', headers: { 'content-type': 'a b' } }],
     ['are too large', { rawBody: 'x'.repeat(300_000) }],
-  ])('that nobody asked for make no difference when they %s', async (_, sent) => {
+  ])('of operations without a body are ignored when they %s', async (_, sent) => {
     await everywhere(
       async (operation) => {
         for (const status of [400, 413, 415]) expect(operation.problems.has(status)).toBe(false);
@@ -284,7 +284,7 @@ describe('bodies', () => {
           bare.json?.code,
         ]);
       },
-      // The last one would sign everybody out who asks after it.
+      // The last one would sign out everyone who comes after it.
       ({ id, method, takesBody }) => !takesBody && method !== 'GET' && id !== 'endSessions',
     );
   });
@@ -316,7 +316,7 @@ describe('bodies', () => {
   });
 });
 
-test('every answer carries a request id, and authenticated ones their rate limit', async () => {
+test('every response has a request id, and authenticated ones their rate limit', async () => {
   await everywhere(
     async (operation) => {
       const answer = await call(operation, operation.takesBody ? { body: {} } : {});
@@ -324,7 +324,7 @@ test('every answer carries a request id, and authenticated ones their rate limit
       expect(answer.headers.get('ratelimit')).toMatch(/^"workspace";r=\d+;t=\d+$/);
       expect(answer.headers.get('ratelimit-policy')).toMatch(/^"workspace";q=\d+;w=\d+$/);
     },
-    // The first two wait, the last one would sign everybody out who asks after it.
+    // The first two are long polls, the last one would sign out everyone who comes after it.
     ({ id }) => !['waitForTestMessage', 'streamEvents', 'endSessions'].includes(id),
   );
 });
@@ -334,7 +334,7 @@ test('too many requests are 429 with Retry-After', async () => {
   for (const operation of operations) {
     const path = fillPath(operation.path, 'none');
     const call = operation.takesBody ? { body: {} } : {};
-    // On a slow machine a place may come free between two requests: then once more.
+    // On a slow machine, capacity may become free between two requests: then send another one.
     let answer = await slow.call('GET', '/limits');
     for (let tries = 0; answer.status !== 429 || tries === 0; tries++) {
       while ((await slow.call('GET', '/limits')).status !== 429);
@@ -350,7 +350,7 @@ test('too many requests are 429 with Retry-After', async () => {
 });
 
 describe('an Idempotency-Key', () => {
-  /** Keys of what is about no workspace lie under the person. */
+  /** Keys of operations outside any workspace are stored under the person. */
   async function takenKey(
     operation: DocumentedOperation,
     key: string,
@@ -365,7 +365,7 @@ describe('an Idempotency-Key', () => {
     );
   }
 
-  /** What was answered about API keys is repeated to the caller alone. */
+  /** Responses about API keys are replayed to the original caller only. */
   async function whose({ scope }: DocumentedOperation): Promise<string> {
     if (scope !== 'write:api_keys') return '';
     const { data } = (await app.call('GET', '/api-keys?limit=100')).json;
@@ -378,8 +378,8 @@ describe('an Idempotency-Key', () => {
 
   test.each([
     ['was used with another request', 200, 422, 'idempotency_key_reused'],
-    ['belongs to a request that still runs', null, 409, 'idempotency_key_in_progress'],
-  ])('that %s is refused', async (_, stored, status, code) => {
+    ['belongs to a request that is still running', null, 409, 'idempotency_key_in_progress'],
+  ])('that %s is rejected', async (_, stored, status, code) => {
     await everywhere(async (operation) => {
       const key = `${operation.id}-${code}`;
       await takenKey(operation, key, stored);
@@ -406,7 +406,7 @@ describe('an Idempotency-Key', () => {
     }, posts);
   });
 
-  test('is visible ASCII', async () => {
+  test('must be visible ASCII', async () => {
     for (const key of ['with space', 'x'.repeat(256)]) {
       const headers = { 'idempotency-key': key };
       const answer = await app.call('POST', '/api-keys', { body: { name: 'K' }, headers });
@@ -416,7 +416,7 @@ describe('an Idempotency-Key', () => {
   });
 });
 
-test('without its database every operation is 503 with Retry-After', async () => {
+test('without the database, every operation is 503 with Retry-After', async () => {
   await using lost = await startApp();
   await lost.app.storage.pool.end();
   for (const operation of operations) {

@@ -8,9 +8,9 @@ import {
 import { until } from '../harness/until.ts';
 
 /**
- * Goal: a complaint of a provider is told and its recipient left alone from then on, but only when
- * what the provider returns proves that the message was ours; nobody can suppress somebody else.
- * Method: the whole server delivers to a scripted receiver; reports are built from what this one saw.
+ * A provider's complaint is recorded and suppresses the recipient, but only if the returned message
+ * proves that it was sent by this server: no one can suppress someone else's address. The whole server
+ * delivers to a scripted receiver, and reports are built from what the receiver saw.
  */
 
 const COMPLAINTS = `complaints@${BOUNCE_HOST}`;
@@ -55,7 +55,7 @@ test('with the return path in the returned header it is told once, and the state
   });
 });
 
-test('proof may also stand in the report, in a trace of a server, or be the address itself', async () => {
+test('the proof may be in the report, in a Received header, or in the report address', async () => {
   await using house = await startReturnPathServer();
   const send = (name: string) => house.send({ to: { email: `${name}@example.com` } });
   const stated = await send('a');
@@ -78,7 +78,7 @@ test('proof may also stand in the report, in a trace of a server, or be the addr
   ]);
 });
 
-test('without proof it changes nothing, whatever it says', async () => {
+test('a complaint without proof changes nothing', async () => {
   await using house = await startReturnPathServer();
   const { id, returnPath, raw } = await house.send();
   const header = raw.slice(0, raw.indexOf('\r\n\r\n'));
@@ -86,7 +86,7 @@ test('without proof it changes nothing, whatever it says', async () => {
   const forged = returnPath.replace(/^b-../, 'b-zz');
   const [local] = returnPath.split('@');
   for (const [fields, returned] of [
-    // All that another recipient, or whoever sees the mail on its way, could know.
+    // Everything that another recipient, or a relay on the way, could know.
     [recipient, header],
     [`${recipient}\nOriginal-Mail-From: <${forged}>`, `Return-Path: <${forged}>`],
     [`${recipient}\nOriginal-Mail-From: <${local}@elsewhere.example>`, 'Subject: x'],
@@ -94,12 +94,12 @@ test('without proof it changes nothing, whatever it says', async () => {
   ] as const) {
     expect((await house.report(COMPLAINTS, complaint({ fields, returned }))).code).toBe(250);
   }
-  // The opposite of a complaint, and what is about machines.
+  // The opposite of a complaint, and reports about servers.
   const proof = `Return-Path: <${returnPath}>`;
   for (const type of ['not-spam', 'auth-failure', 'dmarc', 'other', '']) {
     expect((await house.report(COMPLAINTS, complaint({ type, returned: proof }))).code).toBe(250);
   }
-  // People are told that nobody reads it.
+  // Human senders get a rejection that says no one reads this mailbox.
   const angry = 'Subject: Stop it!\r\n\r\nI do not want this.';
   expect((await house.report(COMPLAINTS, angry, 'jane@example.com')).code).toBe(550);
   expect(await complaints(house, id)).toEqual([]);
@@ -109,7 +109,7 @@ test('without proof it changes nothing, whatever it says', async () => {
   expect(metrics).toMatch(/reports_total\{outcome="feedback".*\} 5$/m);
 });
 
-test('where several shared the path, only a recipient of that very message can be complained for', async () => {
+test('if several recipients share a return path, only a recipient of that message can complain', async () => {
   await using house = await startReturnPathServer();
   const { id, returnPath } = await house.send({ cc: [{ email: 'joe@example.com' }] });
   const other = await house.send({ to: { email: 'victim@example.com' } });
@@ -129,7 +129,7 @@ test('where several shared the path, only a recipient of that very message can b
   expect(await complaints(house, other.id)).toEqual([]);
 });
 
-test('a proof of one workspace cannot name the host of another', async () => {
+test('a proof from one workspace cannot use the bounce host of another', async () => {
   await using house = await startReturnPathServer();
   const neighbour = await house.app.app.workspaces.create('Neighbour');
   await house.app.app.domains.trust(neighbour.id, { name: 'other.example' });

@@ -2,9 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type TestResponse, startApp, type TestApp } from '../harness/app.ts';
 
 /**
- * Goal: who names the draft that they have seen never writes over one that they have not, and
- * publishes nothing else; who names none writes as ever.
- * Method: the whole server; the same for templates, layouts and partials.
+ * A client that sends If-Match never overwrites or publishes a draft that it has not seen; without
+ * If-Match the last write wins. The whole server runs, with templates, layouts and partials alike.
  */
 
 let app: TestApp;
@@ -29,7 +28,7 @@ async function make(kind: string, key: string): Promise<TestResponse> {
 }
 
 describe.each(['templates', 'layouts', 'partials'])('%s', (kind) => {
-  test('the second of two changes to the same draft is refused, and changes nothing', async () => {
+  test('the second of two changes to the same draft is rejected and changes nothing', async () => {
     const path = `/${kind}/shared`;
     const made = await make(kind, 'shared');
     const seen = await get(path);
@@ -46,7 +45,7 @@ describe.each(['templates', 'layouts', 'partials'])('%s', (kind) => {
     expect((await patch(path, { name: 'Second' }, first.json.etag)).json.name).toBe('Second');
   });
 
-  test('a draft that nobody looked at is not published', async () => {
+  test('a draft that the client has not seen is not published', async () => {
     const path = `/${kind}/unseen`;
     const { json: seen } = await make(kind, 'unseen');
     const { json: changed } = await patch(path, { text: 'Two {{ content }}' });
@@ -54,12 +53,12 @@ describe.each(['templates', 'layouts', 'partials'])('%s', (kind) => {
     expect([refused.status, refused.json.code]).toEqual([412, 'draft_changed']);
     expect((await get(path)).json.published_version).toBe(null);
     expect((await publish(path, changed.etag)).json.version).toBe(1);
-    // Publishing is no change of the draft.
+    // Publishing does not change the draft.
     expect((await get(path)).json.etag).toBe(changed.etag);
   });
 });
 
-test('of many changes at the same moment exactly one is done', async () => {
+test('of many simultaneous changes exactly one succeeds', async () => {
   const { json: seen } = await make('templates', 'race');
   const answers = await Promise.all(
     [1, 2, 3, 4, 5, 6].map((n) => patch('/templates/race', { name: `Writer ${n}` }, seen.etag)),
@@ -69,20 +68,20 @@ test('of many changes at the same moment exactly one is done', async () => {
   expect((await get('/templates/race')).json.name).toBe(done?.json.name);
 });
 
-test('a template that has the key of a deleted one is another', async () => {
+test('a template with the key of a deleted one has another ETag', async () => {
   const { json: seen } = await make('templates', 'again');
   expect((await app.call('DELETE', '/templates/again')).status).toBe(204);
   await make('templates', 'again');
   expect((await patch('/templates/again', { name: 'Old' }, seen.etag)).status).toBe(412);
 });
 
-test('the tag is taken in every form that HTTP knows, and no other', async () => {
+test('If-Match is accepted in every form that HTTP defines, and no other', async () => {
   await make('templates', 'forms');
   const etag = async () => (await get('/templates/forms')).json.etag;
   const change = (ifMatch?: string) => patch('/templates/forms', { name: 'Forms' }, ifMatch);
   expect((await change()).status).toBe(200);
   expect((await change('*')).status).toBe(200);
-  // As a proxy hands it on that packs answers.
+  // As changed by a proxy that compresses responses.
   expect((await change(`W/${await etag()}`)).status).toBe(200);
   expect((await change(`"other", ${await etag()}`)).status).toBe(200);
   expect((await change('"other"')).status).toBe(412);

@@ -2,10 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startApp, type TestApp } from '../harness/app.ts';
 import { until } from '../harness/until.ts';
 
-/**
- * Goal: a contact per address, made, read, changed and deleted by the API, live and test apart.
- * Method: the whole server on a real socket and a real database.
- */
+/** Contacts are created, read, changed and deleted by address through the API, separately for live and test mode. */
 
 let app: TestApp;
 beforeAll(async () => {
@@ -42,7 +39,7 @@ test('a contact is created once, and found by its address in any case or by its 
   expect([again.status, again.json.code]).toEqual([409, 'conflict']);
 });
 
-test('what is wrong with a contact is told field by field', async () => {
+test('invalid fields of a contact are all reported', async () => {
   const refused = await app.call('POST', '/contacts', {
     body: {
       email: 'nobody',
@@ -69,7 +66,7 @@ test('what is wrong with a contact is told field by field', async () => {
   expect((await app.call('GET', '/contacts/large@example.com')).status).toBe(404);
 });
 
-test('a change touches only what it names; attributes are merged name by name', async () => {
+test('an update changes only the given fields; attributes are merged by name', async () => {
   await app.call('POST', '/contacts', { body: { ...JANE, email: 'change@example.com' } });
   const changed = await app.call('PATCH', '/contacts/change@example.com', {
     body: { last_name: null, attributes: { plan: null, address: { city: 'Graz' }, age: 30 } },
@@ -85,7 +82,7 @@ test('a change touches only what it names; attributes are merged name by name', 
   expect(none.json.attributes).toEqual({});
 });
 
-test('an address can change, but not to one that is taken', async () => {
+test('an address can be changed, but not to one in use', async () => {
   await app.call('POST', '/contacts', { body: { email: 'old@example.com' } });
   await app.call('POST', '/contacts', { body: { email: 'taken@example.com' } });
   const taken = await app.call('PATCH', '/contacts/old@example.com', {
@@ -122,7 +119,7 @@ test('PUT makes or changes, and racing PUTs make one contact', async () => {
   ]);
 });
 
-test('what is not there is not found', async () => {
+test('unknown contacts are 404', async () => {
   for (const name of ['gone@example.com', 'nobody', 'ctc_01kc8x3f7ye6qvj2m4n5p6q7r8']) {
     expect((await app.call('GET', `/contacts/${name}`)).status).toBe(404);
     expect((await app.call('PATCH', `/contacts/${name}`, { body: { locale: 'de' } })).status).toBe(
@@ -132,13 +129,13 @@ test('what is not there is not found', async () => {
   }
 });
 
-test('a deleted contact is gone', async () => {
+test('a deleted contact no longer exists', async () => {
   await app.call('POST', '/contacts', { body: { email: 'leave@example.com' } });
   expect((await app.call('DELETE', '/contacts/Leave@example.com')).status).toBe(204);
   expect((await app.call('GET', '/contacts/leave@example.com')).status).toBe(404);
 });
 
-test('live and test contacts, and those of two workspaces, never meet', async () => {
+test('contacts of live and test mode and of two workspaces are separate', async () => {
   const key = app.liveKey;
   const body = { email: 'apart@example.com' };
   const live = await app.call('POST', '/contacts', { key, body });
@@ -155,7 +152,7 @@ test('live and test contacts, and those of two workspaces, never meet', async ()
   expect((await app.call('GET', '/contacts/apart@example.com', { key })).status).toBe(200);
 });
 
-test('sending fills placeholders from the contact and never makes or changes one', async () => {
+test('sends render placeholders from the contact and never create or change one', async () => {
   await app.call('PUT', '/contacts/reader@example.com', {
     body: { first_name: 'Rita', attributes: { plan: 'gold', address: { city: 'Linz' } } },
   });
@@ -184,8 +181,8 @@ test('sending fills placeholders from the contact and never makes or changes one
   expect((await app.call('GET', '/contacts/stranger@example.com')).status).toBe(404);
 });
 
-/** The other change waits for ours while ours waits for it: the database ends the one that came first. */
-test('an address that is given up and taken at the same moment is a conflict', async () => {
+/** Both changes wait for each other: the database aborts the first one. */
+test('an address that is released and taken at the same moment is a conflict', async () => {
   const [mine, other] = ['mine@swap.example', 'other@swap.example'];
   for (const email of [mine, other]) await app.call('PUT', `/contacts/${email}`, { body: {} });
   const client = await app.database.pool.connect();

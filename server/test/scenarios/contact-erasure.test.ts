@@ -7,9 +7,9 @@ import { until } from '../harness/delivery-engine.ts';
 import { startWebhookReceiver } from '../harness/webhook-receiver.ts';
 
 /**
- * Goal: after an erasure no table holds the address, and every count is what it was.
- * Method: messages of every kind are sent to an address, some shared with others; after its erasure
- * every column of every table is searched for it, and what belongs to others is compared.
+ * After an erasure no table contains the address, and all counts are unchanged. Messages of every kind
+ * are sent to an address, some with other recipients; after the erasure every column of every table is
+ * searched for it, and other people's data is compared.
  */
 
 let app: TestApp;
@@ -34,7 +34,7 @@ async function settled(id: string): Promise<void> {
   });
 }
 
-/** Tables of the whole database in which the pattern still stands. */
+/** Tables of the whole database that still contain the pattern. */
 async function placesOf(pattern: string): Promise<string[]> {
   const { pool } = app.database;
   const tables = await pool.query<{ name: string }>(
@@ -63,7 +63,7 @@ async function counts(): Promise<unknown> {
 
 const ANN = 'Ann.Smith@gone.test';
 
-test('every trace of the address goes, and the counts stay', async () => {
+test('every trace of the address is erased, and the counts stay', async () => {
   await app.call('PUT', `/contacts/${ANN}`, { body: { first_name: 'Ann', attributes: { a: 1 } } });
   const alone = await send({
     to: { email: ANN, name: 'Ann Smith' },
@@ -84,7 +84,7 @@ test('every trace of the address goes, and the counts stay', async () => {
   await app.call('POST', '/suppressions', { body: { email: ANN, note: `told by ${ANN}` } });
   const suppressed = await send({ to: { email: ANN } });
   await app.database.pool.query(`update message_contents set signature = 'of the old words'`);
-  // A whole address: joann.smith is somebody else.
+  // Whole addresses only: joann.smith is another person.
   const whole = '(^|[^a-z])ann\\.smith(@|%40)gone\\.test';
   expect((await placesOf(whole)).length).toBeGreaterThan(6);
   const before = await counts();
@@ -130,7 +130,7 @@ test('every trace of the address goes, and the counts stay', async () => {
   expect((await app.call('GET', `/contacts/${ANN}`)).status).toBe(404);
 });
 
-test('an address without a contact can be erased, and erasing twice is no error', async () => {
+test('an address without a contact can be erased, and erasing twice is not an error', async () => {
   const id = await send({ to: { email: 'unknown@gone.test' } });
   await settled(id);
   const first = await app.call('DELETE', '/contacts/Unknown@gone.test?erase=true');
@@ -142,9 +142,9 @@ test('an address without a contact can be erased, and erasing twice is no error'
   expect(stand.status).toBe(200);
 });
 
-test('what receivers of webhooks repeat of it goes too, also of an endpoint that is no more', async () => {
+test('webhook response bodies that contain the address are erased too, even of deleted endpoints', async () => {
   const address = 'echo@gone.test';
-  // One repeats all that it is told, one has not yet answered when the address is erased.
+  // One endpoint echoes the event, one has not responded yet when the address is erased.
   await using echo = await startWebhookReceiver({ answer: ({ body }) => ({ status: 200, body }) });
   await using slow = await startWebhookReceiver({ answer: () => 'hang' });
   const endpoints: string[] = [];
@@ -172,7 +172,7 @@ test('what receivers of webhooks repeat of it goes too, also of an endpoint that
   for (const id of endpoints.slice(1)) await app.call('DELETE', `/webhooks/${id}`);
 });
 
-test('the sealed words of a message with secret values are erased too', async () => {
+test('the encrypted content of a message with secret values is erased too', async () => {
   const id = await send({
     to: { email: 'stays@stays.test' },
     cc: [{ email: 'sealed@gone.test', name: 'Sealed Name' }],
@@ -209,7 +209,7 @@ test('the sealed words of a message with secret values are erased too', async ()
   });
 });
 
-test('an erasure that fails is begun again and keeps no other waiting', async () => {
+test('a failed erasure is retried and does not delay others', async () => {
   const id = await send({ to: { email: 'stays@stays.test' }, cc: [{ email: 'broken@gone.test' }] });
   await settled(id);
   const uuid = decodeId('msg', id);
@@ -231,7 +231,7 @@ test('an erasure that fails is begun again and keeps no other waiting', async ()
   expect(await placesOf('broken@gone.test')).toEqual([]);
 });
 
-test('however long the history, no commit of an erasure is: others would wait for it', async () => {
+test('an erasure with a long history is split into short transactions', async () => {
   const { pool } = app.database;
   const { id: workspaceId } = await app.app.workspaces.create('A long history');
   const key = await app.newKey({ workspaceId });
@@ -253,14 +253,14 @@ test('however long the history, no commit of an erasure is: others would wait fo
   expect(rows[0]?.commits).toBe(2);
 });
 
-test('by the id of a contact; an unknown id is not found', async () => {
+test('erases by contact id; an unknown id is 404', async () => {
   const made = await app.call('PUT', '/contacts/by-id@gone.test', { body: {} });
   const erased = await app.call('DELETE', `/contacts/${made.json.id}?erase=true`);
   expect([erased.status, erased.json.contacts]).toEqual([200, 1]);
   expect((await app.call('DELETE', `/contacts/${made.json.id}?erase=true`)).status).toBe(404);
 });
 
-test('what still waits for the address is cancelled, the rest of the message goes on', async () => {
+test('queued deliveries to the address are cancelled, other recipients still get the message', async () => {
   const scheduledAt = new Date(Date.now() + 3_600_000).toISOString();
   const alone = await send({ to: { email: 'later@gone.test' }, scheduled_at: scheduledAt });
   const shared = await send({
@@ -285,7 +285,7 @@ test('what still waits for the address is cancelled, the rest of the message goe
   expect(await placesOf('later@gone.test')).toEqual([]);
 });
 
-test('a suppression stays as a hash when wanted, and can be found and lifted by its address', async () => {
+test('a suppression can be kept as a hash, and can be found and deleted by its address', async () => {
   await app.call('POST', '/suppressions', {
     body: { email: 'never@gone.test', reason: 'complaint', note: 'never@gone.test called' },
   });
@@ -318,7 +318,7 @@ test('a suppression stays as a hash when wanted, and can be found and lifted by 
   expect((await app.call('GET', '/suppressions?email=never@gone.test')).json.data).toEqual([]);
 });
 
-test('live and test are erased apart', async () => {
+test('live and test mode are erased separately', async () => {
   const test = await send({ to: { email: 'both@gone.test' } });
   await settled(test);
   await app.call('PUT', '/contacts/both@gone.test', { key: app.liveKey, body: {} });
@@ -329,7 +329,7 @@ test('live and test are erased apart', async () => {
   expect((await app.call('GET', '/messages?recipient=both@gone.test')).json.data).toHaveLength(1);
 });
 
-test('an erasure that cannot finish in time goes on in the background', {
+test('an erasure that takes longer than the request continues in the background', {
   timeout: 90_000,
 }, async () => {
   const id = await send({ to: { email: 'busy@gone.test' } });
@@ -337,7 +337,7 @@ test('an erasure that cannot finish in time goes on in the background', {
   const holder = await app.database.pool.connect();
   await holder.query('begin');
   await holder.query(`select from deliveries where recipient_key = 'busy@gone.test' for update`);
-  // The pool ends transactions that do nothing for long: the holder keeps itself busy.
+  // The pool terminates idle transactions: keep this one busy.
   const busy = setInterval(() => void holder.query('select').catch(() => {}), 2_000);
   const answer = await app.call('DELETE', '/contacts/busy@gone.test?erase=true');
   expect([answer.status, answer.json.status]).toEqual([202, 'running']);
@@ -345,7 +345,7 @@ test('an erasure that cannot finish in time goes on in the background', {
   await holder.query('rollback');
   holder.release();
   await until(async () => (await placesOf('busy@gone.test')).length === 0, {
-    what: 'the erasure to end by itself',
+    what: 'the erasure to finish',
     timeoutMs: 30_000,
   });
   const { rowCount } = await app.database.pool.query('select from erasures');

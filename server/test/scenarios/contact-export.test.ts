@@ -3,8 +3,8 @@ import { startApp, type TestApp } from '../harness/app.ts';
 import { until } from '../harness/delivery-engine.ts';
 
 /**
- * Goal: an export holds every contact once, is safe to open in a spreadsheet, and can be imported.
- * Method: odd contacts are exported, imported into another workspace, and compared.
+ * An export contains every contact once, is safe to open in a spreadsheet, and can be imported again.
+ * Unusual contacts are exported, imported into another workspace and compared.
  */
 
 let app: TestApp;
@@ -40,7 +40,7 @@ async function into(name: string, rawBody: string, type: string): Promise<string
   return key;
 }
 
-test('as NDJSON every contact comes back as it was', async () => {
+test('NDJSON round-trips every contact', async () => {
   const exported = await app.call('GET', '/contacts/export');
   expect(exported.status).toBe(200);
   expect(exported.headers.get('content-type')).toMatch(/^application\/x-ndjson/);
@@ -74,7 +74,7 @@ test('as NDJSON every contact comes back as it was', async () => {
   ).toEqual(lines.map(essence));
 });
 
-test('as CSV no cell is a formula, and names and texts come back', async () => {
+test('CSV contains no formulas, and names and texts round-trip', async () => {
   const exported = await app.call('GET', '/contacts/export?format=csv');
   expect(exported.headers.get('content-type')).toMatch(/^text\/csv/);
   const [header] = exported.text.split('\r\n');
@@ -91,7 +91,7 @@ test('as CSV no cell is a formula, and names and texts come back', async () => {
   expect(text.json.attributes).toEqual({ plan: '=1+1', note: 'two\r\nlines', n: '0.5' });
 });
 
-test('of nothing is nothing, and other formats are refused', async () => {
+test('an export without contacts is empty, and unknown formats are rejected', async () => {
   const workspace = await app.app.workspaces.create('Empty');
   const key = await app.newKey({ workspaceId: workspace.id });
   expect((await app.call('GET', '/contacts/export', { key })).text).toBe('');
@@ -101,7 +101,7 @@ test('of nothing is nothing, and other formats are refused', async () => {
   expect((await app.call('GET', '/contacts/export', { key: app.liveKey })).text).toBe('');
 });
 
-test('of many thousand contacts holds each once, read while contacts are added', async () => {
+test('an export of thousands contains each contact once while contacts are added', async () => {
   const workspace = await app.app.workspaces.create('Many');
   const key = await app.newKey({ workspaceId: workspace.id });
   await app.database.pool.query(

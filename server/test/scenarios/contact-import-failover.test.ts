@@ -10,16 +10,15 @@ import { until } from '../harness/delivery-engine.ts';
 import { type ServerProcess, createServerProcess } from '../harness/server-process.ts';
 
 /**
- * Goal: whatever dies in the middle of an import, each line takes effect exactly once.
- * Method: a real server is killed with SIGKILL while it works an import off, again and again; another
- * process on the same database goes on. Every line raises a count of its own, so a line that were
- * lost or done twice would show.
+ * Whatever crashes during an import, each line takes effect exactly once. A real server is killed with
+ * SIGKILL several times while it processes an import; another process on the same database continues.
+ * Every line increments its own counter, so that a lost or repeated line would show.
  */
 
 const LINES = 20_000;
 const KILLS = 2;
 
-test('a killed node’s import is finished by another, each line once', {
+test('the import of a killed node is finished by another, each line once', {
   timeout: 400_000,
 }, async () => {
   await using database = await createTestDatabase();
@@ -46,7 +45,7 @@ test('a killed node’s import is finished by another, each line once', {
   };
   try {
     const first = await startNode();
-    // Each address comes four times; each time one more name is given.
+    // Each address occurs four times, each time with one more name.
     const lines = Array.from(
       { length: LINES },
       (_, n) =>
@@ -62,11 +61,11 @@ test('a killed node’s import is finished by another, each line once', {
     let seen = 0;
     let killed = 0;
     for (let kill = 0; kill < KILLS; kill++) {
-      const what = 'lines to be worked off';
+      const what = 'lines to be processed';
       await until(async () => (await counted()).lines > seen, { what, timeoutMs: 60_000 });
       await node.kill();
       const { lines: done, status } = await counted();
-      // A quick machine may be through before the second kill.
+      // A fast machine may be done before the second kill.
       if (status === 'running') killed += 1;
       else break;
       seen = done;
@@ -94,7 +93,7 @@ test('a killed node’s import is finished by another, each line once', {
   }
 });
 
-test('two nodes share an import and do each line once', async () => {
+test('two nodes share an import and process each line once', async () => {
   await using database = await createTestDatabase();
   const { pool } = database;
   const parts = { pool, clock: systemClock, log: silentLog };
@@ -120,7 +119,7 @@ test('two nodes share an import and do each line once', async () => {
     const { rowCount } = await pool.query(`select from contact_imports where status <> 'finished'`);
     return rowCount === 0;
   };
-  await until(idle, { what: 'all imports to end' });
+  await until(idle, { what: 'all imports to finish' });
   const { rows } = await pool.query(
     'select sum(created)::int as created, sum(unchanged)::int as unchanged, sum(failed)::int as failed from contact_imports',
   );

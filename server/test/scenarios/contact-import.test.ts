@@ -5,9 +5,9 @@ import { startApp, type TestApp } from '../harness/app.ts';
 import { until } from '../harness/delivery-engine.ts';
 
 /**
- * Goal: an import takes every line or says why not, once each, and never leaves half of anything.
- * Method: files as people make them over real HTTP; the reports, the contacts and, for a hundred
- * thousand lines, the counts are compared with what was sent.
+ * An import processes every line or reports why not, once each, and never applies half a line. Files as
+ * users make them are uploaded over HTTP; the reports, the contacts and, for 100,000 lines, the counts
+ * are compared with the file.
  */
 
 let app: TestApp;
@@ -23,7 +23,7 @@ function upload(rawBody: string | Buffer, headers: Record<string, string>, key?:
   return app.call('POST', '/contacts/import', { rawBody, headers, ...(key ? { key } : {}) });
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: tests read whatever was answered.
+// biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary response fields.
 async function finished(id: string, query = '', key?: string): Promise<any> {
   let report = await app.call('GET', `/imports/${id}${query}`, key ? { key } : {});
   await until(
@@ -31,13 +31,13 @@ async function finished(id: string, query = '', key?: string): Promise<any> {
       report = await app.call('GET', `/imports/${id}${query}`, key ? { key } : {});
       return report.json.status === 'finished' || report.json.status === 'failed';
     },
-    { what: 'the import to end', timeoutMs: 300_000 },
+    { what: 'the import to finish', timeoutMs: 300_000 },
   );
   return report.json;
 }
 
 describe('CSV', () => {
-  test('each line is created, changed, left or reported', async () => {
+  test('each line is created, updated, unchanged or failed', async () => {
     await app.call('PUT', '/contacts/known@example.com', {
       body: { first_name: 'Old', last_name: 'Name', attributes: { plan: 'free', age: 3 } },
     });
@@ -99,7 +99,7 @@ describe('CSV', () => {
     ['nothing', '', 'empty'],
     ['no header', 'jane@example.com,Jane\n', 'missing_column'],
     ['UTF-16', Buffer.from('\ufeffemail\njane@example.com\n', 'utf16le'), 'wrong_encoding'],
-  ])('%s is refused at once, and nothing of it stays', async (_, file, code) => {
+  ])('%s is rejected immediately and leaves nothing behind', async (_, file, code) => {
     const answer = await upload(file, CSV);
     expect(answer.status).toBe(422);
     expect(answer.json.errors).toEqual([expect.objectContaining({ code })]);
@@ -110,7 +110,7 @@ describe('CSV', () => {
   });
 });
 
-test('a large file that is refused is told why, and the connection lives on', async () => {
+test('a large rejected upload gets its response, and the connection stays usable', async () => {
   const file = Buffer.alloc(24 * 1024 * 1024, 'name,phone\nJane,1\n');
   for (let n = 0; n < 3; n++) {
     const answer = await upload(file, CSV);
@@ -119,7 +119,7 @@ test('a large file that is refused is told why, and the connection lives on', as
 });
 
 describe('NDJSON', () => {
-  test('takes nested attributes, and its failures come page by page', async () => {
+  test('accepts nested attributes; failures are paginated', async () => {
     const lines = [
       '{"email":"deep@example.com","attributes":{"a":{"b":[1,2,{"c":"d"}]}}}',
       '',
@@ -146,12 +146,12 @@ describe('NDJSON', () => {
   });
 });
 
-test('a hundred thousand lines', { timeout: 400_000 }, async () => {
+test('imports 100,000 lines', { timeout: 400_000 }, async () => {
   const other = await app.app.workspaces.create('Large');
   const key = await app.newKey({ workspaceId: other.id });
   const lines = ['email,first_name,team,score'];
   for (let n = 0; n < 100_000; n++) {
-    // Every thousandth is broken, every five hundredth comes twice.
+    // Every 1000th line is malformed, every 500th is a duplicate.
     if (n % 1_000 === 7) lines.push(`broken-${n},x,y,z`);
     else if (n % 500 === 8)
       lines.push(`person-${n - 1_000}@large.test,Again,"team ${n % 10}",${n}`);
@@ -164,7 +164,7 @@ test('a hundred thousand lines', { timeout: 400_000 }, async () => {
   const report = await finished(sent.json.id, '?limit=1000', key);
   const doneAt = performance.now();
   console.log(
-    `100,000 lines: stored in ${Math.round(storedAt - startedAt)} ms, worked off in ${Math.round(doneAt - storedAt)} ms`,
+    `100,000 lines: stored in ${Math.round(storedAt - startedAt)} ms, processed in ${Math.round(doneAt - storedAt)} ms`,
   );
   expect(report).toMatchObject({ status: 'finished', lines: 100_001, failed: 100 });
   expect(report.created + report.updated + report.unchanged).toBe(99_900);
@@ -183,7 +183,7 @@ test('a hundred thousand lines', { timeout: 400_000 }, async () => {
   expect(chunks.rowCount).toBe(0);
 });
 
-test('live and test imports are apart, and so are workspaces', async () => {
+test('imports of live and test mode and of workspaces are separate', async () => {
   const { json } = await upload('email\nlive@example.com\n', CSV, app.liveKey);
   const report = await finished(json.id, '', app.liveKey);
   expect(report).toMatchObject({ mode: 'live', created: 1 });
@@ -193,7 +193,7 @@ test('live and test imports are apart, and so are workspaces', async () => {
 });
 
 describe('an Idempotency-Key', () => {
-  test('gives the first answer again for the same file, and refuses another', async () => {
+  test('replays the first response for the same file and rejects another', async () => {
     const headers = { ...CSV, 'idempotency-key': 'import-once' };
     const first = await upload('email\nonce@example.com\n', headers);
     const again = await upload('email\nonce@example.com\n', headers);
@@ -212,7 +212,7 @@ describe('an Idempotency-Key', () => {
     expect((await app.call('GET', '/contacts/twice@example.com')).status).toBe(404);
   });
 
-  test('makes one import of two that race', async () => {
+  test('creates one import for two concurrent requests', async () => {
     const headers = { ...NDJSON, 'idempotency-key': 'import-race' };
     const answers = await Promise.all(
       Array.from({ length: 4 }, () => upload('{"email":"race@example.com"}\n', headers)),
@@ -226,7 +226,7 @@ describe('an Idempotency-Key', () => {
 });
 
 test.each(['application/json', 'text/plain'])(
-  'a body of the type %s is 415, whatever is in it',
+  'a body of type %s is 415, whatever its content',
   async (type) => {
     const answer = await app.call('POST', '/contacts/import', {
       rawBody: '{"half":',
@@ -237,7 +237,7 @@ test.each(['application/json', 'text/plain'])(
   },
 );
 
-test('a file that is too large is 413, and nothing of it stays', async () => {
+test('a file that is too large is 413 and leaves nothing behind', async () => {
   await using small = await startApp({ env: { REQUEST_BODY_MAX_BYTES: '65536' } });
   const line = `{"email":"a@example.com","attributes":{"a":"${'x'.repeat(1_000)}"}}\n`;
   const fits = await small.call('POST', '/contacts/import', {
@@ -256,7 +256,7 @@ test('a file that is too large is 413, and nothing of it stays', async () => {
   expect(rowCount).toBe(0);
 });
 
-test('more imports at a time than a workspace may have are 429', async () => {
+test('more concurrent imports than a workspace may have are 429', async () => {
   const other = await app.app.workspaces.create('Busy');
   const key = await app.newKey({ workspaceId: other.id });
   const file = '{"email":"a@example.com"}\n';
@@ -277,12 +277,12 @@ test('more imports at a time than a workspace may have are 429', async () => {
   expect((await upload(file, once, key)).json.id).toBe(first.json.id);
 });
 
-test('uploads that begin at the same moment are no more than a workspace may have', async () => {
+test('uploads that start at the same moment cannot exceed the limit of a workspace', async () => {
   const key = await app.newKey({ mode: 'live' });
   const { hostname, port } = new URL(app.url);
   const line = 'at-once@example.com\n'.repeat(5_000);
   const answers: string[] = [];
-  // Each finds room, and none is written down before all have.
+  // All pass the first check before any is stored.
   const holder = await app.database.pool.connect();
   await holder.query('begin; lock table contact_imports in exclusive mode');
   const sockets = Array.from({ length: 15 }, () => {
@@ -304,7 +304,7 @@ test('uploads that begin at the same moment are no more than a workspace may hav
       return rows[0].held === sockets.length;
     });
     await holder.query('commit');
-    await until(() => answers.length >= 5, { what: 'those that are too many to be refused' });
+    await until(() => answers.length >= 5, { what: 'the surplus uploads to be rejected' });
     expect(answers.every((answer) => answer === 'HTTP/1.1 429')).toBe(true);
   } finally {
     holder.release(true);
@@ -321,7 +321,7 @@ test('uploads that begin at the same moment are no more than a workspace may hav
   );
 });
 
-test('an upload that breaks off leaves nothing behind', async () => {
+test('an aborted upload leaves nothing behind', async () => {
   const { hostname, port } = new URL(app.url);
   const socket = net.connect({ host: hostname, port: Number(port) });
   socket.write(
@@ -340,7 +340,7 @@ test('an upload that breaks off leaves nothing behind', async () => {
     );
     return rows[0].open;
   };
-  await until(async () => (await open()) === 1, { what: 'the upload to begin' });
+  await until(async () => (await open()) === 1, { what: 'the upload to start' });
   socket.destroy();
   await until(async () => (await open()) === 0, { what: 'the upload to be dropped' });
   expect((await app.call('GET', '/contacts/cut-off@example.com')).status).toBe(404);

@@ -2,9 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startApp, type TestApp } from '../harness/app.ts';
 
 /**
- * Goal: the list of contacts by words, address, language, attribute and time, page by page.
- * Method: a few dozen contacts over the API; for the bounds of a walk, many thousand rows put into
- * the database directly.
+ * Contacts are listed by search terms, address, locale, attribute and time, page by page. A few dozen
+ * contacts are created through the API; thousands of rows are inserted directly for the scan limits.
  */
 
 let app: TestApp;
@@ -40,14 +39,14 @@ async function all(query: string): Promise<string[]> {
   return found;
 }
 
-test('newest first, every contact once, whatever the size of the page', async () => {
+test('newest first, each contact once, with any page size', async () => {
   const wanted = Array.from({ length: 45 }, (_, n) => `person${String(44 - n).padStart(2, '0')}`);
   expect(await emails('')).toEqual(wanted.slice(0, 20));
   expect(await all('limit=7')).toEqual(wanted);
   expect(await all('limit=45')).toEqual(wanted);
 });
 
-test('pages stay stable while contacts arrive', async () => {
+test('pages are stable while contacts are added', async () => {
   const first = await app.call('GET', '/contacts?limit=10');
   await app.call('PUT', '/contacts/newcomer@example.com', { body: {} });
   const second = await app.call('GET', `/contacts?limit=10&cursor=${first.json.next_cursor}`);
@@ -59,20 +58,20 @@ test.each([
   ['a word of a name', 'q=horv%C3%A1th&limit=100', 15],
   ['a word in any case', 'q=GRACE&limit=100', 23],
   ['several words', 'q=grace%20horv&limit=100', 8],
-  ['a piece of an address', 'q=person1&limit=100', 10],
+  ['a part of an address', 'q=person1&limit=100', 10],
   ['a domain', 'q=@EXAMPLE.com&limit=100', 45],
-  ['a domain that is not there', 'q=@example.org', 0],
+  ['an unknown domain', 'q=@example.org', 0],
   ['a language', 'locale=HU-hu&limit=100', 9],
   ['an attribute', 'attribute=group:3&limit=100', 11],
-  ['an attribute further in', 'attribute=address.city:P%C3%A9cs&limit=100', 22],
-  ['words and a language', 'q=grace&locale=hu-HU&limit=100', 5],
-  ['nothing that is there', 'q=nobody', 0],
-  ['an attribute that is not there', 'attribute=no.such:x', 0],
+  ['a nested attribute', 'attribute=address.city:P%C3%A9cs&limit=100', 22],
+  ['search terms and a locale', 'q=grace&locale=hu-HU&limit=100', 5],
+  ['a term without matches', 'q=nobody', 0],
+  ['an unknown attribute', 'attribute=no.such:x', 0],
 ])('are found by %s', async (_, query, count) => {
   expect(await emails(query)).toHaveLength(count);
 });
 
-test('the beginning of an address is found in order, page by page, with other filters', async () => {
+test('an address prefix matches in order, page by page, combined with other filters', async () => {
   expect(await all('q=person1@')).toEqual([]);
   expect(await all('q=Person17@EXAMPLE')).toEqual(['person17']);
   await app.call('PUT', '/contacts/a.b@example.com', { body: {} });
@@ -94,7 +93,7 @@ test('the beginning of an address is found in order, page by page, with other fi
   expect(await all('q=team@&locale=it')).toEqual(['team']);
 });
 
-test('are found by the time they were made', async () => {
+test('are found by creation time', async () => {
   const list = await app.call('GET', '/contacts?q=person&limit=100');
   const middle = list.json.data[20];
   const after = await emails(`q=person&limit=100&created_after=${middle.created_at}`);
@@ -117,13 +116,13 @@ test.each([
     `cursor=${Buffer.from('["00000000-0000-7000-8000-000000000000","a\\u0000"]').toString('base64url')}`,
     'cursor',
   ],
-])('a query such as %s is refused and named', async (query, parameter) => {
+])('an invalid query such as %s is rejected and named', async (query, parameter) => {
   const answer = await app.call('GET', `/contacts?${query}`);
   expect(answer.status).toBe(422);
   expect(answer.json.errors[0].parameter).toBe(parameter);
 });
 
-test('a filter that matches little looks so far and no further in one request', async () => {
+test('a filter with few matches scans a limited number of rows per request', async () => {
   const other = await app.app.workspaces.create('Many');
   const key = await app.newKey({ workspaceId: other.id });
   await app.database.pool.query(

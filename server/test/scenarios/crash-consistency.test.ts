@@ -7,12 +7,11 @@ import { removeDataDir, type ServerProcess, createServerProcess } from '../harne
 import { until } from '../harness/until.ts';
 
 /**
- * Goal: after a 202 the message is ours, whatever dies.
- * Method: clients with a log of their own send, with and without Idempotency-Key, while the server,
- * and in other rounds PostgreSQL, is killed with SIGKILL at random moments. In the end the messages
- * are counted by their own number: what was answered 202 exists exactly once and is delivered; a
- * repeated idempotent send exists exactly once; what was never answered exists at most once.
- * KILLS=300 makes the long form.
+ * A message that was accepted with 202 is never lost, whatever crashes. Clients with their own log send
+ * messages with and without Idempotency-Key while the server, or PostgreSQL, is killed with SIGKILL at
+ * random moments. In the end messages are counted by sequence number: an accepted message exists exactly
+ * once and is delivered; a retried idempotent send exists exactly once; a send without a response exists
+ * at most once. KILLS=300 runs the long form.
  */
 
 const KILLS = Number(process.env.KILLS ?? 30);
@@ -23,10 +22,10 @@ interface Sent {
   accepted: boolean;
 }
 
-/** A server that is killed again before it has answered is no fault; one that never answers is. */
+/** A server may be killed again before it responds; one that never responds is an error. */
 const PATIENCE_MS = 60_000 + KILLS * 20_000;
 
-test(`${KILLS} kills lose nothing and double nothing`, {
+test(`${KILLS} kills lose nothing and duplicate nothing`, {
   timeout: 2 * PATIENCE_MS,
   retry: 0,
 }, async () => {
@@ -42,7 +41,7 @@ test(`${KILLS} kills lose nothing and double nothing`, {
         sendUntil(over.signal, server, key, client, log),
       ),
     );
-    // Told when it is waited for, below.
+    // The error is reported below, where it is awaited.
     clients.catch(() => {});
     for (let kill = 0; kill < KILLS; kill++) {
       await new Promise((resolve) => setTimeout(resolve, randomInt(50, 600)));
@@ -95,7 +94,7 @@ async function sendUntil(
     log.set(sequence, sent);
     sent.accepted = await trySend(server, key, sequence, idempotent);
     if (sent.accepted || !idempotent) continue;
-    // Without an answer nobody knows: the same key is sent again until there is one.
+    // Without a response the outcome is unknown: the same key is sent again until there is one.
     await until(
       async () => {
         sent.accepted = await trySend(server, key, sequence, idempotent);
@@ -131,7 +130,7 @@ async function trySend(
     });
     await answer.text();
     if (answer.status !== 202 && answer.status !== 503 && answer.status !== 409) {
-      throw new TypeError(`unexpected answer ${answer.status}`);
+      throw new TypeError(`unexpected response ${answer.status}`);
     }
     return answer.status === 202;
   } catch (error) {
@@ -154,7 +153,7 @@ async function* allMessages(server: ServerProcess, key: string) {
   }
 }
 
-/** The database may have been killed a moment ago, and its last connections have not told yet. */
+/** The database may have been killed a moment ago, with connections that have not noticed yet. */
 async function found(url: string, key: string): Promise<Response> {
   let answer: Response | undefined;
   await until(
@@ -180,7 +179,7 @@ async function countBySequence(server: ServerProcess, key: string) {
   return found;
 }
 
-/** Leases of dead nodes have to run out first. */
+/** Leases of crashed nodes have to expire first. */
 async function everythingDelivered(server: ServerProcess, key: string): Promise<void> {
   let waiting = new Map<string, string>();
   await until(

@@ -6,11 +6,11 @@ import { validMessage, startApp, type TestApp } from '../harness/app.ts';
 import { member } from '../harness/dashboard-session.ts';
 
 /**
- * Goal: who loses a right while the body of a request is still on its way does not use it any more.
- * Method: the head of a request and half of its body, then the loss, then the rest.
+ * A permission that is lost while a request body is still being received is not used. The tests send the
+ * headers and half of a body, revoke the permission, then send the rest.
  */
 
-/** Longer than a body that came in at once. */
+/** Longer than a body that arrives in one piece. */
 const SLOW_MS = 1_200;
 
 let app: TestApp;
@@ -44,7 +44,7 @@ async function slowly(
   return answer;
 }
 
-test('a key that is revoked meanwhile sends nothing', async () => {
+test('a key revoked during the request sends nothing', async () => {
   const made = await app.call('POST', '/api-keys', { body: { name: 'Lost' } });
   const bearer = { authorization: `Bearer ${made.json.token}` };
   const good = await slowly('/transactional/send', bearer, validMessage(), async () => {});
@@ -55,7 +55,7 @@ test('a key that is revoked meanwhile sends nothing', async () => {
   expect(answer).toContain('"code":"revoked_api_key"');
 });
 
-test('a key that is revoked meanwhile imports nobody', async () => {
+test('a key revoked during the request imports nothing', async () => {
   const made = await app.call('POST', '/api-keys', { body: { name: 'Lost' } });
   const headers = { authorization: `Bearer ${made.json.token}`, 'content-type': 'text/csv' };
   const good = await slowly('/contacts/import', headers, CSV('good'), async () => {});
@@ -71,7 +71,7 @@ test('a key that is revoked meanwhile imports nobody', async () => {
 
 const CSV = (name: string): string => `email,first_name\r\n${name}@example.com,${name}\r\n`;
 
-test('who is demoted or signed out meanwhile makes no key', async () => {
+test('a user demoted or signed out during the request creates no key', async () => {
   const { visitor: owner } = await member(app, 'owner');
   const { visitor: admin, person } = await member(app, 'admin');
   const headers = {

@@ -5,11 +5,10 @@ import { createTestDatabase } from '../harness/database.ts';
 import { until } from '../harness/until.ts';
 
 /**
- * Goal: a caller whose request meets a database that breaks is told to come again, never that the
- * request was wrong: a 400 would not be repeated, and the message would be lost to its sender.
- * Method: connections that are reset under a statement, as when a backend is killed.
+ * If the database fails during a request, the response is retryable and never a 400, which clients would
+ * not retry. Connections are reset in the middle of a statement, as when a backend is killed.
  */
-test('connections reset under a send: 503 with Retry-After, and the next try is accepted', async () => {
+test('connections reset during a send: 503 with Retry-After, and the retry is accepted', async () => {
   await using database = await createTestDatabase();
   await using way = await startResettableProxy(database.url);
   await using app = await startApp({ database: { ...database, url: way.url } });
@@ -23,7 +22,7 @@ test('connections reset under a send: 503 with Retry-After, and the next try is 
     return (rowCount ?? 0) > 0;
   });
   way.reset();
-  // Who came while others were being written was not on a connection yet, and is written after them.
+  // Requests that came during the write had no connection yet, and are written afterwards.
   await Promise.race(sends);
   await blocker.query('rollback');
   blocker.release();

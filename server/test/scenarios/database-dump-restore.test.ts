@@ -11,9 +11,8 @@ import { createTestDatabase } from '../harness/database.ts';
 import { newWorkspace } from '../harness/enqueue-messages.ts';
 
 /**
- * Goal: a database that was dumped and restored into another PostgreSQL, whose transactions have
- * smaller numbers, goes on as if nothing had happened. Method: the numbers in the database are made
- * as large as those of a PostgreSQL that has run for years.
+ * A database that was dumped and restored into another PostgreSQL, with lower transaction ids, continues
+ * to work. The transaction ids in the database are raised to those of a PostgreSQL that has run for years.
  */
 
 const clock = systemClock;
@@ -31,7 +30,7 @@ async function happens(pool: Pool, workspaceId: string, key: string): Promise<vo
   await appendEvents(pool, [{ ...event, atMs: clock.now(), data }]);
 }
 
-test('readers, webhooks and statistics of a restored database go on where they were', async () => {
+test('readers, webhooks and statistics of a restored database continue where they were', async () => {
   await using database = await createTestDatabase();
   const { pool } = database;
   const workspaceId = await newWorkspace(pool, clock.now());
@@ -56,7 +55,7 @@ test('readers, webhooks and statistics of a restored database go on where they w
   expect(await toWebhooks()).toBe(1);
   expect(await followed.aggregateNext(1)).toBe(true);
 
-  // Started again, and moved once more.
+  // Restarted, and restored once more.
   await migrate(pool, silentLog);
   await happens(pool, workspaceId, 'again');
   await comeFromElsewhere(pool);
@@ -71,7 +70,7 @@ test('readers, webhooks and statistics of a restored database go on where they w
   ]);
 });
 
-test('a database that stays where it is keeps its numbers, whatever runs in it', async () => {
+test('a database that was not moved keeps its transaction ids, whatever is running', async () => {
   await using database = await createTestDatabase();
   const { pool } = database;
   const workspaceId = await newWorkspace(pool, clock.now());

@@ -40,9 +40,9 @@ it('makes a key, prints it once, and lets no second server in', async () => {
     message: { subject: 'Hello Jane', text: 'Welcome, Jane!' },
   });
 
-  const second = awaitrunPostriderr(['start'], { env: { DATA_DIR: folder.path, PORT: '0' } });
+  const second = await runPostrider(['start'], { env: { DATA_DIR: folder.path, PORT: '0' } });
   expect(second.code).toBe(1);
-  expect(second.stderr).toMatch(/^Another Postrider server .* already uses DATA_DIR .*\n$/);
+  expect(second.stderr).toMatch(/^Another Postrider server .* is already using DATA_DIR .*\n$/);
 
   expect(await server.stop()).toBe(0);
   expect(isRunning(folder.path)).toBe(false);
@@ -55,19 +55,19 @@ it('makes a key, prints it once, and lets no second server in', async () => {
   // Data that came without its key would be found out at the first signature otherwise.
   await rm(path.join(folder.path, 'secret.key'));
   for (const command of [['start'], ['keys', 'list']]) {
-    const keyless = awaitrunPostriderr(command, { env: { DATA_DIR: folder.path, PORT: '0' } });
+    const keyless = await runPostrider(command, { env: { DATA_DIR: folder.path, PORT: '0' } });
     expect(keyless).toMatchObject({ code: 1, stderr: expect.stringMatching(/another key.*\n$/) });
   }
 });
 
 it('tells of a taken port and stops the database it had started', async () => {
-  await using folder = awaitcreateTempDirr();
+  await using folder = await createTempDir();
   const stranger = createServer();
   stranger.listen(0, '127.0.0.1');
   await once(stranger, 'listening');
   const { port } = stranger.address() as AddressInfo;
   const doors = { SUBMISSION_PORT: 'off', RETURN_PATH_PORT: 'off' };
-  const { code, stdout, stderr } = awaitrunPostriderr(['start'], {
+  const { code, stdout, stderr } = await runPostrider(['start'], {
     env: { DATA_DIR: folder.path, PORT: String(port), LOG_LEVEL: 'warn', ...doors },
   });
   stranger.close();
@@ -79,21 +79,21 @@ it('tells of a taken port and stops the database it had started', async () => {
 });
 
 it('tells of a data folder that belongs to somebody else', async () => {
-  await using folder = awaitcreateTempDirr();
+  await using folder = await createTempDir();
   const isRoot = process.getuid?.() === 0;
   // Root may write anywhere, so it asks as nobody, who must be able to read the program.
   if (isRoot && !(await isReachableByEveryone(process.execPath))) return;
   if (!isRoot) await chmod(folder.path, 0o500);
-  const { code, stderr } = awaitrunPostriderr(['start'], {
+  const { code, stderr } = await runPostrider(['start'], {
     env: { DATA_DIR: folder.path, PORT: '0' },
     ...(isRoot ? { uid: 65_534 } : {}),
   });
   expect(code).toBe(1);
-  expect(stderr).toMatch(/^DATA_DIR \S+ may not be written by this user\. .*\n$/);
+  expect(stderr).toMatch(/^DATA_DIR \S+ is not writable by this user\. .*\n$/);
 });
 
 it('ends with npm, which ends the shell between and tells nobody else', async () => {
-  await using folder = awaitcreateTempDirr();
+  await using folder = await createTempDir();
   const npm = spawn('npm', ['start', '--ignore-scripts'], {
     cwd: path.join(import.meta.dirname, '../../..'),
     env: {
@@ -121,7 +121,7 @@ it('ends with npm, which ends the shell between and tells nobody else', async ()
 });
 
 it('leaves at once when it is told to while it waits for a database', async () => {
-  await using folder = awaitcreateTempDirr();
+  await using folder = await createTempDir();
   const child = spawn(process.execPath, [MAIN, 'start'], {
     env: {
       PATH: process.env.PATH,
@@ -144,9 +144,9 @@ it('leaves at once when it is told to while it waits for a database', async () =
 });
 
 it('hears a signal while its greeting waits for the database', async () => {
-  await using folder = awaitcreateTempDirr();
-  await using database = awaitcreateTestDatabasee();
-  const server = awaitcreateServerProcesss({
+  await using folder = await createTempDir();
+  await using database = await createTestDatabase();
+  const server = await createServerProcess({
     dataDir: folder.path,
     env: {
       DATABASE_URL: database.url,

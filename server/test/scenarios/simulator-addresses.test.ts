@@ -55,7 +55,7 @@ test.each([
   ]);
   expect(message.recipients[0].attempts).toBe(deferrals + 1);
   const { json } = await app.call('GET', `/messages/${message.id}/attempts`);
-  expect(json.data.map((attempt: { number }) => attempt.number)).toEqual(
+  expect(json.data.map((attempt: { number: number }) => attempt.number)).toEqual(
     Array.from({ length: deferrals + 1 }, (_, index) => index + 1),
   );
   const sequences = message.events.map((event: { sequence: number }) => event.sequence);
