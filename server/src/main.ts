@@ -1,6 +1,6 @@
-import { answerIsLost, runCommand } from './cli/run-command.ts';
+import { onOutputError, runCommand } from './cli/run-command.ts';
 
-process.stdout.on('error', answerIsLost);
+process.stdout.on('error', onOutputError);
 // There is nobody left to tell.
 process.stderr.on('error', () => {});
 

@@ -1,19 +1,22 @@
 import { type Workspace, Workspaces } from '../accounts/workspaces.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import type { Given } from './command.ts';
-import type { OpenParts } from './house.ts';
+import type { CommandInput } from './command.ts';
+import type { DatabaseContext } from './command-context.ts';
 
-/** The option that most commands share. */
+/** The option shared by most commands. */
 export const WORKSPACE_OPTION = {
-  workspace: { takes: 'NAME|ID', says: 'The workspace; the first one when absent.' },
+  workspace: { value: 'NAME|ID', description: 'Workspace name or id (default: the first one).' },
 } as const;
 
 const FIRST_NAME = 'Default';
 
-/** The workspace that a command means. When there is none at all, the first is made. */
-export async function chooseWorkspace(given: Given, parts: OpenParts): Promise<Workspace> {
+/** The workspace that a command applies to. The first one is created when there is none. */
+export async function chooseWorkspace(
+  input: CommandInput,
+  parts: DatabaseContext,
+): Promise<Workspace> {
   const workspaces = new Workspaces(parts);
-  const wanted = given.option('workspace');
+  const wanted = input.option('workspace');
   if (wanted === undefined) {
     return (
       (await workspaces.first()) ??
@@ -24,12 +27,12 @@ export async function chooseWorkspace(given: Given, parts: OpenParts): Promise<W
   return findWorkspace(workspaces, wanted);
 }
 
-/** By id or name. */
+/** Finds a workspace by id or name. */
 export async function findWorkspace(workspaces: Workspaces, wanted: string): Promise<Workspace> {
   const found = await workspaces.find(wanted);
   if (found) return found;
   throw new RefusedError(
     'not_found',
-    `There is no workspace "${wanted}", or several have this name: "postrider workspaces list" shows their ids.`,
+    `Workspace "${wanted}" not found, or the name is not unique. Run "postrider workspaces list" to see the ids.`,
   );
 }

@@ -1,52 +1,52 @@
-import type { House } from './house.ts';
+import type { CommandContext } from './command-context.ts';
 
 /**
- * One command of the command line: how it is called, what help says, and its work. Help, parsing,
- * printing and exit codes are the same for all (run-command.ts); a new command is a new file in
- * commands/ and a line in commands.ts.
+ * A command: how it is called, its help, and its implementation. Help, parsing, printing and exit
+ * codes are shared (run-command.ts); a new command is a new file in commands/ and a line in
+ * commands.ts.
  */
 export interface Command {
-  /** As it is typed: `keys create`. */
+  /** As typed: `keys create`. */
   name: string;
-  /** One line, for the list of commands. */
+  /** One line for the list of commands. */
   summary: string;
-  /** More, for its own help. */
+  /** Additional text for the command's own help. */
   details?: string;
-  arguments?: readonly ArgumentRule[];
-  options?: Readonly<Record<string, OptionRule>>;
-  /** Returns what to tell, or an exit code when it has told everything itself. */
-  run(given: Given, house: House): Promise<Told | number>;
+  arguments?: readonly ArgumentSpec[];
+  options?: Readonly<Record<string, OptionSpec>>;
+  /** Returns the result to print, or an exit code when there is nothing to print. */
+  run(input: CommandInput, context: CommandContext): Promise<CommandResult | number>;
 }
 
-export interface ArgumentRule {
-  /** As usage shows it: `NAME`. */
+export interface ArgumentSpec {
+  /** The placeholder in usage: `NAME`. */
   name: string;
-  says: string;
+  description: string;
 }
 
-export interface OptionRule {
-  says: string;
-  /** What its value is, as usage shows it: `live|test`. Absent: it takes none. */
-  takes?: string;
+export interface OptionSpec {
+  description: string;
+  /** The placeholder of its value in usage, such as `live|test`. Absent for flags. */
+  value?: string;
   required?: boolean;
 }
 
-/** What was typed, checked against the rules. */
-export interface Given {
+/** The parsed and validated command line. */
+export interface CommandInput {
   arguments: readonly string[];
   option(name: string): string | undefined;
   flag(name: string): boolean;
 }
 
-export interface Told {
-  /** What `--json` prints: the same fields as the API. */
+export interface CommandResult {
+  /** Printed with `--json`: the same fields as in the API. */
   data: unknown;
-  /** What people read. */
+  /** Printed otherwise. */
   text: string;
   exitCode?: number;
 }
 
-/** The command line itself is wrong: told in a sentence, with the usage, and exit code 2. */
+/** An invalid command line: printed with the usage, exit code 2. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message);
@@ -54,20 +54,21 @@ export class UsageError extends Error {
   }
 }
 
-/** The value of an option that the rules require. */
-export function required(given: Given, name: string): string {
-  const value = given.option(name);
-  if (value === undefined) throw new UsageError(`--${name} is missing.`);
+/** The value of a required option. */
+export function requiredOption(input: CommandInput, name: string): string {
+  const value = input.option(name);
+  if (value === undefined) throw new UsageError(`Missing option --${name}.`);
   return value;
 }
 
 /**
- * A list written with commas; undefined when the option was not given. One of nothing but commas, as
- * empty variables of a script make it, is refused: where a list is a limit, an empty one is none.
+ * A comma-separated list; undefined when the option is absent. A list of nothing but commas, which
+ * empty shell variables produce, is rejected: where a list restricts access, an empty one would
+ * not.
  */
-export function listOption(given: Given, name: string): string[] | undefined {
-  const parts = given.option(name)?.split(',');
-  const words = parts?.map((part) => part.trim()).filter((part) => part !== '');
-  if (words?.length === 0) throw new UsageError(`--${name} takes a list, and this one is empty.`);
-  return words;
+export function listOption(input: CommandInput, name: string): string[] | undefined {
+  const parts = input.option(name)?.split(',');
+  const items = parts?.map((part) => part.trim()).filter((part) => part !== '');
+  if (items?.length === 0) throw new UsageError(`--${name} must not be an empty list.`);
+  return items;
 }

@@ -22,7 +22,7 @@ import { workspacesList } from './commands/workspaces-list.ts';
 import { workspacesResume } from './commands/workspaces-resume.ts';
 import { workspacesSuspend } from './commands/workspaces-suspend.ts';
 
-/** Every command, in the order in which help lists them. */
+/** All commands, in the order of the help text. */
 export const COMMANDS: readonly Command[] = [
   start,
   doctor,

@@ -1,16 +1,16 @@
 import { findPersonByEmail, type Person } from '../accounts/people/person-store.ts';
 import { emailKeyOf } from '../accounts/people/sign-in.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import type { Given } from './command.ts';
-import type { OpenParts } from './house.ts';
+import type { CommandInput } from './command.ts';
+import type { DatabaseContext } from './command-context.ts';
 
-export const PERSON_ARGUMENT = { name: 'EMAIL', says: 'The address that they sign in with.' };
+export const PERSON_ARGUMENT = { name: 'EMAIL', description: 'The email address of the user.' };
 
-/** The person that the first argument means. */
-export async function findPerson(given: Given, { pool }: OpenParts): Promise<Person> {
-  const email = given.arguments[0] as string;
+/** Finds the user given as the first argument. */
+export async function findPerson(input: CommandInput, { pool }: DatabaseContext): Promise<Person> {
+  const email = input.arguments[0] as string;
   const person = await findPersonByEmail(pool, emailKeyOf(email));
   if (person) return person;
-  const detail = `Nobody signs in with "${email}": "postrider people list" shows who does.`;
+  const detail = `No user with email "${email}". Run "postrider people list" to see all.`;
   throw new RefusedError('not_found', detail);
 }

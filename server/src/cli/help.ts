@@ -1,48 +1,51 @@
-import { columns } from './columns.ts';
 import type { Command } from './command.ts';
+import { formatTable } from './format-table.ts';
 
-/** Help is made from the commands themselves. */
+/** Help texts, generated from the commands. */
 
-export function overview(commands: readonly Command[]): string {
-  const rows = commands.map((command) => [`  ${callOf(command)}`, command.summary]);
+export function commandList(commands: readonly Command[]): string {
+  const rows = commands.map((command) => [`  ${synopsis(command)}`, command.summary]);
   return [
-    'Postrider: a transactional e-mail service that anyone can run.',
+    'Postrider: a self-hosted transactional email service.',
     '',
     'Usage: postrider COMMAND [options]',
     '',
-    columns(rows),
+    formatTable(rows),
     '',
-    'Every command takes --json (answers for programs) and --help (its options).',
-    'Commands work on the database of DATA_DIR or DATABASE_URL, while a server runs or not.',
+    'Every command takes --json (machine-readable output) and --help.',
+    'Commands use the database of DATA_DIR or DATABASE_URL, whether or not a server is running.',
   ].join('\n');
 }
 
 export function commandHelp(command: Command): string {
-  const argumentRows = (command.arguments ?? []).map(({ name, says }) => [`  ${name}`, says]);
-  const optionRows = Object.entries(command.options ?? {}).map(([name, { takes, says }]) => [
-    `  --${name}${takes === undefined ? '' : ` ${takes}`}`,
-    says,
+  const argumentRows = (command.arguments ?? []).map(({ name, description }) => [
+    `  ${name}`,
+    description,
+  ]);
+  const optionRows = Object.entries(command.options ?? {}).map(([name, { value, description }]) => [
+    `  --${name}${value === undefined ? '' : ` ${value}`}`,
+    description,
   ]);
   const rows = [
     ...argumentRows,
     ...optionRows,
-    ['  --json', 'Answer with JSON: the same fields as the API.'],
+    ['  --json', 'Print JSON, with the same fields as the API.'],
   ];
   return [
     `${command.summary}${command.details === undefined ? '' : `\n\n${command.details}`}`,
     usageOf(command),
-    columns(rows),
+    formatTable(rows),
   ].join('\n\n');
 }
 
 export function usageOf(command: Command): string {
-  const options = Object.entries(command.options ?? {}).map(([name, { takes, required }]) => {
-    const call = `--${name}${takes === undefined ? '' : ` ${takes}`}`;
+  const options = Object.entries(command.options ?? {}).map(([name, { value, required }]) => {
+    const call = `--${name}${value === undefined ? '' : ` ${value}`}`;
     return required ? call : `[${call}]`;
   });
-  return `Usage: postrider ${[callOf(command), ...options].join(' ')}`;
+  return `Usage: postrider ${[synopsis(command), ...options].join(' ')}`;
 }
 
-function callOf({ name, arguments: wanted = [] }: Command): string {
+function synopsis({ name, arguments: wanted = [] }: Command): string {
   return [name, ...wanted.map((argument) => argument.name)].join(' ');
 }

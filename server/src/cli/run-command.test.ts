@@ -2,9 +2,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runCommand } from './run-command.ts';
 
 /**
- * Goal: a wrong command line costs one reading: exit code 2, a sentence about the mistake and the
- * usage, on standard error alone. Method: whole command lines, none of which
- * gets as far as a database.
+ * Goal: an invalid command line exits with code 2 and prints the error and the usage to standard
+ * error only. Method: whole command lines, none of which reaches the database.
  */
 
 let stdout = '';
@@ -26,54 +25,51 @@ afterEach(() => {
 });
 
 function run(args: readonly string[]): Promise<number> {
-  const unexpected = () => Promise.reject(new Error('It went too far.'));
+  const unexpected = () => Promise.reject(new Error('Unexpected call.'));
   return runCommand(args, { start: unexpected, send: unexpected });
 }
 
 describe('a mistake', () => {
   it.each<[string[], string]>([
-    [['frobnicate'], 'There is no command "frobnicate".'],
-    [['keys', 'frobnicate'], 'There is no command "keys frobnicate".'],
-    [['helo'], 'There is no command "helo". Do you mean "help"?'],
-    [['domain', 'list'], 'There is no command "domain". Do you mean "domains"?'],
-    [['keys', 'lsit'], 'There is no command "keys lsit". Do you mean "keys list"?'],
-    [['-x'], 'There is no option -x without a command.'],
-    [['keys', 'create', '--scopes', 'all'], '--mode is missing'],
-    [['keys', 'create', '--mode', 'test'], '--scopes is missing'],
-    [['keys', 'create', '--mode'], '--mode takes a value: live|test.'],
+    [['frobnicate'], 'Unknown command "frobnicate".'],
+    [['keys', 'frobnicate'], 'Unknown command "keys frobnicate".'],
+    [['helo'], 'Unknown command "helo". Did you mean "help"?'],
+    [['domain', 'list'], 'Unknown command "domain". Did you mean "domains"?'],
+    [['keys', 'lsit'], 'Unknown command "keys lsit". Did you mean "keys list"?'],
+    [['-x'], 'Unknown option -x.'],
+    [['keys', 'create', '--scopes', 'all'], 'Missing option --mode'],
+    [['keys', 'create', '--mode', 'test'], 'Missing option --scopes'],
+    [['keys', 'create', '--mode'], '--mode requires a value: live|test.'],
     [
       ['keys', 'create', '--mode', 'both', '--scopes', 'all'],
-      '--mode takes live or test, not "both".',
+      '--mode must be live or test, not "both".',
     ],
-    [['keys', 'create', '--mode', 'test', '--scopes', 'fly'], 'There is no scope fly.'],
-    [['keys', 'create', '--mode=test', '--scopes=,'], 'No scope was given.'],
+    [['keys', 'create', '--mode', 'test', '--scopes', 'fly'], 'Unknown scope: fly.'],
+    [['keys', 'create', '--mode=test', '--scopes=,'], 'No scopes given.'],
     [
       ['keys', 'create', '--mode=live', '--scopes=all', '--allowed-ips', ','],
-      '--allowed-ips takes a list, and this one is empty.',
+      '--allowed-ips must not be an empty list.',
     ],
     [
       ['keys', 'create', '--mode=live', '--scopes=all', '--expires', '999999999w'],
-      '--expires lies beyond the year 9999.',
+      '--expires is beyond the year 9999.',
     ],
-    [['keys', 'create', '--mode=live', '--mode=test'], '--mode was given twice.'],
+    [['keys', 'create', '--mode=live', '--mode=test'], '--mode was given more than once.'],
     [
       ['send', '--to', 'a@example.com', '--subject', '--dry-run'],
-      '--subject takes a value: TEXT. If it is --dry-run, write --subject=--dry-run.',
+      '--subject requires a value: TEXT. To pass --dry-run as the value, write --subject=--dry-run.',
     ],
-    [['keys', 'list', '--frobnicate'], 'There is no option --frobnicate.'],
-    [['keys', 'list', '--json=yes'], '--json takes no value.'],
-    [['keys', 'revoke'], 'ID is missing'],
-    [['keys', 'revoke', 'key_1', 'key_2'], '"key_2" is one word too many.'],
-    [['keys', 'rotate', 'key_1', '--grace', 'soon'], '--grace takes a span such as'],
-    [['workspaces', 'create'], 'NAME is missing'],
-    [['workspaces', 'create', ' '], 'NAME takes 1 to 100 visible characters.'],
-    [['send'], 'Say what to send'],
-    [
-      ['send', '--to', 'a@example.com', '--variables', '[]'],
-      '--variables does not hold a JSON object.',
-    ],
+    [['keys', 'list', '--frobnicate'], 'Unknown option --frobnicate.'],
+    [['keys', 'list', '--json=yes'], '--json does not take a value.'],
+    [['keys', 'revoke'], 'Missing argument ID'],
+    [['keys', 'revoke', 'key_1', 'key_2'], 'Unexpected argument "key_2".'],
+    [['keys', 'rotate', 'key_1', '--grace', 'soon'], '--grace must be a duration such as'],
+    [['workspaces', 'create'], 'Missing argument NAME'],
+    [['workspaces', 'create', ' '], 'NAME must have 1 to 100 printable characters.'],
+    [['send'], 'Nothing to send'],
+    [['send', '--to', 'a@example.com', '--variables', '[]'], '--variables must be a JSON object.'],
     [['send', '--file', 'no-such-file.json'], '--file: ENOENT'],
-    [['doctor', '--outgoing', 'a b'], '--outgoing takes a host name or an address'],
+    [['doctor', '--outgoing', 'a b'], '--outgoing must be a host name or an IP address'],
   ])('%j', async (args, sentence) => {
     const code = await run(args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
@@ -81,15 +77,15 @@ describe('a mistake', () => {
     expect(stderr).toContain('Usage: postrider');
   });
 
-  it('of the environment is told by every variable', async () => {
+  it('reports every invalid environment variable', async () => {
     vi.stubEnv('PORT', 'http');
     vi.stubEnv('LOG_LEVEL', 'loud');
     expect(await run(['keys', 'list'])).toBe(2);
-    expect(stderr).toMatch(/PORT: "http" is not valid[\s\S]*LOG_LEVEL: "loud" is not valid/);
+    expect(stderr).toMatch(/PORT: "http" is invalid[\s\S]*LOG_LEVEL: "loud" is invalid/);
   });
 });
 
-it.each(['--version', '-v', 'version'])('%s tells the version', async (word) => {
+it.each(['--version', '-v', 'version'])('%s prints the version', async (word) => {
   expect(await run([word])).toBe(0);
   expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
@@ -104,7 +100,7 @@ describe('help', () => {
     ],
     [
       ['keys', 'create', '--help'],
-      ['--mode live|test', '--expires SPAN|TIME', 'send:transactional'],
+      ['--mode live|test', '--expires DURATION|TIME', 'send:transactional'],
     ],
     [['help', 'keys', 'create'], ['--allowed-ips LIST']],
   ])('%j', async (args, words) => {

@@ -65,7 +65,7 @@ it('finds no problems with a healthy server', async () => {
   expect(of('bounce host')?.detail).toBe('mail.example.org (BOUNCE_HOST) resolves to 127.0.0.1.');
   expect(of('incoming mail')?.detail).toBe(`127.0.0.1:${port} is this server.`);
   expect(of('submission')?.detail).toBe(
-    `The door on 127.0.0.1:${submissionPort} is open, to programs on this machine.`,
+    `Listening on 127.0.0.1:${submissionPort} for clients on this host.`,
   );
   expect(of('clock')?.detail).toMatch(/differ by 0\.[0-9] s/);
 });
@@ -123,9 +123,9 @@ it('compares the HELO name with the outbound addresses and their PTR records', a
   const reverse = checks.filter(({ name }) => name === 'reverse DNS');
   expect(reverse.map(({ status, detail }) => `${status} ${detail}`)).toEqual([
     'ok 1.1.1.1 is mail.example.org.',
-    'warn That of 1.1.1.2 says host-2.provider.example, and not mail.example.org.',
-    'warn 1.1.1.3 has none: Google, Microsoft and others refuse mail from it.',
-    'warn mail.example.org is 10.0.0.1, an address that receivers cannot see.',
+    'warn The PTR record of 1.1.1.2 is host-2.provider.example, not mail.example.org.',
+    'warn 1.1.1.3 has no PTR record; Google, Microsoft and others reject its mail.',
+    'warn mail.example.org resolves to 10.0.0.1, which is not a public address.',
   ]);
   const foreign = await examine({ ...wellNamed, OUTGOING_ADDRESSES: '1.1.1.9' });
   expect(foreign.of('outgoing address')).toMatchObject({ status: 'fail' });

@@ -33,7 +33,7 @@ test('adds a domain, verifies it once its records are published, and lists it', 
   const again = await runPostrider(['domains', 'add', 'shop.test'], { env });
   expect([again.code, again.stdout]).toEqual([2, '']);
   expect(again.stderr).toBe(
-    'shop.test already exists in this workspace. "postrider domains verify shop.test" shows its records.\n',
+    'shop.test already exists in this workspace. Run "postrider domains verify shop.test" to see its records.\n',
   );
 
   // Scripts wait for it by the exit code.

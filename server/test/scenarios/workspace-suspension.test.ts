@@ -106,10 +106,10 @@ test('its people are told why, and its owner makes no other meanwhile', async ()
 });
 
 test.each([
-  [['suspend', 'Nobody', '--reason', 'x'], 2, 'There is no workspace "Nobody"'],
+  [['suspend', 'Nobody', '--reason', 'x'], 2, 'Workspace "Nobody" not found'],
   [['suspend', 'Test'], 2, '--reason'],
-  [['suspend', 'Test', '--reason', ' '], 2, '--reason takes 1 to 500 visible characters.'],
-  [['resume', 'Nobody'], 2, 'There is no workspace "Nobody"'],
+  [['suspend', 'Test', '--reason', ' '], 2, '--reason must have 1 to 500 printable characters.'],
+  [['resume', 'Nobody'], 2, 'Workspace "Nobody" not found'],
 ])('%j is refused and changes nothing', async (args, code, words) => {
   await using app = await startApp();
   const told = await command(app, ...args);

@@ -1,61 +1,64 @@
-import { configFromEnvironment, misspeltInEnvironment } from '../../config/env.ts';
+import { configFromEnvironment, unknownSettings } from '../../config/env.ts';
 import { type Config, ConfigError } from '../../config/read-config.ts';
 import { systemClock } from '../../lib/clock.ts';
-import { columns } from '../columns.ts';
 import { type Command, UsageError } from '../command.ts';
+import { type CheckResult, fail, ok, warn } from '../doctor/check-result.ts';
 import { checkDatabase } from '../doctor/database-checks.ts';
-import { type Finding, fail, ok, warn } from '../doctor/finding.ts';
-import { checkGreeting } from '../doctor/greeting-checks.ts';
-import { checkFolder, checkNode, checkPort, checkSpace } from '../doctor/machine-checks.ts';
+import { checkHelo } from '../doctor/helo-checks.ts';
 import { checkNameServers, checkOutgoing } from '../doctor/network-checks.ts';
 import { checkReturnPath } from '../doctor/return-path-checks.ts';
 import { checkSubmission } from '../doctor/submission-checks.ts';
+import { checkDataDir, checkDiskSpace, checkNode, checkPort } from '../doctor/system-checks.ts';
+import { formatTable } from '../format-table.ts';
 
 export const doctor: Command = {
   name: 'doctor',
-  summary: 'Look for what would keep Postrider from working here.',
+  summary: 'Check the configuration, the host and the network for problems.',
   details:
-    'Nothing is changed. Each line is ok, warn or fail, with what to do; the exit code is 1 when one failed.',
+    'Nothing is changed. Each line is ok, warn or fail, with a fix where needed. Exits with 1 if a check failed.',
   options: {
-    outgoing: { takes: 'HOST', says: 'Also try to reach this mail server on MX_PORT (25).' },
-    incoming: { says: 'Also try to reach BOUNCE_HOST on that port, as receivers do.' },
+    outgoing: { value: 'HOST', description: 'Also connect to this mail server on MX_PORT (25).' },
+    incoming: { description: 'Also connect to BOUNCE_HOST on that port, as receivers do.' },
   },
-  run: async (given) => {
-    const host = given.option('outgoing');
+  run: async (input) => {
+    const host = input.option('outgoing');
     if (host !== undefined && !/^[A-Za-z0-9.:_-]+$/.test(host)) {
-      throw new UsageError(`--outgoing takes a host name or an address, not "${host}".`);
+      throw new UsageError(`--outgoing must be a host name or an IP address, not "${host}".`);
     }
-    const findings = await examine(host, given.flag('incoming'));
+    const findings = await runChecks(host, input.flag('incoming'));
     const failed = findings.some(({ status }) => status === 'fail');
-    return { data: { checks: findings }, text: report(findings), exitCode: failed ? 1 : 0 };
+    return { data: { checks: findings }, text: formatReport(findings), exitCode: failed ? 1 : 0 };
   },
 };
 
-async function examine(outgoingHost: string | undefined, incoming: boolean): Promise<Finding[]> {
+async function runChecks(
+  outgoingHost: string | undefined,
+  incoming: boolean,
+): Promise<CheckResult[]> {
   const findings = [checkNode(process.version)];
   let config: Config;
   try {
     config = configFromEnvironment();
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    const fix = 'Correct the variables; the README lists what they take.';
-    return [...findings, ...error.mistakes.map((mistake) => fail('configuration', mistake, fix))];
+    const fix = 'Correct the variable; see docs/configuration.md.';
+    return [...findings, ...error.errors.map((message) => fail('configuration', message, fix))];
   }
-  const misspelt = misspeltInEnvironment();
+  const misspelt = unknownSettings();
   findings.push(
     ...(misspelt.length === 0
-      ? [ok('configuration', 'Every variable is understood.')]
-      : misspelt.map((told) => warn('configuration', told, 'Correct its name, or take it out.'))),
+      ? [ok('configuration', 'All variables are valid.')]
+      : misspelt.map((detail) => warn('configuration', detail, 'Correct or remove the variable.'))),
   );
   if (config.storage.databaseUrl === undefined) {
     const { dataDir } = config.storage;
-    findings.push(await checkFolder(dataDir), await checkSpace(dataDir));
+    findings.push(await checkDataDir(dataDir), await checkDiskSpace(dataDir));
   }
   findings.push(
     ...(await checkDatabase(config, systemClock)),
     await checkPort(config.http),
     ...(await checkSubmission(config, systemClock)),
-    ...(await checkGreeting(config.delivery, systemClock)),
+    ...(await checkHelo(config.delivery, systemClock)),
     await checkNameServers(config.delivery, systemClock),
     ...(await checkReturnPath(config, systemClock, incoming)),
   );
@@ -65,8 +68,8 @@ async function examine(outgoingHost: string | undefined, incoming: boolean): Pro
   return findings;
 }
 
-function report(findings: readonly Finding[]): string {
-  return columns(
+function formatReport(findings: readonly CheckResult[]): string {
+  return formatTable(
     findings.flatMap(({ name, status, detail, fix }) => [
       [status, name, detail],
       ...(fix === null ? [] : [['', '', `→ ${fix}`]]),

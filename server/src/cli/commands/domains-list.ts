@@ -1,10 +1,10 @@
 import type { Domains } from '../../domains/domains.ts';
-import { publicDomain, type DomainView } from '../../domains/public-domain.ts';
+import { type DomainView, publicDomain } from '../../domains/public-domain.ts';
 import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';
-import { columns } from '../columns.ts';
 import type { Command } from '../command.ts';
-import { domainsOf, ownerOf } from '../domain-room.ts';
-import { withStorage } from '../with-storage.ts';
+import { createCommandDomains, operatorScope } from '../domain-commands.ts';
+import { formatTable } from '../format-table.ts';
+import { withDatabase } from '../with-database.ts';
 
 const PAGE = 100;
 
@@ -12,20 +12,20 @@ export const domainsList: Command = {
   name: 'domains list',
   summary: 'List the domains of a workspace, newest first.',
   options: WORKSPACE_OPTION,
-  run: (given) =>
-    withStorage(async (parts) => {
-      const workspace = await chooseWorkspace(given, parts);
-      const data = (await allDomains(domainsOf(parts), workspace.id)).map(publicDomain);
+  run: (input) =>
+    withDatabase(async (parts) => {
+      const workspace = await chooseWorkspace(input, parts);
+      const data = (await allDomains(createCommandDomains(parts), workspace.id)).map(publicDomain);
       const rows = data.map((domain) => [
         domain.id,
         domain.trusted ? 'trusted' : domain.status,
         domain.checked_at ?? 'never',
         domain.name,
       ]);
-      const heading = ['ID', 'STATUS', 'LOOKED UP', 'NAME'];
+      const heading = ['ID', 'STATUS', 'CHECKED', 'NAME'];
       return {
         data: { data, next_cursor: null },
-        text: rows.length > 0 ? columns([heading, ...rows]) : 'There is none yet.',
+        text: rows.length > 0 ? formatTable([heading, ...rows]) : 'No domains.',
       };
     }),
 };
@@ -34,7 +34,7 @@ async function allDomains(domains: Domains, workspaceId: string): Promise<Domain
   const all: DomainView[] = [];
   for (;;) {
     const last = all.at(-1);
-    const page = await domains.list(ownerOf(workspaceId), {
+    const page = await domains.list(operatorScope(workspaceId), {
       limit: PAGE,
       ...(last ? { before: last.id } : {}),
     });

@@ -1,54 +1,69 @@
 import { ApiKeys, type NewApiKey, operatorIssuer, publicApiKey } from '../../accounts/api-keys.ts';
-import type { Mode } from '../../accounts/tenant-scope.ts';
 import { isScope, SCOPES, type Scope } from '../../accounts/scopes.ts';
+import type { Mode } from '../../accounts/tenant-scope.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';
-import { type Command, type Given, listOption, required, UsageError } from '../command.ts';
-import { momentOf } from '../span.ts';
-import { withStorage } from '../with-storage.ts';
+import {
+  type Command,
+  type CommandInput,
+  listOption,
+  requiredOption,
+  UsageError,
+} from '../command.ts';
+import { parseTimeOrDuration } from '../duration.ts';
+import { withDatabase } from '../with-database.ts';
 
 const NAME_LENGTH_MAX = 100;
 
 export const keysCreate: Command = {
   name: 'keys create',
-  summary: 'Make an API key; its secret is shown this once.',
+  summary: 'Create an API key; its secret is shown once.',
   details: `Scopes: ${SCOPES.join(', ')}.`,
   options: {
     mode: {
-      takes: 'live|test',
-      says: 'live sends real mail; test ends in the test inbox.',
+      value: 'live|test',
+      description: 'live sends real mail; test mail ends in the test inbox.',
       required: true,
     },
     scopes: {
-      takes: 'LIST',
-      says: 'What it may do, separated by commas, or "all".',
+      value: 'LIST',
+      description: 'Comma-separated scopes, or "all".',
       required: true,
     },
-    name: { takes: 'NAME', says: 'What people call it.' },
+    name: { value: 'NAME', description: 'A descriptive name.' },
     ...WORKSPACE_OPTION,
-    expires: { takes: 'SPAN|TIME', says: 'When it ends: 90d, or 2027-01-31T00:00:00Z.' },
-    'allowed-domains': { takes: 'LIST', says: 'Sender domains it is limited to.' },
-    'allowed-ips': { takes: 'LIST', says: 'Addresses or networks it may be used from.' },
+    expires: {
+      value: 'DURATION|TIME',
+      description: 'When it expires: 90d, or 2027-01-31T00:00:00Z.',
+    },
+    'allowed-domains': {
+      value: 'LIST',
+      description: 'Comma-separated sender domains that the key may use.',
+    },
+    'allowed-ips': {
+      value: 'LIST',
+      description: 'Comma-separated addresses or networks that may use the key.',
+    },
   },
-  run: (given) => {
-    const mode = modeOf(required(given, 'mode'));
-    const scopes = scopesOf(required(given, 'scopes'));
-    const name = nameOf(given);
-    const limits = limitsOf(given, systemClock.now());
-    return withStorage(async (parts) => {
+  run: (input) => {
+    const mode = parseMode(requiredOption(input, 'mode'));
+    const scopes = parseScopes(requiredOption(input, 'scopes'));
+    const name = parseName(input);
+    const limits = parseRestrictions(input, systemClock.now());
+    return withDatabase(async (parts) => {
       const wanted: NewApiKey = {
         name: name ?? `${mode === 'live' ? 'Live' : 'Test'} key`,
         mode,
         scopes,
         ...limits,
       };
-      const workspace = await chooseWorkspace(given, parts);
-      const maker = operatorIssuer(workspace.id);
-      const { key, token } = await new ApiKeys(parts).create(maker, wanted);
+      const workspace = await chooseWorkspace(input, parts);
+      const issuer = operatorIssuer(workspace.id);
+      const { key, token } = await new ApiKeys(parts).create(issuer, wanted);
       const data = { ...publicApiKey(key), token };
       const text = [
-        `Made the ${mode} key "${data.name}" (${data.id}) in the workspace "${workspace.name}".`,
-        'Its secret is shown this once:',
+        `Created ${mode} key "${data.name}" (${data.id}) in workspace "${workspace.name}".`,
+        'The secret is shown only once:',
         '',
         `  ${token}`,
       ].join('\n');
@@ -57,41 +72,42 @@ export const keysCreate: Command = {
   },
 };
 
-function modeOf(text: string): Mode {
+function parseMode(text: string): Mode {
   if (text === 'live' || text === 'test') return text;
-  throw new UsageError(`--mode takes live or test, not "${text}".`);
+  throw new UsageError(`--mode must be live or test, not "${text}".`);
 }
 
-function scopesOf(text: string): readonly Scope[] {
+function parseScopes(text: string): readonly Scope[] {
   if (text === 'all') return SCOPES;
-  const words = text
+  const names = text
     .split(',')
-    .map((word) => word.trim())
-    .filter((word) => word !== '');
-  const unknown = words.filter((word) => !isScope(word));
-  if (unknown.length > 0 || words.length === 0) {
-    const what =
-      unknown.length > 0 ? `There is no scope ${unknown.join(', ')}.` : 'No scope was given.';
-    throw new UsageError(`${what} --scopes takes "all", or some of ${SCOPES.join(', ')}.`);
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+  const unknown = names.filter((name) => !isScope(name));
+  if (unknown.length > 0 || names.length === 0) {
+    const what = unknown.length > 0 ? `Unknown scope: ${unknown.join(', ')}.` : 'No scopes given.';
+    throw new UsageError(`${what} --scopes must be "all" or some of ${SCOPES.join(', ')}.`);
   }
-  return words.filter(isScope);
+  return names.filter(isScope);
 }
 
-function nameOf(given: Given): string | undefined {
-  const name = given.option('name')?.trim();
+function parseName(input: CommandInput): string | undefined {
+  const name = input.option('name')?.trim();
   if (name !== undefined && (name === '' || name.length > NAME_LENGTH_MAX)) {
-    throw new UsageError(`--name takes 1 to ${NAME_LENGTH_MAX} characters.`);
+    throw new UsageError(`--name must have 1 to ${NAME_LENGTH_MAX} characters.`);
   }
   return name;
 }
 
-function limitsOf(given: Given, nowMs: number): Partial<NewApiKey> {
-  const domains = listOption(given, 'allowed-domains');
-  const ips = listOption(given, 'allowed-ips');
-  const expires = given.option('expires');
+function parseRestrictions(input: CommandInput, nowMs: number): Partial<NewApiKey> {
+  const domains = listOption(input, 'allowed-domains');
+  const ips = listOption(input, 'allowed-ips');
+  const expires = input.option('expires');
   return {
     ...(domains ? { allowed_domains: domains } : {}),
     ...(ips ? { allowed_ips: ips } : {}),
-    ...(expires === undefined ? {} : { expires_at: momentOf('expires', expires, nowMs) }),
+    ...(expires === undefined
+      ? {}
+      : { expires_at: parseTimeOrDuration('expires', expires, nowMs) }),
   };
 }

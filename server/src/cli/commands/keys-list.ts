@@ -1,9 +1,9 @@
-import { ApiKeys, operatorIssuer, publicApiKey } from '../../accounts/api-keys.ts';
 import type { ApiKey } from '../../accounts/api-key-store.ts';
+import { ApiKeys, operatorIssuer, publicApiKey } from '../../accounts/api-keys.ts';
 import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';
-import { columns } from '../columns.ts';
 import type { Command } from '../command.ts';
-import { withStorage } from '../with-storage.ts';
+import { formatTable } from '../format-table.ts';
+import { withDatabase } from '../with-database.ts';
 
 const PAGE = 100;
 
@@ -11,9 +11,9 @@ export const keysList: Command = {
   name: 'keys list',
   summary: 'List the API keys of a workspace, newest first.',
   options: WORKSPACE_OPTION,
-  run: (given) =>
-    withStorage(async (parts) => {
-      const workspace = await chooseWorkspace(given, parts);
+  run: (input) =>
+    withDatabase(async (parts) => {
+      const workspace = await chooseWorkspace(input, parts);
       const keys = await allKeys(new ApiKeys(parts), workspace.id);
       const data = keys.map(publicApiKey);
       const rows = data.map((key) => [
@@ -27,7 +27,7 @@ export const keysList: Command = {
       const heading = ['ID', 'MODE', 'STATE', 'SECRET', 'LAST USED', 'NAME'];
       return {
         data: { data, next_cursor: null },
-        text: rows.length > 0 ? columns([heading, ...rows]) : 'There is none yet.',
+        text: rows.length > 0 ? formatTable([heading, ...rows]) : 'No API keys.',
       };
     }),
 };
@@ -45,6 +45,6 @@ async function allKeys(apiKeys: ApiKeys, workspaceId: string): Promise<ApiKey[]>
 
 function stateOf(key: ReturnType<typeof publicApiKey>, nowMs: number): string {
   if (key.revoked_at !== null) return 'revoked';
-  if (key.expires_at === null) return 'works';
+  if (key.expires_at === null) return 'active';
   return Date.parse(key.expires_at) <= nowMs ? 'expired' : `until ${key.expires_at.slice(0, 10)}`;
 }

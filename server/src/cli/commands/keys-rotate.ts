@@ -1,31 +1,34 @@
 import { publicApiKey } from '../../accounts/api-keys.ts';
 import { WORKSPACE_OPTION } from '../choose-workspace.ts';
 import type { Command } from '../command.ts';
-import { findKeyAnywhere } from '../find-key-anywhere.ts';
-import { spanSeconds } from '../span.ts';
-import { withStorage } from '../with-storage.ts';
+import { parseDuration } from '../duration.ts';
+import { findApiKey } from '../find-api-key.ts';
+import { withDatabase } from '../with-database.ts';
 
 export const keysRotate: Command = {
   name: 'keys rotate',
-  summary: 'Give an API key a new secret; both work during the grace period.',
-  arguments: [{ name: 'ID', says: 'The id of the key: key_….' }],
+  summary: 'Replace the secret of an API key; both work during the grace period.',
+  arguments: [{ name: 'ID', description: 'The id of the key (key_…).' }],
   options: {
-    grace: { takes: 'SPAN', says: 'How long the old secret goes on working; 24h when absent.' },
-    workspace: { ...WORKSPACE_OPTION.workspace, says: 'Look for it only there.' },
+    grace: {
+      value: 'DURATION',
+      description: 'How long the old secret remains valid (default: 24h).',
+    },
+    workspace: { ...WORKSPACE_OPTION.workspace, description: 'Search only this workspace.' },
   },
-  run: (given) => {
-    const graceSeconds = spanSeconds('grace', given.option('grace') ?? '24h');
-    return withStorage(async (parts) => {
-      const { apiKeys, maker, id } = await findKeyAnywhere(given, parts);
-      const { key, token, previousEndsAtMs } = await apiKeys.rotate(maker, id, graceSeconds);
+  run: (input) => {
+    const graceSeconds = parseDuration('grace', input.option('grace') ?? '24h');
+    return withDatabase(async (parts) => {
+      const { apiKeys, issuer, id } = await findApiKey(input, parts);
+      const { key, token, previousEndsAtMs } = await apiKeys.rotate(issuer, id, graceSeconds);
       const previousEndsAt = new Date(previousEndsAtMs).toISOString();
       const data = { ...publicApiKey(key), token, previous_ends_at: previousEndsAt };
       const text = [
-        `The key "${data.name}" (${data.id}) has a new secret, shown this once:`,
+        `Key "${data.name}" (${data.id}) has a new secret, shown only once:`,
         '',
         `  ${token}`,
         '',
-        `The old one works until ${previousEndsAt}.`,
+        `The old secret is valid until ${previousEndsAt}.`,
       ].join('\n');
       return { data, text };
     });

@@ -1,14 +1,14 @@
 import { listPeople } from '../../accounts/people/person-store.ts';
 import { encodeId } from '../../lib/ids.ts';
-import { columns } from '../columns.ts';
 import type { Command } from '../command.ts';
-import { withStorage } from '../with-storage.ts';
+import { formatTable } from '../format-table.ts';
+import { withDatabase } from '../with-database.ts';
 
 export const peopleList: Command = {
   name: 'people list',
-  summary: 'List who may sign in, and to which workspaces.',
+  summary: 'List user accounts and their workspaces.',
   run: () =>
-    withStorage(async ({ pool }) => {
+    withDatabase(async ({ pool }) => {
       const data = (await listPeople(pool)).map((person) => ({
         id: encodeId('usr', person.id),
         email: person.email,
@@ -27,8 +27,8 @@ export const peopleList: Command = {
         data: { data, next_cursor: null },
         text:
           rows.length > 0
-            ? columns([['EMAIL', 'NAME', '2ND FACTOR', 'WORKSPACES'], ...rows])
-            : 'There is nobody yet: the first visit to the dashboard makes an account.',
+            ? formatTable([['EMAIL', 'NAME', '2FA', 'WORKSPACES'], ...rows])
+            : 'No accounts. Open the dashboard to create the first one.',
       };
     }),
 };

@@ -1,20 +1,20 @@
 import { createSecondFactor } from '../../accounts/people/second-factor.ts';
 import type { Command } from '../command.ts';
 import { findPerson, PERSON_ARGUMENT } from '../find-person.ts';
-import { withStorage } from '../with-storage.ts';
+import { withDatabase } from '../with-database.ts';
 
 export const peopleRemoveSecondFactor: Command = {
   name: 'people remove-second-factor',
-  summary: 'Let somebody who has lost their phone and recovery codes sign in without.',
-  details: 'Make sure that it is really them: from now on the password alone is enough.',
+  summary: 'Remove the second factor of a user who lost their phone and recovery codes.',
+  details: 'Verify their identity first: from now on the password alone is enough.',
   arguments: [PERSON_ARGUMENT],
-  run: (given) =>
-    withStorage(async (parts) => {
-      const person = await findPerson(given, parts);
+  run: (input) =>
+    withDatabase(async (parts) => {
+      const person = await findPerson(input, parts);
       await createSecondFactor(parts).remove(person.id);
       return {
         data: { email: person.email, totp_enabled: false },
-        text: `${person.email} signs in with the password alone.`,
+        text: `${person.email} can now sign in with the password alone.`,
       };
     }),
 };

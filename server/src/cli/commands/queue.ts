@@ -2,22 +2,22 @@ import { Workspaces } from '../../accounts/workspaces.ts';
 import { encodeId } from '../../lib/ids.ts';
 import { listQueueByDomain } from '../../stats/queue-store.ts';
 import { findWorkspace } from '../choose-workspace.ts';
-import { columns } from '../columns.ts';
 import type { Command } from '../command.ts';
-import { withStorage } from '../with-storage.ts';
+import { formatTable } from '../format-table.ts';
+import { withDatabase } from '../with-database.ts';
 
 export const queue: Command = {
   name: 'queue',
-  summary: 'Show the live mail that waits, by workspace and receiver, and why.',
+  summary: 'Show queued live mail by workspace and receiving domain.',
   details:
-    'Counts recipients, where most wait first. With very many waiting it is a sample of ten thousand. A single message is explained by "GET /api/v1/messages/{id}/attempts" and in the dashboard.',
-  options: { workspace: { takes: 'NAME|ID', says: 'Only this one; all when absent.' } },
-  run: (given) =>
-    withStorage(async (parts) => {
-      const wanted = given.option('workspace');
-      const one =
+    'Counts recipients, largest groups first. Very long queues are sampled at ten thousand. For a single message see "GET /api/v1/messages/{id}/attempts" or the dashboard.',
+  options: { workspace: { value: 'NAME|ID', description: 'Only this workspace (default: all).' } },
+  run: (input) =>
+    withDatabase(async (parts) => {
+      const wanted = input.option('workspace');
+      const workspace =
         wanted === undefined ? undefined : await findWorkspace(new Workspaces(parts), wanted);
-      const { waiting, more } = await listQueueByDomain(parts.pool, one?.id);
+      const { waiting, more } = await listQueueByDomain(parts.pool, workspace?.id);
       const data = waiting.map((group) => ({
         workspace: { id: encodeId('wsp', group.workspaceId), name: group.workspaceName },
         receiver: group.domain,
@@ -34,14 +34,22 @@ export const queue: Command = {
         group.next_try_at,
         group.reason ?? '',
       ]);
-      const head = ['WORKSPACE', 'RECEIVER', 'QUEUED', 'DEFERRED', 'SCHEDULED', 'NEXT TRY', 'WHY'];
+      const head = [
+        'WORKSPACE',
+        'RECEIVER',
+        'QUEUED',
+        'DEFERRED',
+        'SCHEDULED',
+        'NEXT ATTEMPT',
+        'WHY',
+      ];
       return {
         data: { data, more },
-        text: rows.length === 0 ? 'Nothing waits.' : table(columns([head, ...rows]), more),
+        text: rows.length === 0 ? 'The queue is empty.' : table(formatTable([head, ...rows]), more),
       };
     }),
 };
 
 function table(text: string, more: boolean): string {
-  return more ? `${text}\n\nThere is more: these are of the first ten thousand.` : text;
+  return more ? `${text}\n\nShowing the first ten thousand recipients.` : text;
 }

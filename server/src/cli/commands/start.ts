@@ -3,8 +3,8 @@ import type { Command } from '../command.ts';
 
 export const start: Command = {
   name: 'start',
-  summary: 'Run the server until a signal ends it.',
+  summary: 'Run the server.',
   details:
-    'Settings come from the environment; the README lists them. SIGTERM or Ctrl-C finishes what is in hand and leaves.',
-  run: (_given, house) => house.start(configFromEnvironment()),
+    'Settings come from environment variables; see docs/configuration.md. SIGTERM and Ctrl-C shut down gracefully.',
+  run: (_input, context) => context.start(configFromEnvironment()),
 };

@@ -2,51 +2,53 @@ import { publicFinding } from '../../templates/public-template.ts';
 import { type PushResult, pushTemplates } from '../../templates/push-templates.ts';
 import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';
 import type { Command } from '../command.ts';
-import { fileOfPointer, folderOf } from '../templates/folder-format.ts';
-import { namingFiles } from '../templates/naming-files.ts';
-import { pushedOf, readFolder } from '../templates/read-folder.ts';
-import { withStorage } from '../with-storage.ts';
+import { readTemplateFolder, toPushItems } from '../templates/read-template-folder.ts';
+import { fileOfPointer, folderOf, rethrowWithFileNames } from '../templates/template-folder.ts';
+import { withDatabase } from '../with-database.ts';
 
 export const templatesPush: Command = {
   name: 'templates push',
-  summary: 'Make the drafts of a workspace what lies in a folder: all of it, or on any error none.',
+  summary: 'Update the drafts of a workspace from a directory, all or nothing.',
   details:
-    'Everything is checked first, as if it were published together. With --publish what changed is ' +
-    'published in the same commit. What the folder does not have stays on the server.',
-  arguments: [{ name: 'DIR', says: 'The folder, as "templates pull" writes it.' }],
+    'Everything is validated first, as if published together. With --publish, changed items are ' +
+    'published in the same transaction. Items that are not in the directory stay on the server.',
+  arguments: [{ name: 'DIR', description: 'A directory written by "templates pull".' }],
   options: {
-    publish: { says: 'Publish what changed.' },
-    note: { takes: 'TEXT', says: 'Why, kept with the versions.' },
+    publish: { description: 'Publish changed items.' },
+    note: { value: 'TEXT', description: 'A note stored with the versions.' },
     ...WORKSPACE_OPTION,
   },
-  run: async (given) => {
-    const [directory = ''] = given.arguments;
-    const items = pushedOf(await readFolder(directory));
-    return withStorage(async (parts) => {
-      const workspace = await chooseWorkspace(given, parts);
+  run: async (input) => {
+    const [directory = ''] = input.arguments;
+    const items = toPushItems(await readTemplateFolder(directory));
+    return withDatabase(async (parts) => {
+      const workspace = await chooseWorkspace(input, parts);
       const author = { workspaceId: workspace.id, actor: 'cli' };
-      const options = { publish: given.flag('publish'), note: given.option('note') };
-      const results = await pushTemplates(parts, author, items, options).catch(namingFiles);
+      const options = { publish: input.flag('publish'), note: input.option('note') };
+      const results = await pushTemplates(parts, author, items, options).catch(
+        rethrowWithFileNames,
+      );
       const data = results.map(publicResult);
       const changed = results.filter(
         ({ draft, publishedVersion }) => draft !== 'unchanged' || publishedVersion !== null,
       );
-      const summary = `${items.length} in ${directory}, ${changed.length} changed in the workspace "${workspace.name}".`;
+      const summary = `${items.length} items in ${directory}, ${changed.length} changed in workspace "${workspace.name}".`;
       return { data, text: [...results.flatMap(linesOf), summary].join('\n') };
     });
   },
 };
 
 function publicResult({ kind, key, draft, publishedVersion, warnings }: PushResult) {
-  const told = warnings.map(publicFinding);
-  return { kind, key, draft, published_version: publishedVersion, warnings: told };
+  const publicWarnings = warnings.map(publicFinding);
+  return { kind, key, draft, published_version: publishedVersion, warnings: publicWarnings };
 }
 
 function linesOf(result: PushResult): string[] {
   const { draft, publishedVersion, warnings } = result;
   const folder = folderOf(result);
   const isNew = draft !== 'unchanged' || publishedVersion !== null;
-  const done = publishedVersion === null ? draft : `${draft}, published as ${publishedVersion}`;
+  const done =
+    publishedVersion === null ? draft : `${draft}, published as version ${publishedVersion}`;
   return [
     ...(isNew ? [`${folder}: ${done}`] : []),
     ...warnings.map(
@@ -57,7 +59,7 @@ function linesOf(result: PushResult): string[] {
 }
 
 function fileOf({ kind, key }: PushResult, field: string): string {
-  // What a layout or partial around it has is named by that.
+  // Findings in a surrounding layout or partial keep its name.
   if (/^(?:layouts|partials)\./.test(field)) return field;
   return fileOfPointer(`/${kind}s/${key}/${field.replaceAll('.', '/')}`);
 }

@@ -1,24 +1,24 @@
 import { publicWorkspace, Workspaces } from '../../accounts/workspaces.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import { type Command, UsageError } from '../command.ts';
-import { withStorage } from '../with-storage.ts';
+import { withDatabase } from '../with-database.ts';
 
 const NAME_LENGTH_MAX = 100;
 
 export const workspacesCreate: Command = {
   name: 'workspaces create',
-  summary: 'Make a workspace: a tenant with keys, domains and messages of its own.',
-  arguments: [{ name: 'NAME', says: 'What people call it.' }],
-  run: (given) => {
-    const name = given.arguments[0]?.trim() ?? '';
+  summary: 'Create a workspace: a tenant with its own keys, domains and messages.',
+  arguments: [{ name: 'NAME', description: 'The name of the workspace.' }],
+  run: (input) => {
+    const name = input.arguments[0]?.trim() ?? '';
     if (name === '' || name.length > NAME_LENGTH_MAX || /\p{Cc}/u.test(name)) {
-      throw new UsageError(`NAME takes 1 to ${NAME_LENGTH_MAX} visible characters.`);
+      throw new UsageError(`NAME must have 1 to ${NAME_LENGTH_MAX} printable characters.`);
     }
-    return withStorage(async (parts) => {
-      const made = await new Workspaces(parts).createUnlessNamed(name);
-      if (!made) throw new RefusedError('conflict', `There is a workspace "${name}" already.`);
-      const data = publicWorkspace(made);
-      return { data, text: `Made the workspace "${data.name}" (${data.id}).` };
+    return withDatabase(async (parts) => {
+      const created = await new Workspaces(parts).createIfNameIsFree(name);
+      if (!created) throw new RefusedError('conflict', `Workspace "${name}" already exists.`);
+      const data = publicWorkspace(created);
+      return { data, text: `Created workspace "${data.name}" (${data.id}).` };
     });
   },
 };

@@ -1,13 +1,13 @@
 import { publicWorkspace, Workspaces } from '../../accounts/workspaces.ts';
-import { columns } from '../columns.ts';
 import type { Command } from '../command.ts';
-import { withStorage } from '../with-storage.ts';
+import { formatTable } from '../format-table.ts';
+import { withDatabase } from '../with-database.ts';
 
 export const workspacesList: Command = {
   name: 'workspaces list',
-  summary: 'List all workspaces; the first is what other commands mean unless told.',
+  summary: 'List all workspaces; the first is the default of other commands.',
   run: () =>
-    withStorage(async (parts) => {
+    withDatabase(async (parts) => {
       const data = (await new Workspaces(parts).list()).map(publicWorkspace);
       const rows = data.map(({ id, name, created_at, suspended }) => [
         id,
@@ -20,8 +20,8 @@ export const workspacesList: Command = {
         data: { data, next_cursor: null },
         text:
           rows.length > 0
-            ? columns([['ID', 'CREATED', 'STATE', 'NAME', ''], ...rows])
-            : 'There is none yet.',
+            ? formatTable([['ID', 'CREATED', 'STATE', 'NAME', ''], ...rows])
+            : 'No workspaces.',
       };
     }),
 };

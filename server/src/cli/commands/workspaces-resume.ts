@@ -1,18 +1,18 @@
 import { publicWorkspace, Workspaces } from '../../accounts/workspaces.ts';
 import { findWorkspace } from '../choose-workspace.ts';
 import type { Command } from '../command.ts';
-import { withStorage } from '../with-storage.ts';
+import { withDatabase } from '../with-database.ts';
 
 export const workspacesResume: Command = {
   name: 'workspaces resume',
-  summary: 'Let a suspended workspace send again.',
-  details: 'What waits leaves with its next try: at most RETRY_LONGEST_MINUTES from now.',
-  arguments: [{ name: 'WORKSPACE', says: 'Its id (wsp_…) or its name.' }],
-  run: (given) =>
-    withStorage(async (parts) => {
+  summary: 'Resume sending for a suspended workspace.',
+  details: 'Queued mail is sent with its next attempt, within RETRY_LONGEST_MINUTES.',
+  arguments: [{ name: 'WORKSPACE', description: 'The id (wsp_…) or name.' }],
+  run: (input) =>
+    withDatabase(async (parts) => {
       const workspaces = new Workspaces(parts);
-      const found = await findWorkspace(workspaces, given.arguments[0] as string);
+      const found = await findWorkspace(workspaces, input.arguments[0] as string);
       const data = publicWorkspace(await workspaces.resume(found));
-      return { data, text: `"${data.name}" (${data.id}) may send.` };
+      return { data, text: `Resumed workspace "${data.name}" (${data.id}).` };
     }),
 };

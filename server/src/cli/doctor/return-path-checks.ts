@@ -2,70 +2,83 @@ import type { Config } from '../../config/read-config.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Resolver } from '../../mail/dns/resolver.ts';
 import { resolveRoute } from '../../mail/policy/mx.ts';
-import { type Finding, ok, warn } from './finding.ts';
-import { greetingOf, isOurs, reachable, resolverOf } from './network-checks.ts';
+import { type CheckResult, ok, warn } from './check-result.ts';
+import {
+  connectableHost,
+  createDoctorResolver,
+  isOwnGreeting,
+  readGreeting,
+} from './network-checks.ts';
 
-/** The way back: the door for bounces and complaints, and whether the world finds it. */
+/** Checks the listener for bounces and complaints, and whether receivers can reach it. */
 
-const READ = 'docs/bounces.md tells how port 25 leads to it.';
+const SEE_DOCS = 'See docs/bounces.md.';
 
 export async function checkReturnPath(
   config: Config,
   clock: Clock,
-  fromOutside: boolean,
-): Promise<Finding[]> {
+  probeIncoming: boolean,
+): Promise<CheckResult[]> {
   const { bounceHost } = config.domains;
-  const door = await checkDoor(config);
-  const addresses = await addressesOf(bounceHost, resolverOf(config.delivery, clock));
+  const listener = await checkListener(config);
+  const addresses = await addressesOf(bounceHost, createDoctorResolver(config.delivery, clock));
   if (addresses === undefined) {
-    const detail = `${bounceHost} (BOUNCE_HOST) could not be looked up.`;
-    return [door, warn('way back', detail, 'Mend the name servers first.')];
+    const detail = `${bounceHost} (BOUNCE_HOST) could not be resolved.`;
+    return [listener, warn('bounce host', detail, 'Fix the name servers first.')];
   }
   if (addresses.length === 0) {
-    const detail = `${bounceHost} (BOUNCE_HOST) has no address record: bounces and complaints cannot find us.`;
-    return [door, warn('way back', detail, `Publish an A or AAAA record for it. ${READ}`)];
+    const detail = `${bounceHost} (BOUNCE_HOST) has no address record, so bounces and complaints cannot arrive.`;
+    return [listener, warn('bounce host', detail, `Publish an A or AAAA record. ${SEE_DOCS}`)];
   }
-  const found = ok('way back', `${bounceHost} (BOUNCE_HOST) leads to ${addresses.join(', ')}.`);
-  return fromOutside ? [door, found, await checkFromOutside(config, addresses)] : [door, found];
+  const resolved = ok(
+    'bounce host',
+    `${bounceHost} (BOUNCE_HOST) resolves to ${addresses.join(', ')}.`,
+  );
+  return probeIncoming
+    ? [listener, resolved, await checkReachability(config, addresses)]
+    : [listener, resolved];
 }
 
-/** Open, closed, or another's. */
-async function checkDoor({ returnPath, delivery }: Config): Promise<Finding> {
+/** Reports whether the port is open, closed, or used by another program. */
+async function checkListener({ returnPath, delivery }: Config): Promise<CheckResult> {
   const name = 'return path';
   const { host, port, trustProxy } = returnPath;
   if (port === undefined) {
-    const detail = 'RETURN_PATH_PORT is off: what receivers send back later is not heard of.';
-    return warn(name, detail, 'Open it, unless another node takes bounces.');
+    const detail = 'RETURN_PATH_PORT is off: asynchronous bounces and complaints are not received.';
+    return warn(name, detail, 'Enable it, unless another node receives bounces.');
   }
-  const { greeting, reason } = await greetingOf(reachable(host), port, { trustProxy });
+  const { greeting, reason } = await readGreeting(connectableHost(host), port, { trustProxy });
   if (greeting === undefined) {
-    return ok(name, `Nothing listens on ${host}:${port} (${reason}): no server runs there.`);
+    return ok(name, `Nothing is listening on ${host}:${port} (${reason}); no server is running.`);
   }
-  return isOurs(greeting, delivery.heloName)
-    ? ok(name, `The door on ${host}:${port} is open.`)
+  return isOwnGreeting(greeting, delivery.heloName)
+    ? ok(name, `Listening on ${host}:${port}.`)
     : warn(
         name,
-        `Another program listens on ${host}:${port}: ${greeting}`,
-        'Set RETURN_PATH_PORT to a free port: the server starts without the door otherwise.',
+        `Another program is listening on ${host}:${port}: ${greeting}`,
+        'Set RETURN_PATH_PORT to a free port; otherwise the server starts without it.',
       );
 }
 
-/** As a receiver would come. A machine that may not reach port 25 anywhere cannot tell. */
-async function checkFromOutside(
+/**
+ * Connects as a receiver would. On a host that cannot reach port 25 anywhere this is inconclusive.
+ */
+async function checkReachability(
   { delivery }: Config,
   addresses: readonly string[],
-): Promise<Finding> {
+): Promise<CheckResult> {
   const name = 'incoming mail';
-  const place = `${addresses[0]}:${delivery.mxPort}`;
-  const { greeting, reason } = await greetingOf(addresses[0] as string, delivery.mxPort);
-  if (greeting !== undefined && isOurs(greeting, delivery.heloName)) {
-    return ok(name, `${place} is our own door.`);
+  const address = `${addresses[0]}:${delivery.mxPort}`;
+  const { greeting, reason } = await readGreeting(addresses[0] as string, delivery.mxPort);
+  if (greeting !== undefined && isOwnGreeting(greeting, delivery.heloName)) {
+    return ok(name, `${address} is this server.`);
   }
-  const who = greeting === undefined ? `did not greet us: ${reason}` : `is not us: ${greeting}`;
-  return warn(name, `${place} ${who}.`, `Lead that port to RETURN_PATH_PORT. ${READ}`);
+  const problem =
+    greeting === undefined ? `did not respond: ${reason}` : `is another server: ${greeting}`;
+  return warn(name, `${address} ${problem}.`, `Forward that port to RETURN_PATH_PORT. ${SEE_DOCS}`);
 }
 
-/** Undefined when the name servers cannot tell. */
+/** Undefined when the name servers fail. */
 async function addressesOf(host: string, resolver: Resolver): Promise<string[] | undefined> {
   const route = await resolveRoute(host, resolver, { addressAllowed: () => true });
   if (route.kind === 'temporary') return undefined;

@@ -4,28 +4,28 @@ import type { Pool } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 
 /**
- * What commands need of the house that is built above them. main.ts hands it in, so that the command
- * line does not know how the parts are joined.
+ * The operations of the server that commands use. main.ts passes them in, so that the command line
+ * does not depend on how the server is wired.
  */
-export interface House {
+export interface CommandContext {
   /** Runs the server until a signal ends it; resolves with the exit code. */
   start(config: Config): Promise<number>;
   /** Sends with the operator's authority, through the same checks as any other send. */
-  send(parts: OpenParts, order: SendOrder): Promise<object>;
+  send(parts: DatabaseContext, request: OperatorSend): Promise<object>;
 }
 
-/** An open database, and what belongs to it. */
-export interface OpenParts {
+/** An open database and its configuration. */
+export interface DatabaseContext {
   config: Config;
   pool: Pool;
   clock: Clock;
   secretKey: Buffer;
 }
 
-export interface SendOrder {
+export interface OperatorSend {
   workspaceId: string;
   mode: Mode;
-  /** A send request as the API takes it; not checked yet. */
+  /** A send request as the API takes it, not validated yet. */
   body: unknown;
   dryRun: boolean;
 }

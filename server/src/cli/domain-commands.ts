@@ -1,11 +1,11 @@
-import type { DomainActor, Domains } from '../domains/domains.ts';
 import { createDomains } from '../domains/create-domains.ts';
+import type { DomainActor, Domains } from '../domains/domains.ts';
 import type { publicDomain } from '../domains/public-domain.ts';
 import { silentLog } from '../lib/log.ts';
-import type { OpenParts } from './house.ts';
+import type { DatabaseContext } from './command-context.ts';
 
-/** The room of domains for one command. */
-export function domainsOf({ config, pool, clock, secretKey }: OpenParts): Domains {
+/** The domains module for one command. */
+export function createCommandDomains({ config, pool, clock, secretKey }: DatabaseContext): Domains {
   const { domains } = createDomains({
     pool,
     clock,
@@ -17,16 +17,16 @@ export function domainsOf({ config, pool, clock, secretKey }: OpenParts): Domain
   return domains;
 }
 
-/** The operator, who may do everything in every workspace. */
-export function ownerOf(workspaceId: string): DomainActor {
+/** The operator has access to every workspace. */
+export function operatorScope(workspaceId: string): DomainActor {
   return { workspaceId, mode: 'live', keyId: undefined };
 }
 
-/** The records of a domain for people: one block each, because values are long. */
-export function recordsText(domain: ReturnType<typeof publicDomain>): string {
+/** Formats the DNS records of a domain, one block each, because values are long. */
+export function formatRecords(domain: ReturnType<typeof publicDomain>): string {
   return domain.records
     .map((record) => {
-      const state = record.status === 'pending' ? 'not looked up yet' : record.status;
+      const state = record.status === 'pending' ? 'not checked yet' : record.status;
       return [
         `  ${record.type}  ${record.name}`,
         `      ${record.value}`,

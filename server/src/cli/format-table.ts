@@ -1,8 +1,8 @@
 /**
- * Rows as columns: each as wide as its widest cell, two spaces between. A name is what a tenant made
- * it, and a line break in one would pass for a row of its own.
+ * Formats rows as columns, each as wide as its widest cell, two spaces apart. Tenants choose names,
+ * and a line break in one would look like a separate row.
  */
-export function columns(cells: readonly (readonly string[])[]): string {
+export function formatTable(cells: readonly (readonly string[])[]): string {
   const rows = cells.map((row) => row.map((cell) => cell.replace(/\p{Cc}/gu, '\ufffd')));
   const widths: number[] = [];
   for (const row of rows) {
