@@ -76,7 +76,7 @@ test('a database that was not moved keeps its transaction ids, whatever is runni
   const workspaceId = await newWorkspace(pool, clock.now());
   const open = await pool.connect();
   await open.query('begin; select pg_current_xact_id()');
-  await happens(pool, workspaceId, 'later than one that still runs');
+  await happens(pool, workspaceId, 'later than one that is still running');
   await migrate(pool, silentLog);
   await open.query('commit');
   open.release();

@@ -5,8 +5,8 @@ import { setUpDelivery, type DeliverySetup } from '../harness/delivery-setup.ts'
 import { deliveriesOf } from '../harness/enqueue-messages.ts';
 
 /**
- * Goal: every delivery comes to one end, at its moment, with one final event, whatever happens.
- * Method: receivers that never say yes, clocks moved to the edges, and the ledger read at the end.
+ * Every delivery ends exactly once, on time, with one final event, whatever happens. Receivers never
+ * accept, the clock is moved to the limits, and the events are read at the end.
  */
 
 const HOUR = 3_600_000;
@@ -18,8 +18,8 @@ function finals(events: { type: string }[]): string[] {
     .filter((type) => FINAL.includes(type));
 }
 
-describe('the end of patience', () => {
-  test('after 72 hours of deferrals the delivery expires, once, and tries came further and further apart', async () => {
+describe('expiry', () => {
+  test('a delivery expires once after 72 hours of deferrals, with growing retry delays', async () => {
     await using rig = await setUpDelivery({ receivers: [{ onRcpt: () => '451 4.3.0 Not now' }] });
     const startMs = rig.clock.now();
     const id = await rig.send();
@@ -38,7 +38,7 @@ describe('the end of patience', () => {
     expect(events.map((event) => event.sequence)).toEqual(events.map((_, n) => n + 2));
   });
 
-  test('ttl_seconds ends it at that moment, not at the next try', async () => {
+  test('ttl_seconds ends a delivery at that moment, not at the next attempt', async () => {
     await using rig = await setUpDelivery({ receivers: [{ onRcpt: () => '451 4.3.0 Not now' }] });
     const startMs = rig.clock.now();
     const id = await rig.send({ ttlSeconds: 100 });
@@ -46,16 +46,16 @@ describe('the end of patience', () => {
     expect(delivery?.status).toBe('expired');
     const lastedMs = (delivery?.finished_at ?? 0) - startMs;
     expect(lastedMs).toBeGreaterThanOrEqual(100_000);
-    // The clock runs on while the end is written; the next try would come after three minutes.
+    // The clock advances while the outcome is written; the next attempt would be after three minutes.
     expect(lastedMs).toBeLessThan(150_000);
     const deferred = (await rig.events()).filter((event) => event.type === 'message.deferred');
-    // No try comes any more: the next that happens is the end.
+    // There are no more attempts: the next event is the expiry.
     const last = deferred.at(-1)?.data.next_attempt_at;
     expect(Date.parse(String(last))).toBeLessThan(startMs + 104_000);
     expect(finals(await rig.events())).toEqual(['expired']);
   });
 
-  test('what lay still past its time is tried a last time, unless it had a ttl', async () => {
+  test('an overdue delivery gets one last attempt, unless it has a ttl', async () => {
     await using rig = await setUpDelivery({
       receivers: [{ onRcpt: (to) => (to.includes('late') ? '451 4.3.0 Not now' : undefined) }],
     });
@@ -72,7 +72,7 @@ describe('the end of patience', () => {
     expect(finals(await rig.events()).sort()).toEqual(['delivered', 'expired', 'expired']);
   });
 
-  test('it also ends while it waits for a place at a receiver', async () => {
+  test('a delivery also expires while it waits for a receiver’s connection limit', async () => {
     let hold = true;
     let release = () => {};
     const held = new Promise<undefined>((resolve) => {
@@ -84,7 +84,7 @@ describe('the end of patience', () => {
     });
     const first = await rig.send();
     await rig.until(() => rig.receiver.messages.length === 1, 10);
-    // The second transaction takes the other place of the only connection; the third has none.
+    // The second transaction uses the other slot of the only connection; the third has none.
     await rig.send();
     await rig.until(() => rig.node.engine.stats.inFlight === 2, 10);
     const startMs = rig.clock.now();
@@ -95,7 +95,7 @@ describe('the end of patience', () => {
     const lastedMs = (ended?.finished_at ?? 0) - startMs;
     expect(lastedMs).toBeGreaterThanOrEqual(30_000);
     expect(lastedMs).toBeLessThan(60_000);
-    // It left the list as well: its end is the only thing that is told of it, now and later.
+    // It has left the list too: its expiry is the only event, now and later.
     expect(rig.node.engine.stats.ready).toBe(0);
     const told = async () =>
       (await rig.events()).filter(({ data }) => data.recipient === 'late@example.org');
@@ -124,13 +124,13 @@ describe('a scheduled message', () => {
     const lateMs = (attempt?.started_at ?? 0) - dueAtMs;
     expect(lateMs).toBeGreaterThanOrEqual(0);
     expect(lateMs).toBeLessThan(1_000);
-    // Of the time it was to leave: filters distrust mail that says it is days old.
+    // The Date header is the scheduled time: filters distrust mail that seems days old.
     const [mail] = rig.receiver.messages;
     const dated = /^Date: (.*)\r\n/m.exec(mail?.raw.toString('latin1') ?? '')?.[1] ?? '';
     expect(Date.parse(dated)).toBe(Math.floor(dueAtMs / 1000) * 1000);
   });
 
-  test('is checked against suppressions again when its time has come', async () => {
+  test('is checked against suppressions again when it is due', async () => {
     await using rig = await setUpDelivery();
     const id = await rig.send({ status: 'scheduled', dueAtMs: rig.clock.now() + 60_000 });
     await rig.database.pool.query(
@@ -149,7 +149,7 @@ describe('a scheduled message', () => {
 });
 
 describe('a cancel', () => {
-  test('takes back what waits here, but not what is on the wire', async () => {
+  test('cancels queued deliveries, but not one in progress', async () => {
     let release = () => {};
     const held = new Promise<undefined>((resolve) => {
       release = () => resolve(undefined);
@@ -175,7 +175,7 @@ describe('a cancel', () => {
     expect(rig.receiver.messages.length).toBeLessThanOrEqual(2);
   });
 
-  test('takes back nothing while another node has a part of the message', async () => {
+  test('is rejected while another node is delivering a part of the message', async () => {
     let release = () => {};
     const held = new Promise<undefined>((resolve) => {
       release = () => resolve(undefined);
@@ -211,7 +211,7 @@ describe('a cancel', () => {
       'queued',
       'deferred',
     ]);
-    // Its node has ended its try: now it can be cancelled.
+    // Its node has finished the attempt: now it can be cancelled.
     await pool.query('update deliveries set lease = null where message_id = $1 and ordinal = 1', [
       id,
     ]);
@@ -223,7 +223,7 @@ describe('a cancel', () => {
     release();
   });
 
-  test('while the content is being read leaves nothing of it in memory', async () => {
+  test('during a content read leaves no content in memory', async () => {
     await using rig = await setUpDelivery();
     const { engine } = rig.node;
     const id = await rig.send({ status: 'scheduled', dueAtMs: rig.clock.now() + 60_000 });
@@ -248,8 +248,8 @@ async function readsThatWait(rig: DeliverySetup): Promise<number> {
   return rows[0]?.waiting ?? 0;
 }
 
-describe('what we cannot send', () => {
-  test('fails when the sender domain is gone, without a connection', async () => {
+describe('a message that cannot be sent', () => {
+  test('fails without a connection if the sender domain was deleted', async () => {
     await using rig = await setUpDelivery({
       senders: { settingsFor: async () => undefined, keysFor: async () => [] },
     });
@@ -262,7 +262,7 @@ describe('what we cannot send', () => {
     expect(finals(await rig.events())).toEqual(['failed']);
   });
 
-  test('is deferred while it cannot be signed, and never leaves unsigned', async () => {
+  test('is deferred while it cannot be signed, and is never sent unsigned', async () => {
     let broken = true;
     await using rig = await setUpDelivery();
     const { testSenders } = await import('../harness/signed-live-route.ts');
@@ -286,7 +286,7 @@ describe('what we cannot send', () => {
     expect(rig.receiver.sessions).toHaveLength(0);
   });
 
-  test('fails when its content is no longer kept', async () => {
+  test('fails if its content is no longer stored', async () => {
     await using rig = await setUpDelivery();
     const dueAtMs = rig.clock.now() + 60_000;
     const id = await rig.send({ status: 'scheduled', dueAtMs });

@@ -11,10 +11,9 @@ import { deliveriesOf, enqueue, eventsOf, newWorkspace } from '../harness/enqueu
 import { HANG_UP, startSmtpReceiver } from '../harness/smtp-receiver.ts';
 
 /**
- * Goal: a node that is killed, frozen, stopped or broken neither loses nor doubles a message, and
- * never writes over what another found out meanwhile.
- * Method: nodes as processes of their own that get real signals; what arrived is counted at the
- * receiver, not in our tables.
+ * A node that is killed, suspended, stopped or crashes neither loses nor duplicates a message, and never
+ * overwrites a newer result of another node. Nodes are child processes that get real signals; arrivals
+ * are counted at the receiver, not in the database.
  */
 
 const DNS = {
@@ -22,7 +21,7 @@ const DNS = {
   'mx.example.org': { A: ['127.0.0.1'], ttlSeconds: 60 },
 };
 
-/** A promise to be settled from outside. */
+/** A promise that is resolved from outside. */
 function latch() {
   let open = () => {};
   const opened = new Promise<undefined>((resolve) => {
@@ -32,7 +31,7 @@ function latch() {
 }
 
 describe('another node takes over', () => {
-  test('a worker killed in DATA: delivered once by the other when the lease has run out', async () => {
+  test('a worker killed during DATA: delivered once by another when the lease has expired', async () => {
     await using database = await createTestDatabase();
     await using dns = await startDnsServer(DNS);
     const never = latch();
@@ -56,12 +55,12 @@ describe('another node takes over', () => {
     ]);
   });
 
-  test('a worker frozen past its lease cannot write its stale outcome', async () => {
+  test('a worker suspended past its lease cannot write its stale result', async () => {
     await using database = await createTestDatabase();
     await using dns = await startDnsServer(DNS);
     const held = latch();
     let asked = 0;
-    // The frozen worker would report a bounce; the other one delivers.
+    // The suspended worker would record a bounce; the other one delivers.
     await using receiver = await startSmtpReceiver({
       keywords: [],
       onRcpt: async () => {
@@ -95,7 +94,7 @@ describe('another node takes over', () => {
     expect((await pool.query('select from suppressions')).rowCount).toBe(0);
   });
 
-  test('rolling restarts of two nodes in the middle of it: every message once', async () => {
+  test('rolling restarts of two nodes: every message is delivered once', async () => {
     await using database = await createTestDatabase();
     await using dns = await startDnsServer(DNS);
     await using receiver = await startSmtpReceiver();
@@ -133,7 +132,7 @@ describe('another node takes over', () => {
 });
 
 describe('a stop', () => {
-  test('finishes what is on the wire and gives the rest back at once', async () => {
+  test('finishes deliveries in progress and releases the others immediately', async () => {
     await using database = await createTestDatabase();
     const { pool } = database;
     const clock = systemClock;
@@ -173,7 +172,7 @@ describe('a stop', () => {
     expect(node.engine.reserveCapacity(1, 1)).toBeUndefined();
   });
 
-  test('that takes too long cuts the connection, and what had not been handed over is due at once', async () => {
+  test('that takes too long closes the connection, and unfinished deliveries are due immediately', async () => {
     await using database = await createTestDatabase();
     await using dns = await startDnsServer(DNS);
     const never = latch();
@@ -194,8 +193,8 @@ describe('a stop', () => {
   });
 });
 
-describe('a message that breaks whoever touches it', () => {
-  test('fails after five tries that never ended, and its neighbours are delivered', async () => {
+describe('a message that crashes its worker', () => {
+  test('fails after five crashed attempts, and other messages are delivered', async () => {
     await using database = await createTestDatabase();
     const { pool } = database;
     const clock = new ManualClock(systemClock.now());
@@ -213,7 +212,7 @@ describe('a message that breaks whoever touches it', () => {
       attempt: async (_message, deliveries) => {
         if (deliveries[0]?.recipient.startsWith('poison')) {
           tries += 1;
-          throw new Error('a bug of ours');
+          throw new Error('a bug');
         }
         return deliveries.map(() => accepted(clock.now()));
       },
@@ -237,7 +236,7 @@ describe('a message that breaks whoever touches it', () => {
     expect(failed).toHaveLength(1);
   });
 
-  test('what merely waited in the list of a node that died is not suspected for it', async () => {
+  test('a delivery that was only queued on a crashed node is not counted as a crash', async () => {
     await using database = await createTestDatabase();
     const { pool } = database;
     const clock = new ManualClock(systemClock.now());
@@ -245,11 +244,11 @@ describe('a message that breaks whoever touches it', () => {
     const [id] = (await enqueue(pool, [
       { workspaceId, nowMs: clock.now(), recipients: ['good@example.org'] },
     ])) as [string];
-    // Ten nodes that died while the delivery waited for its turn.
+    // Ten nodes crashed while the delivery was waiting in their queues.
     for (let n = 0; n < 10; n++) {
       await using node = startEngine({ url: database.url, clock, live: closedRoute() });
       await until(() => node.engine.stats.ready === 1, { clock, stepMs: 1_000 });
-      // Ends without giving back, as a kill would.
+      // Ends without releasing its leases, as a kill would.
       await node.engine.withdraw(workspaceId, 'live', id);
       clock.advance(130_000);
     }
@@ -260,7 +259,7 @@ describe('a message that breaks whoever touches it', () => {
   });
 });
 
-test('what a receiver cut off is only what was under way, however often it happens', async () => {
+test('when a receiver disconnects, only the message in progress is affected', async () => {
   await using database = await createTestDatabase();
   await using dns = await startDnsServer(DNS);
   let messages = 0;

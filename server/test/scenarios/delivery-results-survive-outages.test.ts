@@ -14,10 +14,9 @@ import { enqueue, newWorkspace } from '../harness/enqueue-messages.ts';
 import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
 
 /**
- * Goal: while storage is away nothing more is sent than can be remembered, and when it is back every
- * result is written once and every message has arrived once.
- * Method: the connections to a real database are cut in the middle of the work; the receiver's own
- * list is compared with what was queued.
+ * During a database outage no more is sent than results can be kept for, and afterwards every result is
+ * written once and every message has arrived once. The connections to a real database are cut during
+ * delivery; the receiver's list is compared with the queue.
  */
 
 const DNS = {
@@ -25,7 +24,7 @@ const DNS = {
   'mx.example.org': { A: ['127.0.0.1'], ttlSeconds: 60 },
 };
 
-/** A queue of so many, the way to its database that can be cut, and a receiver. */
+/** A queue of messages, a database behind a proxy, and a receiver. */
 async function setUp(
   count: number,
   sendersOf: (url: string) => SenderDomains = () => unsignedSenders,
@@ -78,7 +77,7 @@ async function counts(pool: Awaited<ReturnType<typeof createTestDatabase>>['pool
   return rows[0];
 }
 
-test('the database gone for 60 seconds in the middle: no loss, no double', async () => {
+test('a 60-second outage: nothing lost, nothing duplicated', async () => {
   const count = 1_500;
   await using house = await setUp(count);
   const { database, way, clock, receiver, live } = house;
@@ -89,10 +88,10 @@ test('the database gone for 60 seconds in the middle: no loss, no double', async
   const atCut = receiver.messages.length;
   const startedMs = clock.now();
   await until(() => clock.now() - startedMs > 60_000, { clock, stepMs: 250 });
-  // What was on the wire was finished, and then it waited.
+  // Deliveries in progress were finished, and then it waited.
   expect(receiver.messages.length - atCut).toBeLessThanOrEqual(300);
   expect(node.engine.stats.unrecorded).toBeGreaterThan(0);
-  // Nor does it take more in: what others accept meanwhile is for whoever can send it.
+  // It accepts no handoffs either: other nodes may deliver those messages.
   expect(node.engine.reserveCapacity(1, 1)).toBeUndefined();
   await way.reconnect();
   await house.allDelivered();
@@ -106,7 +105,7 @@ test('the database gone for 60 seconds in the middle: no loss, no double', async
   });
 });
 
-test('gone for longer than a lease: what was finished is still recorded, not sent again', async () => {
+test('an outage longer than a lease: finished deliveries are recorded and not repeated', async () => {
   const count = 300;
   await using house = await setUp(count);
   const { way, clock, receiver, live } = house;
@@ -122,7 +121,7 @@ test('gone for longer than a lease: what was finished is still recorded, not sen
   expect(new Set(arrived).size).toBe(count);
 });
 
-test('the database fenced off for a while: no result is given up, so nothing is sent twice', async () => {
+test('a database that rejects connections for a while: no result is dropped, so nothing is sent twice', async () => {
   const count = 1_500;
   await using house = await setUp(count);
   const { database, clock, receiver, live } = house;
@@ -137,7 +136,7 @@ test('the database fenced off for a while: no result is given up, so nothing is 
   expect(receiver.messages).toHaveLength(count);
 });
 
-test('an answer that is lost after the commit: the result counts as written, once', async () => {
+test('a response lost after the commit: the result is written once', async () => {
   const count = 20;
   await using house = await setUp(count);
   const { database, way, clock, receiver, live } = house;
@@ -158,7 +157,7 @@ test('an answer that is lost after the commit: the result counts as written, onc
   way.dropResponses();
   await holder.query('commit');
   holder.release();
-  // Some of them stand in storage, and nobody here knows it.
+  // Some of them are committed, and this node does not know it.
   await until(async () => (await counts(database.pool))?.attempts !== 0, { clock, stepMs: 20 });
   expect(node.engine.stats.delivered).toBe(0);
   await way.disconnect();
@@ -172,7 +171,7 @@ test('an answer that is lost after the commit: the result counts as written, onc
   });
 });
 
-test('gone while a sender is looked up: that is no try, and the mail leaves when it is back', async () => {
+test('an outage during a domain lookup is not counted as an attempt, and the message is sent afterwards', async () => {
   let lookUps = 0;
   let keys: Pool | undefined;
   await using house = await setUp(3, (url) => ({
@@ -196,7 +195,7 @@ test('gone while a sender is looked up: that is no try, and the mail leaves when
   await keys?.end();
 });
 
-test('disk full: results wait until there is room again', async () => {
+test('disk full: results wait until there is space again', async () => {
   const count = 100;
   await using house = await setUp(count);
   const { database, pool, clock, receiver, live } = house;
@@ -224,10 +223,10 @@ test('disk full: results wait until there is room again', async () => {
   expect(receiver.messages).toHaveLength(count);
 });
 
-test('a result with words that the database cannot hold is written without them', async () => {
+test('a result with text that the database cannot store is written without it', async () => {
   await using house = await setUp(3);
   const { database, pool, clock, receiver, live } = house;
-  // A fault of one row alone: its neighbours in the same commit must not suffer.
+  // Only one row is invalid: the others in the same commit must not be affected.
   await pool.query(`
     create function no_transcript() returns trigger language plpgsql as $$
     begin

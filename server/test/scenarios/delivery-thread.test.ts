@@ -18,16 +18,15 @@ import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
 import { until } from '../harness/until.ts';
 
 /**
- * Goal: with the engine in a thread of its own nothing is different but the speed: what is handed
- * over in memory arrives whole, what waits there can be taken back, a stop gives it back, and a
- * thread that breaks takes the process with it instead of leaving mail to nobody.
- * Method: the whole server with its thread; what every live send promises is in
- * a-live-send-leaves-as-configured.test.ts, with and without it.
+ * With the delivery engine in its own thread, behavior is the same: messages handed over in memory
+ * arrive complete, can be cancelled, and are released on shutdown; a crashed thread ends the process
+ * instead of leaving mail undelivered. live-delivery-configuration.test.ts tests the rest with and
+ * without the thread.
  */
 
 const SECRET_KEY = 'a secret key for tests, long enough to be one';
 
-/** One mail at a time: the receiver holds the first at its final dot, whoever comes next waits. */
+/** One message at a time: the receiver holds the first at its final dot, and the others wait. */
 async function narrowHouse(database: TestDatabase) {
   const gate = Promise.withResolvers<undefined>();
   const receiver = await startSmtpReceiver({ onMessage: () => gate.promise });
@@ -70,7 +69,7 @@ async function statusOf(app: TestApp, id: string): Promise<string> {
   return (await app.call('GET', `/messages/${id}`, { key: app.liveKey })).json.status;
 }
 
-test('files arrive byte for byte, small ones that share memory and large ones', async () => {
+test('attachments arrive byte for byte, small ones in shared memory and large ones', async () => {
   await using database = await createTestDatabase();
   await using it = await narrowHouse(database);
   it.letGo();
@@ -92,7 +91,7 @@ test('files arrive byte for byte, small ones that share memory and large ones', 
   expect(stats?.releasedBytes).toBe(stats?.reservedBytes);
 });
 
-test('what waits in the thread can be cancelled, and never leaves', async () => {
+test('messages queued in the thread can be cancelled and are never sent', async () => {
   await using database = await createTestDatabase();
   await using it = await narrowHouse(database);
   const first = await send(it.app);
@@ -111,7 +110,7 @@ test('what waits in the thread can be cancelled, and never leaves', async () => 
   expect(it.receiver.messages).toHaveLength(2);
 });
 
-test('a stop finishes what is on the wire and gives the rest to the next node at once', async () => {
+test('a stop finishes the message in progress and releases the rest to the next node immediately', async () => {
   await using database = await createTestDatabase();
   await using it = await narrowHouse(database);
   await send(it.app);
@@ -130,7 +129,7 @@ test('a stop finishes what is on the wire and gives the rest to the next node at
   expect(it.receiver.messages).toHaveLength(2);
 });
 
-test('its figures are told with those of the process', async () => {
+test('its metrics are part of those of the process', async () => {
   await using app = await startApp({ env: { DELIVERY_THREAD: 'on' } });
   const sent = await app.call('POST', '/transactional/send', { body: validMessage() });
   expect(sent.status).toBe(202);
@@ -143,7 +142,7 @@ test('its figures are told with those of the process', async () => {
   expect(told).toMatch(/^postrider_database_waiting\{pool="keys"\} 0$/m);
 });
 
-test('whoever follows the ledger hears of every commit', async () => {
+test('event followers are notified of every commit', async () => {
   await using database = await createTestDatabase();
   const { pool } = database;
   await using notices = listen({ hosts: placesOf(database), log: silentLog });
@@ -161,12 +160,12 @@ test('whoever follows the ledger hears of every commit', async () => {
   await until(() => rings === 1);
   await room.engine?.stop();
   await room.close();
-  // A thread that has left is not waited for.
+  // A thread that has exited is not waited for.
   expect(await room.connections()).toEqual({});
   expect(await room.engine?.withdraw(workspaceId, 'test', id)).toBe(false);
 });
 
-test('nobody waits for a thread that leaves', async () => {
+test('requests do not wait for an exiting thread', async () => {
   await using database = await createTestDatabase();
   await using notices = listen({ hosts: placesOf(database), log: silentLog });
   const room = await openRoom(database, notices, () => {});
@@ -176,7 +175,7 @@ test('nobody waits for a thread that leaves', async () => {
   await asked;
 });
 
-test('a thread that breaks ends the process, with its reason', async () => {
+test('a crashed thread ends the process and logs the reason', async () => {
   await using database = await createTestDatabase();
   const nowMs = systemClock.now();
   const workspaceId = await newWorkspace(database.pool, nowMs);
@@ -200,11 +199,11 @@ test('a thread that breaks ends the process, with its reason', async () => {
   expect(ended.code).toBe(1);
   expect(ended.said).toContain('the thread of the delivery engine has ended');
   expect(ended.said).toContain('A bug for this test.');
-  // Still leased: whoever looks after the end of the lease counts it and tries it again.
+  // Still leased: after the lease has expired, a node counts the crash and tries again.
   expect((await deliveriesOf(database.pool, id))[0]?.status).toBe('queued');
 });
 
-test('a start that fails leaves no thread behind', async () => {
+test('a failed start leaves no thread behind', async () => {
   await using database = await createTestDatabase();
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
@@ -233,7 +232,7 @@ function openRoom(database: TestDatabase, notices: NotificationListener, told: (
   });
 }
 
-/** By name, those of the test itself not counted. */
+/** By name, without those of the test itself. */
 async function connectionsTo({ pool }: TestDatabase): Promise<string[]> {
   const { rows } = await pool.query<{ application_name: string }>(
     `select application_name from pg_stat_activity

@@ -12,10 +12,9 @@ import { startDnsServer } from '../harness/dns-server.ts';
 import { type ListedRecord, publishRecords } from '../harness/publish-dns-records.ts';
 
 /**
- * Goal: a rotation needs no change of the DNS beforehand, never signs with a key that receivers
- * cannot look up, and what was signed before still holds.
- * Method: the whole server; signatures are made with the keys that delivery would get and verified
- * by mailauth against the zone in the scripted DNS server.
+ * A rotation needs no DNS change beforehand, never signs with a key that receivers cannot look up, and
+ * earlier signatures stay valid. The whole server runs; signatures are made with the keys that delivery
+ * would use, and verified by mailauth against the zone of the scripted DNS server.
  */
 
 interface ListedKey {
@@ -51,7 +50,7 @@ async function start() {
     sealer: createEncryptor(secretKey, 'dkim'),
     isListening: () => notices.arrive,
   });
-  /** What delivery would do now, by a process that has just heard of every change. */
+  /** Signs as delivery would, in a process that has just been notified of all changes. */
   const sign = async (): Promise<Buffer> => {
     signingKeys.forgetWorkspace(app.workspaceId);
     const found = await signingKeys.find(app.workspaceId, 'shop.test');
@@ -60,7 +59,7 @@ async function start() {
   };
   const resolver = new Resolver();
   resolver.setServers([dns.address]);
-  /** `rsa-sha256 pass` and the like, as a receiver sees it. */
+  /** `rsa-sha256 pass` etc., as seen by a receiver. */
   const verified = async (raw: Buffer): Promise<string[]> => {
     const { results } = await dkimVerify(raw, {
       resolver: (name) => resolver.resolveTxt(name),
@@ -90,7 +89,7 @@ function selectorOf(keys: readonly ListedKey[], algorithm: string, slot: string)
   return keys.find((key) => key.algorithm === algorithm && key.slot === slot)?.selector ?? '';
 }
 
-test('the next key signs, the former holds, and a new next one is made', async () => {
+test('the next key signs, the previous one stays valid, and a new next key is generated', async () => {
   await using rig = await start();
   const { dns, clock, id, call } = rig;
   publishRecords(dns, rig.records);
@@ -113,7 +112,7 @@ test('the next key signs, the former holds, and a new next one is made', async (
   expect(await rig.verified(signedAfter)).toEqual(['ed25519-sha256 pass', 'rsa-sha256 pass']);
   expect(await rig.verified(signedBefore)).toEqual(['ed25519-sha256 pass', 'rsa-sha256 pass']);
 
-  // The former keys are listed, so that nobody removes them too soon, and no longer needed after.
+  // Previous keys stay listed so that they are not removed too early, and become optional later.
   const retired = after.records.filter((record: ListedRecord) =>
     is.some(({ selector, slot }) => slot === 'retired' && record.name.startsWith(`${selector}.`)),
   );
@@ -124,7 +123,7 @@ test('the next key signs, the former holds, and a new next one is made', async (
   expect(later.status).toBe('verified');
 });
 
-test('no private half of a retired key is kept', async () => {
+test('private keys are deleted when a key is retired', async () => {
   await using rig = await start();
   publishRecords(rig.dns, rig.records);
   await rig.call('POST', `/domains/${rig.id}/rotate-dkim`);
@@ -145,7 +144,7 @@ test('no private half of a retired key is kept', async () => {
   for (const { text } of sealed) expect(text).not.toContain('PRIVATE KEY');
 });
 
-test('is refused until the next key is published', async () => {
+test('is rejected until the next key is published', async () => {
   await using rig = await start();
   const { dns, id, call, app } = rig;
   publishRecords(dns, rig.records);
@@ -158,7 +157,7 @@ test('is refused until the next key is published', async () => {
   const refused = await rotate();
   expect([refused.status, refused.json.code]).toEqual([409, 'conflict']);
   expect(refused.json.detail).toContain(next.name);
-  // The unpublished next key is no loss: the domain sends on as before.
+  // An unpublished next key does no harm: the domain keeps sending.
   expect(await call('GET', `/domains/${id}`)).toMatchObject({
     status: 'verified',
     sending_stops_at: null,
@@ -171,12 +170,12 @@ test('is refused until the next key is published', async () => {
   expect(second.status).toBe(200);
   expect(selectorOf(second.json.dkim_keys, 'rsa', 'current')).toBe(next.name.split('.')[0]);
 
-  // Its Ed25519 sibling was never published: RSA alone signs.
+  // Its Ed25519 key was never published: only RSA signs.
   const signed = await rig.sign();
   expect(await rig.verified(signed)).toEqual(['rsa-sha256 pass']);
 });
 
-test('two at once make one rotation', async () => {
+test('two concurrent requests make one rotation', async () => {
   await using rig = await start();
   publishRecords(rig.dns, rig.records);
   await rig.call('POST', `/domains/${rig.id}/verify`);
@@ -186,7 +185,7 @@ test('two at once make one rotation', async () => {
   expect(statuses.sort()).toEqual([200, 409]);
 });
 
-test('rotations are bounded while their former keys are listed, and then these are gone', async () => {
+test('the number of rotations is limited while previous keys are listed; later these are removed', async () => {
   await using rig = await start();
   const { app, clock } = rig;
   await app.app.domains.trust(app.workspaceId, { name: 'shop.test' });
@@ -251,7 +250,7 @@ test('Ed25519 signs only while its record is there', async () => {
   expect(await algorithms()).toEqual(['a=rsa-sha256']);
 });
 
-test('delivery learns of changes by notice, and within a second without', async () => {
+test('delivery learns of changes by notification, and within a second without', async () => {
   await using rig = await start();
   const { app, clock, signingKeys, notices, call, id } = rig;
   const find = () => signingKeys.find(app.workspaceId, 'shop.test');
@@ -277,7 +276,7 @@ test('delivery learns of changes by notice, and within a second without', async 
   expect(await find()).toBeUndefined();
 });
 
-test('another SECRET_KEY cannot open the keys: nothing is signed, nothing leaves', async () => {
+test('with a different SECRET_KEY nothing is signed and nothing is sent', async () => {
   await using rig = await start();
   await rig.app.app.domains.trust(rig.app.workspaceId, { name: 'shop.test' });
   const stranger = new SigningDomainCache({
@@ -289,7 +288,7 @@ test('another SECRET_KEY cannot open the keys: nothing is signed, nothing leaves
   await expect(stranger.find(rig.app.workspaceId, 'shop.test')).rejects.toThrow();
 });
 
-test('several nodes share the looks: each due domain is looked at once', async () => {
+test('several nodes share the verification: each due domain is checked once', async () => {
   await using rig = await start();
   const { app, dns, clock } = rig;
   await using second = await startApp({
@@ -305,7 +304,7 @@ test('several nodes share the looks: each due domain is looked at once', async (
     return data.every(({ checked_at }: { checked_at: string | null }) => checked_at !== null);
   };
   clock.advance(60_000);
-  await until(looked, { clock, stepMs: 100, what: 'all domains are looked at' });
+  await until(looked, { clock, stepMs: 100, what: 'all domains are checked' });
   for (let n = 1; n <= 5; n++) {
     const asked = dns.queries.filter(
       ({ name, type }) => name === `_postrider.d${n}.test` && type === 'TXT',

@@ -9,10 +9,9 @@ import { type EventState, eventsOf } from '../harness/enqueue-messages.ts';
 import { type ListedRecord, publishRecords } from '../harness/publish-dns-records.ts';
 
 /**
- * Goal: a verified domain whose record vanishes is degraded at once and told of, goes on sending for
- * the grace time, then stops, and comes back by itself. A DNS that does not answer changes nothing.
- * Method: the whole server on a clock that the test moves, with a scripted DNS server; the looks in
- * the background are the server's own.
+ * A verified domain whose record disappears is degraded immediately, with an event; it keeps sending for
+ * the grace period, then stops, and recovers automatically. A DNS failure changes nothing. The whole
+ * server runs on a manual clock with a scripted DNS server and its own background verification.
  */
 
 const HOUR_MS = 3_600_000;
@@ -25,10 +24,10 @@ interface Rig extends AsyncDisposable {
   record(purpose: string, slot?: number): ListedRecord;
   read(): Promise<Seen>;
   verify(): Promise<Seen>;
-  /** From the ledger itself: the feed may be a moment behind. */
+  /** Reads the events table: the feed may be slightly behind. */
   events(): Promise<EventState[]>;
   send(): Promise<number>;
-  /** Lets time pass from one look of the server's own to the next until it is so. */
+  /** Advances the clock from one background check to the next until the condition is met. */
   passUntil(status: string): Promise<void>;
 }
 
@@ -72,11 +71,11 @@ async function verifiedDomain(): Promise<Rig> {
       for (let seen = await rig.read(); seen.status !== status; seen = await rig.read()) {
         const { checked_at, next_check_at } = seen;
         clock.advance(Math.max(0, Date.parse(next_check_at) - clock.now()));
-        // Small steps: waits for a name server's answer are measured on this clock too.
+        // Small steps: DNS timeouts are measured on this clock too.
         await until(async () => (await rig.read()).checked_at !== checked_at, {
           clock,
           stepMs: 200,
-          what: 'the server looks again',
+          what: 'the server checks again',
         });
       }
     },
@@ -89,7 +88,7 @@ async function verifiedDomain(): Promise<Rig> {
   return rig;
 }
 
-test('degraded at once, sending for three days, then stopped, then back', async () => {
+test('degraded immediately, sending for three days, then stopped, then recovered', async () => {
   await using rig = await verifiedDomain();
   const record = rig.record('return_path_spf');
   rig.dns.set(record.name, 'TXT', []);
@@ -118,7 +117,7 @@ test('degraded at once, sending for three days, then stopped, then back', async 
 
   await rig.passUntil('failed');
   expect(rig.clock.now()).toBeGreaterThanOrEqual(stopsAtMs);
-  await until(async () => (await rig.send()) === 403, { what: 'sends are refused' });
+  await until(async () => (await rig.send()) === 403, { what: 'sends are rejected' });
   expect((await rig.events()).at(-1)).toMatchObject({
     type: 'domain.degraded',
     data: { domain: { status: 'failed' }, sending_stops_at: null },
@@ -138,7 +137,7 @@ test('degraded at once, sending for three days, then stopped, then back', async 
   for (const event of json.data) check(event);
 });
 
-test('a record that comes back in time ends it', async () => {
+test('a record that returns in time ends the degradation', async () => {
   await using rig = await verifiedDomain();
   const record = rig.record('ownership');
   rig.dns.remove(record.name);
@@ -147,14 +146,14 @@ test('a record that comes back in time ends it', async () => {
   publishRecords(rig.dns, [record]);
   expect(await rig.verify()).toMatchObject({ status: 'verified', sending_stops_at: null });
 
-  // The next loss has the whole grace time again.
+  // The next loss gets the full grace period again.
   rig.dns.remove(record.name);
   const { status, sending_stops_at } = await rig.verify();
   expect(status).toBe('degraded');
   expect(Date.parse(sending_stops_at as string)).toBe(rig.clock.now() + 72 * HOUR_MS);
 });
 
-test('each record that goes is told, and the first sets the end', async () => {
+test('each missing record is reported, and the first one starts the grace period', async () => {
   await using rig = await verifiedDomain();
   rig.dns.remove(rig.record('dkim').name);
   const first = await rig.verify();
@@ -168,7 +167,7 @@ test('each record that goes is told, and the first sets the end', async () => {
   expect(told.map(({ data }) => (data.records as unknown[]).length)).toEqual([1, 2]);
 });
 
-test('without its next key a domain is degraded, and sends on', async () => {
+test('without its next key a domain is degraded but keeps sending', async () => {
   await using rig = await verifiedDomain();
   rig.dns.remove(rig.record('dkim', 1).name);
   expect(await rig.verify()).toMatchObject({ status: 'degraded', sending_stops_at: null });
@@ -177,14 +176,14 @@ test('without its next key a domain is degraded, and sends on', async () => {
   expect(await rig.send()).toBe(202);
 });
 
-test('what is optional may come and go', async () => {
+test('optional records may come and go', async () => {
   await using rig = await verifiedDomain();
   rig.dns.remove(rig.record('dmarc').name);
   rig.dns.remove(rig.record('dkim', 2).name);
   expect((await rig.verify()).status).toBe('verified');
 });
 
-test('a DNS that fails is not a record that vanished', async () => {
+test('a DNS failure is not a missing record', async () => {
   await using rig = await verifiedDomain();
   for (const { name } of rig.domain.records) rig.dns.setName(name, 'SERVFAIL');
   const unsure = await rig.verify();
@@ -197,7 +196,7 @@ test('a DNS that fails is not a record that vanished', async () => {
   expect((await rig.verify()).status).toBe('verified');
   expect(await rig.events()).toHaveLength(1);
 
-  // Nor does it end a grace time early, or make a domain verified that was not.
+  // It does not end a grace period early or verify an unverified domain either.
   for (const { name } of rig.domain.records) rig.dns.remove(name);
   publishRecords(rig.dns, rig.domain.records);
   rig.dns.remove(rig.record('ownership').name);
@@ -211,7 +210,7 @@ test('a DNS that fails is not a record that vanished', async () => {
   expect((await rig.verify()).status).toBe('failed');
 });
 
-test('a look that a wrong clock dated keeps nobody from the next', async () => {
+test('a check dated by a wrong clock does not block the next check', async () => {
   await using rig = await verifiedDomain();
   const year = new Date(rig.clock.now() + 365 * 24 * HOUR_MS);
   await rig.app.database.pool.query('update domains set checked_at = $1', [year]);
@@ -223,7 +222,7 @@ test('a look that a wrong clock dated keeps nobody from the next', async () => {
   });
 });
 
-test('a next look that a wrong clock put off is not waited for', async () => {
+test('a next check scheduled too late by a wrong clock is ignored', async () => {
   await using rig = await verifiedDomain();
   const year = new Date(rig.clock.now() + 365 * 24 * HOUR_MS);
   await rig.app.database.pool.query('update domains set checked_at = $1, check_due_at = $1', [
@@ -233,12 +232,12 @@ test('a next look that a wrong clock put off is not waited for', async () => {
   await until(async () => (await rig.read()).status === 'degraded', {
     clock: rig.clock,
     stepMs: 200,
-    what: 'the server looks by itself',
+    what: 'the background check runs',
   });
   expect(Date.parse((await rig.read()).next_check_at)).toBeLessThan(rig.clock.now() + 2 * HOUR_MS);
 });
 
-test('a new domain is not verified while a look-up fails', async () => {
+test('a new domain is not verified while a DNS lookup fails', async () => {
   await using rig = await verifiedDomain();
   const { app, dns } = rig;
   const added = await app.call('POST', '/domains', {

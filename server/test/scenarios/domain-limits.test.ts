@@ -9,9 +9,8 @@ import { until } from '../harness/until.ts';
 import { publishRecords } from '../harness/publish-dns-records.ts';
 
 /**
- * Goal: nobody can take the server's time or room with domains: their number is bounded, and so are
- * the keys that are made at a time and the questions of one workspace to the DNS. Method: rows for
- * those that honest work would take days to add, and more requests at once than there are places.
+ * Domains cannot exhaust the server: their number is limited, and so are concurrent key generations and
+ * the DNS queries of one workspace. Rows are inserted directly where real use would take days.
  */
 
 let app: TestApp;
@@ -23,7 +22,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 
 const add = (name: string) => app.call('POST', '/domains', { key: app.liveKey, body: { name } });
 
-test('more keys at a time than there are places are refused, and nothing is changed', {
+test('key generations beyond the concurrency limit are rejected and change nothing', {
   timeout: 400_000,
 }, async () => {
   await app.app.domains.trust(app.workspaceId, { name: 'ours.example' });
@@ -32,7 +31,7 @@ test('more keys at a time than there are places are refused, and nothing is chan
   const before = await known();
   const ours = before.find(({ name }) => name === 'ours.example')?.id;
   const wave = Date.now();
-  // Whoever finds a place waits for long: all of them have to ask before the first is answered.
+  // Those that get a slot wait for long: all have to send their request before the first response.
   const adding = Array.from({ length: 40 }, (_, n) => add(`d${n}-${wave}.example`));
   const rotating = Array.from({ length: 60 }, () =>
     app.call('POST', `/domains/${ours}/rotate-dkim`, { key: app.liveKey }),
@@ -50,7 +49,7 @@ test('more keys at a time than there are places are refused, and nothing is chan
   expect(await known()).toHaveLength(before.length + made);
 });
 
-test('a workspace has a bounded number of domains, also when many come at once', async () => {
+test('the number of domains of a workspace is limited, even with concurrent requests', async () => {
   await app.database.pool.query(
     `insert into domains (workspace_id, id, name, status, ownership_token, return_path_host, tls,
        track_opens, track_clicks, created_at)
@@ -65,7 +64,7 @@ test('a workspace has a bounded number of domains, also when many come at once',
   expect([refused.status, refused.json.code]).toEqual([429, 'quota_exceeded']);
 });
 
-test('names that nobody answers for keep no other workspace from verifying', async () => {
+test('unresponsive domains of one workspace do not block verification in others', async () => {
   await using dns = await startDnsServer();
   const clock = new ManualClock(systemClock.now());
   await using other = await startApp({
@@ -79,7 +78,7 @@ test('names that nobody answers for keep no other workspace from verifying', asy
     }
   }
   const verify = (id: string, key: string) => other.call('POST', `/domains/${id}/verify`, { key });
-  // No time passes, so none of these is answered or given up.
+  // The clock stands still, so none of these queries is answered or times out.
   const waiting = silent.map(({ id }) => verify(encodeId('dom', id), other.liveKey));
   await until(() => dns.queries.length >= 48);
 
@@ -98,12 +97,12 @@ test('names that nobody answers for keep no other workspace from verifying', asy
   expect(new Set(await answered)).toEqual(new Set([200]));
 });
 
-test('a workspace with many domains that are due lets others have their turn', async () => {
+test('a workspace with many due domains does not delay others', async () => {
   const silent = await addSilent(app, 5);
   const { id: neighbour } = await app.app.workspaces.create('Neighbour');
   const [last] = await addSilent(app, 1, neighbour);
   const { pool } = app.database;
-  // Ahead, where the server does not look by itself yet.
+  // In the future, so that the background check does not pick them up.
   const nowMs = systemClock.now() + 12 * 3_600_000;
   const due = (ids: string[], atMs: number) =>
     pool.query('update domains set check_due_at = $2 where id = any($1::uuid[])', [

@@ -5,9 +5,8 @@ import { type EventState, eventsOf } from '../harness/enqueue-messages.ts';
 import { type ListedRecord, publishRecords } from '../harness/publish-dns-records.ts';
 
 /**
- * Goal: what one workspace has verified, another may use only by the will of the zone's owner, and
- * never unseen.
- * Method: two workspaces on one server, and one zone in a scripted DNS server.
+ * A domain that one workspace has verified can be used by another only with the consent of the zone's
+ * owner, and never unnoticed. Two workspaces share a server, with one zone in a scripted DNS server.
  */
 
 let dns: ScriptedDnsServer;
@@ -40,7 +39,7 @@ async function verify(who: Who, id: string) {
   return (await app.call('POST', `/domains/${id}/verify`, { key: keys[who] })).json;
 }
 
-/** From the ledger itself: the feed may be a moment behind. */
+/** Reads the events table: the feed may be slightly behind. */
 async function told(who: Who): Promise<EventState[]> {
   const events = await eventsOf(app.database.pool, workspaces[who]);
   return events.filter(({ type }) => type.startsWith('domain.'));
@@ -49,7 +48,7 @@ async function told(who: Who): Promise<EventState[]> {
 const ownership = (records: readonly ListedRecord[]): ListedRecord =>
   records.find(({ purpose }) => purpose === 'ownership') as ListedRecord;
 
-test('the same domain needs a token of its own, and both may send then', async () => {
+test('the same domain needs its own token, and then both may send', async () => {
   const shops = await add('shop', 'shared.test');
   publishRecords(dns, shops.records);
   expect((await verify('shop', shops.id)).status).toBe('verified');
@@ -62,7 +61,7 @@ test('the same domain needs a token of its own, and both may send then', async (
     expect.arrayContaining([expect.toBeOneOf(selectors(shops.records))]),
   );
 
-  // Everything but the token: the keys alone prove nothing.
+  // Everything but the token: DKIM keys alone prove nothing.
   publishRecords(
     dns,
     rivals.records.filter(({ purpose }) => purpose !== 'ownership'),
@@ -89,7 +88,7 @@ test('the same domain needs a token of its own, and both may send then', async (
   });
 });
 
-test('a domain below needs a token below, and is not claimed silently', async () => {
+test('a subdomain needs its own token, and the claim is reported', async () => {
   const shops = await add('shop', 'parent.test');
   publishRecords(dns, shops.records);
   await verify('shop', shops.id);
@@ -97,7 +96,7 @@ test('a domain below needs a token below, and is not claimed silently', async ()
 
   const rivals = await add('rival', 'news.eu.parent.test');
   expect((await verify('rival', rivals.id)).status).toBe('pending');
-  // A domain that is only asked for is nobody's business: otherwise anyone could cry wolf.
+  // An unverified domain is not reported: otherwise anyone could raise false alarms.
   expect(await told('shop')).toHaveLength(before);
 
   publishRecords(dns, rivals.records);
@@ -108,7 +107,7 @@ test('a domain below needs a token below, and is not claimed silently', async ()
       data: { domain: { name: 'parent.test' }, claimed_name: 'news.eu.parent.test' },
     },
   ]);
-  // Told once: a record that goes and comes back is no new claim.
+  // Reported once: a record that disappears and returns is not a new claim.
   dns.remove(ownership(rivals.records).name);
   expect((await verify('rival', rivals.id)).status).toBe('degraded');
   publishRecords(dns, rivals.records);
@@ -116,7 +115,7 @@ test('a domain below needs a token below, and is not claimed silently', async ()
   expect(await told('shop')).toHaveLength(before + 1);
 });
 
-test('a domain above, or beside, is no claim', async () => {
+test('a parent or sibling domain is not a claim', async () => {
   const shops = await add('shop', 'mail.deep.test');
   publishRecords(dns, shops.records);
   await verify('shop', shops.id);
@@ -129,7 +128,7 @@ test('a domain above, or beside, is no claim', async () => {
   expect(await told('shop')).toHaveLength(before);
 });
 
-test('nobody sees or touches another workspace’s domain', async () => {
+test('domains of other workspaces are invisible and cannot be changed', async () => {
   const { id } = await add('shop', 'private.test');
   const tries: [string, string, unknown][] = [
     ['GET', `/domains/${id}`, undefined],
@@ -149,7 +148,7 @@ test('nobody sees or touches another workspace’s domain', async () => {
   expect(listed.map((one: { id: string }) => one.id)).not.toContain(id);
 });
 
-test('the operator’s word needs no DNS, and is told too', async () => {
+test('domains trusted by the operator need no DNS, and the claim is reported', async () => {
   const shops = await add('shop', 'trusted.test');
   publishRecords(dns, shops.records);
   await verify('shop', shops.id);
@@ -158,12 +157,12 @@ test('the operator’s word needs no DNS, and is told too', async () => {
   const trusted = await app.app.domains.trust(workspaces.rival, { name: 'Trusted.test' });
   expect(trusted).toMatchObject({ status: 'verified', trusted: true, checkDueAtMs: null });
   expect((await told('shop')).slice(before)).toMatchObject([{ type: 'domain.claimed' }]);
-  // The records are looked up when asked for, and change nothing.
+  // Records are checked on request, without consequences.
   const { json } = await app.call('GET', '/domains?limit=1', { key: keys.rival });
   const [{ id }] = json.data;
   expect(await verify('rival', id)).toMatchObject({ status: 'verified', trusted: true });
 
-  // A domain that waits for its records is trusted where it stands.
+  // A pending domain can be trusted too.
   const waiting = await add('rival', 'waiting.test');
   const now = await app.app.domains.trust(workspaces.rival, { name: 'waiting.test' });
   expect(now.records[0]?.value).toBe(ownership(waiting.records).value);

@@ -11,9 +11,8 @@ import { startDnsServer, type ScriptedDnsServer } from '../harness/dns-server.ts
 import { type ListedRecord, publishRecords } from '../harness/publish-dns-records.ts';
 
 /**
- * Goal: whoever adds a domain is told what to publish, what was found of it and what is wrong with
- * it, until it may send.
- * Method: the whole server with a scripted DNS server, which plays the owner's zone.
+ * After adding a domain, the API shows which records to publish, which were found and what is wrong with
+ * them, until the domain may send. The whole server runs with a scripted DNS server as the owner's zone.
  */
 
 let dns: ScriptedDnsServer;
@@ -59,7 +58,7 @@ async function domainEvents(name: string): Promise<{ type: string }[]> {
   });
 }
 
-test('each record is found when it is there, and the last one makes the domain send', async () => {
+test('each published record is found, and the last one enables sending', async () => {
   const domain = await add('green.test');
   expect(domain.records.map(({ purpose, type, required }) => [purpose, type, required])).toEqual([
     ['ownership', 'TXT', true],
@@ -103,7 +102,7 @@ test('each record is found when it is there, and the last one makes the domain s
   }
   const { json } = await call('GET', `/domains/${domain.id}`);
   expect(json.verified_at).toBe(new Date(clock.now()).toISOString());
-  await until(async () => (await domainEvents('green.test')).length > 0, { what: 'it is told' });
+  await until(async () => (await domainEvents('green.test')).length > 0, { what: 'the event is reported' });
   expect(await domainEvents('green.test')).toMatchObject([
     { type: 'domain.verified', mode: 'live', data: { domain: { status: 'verified' } } },
   ]);
@@ -114,7 +113,7 @@ function statusOf(records: readonly ListedRecord[], wanted: ListedRecord): strin
   return records.find(({ name, value }) => name === wanted.name && value === wanted.value)?.status;
 }
 
-test('a zone that says what is no text keeps nobody from sending', async () => {
+test('a zone with invalid UTF-8 does not block sending', async () => {
   const domain = await add('odd.test', { tracking_host: 'links.odd.test' });
   publishRecords(dns, domain.records);
   const dmarc = domain.records.find(({ purpose }) => purpose === 'dmarc') as ListedRecord;
@@ -124,14 +123,14 @@ test('a zone that says what is no text keeps nobody from sending', async () => {
   const body = validMessage({ from: { email: 'hello@odd.test' } });
   expect((await call('POST', '/transactional/send', body)).status).toBe(202);
 
-  // An event tells of it too, and events are searched.
+  // The text is part of an event too, and events are searchable.
   dns.set(dmarc.name.replace('_dmarc', '_postrider'), 'TXT', ['postrider-verification=\0']);
   expect((await verify(domain.id)).status).toBe('degraded');
   const found = await call('GET', '/events?recipient=nobody@odd.test');
   expect([found.status, found.json.data]).toEqual([200, []]);
 });
 
-test('a tracking host that is chosen later is looked up soon', async () => {
+test('a tracking host that is set later is checked soon', async () => {
   const domain = await add('later.test');
   publishRecords(dns, domain.records);
   const before = await verify(domain.id);
@@ -143,21 +142,21 @@ test('a tracking host that is chosen later is looked up soon', async () => {
   expect(Date.parse(changed.json.next_check_at) - clock.now()).toBeLessThanOrEqual(60_000);
 });
 
-test('nobody needs to ask: records are looked up by themselves', async () => {
+test('records are checked automatically', async () => {
   const domain = await add('waiting.test');
   publishRecords(dns, domain.records);
   await until(async () => (await call('GET', `/domains/${domain.id}`)).json.status === 'verified', {
     clock,
     stepMs: 500,
-    what: 'the background finds the records',
+    what: 'the background check finds the records',
   });
 });
 
-describe('the usual mistakes are told in the answer', () => {
+describe('common mistakes are reported', () => {
   type Spoil = (record: ListedRecord, domain: string) => void;
   const cases: [string, string, Spoil, string][] = [
     [
-      'a name that the panel doubled',
+      'a name with the domain appended twice',
       'ownership',
       ({ name, value }, domain) => dns.set(`${name}.${domain}`, 'TXT', [value]),
       'name_doubled',
@@ -169,7 +168,7 @@ describe('the usual mistakes are told in the answer', () => {
       'quotes_in_value',
     ],
     [
-      'a value cut off at 255',
+      'a value truncated at 255 characters',
       'dkim',
       ({ name, value }) => dns.set(name, 'TXT', [value.slice(0, 255)]),
       'value_cut_off',
@@ -193,13 +192,13 @@ describe('the usual mistakes are told in the answer', () => {
       'other_mx',
     ],
     [
-      'an alias where records should be',
+      'a CNAME instead of records',
       'return_path',
       ({ name }) => dns.set(name, 'CNAME', 'elsewhere.test'),
       'cname_in_the_way',
     ],
     [
-      'a DMARC tag that is no more',
+      'an obsolete DMARC tag',
       'dmarc',
       ({ name }) => dns.set(name, 'TXT', ['v=DMARC1; p=none; pct=50']),
       'obsolete_tag',
@@ -216,14 +215,14 @@ describe('the usual mistakes are told in the answer', () => {
     );
     expect(seen.mistakes.map((mistake: { code: string }) => mistake.code)).toContain(code);
     expect(seen.mistakes[0].detail.length).toBeGreaterThan(20);
-    // What is kept is what was answered.
+    // The stored result is the returned one.
     const kept = (await call('GET', `/domains/${domain.id}`)).json.records;
     expect(kept.find((one: ListedRecord) => one.purpose === purpose)).toEqual(seen);
   });
 });
 
 describe('a domain', () => {
-  test('is changed in what may change, and nothing else', async () => {
+  test('allows changes to mutable fields only', async () => {
     const { id } = await add('changed.test', { tls: 'required', tracking: { opens: true } });
     const change = {
       tls: 'opportunistic',
@@ -266,7 +265,7 @@ describe('a domain', () => {
     expect(json.errors[0].pointer).toBe(pointer);
   });
 
-  test('of the longest name has a return path that servers take', async () => {
+  test('with the longest possible name has a valid return path', async () => {
     const { return_path_host } = await add(nameOf(200));
     const delivery = { messageId: uuidv7(clock.now()), ordinal: 1 };
     const path = returnPathFor(delivery, String(return_path_host), randomBytes(32));
@@ -274,7 +273,7 @@ describe('a domain', () => {
     expect(path).toHaveLength(254);
   });
 
-  test('is known once per workspace, however it is written', async () => {
+  test('exists once per workspace, in any spelling', async () => {
     const { name } = await add('xn--bcher-kva.test');
     expect(name).toBe('xn--bcher-kva.test');
     for (const written of ['Bücher.test', 'XN--BCHER-KVA.TEST']) {
@@ -283,7 +282,7 @@ describe('a domain', () => {
     }
   });
 
-  test('that is deleted is gone, and may be added again with other records', async () => {
+  test('can be deleted and added again with new records', async () => {
     const first = await add('again.test');
     expect((await call('DELETE', `/domains/${first.id}`)).status).toBe(204);
     expect((await call('GET', `/domains/${first.id}`)).status).toBe(404);
@@ -306,7 +305,7 @@ describe('a domain', () => {
     expect(next.data[0].records).toHaveLength(8);
   });
 
-  test('is read by test keys, and changed by live keys only', async () => {
+  test('is readable with test keys, and changed with live keys only', async () => {
     const { id } = await add('both-modes.test');
     const seen = await app.call('GET', `/domains/${id}`);
     expect(seen.json).toMatchObject({ id, name: 'both-modes.test' });
@@ -325,7 +324,7 @@ describe('a domain', () => {
   });
 });
 
-/** A name of so many octets. */
+/** A domain name of this length in octets. */
 function nameOf(octets: number, end = '.test'): string {
   const start = `${'a'.repeat(60)}.`.repeat(3);
   return `${start}${'b'.repeat(octets - start.length - end.length)}${end}`;

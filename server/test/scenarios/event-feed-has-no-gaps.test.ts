@@ -3,9 +3,8 @@ import { appendEvents } from '../../src/events/events-store.ts';
 import { validMessage, startApp, type TestApp } from '../harness/app.ts';
 
 /**
- * Goal: a reader of the ledger sees every event exactly once, even when a transaction that began
- * earlier commits later.
- * Method: a transaction is held open by hand while others commit and the reader reads on.
+ * A reader of the event feed sees every event exactly once, even if a transaction that began earlier
+ * commits later. A transaction is held open while others commit and the reader reads on.
  */
 
 async function readAll(app: TestApp, cursor: string | undefined) {
@@ -40,8 +39,8 @@ test('an event that commits late is not skipped', async () => {
   await appendEvents(slow, [anEvent(app)]);
   for (let i = 0; i < 5; i++) await app.call('POST', '/transactional/send', { body: validMessage() });
 
-  // What is later than the open transaction must wait: if it were given out now, the reader would
-  // stand behind an event that is not there yet.
+  // Events after the open transaction must wait: if they were returned now, the cursor would pass an
+  // event that is not committed yet.
   const during = await readAll(app, before.cursor);
   expect(during.events).toEqual([]);
   await slow.query('commit');
@@ -52,7 +51,7 @@ test('an event that commits late is not skipped', async () => {
   expect(after.events.filter(({ type }) => type === 'message.accepted')).toHaveLength(5);
 });
 
-test('a reader beside many writers sees every event exactly once', async () => {
+test('a reader next to many writers sees every event exactly once', async () => {
   await using app = await startApp();
   const { cursor } = await readAll(app, undefined);
   const seen: string[] = [];

@@ -15,10 +15,9 @@ import { openEventSource } from '../harness/event-source-reader.ts';
 import { newWorkspace } from '../harness/enqueue-messages.ts';
 
 /**
- * Goal: the ledger can be read from either end, with every filter; the newest page leads on into what
- * happens next without a gap; and a long history costs nothing.
- * Method: the whole server for what users see; the room itself, with events placed by hand, for times
- * out of order and for the number of rows that the database reads.
+ * The event feed can be read in both directions with every filter; the newest page continues into new
+ * events without gaps; and a long history costs nothing. The whole server runs for what users see; the
+ * module alone, with inserted events, for timestamps out of order and for the number of rows read.
  */
 
 const MINUTE_MS = 60_000;
@@ -63,14 +62,14 @@ describe('GET /events', () => {
     'created_after=2026-01-01T00:00:00Z',
     'created_before=2100-01-01T00:00:00Z&tag=t0',
     'created_after=2100-01-01T00:00:00Z',
-  ])('newest first is oldest first, the other way round: %s', async (query) => {
+  ])('newest first is the reverse of oldest first: %s', async (query) => {
     const up = await all(`order=asc&${query}`);
     const down = await all(`order=desc&${query}`);
     expect(ids(down)).toEqual(ids(up).reverse());
     expect(up.length > 0).toBe(!query.includes('after=2100'));
   });
 
-  test('filters let through what they name', async () => {
+  test('filters return what they name', async () => {
     const [accepted, delivered] = await all('recipient=r3@example.com');
     expect([accepted?.type, delivered?.type]).toEqual(['message.accepted', 'message.delivered']);
     const message_id = accepted?.data.message_id;
@@ -83,7 +82,7 @@ describe('GET /events', () => {
     expect((await all('tag=t1&type=message.accepted')).length).toBe(3);
   });
 
-  test('what comes in meanwhile does not disturb one who goes back', async () => {
+  test('new events do not affect pages that are read backward', async () => {
     const before = ids(await all('order=desc'));
     const { json: first } = await app.call('GET', '/events?order=desc&limit=5');
     await app.call('POST', '/transactional/send', { body: validMessage() });
@@ -95,7 +94,7 @@ describe('GET /events', () => {
     expect([first.has_more, rest.has_more, rest.follow_cursor]).toEqual([true, false, undefined]);
   });
 
-  test('from the newest page on into the stream, and into the feed, without a gap', async () => {
+  test('continues from the newest page into the stream and the feed without gaps', async () => {
     const { json: page } = await app.call('GET', '/events?order=desc&limit=2&type=message.*');
     const sent = await app.call('POST', '/transactional/send', { body: validMessage() });
     const stream = `${app.url}/api/v1/events/stream?cursor=${page.follow_cursor}`;
@@ -110,7 +109,7 @@ describe('GET /events', () => {
     expect(ids(page.data)).not.toContain(reader.events[0]?.id);
   });
 
-  test('`latest` is the end of the ledger now', async () => {
+  test('`latest` is the current end of the feed', async () => {
     const { json: now } = await app.call('GET', '/events?cursor=latest');
     expect([now.data, now.has_more]).toEqual([[], false]);
     const sent = await app.call('POST', '/transactional/send', { body: validMessage() });
@@ -128,7 +127,7 @@ describe('GET /events', () => {
     reader.close();
   });
 
-  test('a cursor serves its own order alone', async () => {
+  test('a cursor is valid for its own order only', async () => {
     const { json: up } = await app.call('GET', '/events?limit=1');
     const { json: down } = await app.call('GET', '/events?limit=1&order=desc');
     for (const path of [
@@ -153,7 +152,7 @@ describe('GET /events', () => {
     }
   });
 
-  test('what commits late is on no page before, and on one afterwards', async () => {
+  test('an event that commits late is on no earlier page, and on one afterwards', async () => {
     const slow = await app.database.pool.connect();
     await slow.query('begin');
     const event = { workspaceId: app.workspaceId, mode: 'test' as const, atMs: Date.now() };
@@ -204,13 +203,13 @@ describe('the room', () => {
     return times;
   }
 
-  test('a time finds its events also where nodes wrote what they knew later', async () => {
+  test('a time filter finds events that nodes recorded out of order', async () => {
     const { database, scope, tell } = await scene();
     await using _ = database;
-    // In the order of writing, by minute.
+    // In the order of insertion, by minute.
     const written = [0, 1, 2, 3, 30, 5, 31, 6, 32, 33, 7, 34, 60, 58, 61];
     for (const minute of written) await tell([nowMs + minute * MINUTE_MS]);
-    // Another test's open transaction, in the same PostgreSQL, keeps the end of the feed back.
+    // Another test's open transaction in the same PostgreSQL delays the end of the feed.
     await until(
       async () => (await timesOf(database.pool, scope, {}, 'asc')).length === written.length,
     );
@@ -233,7 +232,7 @@ describe('the room', () => {
     }
   });
 
-  test('a page reads no more of a long history than of a short one', {
+  test('a page reads no more rows of a long history than of a short one', {
     timeout: 60_000,
   }, async () => {
     const { database, scope } = await scene();
@@ -246,7 +245,7 @@ describe('the room', () => {
       }
     }
     await database.pool.query('analyze events');
-    // One session: what it has read is counted when it is asked.
+    // One session, so that its own read statistics are complete.
     await using pool = disposable(
       openPool({ hosts: [{ connectionString: database.url }], log: silentLog, max: 1 }),
     );
@@ -262,7 +261,7 @@ describe('the room', () => {
         rowsRead(pool, () =>
           readFeed(pool, whose, order === 'asc' ? EVENT_LOG_START : EVENT_LOG_END, 20, filter, order),
         );
-      // Statements are planned anew at first, and for all values alike later: both must do.
+      // Custom plans at first, a generic plan later: both must be efficient.
       for (let n = 0; n < 7; n++) {
         expect(await cost({})).toBeLessThan(300);
         expect(await cost({}, quiet)).toBeLessThan(50);
@@ -272,7 +271,7 @@ describe('the room', () => {
       expect(await cost({ types: ['message.delivered'] })).toBeLessThan(1_500);
       expect(await cost({ createdAfterMs: late })).toBeLessThan(2_500);
       expect(await cost({ createdBeforeMs: nowMs + 1 })).toBeLessThan(2_500);
-      // What is nowhere is looked for in a bounded piece.
+      // A search without matches scans a limited range.
       expect(await cost({ tag: 'nowhere' })).toBeLessThan(11_000);
     }
   });

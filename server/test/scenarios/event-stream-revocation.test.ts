@@ -7,9 +7,9 @@ import { until } from '../harness/until.ts';
 import { createPerson, signInAs, type SessionClient } from '../harness/dashboard-session.ts';
 
 /**
- * Goal: whoever may no longer read events stops seeing them at once, on whichever node they read.
- * Method: two servers on one database. The person reads from the second; what ends the right is done
- * at the first. Nothing but the end of the stream can answer: its own lifetime is an hour.
+ * Event streams end immediately when the reader loses access, on every node. Two servers share a
+ * database: the stream is open on the second, and access ends through the first. The stream's own
+ * lifetime is an hour.
  */
 
 let database: TestDatabase;
@@ -31,7 +31,7 @@ afterAll(async () => {
 
 interface Scene {
   personId: string;
-  /** Acts at the first node. */
+  /** A client of the first node. */
   visitor: SessionClient;
   reader: EventSourceReader;
 }
@@ -58,7 +58,7 @@ async function theOwner(): Promise<SessionClient> {
 const ended = ({ reader }: Scene) =>
   until(() => reader.ended, { what: 'the stream has ended', timeoutMs: 5_000 });
 
-test('signing out ends what the session reads', async () => {
+test('signing out ends the streams of the session', async () => {
   const scene = await somebodyReads();
   const cookie = scene.visitor.cookie;
   expect((await scene.visitor.call('DELETE', '/session')).status).toBe(204);
@@ -67,7 +67,7 @@ test('signing out ends what the session reads', async () => {
   await expect(readAs(there, scene.visitor)).rejects.toThrow('401');
 });
 
-test('one session signed out from another, and all of them at once', async () => {
+test('signing out one session from another, or all sessions, ends their streams', async () => {
   const scene = await somebodyReads();
   const { json } = await scene.visitor.call('GET', '/me/sessions');
   await scene.visitor.call('DELETE', `/me/sessions/${json.data[0].id}`);
@@ -78,14 +78,14 @@ test('one session signed out from another, and all of them at once', async () =>
   await ended(other);
 });
 
-test('a new password ends what was read under the old one', async () => {
+test('a password change ends the streams of other sessions', async () => {
   const scene = await somebodyReads();
   const body = { current_password: 'tulip freight oboe', new_password: 'another oboe, freighted' };
   expect((await scene.visitor.call('POST', '/me/password', { body })).status).toBeLessThan(300);
   await ended(scene);
 });
 
-test('who is removed from the workspace, or leaves it, reads no more', async () => {
+test('removing or leaving a membership ends its streams', async () => {
   const removed = await somebodyReads();
   const owner = await theOwner();
   expect((await owner.call('DELETE', `/members/${removed.personId}`)).status).toBe(204);
@@ -98,7 +98,7 @@ test('who is removed from the workspace, or leaves it, reads no more', async () 
   await ended(leaving);
 });
 
-test('a new role is asked for again; one that may still read comes back', async () => {
+test('a role change ends the stream; a role that may still read can reconnect', async () => {
   const scene = await somebodyReads();
   const owner = await theOwner();
   const body = { role: 'viewer' };
@@ -107,7 +107,7 @@ test('a new role is asked for again; one that may still read comes back', async 
   (await readAs(there, scene.visitor)).close();
 });
 
-test('others go on reading', async () => {
+test('streams of others continue', async () => {
   const scene = await somebodyReads();
   const other = await somebodyReads();
   await scene.visitor.call('DELETE', '/session');
@@ -117,7 +117,7 @@ test('others go on reading', async () => {
   other.reader.close();
 });
 
-test('a session that runs out takes its stream with it', async () => {
+test('an expired session ends its stream', async () => {
   const clock = new ManualClock(Date.now());
   const streams = { lifetimeMs: 365 * 86_400_000, heartbeatMs: 365 * 86_400_000 };
   await using late = await startApp({ clock, streams });
@@ -131,7 +131,7 @@ test('a session that runs out takes its stream with it', async () => {
   await until(() => reader.ended, { what: 'the stream has ended', timeoutMs: 5_000 });
 });
 
-test('a key that runs out takes its stream with it', async () => {
+test('an expired key ends its stream', async () => {
   const clock = new ManualClock(Date.now());
   const streams = { lifetimeMs: 365 * 86_400_000, heartbeatMs: 365 * 86_400_000 };
   await using late = await startApp({ clock, streams });

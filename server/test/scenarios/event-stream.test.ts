@@ -12,9 +12,9 @@ import { type EventSourceReader, openEventSource } from '../harness/event-source
 import { newWorkspace } from '../harness/enqueue-messages.ts';
 
 /**
- * Goal: a reader that stays connected sees every event once, in order, from where it says; it may come
- * back with its last id; and one that does not read holds up nobody.
- * Method: the whole server and a plain reader of server-sent events; the bounds on the room itself.
+ * A connected reader sees every event once, in order, from its starting point, and can reconnect with its
+ * last id; a slow reader does not delay others. The whole server runs with a plain client for server-sent
+ * events; limits are tested on the module alone.
  */
 
 let app: TestApp;
@@ -26,7 +26,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 const url = (query = ''): string => `${app.url}/api/v1/events/stream${query}`;
 const send = () => app.call('POST', '/transactional/send', { body: validMessage() });
 
-test('events come as they happen, and only those of the mode', async () => {
+test('events arrive as they happen, for the mode of the key only', async () => {
   const reader = await openEventSource(url(), app.testKey);
   const live = await openEventSource(url(), app.liveKey);
   const { json } = await send();
@@ -38,7 +38,7 @@ test('events come as they happen, and only those of the mode', async () => {
   live.close();
 });
 
-test('a filter lets through what it names', async () => {
+test('a filter returns what it names', async () => {
   const reader = await openEventSource(url('?type=message.delivered,domain.*'), app.testKey);
   await send();
   await send();
@@ -47,7 +47,7 @@ test('a filter lets through what it names', async () => {
   reader.close();
 });
 
-test('a reader that comes back with its last id misses nothing and sees nothing twice', async () => {
+test('reconnecting with the last id neither misses nor repeats events', async () => {
   const all: string[] = [];
   let lastId: string | undefined;
   const { json: start } = await app.call('GET', '/events?limit=1');
@@ -87,13 +87,13 @@ async function feed(cursor: string): Promise<string[]> {
   return ids;
 }
 
-test('a wrong Last-Event-ID is refused, and so is an unknown type', async () => {
+test('an invalid Last-Event-ID and an unknown type are rejected', async () => {
   const headers = { 'last-event-id': 'nonsense' };
   expect((await app.call('GET', '/events/stream', { headers })).status).toBe(422);
   expect((await app.call('GET', '/events/stream?type=message.eaten')).status).toBe(422);
 });
 
-test('when a key of the workspace changes, its readers are asked to come again', async () => {
+test('a change to an API key disconnects the workspace’s readers so that they reconnect', async () => {
   const workspace = await app.app.workspaces.create('Readers');
   const key = await app.newKey({ workspaceId: workspace.id });
   const reader = await openEventSource(url(), key);
@@ -101,7 +101,7 @@ test('when a key of the workspace changes, its readers are asked to come again',
   await until(() => reader.ended);
 });
 
-test('a workspace has a bounded number of streams', async () => {
+test('the number of streams per workspace is limited', async () => {
   const workspace = await app.app.workspaces.create('Many');
   const key = await app.newKey({ workspaceId: workspace.id });
   const readers: EventSourceReader[] = [];
@@ -110,12 +110,12 @@ test('a workspace has a bounded number of streams', async () => {
   };
   await expect(openAll()).rejects.toThrow('Refused: 429 rate_limited');
   expect(readers.length).toBeGreaterThanOrEqual(20);
-  // The notice of the new key may have come late, and sent some of them away.
+  // The notification of the new key may arrive late and disconnect some of them.
   await expect.poll(() => readers.filter(({ ended }) => !ended).length).toBeLessThanOrEqual(20);
   for (const reader of readers) reader.close();
 });
 
-test('a server has a bounded number of streams, whoever opens them', async () => {
+test('the number of streams per server is limited', async () => {
   await using full = await startApp({ streams: { totalMax: 1 } });
   const reader = await openEventSource(`${full.url}/api/v1/events/stream`, full.testKey);
   const { status, headers, json } = await full.call('GET', '/events/stream');
@@ -123,7 +123,7 @@ test('a server has a bounded number of streams, whoever opens them', async () =>
   reader.close();
 });
 
-test('a stopping server does not wait for its readers', async () => {
+test('shutdown does not wait for readers', async () => {
   const other = await startApp();
   const reader = await openEventSource(`${other.url}/api/v1/events/stream`, other.testKey);
   await other[Symbol.asyncDispose]();
@@ -163,7 +163,7 @@ async function room(
   };
 }
 
-test('one that does not read is let go, and the others get everything', async () => {
+test('a reader that does not read is disconnected, and the others get all events', async () => {
   await using scene = await room({ bufferedBytesMax: 50_000 });
   const { streams, scope } = scene;
   const idle = await streams.open(scope, undefined, {});
@@ -172,7 +172,7 @@ test('one that does not read is let go, and the others get everything', async ()
   busy.on('data', (chunk: Buffer) => {
     got += chunk.toString().split('\ndata: ').length - 1;
   });
-  // Until both are past their first look, nothing is handed out in common.
+  // Until both have caught up, events are not shared between them.
   await scene.tell(1);
   await until(() => got === 1);
   for (let n = 0; n < 40; n++) await scene.tell(5, 1_000);
@@ -181,7 +181,7 @@ test('one that does not read is let go, and the others get everything', async ()
   expect(streams.count).toBe(1);
 });
 
-test('a long way back is read at the reader’s own speed', async () => {
+test('a long backlog is read at the reader’s speed', async () => {
   await using scene = await room({ bufferedBytesMax: 50_000 });
   await scene.tell(400, 1_000);
   const slow = await scene.streams.open(
@@ -198,7 +198,7 @@ test('a long way back is read at the reader’s own speed', async () => {
   expect(got).toBe(400);
 });
 
-test('a heartbeat comes now and then, and an end after a while', async () => {
+test('sends heartbeats, and ends after its lifetime', async () => {
   const clock = new ManualClock(Date.now());
   await using scene = await room({ heartbeatMs: 1_000, lifetimeMs: 10_000 }, clock);
   const body = await scene.streams.open(scene.scope, undefined, {});

@@ -7,13 +7,13 @@ import { expectSigned } from '../harness/signed-live-route.ts';
 import { HANG_UP, SILENCE } from '../harness/smtp-receiver.ts';
 
 /**
- * Goal: whatever the servers of a domain do, a message is tried where it may be, once at a time, and
- * each end is recorded with words that say what happened.
- * Method: scripted receivers on real sockets; the received bytes and the recorded attempts are read.
+ * Whatever a domain's mail servers do, a message is attempted at the allowed servers, one attempt at a
+ * time, and each result is recorded with an explanation. Scripted receivers run on real sockets; the tests
+ * read the received bytes and the recorded attempts.
  */
 
-describe('what a server says', () => {
-  test('may be cut off within a character, and its event is found all the same', async () => {
+describe('the text of a reply', () => {
+  test('may be truncated within a character, and its event is still found', async () => {
     const said = `${'x'.repeat(1023)}\u{1f600}`;
     await using rig = await setUpDelivery({ receivers: [{ onRcpt: () => `550 ${said}` }] });
     const id = await rig.send();
@@ -25,7 +25,7 @@ describe('what a server says', () => {
   });
 });
 
-describe('which server takes the mail', () => {
+describe('server selection', () => {
   test('first MX down: the second gets it in the same attempt', async () => {
     await using rig = await setUpDelivery({ receivers: [{}, {}] });
     await rig.receiver.close();
@@ -37,7 +37,7 @@ describe('which server takes the mail', () => {
     expect(attempt?.transcript).toMatch(/connecting to mx1[\s\S]*connecting to mx2/);
   });
 
-  test('first MX greets with 554: the second is asked', async () => {
+  test('first MX greets with 554: the second is tried', async () => {
     await using rig = await setUpDelivery({ receivers: [{ onConnect: () => '554 No' }, {}] });
     const id = await rig.send();
     expect((await rig.waitForStatus(id))[0]).toMatchObject({ status: 'delivered', attempts: 1 });
@@ -60,7 +60,7 @@ describe('which server takes the mail', () => {
     expect(events.filter((type) => type === 'message.deferred').length).toBeGreaterThan(0);
   });
 
-  test('an MX that is ourselves is a loop, by its greeting or by its address', async () => {
+  test('an MX that is this server is a loop, detected by greeting or address', async () => {
     await using byName = await setUpDelivery({
       receivers: [{ onEhlo: () => '250 mail.sender.test' }],
     });
@@ -77,8 +77,8 @@ describe('which server takes the mail', () => {
   });
 });
 
-describe('what happens in the middle', () => {
-  test('greylisted, then delivered after a minute or so', async () => {
+describe('failures during a session', () => {
+  test('greylisted, then delivered after about a minute', async () => {
     let asked = 0;
     await using rig = await setUpDelivery({
       receivers: [{ onRcpt: () => (++asked === 1 ? '451 4.7.1 Greylisted' : undefined) }],
@@ -94,7 +94,7 @@ describe('what happens in the middle', () => {
     expect(deferred?.data.next_attempt_at).toMatch(/^\d{4}-\d\d-\d\dT/);
   });
 
-  test('no more than one connection at a time: it is asked once, and all goes over the one', async () => {
+  test('a receiver that allows one connection: all messages use it', async () => {
     const gate = Promise.withResolvers<undefined>();
     let held = 0;
     const isOnlyOne = () => rig.receiver.sessions.every(({ closed }) => closed);
@@ -123,7 +123,7 @@ describe('what happens in the middle', () => {
     expect(rig.receiver.sessions.length).toBeLessThanOrEqual(4);
   });
 
-  test('of two connections the one is refused before the other is greeted: nothing is put off', async () => {
+  test('one of two connections is refused before the other is greeted: nothing is deferred', async () => {
     const refused = Promise.withResolvers<undefined>();
     let connections = 0;
     await using rig = await setUpDelivery({
@@ -137,7 +137,7 @@ describe('what happens in the middle', () => {
         },
       ],
     });
-    // A receiver that is known gets several at a time, and its connection does not outlive the rest.
+    // A known receiver gets several connections, and the first one does not outlive the others.
     await rig.waitForStatus(await rig.send());
     await rig.until(() => rig.receiver.sessions[0]?.closed ?? false, 10_000);
     const ids: string[] = [];
@@ -150,7 +150,7 @@ describe('what happens in the middle', () => {
     expect(connections).toBe(3);
   });
 
-  test('421 in the middle of a session: the rest goes over a fresh connection at once', async () => {
+  test('421 during a session: the remaining messages use a new connection immediately', async () => {
     let count = 0;
     await using rig = await setUpDelivery({
       receivers: [{ onMail: () => (++count === 3 ? '421 4.7.0 Enough for now' : undefined) }],
@@ -161,7 +161,7 @@ describe('what happens in the middle', () => {
     expect(rig.receiver.violations).toEqual([]);
   });
 
-  test('disconnect in DATA: tried again, with the same bytes and the same signature', async () => {
+  test('disconnect during DATA: retried with the same bytes and the same signature', async () => {
     let dropped = false;
     await using rig = await setUpDelivery({
       receivers: [
@@ -182,7 +182,7 @@ describe('what happens in the middle', () => {
     await expectSigned(rig.receiver.messages.at(-1)?.raw as Buffer);
   });
 
-  test('the reply to the final dot is lost: recorded as ambiguous, sent again byte by byte', async () => {
+  test('the reply to the final dot is lost: recorded as ambiguous, sent again unchanged', async () => {
     let lost = false;
     await using rig = await setUpDelivery({
       receivers: [
@@ -207,7 +207,7 @@ describe('what happens in the middle', () => {
     expect(rows[0].signature).toMatch(/^DKIM-Signature:/);
   });
 
-  test('a tarpit ends in a time-out and holds up nobody else', async () => {
+  test('a tarpit times out and does not delay other receivers', async () => {
     await using rig = await setUpDelivery({
       receivers: [{ onConnect: () => SILENCE }, {}],
       dns: {
@@ -224,7 +224,7 @@ describe('what happens in the middle', () => {
     expect((await rig.attempts(slow))[0]?.bounce).toMatchObject({ reason: 'timed_out' });
   });
 
-  test('a receiver that answers byte by byte, and one with many lines, are understood', async () => {
+  test('replies sent byte by byte and replies with many lines are understood', async () => {
     await using rig = await setUpDelivery({
       receivers: [{ oneByteAtATime: true, onConnect: () => '220-one\n220-two\n220 three' }],
     });
@@ -232,7 +232,7 @@ describe('what happens in the middle', () => {
     expect((await rig.waitForStatus(id))[0]?.status).toBe('delivered');
   });
 
-  test('a receiver that answers one byte a second gets its mail, on a lease that is kept up', async () => {
+  test('a receiver that sends one byte per second gets its message, with a renewed lease', async () => {
     await using rig = await setUpDelivery({ receivers: [{ oneByteAtATime: true }] });
     const { clock, receiver } = rig;
     receiver.script.beforeEachByte = () =>
@@ -242,13 +242,13 @@ describe('what happens in the middle', () => {
     const startMs = clock.now();
     const id = await rig.send();
     expect((await rig.waitForStatus(id))[0]).toMatchObject({ status: 'delivered', attempts: 1 });
-    // Longer than a lease: without its upkeep the delivery would have been taken for lost.
+    // Longer than a lease: without renewal the delivery would be considered lost.
     expect(clock.now() - startMs).toBeGreaterThan(150_000);
     expect(receiver.sessions).toHaveLength(1);
     expect(rig.node.engine.stats.leasesLost).toBe(0);
   });
 
-  test('one that takes longer for an answer than the RFC allows is left, and tried again', async () => {
+  test('a receiver that exceeds the timeouts of the RFC is disconnected and retried', async () => {
     await using rig = await setUpDelivery({
       receivers: [{ oneByteAtATime: true, onRcpt: () => `250 2.1.5 ${'so slow '.repeat(60)}` }],
     });
@@ -265,7 +265,7 @@ describe('what happens in the middle', () => {
     expect((await rig.waitForStatus(id))[0]).toMatchObject({ status: 'delivered', attempts: 2 });
   });
 
-  test('an answer that is no answer defers, and says so', async () => {
+  test('an invalid reply defers the message, and the attempt says so', async () => {
     await using rig = await setUpDelivery({
       receivers: [{ onRcpt: () => Buffer.from('hello?\r\n') }],
     });
@@ -275,8 +275,8 @@ describe('what happens in the middle', () => {
   });
 });
 
-describe('each recipient by itself', () => {
-  test('one of three refused: the others get it, in one transaction, and only one bounces', async () => {
+describe('recipients are independent', () => {
+  test('one of three rejected: the others get it in one transaction, and only one bounces', async () => {
     await using rig = await setUpDelivery({
       receivers: [{ onRcpt: (to) => (to.startsWith('no') ? '550 5.1.1 No such user' : undefined) }],
     });
@@ -301,7 +301,7 @@ describe('each recipient by itself', () => {
     expect(created).toHaveLength(1);
   });
 
-  test('a mailbox that does not exist stays on the list, though somebody had put it there for a while', async () => {
+  test('a nonexistent mailbox stays suppressed even if a temporary suppression existed', async () => {
     await using rig = await setUpDelivery({
       receivers: [
         {
@@ -327,7 +327,7 @@ describe('each recipient by itself', () => {
     expect(types).not.toContain('suppression.created');
   });
 
-  test('recipients at several domains each go to their own servers', async () => {
+  test('recipients at several domains are delivered to their own servers', async () => {
     await using rig = await setUpDelivery({
       receivers: [{}, {}],
       dns: { 'other.example': { MX: ['10 mx2.example.test'] } },

@@ -15,14 +15,14 @@ import { createServerProcess } from '../harness/server-process.ts';
 import { until } from '../harness/until.ts';
 
 /**
- * Goal: on a fresh folder one command gives a server and a request that works when pasted; a second
- * server, or a taken port, is refused in a sentence and leaves nothing running; SIGTERM ends it
- * cleanly. Method: the real processes on an embedded database of their own.
+ * In an empty folder, one command starts a server and prints a request that works when pasted; a second
+ * server or a port in use ends with one sentence and leaves nothing running; SIGTERM shuts down cleanly.
+ * Real processes run with their own embedded database.
  */
 
 const MAIN = path.join(import.meta.dirname, '../../src/main.ts');
 
-it('makes a key, prints it once, and lets no second server in', async () => {
+it('creates a key, prints it once, and rejects a second server', async () => {
   await using folder = await createTempDir();
   const server = await createServerProcess({
     dataDir: folder.path,
@@ -52,7 +52,7 @@ it('makes a key, prints it once, and lets no second server in', async () => {
   expect(server.output.slice(printed)).not.toContain('pr_test_');
   await server.stop();
 
-  // Data that came without its key would be found out at the first signature otherwise.
+  // Otherwise a data folder without its key would only be noticed at the first signature.
   await rm(path.join(folder.path, 'secret.key'));
   for (const command of [['start'], ['keys', 'list']]) {
     const keyless = await runPostrider(command, { env: { DATA_DIR: folder.path, PORT: '0' } });
@@ -60,7 +60,7 @@ it('makes a key, prints it once, and lets no second server in', async () => {
   }
 });
 
-it('tells of a taken port and stops the database it had started', async () => {
+it('reports a port in use and stops the database that it started', async () => {
   await using folder = await createTempDir();
   const stranger = createServer();
   stranger.listen(0, '127.0.0.1');
@@ -72,16 +72,16 @@ it('tells of a taken port and stops the database it had started', async () => {
   });
   stranger.close();
   expect(code).toBe(1);
-  // Nothing goes on behind the sentence, and complains of a database that is gone.
+  // Nothing keeps running that could log errors about the stopped database.
   expect(stdout).toBe('');
   expect(stderr).toBe(`Another program listens on 127.0.0.1:${port}. Stop it, or set PORT.\n`);
   expect(isRunning(folder.path)).toBe(false);
 });
 
-it('tells of a data folder that belongs to somebody else', async () => {
+it('reports a data folder of another user', async () => {
   await using folder = await createTempDir();
   const isRoot = process.getuid?.() === 0;
-  // Root may write anywhere, so it asks as nobody, who must be able to read the program.
+  // Root may write anywhere, so it runs as user nobody, which must be able to read the program.
   if (isRoot && !(await isReachableByEveryone(process.execPath))) return;
   if (!isRoot) await chmod(folder.path, 0o500);
   const { code, stderr } = await runPostrider(['start'], {
@@ -92,7 +92,7 @@ it('tells of a data folder that belongs to somebody else', async () => {
   expect(stderr).toMatch(/^DATA_DIR \S+ is not writable by this user\. .*\n$/);
 });
 
-it('ends with npm, which ends the shell between and tells nobody else', async () => {
+it('exits with npm, which signals only the shell in between', async () => {
   await using folder = await createTempDir();
   const npm = spawn('npm', ['start', '--ignore-scripts'], {
     cwd: path.join(import.meta.dirname, '../../..'),
@@ -111,16 +111,16 @@ it('ends with npm, which ends the shell between and tells nobody else', async ()
   try {
     await until(() => output.includes('Postrider is running at'), {
       timeoutMs: 60_000,
-      what: () => `it runs: ${output}`,
+      what: () => `the server is running: ${output}`,
     });
   } finally {
     npm.kill('SIGTERM');
   }
-  await until(() => !isRunning(folder.path), { timeoutMs: 60_000, what: 'it has left' });
-  expect(output).toContain('npm is gone');
+  await until(() => !isRunning(folder.path), { timeoutMs: 60_000, what: 'the server has exited' });
+  expect(output).toContain('npm has exited');
 });
 
-it('leaves at once when it is told to while it waits for a database', async () => {
+it('exits immediately on SIGTERM while it waits for a database', async () => {
   await using folder = await createTempDir();
   const child = spawn(process.execPath, [MAIN, 'start'], {
     env: {
@@ -139,11 +139,11 @@ it('leaves at once when it is told to while it waits for a database', async () =
   child.kill('SIGTERM');
   const [code] = await once(child, 'exit');
   expect(code).toBe(0);
-  // Half a minute later it would have given up by itself, and said so.
+  // Half a minute later it would have given up and reported that.
   expect(await errors).toBe('');
 });
 
-it('hears a signal while its greeting waits for the database', async () => {
+it('handles a signal while the startup banner waits for the database', async () => {
   await using folder = await createTempDir();
   await using database = await createTestDatabase();
   const server = await createServerProcess({
@@ -158,7 +158,7 @@ it('hears a signal while its greeting waits for the database', async () => {
   await holder.query('begin; lock table workspaces in row exclusive mode');
   await server.start();
   const left = server.stop();
-  await until(async () => !(await server.isReady()), { what: 'the server is leaving' });
+  await until(async () => !(await server.isReady()), { what: 'the server is shutting down' });
   await holder.query('rollback');
   holder.release();
   expect(await left).toBe(0);
@@ -174,7 +174,7 @@ interface Pasted {
   body?: string;
 }
 
-/** The printed curl commands, taken apart as a shell would. */
+/** The printed curl commands, parsed as a shell would. */
 function pastedRequests(output: string): [Pasted, Pasted] {
   const commands = [...output.matchAll(/curl (?:.*\\\n)*.*\n/g)].map(([command]) => {
     const words = [...command.replaceAll('\\\n', ' ').matchAll(/'([^']*)'|(\S+)/g)].map(

@@ -4,9 +4,9 @@ import { startApp, type TestApp } from '../harness/app.ts';
 import { fillPath } from '../harness/openapi-operations.ts';
 
 /**
- * Goal: no body, query or path, however wrong, gets a 5xx or an answer that is not documented.
- * Method: values are made from the schemas of the served OpenAPI document, then bent: wrong types,
- * missing and extra fields, odd text, huge numbers. Whatever comes back must be documented.
+ * No body, query or path causes a 5xx or an undocumented response. Values are generated from the schemas of
+ * the served OpenAPI document and mutated: wrong types, missing and extra fields, unusual text, huge
+ * numbers.
  */
 
 interface Schema {
@@ -39,7 +39,7 @@ interface Document {
   components: { schemas: Record<string, Schema> };
 }
 
-/** Answers after a while by design. */
+/** Responds late by design. */
 const WAITS = new Set(['waitForTestMessage', 'streamEvents']);
 const RUNS = Number(process.env.FUZZ_RUNS ?? 40);
 
@@ -81,7 +81,7 @@ function resolved(schema: Schema): Schema {
   return name === undefined ? schema : (document.components.schemas[name] as Schema);
 }
 
-/** Mostly what the schema asks for, now and then something else. */
+/** Mostly values that match the schema, sometimes others. */
 function bent(given: Schema, depth = 0): fc.Arbitrary<unknown> {
   return fc.oneof(
     { weight: 8, arbitrary: fitting(resolved(given), depth) },
@@ -138,7 +138,7 @@ function fittingObject(schema: Schema, depth: number): fc.Arbitrary<unknown> {
   );
 }
 
-test('whatever is asked, the answer is a documented one', { timeout: 600_000 }, async () => {
+test('every response to generated input is documented', { timeout: 600_000 }, async () => {
   for (const [path, methods] of Object.entries(document.paths)) {
     for (const [method, described] of Object.entries(methods)) {
       if (WAITS.has(described.operationId)) continue;
@@ -147,7 +147,7 @@ test('whatever is asked, the answer is a documented one', { timeout: 600_000 }, 
   }
 });
 
-/** As text in a query; JSON because an object may have a `toString` that is none. */
+/** As query text; JSON, because an object may have an invalid `toString`. */
 function asText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
@@ -167,7 +167,7 @@ async function fuzz(path: string, method: string, described: Described): Promise
   await fc.assert(
     fc.asyncProperty(query, body, id, async (asked, sent, name) => {
       const search = new URLSearchParams(asked as Record<string, string>).toString();
-      // Dots alone would be taken out of the path before it is sent.
+      // Dot segments would be removed from the path before the request is sent.
       const url = fillPath(path, /^\.*$/.test(name) ? 'x' : name) + (search ? `?${search}` : '');
       const answer = await app.call(method, url, sent === undefined ? {} : { body: sent });
       const documented = Object.keys(described.responses).map(Number);
@@ -182,7 +182,7 @@ async function fuzz(path: string, method: string, described: Described): Promise
   );
 }
 
-test('times at the edges of the calendar are understood or refused', {
+test('timestamps at the limits of the calendar are accepted or rejected', {
   timeout: 60_000,
 }, async () => {
   const body = { email: `edge-${Date.now()}@example.com` };
@@ -213,7 +213,7 @@ test('times at the edges of the calendar are understood or refused', {
   }
 });
 
-test('what a filter makes can be stored', async () => {
+test('filter output can be stored', async () => {
   for (const made of ['{{ "AAAA" | base64_decode }}', '{{ "%00" | url_decode | raw }}']) {
     const body = {
       to: { email: 'jane@example.com' },
@@ -228,7 +228,7 @@ test('what a filter makes can be stored', async () => {
   }
 });
 
-test('a version that no column can hold is one that is not there', async () => {
+test('a version number beyond the column’s range is 404', async () => {
   const key = `counted-${Date.now()}`;
   await app.call('POST', '/templates', {
     body: { key, name: 'C', subject: 'S', html: '<p>x</p>' },

@@ -5,8 +5,8 @@ import { expect, test } from 'vitest';
 import { startApp, type TestApp } from '../harness/app.ts';
 
 /**
- * Goal: a server that is told to stop does so, whoever keeps a connection open to it.
- * Method: sockets that send nothing, half a request, or one whose answer takes a minute.
+ * Shutdown completes even if clients keep connections open: sockets that send nothing, half a request, or
+ * a request whose response takes a minute.
  */
 
 const TIMEOUT_MS = 60_000;
@@ -19,7 +19,7 @@ async function connectTo(app: TestApp, sent = ''): Promise<Socket> {
   return socket;
 }
 
-test('connections without a request are cut at once, and one in hand gets its answer', {
+test('idle connections are closed immediately, and a request in progress gets its response', {
   timeout: TIMEOUT_MS,
 }, async () => {
   const app = await startApp({ env: { DRAIN_SECONDS: '600' } });
@@ -28,12 +28,12 @@ test('connections without a request are cut at once, and one in hand gets its an
   const waited = app.call('GET', '/test/inbox/wait?to=nobody@example.com&timeout=2');
   await connectionsOf(app, 3);
   await app[Symbol.asyncDispose]();
-  // Its connection would be kept alive for more than a minute.
+  // Keep-alive would hold its connection for more than a minute.
   expect((await waited).json).toEqual({ message: null });
   await Promise.all(cut);
 });
 
-test('what takes longer than there is time is cut off', { timeout: TIMEOUT_MS }, async () => {
+test('requests that exceed the shutdown timeout are cut off', { timeout: TIMEOUT_MS }, async () => {
   const app = await startApp({ env: { DRAIN_SECONDS: '1' } });
   const waited = app.call('GET', '/test/inbox/wait?to=nobody@example.com&timeout=60');
   const failed = expect(waited).rejects.toThrow();
@@ -42,7 +42,7 @@ test('what takes longer than there is time is cut off', { timeout: TIMEOUT_MS },
   await failed;
 });
 
-test('who is connected is answered as ever until the door is shut', async () => {
+test('connected clients are served until the listener closes', async () => {
   const app = await startApp({ env: { DRAIN_SECONDS: '600' } });
   const ask = (path: string) =>
     `GET /api/v1${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.testKey}\r\n\r\n`;
@@ -60,12 +60,12 @@ test('who is connected is answered as ever until the door is shut', async () => 
   expect(answered).toMatch(/connection: close/i);
 });
 
-/** The server has seen what the test has opened. */
+/** Waits until the server has seen the connections of the test. */
 async function connectionsOf(app: TestApp, count: number): Promise<void> {
   const { server } = app.app.http;
   const open = (): Promise<number> =>
     new Promise((resolve) => server.getConnections((_error, number) => resolve(number)));
   await expect.poll(open).toBeGreaterThanOrEqual(count);
-  // A request follows its connection at once, but not in the same turn.
+  // A request follows its connection immediately, but not in the same turn of the event loop.
   await sleep(200);
 }

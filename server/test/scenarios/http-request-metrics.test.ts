@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { validMessage, startApp } from '../harness/app.ts';
 
-/** Goal: the figures that an operator watches count every answer once, the refusals included. */
+/** Request metrics count every response once, including errors. */
 
-test('every answer is counted by operation and status, and timed', async () => {
+test('every response is counted by operation and status, and timed', async () => {
   await using app = await startApp();
   await app.call('POST', '/transactional/send', { body: validMessage() });
   await app.call('POST', '/transactional/send', { body: validMessage() });

@@ -3,8 +3,8 @@ import { hashRequest } from '../../src/messages/accept/idempotency.ts';
 import { validMessage, startApp, type TestApp } from '../harness/app.ts';
 
 /**
- * Goal: a request that is repeated, by a retry or by a race, makes one message and gets one answer.
- * Method: real requests with Idempotency-Key; messages are counted by the list, not by the answers.
+ * A repeated request, by retry or by race, creates one message and gets one response. Real requests carry an
+ * Idempotency-Key; messages are counted through the list, not by responses.
  */
 
 let app: TestApp;
@@ -22,7 +22,7 @@ async function countTagged(tag: string): Promise<number> {
   return (await app.call('GET', `/messages?tag=${tag}&limit=100`)).json.data.length;
 }
 
-test('the same key and body give the first answer again', async () => {
+test('the same key and body replay the first response', async () => {
   const first = await send('again', { tags: ['again'] });
   const second = await send('again', { tags: ['again'] });
   expect(first.headers.get('idempotent-replayed')).toBeNull();
@@ -33,7 +33,7 @@ test('the same key and body give the first answer again', async () => {
   expect(await countTagged('again')).toBe(1);
 });
 
-test('a repeated answer of another POST says where its thing is, like the first', async () => {
+test('a replayed response of another POST has the same Location header', async () => {
   const email = `where-${Date.now()}@example.com`;
   for (const [path, body, place] of [
     ['/contacts', { email }, `/api/v1/contacts/${encodeURIComponent(email)}`],
@@ -49,7 +49,7 @@ test('a repeated answer of another POST says where its thing is, like the first'
   }
 });
 
-test('the same body in another spelling is the same body', async () => {
+test('the same JSON in another notation is the same body', async () => {
   const body = { ...validMessage(), tags: ['spelling'] };
   const reversed = Object.fromEntries(Object.entries(body).reverse());
   const headers = { 'idempotency-key': 'spelling' };
@@ -61,7 +61,7 @@ test('the same body in another spelling is the same body', async () => {
   expect(second.json.id).toBe(first.json.id);
 });
 
-test('the same key with another body is refused and accepts nothing', async () => {
+test('the same key with another body is rejected and accepts nothing', async () => {
   await send('other', { tags: ['other'] });
   const second = await send('other', { tags: ['other'], subject: 'Something else' });
   expect(second.status).toBe(422);
@@ -69,7 +69,7 @@ test('the same key with another body is refused and accepts nothing', async () =
   expect(await countTagged('other')).toBe(1);
 });
 
-test('racing requests make one message', async () => {
+test('concurrent requests create one message', async () => {
   const answers = await Promise.all(
     Array.from({ length: 40 }, () => send('race', { tags: ['race'] })),
   );
@@ -81,7 +81,7 @@ test('racing requests make one message', async () => {
   expect(await countTagged('race')).toBe(1);
 });
 
-test('racing requests on two nodes make one message', async () => {
+test('concurrent requests on two nodes create one message', async () => {
   await using other = await startApp({ database: app.database });
   const headers = { 'idempotency-key': 'nodes' };
   const body = validMessage({ tags: ['nodes'] });
@@ -100,7 +100,7 @@ test('racing requests on two nodes make one message', async () => {
   expect(await countTagged('nodes')).toBe(1);
 });
 
-test('a repeated request is answered even when it would be refused by now', async () => {
+test('a replay succeeds even if the request would be rejected now', async () => {
   const scheduled_at = new Date(Date.now() + 1_500).toISOString();
   const first = await send('late', { scheduled_at });
   expect(first.status).toBe(202);
@@ -111,13 +111,13 @@ test('a repeated request is answered even when it would be refused by now', asyn
   expect(unknown.json.code).toBe('validation_failed');
 });
 
-test('a refused request leaves its key free', async () => {
+test('a rejected request does not use up its key', async () => {
   const refused = await send('free', { to: { email: 'nobody' } });
   expect(refused.status).toBe(422);
   expect((await send('free')).status).toBe(202);
 });
 
-test('keys belong to one mode and one workspace', async () => {
+test('keys are scoped to a mode and a workspace', async () => {
   const workspace = await app.app.workspaces.create('Another');
   const key = await app.newKey({ workspaceId: workspace.id });
   const own = await send('mine', { tags: ['mine'] });
@@ -131,7 +131,7 @@ test('keys belong to one mode and one workspace', async () => {
   expect(theirs.json.id).not.toBe(own.json.id);
 });
 
-test('a batch is repeated as a whole', async () => {
+test('a batch is replayed as a whole', async () => {
   const batch = { messages: [validMessage({ tags: ['batch'] }), validMessage({ tags: ['batch'] })] };
   const first = await send('batch', batch, '/transactional/batch');
   const second = await send('batch', batch, '/transactional/batch');
@@ -140,7 +140,7 @@ test('a batch is repeated as a whole', async () => {
   expect(await countTagged('batch')).toBe(2);
 });
 
-test('creating a key twice with one Idempotency-Key gives one key and the same secret', async () => {
+test('creating an API key twice with one Idempotency-Key returns one key and the same secret', async () => {
   const headers = { 'idempotency-key': 'new-key' };
   const body = { name: 'Once', scopes: ['read:messages'] };
   const first = await app.call('POST', '/api-keys', { body, headers });
@@ -154,7 +154,7 @@ test('creating a key twice with one Idempotency-Key gives one key and the same s
   expect(rows[0]?.answer.includes(first.json.token)).toBe(false);
 });
 
-test('what was done is told though its answer could not be kept, and is not done again', async () => {
+test('a completed request whose response could not be stored is reported and not executed again', async () => {
   await app.database.pool.query(`
     create or replace function lose_answer() returns trigger language plpgsql as
       $$ begin raise 'shut down' using errcode = 'admin_shutdown'; end $$;
@@ -177,7 +177,7 @@ test('what was done is told though its answer could not be kept, and is not done
   expect(data).toHaveLength(1);
 });
 
-test('what is kept of a send is of no use to guess it, and a key from before the upgrade still counts', async () => {
+test('the stored fingerprint cannot be used to guess a message, and keys from before the upgrade still work', async () => {
   const key = `kept-${Date.now()}`;
   const first = await send(key, { subject: 'Your code is 123456' });
   const plain = hashRequest(
@@ -199,9 +199,9 @@ test('what is kept of a send is of no use to guess it, and a key from before the
   expect((await send(key, { subject: 'Your code is 123457' })).status).toBe(422);
 });
 
-test('a key of another request, whose day is over, is as free as one that was never used', async () => {
+test('an expired key can be used again for another request', async () => {
   const key = `old-${Date.now()}`;
-  // Not swept away yet, with an answer that was sealed.
+  // Not removed yet, with an encrypted response.
   await app.database.pool.query(
     `insert into idempotency_keys (workspace_id, mode, key, request_hash, response_status, response_body, response_encrypted, created_at)
      values ($1, 'test', $2, '\\x00', 201, '\\x00', true, $3)`,

@@ -8,8 +8,8 @@ import { mailboxRoute } from '../harness/mailbox-route.ts';
 import { createPerson, member, PASSWORD, signInAs, SessionClient } from '../harness/dashboard-session.ts';
 
 /**
- * Goal: people come into a workspace by invitation alone, as what they were invited, and what their
- * role forbids them about the team stays forbidden; a workspace never loses its last owner.
+ * People join a workspace by invitation only, with the invited role; roles limit what members can change in
+ * the team; a workspace never loses its last owner.
  */
 
 const DAY_MS = 24 * 3_600_000;
@@ -29,7 +29,7 @@ function accept(by: SessionClient, token: string, more: object = {}) {
 
 const JOE = { name: 'Joe', password: PASSWORD };
 
-test('an address without an account gets one by its link', async () => {
+test('an address without an account creates one through its link', async () => {
   await using app = await startApp();
   const { visitor: owner, person } = await member(app, 'owner');
   const made = await invite(owner, 'Joe@people.example');
@@ -63,7 +63,7 @@ test('an address without an account gets one by its link', async () => {
   expect((await invite(owner, 'JOE@people.example')).json.code).toBe('conflict');
 });
 
-test('an account that exists joins only after its owner has signed in', async () => {
+test('an existing account joins only after signing in', async () => {
   await using app = await startApp();
   const { visitor: owner } = await member(app, 'owner');
   const other = await app.app.workspaces.create('Other');
@@ -105,7 +105,7 @@ test('with a domain the link goes by mail alone, and is read in no list', async 
   expect((await accept(new SessionClient(app), token, JOE)).status).toBe(200);
 });
 
-test('letters reach people whatever names they gave themselves and their workspace', async () => {
+test('invitation emails are delivered whatever the names of inviter and workspace contain', async () => {
   const route = mailboxRoute();
   await using app = await startApp({ liveRoute: route });
   await app.app.domains.trust(app.workspaceId, { name: 'shop.example' });
@@ -127,7 +127,7 @@ test('letters reach people whatever names they gave themselves and their workspa
   expect(rows).toEqual([{ subject: 'Reset your Postrider password' }]);
 });
 
-test('links run out, are revoked, and are replaced by newer ones', async () => {
+test('links expire, are revoked, and are replaced by newer ones', async () => {
   const clock = new ManualClock(Date.now());
   await using app = await startApp({ clock });
   const { visitor: owner } = await member(app, 'owner');
@@ -160,7 +160,7 @@ test('links run out, are revoked, and are replaced by newer ones', async () => {
   ]);
 });
 
-test('two who use one link at once are one member', async () => {
+test('two concurrent uses of one link create one member', async () => {
   await using app = await startApp();
   const { visitor: owner } = await member(app, 'owner');
   const token = tokenOf((await invite(owner, 'joe@people.example')).json.link);
@@ -169,7 +169,7 @@ test('two who use one link at once are one member', async () => {
   expect((await owner.call('GET', '/members')).json.data).toHaveLength(2);
 });
 
-test('only owners make, change and remove owners', async () => {
+test('only owners create, change and remove owners', async () => {
   await using app = await startApp();
   const { visitor: owner, person: ownerPerson } = await member(app, 'owner');
   const { visitor: admin, person: adminPerson } = await member(app, 'admin');
@@ -188,7 +188,7 @@ test('only owners make, change and remove owners', async () => {
   expect((await invite(admin, 'y@people.example', 'admin')).status).toBe(201);
 });
 
-test('a change of role and a removal are in force with the next request', async () => {
+test('role changes and removals apply to the next request', async () => {
   await using app = await startApp();
   const { visitor: owner } = await member(app, 'owner');
   const { visitor: admin, person } = await member(app, 'admin');
@@ -206,7 +206,7 @@ test('a change of role and a removal are in force with the next request', async 
   expect((await admin.call('GET', '/me')).json.workspaces).toEqual([]);
 });
 
-test('the last owner stays, also when two owners remove each other at once', async () => {
+test('the last owner stays, even if two owners remove each other concurrently', async () => {
   await using app = await startApp();
   const { visitor: one, person: first } = await member(app, 'owner', 'one@people.example');
   const workspace = encodeId('wsp', app.workspaceId);
@@ -227,7 +227,7 @@ test('the last owner stays, also when two owners remove each other at once', asy
   expect(await ownersOf(app)).toBe(1);
 });
 
-test('of two who demote or remove each other at once, one was too late', async () => {
+test('if two members demote or remove each other concurrently, one request fails', async () => {
   await using app = await startApp();
   await member(app, 'owner', 'third@people.example');
   const both = async (role: 'owner' | 'admin') => {
@@ -259,7 +259,7 @@ test('of two who demote or remove each other at once, one was too late', async (
   ]);
 });
 
-test('who is demoted while a request waits does nothing with it', async () => {
+test('a member demoted while a request waits cannot complete it', async () => {
   await using app = await startApp();
   const { visitor: owner } = await member(app, 'owner');
   const { visitor: admin, person } = await member(app, 'admin');
@@ -285,7 +285,7 @@ test('who is demoted while a request waits does nothing with it', async () => {
   ]);
 });
 
-test('workspaces are made, renamed and left', async () => {
+test('workspaces are created, renamed and left', async () => {
   await using app = await startApp();
   const { visitor: owner } = await member(app, 'owner');
   const made = await owner.call('POST', '/workspaces', { body: { name: 'Second' } });
@@ -312,7 +312,7 @@ test('workspaces are made, renamed and left', async () => {
   }
 });
 
-test('nobody owns more workspaces than the operator allows, however many are made at once', async () => {
+test('the number of owned workspaces is limited, even with concurrent requests', async () => {
   await using app = await startApp({ env: { WORKSPACES_MAX: '3' } });
   const { visitor: owner } = await member(app, 'owner');
   const make = () => owner.call('POST', '/workspaces', { body: { name: 'Another' } });
@@ -327,7 +327,7 @@ test('nobody owns more workspaces than the operator allows, however many are mad
   expect(await ownersOf(app)).toBe(3);
 });
 
-test('a second account of an owner makes no more workspaces than the first', async () => {
+test('a second account of an owner cannot exceed the limit', async () => {
   await using app = await startApp({ env: { WORKSPACES_MAX: '3' } });
   const { visitor: owner } = await member(app, 'owner');
   const { visitor: other } = await member(app, 'owner', 'other@people.example');
@@ -340,7 +340,7 @@ test('a second account of an owner makes no more workspaces than the first', asy
   for (const visitor of [owner, other]) {
     expect((await make(visitor)).json.code).toBe('quota_exceeded');
   }
-  // What the operator makes is another beginning.
+  // Workspaces created by the operator do not count.
   const { id } = await app.app.workspaces.create('Of the operator');
   await app.database.pool.query(
     `insert into memberships (workspace_id, person_id, role, created_at)
@@ -351,7 +351,7 @@ test('a second account of an owner makes no more workspaces than the first', asy
   expect((await make(owner)).status).toBe(429);
 });
 
-test('members are listed in pages', async () => {
+test('members are paginated', async () => {
   await using app = await startApp();
   const { visitor } = await member(app, 'viewer');
   for (const role of ROLES) await createPerson(app, `${role}3@people.example`, role);

@@ -13,10 +13,9 @@ import { until } from '../harness/until.ts';
 import { startWebhookReceiver } from '../harness/webhook-receiver.ts';
 
 /**
- * Goal: a mail that a receiver took and sent back later ends as bounced, with its reason, once; and
- * nobody can make one up.
- * Method: the whole server delivers to a scripted receiver; the return path that this one saw is
- * written to over a raw socket, as a server of the world does.
+ * A message that was accepted and later returned ends as bounced, with its reason, once; and bounces cannot
+ * be forged. The whole server delivers to a scripted receiver; the tests send reports to the return path
+ * that the receiver saw, over a raw socket.
  */
 
 const NOT_OURS = { code: 550, text: expect.stringMatching(/^5\.1\.1 /) };
@@ -92,7 +91,7 @@ test('delivered becomes bounced, with reason, event, suppression, statistics and
   const figures = async () =>
     (await app.call('GET', '/stats', { key: app.liveKey })).json.data[0]?.totals ?? {};
   await until(async () => (await figures()).bounced === 1);
-  // It counts as bounced, though it had been delivered.
+  // It counts as bounced although it was delivered.
   expect(await figures()).toMatchObject({
     delivered: 1,
     bounced_later: 1,
@@ -104,12 +103,12 @@ test('delivered becomes bounced, with reason, event, suppression, statistics and
   expect(metrics).toMatch(/postrider_return_path_messages_total\{code="250".*\} 1/);
 });
 
-test('the same report counts once, however often and however it comes, also after a retry', async () => {
+test('the same report counts once, however often it arrives, also after a retry', async () => {
   await using house = await startReturnPathServer();
   const { id, returnPath } = await house.send();
   const soft = dsn({ status: '5.2.2', diagnostic: '552 5.2.2 mailbox full' });
   const relayed = `Received: from a by b; Sun, 15 Nov 2026 10:00:00 +0000\r\n${soft}`;
-  // The sender never heard our 250, or it came twice at once.
+  // The sender did not get the 250, or sent it twice concurrently.
   const replies = await Promise.all(
     [soft, relayed, soft].map((one) => house.report(returnPath, one)),
   );
@@ -121,19 +120,19 @@ test('the same report counts once, however often and however it comes, also afte
     code: 250,
   });
   expect(await bounces()).toBe(1);
-  // Soft: the address may be written to again.
+  // A soft bounce: the address is not suppressed.
   expect(await suppressions(house)).toEqual([]);
 
   await house.app.call('POST', `/messages/${id}/retry`, { key: house.app.liveKey });
   await until(async () => (await house.message(id)).status === 'delivered');
   expect((await house.report(returnPath, soft)).code).toBe(250);
   expect((await house.message(id)).status).toBe('delivered');
-  expect((await house.report(returnPath, dsn({ id: 'of the second run' }))).code).toBe(250);
+  expect((await house.report(returnPath, dsn({ id: 'of the second delivery cycle' }))).code).toBe(250);
   expect((await house.message(id)).status).toBe('bounced');
   expect(await bounces()).toBe(2);
 });
 
-test('of several recipients in one transaction the report says which', async () => {
+test('for several recipients in one transaction, the report names the recipient', async () => {
   await using house = await startReturnPathServer();
   const { id, returnPath } = await house.send({
     to: { email: 'jane@example.com' },
@@ -164,7 +163,7 @@ Status: 4.4.1
   ]);
 });
 
-test('delays, successes, forwards and answers of machines change nothing', async () => {
+test('delays, successes, forwards and automatic replies change nothing', async () => {
   await using house = await startReturnPathServer();
   const { id, returnPath } = await house.send();
   const vacation = 'Subject: Away\r\nAuto-Submitted: auto-replied\r\n\r\nBack on Monday.';
@@ -173,7 +172,7 @@ test('delays, successes, forwards and answers of machines change nothing', async
     [dsn({ action: 'relayed', status: '2.0.0' }), ''],
     [dsn({ action: 'delivered', status: '2.0.0' }), ''],
     [dsn({ action: 'expanded', status: '2.0.0' }), ''],
-    // Our recipient has it; only the copy for somebody else failed.
+    // Our recipient has it; only a forwarded copy failed.
     [
       dsn({
         action: 'expanded',
@@ -186,7 +185,7 @@ test('delays, successes, forwards and answers of machines change nothing', async
     [vacation, ''],
     ['Subject: Strange\r\n\r\nWhat is this?', ''],
     ['', ''],
-    // A reader's mail program says that it was read.
+    // A read receipt.
     [
       'Content-Type: multipart/report; report-type=disposition-notification\r\n\r\n',
       'jane@x.example',
@@ -195,7 +194,7 @@ test('delays, successes, forwards and answers of machines change nothing', async
   for (const [mail, from] of others) {
     expect((await house.report(returnPath, mail, from)).code).toBe(250);
   }
-  // A person is told by their own server that nobody reads it. So is a bounce in words that is not from nobody.
+  // Human senders get a rejection from their own server, as does a bounce with a nonempty sender.
   const qmail =
     'Subject: failure notice\r\n\r\nHi. This is the qmail-send program at q.example.\r\n\r\n<jane@example.com>:\r\nSorry, no mailbox here by that name. (#5.1.1)\r\n';
   for (const mail of ['Subject: Re: Hello\r\n\r\nThanks!', qmail]) {
@@ -222,7 +221,7 @@ test('delays, successes, forwards and answers of machines change nothing', async
   }
 });
 
-test('a node that only takes mail takes it for those that deliver', async () => {
+test('a node with only the smtp role accepts reports for delivery nodes', async () => {
   await using house = await startReturnPathServer({ env: { RETURN_PATH_PORT: 'off' } });
   await using door = await startApp({
     database: house.database,
@@ -235,14 +234,14 @@ test('a node that only takes mail takes it for those that deliver', async () => 
   expect(house.port).toBe(0);
 });
 
-test('a failure behind a forward is a failure of the delivery', async () => {
+test('a failure after forwarding is a failure of the delivery', async () => {
   await using house = await startReturnPathServer();
   const { id, returnPath } = await house.send();
   await house.report(returnPath, dsn({ recipient: 'jane@new-job.example' }));
   expect((await house.message(id)).status).toBe('bounced');
 });
 
-test('one whose final dot was lost and that waits for its next try ends at once', async () => {
+test('an ambiguous delivery that waits for its retry ends immediately', async () => {
   let lost = true;
   await using house = await startReturnPathServer({
     script: { onMessage: () => (lost ? HANG_UP : undefined) },
@@ -273,7 +272,7 @@ test('one whose final dot was lost and that waits for its next try ends at once'
   ]);
   const { rows } = await house.database.pool.query('select due_at, lease from deliveries');
   expect(rows).toEqual([{ due_at: null, lease: null }]);
-  // It was never counted as delivered, so that nothing has to be taken from what others were.
+  // It was never counted as delivered, so that count does not change.
   await house.send({ to: { email: 'joe@example.com' } });
   await expect
     .poll(async () => {
@@ -284,7 +283,7 @@ test('one whose final dot was lost and that waits for its next try ends at once'
     .toEqual({ delivered: 1, bounced: 1, bounced_later: 0, rate: 0.5 });
 });
 
-test('a report that is quicker than our own commit is asked for again', async () => {
+test('a report that arrives before our own commit is deferred', async () => {
   let answer = () => {};
   const held = new Promise<undefined>((resolve) => {
     answer = () => resolve(undefined);
@@ -303,7 +302,7 @@ test('a report that is quicker than our own commit is asked for again', async ()
   expect((await house.message(id)).status).toBe('bounced');
 });
 
-test('a server that closes its side behind its final dot, as Exim does, is told that it was taken', async () => {
+test('a client that half-closes after the final dot, as Exim does, gets the reply', async () => {
   await using house = await startReturnPathServer();
   const { id, returnPath } = await house.send();
   using client = await connectAndGreet(house.port);
@@ -314,7 +313,7 @@ test('a server that closes its side behind its final dot, as Exim does, is told 
   expect((await house.message(id)).status).toBe('bounced');
 });
 
-test('deliveries that ended otherwise stay as they are', async () => {
+test('deliveries with another final status do not change', async () => {
   await using house = await startReturnPathServer();
   const { id, returnPath } = await house.send();
   for (const status of ['bounced', 'queued', 'cancelled']) {
@@ -326,7 +325,7 @@ test('deliveries that ended otherwise stay as they are', async () => {
   expect(await suppressions(house)).toEqual([]);
 });
 
-test('an erased address is not told of, and does not come back', async () => {
+test('a report for an erased address adds no event and does not restore the address', async () => {
   await using house = await startReturnPathServer();
   const { returnPath } = await house.send();
   const erased = await house.app.call('DELETE', '/contacts/jane@example.com?erase=true', {
@@ -346,7 +345,7 @@ test('an erased address is not told of, and does not come back', async () => {
 });
 
 describe('without the database', () => {
-  test('the sender is asked to come again, and its second try counts once', {
+  test('the report is deferred, and its retry counts once', {
     timeout: 60_000,
   }, async () => {
     let way: Awaited<ReturnType<typeof startDatabaseProxy>> | undefined;
@@ -379,7 +378,7 @@ describe('without the database', () => {
   });
 });
 
-test('of a domain that is deleted meanwhile, and of one that has another host since', async () => {
+test('accepts reports for a deleted domain and for a changed bounce host', async () => {
   await using house = await startReturnPathServer();
   const { app } = house;
   const first = await house.send();
@@ -395,12 +394,12 @@ test('of a domain that is deleted meanwhile, and of one that has another host si
   expect((await house.message(second.id)).status).toBe('bounced');
 });
 
-describe('who is refused', () => {
-  test('forged paths, paths at hosts that we do not know, paths of messages that are gone', async () => {
+describe('rejections', () => {
+  test('forged return paths, unknown hosts and deleted messages are rejected', async () => {
     await using house = await startReturnPathServer();
     const { id, returnPath } = await house.send();
     const [local, host] = returnPath.split('@') as [string, string];
-    // Of the code alone: the message that it names is there.
+    // Only the signature is wrong: the message exists.
     const changed = local.replace(/.(?=.{4}$)/, (one) => (one === 'a' ? 'b' : 'a'));
     for (const address of [
       `${changed}@${host}`,
@@ -423,7 +422,7 @@ describe('who is refused', () => {
     expect((await house.report(`postmaster@${BOUNCE_HOST}`, '')).text).toContain(
       'http://postrider.test',
     );
-    // The same path at the host that all domains point to is as good.
+    // The same path at the shared bounce host is valid too.
     expect((await house.report(`${local}@${BOUNCE_HOST}`, dsn({ status: '5.2.2' }))).code).toBe(
       250,
     );
@@ -434,7 +433,7 @@ describe('who is refused', () => {
     expect(await house.report(returnPath, dsn())).toMatchObject(NOT_OURS);
   });
 
-  test('a path with the host of another workspace selects nothing of it', async () => {
+  test('a path with the bounce host of another workspace is rejected', async () => {
     await using house = await startReturnPathServer();
     const other = await house.app.app.workspaces.create('Other');
     await house.app.app.domains.trust(other.id, { name: 'other.example' });
@@ -442,7 +441,7 @@ describe('who is refused', () => {
     const [local] = returnPath.split('@');
     expect(await house.report(`${local}@bounce.other.example`, dsn())).toMatchObject(NOT_OURS);
     expect((await house.message(id)).status).toBe('delivered');
-    // What a report says of others is not looked at: the path alone names the message.
+    // Other addresses in the report are ignored: only the path identifies the message.
     const key = await house.app.newKey({ mode: 'live', workspaceId: other.id });
     const theirs = await house.app.call('POST', '/transactional/send', {
       key,

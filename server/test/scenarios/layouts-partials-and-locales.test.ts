@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type TestResponse, validMessage, startApp, type TestApp } from '../harness/app.ts';
 
 /**
- * Goal: a message is made of a template, the layout around it and the partials inside, all in the
- * recipient's language, each as published at the moment of the send; nothing that would break them
- * can be published. Method: by API, with dry runs of sends for the words that go out.
+ * A message is rendered from a template, its layout and its partials, in the recipient's locale, each as
+ * published at the time of the send; changes that would break them cannot be published. The tests use the
+ * API, with dry runs for the rendered content.
  */
 
 let app: TestApp;
@@ -61,7 +61,7 @@ describe('a layout with partials', () => {
     });
   });
 
-  test('goes around the template, in html and text, with CSS inlined across all of them', async () => {
+  test('wraps the template, in HTML and text, with CSS inlined across all of them', async () => {
     const sent = await ok(dryRun('news', { template_variables: { name: 'A & B' } }));
     expect(sent.html).toContain(
       '<h1 style="color: red; margin:0">Hello A &amp; B</h1><p style="color: gray;" class="small">Example Ltd.</p>',
@@ -70,7 +70,7 @@ describe('a layout with partials', () => {
     expect(sent.text).toBe('Hello A & B\n-- Example Ltd.');
   });
 
-  test('what it lacks is told where its author wrote it', async () => {
+  test('missing variables are reported where their author wrote them', async () => {
     await republished('/partials/footer', {
       html: '<p class="small">{{ company }} {{ city }}</p>',
     });
@@ -86,7 +86,7 @@ describe('a layout with partials', () => {
     ]);
   });
 
-  test('publishing it tells which templates go out changed, and what they need then', async () => {
+  test('publishing reports the affected templates and their new variables', async () => {
     const layout = await ok(app.call('GET', '/layouts/main'));
     const { version, touches } = await republished('/layouts/main', {
       html: layout.html.replace('{{ content }}', '{{ banner }}{{ content }}'),
@@ -103,7 +103,7 @@ describe('a layout with partials', () => {
     expect(through.touches).toEqual([{ key: 'news', version: 1, new_variables: [] }]);
   });
 
-  test('what templates could not be sent with is not published', async () => {
+  test('a version that would break templates is not published', async () => {
     await ok(patch('/partials/footer', { text: null }));
     const refused = await post('/partials/footer/publish');
     expect(refused.json.errors).toEqual([
@@ -116,7 +116,7 @@ describe('a layout with partials', () => {
     expect((await post('/layouts/main/publish')).json.code).toBe('template_syntax');
   });
 
-  test('is not deleted while it is used, unless forced', async () => {
+  test('cannot be deleted while in use, unless forced', async () => {
     const refused = await app.call('DELETE', '/layouts/main');
     expect(refused.json).toMatchObject({ status: 409, code: 'conflict' });
     expect(refused.json.detail).toContain('the template "news"');
@@ -130,7 +130,7 @@ describe('a layout with partials', () => {
 });
 
 describe('partials', () => {
-  test('must be published, and go in no circle', async () => {
+  test('must be published, without cycles', async () => {
     await ok(post('/partials', { key: 'a', html: 'a{% render "b" %}' }));
     const lacking = await post('/partials/a/publish');
     expect(lacking.json.errors[0]).toMatchObject({
@@ -148,7 +148,7 @@ describe('partials', () => {
     expect((await post('/partials/b/publish')).json.errors[0].code).toBe('partial_cycle');
   });
 
-  test('two that would close a circle together cannot both be published', async () => {
+  test('two that would form a cycle together cannot both be published', async () => {
     await published('/partials', { key: 'x', html: 'x' });
     await published('/partials', { key: 'y', html: 'y' });
     await ok(patch('/partials/x', { html: '{% render "y" %}' }));
@@ -157,7 +157,7 @@ describe('partials', () => {
     expect(both.map(({ status }) => status).sort()).toEqual([200, 422]);
   });
 
-  test('a draft may use what was never published; a publication may not', async () => {
+  test('a draft may use unpublished parts; a published version may not', async () => {
     await ok(post('/layouts', { key: 'new', html: '<b>{{ content }}</b>' }));
     await ok(post('/templates', { key: 'fresh', subject: 'S', html: 'H', layout: 'new' }));
     const draft = await ok(dryRun('fresh', { template_version: 'draft' }));
@@ -201,11 +201,11 @@ describe('locales', () => {
     ['de-CH', ['Hallo', 'Guten Tag Tschüss', 'Guten Tag Tschüss']],
     ['DE-at', ['Servus', 'Guten Tag Baba', 'Guten Tag Baba']],
     ['it', ['Hello', '1234,50\u00a0€ Bye', 'English']],
-  ])('%s falls back subtag by subtag, field by field, partials alike', async (locale, expected) => {
+  ])('%s falls back by subtag and by field, also in partials', async (locale, expected) => {
     expect(await words({ locale })).toEqual(expected);
   });
 
-  test('without one the contact’s own is taken', async () => {
+  test('without one, the contact’s locale is used', async () => {
     await ok(app.call('PUT', '/contacts/hans@example.com', { body: { locale: 'de-DE' } }));
     expect((await words({ to: { email: 'hans@example.com' } }))[0]).toBe('Hallo');
     expect(
@@ -220,7 +220,7 @@ describe('locales', () => {
     expect((await words({}))[0]).toBe('Hello');
   });
 
-  test('what only one variant needs is asked of its own sends alone', async () => {
+  test('variables of one variant are required only in its own sends', async () => {
     expect((await dryRun('many', { locale: 'fr' })).json.errors).toEqual([
       expect.objectContaining({ path: 'extra', field: 'locales.fr.html' }),
     ]);
@@ -230,7 +230,7 @@ describe('locales', () => {
   });
 });
 
-test('a partial that templates use may begin to render another one', async () => {
+test('a partial in use can start to render another one', async () => {
   await published('/partials', { key: 'stamp', html: '<i>{{ place }}</i>', text: '{{ place }}' });
   await published('/partials', { key: 'sign', html: '<p>Bye</p>', text: 'Bye' });
   await published('/templates', { key: 'letter', subject: 'S', html: '{% render "sign" %}' });
