@@ -1,17 +1,17 @@
-import { misspeltIn } from './misspelt.ts';
 import { type Config, readConfig } from './read-config.ts';
+import { findUnknownSettings } from './unknown-settings.ts';
 
-/** The one place that reads the environment of the process. */
+/** The only file that reads the environment of the process. */
 export function configFromEnvironment(): Config {
   return readConfig(process.env);
 }
 
-/** Sentences about names that were most likely meant for settings. */
-export function misspeltInEnvironment(): string[] {
-  return misspeltIn(process.env);
+/** Warnings about variables that look like misspelled settings. */
+export function unknownSettings(): string[] {
+  return findUnknownSettings(process.env);
 }
 
-/** A script of npm's runs us, `npm start` most likely. */
-export function isRunByNpm(): boolean {
+/** Whether an npm script, such as `npm start`, started this process. */
+export function isNpmScript(): boolean {
   return process.env.npm_lifecycle_event !== undefined;
 }

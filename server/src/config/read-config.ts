@@ -1,49 +1,49 @@
 import { hostname } from 'node:os';
 import path from 'node:path';
 import type { LogLevel } from '../lib/log.ts';
-import type { PortRange, ServerPlace, Variable } from './kinds.ts';
-import type { OutgoingAddresses } from './outgoing.ts';
-import type { RouteConfig } from './routes.ts';
-import type { SmtpAddress } from './submission.ts';
-import { type Role, VARIABLES, type VariableName } from './variables.ts';
+import type { RouteConfig } from './delivery-routes.ts';
+import type { OutgoingAddresses } from './outgoing-addresses.ts';
+import type { PortRange, ServerAddress, Setting } from './setting-types.ts';
+import { type Role, SETTINGS, type SettingName } from './settings.ts';
+import type { SmtpAddress } from './submission-settings.ts';
 
 /**
- * The environment comes in as text, one frozen object of typed values goes out, once, at the start.
- * Each part of the house is given its own group and no more. Every mistake is found before any is
- * reported, so that an operator needs one round, and the value of a secret is never repeated.
+ * Turns the environment into one frozen object of typed values, once, at startup. Each module is
+ * given only its own group. All errors are collected before any is reported, and the value of a
+ * secret never appears in an error.
  */
 export interface Config {
   readonly http: {
     readonly host: string;
     readonly port: number;
-    /** Nobody asked for the default: a node that answers no API runs without it when it is taken. */
-    readonly portIsWished: boolean;
+    /** If false and the port is taken, a node without the role `api` starts without the listener. */
+    readonly portIsExplicit: boolean;
     readonly baseUrl: string;
     readonly trustProxy: readonly string[];
     readonly requestTimeoutMs: number;
     readonly drainMs: number;
   };
   readonly submission: {
-    /** Undefined: the door stays closed. */
+    /** Undefined: the listener is disabled. */
     readonly port: number | undefined;
-    /** Nobody asked for the default: when it is taken, the server runs without the door. */
-    readonly portIsWished: boolean;
-    /** Undefined: nothing is encrypted from its first byte. */
+    /** If false and the port is taken, the server starts without the listener. */
+    readonly portIsExplicit: boolean;
+    /** Undefined: no listener with implicit TLS. */
     readonly tlsPort: number | undefined;
     readonly host: string;
-    /** Undefined: where they listen, at the host of the base URL. */
-    readonly reachedAt: SmtpAddress | undefined;
+    /** Undefined: the ports listened on, at the host of the base URL. */
+    readonly publicAddress: SmtpAddress | undefined;
     readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
     readonly allowPlaintext: boolean;
     readonly trustProxy: readonly string[];
     readonly connectionsMax: number;
     readonly connectionsPerSource: number;
   };
-  /** Its certificate is the submission port's. */
+  /** Uses the certificate of the submission listener. */
   readonly returnPath: {
-    /** Undefined: the door stays closed. */
+    /** Undefined: the listener is disabled. */
     readonly port: number | undefined;
-    readonly portIsWished: boolean;
+    readonly portIsExplicit: boolean;
     readonly host: string;
     readonly trustProxy: readonly string[];
     readonly connectionsMax: number;
@@ -56,7 +56,7 @@ export interface Config {
     readonly connectionsMax: number;
     readonly allowUnsafe: boolean;
   };
-  /** 32 bytes. Undefined with the embedded database: storage keeps one in DATA_DIR. */
+  /** 32 bytes. Undefined with the embedded database, which stores one in DATA_DIR. */
   readonly secretKey: Buffer | undefined;
   readonly allowOtherSecretKey: boolean;
   readonly roles: ReadonlySet<Role>;
@@ -68,7 +68,7 @@ export interface Config {
     readonly shapingFile: string | undefined;
     readonly outgoing: OutgoingAddresses;
     /** Empty: the system's. */
-    readonly dnsServers: readonly ServerPlace[];
+    readonly dnsServers: readonly ServerAddress[];
     readonly heloName: string;
     readonly retryWindowMs: number;
     readonly backoff: { readonly minMs: number; readonly maxMs: number };
@@ -88,7 +88,7 @@ export interface Config {
     readonly concurrency: number;
     readonly endpointConcurrency: number;
   };
-  /** Rates are shares from 0 to 1. */
+  /** Rates are fractions from 0 to 1. */
   readonly alarms: {
     readonly bounceRate: number;
     readonly complaintRate: number;
@@ -117,7 +117,7 @@ export interface Limits {
   readonly subjectMaxBytes: number;
   readonly recipientsMax: number;
   readonly batchMax: number;
-  /** Of one owner. */
+  /** Workspaces with the same origin. */
   readonly workspacesMax: number;
   readonly headersMax: number;
   readonly headerMaxBytes: number;
@@ -128,69 +128,67 @@ export interface Limits {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Its message lists every mistake, one a line. */
+/** The message lists every error, one per line. */
 export class ConfigError extends Error {
-  readonly mistakes: readonly string[];
-  constructor(mistakes: readonly string[]) {
-    super(
-      `The configuration has ${mistakes.length === 1 ? 'a mistake' : 'mistakes'}:\n${mistakes.map((mistake) => `  - ${mistake}`).join('\n')}`,
-    );
+  readonly errors: readonly string[];
+  constructor(errors: readonly string[]) {
+    super(`Invalid configuration:\n${errors.map((error) => `  - ${error}`).join('\n')}`);
     this.name = 'ConfigError';
-    this.mistakes = mistakes;
+    this.errors = errors;
   }
 }
 
 export function readConfig(env: Environment): Config {
-  const values = readVariables(env);
-  const mistakes = [...values.mistakes, ...contradictions(values)];
-  if (mistakes.length > 0) throw new ConfigError(mistakes);
-  return freezeDeep(arrange(values));
+  const values = readSettings(env);
+  const errors = [...values.errors, ...findConflicts(values)];
+  if (errors.length > 0) throw new ConfigError(errors);
+  return deepFreeze(buildConfig(values));
 }
 
-interface Values {
-  of<N extends VariableName>(name: N): Standard<N>;
-  wasGiven(name: VariableName): boolean;
-  mistakes: string[];
+interface SettingValues {
+  of<N extends SettingName>(name: N): SettingValue<N>;
+  wasGiven(name: SettingName): boolean;
+  errors: string[];
 }
 
-type Standard<N extends VariableName> = (typeof VARIABLES)[N]['standard'];
+type SettingValue<N extends SettingName> = (typeof SETTINGS)[N]['default'];
 
-function readVariables(env: Environment): Values {
+function readSettings(env: Environment): SettingValues {
   const values = new Map<string, unknown>();
   const given = new Set<string>();
-  const mistakes: string[] = [];
-  for (const [name, variable] of Object.entries<Variable<unknown>>(VARIABLES)) {
+  const errors: string[] = [];
+  for (const [name, setting] of Object.entries<Setting<unknown>>(SETTINGS)) {
     const text = env[name]?.trim() ?? '';
-    // Compose files and shells pass on unset variables as empty ones.
-    const value = text === '' ? variable.standard : variable.parse(text);
+    // Docker Compose and shells pass unset variables as empty ones.
+    const value = text === '' ? setting.default : setting.parse(text);
     if (text !== '') given.add(name);
     if (text !== '' && value === undefined) {
-      const shown = variable.secret ? 'what was given' : JSON.stringify(text);
-      mistakes.push(`${name}: ${shown} is not valid. It takes ${variable.takes}.`);
+      const shown = setting.secret ? 'the value' : JSON.stringify(text);
+      errors.push(`${name}: ${shown} is invalid. Expected ${setting.format}.`);
     }
-    values.set(name, value ?? variable.standard);
+    values.set(name, value ?? setting.default);
   }
   return {
-    of: <N extends VariableName>(name: N) => values.get(name) as Standard<N>,
+    of: <N extends SettingName>(name: N) => values.get(name) as SettingValue<N>,
     wasGiven: (name) => given.has(name),
-    mistakes,
+    errors,
   };
 }
 
-/** Mistakes that lie between variables that are each valid. */
-function contradictions({ of, wasGiven }: Values): string[] {
+/** Checks between settings that are valid on their own. */
+function findConflicts({ of, wasGiven }: SettingValues): string[] {
   const found: string[] = [];
   if (wasGiven('DATABASE_URL') && !wasGiven('SECRET_KEY')) {
     found.push(
-      `SECRET_KEY: is needed with DATABASE_URL, the same on every node. It takes ${VARIABLES.SECRET_KEY.takes}.`,
+      `SECRET_KEY: required with DATABASE_URL, the same on every node. Expected ${SETTINGS.SECRET_KEY.format}.`,
     );
   }
   if (of('CONTENT_RETENTION_DAYS') > of('MESSAGE_RETENTION_DAYS')) {
     found.push(
-      `CONTENT_RETENTION_DAYS: ${of('CONTENT_RETENTION_DAYS')} is more than MESSAGE_RETENTION_DAYS (${of('MESSAGE_RETENTION_DAYS')}). Content cannot outlive its message.`,
+      `CONTENT_RETENTION_DAYS: ${of('CONTENT_RETENTION_DAYS')} exceeds MESSAGE_RETENTION_DAYS (${of('MESSAGE_RETENTION_DAYS')}). Content cannot be kept longer than its message.`,
     );
   }
-  // 0 is the standard: one that was not given, or was not understood and is told above.
+  // 0 means that it is unset or invalid, which is reported above.
   if (of('RATE_LIMIT_BURST') !== 0 && of('RATE_LIMIT_BURST') < of('RATE_LIMIT_PER_SECOND')) {
     found.push(
       `RATE_LIMIT_BURST: ${of('RATE_LIMIT_BURST')} is less than RATE_LIMIT_PER_SECOND (${of('RATE_LIMIT_PER_SECOND')}).`,
@@ -198,17 +196,15 @@ function contradictions({ of, wasGiven }: Values): string[] {
   }
   if (of('ACCEPT_BUFFER_MAX_BYTES') < of('REQUEST_BODY_MAX_BYTES')) {
     found.push(
-      `ACCEPT_BUFFER_MAX_BYTES: is less than REQUEST_BODY_MAX_BYTES, so the largest request could never be accepted.`,
+      `ACCEPT_BUFFER_MAX_BYTES: must not be less than REQUEST_BODY_MAX_BYTES, or the largest request could never be accepted.`,
     );
   }
   if (wasGiven('SUBMISSION_TLS_CERT') !== wasGiven('SUBMISSION_TLS_KEY')) {
-    found.push(
-      'SUBMISSION_TLS_CERT and SUBMISSION_TLS_KEY: one is of no use without the other. Give both, or neither.',
-    );
+    found.push('SUBMISSION_TLS_CERT and SUBMISSION_TLS_KEY: set both or neither.');
   }
   if (of('SUBMISSION_TLS_PORT') !== 'off' && !wasGiven('SUBMISSION_TLS_CERT')) {
     found.push(
-      'SUBMISSION_TLS_PORT: needs a certificate. Give SUBMISSION_TLS_CERT and SUBMISSION_TLS_KEY, or set it to off.',
+      'SUBMISSION_TLS_PORT: requires a certificate. Set SUBMISSION_TLS_CERT and SUBMISSION_TLS_KEY, or set the port to off.',
     );
   }
   return found;
@@ -218,7 +214,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-function arrange({ of, wasGiven }: Values): Config {
+function buildConfig({ of, wasGiven }: SettingValues): Config {
   const host = of('HOST');
   const port = of('PORT');
   const baseUrl = of('BASE_URL') ?? `http://localhost:${port}`;
@@ -227,14 +223,14 @@ function arrange({ of, wasGiven }: Values): Config {
     http: {
       host,
       port,
-      portIsWished: wasGiven('PORT'),
+      portIsExplicit: wasGiven('PORT'),
       baseUrl,
       trustProxy: of('TRUST_PROXY'),
       requestTimeoutMs: of('REQUEST_TIMEOUT_SECONDS') * 1000,
       drainMs: of('DRAIN_SECONDS') * 1000,
     },
-    submission: arrangeSubmission(of, wasGiven('SUBMISSION_PORT')),
-    returnPath: arrangeReturnPath(of, wasGiven('RETURN_PATH_PORT')),
+    submission: buildSubmission(of, wasGiven('SUBMISSION_PORT')),
+    returnPath: buildReturnPath(of, wasGiven('RETURN_PATH_PORT')),
     storage: {
       dataDir: path.resolve(of('DATA_DIR')),
       databaseUrl: of('DATABASE_URL'),
@@ -247,7 +243,7 @@ function arrange({ of, wasGiven }: Values): Config {
     delivery: {
       routes: of('DELIVERY_ROUTE'),
       mxPort: of('MX_PORT'),
-      // Nobody's receivers listen on another port than 25: this is a laboratory.
+      // Public mail servers only listen on port 25, so another port means a test environment.
       mxAllowPrivate: of('MX_ALLOW_PRIVATE') || of('MX_PORT') !== 25,
       dnsValidates: of('DNS_VALIDATES'),
       shapingFile: of('SHAPING_FILE'),
@@ -285,7 +281,7 @@ function arrange({ of, wasGiven }: Values): Config {
       keyExpiryMs: of('ALARM_KEY_DAYS') * DAY_MS,
       domainRecords: of('ALARM_DOMAIN_RECORDS'),
     },
-    limits: arrangeLimits(of),
+    limits: buildLimits(of),
     retention: {
       contentDays: of('CONTENT_RETENTION_DAYS'),
       recordDays: of('MESSAGE_RETENTION_DAYS'),
@@ -295,17 +291,17 @@ function arrange({ of, wasGiven }: Values): Config {
   };
 }
 
-function arrangeSubmission(of: Values['of'], portIsWished: boolean): Config['submission'] {
+function buildSubmission(of: SettingValues['of'], portIsExplicit: boolean): Config['submission'] {
   const port = of('SUBMISSION_PORT');
   const tlsPort = of('SUBMISSION_TLS_PORT');
   const certFile = of('SUBMISSION_TLS_CERT');
   const keyFile = of('SUBMISSION_TLS_KEY');
   return {
     port: port === 'off' ? undefined : port,
-    portIsWished,
+    portIsExplicit,
     tlsPort: tlsPort === 'off' ? undefined : tlsPort,
     host: of('SUBMISSION_HOST') ?? of('HOST'),
-    reachedAt: of('SUBMISSION_URL'),
+    publicAddress: of('SUBMISSION_URL'),
     tls: certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined,
     allowPlaintext: of('SUBMISSION_ALLOW_PLAINTEXT'),
     trustProxy: of('SUBMISSION_TRUST_PROXY'),
@@ -314,11 +310,11 @@ function arrangeSubmission(of: Values['of'], portIsWished: boolean): Config['sub
   };
 }
 
-function arrangeReturnPath(of: Values['of'], portIsWished: boolean): Config['returnPath'] {
+function buildReturnPath(of: SettingValues['of'], portIsExplicit: boolean): Config['returnPath'] {
   const port = of('RETURN_PATH_PORT');
   return {
     port: port === 'off' ? undefined : port,
-    portIsWished,
+    portIsExplicit,
     host: of('RETURN_PATH_HOST') ?? of('HOST'),
     trustProxy: of('RETURN_PATH_TRUST_PROXY'),
     connectionsMax: of('RETURN_PATH_CONNECTIONS_MAX'),
@@ -326,7 +322,7 @@ function arrangeReturnPath(of: Values['of'], portIsWished: boolean): Config['ret
   };
 }
 
-function arrangeLimits(of: Values['of']): Limits {
+function buildLimits(of: SettingValues['of']): Limits {
   return {
     ratePerSecond: of('RATE_LIMIT_PER_SECOND'),
     rateBurst: of('RATE_LIMIT_BURST') || 2 * of('RATE_LIMIT_PER_SECOND'),
@@ -345,9 +341,9 @@ function arrangeLimits(of: Values['of']): Limits {
   };
 }
 
-function freezeDeep<T>(value: T): T {
+function deepFreeze<T>(value: T): T {
   if (value !== null && typeof value === 'object' && !ArrayBuffer.isView(value)) {
-    for (const inner of Object.values(value)) freezeDeep(inner);
+    for (const inner of Object.values(value)) deepFreeze(inner);
     Object.freeze(value);
   }
   return value;

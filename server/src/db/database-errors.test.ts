@@ -17,13 +17,13 @@ test.each(['23505', '23514', '22P02', '42601', '40001', '40P01', '28P01', '3D000
   },
 );
 
-test('what is not an error of the database is neither', () => {
+test('other errors are not connection errors', () => {
   expect(isConnectionError(new Error('a bug of ours'))).toBe(false);
   expect(isConnectionError('Connection terminated')).toBe(false);
   expect(isConnectionError(undefined)).toBe(false);
 });
 
-test('an address that resolved to several places counts by any of them', () => {
+test('an AggregateError of several addresses counts if one of them is a connection error', () => {
   expect(isConnectionError(new AggregateError([new Error('x'), coded('ECONNREFUSED')]))).toBe(true);
   expect(isConnectionError(new AggregateError([new Error('x')]))).toBe(false);
 });

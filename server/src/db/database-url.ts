@@ -1,43 +1,43 @@
 import pg from 'pg';
 import { didYouMean } from '../lib/did-you-mean.ts';
-import { StorageStartError } from './start-error.ts';
+import { StorageStartError } from './database-errors.ts';
 
-/** Where a database may be found: one place, or several of which one is the primary. */
+/** The hosts of a database: one, or several of which one is the primary. */
 export type DatabaseHosts = readonly [pg.ClientConfig, ...pg.ClientConfig[]];
 
 /**
- * Splits a URL that names several hosts (`postgres://user@a:5432,b:5433/db`) as libpq does into one
- * URL each; pg itself takes only one. What is wrong in it is told without repeating it: where a
- * password holds a character that should have been written in percent, any part may be the password.
+ * Splits a URL with several hosts (`postgres://user@a:5432,b:5433/db`), which libpq supports and pg
+ * does not, into one URL each. Errors never quote the URL: if a special character of the password is
+ * not percent-encoded, any part of the URL may contain the password.
  */
 export function parseDatabaseUrl(databaseUrl: string): DatabaseHosts {
   const match = /^(postgres(?:ql)?:\/\/)(?:([^/?#]*)@)?([^/?#@]*)(\/[^?#]*)?(\?[^#]*)?$/.exec(
     databaseUrl,
   );
-  if (!match) throw wrong(NO_ADDRESS);
-  const [, scheme, credentials, hosts = '', path = '', query = ''] = match;
-  // Whatever stands before such an @ was meant to be a name and a password.
-  if (credentials === undefined && path.includes('@')) throw wrong(NO_ADDRESS);
+  if (!match) throw startError(INVALID_URL);
+  const [, scheme, credentials, hostList = '', path = '', query = ''] = match;
+  // An @ in the path means that the password contains an unencoded slash.
+  if (credentials === undefined && path.includes('@')) throw startError(INVALID_URL);
   const parameters = checkedParameters(query);
-  const places = hosts.split(',').map((host) => {
-    refuseWrongPort(host);
+  const hosts = hostList.split(',').map((host) => {
+    checkPort(host);
     const authority = credentials === undefined ? host : `${credentials}@${host}`;
     return { connectionString: `${scheme}${authority}${path}${parameters}` };
   });
-  const [first, ...others] = places;
-  if (first === undefined || (others.length > 0 && hosts.split(',').includes(''))) {
-    throw wrong('DATABASE_URL names several hosts, and one of them is empty.');
+  const [first, ...others] = hosts;
+  if (first === undefined || (others.length > 0 && hostList.split(',').includes(''))) {
+    throw startError('DATABASE_URL has several hosts, and one of them is empty.');
   }
-  for (const place of places) refuseUnreadable(place);
+  for (const host of hosts) checkReadable(host);
   return [first, ...others];
 }
 
-const NO_ADDRESS =
-  'DATABASE_URL is not a PostgreSQL address. It takes postgres://user:password@host:5432/database; characters of the password that mean something in an address are written in percent: %40 for @, %2F for /, %25 for %.';
+const INVALID_URL =
+  'DATABASE_URL is not a PostgreSQL URL. Expected postgres://user:password@host:5432/database; special characters in the password must be percent-encoded: %40 for @, %2F for /, %25 for %.';
 
 const SSL_MODES = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
-/** What pg reads, and names that libpq knows, which do no harm. */
+/** Parameters of pg, and of libpq where pg ignores them. */
 const PARAMETERS = [
   ...['host', 'port', 'user', 'password', 'ssl', 'sslmode', 'sslcert', 'sslkey', 'sslrootcert'],
   ...['sslnegotiation', 'uselibpqcompat', 'application_name', 'fallback_application_name'],
@@ -49,51 +49,51 @@ function checkedParameters(query: string): string {
   for (const name of parameters.keys()) {
     const meant = PARAMETERS.includes(name) ? undefined : didYouMean(name, PARAMETERS);
     if (meant !== undefined) {
-      throw wrong(`DATABASE_URL has a parameter that is not known. Do you mean ${meant}?`);
+      throw startError(`Unknown parameter in DATABASE_URL. Did you mean ${meant}?`);
     }
   }
   const mode = parameters.get('sslmode');
   if (mode !== null && !SSL_MODES.includes(mode)) {
-    throw wrong(`sslmode in DATABASE_URL is one of ${SSL_MODES.join(', ')}.`);
+    throw startError(`sslmode in DATABASE_URL must be one of ${SSL_MODES.join(', ')}.`);
   }
   if (!['true', '1', '0', 'no-verify', null].includes(parameters.get('ssl'))) {
-    throw wrong('ssl in DATABASE_URL is true or 0. sslmode says it more closely.');
+    throw startError('ssl in DATABASE_URL must be true or 0. Use sslmode for more options.');
   }
   const port = parameters.get('port');
-  if (port !== null && !isPort(port)) throw wrong(NO_PORT);
-  // To pg these mean verify-full, and it warns on the terminal that they may mean less one day. Who
-  // asks for libpq's own meaning gets that.
+  if (port !== null && !isPort(port)) throw startError(INVALID_PORT);
+  // pg treats these as verify-full and warns on the terminal that this may change. They are passed as
+  // verify-full, unless libpq's meaning is requested.
   const isStrict = mode !== null && /^(prefer|require|verify-ca)$/.test(mode);
   if (!isStrict || parameters.get('uselibpqcompat') === 'true') return query;
   parameters.set('sslmode', 'verify-full');
   return `?${parameters}`;
 }
 
-const NO_PORT = 'A port in DATABASE_URL is not a number between 1 and 65535.';
+const INVALID_PORT = 'A port in DATABASE_URL is not between 1 and 65535.';
 
-function refuseWrongPort(host: string): void {
+function checkPort(host: string): void {
   const [, port = ''] = /^(?:\[.*\]|[^:]*)(?::(.*))?$/.exec(host) ?? [];
   if (port.includes(':')) {
-    throw wrong('An IPv6 address in DATABASE_URL stands in brackets: [2001:db8::1]:5432.');
+    throw startError('An IPv6 address in DATABASE_URL must be in brackets: [2001:db8::1]:5432.');
   }
-  if (port !== '' && !isPort(port)) throw wrong(NO_PORT);
+  if (port !== '' && !isPort(port)) throw startError(INVALID_PORT);
 }
 
 function isPort(text: string): boolean {
   return /^[0-9]{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535;
 }
 
-/** pg reads the address, and the files that it names, when a client is made: nothing is connected. */
-function refuseUnreadable(place: pg.ClientConfig): void {
+/** Creating a client parses the URL and reads certificate files, without connecting. */
+function checkReadable(host: pg.ClientConfig): void {
   try {
-    new pg.Client(place);
+    new pg.Client(host);
   } catch (error) {
     const { code, path } = error as NodeJS.ErrnoException;
-    if (path === undefined) throw wrong(NO_ADDRESS);
-    throw wrong(`DATABASE_URL names the file ${path}, which cannot be read (${code}).`);
+    if (path === undefined) throw startError(INVALID_URL);
+    throw startError(`Cannot read the file ${path} named in DATABASE_URL (${code}).`);
   }
 }
 
-function wrong(message: string): StorageStartError {
+function startError(message: string): StorageStartError {
   return new StorageStartError(message);
 }

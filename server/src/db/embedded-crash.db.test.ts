@@ -7,13 +7,13 @@ import { startEmbeddedProcess } from '../../test/harness/embedded-postgres-proce
 import { createTempDir } from '../../test/harness/temp-dir.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLog } from '../lib/log.ts';
+import { isConnectionError } from './database-errors.ts';
 import { type EmbeddedOptions, startEmbedded } from './embedded-postgres.ts';
 import { openPool, type Pool } from './pool.ts';
-import { isConnectionError } from './database-errors.ts';
 
 /**
- * What a kill -9 leaves behind, of ours, of PostgreSQL or of both, is cleared or taken over by the
- * next start; one folder never has two servers. The victims are real processes, really killed.
+ * Kills real server and PostgreSQL processes with SIGKILL, and checks that the next start cleans up or
+ * takes over, and that a folder never has two servers.
  */
 
 const start = (options: Partial<EmbeddedOptions> & { dataDir: string }) =>
@@ -30,14 +30,14 @@ beforeAll(async () => {
   return () => model[Symbol.asyncDispose]();
 });
 
-/** A folder with a database that was made before: quicker than making one. */
+/** A copy of an existing cluster, which is faster than initdb. */
 async function scratchCluster(): ReturnType<typeof createTempDir> {
   const folder = await createTempDir();
   execFileSync('cp', ['-a', `${model.path}/.`, folder.path]);
   return folder;
 }
 
-/** Also true of a process that has ended and waits to be buried. */
+/** Also true for zombie processes. */
 const hasEnded = (pid: number): boolean => !/^State:\s+[^ZX]/m.test(execStatus(pid));
 
 function execStatus(pid: number): string {
@@ -51,7 +51,7 @@ function execStatus(pid: number): string {
 }
 
 describe('after a kill -9', () => {
-  test('of our process, PostgreSQL lives on and the next start takes it over', async () => {
+  test('of the server, PostgreSQL survives and the next start takes it over', async () => {
     await using folder = await scratchCluster();
     const holder = await startEmbeddedProcess(folder.path);
     await holder.kill('SIGKILL');
@@ -62,7 +62,7 @@ describe('after a kill -9', () => {
     expect(existsSync(path.join(folder.path, 'postgres', 'postmaster.pid'))).toBe(false);
   });
 
-  test('of both at once, the next start recovers what was committed', async () => {
+  test('of both, the next start recovers the committed data', async () => {
     await using folder = await scratchCluster();
     const holder = await startEmbeddedProcess(folder.path);
     await using guest = await start({ dataDir: folder.path, holder: 'command' });
@@ -81,7 +81,7 @@ describe('after a kill -9', () => {
     await after.end();
   });
 
-  test('of both while a statement is busy, the next start waits for it to end', async () => {
+  test('of both during a statement, the next start waits for it to end', async () => {
     await using folder = await scratchCluster();
     const holder = await startEmbeddedProcess(folder.path);
     await using guest = await start({ dataDir: folder.path, holder: 'command' });
@@ -98,7 +98,7 @@ describe('after a kill -9', () => {
     await pool.end();
   });
 
-  test('a lock file whose number now belongs to another process is no obstacle', async () => {
+  test('a lock file with a reused pid does not prevent the start', async () => {
     await using folder = await scratchCluster();
     const holder = await startEmbeddedProcess(folder.path);
     const locks = ['postmaster.pid', '.s.PGSQL.5432.lock'].map((name) =>
@@ -117,8 +117,8 @@ describe('after a kill -9', () => {
   });
 });
 
-describe('while we run', () => {
-  test('a killed PostgreSQL is started again and the pool goes on', async () => {
+describe('while running', () => {
+  test('a killed PostgreSQL is restarted and the pool recovers', async () => {
     await using folder = await scratchCluster();
     await using server = await start({ dataDir: folder.path });
     const pool = poolOf(server);
@@ -145,25 +145,25 @@ describe('while we run', () => {
     await pool.end();
   });
 
-  test('a second server is refused by name of the first, which is not disturbed', async () => {
+  test('a second server is refused with the pid of the first, which is not affected', async () => {
     await using folder = await scratchCluster();
     const holder = await startEmbeddedProcess(folder.path);
     await expect(start({ dataDir: folder.path })).rejects.toThrow(
-      `Another Postrider server (process ${holder.pid}) already uses DATA_DIR ${folder.path}. Stop it first, or give this one a DATA_DIR of its own.`,
+      `Another Postrider server (process ${holder.pid}) is already using DATA_DIR ${folder.path}. Stop it first, or set a different DATA_DIR.`,
     );
     expect(hasEnded(holder.postmaster)).toBe(false);
     await holder.kill('SIGKILL');
     await (await start({ dataDir: folder.path })).stop();
   });
 
-  test('of several servers that start together on a fresh folder exactly one stays', async () => {
+  test('of several servers that start concurrently on an empty folder, exactly one succeeds', async () => {
     await using folder = await createTempDir();
     const starts = await Promise.allSettled([1, 2, 3].map(() => start({ dataDir: folder.path })));
     const running = starts.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
     const refusals = starts.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
     for (const server of running) await server.stop();
     expect(running).toHaveLength(1);
-    for (const refusal of refusals) expect(String(refusal)).toContain('already uses DATA_DIR');
+    for (const refusal of refusals) expect(String(refusal)).toContain('is already using DATA_DIR');
   });
 });
 
@@ -179,7 +179,7 @@ describe('a command', () => {
     await pool.end();
   });
 
-  test('starts PostgreSQL for its own time when no server runs', async () => {
+  test('starts PostgreSQL for its own lifetime if no server is running', async () => {
     await using folder = await scratchCluster();
     const command = await start({ dataDir: folder.path, holder: 'command' });
     const pid = command.pid as number;
@@ -187,7 +187,7 @@ describe('a command', () => {
     expect(hasEnded(pid)).toBe(true);
   });
 
-  test('keeps PostgreSQL up when the server leaves first, and stops it at its own end', async () => {
+  test('keeps PostgreSQL running after the server stops, and stops it at its end', async () => {
     await using folder = await scratchCluster();
     const server = await start({ dataDir: folder.path });
     const command = await start({ dataDir: folder.path, holder: 'command' });
@@ -201,23 +201,23 @@ describe('a command', () => {
   });
 });
 
-/** What a container is shut off by, as far as this matters here; not every machine lets us. */
-const SHUT_OFF = ['unshare', '--ipc', '--pid', '--fork', '--mount-proc', '--kill-child'];
-const canShutOff = spawnSync(SHUT_OFF[0] as string, [...SHUT_OFF.slice(1), 'true']).status === 0;
+/** The isolation of a container, as far as it matters here; not permitted on every machine. */
+const ISOLATED = ['unshare', '--ipc', '--pid', '--fork', '--mount-proc', '--kill-child'];
+const canIsolate = spawnSync(ISOLATED[0] as string, [...ISOLATED.slice(1), 'true']).status === 0;
 
-/** Whoever finds its word need not wait for its socket. */
-async function beganLongAgo(dataDir: string): Promise<void> {
+/** Ages the lock file, so that only the socket counts. */
+async function ageLockFile(dataDir: string): Promise<void> {
   const then = new Date(systemClock.now() - 60_000);
-  await utimes(path.join(dataDir, 'postgres.where'), then, then);
+  await utimes(path.join(dataDir, 'postgres.lock'), then, then);
 }
 
-describe.runIf(canShutOff)('containers that share a folder', () => {
-  test('a second server is refused though it cannot see the first, which is not disturbed', async () => {
+describe.runIf(canIsolate)('containers that share a folder', () => {
+  test('a second server that cannot see the first is refused, and the first is not affected', async () => {
     await using folder = await scratchCluster();
-    const first = await startEmbeddedProcess(folder.path, SHUT_OFF);
-    await beganLongAgo(folder.path);
-    await expect(startEmbeddedProcess(folder.path, SHUT_OFF)).rejects.toThrow(
-      'Another Postrider server (process 1) already uses DATA_DIR',
+    const first = await startEmbeddedProcess(folder.path, ISOLATED);
+    await ageLockFile(folder.path);
+    await expect(startEmbeddedProcess(folder.path, ISOLATED)).rejects.toThrow(
+      'Another Postrider server (process 1) is already using DATA_DIR',
     );
     const log = await readFile(path.join(folder.path, 'postgres.log'), 'utf8');
     expect(log.split('\n').filter((line) => line.includes('ready to accept'))).toHaveLength(2);
@@ -225,12 +225,12 @@ describe.runIf(canShutOff)('containers that share a folder', () => {
     await first.kill('SIGKILL');
   });
 
-  test('what a killed one leaves is taken over by the next', async () => {
+  test('the data of a killed container is taken over by the next', async () => {
     await using folder = await scratchCluster();
-    const first = await startEmbeddedProcess(folder.path, SHUT_OFF);
+    const first = await startEmbeddedProcess(folder.path, ISOLATED);
     await first.kill('SIGKILL');
-    await beganLongAgo(folder.path);
-    const next = await startEmbeddedProcess(folder.path, SHUT_OFF);
+    await ageLockFile(folder.path);
+    const next = await startEmbeddedProcess(folder.path, ISOLATED);
     expect(next.postmaster).toBeGreaterThan(1);
     await next.kill('SIGKILL');
   });

@@ -9,7 +9,7 @@ import { findBinaries } from './embedded/binaries.ts';
 import { isReachableByEveryone, ROOT_METHODS, type RunAsMethod } from './embedded/run-as.ts';
 import { type EmbeddedOptions, startEmbedded } from './embedded-postgres.ts';
 
-/** A real PostgreSQL in a fresh folder each time: how it starts, where, as whom, and how it ends. */
+/** Starts and stops a real PostgreSQL in temporary folders. */
 
 const QUICK = { shared_buffers: '16MB' };
 const start = (options: Partial<EmbeddedOptions> & { dataDir: string }) =>
@@ -27,7 +27,7 @@ async function ask<T>(connection: pg.ClientConfig, statement: string): Promise<T
 }
 
 describe('a first start', () => {
-  test('makes a database that keeps its promises, and a second one finds the data', async () => {
+  test('creates a durable database, and a second start finds the data', async () => {
     await using folder = await createTempDir();
     const dataDir = path.join(folder.path, 'not', 'there', 'yet');
     const first = await start({ dataDir });
@@ -61,7 +61,7 @@ describe('a first start', () => {
     expect(await ask(second.connection, 'select word from kept')).toEqual({ word: 'data' });
   });
 
-  test('leaves folders, socket and log that nobody else can enter or read', async () => {
+  test('creates folders, socket and log that are accessible only to the owner', async () => {
     await using folder = await createTempDir();
     const dataDir = path.join(folder.path, 'data');
     await using _server = await start({ dataDir });
@@ -73,7 +73,7 @@ describe('a first start', () => {
     expect(modes).toEqual(['700', '700', '700', '600']);
   });
 
-  test('works where the path is far longer than a socket may be', async () => {
+  test('works with a path that exceeds the socket path limit', async () => {
     await using folder = await createTempDir();
     const dataDir = path.join(folder.path, 'x'.repeat(120), "it's a folder", 'y'.repeat(120));
     await using server = await start({ dataDir });
@@ -85,39 +85,39 @@ describe('a first start', () => {
 describe('as root', () => {
   const isRoot = process.getuid?.() === 0;
 
-  test.each(isRoot ? ROOT_METHODS : (['ourselves'] as RunAsMethod[]))(
-    'it runs by way of %s',
-    async (way) => {
+  test.each(isRoot ? ROOT_METHODS : (['self'] as RunAsMethod[]))(
+    'it runs with the method %s',
+    async (method) => {
       await using folder = await createTempDir();
       const dataDir = path.join(folder.path, 'data');
-      const open = way !== 'other-user' || (await isReachableByEveryone(dataDir));
+      const open = method !== 'other-user' || (await isReachableByEveryone(dataDir));
       if (!open) {
-        await expect(start({ dataDir, methods: [way] })).rejects.toThrow(
+        await expect(start({ dataDir, methods: [method] })).rejects.toThrow(
           /does not run as root.*DATA_DIR/,
         );
         await chmod(folder.path, 0o711);
       }
       if (
-        way !== 'namespace' &&
+        method !== 'namespace' &&
         isRoot &&
         !(await isReachableByEveryone((await findBinaries()).postgres))
       ) {
-        await expect(start({ dataDir, methods: [way] })).rejects.toThrow(/does not run as root/);
+        await expect(start({ dataDir, methods: [method] })).rejects.toThrow(/does not run as root/);
         return;
       }
-      await using server = await start({ dataDir, methods: [way] });
+      await using server = await start({ dataDir, methods: [method] });
       expect(await ask(server.connection, 'select 1 as one')).toEqual({ one: 1 });
     },
   );
 
-  test('a folder written in one way is taken over in another', async () => {
+  test('a folder created with one method works with another', async () => {
     await using folder = await createTempDir();
     const others: RunAsMethod[] = (await isReachableByEveryone((await findBinaries()).postgres))
       ? ['capability', 'namespace']
       : [];
-    const ways: RunAsMethod[] = isRoot ? ['namespace', ...others] : ['ourselves'];
-    for (const [round, way] of ways.entries()) {
-      await using server = await start({ dataDir: folder.path, methods: [way] });
+    const methods: RunAsMethod[] = isRoot ? ['namespace', ...others] : ['self'];
+    for (const [round, method] of methods.entries()) {
+      await using server = await start({ dataDir: folder.path, methods: [method] });
       await ask(server.connection, 'create table if not exists rounds (n int)');
       await ask(server.connection, `insert into rounds values (${round})`);
       const { count } = await ask<{ count: string }>(
@@ -128,7 +128,7 @@ describe('as root', () => {
     }
   });
 
-  test('it says plainly when no way works', async () => {
+  test('it reports that no method works', async () => {
     await using folder = await createTempDir();
     const attempt = start({ dataDir: folder.path, methods: [] });
     if (isRoot) await expect(attempt).rejects.toThrow('PostgreSQL does not run as root');
@@ -136,13 +136,13 @@ describe('as root', () => {
   });
 });
 
-describe('it refuses, in a sentence,', () => {
-  test('a folder that holds something else', async () => {
+describe('refuses with a clear message', () => {
+  test('a folder with other content', async () => {
     await using folder = await createTempDir();
     await mkdir(path.join(folder.path, 'postgres'));
-    await writeFile(path.join(folder.path, 'postgres', 'letter.txt'), 'hello');
-    await expect(start({ dataDir: folder.path })).rejects.toThrow(/is not empty and holds no/);
-    expect(await readFile(path.join(folder.path, 'postgres', 'letter.txt'), 'utf8')).toBe('hello');
+    await writeFile(path.join(folder.path, 'postgres', 'notes.txt'), 'hello');
+    await expect(start({ dataDir: folder.path })).rejects.toThrow(/is not empty and contains no/);
+    expect(await readFile(path.join(folder.path, 'postgres', 'notes.txt'), 'utf8')).toBe('hello');
   });
 
   test('data of another major version', async () => {
@@ -150,28 +150,28 @@ describe('it refuses, in a sentence,', () => {
     await mkdir(path.join(folder.path, 'postgres'), { mode: 0o700 });
     await writeFile(path.join(folder.path, 'postgres', 'PG_VERSION'), '16\n');
     await expect(start({ dataDir: folder.path })).rejects.toThrow(
-      /was written by PostgreSQL 16, and this release brings 18/,
+      /was created by PostgreSQL 16, and this release includes 18/,
     );
   });
 
-  test('a folder that cannot be made', async () => {
+  test('a folder that cannot be created', async () => {
     await using folder = await createTempDir();
     await writeFile(path.join(folder.path, 'file'), '');
     await expect(start({ dataDir: path.join(folder.path, 'file', 'data') })).rejects.toThrow(
-      /DATA_DIR .* cannot be made/,
+      /Cannot create DATA_DIR/,
     );
   });
 
-  test.runIf(process.platform === 'linux')('a folder that takes no files', async () => {
+  test.runIf(process.platform === 'linux')('a folder that is not writable', async () => {
     for (const dataDir of ['/proc', '/sys']) {
       await expect(start({ dataDir })).rejects.toThrow(
-        new RegExp(`DATA_DIR ${dataDir} (takes no files|may not be written)`),
+        new RegExp(`(Cannot write to )?DATA_DIR ${dataDir}(: | is not writable)`),
       );
     }
-    await expect(start({ dataDir: '/proc/none/data' })).rejects.toThrow(/cannot be made/);
+    await expect(start({ dataDir: '/proc/none/data' })).rejects.toThrow(/Cannot create DATA_DIR/);
   });
 
-  test('settings that PostgreSQL does not take, with its own words', async () => {
+  test('invalid settings, with the error of PostgreSQL', async () => {
     await using folder = await createTempDir();
     await expect(
       start({ dataDir: folder.path, settings: { shared_buffers: 'plenty' } }),

@@ -4,10 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { systemClock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import { makeFolder } from '../lib/make-folder.ts';
+import { mkdirp } from '../lib/mkdirp.ts';
+import { isConnectionError, StorageStartError } from './database-errors.ts';
 import { type Binaries, findBinaries } from './embedded/binaries.ts';
 import { AlreadyClaimedError, type Claim, claim, type Holder } from './embedded/claim.ts';
 import { adoptCluster, createCluster, EMBEDDED_USER } from './embedded/cluster.ts';
+import { DataDirLock } from './embedded/data-dir-lock.ts';
 import {
   findPostmaster,
   type Launched,
@@ -15,25 +17,21 @@ import {
   stopPostmaster,
   tailOf,
 } from './embedded/postmaster.ts';
-import { chooseRunAs, type RunAs, type Way } from './embedded/run-as.ts';
+import { chooseRunAs, type RunAs, type RunAsMethod } from './embedded/run-as.ts';
 import { EMBEDDED_SETTINGS } from './embedded/settings.ts';
-import { type SocketFolder, shortSocketFolder } from './embedded/socket.ts';
-import { Whereabouts } from './embedded/whereabouts.ts';
-import { StorageStartError } from './start-error.ts';
-import { isStorageGone } from './storage-gone.ts';
+import { type SocketFolder, shortSocketFolder } from './embedded/socket-path.ts';
 
 /**
- * A real PostgreSQL in DATA_DIR/postgres that we start, watch and stop. In comes a folder, out goes
- * a connection. It promises: one server a folder; a start after any crash, ours or PostgreSQL's, goes
- * on with the data that was committed, taking over a PostgreSQL that outlived us; one that dies
- * while we run is started again.
+ * Starts, supervises and stops a real PostgreSQL in DATA_DIR/postgres. It guarantees that only one
+ * server uses a folder, that a start after any crash continues with the committed data (taking over a
+ * PostgreSQL that outlived the previous process), and that a PostgreSQL that dies is restarted.
  */
 export interface EmbeddedPostgres extends AsyncDisposable {
-  /** Good in this process only: a long path is shortened by a name that other processes lack. */
+  /** Only valid in this process: a long socket path is shortened with a process-local alias. */
   readonly connection: EmbeddedConnection;
-  /** The postmaster's process, undefined while it is down. */
+  /** The process id of the postmaster, undefined while it is down. */
   readonly pid: number | undefined;
-  /** Settles, with the reason, only when the database was lost for good and we must end. */
+  /** Resolves with the reason if the database is lost permanently and the process must exit. */
   readonly lost: Promise<Error>;
   stop(): Promise<void>;
 }
@@ -48,12 +46,12 @@ export interface EmbeddedConnection {
 export interface EmbeddedOptions {
   dataDir: string;
   log: Log;
-  /** A command shares the database with a server that runs; a server wants the folder to itself. */
+  /** A command shares the database with a running server; a server needs exclusive use. */
   holder?: Holder;
-  /** Changes to the settings, for tests. */
+  /** Overrides PostgreSQL settings, for tests. */
   settings?: Readonly<Record<string, string>>;
-  /** Which ways to try when we are root, for tests. */
-  ways?: readonly Way[];
+  /** The methods to try as root, for tests. */
+  methods?: readonly RunAsMethod[];
 }
 
 const DATABASE = 'postrider';
@@ -62,82 +60,82 @@ const BACKOFF_MAX_MS = 10_000;
 
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const dataDir = path.resolve(options.dataDir);
-  await makeDataDir(dataDir);
+  await createDataDir(dataDir);
   const folder = path.join(dataDir, 'postgres');
   const launcher = new Launcher(options, folder);
-  // One that runs must be left as it is: its owner and its files are somebody's business already.
-  if (!(await launcher.runs())) {
-    await refuseUnlessItTakesFiles(dataDir);
-    if (launcher.whereabouts.leaveWord()) await launcher.prepare();
+  // A running PostgreSQL must not be touched: its files are in use.
+  if (!(await launcher.isRunning())) {
+    await checkWritable(dataDir);
+    if (launcher.dataDirLock.acquire()) await launcher.prepare();
   }
   const server = new EmbeddedServer(options, folder, launcher);
   await server.start();
   return server;
 }
 
-async function makeDataDir(dataDir: string): Promise<void> {
+async function createDataDir(dataDir: string): Promise<void> {
   try {
-    await makeFolder(dataDir, 0o700);
+    await mkdirp(dataDir, 0o700);
   } catch (error) {
     throw new StorageStartError(
-      `DATA_DIR ${dataDir} cannot be made: ${(error as Error).message}. Give a folder that this user may write.`,
+      `Cannot create DATA_DIR ${dataDir}: ${(error as Error).message}. Choose a folder that this user can write to.`,
     );
   }
   try {
     await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch {
     throw new StorageStartError(
-      `DATA_DIR ${dataDir} may not be written by this user. Run as the user that it belongs to, or set DATA_DIR to another folder.`,
+      `DATA_DIR ${dataDir} is not writable by this user. Run as its owner, or set DATA_DIR to another folder.`,
     );
   }
 }
 
-/** What may be written by its rights need not take anything: /proc and /sys, or a full disk. */
-async function refuseUnlessItTakesFiles(dataDir: string): Promise<void> {
+/** Permissions are not enough: /proc, /sys or a full disk still reject files. */
+async function checkWritable(dataDir: string): Promise<void> {
   try {
-    await rmdir(await mkdtemp(path.join(dataDir, 'trial-')));
+    await rmdir(await mkdtemp(path.join(dataDir, 'write-test-')));
   } catch (error) {
     throw new StorageStartError(
-      `DATA_DIR ${dataDir} takes no files: ${(error as Error).message}. Set DATA_DIR to another folder.`,
+      `Cannot write to DATA_DIR ${dataDir}: ${(error as Error).message}. Set DATA_DIR to another folder.`,
     );
   }
 }
 
-interface Means {
+interface LaunchEnvironment {
   binaries: Binaries;
   runAs: RunAs;
 }
 
-/** Makes the cluster and starts PostgreSQL on it. */
+/** Creates the cluster and starts PostgreSQL. */
 class Launcher {
   readonly logFile: string;
-  readonly whereabouts: Whereabouts;
+  readonly dataDirLock: DataDirLock;
   readonly #options: EmbeddedOptions;
   readonly #folder: string;
-  #found: Means | undefined;
+  #found: LaunchEnvironment | undefined;
 
   constructor(options: EmbeddedOptions, folder: string) {
     this.#options = options;
     this.#folder = folder;
     this.logFile = path.join(path.dirname(folder), 'postgres.log');
-    this.whereabouts = new Whereabouts(folder);
+    this.dataDirLock = new DataDirLock(folder);
   }
 
-  /** Whether one runs, here or in another container that shares the folder. */
-  async runs(): Promise<boolean> {
-    return findPostmaster(this.#folder) !== undefined || this.whereabouts.elsewhere();
+  /** Whether PostgreSQL is running, here or in another container that shares the folder. */
+  async isRunning(): Promise<boolean> {
+    return findPostmaster(this.#folder) !== undefined || this.dataDirLock.isHeldElsewhere();
   }
 
-  /** Creates the cluster if there is none: right at a start, and wrong ever after. */
+  /** Creates the cluster if there is none. Must only be called at startup, never for a restart. */
   async prepare(): Promise<void> {
-    const { binaries, runAs } = await this.#means();
+    const { binaries, runAs } = await this.#environment();
     await createCluster(this.#folder, binaries, runAs);
   }
 
-  /** Undefined when a start elsewhere was quicker. */
+  /** Returns undefined if another container started it first. */
   async launch(): Promise<Launched | undefined> {
-    if (!this.whereabouts.leaveWord()) return undefined;
-    const { binaries, runAs } = await this.#means();
+    if (!this.dataDirLock.acquire()) return undefined;
+    const { binaries, runAs } = await this.#environment();
     await adoptCluster(this.#folder, runAs);
     return launchPostmaster({
       binaries,
@@ -148,11 +146,14 @@ class Launcher {
     });
   }
 
-  async #means(): Promise<Means> {
+  async #environment(): Promise<LaunchEnvironment> {
     if (!this.#found) {
       const binaries = await findBinaries();
       const dataDir = path.dirname(this.#folder);
-      this.#found = { binaries, runAs: await chooseRunAs(binaries, dataDir, this.#options.ways) };
+      this.#found = {
+        binaries,
+        runAs: await chooseRunAs(binaries, dataDir, this.#options.methods),
+      };
     }
     return this.#found;
   }
@@ -193,7 +194,7 @@ class EmbeddedServer implements EmbeddedPostgres {
 
   async start(): Promise<void> {
     try {
-      this.#claim = await this.#bringUp();
+      this.#claim = await this.#startAndClaim();
       await createDatabase(this.connection);
     } catch (error) {
       this.#socket.release();
@@ -217,53 +218,53 @@ class EmbeddedServer implements EmbeddedPostgres {
     const alone = (await this.#claim?.release()) ?? true;
     if (alone) {
       await stopPostmaster(this.#folder);
-      this.#launcher.whereabouts.takeBack();
-    } else this.#options.log.info('the embedded PostgreSQL stays up for another process');
+      this.#launcher.dataDirLock.release();
+    } else this.#options.log.info('embedded PostgreSQL left running for another process');
     this.#socket.release();
   }
 
-  /** Starts PostgreSQL if none runs, waits until it answers, and takes our place in it. */
-  async #bringUp(): Promise<Claim> {
+  /** Starts PostgreSQL if it is not running, waits until it is reachable, and claims it. */
+  async #startAndClaim(): Promise<Claim> {
     for (;;) {
-      await this.#untilItAnswers();
+      await this.#waitUntilReachable();
       try {
         return await claim(this.connection, this.#options.holder ?? 'server');
       } catch (error) {
-        if (error instanceof AlreadyClaimedError) throw alreadyServed(this.#options, error);
-        if (!isStorageGone(error)) throw unusable(error);
-        // The last of its users was just switching it off: start it ourselves.
+        if (error instanceof AlreadyClaimedError) throw dataDirTaken(this.#options, error);
+        if (!isConnectionError(error)) throw unusable(error);
+        // The last user was shutting it down: start it again.
       }
     }
   }
 
-  /** No deadline: recovery after a crash takes as long as its log is, and ending it gains nothing. */
-  async #untilItAnswers(): Promise<void> {
+  /** Without a deadline: crash recovery takes as long as its WAL, and aborting it gains nothing. */
+  async #waitUntilReachable(): Promise<void> {
     let launched: Launched | undefined;
-    let toldAt = systemClock.now();
+    let loggedAt = systemClock.now();
     for (;;) {
-      if (!(await this.#launcher.runs())) {
+      if (!(await this.#launcher.isRunning())) {
         if (launched?.hasEnded()) {
           const { logFile } = this.#launcher;
           throw new StorageStartError(
-            `The embedded PostgreSQL did not start. Its log, ${logFile}, ends: ${tailOf(logFile)}`,
+            `The embedded PostgreSQL did not start. Last lines of ${logFile}: ${tailOf(logFile)}`,
           );
         }
         launched ??= await this.#launcher.launch();
-      } else if (await answers(this.connection)) {
+      } else if (await isReachable(this.connection)) {
         return;
       } else if (launched?.hasEnded()) {
-        // Another start was quicker than ours; should that one end, it is our turn again.
+        // Another process started it first. If that one ends, try again.
         launched = undefined;
       }
-      if (systemClock.now() - toldAt > 5_000) {
-        this.#options.log.info('waiting for the embedded PostgreSQL to recover');
-        toldAt = systemClock.now();
+      if (systemClock.now() - loggedAt > 5_000) {
+        this.#options.log.info('waiting for embedded PostgreSQL to recover');
+        loggedAt = systemClock.now();
       }
       await sleep(20);
     }
   }
 
-  /** Runs until we stop: whenever the claim is lost, brings PostgreSQL up again. */
+  /** Restarts PostgreSQL whenever the claim is lost, until stopped. */
   async #watch(): Promise<void> {
     const { log } = this.#options;
     const stopped = new Promise<void>((resolve) => {
@@ -275,15 +276,15 @@ class EmbeddedServer implements EmbeddedPostgres {
       await Promise.race([stopped, this.#claim?.lost]);
       if (this.#stopSignal.signal.aborted) return;
       if (systemClock.now() - upAt > 60_000) backoffMs = BACKOFF_MIN_MS;
-      log.warn('the embedded PostgreSQL is gone: starting it again');
+      log.warn('embedded PostgreSQL exited: restarting it');
       await sleep(backoffMs, undefined, { signal: this.#stopSignal.signal }).catch(() => {});
       backoffMs = Math.min(backoffMs * 2, BACKOFF_MAX_MS);
       if (this.#stopSignal.signal.aborted) return;
       try {
-        this.#claim = await this.#bringUp();
-        log.info({ pid: this.pid }, 'the embedded PostgreSQL is back');
+        this.#claim = await this.#startAndClaim();
+        log.info({ pid: this.pid }, 'embedded PostgreSQL restarted');
       } catch (error) {
-        log.error({ err: error }, 'the embedded PostgreSQL could not be started again');
+        log.error({ err: error }, 'embedded PostgreSQL could not be restarted');
         if (error instanceof DataDirTakenError) return this.#giveUp(error);
       }
     }
@@ -292,10 +293,10 @@ class EmbeddedServer implements EmbeddedPostgres {
 
 class DataDirTakenError extends StorageStartError {}
 
-function alreadyServed(options: EmbeddedOptions, error: AlreadyClaimedError): DataDirTakenError {
+function dataDirTaken(options: EmbeddedOptions, error: AlreadyClaimedError): DataDirTakenError {
   const holder = error.holderPid === undefined ? '' : ` (process ${error.holderPid})`;
   return new DataDirTakenError(
-    `Another Postrider server${holder} already uses DATA_DIR ${path.resolve(options.dataDir)}. Stop it first, or give this one a DATA_DIR of its own.`,
+    `Another Postrider server${holder} is already using DATA_DIR ${path.resolve(options.dataDir)}. Stop it first, or set a different DATA_DIR.`,
   );
 }
 
@@ -306,7 +307,7 @@ function unusable(error: unknown): StorageStartError {
   );
 }
 
-async function answers(connection: EmbeddedConnection): Promise<boolean> {
+async function isReachable(connection: EmbeddedConnection): Promise<boolean> {
   const client = new pg.Client({
     ...connection,
     database: 'postgres',
@@ -318,7 +319,7 @@ async function answers(connection: EmbeddedConnection): Promise<boolean> {
     await client.end();
     return true;
   } catch (error) {
-    if (isStorageGone(error)) return false;
+    if (isConnectionError(error)) return false;
     throw unusable(error);
   }
 }
@@ -333,7 +334,7 @@ async function createDatabase(connection: EmbeddedConnection): Promise<void> {
     ]);
     if (rowCount === 0) await client.query(`create database ${connection.database}`);
   } catch (error) {
-    // A command and a server that start together both find it missing.
+    // A command and a server that start concurrently may both try to create it.
     if (!['42P04', '23505'].includes((error as pg.DatabaseError).code ?? '')) throw error;
   } finally {
     await client.end();

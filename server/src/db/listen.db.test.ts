@@ -3,7 +3,7 @@ import { createTestDatabase, type TestDatabase } from '../../test/harness/databa
 import { silentLog } from '../lib/log.ts';
 import { listen } from './listen.ts';
 
-/** Notices sent by one session and heard by another, also after the connection was cut. */
+/** Sends notifications from one session to another, also across a lost connection. */
 
 let db: TestDatabase;
 
@@ -25,14 +25,14 @@ const cutConnections = () =>
       where application_name = 'postrider listen' and datname = current_database()`,
   );
 
-test('each handler gets the notices of its channel, until it is taken away', async () => {
+test('a handler receives the notifications of its channel until it is removed', async () => {
   await using notices = open();
   const heard: string[] = [];
   const leave = notices.on('keys', (payload) => heard.push(`a ${payload}`));
   notices.on('keys', (payload) => heard.push(`b ${payload}`));
   await notices.ready;
   notices.on('domains', (payload) => heard.push(`c ${payload}`));
-  // Listening to a channel named later begins a moment later.
+  // LISTEN for a channel that is added later takes effect asynchronously.
   await until(async () => {
     await notify('domains', 'again');
     return heard.includes('c again');
@@ -47,7 +47,7 @@ test('each handler gets the notices of its channel, until it is taken away', asy
   expect(heard.filter((word) => word !== 'c again')).toEqual(['a 1', 'b 1', 'b 2', 'c 4']);
 });
 
-test('after the connection was lost, handlers are told of the gap and hear again', async () => {
+test('after a reconnect, gap handlers are called and notifications arrive again', async () => {
   await using notices = open();
   const heard: string[] = [];
   let gaps = 0;
@@ -66,7 +66,7 @@ test('after the connection was lost, handlers are told of the gap and hear again
   expect(heard).toEqual(['1', '2']);
 });
 
-test('a handler that throws does not keep the notice from the others', async () => {
+test('a handler that throws does not affect the others', async () => {
   await using notices = open();
   const heard: string[] = [];
   notices.on('keys', () => {
@@ -78,7 +78,7 @@ test('a handler that throws does not keep the notice from the others', async () 
   await until(() => heard.length === 1);
 });
 
-test('a stopped listener neither hears nor comes back', async () => {
+test('a stopped listener receives nothing and does not reconnect', async () => {
   const notices = open();
   const heard: string[] = [];
   notices.on('keys', (payload) => heard.push(payload));

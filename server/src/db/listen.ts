@@ -1,56 +1,56 @@
 import pg from 'pg';
 import { type Clock, systemClock, type Timer } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import type { Places } from './database-url.ts';
-import { chooserFor } from './primary-chooser.ts';
+import type { DatabaseHosts } from './database-url.ts';
+import { primarySelector } from './primary-selector.ts';
 
 /**
- * Notices between nodes (LISTEN/NOTIFY) over one connection of its own. Handlers of a channel get
- * each notice that arrives. A notice sent while the connection was down is lost for good, so after
- * each gap every gap handler is called: caches must be emptied, queues looked at.
+ * Notifications between nodes (LISTEN/NOTIFY) over a dedicated connection. Notifications sent while
+ * the connection is down are lost, so after a reconnect all gap handlers are called: caches must be
+ * cleared and queues polled.
  */
-export interface Listener extends AsyncDisposable {
-  /** Returns a function that takes the handler away. */
-  on(channel: string, handler: NoticeHandler): () => void;
+export interface NotificationListener extends AsyncDisposable {
+  /** Returns a function that removes the handler. */
+  on(channel: string, handler: NotificationHandler): () => void;
   onGap(handler: () => void): () => void;
-  /** Whether notices arrive at this moment. */
+  /** Whether notifications currently arrive. */
   readonly connected: boolean;
-  /** Settles when the connection has been made for the first time. */
+  /** Resolves when the first connection is established. */
   readonly ready: Promise<void>;
   stop(): Promise<void>;
 }
 
-export type NoticeHandler = (payload: string) => void;
+export type NotificationHandler = (payload: string) => void;
 
 export interface ListenOptions {
-  places: Places;
+  hosts: DatabaseHosts;
   log: Log;
   clock?: Clock;
 }
 
 const RECONNECT_MIN_MS = 100;
 const RECONNECT_MAX_MS = 5_000;
-/** A connection that a firewall has forgotten looks alive; this finds out. */
+/** Detects connections that a firewall has dropped silently. */
 const HEARTBEAT_MS = 15_000;
-const ANSWER_WITHIN_MS = 5_000;
+const RESPONSE_TIMEOUT_MS = 5_000;
 const CHANNEL = /^[a-z_][a-z0-9_]{0,62}$/;
 
-export function listen(options: ListenOptions): Listener {
-  const hub = new NoticeHub(options);
-  hub.start();
-  return hub;
+export function listen(options: ListenOptions): NotificationListener {
+  const listener = new ReconnectingListener(options);
+  listener.start();
+  return listener;
 }
 
-class NoticeHub implements Listener {
+class ReconnectingListener implements NotificationListener {
   readonly ready: Promise<void>;
   readonly #options: ListenOptions;
   readonly #clock: Clock;
-  readonly #handlers = new Map<string, Set<NoticeHandler>>();
+  readonly #handlers = new Map<string, Set<NotificationHandler>>();
   readonly #gapHandlers = new Set<() => void>();
-  readonly #becameReady: () => void;
+  readonly #resolveReady: () => void;
   #client: pg.Client | undefined;
-  #place = 0;
-  #asking: Promise<unknown> = Promise.resolve();
+  #host = 0;
+  #listening: Promise<unknown> = Promise.resolve();
   #retry: Timer | undefined;
   #retryMs = RECONNECT_MIN_MS;
   #heartbeat: Timer | undefined;
@@ -63,23 +63,25 @@ class NoticeHub implements Listener {
     this.#clock = options.clock ?? systemClock;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.ready = promise;
-    this.#becameReady = resolve;
+    this.#resolveReady = resolve;
   }
 
   get connected(): boolean {
     return this.#connected;
   }
 
-  on(channel: string, handler: NoticeHandler): () => void {
-    if (!CHANNEL.test(channel)) throw new Error(`Broken invariant: channel ${channel}`);
+  on(channel: string, handler: NotificationHandler): () => void {
+    if (!CHANNEL.test(channel)) throw new Error(`Invalid channel name ${channel}`);
     const handlers = this.#handlers.get(channel) ?? new Set();
     this.#handlers.set(channel, handlers);
     handlers.add(handler);
-    // When this fails the connection is failing too, and the next one listens to every channel.
-    // One after the other, and only on a connection that is up: one that is coming up listens to all.
+    // A connection that is being established listens to all channels anyway, and so does the next one
+    // if this statement fails. Statements are queued, because pg does not allow concurrent ones.
     const client = this.#connected && handlers.size === 1 ? this.#client : undefined;
     if (client)
-      this.#asking = this.#asking.then(() => client.query(`listen ${channel}`)).catch(() => {});
+      this.#listening = this.#listening
+        .then(() => client.query(`listen ${channel}`))
+        .catch(() => {});
     return () => {
       handlers.delete(handler);
     };
@@ -100,7 +102,7 @@ class NoticeHub implements Listener {
     this.#stopped = true;
     this.#retry?.cancel();
     this.#heartbeat?.cancel();
-    this.#becameReady();
+    this.#resolveReady();
     const client = this.#client;
     this.#client = undefined;
     await client?.end().catch(() => {});
@@ -112,40 +114,40 @@ class NoticeHub implements Listener {
 
   async #connect(): Promise<void> {
     const client = new pg.Client({
-      ...this.#options.places[this.#place],
+      ...this.#options.hosts[this.#host],
       application_name: 'postrider listen',
-      connectionTimeoutMillis: ANSWER_WITHIN_MS,
-      query_timeout: ANSWER_WITHIN_MS,
+      connectionTimeoutMillis: RESPONSE_TIMEOUT_MS,
+      query_timeout: RESPONSE_TIMEOUT_MS,
       keepAlive: true,
     });
-    client.on('error', () => this.#lose(client));
-    client.on('end', () => this.#lose(client));
-    client.on('notification', ({ channel, payload }) => this.#tell(channel, payload ?? ''));
+    client.on('error', () => this.#onDisconnect(client));
+    client.on('end', () => this.#onDisconnect(client));
+    client.on('notification', ({ channel, payload }) => this.#dispatch(channel, payload ?? ''));
     this.#client = client;
     try {
       await client.connect();
       await this.#refuseStandby(client);
-      // A channel that is added while this runs is at the end of the map: the loop comes to it.
+      // A channel that is added meanwhile goes to the end of the map and is reached by this loop.
       for (const channel of this.#handlers.keys()) await client.query(`listen ${channel}`);
     } catch (error) {
-      this.#place = (this.#place + 1) % this.#options.places.length;
-      this.#options.log.debug({ err: error }, 'no connection for notices');
+      this.#host = (this.#host + 1) % this.#options.hosts.length;
+      this.#options.log.debug({ err: error }, 'no connection for notifications');
       client.end().catch(() => {});
-      this.#lose(client);
+      this.#onDisconnect(client);
       return;
     }
     if (this.#client !== client) return;
-    chooserFor(this.#options.places, this.#options.log).found(this.#place);
+    primarySelector(this.#options.hosts, this.#options.log).found(this.#host);
     this.#retryMs = RECONNECT_MIN_MS;
     this.#connected = true;
-    this.#beat(client);
-    this.#becameReady();
-    // Told after listening began: what a handler reads now can no longer change unseen.
-    if (this.#connectedBefore) this.#tellGap();
+    this.#scheduleHeartbeat(client);
+    this.#resolveReady();
+    // Called after listening began: later changes of what a handler reads now will be notified.
+    if (this.#connectedBefore) this.#dispatchGap();
     this.#connectedBefore = true;
   }
 
-  /** Notices are sent on the primary; a standby would be silent for ever. */
+  /** Notifications are sent on the primary; a standby never delivers any. */
   async #refuseStandby(client: pg.Client): Promise<void> {
     const { rows } = await client.query<{ standby: boolean }>(
       'select pg_is_in_recovery() as standby',
@@ -153,7 +155,7 @@ class NoticeHub implements Listener {
     if (rows[0]?.standby) throw new Error('This PostgreSQL is a standby');
   }
 
-  #lose(client: pg.Client): void {
+  #onDisconnect(client: pg.Client): void {
     if (this.#client !== client) return;
     this.#client = undefined;
     this.#connected = false;
@@ -163,37 +165,37 @@ class NoticeHub implements Listener {
     this.#retryMs = Math.min(this.#retryMs * 2, RECONNECT_MAX_MS);
   }
 
-  #beat(client: pg.Client): void {
+  #scheduleHeartbeat(client: pg.Client): void {
     this.#heartbeat = this.#clock.after(HEARTBEAT_MS, () => {
       client.query('select').then(
         () => {
-          if (this.#client === client) this.#beat(client);
+          if (this.#client === client) this.#scheduleHeartbeat(client);
         },
         () => {
           client.end().catch(() => {});
-          this.#lose(client);
+          this.#onDisconnect(client);
         },
       );
     });
   }
 
-  #tell(channel: string, payload: string): void {
+  #dispatch(channel: string, payload: string): void {
     for (const handler of this.#handlers.get(channel) ?? []) {
-      this.#guarded(() => handler(payload));
+      this.#runHandler(() => handler(payload));
     }
   }
 
-  #tellGap(): void {
-    this.#options.log.info('notices may have been missed: caches are emptied');
-    for (const handler of this.#gapHandlers) this.#guarded(handler);
+  #dispatchGap(): void {
+    this.#options.log.info('notifications may have been missed: caches cleared');
+    for (const handler of this.#gapHandlers) this.#runHandler(handler);
   }
 
-  /** One handler's bug must not keep a notice from the others. */
-  #guarded(work: () => void): void {
+  /** An error in one handler must not affect the others. */
+  #runHandler(work: () => void): void {
     try {
       work();
     } catch (error) {
-      this.#options.log.error({ err: error }, 'a notice handler failed');
+      this.#options.log.error({ err: error }, 'notification handler failed');
     }
   }
 }

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { createTestDatabase } from '../../test/harness/database.ts';
 import { createTempDir } from '../../test/harness/temp-dir.ts';
 import { createLog, silentLog } from '../lib/log.ts';
+import { LOCK_CLASS, LOCKS } from './advisory-lock.ts';
 import { migrate, migrationsMissing } from './migrate.ts';
 import { PARTITIONED_TABLES } from './partitions.ts';
 import { openPool, type Pool } from './pool.ts';
@@ -73,7 +74,7 @@ describe('migrations', () => {
     await using db = await createTestDatabase({ empty: true });
     await using folder = await folderWith(TWO);
     const other = await db.pool.connect();
-    await other.query('select pg_advisory_lock(1886352244, 3)');
+    await other.query('select pg_advisory_lock($1, $2)', [LOCK_CLASS, LOCKS.migrations]);
     const abort = new AbortController();
     let logged = '';
     const write = (line: string) => {

@@ -4,9 +4,10 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Log } from '../lib/log.ts';
-import { continueNumbers } from './ledger-numbers.ts';
+import { LOCK_CLASS, LOCKS } from './advisory-lock.ts';
+import { StorageStartError } from './database-errors.ts';
+import { updateEventLogOffset } from './event-log-offset.ts';
 import { type Pool, withoutTimeouts } from './pool.ts';
-import { StorageStartError } from './start-error.ts';
 
 /**
  * Applies the numbered SQL files in `migrations/` that the database lacks: forward only, each once,
@@ -23,8 +24,7 @@ export interface Migration {
 
 const FOLDER = path.join(import.meta.dirname, 'migrations');
 
-/** An advisory lock; the other locks of this class are in embedded/claim.ts and partitions.ts. */
-const LOCK = '1886352244, 3';
+const LOCK = `${LOCK_CLASS}, ${LOCKS.migrations}`;
 
 export interface MigrateOptions {
   /** The folder of the SQL files; tests use their own. */
@@ -52,8 +52,9 @@ export async function migrate(
     }
     const last = missing.at(-1)?.name;
     if (last) log.info({ migrations: missing.length, last }, 'migrations applied');
-    const offset = await continueNumbers(client);
-    if (offset > 0) log.warn({ offset }, 'database was restored from a dump; event log numbering continues');
+    const offset = await updateEventLogOffset(client);
+    if (offset > 0)
+      log.warn({ offset }, 'database was restored from a dump; event log numbering continues');
     return missing.length;
   } finally {
     // Closes the session, which releases the lock.
@@ -71,7 +72,7 @@ async function acquireLock(client: pg.ClientBase, log: Log, signal?: AbortSignal
     );
     if (rows[0]?.acquired) return;
     if (attempt === 0) log.info('waiting for another node to finish migrating');
-    await sleep(LOCK_RETRY_MS, undefined, signal ? { signal: signal } : {});
+    await sleep(LOCK_RETRY_MS, undefined, signal ? { signal } : {});
   }
 }
 

@@ -8,7 +8,7 @@ import { silentLog } from '../lib/log.ts';
 import { startEmbedded } from './embedded-postgres.ts';
 import { openStorage, type StorageOptions } from './open-storage.ts';
 
-/** From the configuration to a database that answers, or to a sentence that says why not. */
+/** Opens embedded and external databases, and checks the messages of failures. */
 
 const KEY = Buffer.alloc(32, 7);
 
@@ -25,7 +25,7 @@ const open = (options: Partial<StorageOptions>) =>
   });
 
 describe('the embedded database', () => {
-  test('brings a secret key that is kept, and that nobody else can read', async () => {
+  test('creates a persistent secret key that only its owner can read', async () => {
     await using folder = await createTempDir();
     const keys: Buffer[] = [];
     for (const _round of [1, 2]) {
@@ -41,7 +41,7 @@ describe('the embedded database', () => {
     const text = await readFile(file, 'utf8');
     await writeFile(file, text.slice(0, 10));
     await expect(open({ dataDir: folder.path, secretKey: undefined })).rejects.toThrow(
-      /secret\.key does not hold 64 hexadecimal digits/,
+      /secret\.key does not contain 64 hexadecimal digits/,
     );
     await writeFile(file, text);
     await using storage = await open({ dataDir: folder.path });
@@ -50,7 +50,7 @@ describe('the embedded database', () => {
 });
 
 describe("an operator's database", () => {
-  test('that may lose commits is refused unless that is allowed', async () => {
+  test('that can lose commits is refused unless allowed', async () => {
     await using folder = await createTempDir();
     await using server = await startEmbedded({
       dataDir: folder.path,
@@ -60,7 +60,7 @@ describe("an operator's database", () => {
     const { user, host, database } = server.connection;
     const databaseUrl = `postgresql://${user}@/${database}?host=${host}`;
     await expect(open({ databaseUrl })).rejects.toThrow(
-      'The database has fsync and full_page_writes off, so a crash may lose mail that was answered as accepted. Switch them on, or set ALLOW_UNSAFE_DATABASE=true to accept that.',
+      'The database has fsync and full_page_writes off, so a crash can lose accepted mail. Turn them on, or set ALLOW_UNSAFE_DATABASE=true to accept the risk.',
     );
     await using storage = await open({ databaseUrl, allowUnsafe: true });
     await storage.pool.query(`alter role ${user} set synchronous_commit = off`);
@@ -69,7 +69,7 @@ describe("an operator's database", () => {
 
   test('that is too old is refused', async () => {
     await using db = await createTestDatabase({ empty: true });
-    // A server of 2021 is played by a table that stands before the real list of settings.
+    // A table that shadows pg_settings simulates an old server.
     await db.pool.query(`
       create table public.pg_settings as select name, setting from pg_catalog.pg_settings;
       update public.pg_settings set setting = '140011' where name = 'server_version_num';
@@ -81,27 +81,27 @@ describe("an operator's database", () => {
     );
   });
 
-  test('behind a pooler that shares its sessions is refused', async () => {
+  test('behind a pooler with shared sessions is refused', async () => {
     await using db = await createTestDatabase({ empty: true });
     await using pooler = await startTransactionPooler(db.url);
     await expect(open({ databaseUrl: pooler.url, allowUnsafe: true })).rejects.toThrow(
-      'Postrider needs sessions of its own',
+      'Postrider needs dedicated sessions',
     );
   });
 
-  test('that is not there, or not named rightly, is told apart', async () => {
+  test('that is unreachable or has an invalid URL is reported', async () => {
     await using db = await createTestDatabase({ empty: true });
     await expect(open({ databaseUrl: 'https://db.example.com' })).rejects.toThrow(
-      'DATABASE_URL is not a PostgreSQL address',
+      'DATABASE_URL is not a PostgreSQL URL',
     );
     await expect(open({ databaseUrl: 'postgres://u:hunter/2#@db.example.com/d' })).rejects.toThrow(
       'characters of the password that mean something in an address are written in percent',
     );
     await expect(open({ databaseUrl: db.url.replace('test_', 'no_') })).rejects.toThrow(
-      /^The database at DATABASE_URL does not answer: database "no_.*" does not exist/,
+      /^Cannot connect to the database at DATABASE_URL: database "no_.*" does not exist/,
     );
     await expect(
       open({ databaseUrl: 'postgres://u:hunter2@127.0.0.1:1/postrider' }),
-    ).rejects.toThrow(/does not answer: connect ECONNREFUSED 127\.0\.0\.1:1/);
+    ).rejects.toThrow(/DATABASE_URL: connect ECONNREFUSED 127\.0\.0\.1:1/);
   });
 });

@@ -3,20 +3,25 @@ import { createTestDatabase } from '../../test/harness/database.ts';
 import { systemClock } from '../lib/clock.ts';
 import { type Log, silentLog } from '../lib/log.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
-import { partitionsEndMs } from './partitions.ts';
 import { startPartitionMaintenance } from './partition-maintenance.ts';
+import { partitionsEndMs } from './partitions.ts';
 
-/** The real tables under a clock that the test moves by weeks. */
+/** Maintains the real tables while the test advances the clock by weeks. */
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
-test('as time goes on there is always a place for new rows, and the old ones go', async () => {
+test('partitions are created ahead and expired ones are dropped', async () => {
   await using db = await createTestDatabase();
   const { pool } = db;
   const clock = new ManualClock(systemClock.now());
   const retention = { recordDays: 14, contentDays: 3, webhookDays: 3 };
-  await using _upkeep = await startPartitionMaintenance({ pool, clock, log: silentLog, retention });
+  await using _maintenance = await startPartitionMaintenance({
+    pool,
+    clock,
+    log: silentLog,
+    retention,
+  });
   const countOf = async (table: string) =>
     (
       await pool.query('select count(*) as n from pg_inherits where inhparent = $1::regclass', [
@@ -25,7 +30,7 @@ test('as time goes on there is always a place for new rows, and the old ones go'
     ).rows[0].n as number;
   const before = { contents: await countOf('message_contents'), events: await countOf('events') };
 
-  // Each look is an hour later: the work of an hour is done beside the clock, not inside it.
+  // Every poll advances the clock by an hour, because maintenance runs in real time.
   const eventually = (met: () => Promise<boolean>) =>
     vi.waitUntil(
       () => {
@@ -44,7 +49,7 @@ test('as time goes on there is always a place for new rows, and the old ones go'
   expect(await countOf('events')).toBeLessThanOrEqual(before.events + 3);
 });
 
-test('a clock that is years ahead at a start takes nothing with it', async () => {
+test('a start with a clock that is years ahead deletes nothing', async () => {
   await using db = await createTestDatabase();
   const { pool } = db;
   const retention = { recordDays: 14, contentDays: 3, webhookDays: 3 };
@@ -56,7 +61,8 @@ test('a clock that is years ahead at a start takes nothing with it', async () =>
     return rows.map(({ name }) => name);
   };
   const before = await partitions();
-  const start = (clock: ManualClock, log: Log) => startPartitionMaintenance({ pool, clock, log, retention });
+  const start = (clock: ManualClock, log: Log) =>
+    startPartitionMaintenance({ pool, clock, log, retention });
   const right = new ManualClock(systemClock.now());
   await using first = await start(right, silentLog);
   right.advance(0);

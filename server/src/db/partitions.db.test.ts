@@ -11,7 +11,7 @@ import {
 } from './partitions.ts';
 import { openPool } from './pool.ts';
 
-/** Two small tables of the test's own stand for the real ones; `deliveries` says what is unfinished. */
+/** Two small tables replace the real ones; `deliveries` contains the unfinished deliveries. */
 
 const DAY_MS = 86_400_000;
 const NOW = Date.UTC(2026, 10, 12, 15, 30);
@@ -49,14 +49,14 @@ afterAll(async () => {
   await db[Symbol.asyncDispose]();
 });
 
-/** Any time, in any order: ids of the real maker never go back. */
+/** An id for any time; the real generator only creates ascending ids. */
 const idAt = (ms: number) => uuidFloor(ms).slice(0, 24) + randomBytes(6).toString('hex');
 
 const insert = (table: string, ms: number) =>
   db.pool.query(`insert into ${table} (id) values ($1)`, [idAt(ms)]);
 
 describe('partitions ahead', () => {
-  test('cover yesterday to the wanted day without a gap, weeks beginning on Mondays', async () => {
+  test('cover yesterday to the target day without gaps, with weeks starting on Mondays', async () => {
     expect(await ensurePartitions(db.pool, NOW, TABLES)).toEqual([
       'letters_p20261109',
       'letters_p20261116',
@@ -77,7 +77,7 @@ describe('partitions ahead', () => {
     });
   });
 
-  test('are made once, by however many nodes at the same moment', async () => {
+  test('are created once when several nodes run concurrently', async () => {
     const nodes = Array.from({ length: 3 }, () =>
       openPool({ hosts: [{ connectionString: db.url }], log: silentLog }),
     );
@@ -99,7 +99,7 @@ describe('partitions ahead', () => {
     expect(rows).toEqual([{ n: 8 }]);
   });
 
-  test('fit to those of another span that are there already', async () => {
+  test('fit between existing ones of another span', async () => {
     await ensurePartitions(db.pool, NOW, [{ ...WEEKLY, spanDays: 1, aheadDays: 2 }]);
     expect(await ensurePartitions(db.pool, NOW, [WEEKLY])).toEqual([
       'letters_p20261109',
@@ -111,7 +111,7 @@ describe('partitions ahead', () => {
     for (let day = -1; day < 21; day++) await insert('letters', NOW + day * DAY_MS);
   });
 
-  test('are made while others write to the table', async () => {
+  test('are created while other sessions write to the table', async () => {
     await ensurePartitions(db.pool, NOW, [WEEKLY]);
     const writer = await db.pool.connect();
     await writer.query('begin');
@@ -122,7 +122,7 @@ describe('partitions ahead', () => {
     expect(made).toEqual(['letters_p20261207']);
   });
 
-  test('tell how far they reach', async () => {
+  test('report until when they exist', async () => {
     expect(await partitionsEndMs(db.pool, NOW, TABLES)).toBe(0);
     await ensurePartitions(db.pool, NOW, TABLES);
     expect(await partitionsEndMs(db.pool, NOW, TABLES)).toBe(Date.UTC(2026, 10, 16));
@@ -132,7 +132,7 @@ describe('partitions ahead', () => {
 });
 
 describe('partitions past their retention', () => {
-  test('go as a whole, each kind after its own time, and not a day early', async () => {
+  test('are dropped after the retention of their table, not a day early', async () => {
     await ensurePartitions(db.pool, NOW, TABLES);
     const contentsEnd = Date.UTC(2026, 10, 13) + RETENTION.contentDays * DAY_MS;
     expect(await dropExpired(db.pool, contentsEnd - DAY_MS - 1, RETENTION, TABLES)).toEqual([]);
@@ -149,7 +149,7 @@ describe('partitions past their retention', () => {
     ]);
   });
 
-  test('of webhooks stay until the last try too has had its time', async () => {
+  test('of webhooks are kept until the retention of the last attempt is over', async () => {
     await ensurePartitions(db.pool, NOW, TABLES);
     const webhooks = { ...WEEKLY, keep: 'webhook' } as const;
     const triesEnd = Date.UTC(2026, 10, 16) + (4 + RETENTION.webhookDays) * DAY_MS;
@@ -159,7 +159,7 @@ describe('partitions past their retention', () => {
     ]);
   });
 
-  test('stay while a delivery in their span is unfinished', async () => {
+  test('are kept while they contain an unfinished delivery', async () => {
     await ensurePartitions(db.pool, NOW, TABLES);
     await db.pool.query(`insert into deliveries values ($1, 'scheduled')`, [idAt(NOW)]);
     const later = NOW + 12 * DAY_MS;
@@ -173,7 +173,7 @@ describe('partitions past their retention', () => {
     ]);
   });
 
-  test('that a crash left half-way are finished by the next round', async () => {
+  test('that a crash left detached are dropped by the next run', async () => {
     await ensurePartitions(db.pool, NOW, TABLES);
     await db.pool.query('alter table letter_contents detach partition letter_contents_p20261111');
     await dropExpired(db.pool, NOW, RETENTION, TABLES);

@@ -1,18 +1,18 @@
 import type pg from 'pg';
 import { uuidFloor, uuidTime } from '../lib/ids.ts';
+import { LOCK_CLASS, LOCKS } from './advisory-lock.ts';
 import { type Pool, withoutTimeouts } from './pool.ts';
 
 /**
- * Tables that grow with every message are cut into ranges of time by the UUIDv7 in their key. This
- * file makes the ranges that lie ahead and drops whole ones past their retention. There is no
- * default partition: rows in one would block the making of the right partition for ever. So the
- * ranges reach weeks ahead, `partitionsReach` tells how far, and readiness watches it.
+ * Tables that grow with every message are partitioned by time, using the UUIDv7 in their key. This
+ * file creates partitions weeks ahead and drops those past their retention. There is no default
+ * partition, because rows in it would block the creation of the right one.
  */
 export interface PartitionedTable {
   table: string;
-  /** How many days one partition holds. */
+  /** Days covered by one partition. */
   spanDays: number;
-  /** How many days ahead partitions are made. */
+  /** Days ahead for which partitions are created. */
   aheadDays: number;
   keep: 'record' | 'content' | 'webhook';
 }
@@ -20,9 +20,9 @@ export interface PartitionedTable {
 export interface Retention {
   /** Messages, deliveries, attempts, events. */
   recordDays: number;
-  /** What was in the message. */
+  /** Message contents and attachments. */
   contentDays: number;
-  /** What was sent to webhooks, and what they answered. */
+  /** Webhook deliveries and their attempts. */
   webhookDays: number;
 }
 
@@ -42,14 +42,14 @@ export const PARTITIONED_TABLES: readonly PartitionedTable[] = [
 ];
 
 const DAY_MS = 86_400_000;
-/** The epoch was a Thursday; spans of a week begin on a Monday. */
+/** The epoch was a Thursday; weekly partitions start on Mondays. */
 const MONDAY_MS = 4 * DAY_MS;
-/** Another node's clock may lag behind ours. */
-const BEHIND_MS = DAY_MS;
-/** Rows lie by the time of their event, and the last try of a webhook comes days after that. */
-const TRIED_FOR_DAYS = 4;
-/** ("post", 4): one node at a time makes or drops partitions. */
-const LOCK = '1886352244, 4';
+/** The clock of another node may be behind. */
+const CLOCK_SKEW_MS = DAY_MS;
+/** Rows are partitioned by the time of their event; the last attempt may be days later. */
+const WEBHOOK_RETRY_DAYS = 4;
+/** One node at a time creates or drops partitions. */
+const LOCK = `${LOCK_CLASS}, ${LOCKS.partitions}`;
 
 interface Partition {
   name: string;
@@ -58,18 +58,18 @@ interface Partition {
   detaching: boolean;
 }
 
-/** Makes what is missing from a day ago to well ahead; returns the names of the new partitions. */
+/** Creates missing partitions from a day ago to well ahead; returns their names. */
 export async function ensurePartitions(
   pool: Pool,
   nowMs: number,
   tables: readonly PartitionedTable[] = PARTITIONED_TABLES,
 ): Promise<string[]> {
   return withLock(pool, async (client) => {
-    const made: string[] = [];
+    const created: string[] = [];
     for (const { table, spanDays, aheadDays } of tables) {
       const existing = await partitionsOf(client, table);
       const spanMs = spanDays * DAY_MS;
-      let fromMs = floorToSpan(nowMs - BEHIND_MS, spanMs);
+      let fromMs = floorToSpan(nowMs - CLOCK_SKEW_MS, spanMs);
       await client.query('begin');
       while (fromMs < nowMs + aheadDays * DAY_MS) {
         const covering = existing.find((known) => known.fromMs <= fromMs && known.toMs > fromMs);
@@ -77,22 +77,21 @@ export async function ensurePartitions(
           fromMs = covering.toMs;
           continue;
         }
-        // After a change of the span a range may begin in the middle of an old one.
+        // If the span was changed, a new partition may have to fit between existing ones.
         const nextMs = existing.map((known) => known.fromMs).filter((start) => start > fromMs);
         const toMs = Math.min(floorToSpan(fromMs, spanMs) + spanMs, ...nextMs);
-        made.push(await makePartition(client, table, fromMs, toMs));
+        created.push(await createPartition(client, table, fromMs, toMs));
         fromMs = toMs;
       }
       await client.query('commit');
     }
-    return made;
+    return created;
   });
 }
 
 /**
- * Drops partitions whose youngest row is past its retention; returns their names. One that still
- * holds an unfinished delivery stays, whatever its age: a message scheduled for a month ahead must
- * not lose its content on the way.
+ * Drops partitions whose newest row is past its retention; returns their names. A partition with an
+ * unfinished delivery is kept: a message scheduled for next month must not lose its content.
  */
 export async function dropExpired(
   pool: Pool,
@@ -103,7 +102,7 @@ export async function dropExpired(
   return withLock(pool, async (client) => {
     const dropped: string[] = [];
     for (const { table, keep } of tables) {
-      const days = retention[`${keep}Days`] + (keep === 'webhook' ? TRIED_FOR_DAYS : 0);
+      const days = retention[`${keep}Days`] + (keep === 'webhook' ? WEBHOOK_RETRY_DAYS : 0);
       const limitMs = nowMs - days * DAY_MS;
       for (const name of await detachedOf(client, table)) await client.query(`drop table ${name}`);
       for (const partition of await partitionsOf(client, table)) {
@@ -117,8 +116,8 @@ export async function dropExpired(
   });
 }
 
-/** Until when, at the least, every table has a place for new rows; 0 when one has none now. */
-export async function partitionsReach(
+/** The time until which every table has partitions; 0 if one has none for the present. */
+export async function partitionsEndMs(
   pool: Pool,
   nowMs: number,
   tables: readonly PartitionedTable[] = PARTITIONED_TABLES,
@@ -139,8 +138,8 @@ export async function partitionsReach(
   }
 }
 
-/** The time of the oldest rows that a table has a place for. */
-export async function partitionsBegin(pool: Pool, table: string): Promise<number> {
+/** The start of the oldest partition of a table. */
+export async function partitionsStartMs(pool: Pool, table: string): Promise<number> {
   const client = await pool.connect();
   try {
     const [first] = await partitionsOf(client, table);
@@ -153,13 +152,13 @@ export async function partitionsBegin(pool: Pool, table: string): Promise<number
 async function withLock<T>(pool: Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   try {
-    // An `alter table` that waits makes every later statement on the table wait behind it.
+    // While an `alter table` waits for its lock, all later statements on the table queue behind it.
     await client.query(`set lock_timeout = '3s'`);
     await withoutTimeouts(client);
     await client.query(`select pg_advisory_lock(${LOCK})`);
     return await work(client);
   } finally {
-    // Ends the session, and with it the lock and the settings above.
+    // Closes the session, which releases the lock.
     client.release(true);
   }
 }
@@ -168,7 +167,7 @@ function floorToSpan(ms: number, spanMs: number): number {
   return Math.floor((ms - MONDAY_MS) / spanMs) * spanMs + MONDAY_MS;
 }
 
-/** In order of time. */
+/** Sorted by time. */
 async function partitionsOf(client: pg.ClientBase, table: string): Promise<Partition[]> {
   const { rows } = await client.query<{ name: string; bound: string; detaching: boolean }>(
     `select c.relname as name, pg_get_expr(c.relpartbound, c.oid) as bound,
@@ -187,10 +186,10 @@ async function partitionsOf(client: pg.ClientBase, table: string): Promise<Parti
 }
 
 /**
- * Made beside the parent and then attached: `create table … partition of` would lock out every
- * insert, and wait for all that run, while `attach` lets them go on.
+ * Creates the table first and then attaches it. `create table … partition of` would wait for all
+ * running inserts and block new ones, which `attach` does not.
  */
-async function makePartition(
+async function createPartition(
   client: pg.ClientBase,
   table: string,
   fromMs: number,
@@ -215,13 +214,13 @@ async function hasUnfinished(client: pg.ClientBase, partition: Partition): Promi
   return rows[0]?.unfinished ?? true;
 }
 
-/** Concurrently, so that inserts go on; a crash half-way leaves it pending, to be finished. */
+/** Detaches concurrently to allow inserts. After a crash it is pending and must be finalized. */
 async function detach(client: pg.ClientBase, table: string, partition: Partition): Promise<void> {
   const how = partition.detaching ? 'finalize' : 'concurrently';
   await client.query(`alter table ${table} detach partition ${partition.name} ${how}`);
 }
 
-/** Partitions that a crash left between detaching and dropping. */
+/** Partitions that were detached but not dropped because of a crash. */
 async function detachedOf(client: pg.ClientBase, table: string): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select c.relname as name

@@ -1,13 +1,13 @@
 import net from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { startDatabaseProxy } from '../../test/harness/database-proxy.ts';
 import { createTestDatabase, type TestDatabase } from '../../test/harness/database.ts';
+import { startDatabaseProxy } from '../../test/harness/database-proxy.ts';
 import { createLog, silentLog } from '../lib/log.ts';
+import { isConnectionError } from './database-errors.ts';
 import { inTransaction, openPool, type Pool } from './pool.ts';
 import { sqlTime } from './row-types.ts';
-import { isConnectionError } from './database-errors.ts';
 
-/** The shared connections against a real database: values, errors, losses and failover. */
+/** The pool against a real database: values, errors, lost connections and failover. */
 
 const PATIENT = { timeout: 30_000 };
 
@@ -27,7 +27,7 @@ async function backend(): Promise<number> {
 }
 
 describe('values', () => {
-  test('times are milliseconds both ways, before the epoch and in arrays too', async () => {
+  test('times are milliseconds in both directions, also before the epoch and in arrays', async () => {
     const times = [0, 1, -1, 1_762_732_800_123, Date.UTC(9999, 11, 31)];
     const { rows } = await db.pool.query<{ one: number; many: number[]; none: null }>(
       'select $1::timestamptz as one, $2::timestamptz[] as many, null::timestamptz as none',
@@ -36,27 +36,27 @@ describe('values', () => {
     expect(rows).toEqual([{ one: 1_762_732_800_123, many: times, none: null }]);
   });
 
-  test('microseconds that others wrote are cut to the millisecond', async () => {
+  test('microseconds are truncated to milliseconds', async () => {
     const { rows } = await db.pool.query<{ t: number }>(
       `select unnest(array['1970-01-01 00:00:01.0005+00', '1970-01-01 05:00:01.5+05']::timestamptz[]) as t`,
     );
     expect(rows).toEqual([{ t: 1000 }, { t: 1500 }]);
   });
 
-  test('int8 is a number while it is exact, and an error beyond', async () => {
+  test('int8 is a number in the safe range, and an error outside', async () => {
     const { rows } = await db.pool.query('select count(*) as n, array[1::int8, null] as many');
     expect(rows).toEqual([{ n: 1, many: [1, null] }]);
     await expect(db.pool.query('select 9007199254740993::int8 as n')).rejects.toThrow(RangeError);
   });
 
-  test('dates and numerics stay text, whatever the zone of the machine', async () => {
+  test('dates and numerics stay text, in any time zone', async () => {
     const { rows } = await db.pool.query(`select '2026-11-09'::date as d, 1.50::numeric as n`);
     expect(rows).toEqual([{ d: '2026-11-09', n: '1.50' }]);
   });
 });
 
 describe('sessions', () => {
-  test('statements are neither compiled nor spread, whatever the database is set to', async () => {
+  test('JIT and parallel plans are off, whatever the database settings', async () => {
     await using other = await createTestDatabase({ empty: true });
     await other.pool.query(
       `do $$ begin
@@ -80,7 +80,7 @@ describe('sessions', () => {
 });
 
 describe('errors', () => {
-  test('a database that dies in the moment it lets us in is a lost connection, not our end', async () => {
+  test('a database that dies right after the login is a connection error, not a crash', async () => {
     await using dying = await dyingDatabase();
     const pool = openPool({ hosts: [{ connectionString: dying.url }], log: silentLog });
     const error = await pool.query('select 1').catch((failure: unknown) => failure);
@@ -88,7 +88,7 @@ describe('errors', () => {
     await pool.end();
   });
 
-  test('a database that lets nobody in is gone, and the same one when it does again', async () => {
+  test('refused logins are connection errors, and the pool recovers', async () => {
     await using fenced = await createTestDatabase({ empty: true });
     await fenced.allowConnections(false);
     const failure = await fenced.pool.query('select 1').catch((error: unknown) => error);
@@ -98,13 +98,13 @@ describe('errors', () => {
     expect((await fenced.pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
   });
 
-  test('an answer of the database keeps the connection', async () => {
+  test('a failed statement keeps the connection', async () => {
     const before = await backend();
     await expect(db.pool.query('select 1/0')).rejects.toMatchObject({ code: '22012' });
     expect(await backend()).toBe(before);
   });
 
-  test('a lost connection is an error for its statement and is replaced for the next', async () => {
+  test('a lost connection fails its statement and is replaced', async () => {
     const before = await backend();
     const failure = await db.pool
       .query('select pg_terminate_backend(pg_backend_pid())')
@@ -113,7 +113,7 @@ describe('errors', () => {
     expect(await backend()).not.toBe(before);
   });
 
-  test('a connection lost inside a transaction, between statements, ends only that', async () => {
+  test('a connection lost between the statements of a transaction fails only that transaction', async () => {
     await using other = await createTestDatabase({ empty: true });
     const failure = await inTransaction(other.pool, async (client) => {
       const { rows } = await client.query('select pg_backend_pid() as pid');
@@ -126,7 +126,7 @@ describe('errors', () => {
     expect((await other.pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
   });
 
-  test('a statement that takes too long is cut off', async () => {
+  test('a statement that takes too long is cancelled', async () => {
     const pool = openPool({
       hosts: [{ connectionString: db.url }],
       log: silentLog,
@@ -137,7 +137,7 @@ describe('errors', () => {
     await pool.end();
   });
 
-  test('a server that owes an answer and says nothing is left, and one that owes none is kept', async () => {
+  test('a connection to an unresponsive server is closed, and an idle one is kept', async () => {
     await using way = await startDatabaseProxy(db.url);
     const pool = openPool({
       hosts: [{ connectionString: way.url }],
@@ -148,7 +148,7 @@ describe('errors', () => {
     const session = async () =>
       (await pool.query('select pg_backend_pid() as pid')).rows[0].pid as number;
     const first = await session();
-    // Longer than it may be silent, but nobody has asked it anything.
+    // Longer than the timeout, but no statement is running.
     await new Promise((resolve) => setTimeout(resolve, 250));
     expect(await session()).toBe(first);
     way.stall();
@@ -160,7 +160,7 @@ describe('errors', () => {
 });
 
 describe('transactions', () => {
-  test('commit what returns and undo what throws', async () => {
+  test('commit on return and roll back on throw', async () => {
     await db.pool.query('create table moves (n int)');
     await inTransaction(db.pool, (client) => client.query('insert into moves values (1)'));
     await expect(
@@ -173,7 +173,7 @@ describe('transactions', () => {
   });
 });
 
-test('a database that only reads is one that is gone, and the same one when it takes writes', async () => {
+test('a read-only database is a connection error, until it accepts writes', async () => {
   await using standby = await createTestDatabase({ empty: true });
   const readOnly = (on: boolean) =>
     standby.pool.query(
@@ -183,14 +183,14 @@ test('a database that only reads is one that is gone, and the same one when it t
   const pool = openPool({ hosts: [{ connectionString: standby.url }], log: silentLog });
   const failure = await pool.query('select 1').catch((error: unknown) => error);
   expect(isConnectionError(failure)).toBe(true);
-  expect(String((failure as Error).cause)).toMatch(/takes no writes/);
+  expect(String((failure as Error).cause)).toMatch(/is read-only/);
   await readOnly(false);
   expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
   await pool.end();
 });
 
-describe('several places', () => {
-  test('the one that takes writes is found, past one that is down and one that only reads', async () => {
+describe('several hosts', () => {
+  test('the primary is found after a host that is down and one that is read-only', async () => {
     const lines: string[] = [];
     await using standby = await createTestDatabase({ empty: true });
     await standby.pool.query(
@@ -207,17 +207,17 @@ describe('several places', () => {
     const { rows } = await pool.query('select current_database() as name');
     expect(db.url).toContain(rows[0].name);
     expect(lines.map((line) => JSON.parse(line).msg)).toEqual([
-      'the primary database is gone: looking for it in all places',
-      'the primary database is found',
+      'primary database lost: trying all hosts',
+      'primary database found',
     ]);
     await pool.end();
   });
 
-  test('when the primary is found elsewhere, nobody waits for the place that fell silent', async () => {
+  test('connections to an unresponsive host are closed when the primary is found elsewhere', async () => {
     await using first = await createTestDatabase({ empty: true });
     await using way = await startDatabaseProxy(first.url);
     const places = [{ connectionString: way.url }, { connectionString: db.url }] as const;
-    // Nothing ends by itself while the test lasts.
+    // No timeout fires during the test.
     const open = () => openPool({ hosts: places, log: silentLog, unresponsiveMsMax: 3_600_000 });
     const [pool, other] = [open(), open()];
     const here = async (one: Pool) =>
@@ -229,14 +229,14 @@ describe('several places', () => {
     );
     way.stall();
     const unanswered = [here(pool), here(other)].map((asked) => asked.catch(isConnectionError));
-    // All connections are taken, so this one is new.
+    // All connections are in use, so this one is new.
     expect(db.url).toContain(await here(pool));
     expect(await Promise.all(unanswered)).toEqual([true, true]);
     expect(db.url).toContain(await here(other));
     await Promise.all([pool.end(), other.end()]);
   });
 
-  test('a primary that becomes a standby is left', async () => {
+  test('a primary that becomes a standby is abandoned', async () => {
     await using first = await createTestDatabase({ empty: true });
     const pool = openPool({
       hosts: [{ connectionString: first.url }, { connectionString: db.url }],
@@ -258,7 +258,7 @@ describe('several places', () => {
   });
 });
 
-/** Lets a client in and ends in the same packet, as PostgreSQL does when its main process is killed. */
+/** Accepts a login and ends in the same packet, as PostgreSQL does if its postmaster is killed. */
 async function dyingDatabase(): Promise<AsyncDisposable & { url: string }> {
   const server = net.createServer((socket) => {
     socket.on('error', () => {});

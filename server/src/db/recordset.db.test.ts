@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/harness/database.ts';
 import { recordset } from './recordset.ts';
 
-/** What goes in as objects comes out of a real PostgreSQL as the same values. */
+/** Values written as objects are read back from a real PostgreSQL unchanged. */
 
 let db: TestDatabase;
 
@@ -71,18 +71,18 @@ async function roundTrip(rows: Row[]): Promise<Row[]> {
   return read;
 }
 
-test('every kind of value, and none', async () => {
+test('values of every type, and null', async () => {
   const lowest = { ...FULL, small: 0, middle: -1, large: -1, at: -62_135_596_800_000, words: '' };
   const rows = [FULL, EMPTY, lowest, { ...FULL, large: -Number.MAX_SAFE_INTEGER, at: 0 }];
   expect(await roundTrip(rows)).toEqual(rows);
 });
 
-test('text stands for its bytes in UTF-8, and ids may be in capitals', async () => {
+test('bytea accepts text, and uppercase UUIDs are accepted', async () => {
   const [read] = await roundTrip([{ ...FULL, raw: 'ü🚀', id: (FULL.id as string).toUpperCase() }]);
   expect(read).toMatchObject({ raw: Buffer.from('ü🚀'), id: FULL.id });
 });
 
-test('no rows, and rows much larger than those before', async () => {
+test('no rows, and rows that exceed the estimated size', async () => {
   expect(await roundTrip([])).toEqual([]);
   const rows = Array.from({ length: 50 }, (_, index) => ({
     ...FULL,

@@ -1,18 +1,17 @@
 /**
- * Many rows as parameters of one statement. In come objects, out go arrays in PostgreSQL's binary
- * form, one for each column, which `unnest` puts together again as rows. The hot statements use it
- * instead of json_to_recordset: PostgreSQL then neither scans the text twice for its braces nor parses
- * ids and times, and we neither spell nor escape them.
+ * Passes many rows as parameters of one statement: one array per column in PostgreSQL's binary format,
+ * combined into rows by `unnest`. Hot statements use it instead of json_to_recordset, because it saves
+ * writing, escaping, scanning and parsing JSON on both sides.
  */
 export interface Recordset<Row> {
-  /** The rows as a table of a `from`, in the parameters from number `first` on. */
+  /** The rows as a table expression; `first` is the number of the first parameter. */
   table(name: string, first: number): string;
   parameters(rows: readonly Row[]): Buffer[];
-  /** How many parameters there are. */
+  /** The number of parameters. */
   readonly width: number;
 }
 
-/** `json` and the enumerations are given as text, times as milliseconds, text also as `bytea`. */
+/** `json` and enums are given as text, times as milliseconds, and `bytea` as text or a Buffer. */
 export type ColumnKind = keyof typeof KINDS;
 
 type Value = string | number | Buffer | null;
@@ -25,8 +24,8 @@ export function recordset<Row extends { [name in keyof Row]: Value }>(
   return {
     width: kinds.length,
     table(name, first) {
-      // In the list of a `select` they are read side by side; in a `from` each would fill a store of
-      // its own first, which took PostgreSQL a tenth of the statement.
+      // In a select list the arrays are read in parallel. In a `from` each would be materialized
+      // first, which took a tenth of the statement's time.
       const values = kinds.map(
         ([column, kind], index) => `unnest($${first + index}::${KINDS[kind].sql}) as ${column}`,
       );
@@ -40,14 +39,14 @@ export function recordset<Row extends { [name in keyof Row]: Value }>(
         for (const row of rows) write(writer, row[name]);
         return writer.end();
       });
-      // A first guess for the next time: growing would copy what is there.
+      // Estimate for the next call, because growing the buffer copies it.
       bytesPerRow = Math.ceil(writer.written / Math.max(1, rows.length)) + 64;
       return arrays;
     },
   };
 }
 
-/** Dimensions, a mark for nulls, the type, and of the one dimension its length and lower bound. */
+/** Number of dimensions, null flag, element type, and length and lower bound of the dimension. */
 const HEAD_BYTES = 20;
 
 class ArrayWriter {
@@ -62,7 +61,7 @@ class ArrayWriter {
 
   begin(oid: number, count: number): void {
     this.#start = this.#at;
-    this.#room(HEAD_BYTES);
+    this.#ensureCapacity(HEAD_BYTES);
     this.int32(1);
     this.int32(1);
     this.int32(oid);
@@ -76,14 +75,14 @@ class ArrayWriter {
   }
 
   null(): void {
-    this.#room(4);
+    this.#ensureCapacity(4);
     this.int32(-1);
   }
 
   integer(bytes: 2 | 4 | 8, value: number): void {
-    this.#room(4 + bytes);
+    this.#ensureCapacity(4 + bytes);
     this.int32(bytes);
-    // Safe integers: their upper half is found by division, where shifting would cut it off.
+    // Division instead of a shift, which would truncate to 32 bits.
     if (bytes === 8) this.int32(Math.floor(value / 0x1_0000_0000));
     if (bytes === 2) this.#at = this.#buffer.writeInt16BE(value, this.#at);
     else this.int32(value);
@@ -91,15 +90,15 @@ class ArrayWriter {
 
   text(value: string): void {
     const isShort = value.length <= SHORT_CHARS_MAX;
-    // No UTF-16 unit takes more than three bytes of UTF-8; for long ones that is too much to guess.
-    this.#room(4 + (isShort ? 3 * value.length : Buffer.byteLength(value)));
+    // A UTF-16 unit needs at most three bytes in UTF-8. For long strings the exact size is cheaper.
+    this.#ensureCapacity(4 + (isShort ? 3 * value.length : Buffer.byteLength(value)));
     const isWritten = isShort && this.#ascii(value);
     const bytes = isWritten ? value.length : this.#buffer.write(value, this.#at + 4);
     this.int32(bytes);
     this.#at += bytes;
   }
 
-  /** Writes behind the length that comes before it; false when it is no ASCII. */
+  /** Writes after the space for the length; returns false if the text is not ASCII. */
   #ascii(value: string): boolean {
     const buffer = this.#buffer;
     const start = this.#at + 4;
@@ -112,13 +111,13 @@ class ArrayWriter {
   }
 
   bytes(value: Buffer): void {
-    this.#room(4 + value.length);
+    this.#ensureCapacity(4 + value.length);
     this.int32(value.length);
     this.#at += value.copy(this.#buffer, this.#at);
   }
 
   uuid(value: string): void {
-    this.#room(20);
+    this.#ensureCapacity(20);
     this.int32(16);
     const buffer = this.#buffer;
     for (let i = 0; i < 36; i += 2) {
@@ -128,7 +127,7 @@ class ArrayWriter {
     }
   }
 
-  /** The caller made room. */
+  /** The caller has ensured the capacity. */
   int32(value: number): void {
     const buffer = this.#buffer;
     buffer[this.#at++] = value >>> 24;
@@ -137,18 +136,18 @@ class ArrayWriter {
     buffer[this.#at++] = value;
   }
 
-  /** Arrays that are finished stay where they are; the one at hand moves. */
-  #room(bytes: number): void {
+  /** Finished arrays keep their buffer; the current one is copied to a larger one. */
+  #ensureCapacity(bytes: number): void {
     if (this.#at + bytes <= this.#buffer.length) return;
-    const begun = this.#buffer.subarray(this.#start, this.#at);
-    this.#buffer = Buffer.allocUnsafe(2 * (begun.length + bytes));
-    begun.copy(this.#buffer);
+    const current = this.#buffer.subarray(this.#start, this.#at);
+    this.#buffer = Buffer.allocUnsafe(2 * (current.length + bytes));
+    current.copy(this.#buffer);
     this.#start = 0;
-    this.#at = begun.length;
+    this.#at = current.length;
   }
 }
 
-/** Most values are short, and calling the native encoder takes longer than writing them. */
+/** Most values are short, and the native encoder takes longer for them than this loop. */
 const SHORT_CHARS_MAX = 64;
 const HYPHEN = 0x2d;
 const HEX = new Uint8Array(128);
@@ -200,8 +199,8 @@ const KINDS = {
     sql: 'timestamptz[]',
     write: orNull((writer, value: number) => writer.integer(8, (value - POSTGRES_EPOCH_MS) * 1000)),
   },
-  // The numbers of our own types differ from database to database. PostgreSQL does not insist on
-  // them, and an enumeration's binary form is its name.
+  // The oids of enums differ between databases. PostgreSQL accepts the oid of text here, and the
+  // binary format of an enum is its label.
   mode: { oid: 25, sql: 'mode[]', write: text },
   recipient_kind: { oid: 25, sql: 'recipient_kind[]', write: text },
   delivery_status: { oid: 25, sql: 'delivery_status[]', write: text },

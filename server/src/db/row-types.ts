@@ -1,10 +1,9 @@
 import pg from 'pg';
 
 /**
- * How values cross between PostgreSQL and us. Times are milliseconds since the epoch on our side
- * everywhere: timestamptz comes out as a number, and goes in as the ISO text of `sqlTime`. int8 comes
- * out as a number (ours are counters and sizes); one beyond the safe range is an error rather than a
- * wrong figure. date and numeric stay text.
+ * Conversion of values between PostgreSQL and JavaScript. Times are milliseconds since the epoch in
+ * JavaScript: timestamptz is read as a number and written as the ISO text of `sqlTime`. int8 is read
+ * as a number; a value outside the safe range throws. date and numeric stay text.
  */
 export const rowTypes: pg.CustomTypesConfig = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
@@ -16,7 +15,7 @@ export const rowTypes: pg.CustomTypesConfig = {
   },
 };
 
-/** A time as a parameter of a statement; works for `$1::timestamptz` and inside `timestamptz[]`. */
+/** A time as a query parameter, for `timestamptz` and `timestamptz[]`. */
 export function sqlTime(ms: number): string;
 export function sqlTime(ms: number | null): string | null;
 export function sqlTime(ms: number | null): string | null {
@@ -28,7 +27,7 @@ export function sqlTime(ms: number | null): string | null {
   return lastText;
 }
 
-/** Reckoning with a time can lead out of the years that have four digits, which PostgreSQL cannot read. */
+/** Time arithmetic can leave the range of four-digit years, which is all that PostgreSQL parses. */
 function timeText(ms: number): string {
   if (ms < FIRST_MS) return '-infinity';
   return ms > LAST_MS ? 'infinity' : new Date(ms).toISOString();
@@ -37,7 +36,7 @@ function timeText(ms: number): string {
 const FIRST_MS = Date.parse('0001-01-01T00:00:00Z');
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** The rows of one message carry the same time over and over. */
+/** The rows of one message repeat the same time, so the last conversion is cached. */
 let lastMs = 0;
 let lastText = new Date(0).toISOString();
 
@@ -58,7 +57,7 @@ const TEXT_PARSERS = new Map<number, (text: string) => unknown>([
   [INT8_ARRAY, arrayOf(parseInt8)],
   [TIMESTAMPTZ, parseTimestamp],
   [TIMESTAMPTZ_ARRAY, arrayOf(parseTimestamp)],
-  // A timestamp without a zone is a mistake in a schema of ours; it is shown as it stands.
+  // The schema has no timestamps without a time zone; they would be returned as text.
   [TIMESTAMP, String],
   [DATE, String],
 ]);
@@ -73,7 +72,7 @@ function parseInt8(text: string): number {
   return value;
 }
 
-/** PostgreSQL's ISO style, "2026-11-09 12:00:00.123456+00": the session's zone is UTC. */
+/** Parses PostgreSQL's ISO style, "2026-11-09 12:00:00.123456+00". The session time zone is UTC. */
 function parseTimestamp(text: string): number {
   if (text === 'infinity') return Number.POSITIVE_INFINITY;
   if (text === '-infinity') return Number.NEGATIVE_INFINITY;

@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { link, open, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { StorageStartError } from './start-error.ts';
+import { StorageStartError } from './database-errors.ts';
 
 /**
- * The key that encrypts secrets in the embedded database, kept beside it: made at the first start,
- * readable by us alone. Written aside, synced and linked into place, so that a crash leaves either no
- * key or a whole one, and of two starts at once both read the same.
+ * The key that encrypts secrets in the embedded database. It is created in DATA_DIR at the first start
+ * with permissions for the owner only. It is written to a temporary file, synced and linked into
+ * place, so that a crash leaves no partial key and two concurrent starts use the same one.
  */
 export async function loadSecretKey(dataDir: string): Promise<Buffer> {
   const file = path.join(dataDir, 'secret.key');
-  return (await readKey(file)) ?? (await makeKey(file));
+  return (await readKey(file)) ?? (await createKey(file));
 }
 
 async function readKey(file: string): Promise<Buffer | undefined> {
@@ -23,11 +23,11 @@ async function readKey(file: string): Promise<Buffer | undefined> {
   }
   if (/^[0-9a-f]{64}$/.test(text)) return Buffer.from(text, 'hex');
   throw new StorageStartError(
-    `${file} does not hold 64 hexadecimal digits. Restore it from a backup: without it the secrets in the database cannot be read.`,
+    `${file} does not contain 64 hexadecimal digits. Restore it from a backup: without it the secrets in the database cannot be decrypted.`,
   );
 }
 
-async function makeKey(file: string): Promise<Buffer> {
+async function createKey(file: string): Promise<Buffer> {
   const draft = `${file}.${randomBytes(6).toString('hex')}`;
   const handle = await open(draft, 'wx', 0o600);
   try {

@@ -3,41 +3,41 @@ import { expect, test } from 'vitest';
 import { createTestDatabase } from '../../test/harness/database.ts';
 import { verifySecretKey } from './verify-secret-key.ts';
 
-/** One key to a database: the first that comes, until the operator says otherwise. */
+/** A database accepts only the key of its first start, until the operator allows another one. */
 
 const [first, second] = [randomBytes(32), randomBytes(32)];
-const strictly = { allowOther: false };
+const STRICT = { allowOther: false };
 
-test('another key is refused, and changes nothing', async () => {
+test('a different key is rejected without side effects', async () => {
   await using database = await createTestDatabase();
   const { pool } = database;
-  await verifySecretKey(pool, first, strictly);
-  await expect(verifySecretKey(pool, second, strictly)).rejects.toThrow(
-    'The secrets in this database were encrypted with another key.',
+  await verifySecretKey(pool, first, STRICT);
+  await expect(verifySecretKey(pool, second, STRICT)).rejects.toThrow(
+    'The secrets in this database were encrypted with a different key.',
   );
-  await verifySecretKey(pool, first, strictly);
+  await verifySecretKey(pool, first, STRICT);
 });
 
-test('another key that is allowed takes the place of the first', async () => {
+test('a different key replaces the first if it is allowed', async () => {
   await using database = await createTestDatabase();
   const { pool } = database;
-  await verifySecretKey(pool, first, strictly);
+  await verifySecretKey(pool, first, STRICT);
   await verifySecretKey(pool, second, { allowOther: true });
-  await verifySecretKey(pool, second, strictly);
-  await expect(verifySecretKey(pool, first, strictly)).rejects.toThrow('ALLOW_OTHER_SECRET_KEY');
+  await verifySecretKey(pool, second, STRICT);
+  await expect(verifySecretKey(pool, first, STRICT)).rejects.toThrow('ALLOW_OTHER_SECRET_KEY');
 });
 
-test('of two first starts at once with different keys one is refused', async () => {
+test('of two concurrent first starts with different keys, one is rejected', async () => {
   await using database = await createTestDatabase();
   const both = await Promise.allSettled(
-    [first, second].map((key) => verifySecretKey(database.pool, key, strictly)),
+    [first, second].map((key) => verifySecretKey(database.pool, key, STRICT)),
   );
   expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
 });
 
-test('the key is not to be read from its proof', async () => {
+test('the fingerprint does not reveal the key', async () => {
   await using database = await createTestDatabase();
-  await verifySecretKey(database.pool, first, strictly);
-  const { rows } = await database.pool.query('select proof from secret_key_fingerprint');
-  expect(rows[0].proof.equals(first)).toBe(false);
+  await verifySecretKey(database.pool, first, STRICT);
+  const { rows } = await database.pool.query('select fingerprint from secret_key_fingerprint');
+  expect(rows[0].fingerprint.equals(first)).toBe(false);
 });

@@ -5,30 +5,30 @@
  * whoever comes next always finds some.
  */
 export class FairShares {
-  readonly #placesMax: number;
+  readonly #slots: number;
   readonly #inUse = new Map<string, number>();
-  #inUseOfAll = 0;
+  #totalInUse = 0;
 
   constructor(placesMax: number) {
-    this.#placesMax = placesMax;
+    this.#slots = placesMax;
   }
 
-  mayEnter(holder: string): boolean {
+  canAcquire(holder: string): boolean {
     const own = this.#inUse.get(holder) ?? 0;
-    return own < TIMES_OF_FREE * (this.#placesMax - this.#inUseOfAll);
+    return own < SHARE_OF_FREE_SLOTS * (this.#slots - this.#totalInUse);
   }
 
-  entered(holder: string): void {
-    this.#inUseOfAll += 1;
+  acquire(holder: string): void {
+    this.#totalInUse += 1;
     this.#inUse.set(holder, (this.#inUse.get(holder) ?? 0) + 1);
   }
 
-  left(holder: string): void {
-    this.#inUseOfAll -= 1;
+  release(holder: string): void {
+    this.#totalInUse -= 1;
     const own = (this.#inUse.get(holder) ?? 1) - 1;
     if (own === 0) this.#inUse.delete(holder);
     else this.#inUse.set(holder, own);
   }
 }
 
-const TIMES_OF_FREE = 3;
+const SHARE_OF_FREE_SLOTS = 3;

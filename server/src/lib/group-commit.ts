@@ -9,7 +9,7 @@ export interface GroupCommitOptions<Item, Result> {
   /** Writes the items in one commit; results come back in the same order. */
   commit: (items: Item[]) => Promise<Result[]>;
   /** Whether an error is one item's fault, so that its neighbours deserve another try, one by one. */
-  isItemFault: (error: unknown) => boolean;
+  isItemError: (error: unknown) => boolean;
   groupItemsMax: number;
   groupBytesMax: number;
   groupsInFlightMax: number;
@@ -41,10 +41,10 @@ export class GroupCommit<Item, Result> {
   #waiting: Waiting<Item, Result>[] = [];
   #waitingBytes = 0;
   /** The sizes of the groups under way. */
-  readonly #underWay: number[] = [];
+  readonly #inFlight: number[] = [];
   /** How many of those answered last have not been followed by another: they may be back soon. */
-  #away = 0;
-  #looking = false;
+  #expectedBack = 0;
+  #startScheduled = false;
   #spacing: NodeJS.Timeout | undefined;
   #idle: (() => void)[] = [];
 
@@ -62,12 +62,12 @@ export class GroupCommit<Item, Result> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, bytes, resolve, reject });
       this.#waitingBytes += bytes;
-      if (this.#away > 0) this.#away -= 1;
+      if (this.#expectedBack > 0) this.#expectedBack -= 1;
       // Requests read in the same turn of the event loop end up in the same group.
-      if (this.#looking) return;
-      this.#looking = true;
+      if (this.#startScheduled) return;
+      this.#startScheduled = true;
       setImmediate(() => {
-        this.#looking = false;
+        this.#startScheduled = false;
         this.#startGroups();
       });
     });
@@ -83,7 +83,7 @@ export class GroupCommit<Item, Result> {
 
   /** Resolves when nothing waits and nothing is being written. */
   drained(): Promise<void> {
-    if (this.#underWay.length === 0 && this.#waiting.length === 0) return Promise.resolve();
+    if (this.#inFlight.length === 0 && this.#waiting.length === 0) return Promise.resolve();
     return new Promise((resolve) => {
       this.#idle.push(resolve);
       this.#endSpacing();
@@ -91,14 +91,14 @@ export class GroupCommit<Item, Result> {
   }
 
   #startGroups(): void {
-    while (this.#mayStart()) {
+    while (this.#canStart()) {
       const group = this.#takeGroup();
-      this.#underWay.push(group.length);
+      this.#inFlight.push(group.length);
       this.#beginSpacing();
       void this.#write(group).finally(() => {
-        this.#underWay.splice(this.#underWay.indexOf(group.length), 1);
+        this.#inFlight.splice(this.#inFlight.indexOf(group.length), 1);
         this.#startGroups();
-        if (this.#underWay.length === 0 && this.#waiting.length === 0) {
+        if (this.#inFlight.length === 0 && this.#waiting.length === 0) {
           for (const done of this.#idle.splice(0)) done();
         }
       });
@@ -110,12 +110,12 @@ export class GroupCommit<Item, Result> {
    * end. Only small groups do not pay for the wait; and when two full ones are waiting, the one under
    * way is stuck, or there is work for two writers anyway.
    */
-  #mayStart(): boolean {
+  #canStart(): boolean {
     const { groupsInFlightMax, groupItemsMax } = this.#options;
     if (this.#waiting.length === 0 || this.#spacing !== undefined) return false;
-    if (this.#underWay.length === 0) return true;
-    if (this.#underWay.length >= groupsInFlightMax) return false;
-    const company = Math.min(groupItemsMax, ...this.#underWay);
+    if (this.#inFlight.length === 0) return true;
+    if (this.#inFlight.length >= groupsInFlightMax) return false;
+    const company = Math.min(groupItemsMax, ...this.#inFlight);
     return this.#waiting.length >= (company < SMALL_GROUP ? company : 2 * groupItemsMax);
   }
 
@@ -139,7 +139,7 @@ export class GroupCommit<Item, Result> {
    */
   #takeGroup(): Waiting<Item, Result>[] {
     const { groupItemsMax, groupBytesMax } = this.#options;
-    const countMax = Math.min(this.#share(), groupItemsMax);
+    const countMax = Math.min(this.#targetGroupSize(), groupItemsMax);
     let bytes = 0;
     let count = 0;
     for (const waiting of this.#waiting) {
@@ -151,21 +151,21 @@ export class GroupCommit<Item, Result> {
     return this.#waiting.splice(0, count);
   }
 
-  #share(): number {
+  #targetGroupSize(): number {
     const { length } = this.#waiting;
     const takesAll = length <= SMALL_GROUP || this.#options.spacingMs !== undefined;
-    return takesAll ? length : Math.ceil((length + this.#away) / 2);
+    return takesAll ? length : Math.ceil((length + this.#expectedBack) / 2);
   }
 
   async #write(group: Waiting<Item, Result>[]): Promise<void> {
     try {
       const results = await this.#options.commit(group.map((waiting) => waiting.item));
-      this.#away = group.length;
+      this.#expectedBack = group.length;
       group.forEach((waiting, index) => {
         waiting.resolve(results[index] as Result);
       });
     } catch (error) {
-      if (group.length > 1 && this.#options.isItemFault(error)) {
+      if (group.length > 1 && this.#options.isItemError(error)) {
         for (const waiting of group) await this.#write([waiting]);
       } else {
         for (const waiting of group) waiting.reject(error);

@@ -9,7 +9,7 @@ export class RefusedError extends Error {
   readonly retryAfterSeconds: number | undefined;
   readonly fix: string | undefined;
 
-  constructor(code: string, detail: string, more: RefusedMore = {}) {
+  constructor(code: string, detail: string, more: RefusedErrorOptions = {}) {
     super(detail);
     this.name = 'RefusedError';
     this.code = code;
@@ -25,7 +25,7 @@ export function invalidFields(errors: readonly FieldError[]): RefusedError {
 }
 
 /** What a check of fields that refuses would tell. */
-export function faultsOf(check: () => unknown): readonly FieldError[] {
+export function fieldErrorsOf(check: () => unknown): readonly FieldError[] {
   try {
     check();
     return [];
@@ -43,7 +43,7 @@ function detailOf(errors: readonly FieldError[]): string {
   return place ? `${place}: ${first.detail}` : first.detail;
 }
 
-interface RefusedMore {
+interface RefusedErrorOptions {
   errors?: readonly FieldError[];
   retryAfterSeconds?: number;
   /** What to do about this one, where it is not what the code's own words say. */

@@ -1,7 +1,7 @@
 /** Keeps what was used last, up to a total weight. What is kept must never change. */
 export class WeightedCache<T> {
   readonly #weightMax: number;
-  readonly #kept = new Map<string, { value: T; weight: number }>();
+  readonly #entries = new Map<string, { value: T; weight: number }>();
   #weight = 0;
 
   constructor(weightMax: number) {
@@ -9,25 +9,25 @@ export class WeightedCache<T> {
   }
 
   get(key: string): T | undefined {
-    const entry = this.#kept.get(key);
+    const entry = this.#entries.get(key);
     if (!entry) return undefined;
-    this.#kept.delete(key);
-    this.#kept.set(key, entry);
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
     return entry.value;
   }
 
   set(key: string, value: T, weight: number): void {
-    this.#drop(key);
-    this.#kept.set(key, { value, weight });
+    this.#evict(key);
+    this.#entries.set(key, { value, weight });
     this.#weight += weight;
     // One that is heavier than all the room is kept alone.
-    while (this.#weight > this.#weightMax && this.#kept.size > 1) {
-      this.#drop(this.#kept.keys().next().value as string);
+    while (this.#weight > this.#weightMax && this.#entries.size > 1) {
+      this.#evict(this.#entries.keys().next().value as string);
     }
   }
 
-  #drop(key: string): void {
-    this.#weight -= this.#kept.get(key)?.weight ?? 0;
-    this.#kept.delete(key);
+  #evict(key: string): void {
+    this.#weight -= this.#entries.get(key)?.weight ?? 0;
+    this.#entries.delete(key);
   }
 }

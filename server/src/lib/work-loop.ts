@@ -7,38 +7,38 @@ import type { Log } from './log.ts';
  * a moment before it could be seen. One piece of work runs at a time; a failure is told once and the
  * work is tried again every `idleMs`.
  */
-export interface WorkLoopParts {
+export interface WorkLoopOptions {
   clock: Clock;
   log: Log;
   /** For the log: "… goes wrong". */
-  purpose: string;
+  task: string;
   /** True when there may be more to do at once. */
   work: () => Promise<boolean>;
   /** The longest rest. */
   idleMs: number;
   /** The rest after the last find, doubled each time nothing is found. */
-  soonMs?: number;
+  firstDelayMs?: number;
   /** How far apart two starts are at the least, so that what comes drop by drop is done in one go. */
-  spacingMs?: () => number;
+  minIntervalMs?: () => number;
 }
 
 /** So that a stop, and other work of the process, gets its turn. */
-const ROUNDS_AT_A_STRETCH = 50;
+const CONSECUTIVE_RUNS_MAX = 50;
 
 export class WorkLoop {
-  readonly #parts: WorkLoopParts;
+  readonly #options: WorkLoopOptions;
   #timer: Timer | undefined;
   #running: Promise<void> | undefined;
   #started = false;
   #woken = false;
   #failing = false;
-  #restMs: number;
+  #delayMs: number;
   #notBeforeMs = 0;
   #nextAtMs = 0;
 
-  constructor(parts: WorkLoopParts) {
-    this.#parts = parts;
-    this.#restMs = parts.idleMs;
+  constructor(parts: WorkLoopOptions) {
+    this.#options = parts;
+    this.#delayMs = parts.idleMs;
   }
 
   start(): void {
@@ -48,9 +48,9 @@ export class WorkLoop {
 
   wake(): void {
     this.#woken = true;
-    this.#restMs = this.#parts.soonMs ?? this.#parts.idleMs;
+    this.#delayMs = this.#options.firstDelayMs ?? this.#options.idleMs;
     // What goes wrong would go wrong again: it waits for its time.
-    if (!this.#failing && !this.#running) this.#plan(0);
+    if (!this.#failing && !this.#running) this.#schedule(0);
   }
 
   async stop(): Promise<void> {
@@ -59,11 +59,11 @@ export class WorkLoop {
     await this.#running;
   }
 
-  #plan(delayMs: number): void {
+  #schedule(delayMs: number): void {
     if (!this.#started) return;
-    const nowMs = this.#parts.clock.now();
+    const nowMs = this.#options.clock.now();
     // A clock that was set back meanwhile must not make it wait for as long.
-    const notBeforeMs = Math.min(this.#notBeforeMs, nowMs + (this.#parts.spacingMs?.() ?? 0));
+    const notBeforeMs = Math.min(this.#notBeforeMs, nowMs + (this.#options.minIntervalMs?.() ?? 0));
     const atMs = Math.max(nowMs + delayMs, notBeforeMs);
     if (this.#timer && this.#nextAtMs <= atMs) return;
     this.#timer?.cancel();
@@ -73,7 +73,7 @@ export class WorkLoop {
       return;
     }
     this.#nextAtMs = atMs;
-    this.#timer = this.#parts.clock.after(atMs - nowMs, () => {
+    this.#timer = this.#options.clock.after(atMs - nowMs, () => {
       this.#timer = undefined;
       this.#begin();
     });
@@ -81,20 +81,20 @@ export class WorkLoop {
 
   #begin(): void {
     if (!this.#started || this.#running) return;
-    this.#notBeforeMs = this.#parts.clock.now() + (this.#parts.spacingMs?.() ?? 0);
+    this.#notBeforeMs = this.#options.clock.now() + (this.#options.minIntervalMs?.() ?? 0);
     this.#running = this.#run().finally(() => {
       this.#running = undefined;
-      const { idleMs } = this.#parts;
-      const restMs = this.#failing ? idleMs : this.#woken ? 0 : this.#restMs;
-      this.#restMs = Math.min(idleMs, this.#restMs * 2);
-      this.#plan(restMs);
+      const { idleMs } = this.#options;
+      const restMs = this.#failing ? idleMs : this.#woken ? 0 : this.#delayMs;
+      this.#delayMs = Math.min(idleMs, this.#delayMs * 2);
+      this.#schedule(restMs);
     });
   }
 
   async #run(): Promise<void> {
-    const { log, purpose, work } = this.#parts;
+    const { log, task: purpose, work } = this.#options;
     try {
-      for (let round = 0; round < ROUNDS_AT_A_STRETCH && this.#started; round++) {
+      for (let round = 0; round < CONSECUTIVE_RUNS_MAX && this.#started; round++) {
         this.#woken = false;
         const more = await work();
         if (this.#failing) log.info(`${purpose} goes on`);

@@ -1,4 +1,5 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
+import { LOCK_CLASS, LOCKS } from '../db/advisory-lock.ts';
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 
@@ -158,12 +159,13 @@ export async function deleteAlarm(db: Queryable, alarm: RaisedAlarm): Promise<vo
 }
 
 /**
- * Advisory lock ("post", 8): one node at a time checks the alarms. Returns false when another node
- * does.
+ * Takes the lock under which one node at a time checks the alarms. Returns false if another node
+ * holds it.
  */
 export async function lockAlarms(db: Queryable): Promise<boolean> {
   const { rows } = await db.query<{ locked: boolean }>(
-    'select pg_try_advisory_xact_lock(1886352244, 8) as locked',
+    'select pg_try_advisory_xact_lock($1, $2) as locked',
+    [LOCK_CLASS, LOCKS.alarms],
   );
   return rows[0]?.locked ?? false;
 }

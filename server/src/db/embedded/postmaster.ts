@@ -13,16 +13,16 @@ import {
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../lib/clock.ts';
-import { StorageStartError } from '../start-error.ts';
+import { StorageStartError } from '../database-errors.ts';
 import type { Binaries } from './binaries.ts';
 import { CHILD_ENVIRONMENT, type RunAs } from './run-as.ts';
 import { settingsArguments } from './settings.ts';
 
 const LOG_MAX_BYTES = 10 * 1024 * 1024;
-/** Longer than the pool's longest statement. */
+/** Longer than the statement timeout of the pool. */
 const LEFTOVERS_END_WITHIN_MS = 60_000;
 
-/** The process that serves `folder` now, or undefined. A number in a file is no proof: pids return. */
+/** The postmaster of `folder`, or undefined. The pid file is not enough, because pids are reused. */
 export function findPostmaster(folder: string): number | undefined {
   const pid = pidIn(path.join(folder, 'postmaster.pid'));
   return pid !== undefined && isPostgresOf(pid, folder) ? pid : undefined;
@@ -40,9 +40,9 @@ export interface Launched {
   hasEnded(): boolean;
 }
 
-/** Starts a postmaster. Must be called only when none runs. */
+/** Starts a postmaster. Must only be called if none is running. */
 export async function launchPostmaster(launch: Launch): Promise<Launched> {
-  await clearRemains(launch.folder);
+  await removeStaleFiles(launch.folder);
   rotate(launch.logFile);
   const { file, args, ids } = launch.runAs.command(launch.binaries.postgres, [
     '-D',
@@ -51,7 +51,7 @@ export async function launchPostmaster(launch: Launch): Promise<Launched> {
   ]);
   const output = openSync(launch.logFile, 'a', 0o600);
   try {
-    // In a process group of its own: Ctrl-C at the terminal is for us alone, we stop it when drained.
+    // Detached, so that Ctrl-C does not reach it: it is stopped after the server has drained.
     const child = spawn(file, args, {
       ...ids,
       cwd: '/',
@@ -72,17 +72,17 @@ export async function launchPostmaster(launch: Launch): Promise<Launched> {
   }
 }
 
-/** Fast shutdown first; when that hangs, harder. What was committed is safe in each case. */
+/** Tries a fast shutdown first and escalates. Committed data is safe in every case. */
 export async function stopPostmaster(folder: string, fastMs = 20_000): Promise<void> {
   const pid = findPostmaster(folder);
   if (pid === undefined) return;
-  for (const [signal, patienceMs] of [
+  for (const [signal, timeoutMs] of [
     ['SIGINT', fastMs],
     ['SIGQUIT', 5_000],
     ['SIGKILL', 5_000],
   ] as const) {
     signalProcess(pid, signal);
-    const deadline = systemClock.now() + patienceMs;
+    const deadline = systemClock.now() + timeoutMs;
     while (systemClock.now() < deadline) {
       if (!isPostgresOf(pid, folder)) return;
       await sleep(20);
@@ -90,31 +90,31 @@ export async function stopPostmaster(folder: string, fastMs = 20_000): Promise<v
   }
 }
 
-/** The last lines the server wrote: the reason when it did not start. */
+/** The last lines of the log, which contain the reason of a failed start. */
 export function tailOf(logFile: string): string {
   try {
     return readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-4).join(' | ');
   } catch {
-    return 'no log was written';
+    return '(no log)';
   }
 }
 
 /**
- * After a kill -9 the lock files stay, and by then their pid may be any other process: PostgreSQL
- * would take that one for a rival and refuse. It refuses rightly while a backend of the dead
- * postmaster still works; those end by themselves with their statement. We wait and never kill
- * them: a process found by searching is too easily the wrong one.
+ * After a kill -9 the lock files remain, and their pid may belong to another process by now, which
+ * would make PostgreSQL refuse to start. While a backend of the dead postmaster is still working, the
+ * refusal is right; such backends end with their statement. They are waited for and never killed,
+ * because a process found by searching may be the wrong one.
  */
-async function clearRemains(folder: string): Promise<void> {
+async function removeStaleFiles(folder: string): Promise<void> {
   const deadline = systemClock.now() + LEFTOVERS_END_WITHIN_MS;
   for (;;) {
-    // A start beside ours was quicker: what we see is no remains, and no lock of it is stale.
+    // A concurrent start was first: its lock files are not stale.
     if (findPostmaster(folder) !== undefined) return;
     const left = leftoverProcesses(folder);
     if (left.length === 0) break;
     if (systemClock.now() > deadline) {
       throw new StorageStartError(
-        `Processes of an earlier PostgreSQL still work in ${folder}: ${left.join(', ')}. End them, then start again.`,
+        `Processes of a previous PostgreSQL are still running in ${folder}: ${left.join(', ')}. Stop them and start again.`,
       );
     }
     await sleep(20);
@@ -124,7 +124,7 @@ async function clearRemains(folder: string): Promise<void> {
   }
 }
 
-/** Moved aside before it is judged: a start beside us may just have put its own in this place. */
+/** Moved aside before it is inspected, because a concurrent start may replace it at any time. */
 function removeStaleLock(folder: string, file: string): void {
   const aside = `${file}.stale-${randomBytes(6).toString('hex')}`;
   try {
@@ -146,14 +146,14 @@ function pidIn(file: string): number | undefined {
   }
 }
 
-/** Each process of a cluster works inside its data folder, which tells it from every other. */
+/** All processes of a cluster have its data folder as their working directory. */
 function isPostgresOf(pid: number, folder: string): boolean {
   if (process.platform !== 'linux') return isPostgresByPs(pid, folder);
   try {
     if (readFileSync(`/proc/${pid}/comm`, 'utf8').trim() !== 'postgres') return false;
-    const here = statSync(folder);
-    const there = statSync(`/proc/${pid}/cwd`);
-    return here.ino === there.ino && here.dev === there.dev;
+    const own = statSync(folder);
+    const other = statSync(`/proc/${pid}/cwd`);
+    return own.ino === other.ino && own.dev === other.dev;
   } catch {
     return false;
   }
@@ -183,7 +183,7 @@ function rotate(logFile: string): void {
   try {
     if (statSync(logFile).size > LOG_MAX_BYTES) renameSync(logFile, `${logFile}.1`);
   } catch {
-    // There is none yet.
+    // No log exists yet.
   }
 }
 

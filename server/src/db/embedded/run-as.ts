@@ -2,22 +2,25 @@ import { execFile } from 'node:child_process';
 import { chmod, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { StorageStartError } from '../start-error.ts';
+import { StorageStartError } from '../database-errors.ts';
 import type { Binaries } from './binaries.ts';
 
 /**
- * PostgreSQL refuses to run as root, and containers, CI and many servers are root. Four ways, the
- * first that works: as ourselves when we are not root; in a user namespace, where root's files look
- * like another user's and no ownership changes, so it works under folders that only root may enter;
- * as another user who keeps the right to pass closed folders on the way to the data; as another user,
- * plainly.
+ * PostgreSQL refuses to run as root, but containers, CI jobs and many servers run as root. The first
+ * method that works is used:
+ *
+ * - `self`: as the current user, if that is not root.
+ * - `namespace`: in a user namespace that maps root to another user. File ownership does not change,
+ *   so it works below folders that only root can enter.
+ * - `capability`: as another user that keeps CAP_DAC_OVERRIDE to pass closed folders above the data.
+ * - `other-user`: as another user without capabilities.
  */
 export interface RunAs {
-  way: Way;
-  /** Who owns the data folder on the disk. */
+  method: RunAsMethod;
+  /** The owner of the data folder. */
   uid: number;
   gid: number;
-  /** Who must own it while initdb runs, which insists on an account that has a name. */
+  /** The owner of the folder while initdb runs, which requires a named account. */
   initdbUid: number;
   initdbGid: number;
   command(program: string, args: readonly string[], forInitdb?: boolean): Command;
@@ -29,11 +32,11 @@ export interface Command {
   ids: { uid?: number; gid?: number };
 }
 
-export type Way = 'ourselves' | 'namespace' | 'capability' | 'other-user';
+export type RunAsMethod = 'self' | 'namespace' | 'capability' | 'other-user';
 
-export const WAYS_OF_ROOT: readonly Way[] = ['namespace', 'capability', 'other-user'];
+export const ROOT_METHODS: readonly RunAsMethod[] = ['namespace', 'capability', 'other-user'];
 
-/** What PostgreSQL gets of our environment: nothing, and least of all our secrets. */
+/** PostgreSQL does not inherit the environment, which contains secrets. */
 export const CHILD_ENVIRONMENT = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
   LC_ALL: 'C',
@@ -46,9 +49,9 @@ interface Account {
   gid: number;
 }
 
-/** Nobody's on any system we know; used where no account named postgres exists. */
-const FREE_UID = 54_320;
-/** What the kernel shows for users that a namespace does not map. */
+/** Not used on common systems; taken if there is no account named postgres. */
+const UNUSED_UID = 54_320;
+/** The uid that the kernel shows for users that a namespace does not map. */
 const OVERFLOW_UID = 65_534;
 
 const run = promisify(execFile);
@@ -56,26 +59,26 @@ const run = promisify(execFile);
 export async function chooseRunAs(
   binaries: Binaries,
   dataDir: string,
-  ways: readonly Way[] = WAYS_OF_ROOT,
+  methods: readonly RunAsMethod[] = ROOT_METHODS,
 ): Promise<RunAs> {
   const uid = process.getuid?.() ?? 0;
-  if (uid !== 0) return asOurselves(uid, process.getgid?.() ?? 0);
+  if (uid !== 0) return asCurrentUser(uid, process.getgid?.() ?? 0);
   const accounts = await namedAccounts();
   const refusals: string[] = [];
-  for (const way of ways) {
-    const runAs = rootWay(way, accounts);
-    const refusal = await tryOut(runAs, binaries, dataDir);
+  for (const method of methods) {
+    const runAs = runAsForRoot(method, accounts);
+    const refusal = await probe(runAs, binaries, dataDir);
     if (refusal === undefined) return runAs;
-    refusals.push(`${way}: ${refusal}`);
+    refusals.push(`${method}: ${refusal}`);
   }
   throw new StorageStartError(
-    `PostgreSQL does not run as root, and no other way worked here (${refusals.join('; ')}). Start Postrider as an ordinary user, allow user namespaces, put DATA_DIR and the program where every user may enter, or set DATABASE_URL.`,
+    `PostgreSQL does not run as root, and running it as another user failed (${refusals.join('; ')}). Start Postrider as a regular user, allow user namespaces, move DATA_DIR and the program to folders that every user can enter, or set DATABASE_URL.`,
   );
 }
 
-function asOurselves(uid: number, gid: number): RunAs {
+function asCurrentUser(uid: number, gid: number): RunAs {
   return {
-    way: 'ourselves',
+    method: 'self',
     uid,
     gid,
     initdbUid: uid,
@@ -84,7 +87,7 @@ function asOurselves(uid: number, gid: number): RunAs {
   };
 }
 
-/** Accounts other than root, from the file that initdb will look into. */
+/** Accounts other than root, from the file that initdb reads. */
 async function namedAccounts(): Promise<Account[]> {
   const lines = await readFile('/etc/passwd', 'utf8').catch(() => '');
   const accounts = lines.split('\n').flatMap((line): Account[] => {
@@ -93,17 +96,17 @@ async function namedAccounts(): Promise<Account[]> {
   });
   if (accounts.length > 0) return accounts;
   throw new StorageStartError(
-    'PostgreSQL does not run as root, and /etc/passwd names no other account. Start Postrider as an ordinary user or set DATABASE_URL.',
+    'PostgreSQL does not run as root, and /etc/passwd contains no other account. Start Postrider as a regular user or set DATABASE_URL.',
   );
 }
 
-function rootWay(way: Way, accounts: Account[]): RunAs {
+function runAsForRoot(method: RunAsMethod, accounts: Account[]): RunAs {
   const any = accounts.find((account) => account.uid !== OVERFLOW_UID) ?? (accounts[0] as Account);
-  if (way === 'ourselves') return asOurselves(0, 0);
-  if (way === 'namespace') {
+  if (method === 'self') return asCurrentUser(0, 0);
+  if (method === 'namespace') {
     return {
-      ...asOurselves(0, 0),
-      way,
+      ...asCurrentUser(0, 0),
+      method: method,
       command: (program, args) => ({
         file: 'unshare',
         args: ['--user', `--map-user=${any.uid}`, '--', program, ...args],
@@ -112,23 +115,23 @@ function rootWay(way: Way, accounts: Account[]): RunAs {
     };
   }
   const own = accounts.find((account) => account.name === 'postgres');
-  const server = own ?? { uid: FREE_UID, gid: FREE_UID };
+  const server = own ?? { uid: UNUSED_UID, gid: UNUSED_UID };
   const initdb = own ?? accounts.find((account) => account.name === 'nobody') ?? any;
   return {
-    way,
+    method: method,
     uid: server.uid,
     gid: server.gid,
     initdbUid: initdb.uid,
     initdbGid: initdb.gid,
     command(program, args, forInitdb = false) {
       const { uid, gid } = forInitdb ? initdb : server;
-      if (way === 'other-user') return { file: program, args: [...args], ids: { uid, gid } };
+      if (method === 'other-user') return { file: program, args: [...args], ids: { uid, gid } };
       return { file: 'setpriv', args: [...withCapability(uid, gid), program, ...args], ids: {} };
     },
   };
 }
 
-/** CAP_DAC_OVERRIDE lets it pass the closed folders above its own, as root's file rights would. */
+/** CAP_DAC_OVERRIDE bypasses file permissions, as for root. */
 function withCapability(uid: number, gid: number): string[] {
   return [
     `--reuid=${uid}`,
@@ -142,18 +145,18 @@ function withCapability(uid: number, gid: number): string[] {
   ];
 }
 
-/** Undefined when the server's program and the data folder can be reached this way. */
-async function tryOut(
+/** Returns why the method does not work, or undefined if it does. */
+async function probe(
   runAs: RunAs,
   binaries: Binaries,
   dataDir: string,
 ): Promise<string | undefined> {
-  // PostgreSQL looks for its own files with access(2), which counts no capability but root's.
-  if (runAs.way === 'capability' && !(await anyoneMayReach(binaries.postgres))) {
-    return 'the program lies below a folder that others may not enter';
+  // PostgreSQL checks its files with access(2), which ignores capabilities of other users.
+  if (runAs.method === 'capability' && !(await isReachableByEveryone(binaries.postgres))) {
+    return 'the program is in a folder that other users cannot enter';
   }
-  // Another user must pass DATA_DIR to reach the folder inside; our secrets there are 0600.
-  if (runAs.way === 'other-user') await chmod(dataDir, 0o711);
+  // The other user must pass through DATA_DIR. The secrets in it have mode 0600.
+  if (runAs.method === 'other-user') await chmod(dataDir, 0o711);
   const script = 'cd -- "$1" && exec "$2" --version';
   for (const forInitdb of [false, true]) {
     const { file, args, ids } = runAs.command(
@@ -171,8 +174,8 @@ async function tryOut(
   return undefined;
 }
 
-/** Whether all folders above it may be entered by everybody. */
-export async function anyoneMayReach(target: string): Promise<boolean> {
+/** Whether all parent folders can be entered by every user. */
+export async function isReachableByEveryone(target: string): Promise<boolean> {
   for (let at = path.dirname(target); ; at = path.dirname(at)) {
     if (((await stat(at)).mode & 0o001) === 0) return false;
     if (at === path.dirname(at)) return true;

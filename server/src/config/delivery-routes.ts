@@ -1,0 +1,56 @@
+import { type Setting, setting, splitList } from './setting-types.ts';
+
+/** How live mail is delivered: directly to the receivers' mail servers, or through a relay. */
+export type RouteConfig =
+  | { kind: 'direct' }
+  | {
+      kind: 'relay';
+      host: string;
+      port: number;
+      /** `implicit` is TLS from the first byte; `required` fails unless the relay offers STARTTLS. */
+      tls: 'opportunistic' | 'required' | 'implicit';
+      auth: { user: string; password: string } | undefined;
+    };
+
+export function routes(text: { description: string }): Setting<readonly RouteConfig[]> {
+  const base = setting<readonly RouteConfig[]>(
+    { ...text, default: [{ kind: 'direct' }], defaultText: 'direct' },
+    'direct, smtp://user:password@host:port (smtps:// for implicit TLS, ?tls=required to require STARTTLS), or several as fallbacks, separated by commas; percent-encode special characters in the password',
+    (value) => {
+      const parsed = splitList(value).map(route);
+      if (parsed.length === 0 || parsed.includes(undefined)) return undefined;
+      return parsed as RouteConfig[];
+    },
+  );
+  // The URL contains the relay's password.
+  return { ...base, secret: true };
+}
+
+function route(text: string): RouteConfig | undefined {
+  if (text === 'direct') return { kind: 'direct' };
+  // URL() does not validate the host of unknown schemes, so a known one is substituted.
+  const match = /^(smtps?):\/\/(.+)$/i.exec(text);
+  const asHttp = `http://${match?.[2]}`;
+  if (!match || !URL.canParse(asHttp)) return undefined;
+  const url = new URL(asHttp);
+  const implicit = match[1]?.toLowerCase() === 'smtps';
+  const wanted = url.searchParams.get('tls');
+  const bare =
+    url.pathname === '/' && !url.hash && /^(\?tls=(required|opportunistic))?$/.test(url.search);
+  if (!bare || (implicit && wanted !== null) || (url.password && !url.username)) return undefined;
+  return {
+    kind: 'relay',
+    host: url.hostname.replace(/^\[(.+)\]$/, '$1'),
+    port: portOf(match[2] as string) ?? (implicit ? 465 : 587),
+    tls: implicit ? 'implicit' : wanted === 'required' ? 'required' : 'opportunistic',
+    auth: url.username
+      ? { user: decodeURIComponent(url.username), password: decodeURIComponent(url.password) }
+      : undefined,
+  };
+}
+
+/** URL() omits port 80, the default of the substituted scheme. */
+function portOf(authority: string): number | undefined {
+  const digits = /:([0-9]+)\/?(?:\?.*)?$/.exec(authority)?.[1];
+  return digits === undefined ? undefined : Number(digits);
+}

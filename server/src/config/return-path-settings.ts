@@ -1,0 +1,33 @@
+import { integer, networks, portOrOff, text } from './setting-types.ts';
+
+/** Settings of the SMTP listener that receives bounces and complaints. */
+export const returnPath = {
+  RETURN_PATH_PORT: portOrOff({
+    description:
+      'SMTP port that receives bounces and complaints; forward port 25 of `BOUNCE_HOST` to it ([bounces](bounces.md)). `0` picks a free port, `off` disables the listener. If the default port is taken, the server starts without it.',
+    default: 2525,
+  }),
+  RETURN_PATH_HOST: text<string | undefined>({
+    description: 'Address to listen on.',
+    format: 'an IP address or host name of this machine',
+    default: undefined,
+    defaultText: '`HOST`',
+    accepts: /^[A-Za-z0-9.:_-]+$/,
+  }),
+  RETURN_PATH_TRUST_PROXY: networks({
+    description: 'Proxies that pass the client address with the PROXY protocol.',
+    defaultText: 'none',
+  }),
+  RETURN_PATH_CONNECTIONS_MAX: integer({
+    description: 'Maximum concurrent connections.',
+    default: 200,
+    min: 1,
+    max: 100_000,
+  }),
+  RETURN_PATH_CONNECTIONS_PER_SOURCE: integer({
+    description: 'Maximum concurrent connections per client IP.',
+    default: 20,
+    min: 1,
+    max: 100_000,
+  }),
+};

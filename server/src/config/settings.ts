@@ -1,0 +1,372 @@
+import { LOG_LEVELS } from '../lib/log.ts';
+import { routes } from './delivery-routes.ts';
+import { limits } from './limit-settings.ts';
+import { outgoingAddresses } from './outgoing-addresses.ts';
+import { returnPath } from './return-path-settings.ts';
+import {
+  boolean,
+  integer,
+  networks,
+  oneOf,
+  percent,
+  portRanges,
+  type Setting,
+  secretKey,
+  serverAddresses,
+  subsetOf,
+  text,
+  webOrigin,
+} from './setting-types.ts';
+import { submission } from './submission-settings.ts';
+
+/** Every environment variable that Postrider reads, in the order of docs/configuration.md. */
+
+export const ROLES = ['api', 'delivery', 'webhooks', 'smtp'] as const;
+export type Role = (typeof ROLES)[number];
+
+const HOST_NAME =
+  /^(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/;
+
+const http = {
+  HOST: text({
+    description:
+      'Address the API and dashboard listen on. `0.0.0.0` or `::` makes them reachable from the network.',
+    format: 'an IP address or host name of this machine',
+    default: '127.0.0.1',
+    accepts: /^[A-Za-z0-9.:_-]+$/,
+  }),
+  PORT: integer({
+    description:
+      'Port of the API and dashboard. Without the role `api` it serves only `/healthz`, `/readyz` and `/metrics`. `0` picks a free port.',
+    default: 3000,
+    min: 0,
+    max: 65_535,
+  }),
+  BASE_URL: webOrigin({
+    description: 'Public URL of this server, used in links, error responses and tracking.',
+    defaultText: '`http://localhost:PORT`',
+  }),
+  TRUST_PROXY: networks({
+    description: 'Proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` headers are trusted.',
+    defaultText: 'none',
+  }),
+  REQUEST_TIMEOUT_SECONDS: integer({
+    description: 'Time limit for receiving a complete request.',
+    default: 60,
+    min: 1,
+    max: 3600,
+  }),
+  DRAIN_SECONDS: integer({
+    description: 'Time limit for finishing work in progress after SIGTERM.',
+    default: 25,
+    min: 0,
+    max: 600,
+  }),
+};
+
+const storage = {
+  DATA_DIR: text({
+    description: 'Folder of the embedded PostgreSQL and the generated secret key.',
+    format: 'a folder that this user can write to',
+    default: './data',
+  }),
+  DATABASE_URL: secret(
+    text<string | undefined>({
+      description:
+        'PostgreSQL 15 or newer to use instead of the embedded one. With several hosts, the primary is used.',
+      format:
+        'postgres://user:password@host:5432/database, or with several host:port pairs separated by commas',
+      default: undefined,
+      defaultText: 'embedded',
+      accepts: /^postgres(ql)?:\/\/[^\s]+$/,
+    }),
+  ),
+  DATABASE_CONNECTIONS_MAX: integer({
+    description:
+      'Maximum database connections of the main pool. Delivery, webhooks and notifications use up to 14 more.',
+    default: 20,
+    min: 4,
+    max: 1000,
+  }),
+  ALLOW_UNSAFE_DATABASE: boolean({
+    description:
+      'Accept a database that can lose committed mail in a crash (`fsync`, `full_page_writes` or `synchronous_commit` off).',
+    default: false,
+  }),
+  SECRET_KEY: secretKey({
+    description:
+      'Encrypts secrets in the database, such as DKIM keys and webhook secrets. Must be the same on every node. If it is lost, so are the secrets.',
+    defaultText: 'generated in `DATA_DIR` with the embedded database; required with `DATABASE_URL`',
+  }),
+  ALLOW_OTHER_SECRET_KEY: boolean({
+    description:
+      'Start with a different `SECRET_KEY` than before. Secrets encrypted with the previous key are lost.',
+    default: false,
+  }),
+};
+
+const general = {
+  ROLES: subsetOf<Role>({
+    description:
+      'What this process does: `api` serves HTTP, `smtp` accepts mail over SMTP, `delivery` sends it, `webhooks` delivers events.',
+    default: new Set(ROLES),
+    defaultText: 'all',
+    values: ROLES,
+  }),
+  LOG_LEVEL: oneOf({
+    description: 'Minimum level of log messages.',
+    default: 'info',
+    values: LOG_LEVELS,
+  }),
+};
+
+const delivery = {
+  DELIVERY_ROUTE: routes({
+    description: 'How live mail is delivered: directly, or through an SMTP relay.',
+  }),
+  MX_PORT: integer({
+    description: "Port of the receivers' mail servers.",
+    default: 25,
+    min: 1,
+    max: 65_535,
+  }),
+  MX_ALLOW_PRIVATE: boolean({
+    description:
+      'Deliver to mail servers with private or loopback addresses. Always allowed if `MX_PORT` is not 25.',
+    default: false,
+  }),
+  OUTGOING_ADDRESSES: outgoingAddresses({
+    description:
+      'Source addresses for outgoing mail. `ipv4` disables IPv6, where reverse DNS is often missing; receivers that only have IPv6 are then unreachable.',
+  }),
+  HELO_NAME: text<string | undefined>({
+    description:
+      'Host name sent in EHLO. It should resolve to the outgoing address, and the address back to it.',
+    format: 'a host name such as mail.example.com',
+    default: undefined,
+    defaultText: "the machine's host name",
+    accepts: HOST_NAME,
+  }),
+  DELIVERY_CONCURRENCY: integer({
+    description: 'Maximum concurrent deliveries per process.',
+    default: 200,
+    min: 1,
+    max: 10_000,
+  }),
+  DELIVERY_THREAD: oneOf({
+    description:
+      'Run delivery in a separate thread, so that one process uses two cores. `auto` does so if the machine has several cores and the process has other roles.',
+    default: 'auto',
+    values: ['auto', 'on', 'off'],
+  }),
+  SHAPING_FILE: text<string | undefined>({
+    description: 'Additional traffic shaping rules per receiver; they override the built-in ones.',
+    format: 'the path of a JSON file in the format of `server/src/delivery/shaping.json`',
+    default: undefined,
+    defaultText: 'none',
+    accepts: /^.+$/,
+  }),
+  LEASE_SECONDS: integer({
+    description: 'Time after which the deliveries of an unresponsive node are taken over.',
+    default: 120,
+    min: 10,
+    max: 3600,
+  }),
+};
+
+const retries = {
+  RETRY_WINDOW_HOURS: integer({
+    description: 'How long a deferred delivery is retried. It is tried one last time at the end.',
+    default: 72,
+    min: 1,
+    max: 720,
+  }),
+  RETRY_FIRST_SECONDS: integer({
+    description: 'Delay before the first retry, ±20%. It doubles with every further retry.',
+    default: 60,
+    min: 1,
+    max: 3600,
+  }),
+  RETRY_LONGEST_MINUTES: integer({
+    description: 'Maximum delay between retries.',
+    default: 240,
+    min: 1,
+    max: 1440,
+  }),
+};
+
+const domains = {
+  DNS_SERVERS: serverAddresses({
+    description: 'DNS servers to use.',
+    defaultText: "the system's",
+    port: 53,
+  }),
+  DNS_VALIDATES: boolean({
+    description:
+      'Trust the DNS servers to validate DNSSEC over a secure network, as DANE requires. A DNS server on this machine is always trusted.',
+    default: false,
+  }),
+  BOUNCE_HOST: text<string | undefined>({
+    description: 'MX host of all return-path domains; it receives their bounces.',
+    format: 'a host name such as mail.example.com',
+    default: undefined,
+    defaultText: '`HELO_NAME`',
+    accepts: HOST_NAME,
+  }),
+  SPF_MECHANISM: text<string | undefined>({
+    description: 'SPF mechanisms that sending domains publish to authorize this server.',
+    format:
+      'mechanisms such as a:mail.example.com, ip4:192.0.2.1 or include:spf.example.com, separated by spaces',
+    default: undefined,
+    defaultText: '`a:` and `HELO_NAME`',
+    accepts:
+      /^(?:a|mx|include|exists|ip4|ip6):[!-~]+(?: +(?:a|mx|include|exists|ip4|ip6):[!-~]+)*$/,
+  }),
+  DOMAIN_GRACE_HOURS: integer({
+    description: 'How long a domain can still send after one of its DNS records disappears.',
+    default: 72,
+    min: 0,
+    max: 720,
+  }),
+};
+
+const webhooks = {
+  WEBHOOK_ALLOW_PRIVATE: boolean({
+    description: 'Allow webhooks to private addresses and over plain HTTP.',
+    default: false,
+  }),
+  WEBHOOK_PORTS: portRanges({
+    description: 'Allowed ports of webhook endpoints.',
+    default: [
+      { from: 80, to: 80 },
+      { from: 443, to: 443 },
+      { from: 1024, to: 65_535 },
+    ],
+    defaultText: '80,443,1024-65535',
+  }),
+  WEBHOOK_CONCURRENCY: integer({
+    description: 'Maximum concurrent webhook requests per process.',
+    default: 100,
+    min: 1,
+    max: 10_000,
+  }),
+  WEBHOOK_ENDPOINT_CONCURRENCY: integer({
+    description: 'Maximum concurrent webhook requests per endpoint.',
+    default: 16,
+    min: 1,
+    max: 1000,
+  }),
+};
+
+const alarms = {
+  ALARM_BOUNCE_PERCENT: percent({
+    description:
+      'Bounce rate of a sending domain (live mail) that raises an alarm. `0` disables it.',
+    default: 5,
+  }),
+  ALARM_COMPLAINT_PERCENT: percent({
+    description:
+      'Complaint rate of a sending domain (live mail) that raises an alarm. `0` disables it.',
+    default: 0.3,
+  }),
+  ALARM_WINDOW_MINUTES: integer({
+    description: 'Time window over which bounce and complaint rates are computed.',
+    default: 60,
+    min: 1,
+    max: 1440,
+  }),
+  ALARM_RECIPIENTS_MIN: integer({
+    description: 'Minimum recipients in the time window for these alarms.',
+    default: 50,
+    min: 1,
+    max: 1_000_000,
+  }),
+  ALARM_QUEUE_MINUTES: integer({
+    description: 'Age of the oldest queued mail that raises an alarm. `0` disables it.',
+    default: 15,
+    min: 0,
+    max: 10_080,
+  }),
+  ALARM_WEBHOOK_MINUTES: integer({
+    description: 'How long a webhook endpoint must fail to raise an alarm. `0` disables it.',
+    default: 30,
+    min: 0,
+    max: 10_080,
+  }),
+  ALARM_KEY_DAYS: integer({
+    description:
+      'Days before the expiry of an API key at which an alarm is raised. `0` disables it.',
+    default: 7,
+    min: 0,
+    max: 365,
+  }),
+  ALARM_DOMAIN_RECORDS: integer({
+    description:
+      'Number of missing DNS records of a verified domain that raises an alarm. `0` disables it.',
+    default: 1,
+    min: 0,
+    max: 100,
+  }),
+};
+
+const retention = {
+  CONTENT_RETENTION_DAYS: integer({
+    description: 'How long message content is kept.',
+    default: 30,
+    min: 1,
+    max: 3650,
+  }),
+  MESSAGE_RETENTION_DAYS: integer({
+    description: 'How long messages, deliveries, attempts and events are kept.',
+    default: 90,
+    min: 1,
+    max: 3650,
+  }),
+  WEBHOOK_RETENTION_DAYS: integer({
+    description: 'How long webhook deliveries and their attempts are kept.',
+    default: 30,
+    min: 4,
+    max: 3650,
+  }),
+};
+
+export const SETTINGS = {
+  ...grouped('HTTP server', http),
+  ...grouped('SMTP submission', submission),
+  ...grouped('Bounces and complaints', returnPath),
+  ...grouped('Database and secrets', storage),
+  ...grouped('Process', general),
+  ...grouped('Delivery', delivery),
+  ...grouped('Retries', retries),
+  ...grouped('DNS and sending domains', domains),
+  ...grouped('Webhooks', webhooks),
+  ...grouped('Alarms', alarms),
+  ...grouped('Limits', limits),
+  ...grouped('Retention', retention),
+};
+
+export type SettingName = keyof typeof SETTINGS;
+
+/** The tables of docs/configuration.md, one per group. */
+export function configurationTables(): string {
+  const groups = Map.groupBy(Object.entries<Setting<unknown>>(SETTINGS), ([, { group }]) => group);
+  const tables = [...groups].map(([group, settings]) => {
+    const rows = settings.map(([name, { description, defaultText }]) => {
+      const shown = /[` ]/.test(defaultText) ? defaultText : `\`${defaultText}\``;
+      return `| \`${name}\` | ${shown} | ${description} |`;
+    });
+    const head = ['| Variable | Default | Description |', '|---|---|---|'];
+    return [`## ${group}`, '', ...head, ...rows].join('\n');
+  });
+  return tables.join('\n\n');
+}
+
+function secret<T>(shown: Setting<T>): Setting<T> {
+  return { ...shown, secret: true };
+}
+
+function grouped<G extends Record<string, Setting<unknown>>>(group: string, settings: G): G {
+  return Object.fromEntries(
+    Object.entries(settings).map(([name, one]) => [name, { ...one, group }]),
+  ) as G;
+}
