@@ -8,35 +8,37 @@ import { createPeople, type People } from '../accounts/people/people.ts';
 import { RateLimiter } from '../accounts/rate-limit.ts';
 import { Workspaces } from '../accounts/workspaces.ts';
 import type { Config } from '../config/read-config.ts';
+import { ContactImports, importLimits } from '../contacts/contact-imports.ts';
 import { ContactLookup } from '../contacts/contact-lookup.ts';
-import { openContacts } from '../contacts/open-contacts.ts';
+import { Contacts } from '../contacts/contacts.ts';
 import { listen } from '../db/listen.ts';
 import { migrate } from '../db/migrate.ts';
 import { openStorage, type Storage } from '../db/open-storage.ts';
-import { verifySecretKey } from '../db/verify-secret-key.ts';
 import { startPartitionMaintenance } from '../db/partition-maintenance.ts';
+import { verifySecretKey } from '../db/verify-secret-key.ts';
 import type { Transport } from '../delivery/delivery.ts';
 import type { Engine } from '../delivery/engine.ts';
-import { SenderDomainCache } from '../domains/sender-domain-cache.ts';
-import type { Domains } from '../domains/domains.ts';
 import { createDomains } from '../domains/create-domains.ts';
-import { registerPages } from '../http/pages/register-pages.ts';
-import { registerDashboard } from '../http/pages/dashboard-files.ts';
-import { createHttpListener } from '../http/server/http-listener.ts';
-import { createHttpServer } from '../http/server/http-server.ts';
-import { LargeResponseLimiter } from '../http/server/large-response-limiter.ts';
+import type { Domains } from '../domains/domains.ts';
+import { SenderDomainCache } from '../domains/sender-domain-cache.ts';
 import { createHttpMetrics, createRegistry } from '../http/observability/http-metrics.ts';
 import { openapiDocument } from '../http/openapi/openapi-document.ts';
 import { createOperations } from '../http/operations.ts';
+import { registerDashboard } from '../http/pages/dashboard-files.ts';
+import { registerPages } from '../http/pages/register-pages.ts';
 import { registerDocs } from '../http/reference/docs-routes.ts';
+import { createHttpListener } from '../http/server/http-listener.ts';
+import { createHttpServer } from '../http/server/http-server.ts';
+import { LargeResponseLimiter } from '../http/server/large-response-limiter.ts';
 import { createSessionCookie } from '../http/server/session-cookie.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
-import type { Log } from '../lib/log.ts';
 import { createEncryptor } from '../lib/encryption.ts';
-import { MessageChanges } from '../messages/change-message.ts';
+import type { Log } from '../lib/log.ts';
 import { noHandoff } from '../messages/accept/delivery-handoff.ts';
+import { MessageChanges } from '../messages/change-message.ts';
 import { CONTENT_KEY_PURPOSE } from '../messages/content/message-content.ts';
 import { TestInbox } from '../messages/test-inbox/test-inbox.ts';
+import { Erasures } from '../privacy/erase-address.ts';
 import { createAddressHash } from '../suppressions/erased-address.ts';
 import { Suppressions } from '../suppressions/suppressions.ts';
 import { TemplateCache } from '../templates/template-cache.ts';
@@ -54,7 +56,7 @@ import { returnPathKey } from './build-engine.ts';
 import { openReturnPath, type ReturnPathNeeds, type ReturnPathPort } from './build-return-path.ts';
 import { openSubmission, type Submission, type SubmissionNeeds } from './build-submission.ts';
 import { createEventConsumers, type EventConsumersOptions } from './event-consumers.ts';
-import { registerHealthAndMetrics, listenHttp } from './observability.ts';
+import { listenHttp, registerHealthAndMetrics } from './observability.ts';
 import { createSystemMailer } from './system-mailer.ts';
 
 /**
@@ -236,13 +238,19 @@ async function build(options: AppOptions, undo: AsyncDisposableStack): Promise<A
     onEventsAppended: () => telling.notify(),
     ...(options.returnPath ? { limits: options.returnPath } : {}),
   });
-  const { contacts, imports, erasures } = openContacts({
+  const contacts = new Contacts({ pool, clock });
+  const imports = new ContactImports({
+    pool,
+    clock,
+    log,
+    limits: importLimits(config.limits.requestBodyMaxBytes),
+  });
+  const erasures = new Erasures({
     pool,
     clock,
     log,
     suppressions,
     encryptor: sealer,
-    bodyBytesMax: config.limits.requestBodyMaxBytes,
     withdraw: (workspaceId, mode, id) => handover.withdraw(workspaceId, mode, id),
   });
   const cookie = createSessionCookie(config.http.baseUrl);

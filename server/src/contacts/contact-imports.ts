@@ -40,6 +40,14 @@ export interface ImportLimits {
   openMax: number;
 }
 
+/** An upload is streamed to the database, so it may be larger than a request body in memory. */
+const UPLOAD_SIZE_FACTOR = 8;
+const OPEN_IMPORTS_MAX = 10;
+
+export function importLimits(bodyBytesMax: number): ImportLimits {
+  return { uploadBytesMax: UPLOAD_SIZE_FACTOR * bodyBytesMax, openMax: OPEN_IMPORTS_MAX };
+}
+
 export interface Upload {
   /** SHA-256 of all bytes, in hex, to recognize a repeated upload. */
   hash: string;

@@ -84,10 +84,10 @@ describe('a window', () => {
   it('reports a line that is too long and that its rest must be skipped', () => {
     const long = read(`a\n${'x'.repeat(30)}`, { atEnd: false, recordBytesMax: 20 });
     expect(shown(long.records)).toEqual([['a'], 'too_long']);
-    expect(long).toMatchObject({ used: 32, lines: 1, inBrokenLine: true });
+    expect(long).toMatchObject({ used: 32, lines: 1, inSkippedLine: true });
     const ended = read(`${'x'.repeat(30)}\nb\n`, { recordBytesMax: 20 });
     expect(shown(ended.records)).toEqual(['too_long', ['b']]);
-    expect(ended).toMatchObject({ lines: 2, inBrokenLine: false });
+    expect(ended).toMatchObject({ lines: 2, inSkippedLine: false });
   });
 
   it('continues after the first line of a quote that is not closed in time', () => {

@@ -27,7 +27,7 @@ export interface CsvWindow {
   /** Line breaks in the consumed bytes. */
   lines: number;
   /** The next window starts inside a broken line, whose rest must be skipped. */
-  inBrokenLine: boolean;
+  inSkippedLine: boolean;
 }
 
 export interface CsvOptions {
@@ -46,20 +46,20 @@ export function readCsv(window: Buffer, options: CsvOptions): CsvWindow {
   const records: CsvRecord[] = [];
   let at = 0;
   let lines = 0;
-  let inBrokenLine = false;
+  let inSkippedLine = false;
   while (at < window.length && records.length < options.recordsMax) {
     const record = readRecord(window, at, options);
     if (record.kind === 'cut') break;
     if (record.kind === 'broken') {
       records.push({ linesBefore: lines, fields: undefined, error: record.error });
-      inBrokenLine = record.lines === 0;
+      inSkippedLine = record.lines === 0;
     } else if (!isBlank(record.fields)) {
       records.push({ linesBefore: lines, fields: record.fields });
     }
     lines += record.lines;
     at = record.end;
   }
-  return { records, used: at, lines, inBrokenLine };
+  return { records, used: at, lines, inSkippedLine };
 }
 
 /** The end of the line at the start of the window; `found` when it is within the window. */

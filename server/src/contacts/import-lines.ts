@@ -37,7 +37,7 @@ export interface ImportCursor {
   /** Line breaks before this position. */
   lines: number;
   /** Inside a line that is too long, whose rest is skipped. */
-  inBrokenLine: boolean;
+  inSkippedLine: boolean;
 }
 
 export interface ReadLines {
@@ -54,10 +54,10 @@ export function readLines(
   cursor: ImportCursor,
   bounds: { atEnd: boolean; linesMax: number },
 ): ReadLines {
-  if (cursor.inBrokenLine) {
+  if (cursor.inSkippedLine) {
     const { end, found } = endOfLine(window, 0, bounds.atEnd);
     const lines = cursor.lines + (found ? 1 : 0);
-    return { lines: [], next: { bytes: cursor.bytes + end, lines, inBrokenLine: !found } };
+    return { lines: [], next: { bytes: cursor.bytes + end, lines, inSkippedLine: !found } };
   }
   return format.kind === 'csv'
     ? readCsvLines(format, window, cursor, bounds)
@@ -85,7 +85,7 @@ export function readUploadHead(
   if (kind === 'ndjson') {
     return {
       format: { kind },
-      start: { bytes: skipped, lines: 0, inBrokenLine: false },
+      start: { bytes: skipped, lines: 0, inSkippedLine: false },
     };
   }
   for (const delimiter of DELIMITERS) {
@@ -99,7 +99,7 @@ export function readUploadHead(
     const columns = names?.map(toColumn);
     if (!columns?.some((column) => column.to === 'field' && column.name === 'email')) continue;
     refuseBadColumns(columns);
-    const start = { bytes: skipped + read.used, lines: read.lines, inBrokenLine: false };
+    const start = { bytes: skipped + read.used, lines: read.lines, inSkippedLine: false };
     return { format: { kind, delimiter, columns }, start };
   }
   throw unreadableUpload(
@@ -171,7 +171,7 @@ function readCsvLines(
   const next = {
     bytes: cursor.bytes + read.used,
     lines: cursor.lines + read.lines,
-    inBrokenLine: read.inBrokenLine,
+    inSkippedLine: read.inSkippedLine,
   };
   return { lines, next };
 }
@@ -216,8 +216,8 @@ function readJsonLines(
   const lines: ImportLine[] = [];
   let at = 0;
   let passed = 0;
-  let inBrokenLine = false;
-  while (at < window.length && lines.length < linesMax && !inBrokenLine) {
+  let inSkippedLine = false;
+  while (at < window.length && lines.length < linesMax && !inSkippedLine) {
     const { end, found } = endOfLine(window, at, atEnd);
     const tooLong = end - at > LINE_BYTES_MAX;
     if (!found && !tooLong) break;
@@ -225,11 +225,11 @@ function readJsonLines(
     const line = cursor.lines + passed + 1;
     if (tooLong) lines.push({ line, failure: csvLineFailure('too_long') });
     else if (!isBlank(text)) lines.push(jsonLine(line, text));
-    inBrokenLine = !found;
+    inSkippedLine = !found;
     if (found) passed += 1;
     at = end;
   }
-  const next = { bytes: cursor.bytes + at, lines: cursor.lines + passed, inBrokenLine };
+  const next = { bytes: cursor.bytes + at, lines: cursor.lines + passed, inSkippedLine };
   return { lines, next };
 }
 

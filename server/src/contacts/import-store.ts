@@ -36,23 +36,23 @@ interface ImportRow extends TenantScope, ImportCounts {
   bytesTotal: number;
   bytesDone: number;
   lines: number;
-  inBrokenLine: boolean;
+  inSkippedLine: boolean;
   createdAtMs: number;
   finishedAtMs: number | null;
 }
 
 const COLUMNS = `workspace_id as "workspaceId", mode, id, format as kind, columns, status,
   bytes_total as "bytesTotal", bytes_done as "bytesDone", lines,
-  in_skipped_line as "inBrokenLine", created, updated, unchanged, failed,
+  in_skipped_line as "inSkippedLine", created, updated, unchanged, failed,
   created_at as "createdAtMs", finished_at as "finishedAtMs"`;
 
 function toImport(row: ImportRow): ContactImport {
-  const { kind, columns, bytesDone, lines, inBrokenLine, created, updated, ...rest } = row;
+  const { kind, columns, bytesDone, lines, inSkippedLine, created, updated, ...rest } = row;
   const { unchanged, failed, ...plain } = rest;
   return {
     ...plain,
     format: kind === 'csv' && columns ? { kind, ...columns } : { kind: 'ndjson' },
-    cursor: { bytes: bytesDone, lines, inBrokenLine },
+    cursor: { bytes: bytesDone, lines, inSkippedLine },
     counts: { created, updated, unchanged, failed },
   };
 }
@@ -209,7 +209,7 @@ export async function advanceImport(
       finished,
       next.bytes,
       next.lines,
-      next.inBrokenLine,
+      next.inSkippedLine,
       counts.created,
       counts.updated,
       counts.unchanged,

@@ -18,6 +18,7 @@ import {
   retryDeliveries,
   type StoredMessage,
 } from './lookup/message-store.ts';
+import { isPending } from './message-status.ts';
 
 /**
  * Changes to a stored message: cancel what has not been sent, reschedule, retry what failed. Rows
@@ -48,7 +49,7 @@ export class MessageChanges {
     const nowMs = this.#clock.now();
     await inTransaction(this.#pool, async (client) => {
       const deliveries = await lockDeliveries(client, scope, id);
-      const waiting = deliveries.filter(({ status }) => WAITING.has(status));
+      const waiting = deliveries.filter(({ status }) => isPending(status));
       if (waiting.length === 0) {
         throw new RefusedError(
           'not_cancellable',
@@ -167,7 +168,6 @@ export class MessageChanges {
   }
 }
 
-const WAITING = new Set(['scheduled', 'queued', 'deferred']);
 const RETRYABLE = new Set(['deferred', 'bounced', 'failed', 'expired']);
 
 /**

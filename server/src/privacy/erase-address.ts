@@ -7,6 +7,7 @@ import { type Clock, pause } from '../lib/clock.ts';
 import type { Encryptor } from '../lib/encryption.ts';
 import { encodeId, uuidFloor } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
+import { isPending } from '../messages/message-status.ts';
 import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
 import type { Suppressions } from '../suppressions/suppressions.ts';
 import { createEraser, ERASED_TEXT, type Eraser } from './address-eraser.ts';
@@ -72,8 +73,6 @@ const OTHER_EVENTS_MAX = 5_000;
 const ERASURES_MAX = 100;
 const WAIT_MS = 10_000;
 const RETRY_LOCKED_MS = 50;
-const WAITING = new Set(['scheduled', 'queued', 'deferred']);
-
 export class Erasures {
   readonly #parts: ErasureParts;
   #stopped = false;
@@ -177,7 +176,7 @@ export class Erasures {
     );
     const messages = await readMessages(client, ref, ids);
     const own = deliveries.filter(isTo(ref.emailKey));
-    const waiting = own.filter(({ status }) => WAITING.has(status));
+    const waiting = own.filter(({ status }) => isPending(status));
     for (const { messageId } of waiting) {
       if (!soleRecipient.has(messageId)) continue;
       await this.#parts.withdraw(ref.workspaceId, ref.mode, messageId);
@@ -283,7 +282,7 @@ async function eraseDeliveries(
   const erased = own.map(({ messageId, ordinal, status, smtp, bounce }) => ({
     messageId,
     ordinal,
-    cancelled: WAITING.has(status),
+    cancelled: isPending(status),
     smtp: eraser.json(smtp),
     bounce: eraser.json(bounce),
   }));

@@ -1,6 +1,6 @@
 import { encodeId } from '../../lib/ids.ts';
 import { parseTranscript } from '../../mail/smtp-client/transcript.ts';
-import { messageStatus } from '../message-status.ts';
+import { isPending, messageStatus } from '../message-status.ts';
 import type { StoredAttempt, StoredDelivery, StoredMessage } from './message-store.ts';
 
 /** The public form of a message: the same in lists, lookups and the dashboard. */
@@ -26,10 +26,8 @@ export function publicMessage(message: StoredMessage) {
   };
 }
 
-const WAITING = new Set(['scheduled', 'queued', 'deferred']);
-
 function publicRecipient(delivery: StoredDelivery) {
-  const waiting = WAITING.has(delivery.status) && !delivery.leased;
+  const waiting = isPending(delivery.status) && !delivery.leased;
   return {
     email: delivery.recipient,
     name: delivery.name,
