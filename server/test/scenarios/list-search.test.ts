@@ -3,9 +3,9 @@ import { startApp, type TestApp } from '../harness/app.ts';
 import { member } from '../harness/dashboard-session.ts';
 
 /**
- * Goal: in the lists that grow with a team (templates and their pieces, domains, keys, members) `q`
- * finds what has all its words, page by page, and nothing of another workspace or kind.
- * Method: a few rows over the API; for the bounds of a search, many put into the database directly.
+ * In the lists that grow with a team (templates and their parts, domains, keys, members), `q` finds items
+ * that contain all search terms, page by page, and nothing from another workspace or list. A few rows are
+ * created through the API; many are inserted directly for the scan limits.
  */
 
 let app: TestApp;
@@ -42,17 +42,17 @@ async function all(list: string, query: string, key?: string): Promise<Record<st
 }
 
 test.each([
-  ['a piece of the key', 'invoice', ['invoice_en', 'invoice.en', 'invoice.de']],
+  ['a part of the key', 'invoice', ['invoice_en', 'invoice.en', 'invoice.de']],
   ['the name, in any case', 'öSTERREICH', ['invoice.de']],
   ['the subject', 'good', ['welcome']],
-  ['words of several fields', 'your invoice.en', ['invoice.en']],
-  ['a sign that is a pattern elsewhere', 'e_e', ['invoice_en']],
+  ['terms from several fields', 'your invoice.en', ['invoice.en']],
+  ['a character that is special in patterns', 'e_e', ['invoice_en']],
   ['another one', '100%', ['invoice_en']],
   ['a backslash', 'new\\', ['slashed']],
-  ['words that no template has together', 'welcome reset', []],
-  ['the end of one field and the beginning of the next', 'welcomegood', []],
+  ['terms that no template combines', 'welcome reset', []],
+  ['the end of one field and the start of the next', 'welcomegood', []],
   [
-    'nothing but space',
+    'only whitespace',
     ' ',
     ['slashed', 'reset', 'invoice_en', 'invoice.en', 'invoice.de', 'welcome'],
   ],
@@ -62,7 +62,7 @@ test.each([
   expect((await all('/templates', `${query}&limit=1`)).map(({ key }) => key)).toEqual(keys);
 });
 
-test('of many words the first ten are looked for', async () => {
+test('only the first ten of many terms count', async () => {
   const ten = ['i', 'n', 'v', 'o', 'ic', 'ce', 'e', 'e_', 'en', '100'].join('%20');
   for (const [more, count] of [
     ['', 1],
@@ -76,7 +76,7 @@ test('of many words the first ten are looked for', async () => {
   expect(await all('/templates', `q=nowhere%20${ten}`)).toEqual([]);
 });
 
-test('each kind is searched by itself, and each workspace', async () => {
+test('each list and each workspace is searched separately', async () => {
   expect((await all('/partials', 'q=invoice')).map(({ key }) => key)).toEqual(['foot']);
   expect(await all('/layouts', 'q=invoice')).toEqual([]);
   const other = await app.app.workspaces.create('Other');
@@ -84,7 +84,7 @@ test('each kind is searched by itself, and each workspace', async () => {
   expect(await all('/templates', 'q=invoice', key)).toEqual([]);
 });
 
-test('a draft is found by the subject that it has now', async () => {
+test('a draft is found by its current subject', async () => {
   await app.call('POST', '/templates', { body: { key: 'late', subject: 'Tulips', html: '-' } });
   await app.call('PATCH', '/templates/late', { body: { subject: 'Roses' } });
   expect(await all('/templates', 'q=tulips')).toEqual([]);
@@ -92,7 +92,7 @@ test('a draft is found by the subject that it has now', async () => {
 });
 
 test.each(['/templates', '/layouts', '/partials', '/domains', '/api-keys'])(
-  'in %s a search without words, or too long, is refused by name',
+  'in %s an empty or overlong search is rejected by name',
   async (list) => {
     for (const q of ['', 'x'.repeat(201), 'a%00']) {
       const { status, json } = await app.call('GET', `${list}?q=${q}`);
@@ -101,7 +101,7 @@ test.each(['/templates', '/layouts', '/partials', '/domains', '/api-keys'])(
   },
 );
 
-test('domains are found by a piece of their name', async () => {
+test('domains are found by a part of their name', async () => {
   const key = await app.newKey({ mode: 'live' });
   for (const name of ['mail.shop.example', 'shop.example', 'other.example']) {
     await app.call('POST', '/domains', { body: { name }, key });
@@ -110,7 +110,7 @@ test('domains are found by a piece of their name', async () => {
   expect(names).toEqual(['shop.example', 'mail.shop.example']);
 });
 
-test('domains are found by the letters that people read in them', async () => {
+test('domains are found by their Unicode form', async () => {
   const key = await app.newKey({ mode: 'live' });
   await app.call('POST', '/domains', { body: { name: 'post.bücher.example' }, key });
   for (const q of [
@@ -137,14 +137,14 @@ test('members are found by name and by address', async () => {
   }
 });
 
-test('keys are found by name, and by the end of a secret that somebody has seen', async () => {
+test('API keys are found by name and by the end of a secret', async () => {
   const made = await app.call('POST', '/api-keys', { body: { name: 'Nightly job' } });
   const hint = made.json.token.slice(-4);
   expect((await all('/api-keys', 'q=NIGHTLY')).map(({ id }) => id)).toEqual([made.json.id]);
   expect((await all('/api-keys', `q=${hint}`)).map(({ id }) => id)).toContain(made.json.id);
 });
 
-test('a search through very many keys goes so far and no further in one request', async () => {
+test('a search through very many keys scans a limited number per request', async () => {
   const other = await app.app.workspaces.create('Many');
   const key = await app.newKey({ workspaceId: other.id });
   await app.database.pool.query(

@@ -12,10 +12,9 @@ import { tlsFixtures } from '../harness/tls-fixtures.ts';
 import { until } from '../harness/until.ts';
 
 /**
- * Goal: what the operator sets and what a domain asks for reaches the wire, and "where did it go?" is
- * answered by the API alone.
- * Method: the whole server as the environment makes it, nothing of its live route replaced; a
- * scripted name server and receiver at the other end.
+ * The operator's settings and a domain's settings take effect on the wire, and the API shows where a
+ * message went. The whole server runs as configured by its environment, without replacing the live route,
+ * with a scripted name server and receiver.
  */
 
 interface House extends AsyncDisposable {
@@ -81,7 +80,7 @@ async function attempts(app: TestApp, id: string) {
 }
 
 describe.each(['on', 'off'])('with DELIVERY_THREAD %s', (thread) => {
-  test('straight to the MX, under our name, and every step is on record', async () => {
+  test('directly to the MX, with our HELO name, and every step is recorded', async () => {
     await using it = await house(thread, { tls: tlsFixtures.good });
     const { app, receiver } = it;
     const id = await send(app, {
@@ -113,7 +112,7 @@ describe.each(['on', 'off'])('with DELIVERY_THREAD %s', (thread) => {
     expect(JSON.stringify(tried)).not.toContain('secret garden');
   });
 
-  test('by a relay with a password, which no record shows', async () => {
+  test('through a relay with a password, which is never recorded', async () => {
     const seen: string[] = [];
     await using it = await house(
       thread,
@@ -139,7 +138,7 @@ describe.each(['on', 'off'])('with DELIVERY_THREAD %s', (thread) => {
     expect(told).not.toContain(Buffer.from('\0us\0p,w-9137').toString('base64'));
   });
 
-  test('a domain that demands TLS never speaks to a receiver without, and others do', async () => {
+  test('a domain that requires TLS never uses a receiver without it, and others do', async () => {
     await using it = await house(thread, {});
     const { app, receiver } = it;
     const set = await app.call('PATCH', `/domains/${it.domainId}`, {
@@ -157,7 +156,7 @@ describe.each(['on', 'off'])('with DELIVERY_THREAD %s', (thread) => {
     await becomes(app, other, 'delivered');
   });
 
-  test('the operator’s shaping rules come before the shipped ones, and mistakes in them stop the start', async () => {
+  test('the operator’s shaping rules override the built-in ones, and invalid rules prevent the start', async () => {
     await using folder = await createTempDir();
     const file = path.join(folder.path, 'shaping.json');
     const own = {
@@ -184,7 +183,7 @@ describe.each(['on', 'off'])('with DELIVERY_THREAD %s', (thread) => {
     await expect(startApp({ env: { SHAPING_FILE: file } })).rejects.toThrow(/SHAPING_FILE: .*JSON/);
   });
 
-  test('one node takes the message in, another delivers it', async () => {
+  test('one node accepts a message and another delivers it', async () => {
     await using database = await createTestDatabase();
     await using receiver = await startSmtpReceiver();
     await using dns = await startDnsServer({
@@ -204,7 +203,7 @@ describe.each(['on', 'off'])('with DELIVERY_THREAD %s', (thread) => {
     expect(receiver.messages).toHaveLength(2);
   });
 
-  test('a hard bounce is told in the next 202, and the address is not contacted again', async () => {
+  test('after a hard bounce the next 202 reports the suppression, and the address is not contacted again', async () => {
     await using it = await house(thread, { onRcpt: () => '550 5.1.1 No such user' });
     const { app, receiver } = it;
     const id = await send(app);
@@ -223,7 +222,7 @@ describe.each(['on', 'off'])('with DELIVERY_THREAD %s', (thread) => {
     expect(receiver.commands.slice(asked).join()).not.toContain('jane@example.com');
   });
 
-  test('a message may be cancelled until it is on the wire, and not from then on', async () => {
+  test('a message can be cancelled until its delivery starts', async () => {
     let answer = () => {};
     const held = new Promise<undefined>((resolve) => {
       answer = () => resolve(undefined);

@@ -17,11 +17,10 @@ import {
 import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
 
 /**
- * Goal: what the receiver gets is what was meant, byte by byte, with signatures that hold.
- * Method: real queue, engine, DNS and SMTP; the received bytes are compared with the composer's and
- * verified by another DKIM implementation.
+ * The receiver gets exactly the composed message with valid signatures. Queue, engine, DNS and SMTP are
+ * real; the received bytes are compared with the composed ones and verified by another DKIM implementation.
  */
-test('one message, with its attachment, its return path and its record', async () => {
+test('one message with an attachment, its return path and its attempt', async () => {
   await using database = await createTestDatabase();
   await using receiver = await startSmtpReceiver();
   await using dns = await startDnsServer({
@@ -85,7 +84,7 @@ test('one message, with its attachment, its return path and its record', async (
   expect(said).not.toContain('two dots');
 });
 
-test('hundreds of messages share few connections', async () => {
+test('hundreds of messages share a few connections', async () => {
   await using database = await createTestDatabase();
   await using receiver = await startSmtpReceiver();
   await using dns = await startDnsServer({

@@ -5,7 +5,7 @@ import { createTestDatabase } from '../harness/database.ts';
 import { freePort } from '../harness/free-port.ts';
 import { until } from '../harness/until.ts';
 
-test.runIf(existsSync('/dev/full'))('a server whose log is on a full disk goes on', async () => {
+test.runIf(existsSync('/dev/full'))('a server whose log is on a full disk keeps running', async () => {
   await using database = await createTestDatabase();
   const port = String(await freePort());
   const isReady = () =>

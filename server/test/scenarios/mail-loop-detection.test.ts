@@ -5,9 +5,9 @@ import { freePort } from '../harness/free-port.ts';
 import { until } from '../harness/until.ts';
 
 /**
- * Goal: a domain whose mail server is this very server gets an end with words, not a circle.
- * Method: the whole server with its doors open; the MX that a scripted name server tells is one of
- * them, known by its address or by its greeting.
+ * Mail to a domain whose MX is this server bounces with an explanation instead of looping. The whole
+ * server runs with its ports open; the scripted name server returns one of them as MX, recognized by
+ * address or by greeting.
  */
 
 async function bounceOf(app: TestApp) {
@@ -39,7 +39,7 @@ test.each([
   ['SUBMISSION_PORT', 'off'],
   ['RETURN_PATH_PORT', 'on'],
 ])(
-  'an MX at our own %s is not even asked, with DELIVERY_THREAD %s',
+  'an MX at our own %s is not contacted, with DELIVERY_THREAD %s',
   async (door, DELIVERY_THREAD) => {
     await using dns = await startDnsServer(ZONE);
     const port = String(await freePort());
@@ -59,10 +59,10 @@ test.each([
   },
 );
 
-test('an MX that greets with our name is one, wherever it listens', async () => {
+test('an MX that greets with our own name is a loop, wherever it listens', async () => {
   await using dns = await startDnsServer(ZONE);
   const HELO_NAME = 'mail.house.test';
-  // Another node of ours, behind a port that was redirected.
+  // Another node of this installation, behind a redirected port.
   await using node = await startApp({ env: { RETURN_PATH_PORT: '0', HELO_NAME } });
   const port = String(node.app.returnPath.place?.port);
   await using app = await startApp({ env: { DNS_SERVERS: dns.address, MX_PORT: port, HELO_NAME } });

@@ -8,10 +8,9 @@ import { signedLiveRoute } from '../harness/signed-live-route.ts';
 import { type SmtpReceiver, startSmtpReceiver } from '../harness/smtp-receiver.ts';
 
 /**
- * Goal: whoever asks for another try gets one that makes sense: at once, with the time of a new
- * message when the old run is over, and no longer than before when it is not.
- * Method: the whole server with a receiver that defers or refuses, and a clock moved to the edges;
- * all is asked over the API.
+ * A requested retry starts immediately, with a full delivery window if the previous cycle had ended, and
+ * with the remaining one if not. The whole server runs with a receiver that defers or rejects, and a clock
+ * moved to the limits; everything goes through the API.
  */
 
 const clock = new ManualClock(systemClock.now());
@@ -52,7 +51,7 @@ async function retry(id: string) {
   return app.call('POST', `/messages/${id}/retry`, { key: app.liveKey });
 }
 
-/** Waits, moving the clock, for a status after at least so many tries. */
+/** Advances the clock until the status is reached after at least this many attempts. */
 async function becomes(id: string, status: string, attempts: number): Promise<void> {
   const reached = async () => {
     const { json } = await app.call('GET', `/messages/${id}`, { key: app.liveKey });
@@ -78,7 +77,7 @@ interface Event {
   data: { next_attempt_at?: string };
 }
 
-test('an expired message gets its ttl_seconds again, counted from the retry', async () => {
+test('an expired message gets its full ttl_seconds again, counted from the retry', async () => {
   answer = '451 4.3.0 Not now';
   const id = await send({ ttl_seconds: 100 });
   await becomes(id, 'expired', 1);
@@ -92,9 +91,9 @@ test('an expired message gets its ttl_seconds again, counted from the retry', as
   expect(run.filter(({ type }) => type !== 'deferred')).toHaveLength(1);
   const lastedMs = (run.at(-1)?.atMs ?? 0) - retriedAtMs;
   expect(lastedMs).toBeGreaterThanOrEqual(100_000);
-  // The clock runs on while the end is written.
+  // The clock advances while the outcome is written.
   expect(lastedMs).toBeLessThan(150_000);
-  // The back-off begins anew too: about a minute, not the hours of an old message.
+  // The backoff starts over too: about a minute, not the hours of an old message.
   const [first] = run;
   expect(first?.type).toBe('deferred');
   const waitMs = (first?.nextAtMs ?? 0) - (first?.atMs ?? 0);
@@ -102,7 +101,7 @@ test('an expired message gets its ttl_seconds again, counted from the retry', as
   expect(waitMs).toBeLessThanOrEqual(72_000);
 });
 
-test('a deferred message is tried at once, and ends when it would have ended', async () => {
+test('a deferred message is attempted immediately and keeps its expiry', async () => {
   answer = '451 4.3.0 Not now';
   const startMs = clock.now();
   const id = await send({ ttl_seconds: 200, to: { email: 'deferred@example.com' } });
@@ -116,11 +115,11 @@ test('a deferred message is tried at once, and ends when it would have ended', a
   await becomes(id, 'expired', 2);
   const end = (await timeline(id)).at(-1);
   expect((end?.atMs ?? 0) - startMs).toBeGreaterThanOrEqual(200_000);
-  // Counted from the retry it would be half a minute later.
+  // Counted from the retry, it would be half a minute later.
   expect((end?.atMs ?? 0) - startMs).toBeLessThan(225_000);
 });
 
-test('after a hard bounce the suppression comes first', async () => {
+test('after a hard bounce the suppression takes precedence', async () => {
   answer = '550 5.1.1 No such user';
   const email = 'gone@example.com';
   const id = await send({ to: { email } });

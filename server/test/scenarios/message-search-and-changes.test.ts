@@ -4,9 +4,8 @@ import { validMessage, startApp, type TestApp } from '../harness/app.ts';
 import { until } from '../harness/until.ts';
 
 /**
- * Goal: messages are found by every filter, pages are stable while new ones arrive, and what has
- * not left can be changed.
- * Method: real requests; scheduled messages stand still until they are changed.
+ * Messages are found with every filter, pages are stable while new messages arrive, and unsent messages can
+ * be changed. Scheduled messages do not change until a request changes them.
  */
 
 let app: TestApp;
@@ -26,7 +25,7 @@ async function idsOf(query: string): Promise<string[]> {
   return json.data.map((message: { id: string }) => message.id);
 }
 
-test('every filter finds its messages and no other', async () => {
+test('every filter finds matching messages only', async () => {
   const mine = await send({
     to: { email: 'Filter.Me@example.com' },
     subject: 'Quarterly Überblick',
@@ -54,7 +53,7 @@ test('every filter finds its messages and no other', async () => {
   expect(await idsOf('q=another')).toContain(other.id);
 });
 
-test('messages are found by who sent them and by who receives them', async () => {
+test('messages are found by sender and by recipient', async () => {
   const gmail = await send({
     from: { email: 'hello@Bills.Example' },
     to: { email: 'someone@gmail.com' },
@@ -66,7 +65,7 @@ test('messages are found by who sent them and by who receives them', async () =>
     to: { email: 'other@corp.example' },
     scheduled_at: inAnHour(),
   });
-  // What the mail server that answered gave away, as after an attempt.
+  // Text from the receiver's reply, as after an attempt.
   const mx = 'corp-example.mail.protection.outlook.com';
   await app.database.pool.query(
     `update deliveries set smtp = $1 where recipient_key = 'other@corp.example'`,
@@ -101,7 +100,7 @@ test('pages are stable while new messages arrive', async () => {
   expect(seen).toEqual(made.toReversed());
 });
 
-test('a bad cursor, limit or time is named', async () => {
+test('an invalid cursor, limit or timestamp is named', async () => {
   for (const [query, parameter] of [
     ['cursor=nonsense', 'cursor'],
     ['limit=0', 'limit'],
@@ -119,7 +118,7 @@ test('a bad cursor, limit or time is named', async () => {
   }
 });
 
-test('a scheduled message is moved, then cancelled, then neither', async () => {
+test('a scheduled message is rescheduled, then cancelled, then neither is possible', async () => {
   const { id } = await send({ scheduled_at: inAnHour() });
   const later = new Date(Date.now() + 7_200_000).toISOString();
   const moved = await app.call('PATCH', `/messages/${id}`, { body: { scheduled_at: later } });
@@ -156,7 +155,7 @@ test('a scheduled message is sent now on request', async () => {
   expect([again.status, again.json.code]).toEqual([409, 'conflict']);
 });
 
-test('a scheduled message leaves when its time comes', async () => {
+test('a scheduled message is sent on time', async () => {
   const scheduled_at = new Date(Date.now() + 1_000).toISOString();
   const { id, status } = await send({ scheduled_at, to: { email: 'timed@example.com' } });
   expect(status).toBe('scheduled');
@@ -167,7 +166,7 @@ test('a scheduled message leaves when its time comes', async () => {
   expect(text).toContain(`Date: ${new Date(scheduled_at).toUTCString().replace('GMT', '+0000')}`);
 });
 
-test('a bounced message is tried again on request, a delivered one is not', async () => {
+test('a bounced message can be retried, a delivered one cannot', async () => {
   const bounced = await send({ to: { email: 'bounced@simulator.test' } });
   const bouncedAfter = (attempts: number) =>
     until(async () => {
@@ -184,7 +183,7 @@ test('a bounced message is tried again on request, a delivered one is not', asyn
   expect([refused.status, refused.json.code]).toEqual([409, 'not_retryable']);
 });
 
-test('no message is moved or tried again until its counters run over', async () => {
+test('rescheduling and retrying stop before their counters overflow', async () => {
   const wear = (id: string, column: string, count: number) =>
     app.database.pool.query(
       `update deliveries set ${column} = $3 where workspace_id = $1 and message_id = $2`,
@@ -213,7 +212,7 @@ test('no message is moved or tried again until its counters run over', async () 
   expect([retried.status, retried.json.code]).toEqual([409, 'not_retryable']);
 });
 
-test('the database itself refuses an impossible move', async () => {
+test('the database rejects an invalid status transition', async () => {
   const { id } = await send({ scheduled_at: inAnHour() });
   expect(id).toMatch(/^msg_/);
   await expect(
@@ -223,7 +222,7 @@ test('the database itself refuses an impossible move', async () => {
   ).rejects.toThrow(/cannot move from scheduled to delivered/);
 });
 
-test('content and raw hold what was sent', async () => {
+test('content and raw return what was sent', async () => {
   const { id } = await send({
     text: 'In plain words',
     attachments: [
@@ -244,7 +243,7 @@ test('content and raw hold what was sent', async () => {
   expect(raw.text).toContain('X-Campaign: spring');
 });
 
-test('a one-time code is found wherever the mail shows it', async () => {
+test('one-time codes are found anywhere in the message', async () => {
   for (const [where, content] of Object.entries({
     subject: { subject: 'Your code is 771204', html: '<p>See above.</p>' },
     text: { html: '<p>See the text.</p>', text: 'Your code is 771204' },
@@ -258,7 +257,7 @@ test('a one-time code is found wherever the mail shows it', async () => {
   }
 });
 
-test('an address that is none is named, and not waited for', async () => {
+test('an invalid address is rejected immediately instead of waited for', async () => {
   for (const [path, parameter] of [
     ['/test/inbox/wait?to=jane', 'to'],
     ['/test/inbox?to=jane', 'to'],
@@ -269,7 +268,7 @@ test('an address that is none is named, and not waited for', async () => {
   }
 });
 
-test('the test inbox lists, opens, waits once for each, and is emptied', async () => {
+test('the test inbox lists, returns, waits once per message, and is cleared', async () => {
   await app.call('DELETE', '/test/inbox');
   const { id } = await send({
     to: { email: 'inbox@example.com' },
@@ -289,7 +288,7 @@ test('the test inbox lists, opens, waits once for each, and is emptied', async (
   expect(live.status).toBe(403);
 });
 
-test('a workspace waits so often at the same moment, and keeps nobody else from waiting', async () => {
+test('the number of concurrent waits per workspace is limited, without affecting others', async () => {
   const other = await app.app.workspaces.create('Patient');
   const otherKey = await app.newKey({ workspaceId: other.id });
   const briefly = (key: string) =>
@@ -304,7 +303,7 @@ test('a workspace waits so often at the same moment, and keeps nobody else from 
       signal: gone.signal,
     }).catch(() => undefined),
   );
-  // All the others wait on, so whoever is answered first is the one too many.
+  // All others keep waiting, so the first response is the one over the limit.
   expect((await Promise.race(waits))?.status).toBe(429);
   expect((await briefly(otherKey)).json).toEqual({ message: null });
   gone.abort();

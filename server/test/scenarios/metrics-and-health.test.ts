@@ -8,10 +8,7 @@ import { createTestDatabase } from '../harness/database.ts';
 import { until } from '../harness/until.ts';
 import { startWebhookReceiver } from '../harness/webhook-receiver.ts';
 
-/**
- * Goal: an operator can ask every node, whatever its roles, whether it lives, whether it should get
- * traffic, and what it does; also while the database is gone.
- */
+/** Every node, whatever its roles, reports liveness, readiness and metrics, also during a database outage. */
 
 interface Figures {
   of(line: string): number | undefined;
@@ -32,7 +29,7 @@ async function figuresOf(url: string): Promise<Figures> {
   return { of: (line) => lines.get(line), text };
 }
 
-test('the figures tell what became of deliveries and webhooks', async () => {
+test('metrics show the outcomes of deliveries and webhooks', async () => {
   await using app = await startApp({ env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
   await using receiver = await startWebhookReceiver();
   const endpoint = { url: receiver.url, events: ['message.bounced'] };
@@ -59,7 +56,7 @@ test('the figures tell what became of deliveries and webhooks', async () => {
   expect(of('process_cpu_seconds_total')).toBeGreaterThan(0);
 });
 
-test('names follow Prometheus: what grows ends in _total, and nothing else does', async () => {
+test('metric names follow Prometheus: only counters end in _total', async () => {
   await using app = await startApp({ env: { SUBMISSION_PORT: '0', RETURN_PATH_PORT: '0' } });
   const { text } = await figuresOf(app.url);
   const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type]) => ({
@@ -73,7 +70,7 @@ test('names follow Prometheus: what grows ends in _total, and nothing else does'
   expect(strangers).toEqual([]);
 });
 
-test('mail that waits is told by any node, with its age', async () => {
+test('every node reports the queue size and its age', async () => {
   const clock = new ManualClock(systemClock.now());
   await using database = await createTestDatabase();
   await using app = await startApp({ database, clock, env: { ROLES: 'api' } });
@@ -88,7 +85,7 @@ test('mail that waits is told by any node, with its age', async () => {
   expect(of('postrider_deliveries_total{outcome="delivered"}')).toBeUndefined();
 });
 
-test('however often it is asked, the database is read once in five seconds', async () => {
+test('scraping reads the database at most once in five seconds', async () => {
   const clock = new ManualClock(systemClock.now());
   await using app = await startApp({ clock, env: { ROLES: 'api' } });
   const queued = async () =>
@@ -101,7 +98,7 @@ test('however often it is asked, the database is read once in five seconds', asy
   expect(await queued()).toBe(1);
 });
 
-test.each(['delivery', 'webhooks', 'smtp'])('a node with the role %s alone', async (role) => {
+test.each(['delivery', 'webhooks', 'smtp'])('a node with only the role %s', async (role) => {
   await using node = await startApp({ env: { ROLES: role } });
   expect(await fetch(`${node.url}/healthz`).then((answer) => answer.json())).toEqual({
     status: 'ok',
@@ -118,7 +115,7 @@ test.each(['delivery', 'webhooks', 'smtp'])('a node with the role %s alone', asy
   }
 });
 
-test('while the database is gone the rest is told, and no traffic is asked for', async () => {
+test('during a database outage other metrics remain, and the node is not ready', async () => {
   const clock = new ManualClock(systemClock.now());
   await using database = await createTestDatabase();
   await using way = await startDatabaseProxy(database.url);
@@ -135,10 +132,10 @@ test('while the database is gone the rest is told, and no traffic is asked for',
   await way.reconnect();
 });
 
-test('nodes that share a machine work without a port, if nobody wished for one', async () => {
+test('several nodes on one machine work without a port if none is configured', async () => {
   await using database = await createTestDatabase();
   const taken = createServer();
-  // Whoever has it already serves as well.
+  // The node that has the port serves it.
   await new Promise<void>((resolve) => {
     taken.once('error', () => resolve()).listen(3000, '127.0.0.1', resolve);
   });

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { validMessage, startApp, type TestApp } from '../harness/app.ts';
 
 /**
- * Goal: slow, idle, huge or hostile requests leave other callers served, and are ended themselves.
- * Method: real sockets that misbehave, while a well-behaved caller sends.
+ * Slow, idle, huge or hostile requests are ended and do not affect other clients. Real sockets misbehave
+ * while a well-behaved client sends.
  */
 
 function rawSocket(app: TestApp): Promise<net.Socket> {
@@ -38,7 +38,7 @@ async function served(app: TestApp): Promise<void> {
   expect(answer.status).toBe(202);
 }
 
-test('a thousand idle connections leave others served', async () => {
+test('a thousand idle connections do not affect others', async () => {
   await using app = await startApp();
   const idle: net.Socket[] = [];
   for (let i = 0; i < 1_000; i++) idle.push(await rawSocket(app));
@@ -47,7 +47,7 @@ test('a thousand idle connections leave others served', async () => {
   for (const socket of idle) socket.destroy();
 });
 
-test('a body that drips is ended at the deadline with 408, and stores nothing', async () => {
+test('a slow body is ended at the deadline with 408 and stores nothing', async () => {
   await using app = await startApp({ env: { REQUEST_TIMEOUT_SECONDS: '1' } });
   const socket = await rawSocket(app);
   const answer = answerOn(socket);
@@ -60,7 +60,7 @@ test('a body that drips is ended at the deadline with 408, and stores nothing', 
   expect(said).toContain('"code":"request_timeout"');
 });
 
-test('what is not HTTP is 400 in the form of every problem', async () => {
+test('invalid HTTP is 400 in the usual problem format', async () => {
   await using app = await startApp();
   const socket = await rawSocket(app);
   const answer = answerOn(socket);
@@ -70,7 +70,7 @@ test('what is not HTTP is 400 in the form of every problem', async () => {
   expect(said).toContain('application/problem+json');
 });
 
-test('a client that leaves in the middle of its body stores nothing', async () => {
+test('a client that disconnects in the middle of its body stores nothing', async () => {
   await using app = await startApp();
   const body = JSON.stringify(validMessage());
   const socket = await rawSocket(app);
@@ -82,7 +82,7 @@ test('a client that leaves in the middle of its body stores nothing', async () =
   expect((await app.call('GET', '/messages')).json.data).toHaveLength(1);
 });
 
-test('bodies of 30 MiB are answered, and others meanwhile', async () => {
+test('bodies of 30 MiB are handled, and others meanwhile', async () => {
   await using app = await startApp();
   const huge = 'x'.repeat(29 * 1024 * 1024);
   const attachments = [{ filename: 'a.bin', content: 'A'.repeat(24 * 1024 * 1024) }];
@@ -102,10 +102,10 @@ test('bodies of 30 MiB are answered, and others meanwhile', async () => {
   expect(hostile.json.errors.length).toBeLessThanOrEqual(100);
 });
 
-test('who sends little does not wait for the commits of those who send much', async () => {
+test('small messages do not wait for the commits of large ones', async () => {
   await using app = await startApp({ env: { ROLES: 'api' } });
   await served(app);
-  // Only messages with files come by here: their commits now take as long as we like.
+  // Only messages with attachments write to this table, so that the test controls the duration of their commits.
   const unlock = await locked(app, 'message_attachments');
   const attachments = [{ filename: 'a.bin', content: 'A'.repeat(512 * 1024) }];
   const large = () => app.call('POST', '/transactional/send', { body: validMessage({ attachments }) });
@@ -128,7 +128,7 @@ test('who sends little does not wait for the commits of those who send much', as
   expect((await Promise.all(sends)).map(({ status }) => status)).toEqual([202, 202, 202, 202]);
 });
 
-test('when too much waits to be stored, more is refused at once, and taken later', async () => {
+test('when too many messages wait for storage, further ones are rejected immediately, and accepted later', async () => {
   await using app = await startApp({
     env: { ACCEPT_BUFFER_MAX_MESSAGES: '10', ROLES: 'api' },
   });
@@ -157,7 +157,7 @@ test('when too much waits to be stored, more is refused at once, and taken later
   await served(app);
 });
 
-test('large and small messages wait in the same room', async () => {
+test('large and small messages share one memory limit', async () => {
   await using app = await startApp({
     env: { ACCEPT_BUFFER_MAX_MESSAGES: '10', ROLES: 'api' },
   });
@@ -180,9 +180,9 @@ test('large and small messages wait in the same room', async () => {
   await Promise.all(sends);
 });
 
-test('one row that the database refuses does not fail its neighbours', async () => {
+test('a row that the database rejects does not fail others in the same commit', async () => {
   await using app = await startApp();
-  // The database is made to refuse one sender, as a fault of ours would.
+  // The database rejects one sender, as a bug would cause it.
   await app.database.pool.query(
     `alter table messages add constraint refuse_one check (sender <> 'bad@example.org')`,
   );
@@ -200,7 +200,7 @@ test('one row that the database refuses does not fail its neighbours', async () 
   expect(answers[20]?.text).not.toContain('refuse_one');
 });
 
-/** Whoever writes to the table waits until the answer is called. */
+/** Blocks writers of the table until the returned function is called. */
 async function locked(app: TestApp, table: string): Promise<() => Promise<void>> {
   const client = await app.database.pool.connect();
   await client.query('begin');

@@ -10,8 +10,8 @@ import { contentOf, enqueue, newWorkspace } from '../harness/enqueue-messages.ts
 import { SILENCE, startSmtpReceiver } from '../harness/smtp-receiver.ts';
 
 /**
- * Goal: a tenant with tens of thousands waiting, and a receiver that is slow, cost others a turn and
- * no more. Method: counts of what arrived in between, never times.
+ * A tenant with tens of thousands of queued messages, or a slow receiver, costs others no more than one
+ * turn. The tests count the messages that arrived in between instead of measuring time.
  */
 
 const DNS: Record<string, { MX: string[] } | { A: string[]; ttlSeconds: number }> = {
@@ -43,14 +43,14 @@ test("one tenant's flood does not delay another's password reset", async () => {
   const limits = { readyMax: 400, wireMax: 50 };
   await using node = startEngine({ url: database.url, clock, live, limits });
   await until(() => receiver.messages.length > 200);
-  // First into the queue of the database, like from a node that only accepts.
+  // First through the database queue, as from a node that only accepts.
   await enqueue(pool, [{ workspaceId: small, nowMs, recipients: ['reset@small.example'] }]);
   const before = receiver.messages.length;
   node.engine.wake();
   await receiver.until(() => arrived().includes('reset@small.example'));
   expect(arrived().indexOf('reset@small.example') - before).toBeLessThan(1_500);
 
-  // Then by the direct way, with the list full of the other's.
+  // Then by direct handoff, while the list is full of the other tenant's messages.
   const lease = node.engine.reserveCapacity(1, 100);
   expect(lease).toBeDefined();
   const messageId = uuidv7(clock.now());
@@ -90,7 +90,7 @@ test("one tenant's flood does not delay another's password reset", async () => {
   }
 });
 
-test('a receiver that never answers holds its own places and nobody else', async () => {
+test('an unresponsive receiver occupies only its own connections', async () => {
   await using database = await createTestDatabase();
   await using dns = await startDnsServer({ ...DNS, ...leadingTo('silent.example') });
   await using receiver = await startSmtpReceiver();
@@ -117,7 +117,7 @@ test('a receiver that never answers holds its own places and nobody else', async
   expect(node.engine.stats.inFlight).toBeLessThanOrEqual(50);
 });
 
-test('a tenant whose receivers never answer leaves room on the wire to others', async () => {
+test('a tenant with unresponsive receivers leaves connections for others', async () => {
   await using database = await createTestDatabase();
   const silentOnes = Array.from({ length: 60 }, (_, n) => `s${n}.example`);
   await using dns = await startDnsServer({ ...DNS, ...leadingTo(...silentOnes) });
@@ -147,7 +147,7 @@ test('a tenant whose receivers never answer leaves room on the wire to others', 
   expect(silent.messages).toHaveLength(0);
 });
 
-test("what waits in memory for a slow receiver takes no room from others' large mail", async () => {
+test("messages in memory for a slow receiver do not block others' large messages", async () => {
   await using database = await createTestDatabase();
   await using dns = await startDnsServer({ ...DNS, ...leadingTo('silent.example') });
   await using receiver = await startSmtpReceiver();
@@ -190,7 +190,7 @@ test("what waits in memory for a slow receiver takes no room from others' large 
   expect(engine.stats.ready).toBeGreaterThan(10);
 });
 
-test("a tenant's large mail that is taken slowly holds up his own, and not that of others", async () => {
+test("a tenant's slow large messages delay only that tenant", async () => {
   await using database = await createTestDatabase();
   await using dns = await startDnsServer({ ...DNS, ...leadingTo('silent.example') });
   await using receiver = await startSmtpReceiver();
@@ -233,7 +233,7 @@ function leadingTo(...domains: string[]): typeof DNS {
   return records;
 }
 
-/** Takes the connection and says nothing to a recipient. */
+/** Accepts the connection and never replies to RCPT. */
 function silentReceiver(port: number): ReturnType<typeof startSmtpReceiver> {
   return startSmtpReceiver({ host: '127.0.0.2', port, onRcpt: () => SILENCE });
 }

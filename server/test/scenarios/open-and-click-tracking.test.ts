@@ -5,9 +5,9 @@ import { mailboxRoute } from '../harness/mailbox-route.ts';
 import { until } from '../harness/until.ts';
 
 /**
- * Goal: where tracking is asked for, opens and clicks become events, by people and machines apart;
- * where it is not, mail stays as it was written. Nobody can make our links lead elsewhere.
- * Method: the whole server; what arrives in the inbox is opened and clicked over HTTP.
+ * With tracking enabled, opens and clicks become events, separately for humans and bots; without it, mail
+ * is unchanged. Links cannot be forged to redirect elsewhere. The whole server runs; messages in the inbox
+ * are opened and clicked over HTTP.
  */
 
 const BROWSER = {
@@ -29,7 +29,7 @@ async function arrived(app: TestApp, id: string): Promise<{ html: string; text: 
   return (await app.call('GET', `/test/inbox/${id}`)).json;
 }
 
-/** Our own addresses in a mail, without the host that only the world knows. */
+/** The tracking paths in a message, without the public host name. */
 function ours(html: string): { image: string | undefined; links: string[] } {
   const paths = [...html.matchAll(/http:\/\/postrider\.test(\/t\/[^"]+)/g)].map(
     ([, path]) => path as string,
@@ -59,7 +59,7 @@ async function told(app: TestApp, id: string, count: number, key?: string): Prom
   return read();
 }
 
-test('an open and a click are told once, with what the message carries', async () => {
+test('the first open and click are reported once, with tags and metadata', async () => {
   await using app = await startApp();
   const check = await createEventCheck(app.url);
   const id = await send(app, { tracking: { opens: true, clicks: true } });
@@ -79,7 +79,7 @@ test('an open and a click are told once, with what the message carries', async (
   await told(app, id, 2);
   for (const path of [image, links[0], image, links[0]]) await visit(app, path as string);
   await visit(app, links[1] as string);
-  // Whatever is noted after them is told after them.
+  // Events that are recorded later have higher sequence numbers.
   await visit(app, image as string, { method: 'HEAD', headers: BROWSER });
 
   const events = await told(app, id, 4);
@@ -104,7 +104,7 @@ test('an open and a click are told once, with what the message carries', async (
   });
 });
 
-test('without a word about it nothing is tracked', async () => {
+test('nothing is tracked by default', async () => {
   await using app = await startApp();
   for (const changes of [{}, { tracking: {} }, { tracking: { opens: false, clicks: false } }]) {
     const mail = await arrived(app, await send(app, changes));
@@ -112,14 +112,14 @@ test('without a word about it nothing is tracked', async () => {
   }
 });
 
-test('a message to several is left as it is: nobody could tell who opened it', async () => {
+test('a message to several recipients is not tracked, because the reader would be unknown', async () => {
   await using app = await startApp();
   const both = { opens: true, clicks: true };
   const id = await send(app, { tracking: both, cc: [{ email: 'joe@example.com' }] });
   expect((await arrived(app, id)).html).toBe(HTML);
 });
 
-test('a secret never passes through our links', async () => {
+test('secret values never become part of tracking links', async () => {
   await using app = await startApp();
   const template = {
     key: 'reset',
@@ -146,7 +146,7 @@ test('a secret never passes through our links', async () => {
   expect(html).toBe('<a href="https://shop.example/reset/open-sesame">Reset</a>');
 });
 
-test('what we did not sign leads nowhere and tells nothing', async () => {
+test('unsigned links are 404 and record nothing', async () => {
   await using app = await startApp();
   const id = await send(app, { tracking: { opens: true, clicks: true } });
   const { image = '', links } = ours((await arrived(app, id)).html);
@@ -169,7 +169,7 @@ test('what we did not sign leads nowhere and tells nothing', async () => {
   expect(await told(app, id, 1)).toHaveLength(1);
 });
 
-test('a domain says what its sends do, and whoever is too quick is no person', async () => {
+test('a domain sets the default for its messages, and fast clients count as bots', async () => {
   const route = mailboxRoute();
   await using app = await startApp({ liveRoute: route });
   await app.app.domains.trust(app.workspaceId, { name: 'example.org' });
@@ -198,7 +198,7 @@ test('a domain says what its sends do, and whoever is too quick is no person', a
   expect((await route.next('jane@example.com')).html).toBe(HTML);
 });
 
-test('an erased recipient is not told of any more', async () => {
+test('opens and clicks of an erased recipient are not recorded', async () => {
   await using app = await startApp();
   const both = { opens: true, clicks: true };
   const gone = await send(app, { tracking: both });
@@ -214,7 +214,7 @@ test('an erased recipient is not told of any more', async () => {
   expect(await told(app, gone, 0)).toEqual([]);
 });
 
-test('a link leads on while the database is gone', async () => {
+test('links redirect during a database outage', async () => {
   await using app = await startApp();
   const id = await send(app, { tracking: { clicks: true } });
   const { links } = ours((await arrived(app, id)).html);

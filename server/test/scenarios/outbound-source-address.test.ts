@@ -4,14 +4,13 @@ import { setUpDelivery } from '../harness/delivery-setup.ts';
 import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
 
 /**
- * Goal: on a machine with several addresses receivers see the one that the operator chose, and a kind
- * of address that mail does not leave by is never connected to.
- * Method: receivers on loopback, which has many addresses, and the recorded attempts.
+ * On a machine with several addresses, mail is sent from the configured one, and a disabled address family
+ * is never used. Receivers listen on loopback, which has many addresses; the tests read the attempts.
  */
 const NOT_BY_IPV6 = { ipv4: 'any', ipv6: undefined };
 const NOT_BY_IPV4 = { ipv4: undefined, ipv6: 'any' };
 
-test('straight to the receiver, and the attempt says so', async () => {
+test('direct delivery uses it, and the attempt records it', async () => {
   await using rig = await setUpDelivery({ outgoing: { ipv4: '127.0.0.9', ipv6: undefined } });
   const id = await rig.send();
   await rig.waitForStatus(id, 'delivered');
@@ -20,7 +19,7 @@ test('straight to the receiver, and the attempt says so', async () => {
   expect(attempt?.transcript).toMatch(/connecting to mx1\S* \S+ from 127\.0\.0\.9\)/);
 });
 
-test('through a relay', async () => {
+test('relays use it', async () => {
   await using post = await startSmtpReceiver();
   await using rig = await setUpDelivery({
     additionalReceivers: [post],
@@ -31,7 +30,7 @@ test('through a relay', async () => {
   expect(post.sessions.map(({ from }) => from)).toEqual(['127.0.0.9']);
 });
 
-test('by IPv4 alone: a server with both kinds is reached at once', async () => {
+test('IPv4 only: a server with both families is reached immediately', async () => {
   await using rig = await setUpDelivery({ outgoing: NOT_BY_IPV6 });
   rig.dns.set('mx1.example.test', 'AAAA', ['2001:db8::1']);
   rig.receiver.script.onConnect = () => '421 Later';
@@ -40,7 +39,7 @@ test('by IPv4 alone: a server with both kinds is reached at once', async () => {
   expect((await rig.attempts(id))[0]?.transcript).not.toContain('2001:db8::1');
 });
 
-test('by the kind that a domain does not have: it waits, and is no unknown domain', async () => {
+test('a domain without an address of the enabled family: deferred, not an unknown domain', async () => {
   await using rig = await setUpDelivery({ outgoing: NOT_BY_IPV4 });
   const id = await rig.send();
   await rig.waitForStatus(id, 'deferred');
@@ -50,7 +49,7 @@ test('by the kind that a domain does not have: it waits, and is no unknown domai
   expect(rig.receiver.sessions).toHaveLength(0);
 });
 
-test('by the kind that a relay does not have: it waits', async () => {
+test('a relay without an address of the enabled family: deferred', async () => {
   await using rig = await setUpDelivery({
     outgoing: NOT_BY_IPV4,
     routes: [{ kind: 'relay', host: '127.0.0.1', port: 1, tls: 'opportunistic' }],
@@ -60,7 +59,7 @@ test('by the kind that a relay does not have: it waits', async () => {
   expect((await rig.attempts(id))[0]?.bounce?.explanation).toContain('No relay could be reached');
 });
 
-test('an address of another machine stops the start', async () => {
+test('an address that is not local prevents the start', async () => {
   await expect(startApp({ env: { OUTGOING_ADDRESSES: '192.0.2.1' } })).rejects.toThrow(
     'OUTGOING_ADDRESSES: 192.0.2.1 is not an address of this machine.',
   );

@@ -4,9 +4,8 @@ import { setUpDelivery, type DeliverySetup } from '../harness/delivery-setup.ts'
 import { tlsFixtures } from '../harness/tls-fixtures.ts';
 
 /**
- * Goal: mail is encrypted wherever the receiver can, and under a demand it never leaves in the clear
- * nor to a server that cannot prove its name.
- * Method: receivers with real certificates, good and bad; what arrived is looked at on their side.
+ * Mail is encrypted whenever the receiver supports it; if TLS is required, mail is never sent in the clear or
+ * to a server that cannot prove its name. Receivers have real certificates, valid and invalid.
  */
 
 const ENFORCED = 'version: STSv1\r\nmode: enforce\r\nmx: mx1.example.test\r\nmax_age: 86400\r\n';
@@ -78,7 +77,7 @@ test('MTA-STS enforce that does not name the server: deferred without a connecti
   expect(rig.receiver.sessions).toHaveLength(0);
 });
 
-/** A TLSA record (3 1 1) for the receiver's port, in zones that are signed. */
+/** A TLSA record (3 1 1) for the receiver's port, in signed zones. */
 function daneFor(rig: DeliverySetup, cert: string): void {
   const key = new X509Certificate(cert).publicKey.export({ type: 'spki', format: 'der' });
   const data = createHash('sha256').update(key).digest();

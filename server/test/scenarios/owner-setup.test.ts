@@ -4,17 +4,16 @@ import { startApp, type TestApp } from '../harness/app.ts';
 import { PASSWORD, SessionClient } from '../harness/dashboard-session.ts';
 
 /**
- * Goal: the first visitor becomes the owner, once, and only at the machine itself or with the link
- * that was printed at the start.
- * Method: the real server on loopback; visits from elsewhere are told by what gives them away (a
- * proxy's headers, another name in Host).
+ * The first visitor becomes the owner, once, and only from the machine itself or with the link that was
+ * printed at startup. The real server runs on loopback; remote visits are recognized by proxy headers or by
+ * another name in Host.
  */
 
 const LOCAL = { env: { BASE_URL: 'http://localhost:3000' } };
 
 const OWNER = { email: 'Jane@Shop.example', name: 'Jane Doe', password: PASSWORD };
 
-test('at the machine itself the first visit makes the owner, and signs them in', async () => {
+test('a local visitor creates the owner and is signed in', async () => {
   await using app = await startApp(LOCAL);
   const visitor = new SessionClient(app);
   const before = await visitor.call('GET', '/setup');
@@ -30,7 +29,7 @@ test('at the machine itself the first visit makes the owner, and signs them in',
   expect(after.json).toEqual({ needed: false, link_required: false });
 });
 
-test('nobody becomes the owner twice, also not of many who try at once', async () => {
+test('only one owner is created, even with concurrent requests', async () => {
   await using app = await startApp(LOCAL);
   const answers = await Promise.all(
     [1, 2, 3, 4].map((n) =>
@@ -43,10 +42,10 @@ test('nobody becomes the owner twice, also not of many who try at once', async (
 });
 
 test.each([
-  ['a proxy shows', {}, { 'x-forwarded-for': '203.0.113.7' }],
-  ['a proxy names itself', {}, { via: '1.1 proxy' }],
-  ['the server is known under a public name', { BASE_URL: 'https://mail.shop.example' }, {}],
-])('from elsewhere it takes the link: %s', async (_, env, headers) => {
+  ['forwarded by a proxy', {}, { 'x-forwarded-for': '203.0.113.7' }],
+  ['a proxy identifies itself', {}, { via: '1.1 proxy' }],
+  ['the server has a public name', { BASE_URL: 'https://mail.shop.example' }, {}],
+])('a remote visitor needs the link: %s', async (_, env, headers) => {
   await using app = await startApp({ env: { ...LOCAL.env, ...env } });
   const visitor = new SessionClient(app);
   visitor.headers = headers;
@@ -63,7 +62,7 @@ test.each([
   expect(await app.app.people.setup.link('https://mail.shop.example')).toBeUndefined();
 });
 
-test('a page that gives itself a name for this machine is not at this machine', async () => {
+test('a page that resolves its own name to this machine is not local', async () => {
   await using app = await startApp(LOCAL);
   const body = JSON.stringify(OWNER);
   const headers = { 'content-type': 'application/json', 'postrider-mode': 'live' };
@@ -74,14 +73,14 @@ test('a page that gives itself a name for this machine is not at this machine', 
   expect(good.status).toBe(201);
 });
 
-test('the link of one database is not that of another', async () => {
+test('the link of one database is invalid for another', async () => {
   await using one = await startApp(LOCAL);
   await using two = await startApp(LOCAL);
   const links = await Promise.all([one, two].map((app) => app.app.people.setup.link('')));
   expect(links[0]).not.toBe(links[1]);
 });
 
-test('a password that is weak and an address that is none are told at once', async () => {
+test('a weak password and an invalid address are both reported', async () => {
   await using app = await startApp(LOCAL);
   const body = { email: 'nobody', name: 'N', password: 'short' };
   const refused = await new SessionClient(app).call('POST', '/setup', { body });
@@ -93,7 +92,7 @@ test('a password that is weak and an address that is none are told at once', asy
   expect((await new SessionClient(app).call('GET', '/setup')).json.needed).toBe(true);
 });
 
-/** fetch does not let a test choose Host. */
+/** fetch does not allow setting Host. */
 function raw(
   app: TestApp,
   headers: Record<string, string>,

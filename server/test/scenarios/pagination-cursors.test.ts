@@ -3,10 +3,8 @@ import { validMessage, startApp, type TestApp } from '../harness/app.ts';
 import { until } from '../harness/until.ts';
 
 /**
- * Goal: a cursor leads on in the list that gave it, and in no other: a place in one list is none in
- * another, and what would be answered from there is wrong without looking so.
- * Method: two rows and more in every list that a key may read, one page of one row of each, and the
- * cursor of each given to all.
+ * A cursor is valid only for the list that returned it: in another list it would silently return wrong
+ * results. Every list gets at least two rows, and each list's cursor is tried on all others.
  */
 
 let app: TestApp;
@@ -63,7 +61,7 @@ function page(list: string, parameters: string) {
   return app.call('GET', `${list}${list.includes('?') ? '&' : '?'}${parameters}`);
 }
 
-test('every list takes its own cursor, and refuses those of all others', async () => {
+test('every list accepts its own cursors and rejects all others', async () => {
   const cursors = new Map<string, string>();
   for (const list of LISTS) {
     const { json } = await page(list, 'limit=1');
@@ -81,13 +79,13 @@ test('every list takes its own cursor, and refuses those of all others', async (
   }
 });
 
-test('the deliveries of one endpoint go on from those of all', async () => {
+test('the deliveries of one endpoint accept cursors of the list of all deliveries', async () => {
   const { json: all } = await page('/webhook-deliveries', 'limit=1');
   const list = `/webhooks/${all.data[0].webhook_id}/deliveries`;
   expect((await page(list, `cursor=${all.next_cursor}`)).status).toBe(200);
 });
 
-test('a cursor from before they named their list leads on', async () => {
+test('cursors from before they contained their list are still accepted', async () => {
   const { json: first } = await page('/domains', 'limit=1');
   const { json: second } = await page('/domains', `limit=1&cursor=${first.next_cursor}`);
   const { rows } = await app.database.pool.query('select id from domains order by id desc limit 1');

@@ -7,8 +7,8 @@ import { mailboxRoute } from '../harness/mailbox-route.ts';
 import { createPerson, member, PASSWORD, signInAs, SessionClient } from '../harness/dashboard-session.ts';
 
 /**
- * Goal: a link in the person's own mailbox sets a new password, once; who asks learns nothing, and
- * neither does anybody who may read the workspace's messages.
+ * A link in the user's own mailbox sets a new password, once; neither the requester nor members who can read
+ * the workspace's messages learn anything.
  */
 
 const HOUR_MS = 3_600_000;
@@ -24,7 +24,7 @@ function complete(app: TestApp, token: string, password = NEW) {
   return new SessionClient(app).call('POST', '/password-resets/complete', { body: { token, password } });
 }
 
-test('the link goes out through the service itself and sets a new password, once', async () => {
+test('the link is sent by the service itself and sets a new password, once', async () => {
   const route = mailboxRoute();
   await using app = await startApp({ liveRoute: route });
   await app.app.domains.trust(app.workspaceId, { name: 'shop.example' });
@@ -52,7 +52,7 @@ test('the link goes out through the service itself and sets a new password, once
   expect((await new SessionClient(app).signIn(person.email, NEW)).status).toBe(200);
 });
 
-test('a link from before is worth nothing once the password was changed', async () => {
+test('older links are invalid after a password change', async () => {
   const route = mailboxRoute();
   await using app = await startApp({ liveRoute: route });
   await app.app.domains.trust(app.workspaceId, { name: 'shop.example' });
@@ -66,7 +66,7 @@ test('a link from before is worth nothing once the password was changed', async 
   expect((await new SessionClient(app).signIn(person.email, NEW)).status).toBe(200);
 });
 
-test('what was begun with a password gets nothing once another one is set', async () => {
+test('pending sign-ins end when the password is reset', async () => {
   await using app = await startApp();
   const { visitor, person } = await member(app, 'owner');
   const sets = {
@@ -82,7 +82,7 @@ test('what was begun with a password gets nothing once another one is set', asyn
   expect(answers[1]?.json.errors).toMatchObject([{ code: 'wrong_password' }]);
 });
 
-test('the letter is in the list of messages, and nobody can read the link there', async () => {
+test('the email is listed among the messages, with the link redacted', async () => {
   const route = mailboxRoute();
   await using app = await startApp({ liveRoute: route });
   await app.app.domains.trust(app.workspaceId, { name: 'shop.example' });
@@ -104,7 +104,7 @@ test('the letter is in the list of messages, and nobody can read the link there'
   expect(events.text).not.toContain(token);
 });
 
-test('without a domain that can send, the link stands in the log', async () => {
+test('without a sending domain, the link is in the log', async () => {
   const lines: string[] = [];
   const log = createLog({ level: 'info', destination: { write: (line) => lines.push(line) } });
   await using app = await startApp({ log });
@@ -115,7 +115,7 @@ test('without a domain that can send, the link stands in the log', async () => {
   expect((await complete(app, token)).status).toBe(204);
 });
 
-test('an unknown address gets the same answer, and no letter', async () => {
+test('an unknown address gets the same response and no email', async () => {
   const lines: string[] = [];
   const log = createLog({ level: 'info', destination: { write: (line) => lines.push(line) } });
   await using app = await startApp({ log });
@@ -130,7 +130,7 @@ test('an unknown address gets the same answer, and no letter', async () => {
   expect(lines.join('')).not.toContain('nobody@people.example');
 });
 
-test('a link is good for an hour, and an address gets a few of them only', async () => {
+test('a link is valid for an hour, and the number of links per address is limited', async () => {
   const clock = new ManualClock(Date.now());
   const lines: string[] = [];
   const log = createLog({ level: 'info', destination: { write: (line) => lines.push(line) } });

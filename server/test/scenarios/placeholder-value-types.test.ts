@@ -5,10 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type TestResponse, startApp, type TestApp } from '../harness/app.ts';
 
 /**
- * Goal: every place of a message takes every kind of value, in both forms of placeholders, and the
- * recipient reads exactly that value, there and nowhere else.
- * Method: one message for each kind, with the value in all places; its bytes are read back with a
- * mail parser and an HTML parser that are not ours, and compared with a table.
+ * Every field of a message accepts every kind of value, in both placeholder syntaxes, and the recipient reads
+ * exactly that value. One message per kind has the value in all fields; its bytes are parsed with another mail
+ * parser and another HTML parser, and compared with a table.
  */
 
 let app: TestApp;
@@ -20,17 +19,17 @@ afterAll(() => app[Symbol.asyncDispose]());
 
 const HUGE = 'wide '.repeat(40).trim();
 
-/** The kind, the value, and what a reader sees of it where it is not one of the exceptions. */
+/** The kind, the value, and what a reader sees, except in the listed fields. */
 const KINDS: [string, unknown, string, Partial<Record<'line' | 'link', string>>?][] = [
   ['plain words', 'Jane Doe', 'Jane Doe'],
   ['an empty text', '', ''],
   ['zero', 0, '0'],
   ['a negative fraction', -12.5, '-12.5'],
-  ['a number as large as they come', 1e21, '1e+21'],
+  ['the largest number', 1e21, '1e+21'],
   ['true', true, 'true'],
   ['false', false, 'false'],
-  ['letters of many scripts', 'Zoë Żółć 日本語 😀👩‍👩‍👧', 'Zoë Żółć 日本語 😀👩‍👩‍👧'],
-  ['letters apart from their marks', 'e\u0301', 'e\u0301'],
+  ['characters of many scripts', 'Zoë Żółć 日本語 😀👩‍👩‍👧', 'Zoë Żółć 日本語 😀👩‍👩‍👧'],
+  ['combining characters', 'e\u0301', 'e\u0301'],
   ['right-to-left words', 'שלום עולם', 'שלום עולם'],
   ['a right-to-left override', 'a\u202eb', 'a\u202eb'],
   ['HTML', '<b onclick="x()">bold</b><!--', '<b onclick="x()">bold</b><!--'],
@@ -66,7 +65,7 @@ const FORMS = [
   ['{{ v }}', (path: string) => `{{ ${path} }}`],
 ] as const;
 
-/** A message with the placeholder in every place. */
+/** A message with the placeholder in every field. */
 function message(v: string): Record<string, unknown> {
   return {
     to: { email: 'jane@example.com' },
@@ -114,7 +113,7 @@ describe.each(FORMS)('%s', (_, placeholder) => {
   test.each([
     ['null', { v: null }],
     ['nothing', {}],
-  ])('%s is missing in every place, and all of them are told', async (_kind, a) => {
+  ])('%s is missing in every field, and all are reported', async (_kind, a) => {
     const refused = await app.call('POST', '/transactional/send', {
       body: { ...source, variables: { a } },
     });
@@ -129,8 +128,8 @@ describe.each(FORMS)('%s', (_, placeholder) => {
   test.each([
     ['an object', { x: 1 }],
     ['a list of objects', [{ x: 1 }]],
-    ['a deep object', { x: { x: { x: { x: {} } } } }],
-  ])('%s has no text, and that is told', async (_kind, v) => {
+    ['a nested object', { x: { x: { x: { x: {} } } } }],
+  ])('%s cannot be rendered as text, which is reported', async (_kind, v) => {
     const refused = await app.call('POST', '/transactional/send', {
       body: { ...source, variables: { a: { v } } },
     });
@@ -140,7 +139,7 @@ describe.each(FORMS)('%s', (_, placeholder) => {
     ]);
   });
 
-  test('a value at the bottom of a deep object is found', async () => {
+  test('a deeply nested value is found', async () => {
     const depth = 20;
     const path = Array.from({ length: depth }, (_, n) => `k${n}`);
     const variables = path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), 'deep');
@@ -157,7 +156,7 @@ describe.each(FORMS)('%s', (_, placeholder) => {
     ],
     ['headers', { headers: { 'X-Value': placeholder('v') } }, '/headers/X-Value'],
     ['subject', { subject: placeholder('v') }, '/subject'],
-  ])('a value too large for %s is refused there', async (_place, field, pointer) => {
+  ])('a value too large for %s is rejected there', async (_place, field, pointer) => {
     const body = {
       ...{ to: { email: 'jane@example.com' }, from: { email: 'hello@example.org' } },
       ...{ subject: 'S', html: 'H', variables: { v: 'x'.repeat(5_000) }, ...field },
@@ -167,7 +166,7 @@ describe.each(FORMS)('%s', (_, placeholder) => {
   });
 });
 
-describe('an address that answers go to', () => {
+describe('a reply-to address', () => {
   const send = (email: string, variables: object, more = {}) =>
     app.call('POST', '/transactional/send?dry_run=true', {
       body: {
@@ -178,7 +177,7 @@ describe('an address that answers go to', () => {
   const replyTo = (answer: TestResponse): string | undefined =>
     answer.json.headers?.find(({ name }: { name: string }) => name === 'Reply-To')?.value;
 
-  test('is filled in, and is an address afterwards', async () => {
+  test('is rendered and must then be a valid address', async () => {
     const ticket = { id: 4711, owner: 'max@bücher.example' };
     const plus = await send('support+${ticket.id}@example.org', { ticket });
     expect(replyTo(plus)).toBe('support+4711@example.org');
@@ -192,7 +191,7 @@ describe('an address that answers go to', () => {
     'a@example.org\r\nBcc: victim@example.com',
     'a@example.org>',
     '',
-  ])('is refused when %j makes it none', async (v) => {
+  ])('is rejected when %j makes it invalid', async (v) => {
     const refused = await send('${v}', { v });
     expect(refused.json).toMatchObject({
       status: 422,
@@ -200,7 +199,7 @@ describe('an address that answers go to', () => {
     });
   });
 
-  test('lacks its value like any other place', async () => {
+  test('reports a missing value like any other field', async () => {
     const refused = await send('${v}@example.org', {});
     expect(refused.json).toMatchObject({
       code: 'missing_variables',
@@ -209,7 +208,7 @@ describe('an address that answers go to', () => {
     expect((await send('${v@example.org', {})).json.code).toBe('template_syntax');
   });
 
-  test('comes from the template too, and a secret in it is shown to nobody', async () => {
+  test('can come from the template, and a secret in it is redacted', async () => {
     const made = await app.call('POST', '/templates', {
       body: {
         ...{ key: 'ticket', subject: 'S', html: 'H' },

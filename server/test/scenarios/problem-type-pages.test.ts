@@ -4,12 +4,9 @@ import { expect, it } from 'vitest';
 import { PROBLEMS } from '../../src/http/problems/problem-types.ts';
 import { startApp } from '../harness/app.ts';
 
-/**
- * Goal: whoever meets a problem finds help behind its `type`, on the server that answered.
- * Method: a real refusal, and its address followed.
- */
+/** The `type` URL of a problem leads to its documentation on the same server. */
 
-it('explains itself where type points', async () => {
+it('the type URL explains the problem', async () => {
   await using app = await startApp();
   const refused = await app.call('POST', '/transactional/send', { body: { to: 'nobody' } });
   expect(refused.json.code).toBe('validation_failed');
@@ -23,7 +20,7 @@ it('explains itself where type points', async () => {
   expect(await reference.text()).toContain('http://postrider.test/api/v1/transactional/send');
 });
 
-it('says what to do in this very case, at a page that exists', async () => {
+it('the fix applies to this request and links to an existing page', async () => {
   await using app = await startApp({ env: { ROLES: 'api' } });
   const reader = await app.newKey({ scopes: ['read:messages'] });
   const fixOf = async (method: string, place: string, options: object) =>
@@ -43,7 +40,7 @@ it('says what to do in this very case, at a page that exists', async () => {
   }
 });
 
-it('shows a page to people who are lost, and a problem to programs', async () => {
+it('unknown pages are HTML for browsers and a problem for programs', async () => {
   await using app = await startApp();
   const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
   const look = (path: string, headers: Record<string, string> = { accept }, method = 'GET') =>

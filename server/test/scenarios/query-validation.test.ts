@@ -2,9 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startApp, type TestApp } from '../harness/app.ts';
 
 /**
- * Goal: what is wrong with the parameters of a request comes in one answer, whether their shape is
- * wrong or what they say; and nothing is called wrong that is not.
- * Method: addresses with several faults, and faults that others depend on.
+ * All invalid query parameters are reported in one response, whether their type or their value is invalid, and
+ * nothing else is reported.
  */
 
 let app: TestApp;
@@ -44,7 +43,7 @@ test.each([
   expect(await faultyIn(address)).toEqual(parameters);
 });
 
-test('what depends on a parameter that cannot be read is not judged', async () => {
+test('parameters that depend on an invalid one are not reported', async () => {
   const { json } = await app.call('GET', '/events?order=desc');
   expect(await faultyIn(`/events?order=down&cursor=${json.next_cursor}`)).toEqual(['order']);
   expect(await faultyIn('/stats?group_by=colour&value=red')).toEqual(['group_by']);

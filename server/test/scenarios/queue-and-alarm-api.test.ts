@@ -3,13 +3,13 @@ import { startApp } from '../harness/app.ts';
 import { enqueue, newWorkspace } from '../harness/enqueue-messages.ts';
 
 /**
- * Goal: a person sees what waits now and which alarms are raised, of their own workspace and mode.
- * Method: rows are put where the rooms put them; no node delivers.
+ * The API shows the queue and the raised alarms of the caller's workspace and mode. Rows are inserted
+ * directly; no node delivers.
  */
 
 const HOUR_MS = 3_600_000;
 
-test('the queue is counted by state, and its oldest is named', async () => {
+test('the queue is counted by status, with its oldest message', async () => {
   await using app = await startApp({ env: { ROLES: 'api' } });
   const { pool } = app.database;
   const nowMs = Date.now();
@@ -38,7 +38,7 @@ test('the queue is counted by state, and its oldest is named', async () => {
   expect(await queue(app.testKey)).toEqual({ ...nothing, queued: 1 });
 });
 
-test('alarms that are raised are listed while they last', async () => {
+test('raised alarms are listed until they end', async () => {
   await using app = await startApp({ env: { ROLES: 'api' } });
   const { pool } = app.database;
   const alarms = async (key: string) => (await app.call('GET', '/alarms', { key })).json.data;

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { setUpDelivery } from '../harness/delivery-setup.ts';
 
 /**
- * Goal: what a receiver says it cannot take is not forced on it and not mangled for it.
- * Method: receivers that leave out an extension or name a limit; none may see the message.
+ * A message that a receiver cannot accept is neither sent nor altered. Receivers omit an extension or
+ * announce a limit.
  */
 
 test('SMTPUTF8 missing: bounced with 5.6.7, nothing rewritten, the address not suppressed', async () => {
@@ -40,7 +40,7 @@ test('SIZE exceeded: bounced as soft, before anything was sent', async () => {
   expect(rig.receiver.commands.some((command) => command.startsWith('MAIL'))).toBe(false);
 });
 
-test('a mailbox that is full bounces as soft: the next message is tried again', async () => {
+test('a full mailbox is a soft bounce: the next message is attempted again', async () => {
   let full = true;
   await using rig = await setUpDelivery({
     receivers: [{ onRcpt: () => (full ? '552 5.2.2 Mailbox full' : undefined) }],

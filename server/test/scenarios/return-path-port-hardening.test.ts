@@ -18,9 +18,8 @@ import { tlsFixtures } from '../harness/tls-fixtures.ts';
 import { until } from '../harness/until.ts';
 
 /**
- * Goal: whatever the world says on the port of the return path, it passes nothing on, keeps to its
- * bounds, and goes on for everybody else; its absence keeps no server from starting.
- * Method: raw bytes on real sockets, then a look through the API.
+ * The return path port relays nothing, enforces its limits and keeps serving, whatever clients send; the server
+ * starts without it. The tests send raw bytes on real sockets and check the result through the API.
  */
 
 const SIZE = 1024 * 1024;
@@ -47,7 +46,7 @@ async function expectBounced(id: string): Promise<void> {
   expect((await house.message(id)).status).toBe('bounced');
 }
 
-test('nobody logs in, nothing is relayed, no list is told', async () => {
+test('no authentication, no relaying, no VRFY or EXPN', async () => {
   using client = await connectAndGreet(house.port);
   const extensions = (await client.command('EHLO x')).lines.join(' ');
   expect(extensions).not.toMatch(/AUTH|STARTTLS/);
@@ -69,7 +68,7 @@ test('nobody logs in, nothing is relayed, no list is told', async () => {
   ).toBe(false);
 });
 
-test('whoever looks for mailboxes is sent away', async () => {
+test('clients that probe for mailboxes are disconnected', async () => {
   using client = await connectAndGreet(house.port);
   await client.command('MAIL FROM:<>');
   const codes: number[] = [];
@@ -79,7 +78,7 @@ test('whoever looks for mailboxes is sent away', async () => {
   expect(codes.slice(10)).toEqual([421, 0]);
 });
 
-test('a report that returns a large mail is read from its beginning, and one above the bound refused', async () => {
+test('a report with a large returned message is read from its start, and one above the size limit is rejected', async () => {
   const { id, returnPath } = await send();
   const line = `${'x'.repeat(70)}\r\n`;
   const tail = line.repeat((1.5 * SIZE) / line.length);
@@ -98,7 +97,7 @@ test('a report that returns a large mail is read from its beginning, and one abo
   expect((await house.message(other.id)).status).toBe('delivered');
 });
 
-test('a message ends where it ends', async () => {
+test('only CRLF.CRLF ends a message', async () => {
   const { id, returnPath } = await send();
   for (const end of ['\n.\n', '\n.\r\n', '\r\n.\n', '\r.\r']) {
     const smuggled = `Subject: x${end}MAIL FROM:<>\r\nRCPT TO:<${returnPath}>\r\nDATA\r\n${dsn()}`;
@@ -107,7 +106,7 @@ test('a message ends where it ends', async () => {
   expect((await house.message(id)).status).toBe('delivered');
 });
 
-test('hostile mail is taken without harm, and the next report with it', async () => {
+test('hostile messages do no harm, and the next report is processed', async () => {
   const { returnPath } = await send();
   const nested = Array.from({ length: 3000 }, (_, n) =>
     crlf(`Content-Type: multipart/mixed; boundary=b${n}\n\n--b${n}\n`),
@@ -135,7 +134,7 @@ test('hostile mail is taken without harm, and the next report with it', async ()
   expect(recipient.smtp.text).not.toMatch(/\p{Cc}/u);
 });
 
-test('whatever is said, it answers or hangs up, and goes on', async () => {
+test('random input gets a reply or a disconnect, and the port keeps working', async () => {
   const word = fc.constantFrom(
     'EHLO x',
     'HELO',
@@ -170,8 +169,8 @@ test('whatever is said, it answers or hangs up, and goes on', async () => {
   await expectBounced(id);
 });
 
-test('so many from one address and no more', async () => {
-  // Those of other tests have left when they are not counted any more.
+test('the number of connections per client address is limited', async () => {
+  // Connections of other tests have ended when they are no longer counted.
   await until(async () => {
     const metrics = await fetch(`${house.app.url}/metrics`).then((answer) => answer.text());
     return /^postrider_return_path_connections 0$/m.test(metrics);
@@ -190,7 +189,7 @@ test('so many from one address and no more', async () => {
   });
 });
 
-test('a sender that hangs up before it hears our 250 and comes again counts once', async () => {
+test('a sender that disconnects before the 250 and retries counts once', async () => {
   const { id, returnPath } = await send();
   const report = dsn({ recipient: `u${sent}@example.com` });
   const client = await connectAndGreet(house.port);
@@ -204,7 +203,7 @@ test('a sender that hangs up before it hears our 250 and comes again counts once
 });
 
 describe('the door', () => {
-  test('nobody stays in the middle of a report, nor for ever', async () => {
+  test('idle clients and endless reports are timed out', async () => {
     await using slow = await startReturnPathServer({ returnPath: { dataMs: 150, sessionMs: 5000 } });
     const { returnPath } = await slow.send();
     using client = await connectAndGreet(slow.port);
@@ -234,7 +233,7 @@ describe('the door', () => {
     expect((await secure.message(id)).status).toBe('bounced');
   });
 
-  test('a report in hand is finished while the server closes, and others are sent away', async () => {
+  test('shutdown finishes the current report and rejects new ones', async () => {
     const closing = await startReturnPathServer();
     const { returnPath } = await closing.send();
     using idle = await connectAndGreet(closing.port);
@@ -250,7 +249,7 @@ describe('the door', () => {
     await closing[Symbol.asyncDispose]();
   });
 
-  test('only the role smtp opens it; a wished port that is taken stops the start, the default does not', async () => {
+  test('only the smtp role opens it; a configured port in use prevents the start, the default port does not', async () => {
     await using api = await startApp({ env: { RETURN_PATH_PORT: '0', ROLES: 'api,delivery' } });
     expect(api.app.returnPath.place).toBeUndefined();
     const taken = net.createServer().listen(0, '127.0.0.1');

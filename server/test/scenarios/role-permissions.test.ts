@@ -5,9 +5,8 @@ import { type DocumentedOperation, documentedOperations, fillPath } from '../har
 import { member, type SessionClient } from '../harness/dashboard-session.ts';
 
 /**
- * Goal: each role may do what it should, and nothing else, in every operation there is.
- * Method: every operation of the served OpenAPI document is called by every role with a query that
- * no operation takes: who may is told of that (422), who may not is refused before it is looked at.
+ * Each role can call exactly its operations. Every operation of the served OpenAPI document is called with every
+ * role and an unknown query parameter: allowed calls get 422, others are rejected before validation.
  */
 
 let app: TestApp;
@@ -21,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** Said here once more, on purpose: a table that is changed by mistake is not its own witness. */
+/** Repeated here on purpose, so that an accidental change of the table in the code is noticed. */
 const EXPECTED: Record<Role, (scope: string) => boolean> = {
   owner: () => true,
   admin: () => true,
@@ -43,7 +42,7 @@ test.each(ROLES)('%s', async (role) => {
   if (role === 'viewer') expect(refusals).toBeGreaterThan(10);
 });
 
-test('what only test mode has is refused to a session in live mode', async () => {
+test('test-mode operations are rejected for a session in live mode', async () => {
   const owner = visitors.get('owner') as SessionClient;
   const headers = { 'postrider-mode': 'live' };
   const answer = await owner.call('GET', '/test/inbox', { headers });
@@ -51,7 +50,7 @@ test('what only test mode has is refused to a session in live mode', async () =>
   expect((await owner.call('GET', '/test/inbox')).status).toBe(200);
 });
 
-test('a viewer sees what the others made, and changes none of it', async () => {
+test('a viewer can read what others created, and change nothing', async () => {
   const [viewer, developer] = [visitors.get('viewer'), visitors.get('developer')];
   const made = await developer?.call('POST', '/contacts', { body: { email: 'c@example.com' } });
   expect(made?.status).toBe(201);

@@ -16,16 +16,15 @@ import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
 import { type WebhookReceiver, startWebhookReceiver } from '../harness/webhook-receiver.ts';
 
 /**
- * Goal: the value of a secret variable reaches the recipient and nobody else.
- * Method: a template puts secrets into every place that rendering knows, whole and in pieces. One
- * node accepts, another delivers, so that the real words are read from the database. Then every
- * readable answer of the API, every table as text and both nodes' logs are searched for the secrets.
+ * The value of a secret variable reaches the recipient and no one else. A template uses secrets in every field,
+ * whole and in parts. One node accepts and another delivers, so that the content is read from the database. Then
+ * all API responses, all tables as text and both nodes' logs are searched for the secrets.
  */
 
 const CODE = '730164';
 const LINK = 'https://app.example/reset?token=Zx81+q/9=&to=jane';
 const NUMBER = 90210.55;
-/** What must be found nowhere: each secret as it is, and the pieces that the template cuts. */
+/** Must not be found anywhere: each secret, and the parts that the template extracts. */
 const TRACES = [CODE, '730 164', 'Zx81', 'Zx81%2Bq', '90210', '90,210', '90.210'];
 
 const TEMPLATE = {
@@ -98,7 +97,7 @@ async function send(key: string, more: Record<string, unknown> = {}): Promise<st
   return (await ok(front.call('POST', '/transactional/send', { key, body }))).id;
 }
 
-/** Every answer of a GET, with the message's id wherever an id belongs. */
+/** Responses of all GET operations, with the message's id for every id parameter. */
 async function everyAnswer(app: TestApp, key: string, id: string): Promise<string[]> {
   const operations = (await documentedOperations(app)).filter(
     ({ method, id: name }) =>
@@ -114,7 +113,7 @@ async function everyAnswer(app: TestApp, key: string, id: string): Promise<strin
   return answers;
 }
 
-/** Every row of every table as text, apart from the sealed words, which are bytes. */
+/** Every row of every table as text, except for encrypted content, which is binary. */
 async function everyRow(): Promise<string[]> {
   const { rows: tables } = await database.pool.query<{ name: string }>(
     `select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -148,7 +147,7 @@ async function stored(id: string): Promise<{ encrypted: Buffer | null; html: str
   return rows[0] as { encrypted: Buffer | null; html: string };
 }
 
-test('a message without secrets is stored as it is', async () => {
+test('a message without secrets is stored unencrypted', async () => {
   const body = {
     to: { email: 'a@example.com' },
     from: { email: 'hello@example.org' },
@@ -172,12 +171,12 @@ describe('in test mode', () => {
   });
   afterAll(() => receiver[Symbol.asyncDispose]());
 
-  test('nothing is shown while it waits', async () => {
+  test('nothing is shown while the message is queued', async () => {
     expectNoTrace(await everyAnswer(front, front.testKey, id));
     expectNoTrace(await everyRow());
   });
 
-  test('the test inbox shows all of it, as the mailbox would', async () => {
+  test('the test inbox shows the complete message', async () => {
     await using _back = await startApp({
       database,
       env: { ROLES: 'delivery,api,webhooks', WEBHOOK_ALLOW_PRIVATE: 'true' },
@@ -195,7 +194,7 @@ describe('in test mode', () => {
     await until(() => receiver.received.some(({ body }) => body.includes('message.delivered')));
   });
 
-  test('webhooks tell none of it, nor does what is kept of their deliveries', async () => {
+  test('neither webhooks nor their stored deliveries contain secrets', async () => {
     const bodies = receiver.received.map(({ body }) => body);
     expect(bodies.some((body) => body.includes('Your code: [redacted]'))).toBe(true);
     expectNoTrace(bodies);
@@ -209,7 +208,7 @@ describe('in test mode', () => {
     expectNoTrace([list.text, ...whole.map(({ text }) => text)]);
   });
 
-  test('nothing else shows any of it once it is final', async () => {
+  test('nothing else contains secrets once the message is final', async () => {
     const message = await ok(front.call('GET', `/messages/${id}`));
     expect(message.status).toBe('delivered');
     expect(message.subject).toBe('Your code: [redacted]');
@@ -224,7 +223,7 @@ describe('in test mode', () => {
     expect((await ok(front.call('GET', `/messages?q=${CODE}`))).data).toEqual([]);
   });
 
-  test('nor does a refused send, or a repeated one', async () => {
+  test('rejected and replayed sends contain no secrets', async () => {
     const headers = { 'idempotency-key': 'again' };
     const body = {
       to: { email: 'jane@example.org' },
@@ -246,7 +245,7 @@ describe('in test mode', () => {
 });
 
 describe('in live mode', () => {
-  test('the recipient gets every word, then the words are forgotten', async () => {
+  test('the recipient gets the complete message, then its content is deleted', async () => {
     await using receiver = await startSmtpReceiver();
     await using dns = await startDnsServer({
       'example.org': { MX: ['10 mx.example.org'] },
@@ -281,7 +280,7 @@ describe('in live mode', () => {
     expect((await stored(id)).encrypted?.length).toBe(0);
   });
 
-  test('what bounced keeps its words for another try, and what has lost them is not sent', async () => {
+  test('a bounced message keeps its content for a retry; without content it is not sent', async () => {
     await using receiver = await startSmtpReceiver({ onRcpt: () => '550 5.1.1 no such user' });
     await using dns = await startDnsServer({
       'example.org': { MX: ['10 mx.example.org'] },

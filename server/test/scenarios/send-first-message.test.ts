@@ -1,10 +1,7 @@
 import { expect, test } from 'vitest';
 import { validMessage, startApp } from '../harness/app.ts';
 
-/**
- * Goal: the walk of one message in test mode, from the request to the inbox.
- * Method: the whole server on a real socket; the customer's own example.
- */
+/** The life of one message in test mode, from the request to the inbox, on the whole server. */
 
 test('a message is accepted, delivered to the test inbox and explained', async () => {
   await using app = await startApp();

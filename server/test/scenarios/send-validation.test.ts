@@ -1,10 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { validMessage, startApp, type TestApp } from '../harness/app.ts';
 
-/**
- * Goal: bad input gets a clear error that names every field, and changes nothing.
- * Method: a table of wrong sends; the list of messages must stay empty.
- */
+/** Invalid input gets an error that names every field, and changes nothing: the list of messages stays empty. */
 
 let app: TestApp;
 beforeAll(async () => {
@@ -62,13 +59,13 @@ const WRONG: [string, Record<string, unknown>, string, string][] = [
   ],
   ['a header that is too long', { headers: { 'X-A': long(2048) } }, '/headers/X-A', 'too_long'],
   [
-    'an unsubscribe address that no line holds',
+    'an unsubscribe URL too long for a header line',
     { headers: { 'List-Unsubscribe': `<https://example.com/${long(1_000)}>` } },
     '/headers/List-Unsubscribe',
     'invalid_header_value',
   ],
   [
-    'an unsubscribe address that becomes none by its values',
+    'an unsubscribe URL made invalid by its values',
     {
       headers: { 'List-Unsubscribe': '<https://example.com/{{ who }}>' },
       variables: { who: 'zoë' },
@@ -109,7 +106,7 @@ const WRONG: [string, Record<string, unknown>, string, string][] = [
     '/scheduled_at',
     'invalid_time',
   ],
-  ['a ttl of nothing', { ttl_seconds: 0 }, '/ttl_seconds', 'out_of_range'],
+  ['a ttl of zero', { ttl_seconds: 0 }, '/ttl_seconds', 'out_of_range'],
   [
     'an attachment that is not base64',
     { attachments: [{ filename: 'a', content: '§§' }] },
@@ -153,14 +150,14 @@ test.each(WRONG)('%s', async (_, changes, pointer, code) => {
   expect(answer.json.request_id).toBe(answer.headers.get('x-request-id'));
 });
 
-test('all that is wrong is told at once', async () => {
+test('all errors are reported at once', async () => {
   const body = validMessage({ to: { email: 'x' }, cc: [{ email: 'y' }], tags: ['a b'], extra: 1 });
   const { json } = await app.call('POST', '/transactional/send', { body });
   const pointers = json.errors.map((error: { pointer: string }) => error.pointer).sort();
   expect(pointers).toEqual(['/cc/0/email', '/extra', '/tags/0', '/to/email']);
 });
 
-test('what is wrong in shape and what is wrong in meaning is told in one answer', async () => {
+test('type errors and value errors are reported in one response', async () => {
   const told = async (changes: object) => {
     const body = { ...validMessage(), ...changes };
     const { json } = await app.call('POST', '/transactional/send', { body });
@@ -182,12 +179,12 @@ test('what is wrong in shape and what is wrong in meaning is told in one answer'
     ...['/from', '/html', '/to/email'],
   ]);
   expect(await told(absent)).toEqual(['content_missing', '/from', '/html']);
-  // Nothing is said about what cannot be known: here the template might have a sender.
+  // Unknowable errors are not reported: here the template might have a sender.
   const template = { subject: undefined, html: undefined, from: undefined, template_key: 'No!' };
   expect(await told(template)).toEqual(['validation_failed', '/template_key']);
 });
 
-test('of a field that has two forms, the fault of the form that was meant is told', async () => {
+test('for a field with two formats, the error refers to the intended one', async () => {
   const detailOf = async (reply_to: unknown): Promise<string> => {
     const body = validMessage({ reply_to });
     const { json } = await app.call('POST', '/transactional/send', { body });
@@ -201,7 +198,7 @@ test('of a field that has two forms, the fault of the form that was meant is tol
   expect(await detailOf('jane@example.com')).toBe('/reply_to: Must be of type object or array.');
 });
 
-test('an address that comes as a text or a list is shown its form', async () => {
+test('an address given as a string or an array gets a format hint', async () => {
   const form = 'Must be a single address object: {"email": "jane@example.com", "name": "Jane"}.';
   const body = validMessage({ from: 'Acme <hello@example.org>', to: ['jane@example.com'] });
   const { json } = await app.call('POST', '/transactional/send', { body });
@@ -211,7 +208,7 @@ test('an address that comes as a text or a list is shown its form', async () => 
   ]);
 });
 
-test('a fault of the whole body is told without a place before it', async () => {
+test('an error of the whole body has no pointer', async () => {
   const recipients = Array.from({ length: 50 }, (_, i) => ({ email: `r${i}@example.com` }));
   const answers = await Promise.all([
     app.call('POST', '/transactional/send', { body: validMessage({ cc: recipients }) }),
@@ -223,7 +220,7 @@ test('a fault of the whole body is told without a place before it', async () => 
   ]);
 });
 
-test('an operator who allows more recipients gets them in any field', async () => {
+test('a higher recipient limit applies to all recipient fields', async () => {
   await using wide = await startApp({ env: { ROLES: 'api', RECIPIENTS_MAX: '80' } });
   const cc = Array.from({ length: 79 }, (_, i) => ({ email: `r${i}@example.com` }));
   const { status, json } = await wide.call('POST', '/transactional/send', {
@@ -232,7 +229,7 @@ test('an operator who allows more recipients gets them in any field', async () =
   expect([status, json.recipients?.length]).toEqual([202, 80]);
 });
 
-test('a template that is not there is pointed at', async () => {
+test('an unknown template is reported with its pointer', async () => {
   const body = { ...validMessage(), subject: undefined, html: undefined, template_key: 'none' };
   const { json } = await app.call('POST', '/transactional/send', { body });
   expect(json.errors).toEqual([
@@ -253,7 +250,7 @@ test('content is either inline or a template', async () => {
   );
 });
 
-test('placeholders without a value are told with their place, and nothing is accepted', async () => {
+test('placeholders without a value are reported with their position, and nothing is accepted', async () => {
   const body = validMessage({
     subject: 'Hi ${first_name}',
     html: '<p>\n  {{ order.total }} and {{ nick | default: "you" }}</p>',
@@ -269,7 +266,7 @@ test('placeholders without a value are told with their place, and nothing is acc
   ]);
 });
 
-test('a placeholder that is not closed is a syntax error with its place', async () => {
+test('an unclosed placeholder is a syntax error with its position', async () => {
   const body = validMessage({ html: '<p>{{ name </p>' });
   const { json } = await app.call('POST', '/transactional/send', { body });
   expect(json.code).toBe('template_syntax');
@@ -283,7 +280,7 @@ test('a live key sends only from a domain of its workspace', async () => {
   expect(json.code).toBe('domain_not_owned');
 });
 
-test('a key limited to domains sends from no other', async () => {
+test('a key restricted to domains cannot send from others', async () => {
   const key = await app.newKey({ allowedDomains: ['example.net'] });
   const { status, json } = await app.call('POST', '/transactional/send', { key, body: validMessage() });
   expect(status).toBe(403);
@@ -304,12 +301,12 @@ test('a dry run renders everything and stores nothing', async () => {
   expect(JSON.stringify(json)).not.toContain('secret@example.com');
 });
 
-test('after all of this not one message exists', async () => {
+test('after all these requests no message exists', async () => {
   expect((await app.call('GET', '/messages')).json.data).toEqual([]);
   expect((await app.call('GET', '/messages', { key: app.liveKey })).json.data).toEqual([]);
 });
 
-test('what was most likely meant is told', async () => {
+test('the most likely correction is suggested', async () => {
   const body = { ...validMessage(), html: undefined, replyTo: 'a@example.com', Tags: [], texxt: 'Hi' };
   const { json } = await app.call('POST', '/transactional/send?dry_rum=true', { body });
   expect(json.errors).toEqual([

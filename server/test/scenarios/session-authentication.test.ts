@@ -4,9 +4,8 @@ import { type DocumentedOperation, documentedOperations, fillPath } from '../har
 import { createPerson, member, signInAs, SessionClient } from '../harness/dashboard-session.ts';
 
 /**
- * Goal: whatever takes a session refuses one that has ended, one that does not belong to the
- * workspace, and every request that another site could have made, alike and before anything is done.
- * Method: the operations are read from the served OpenAPI document.
+ * All operations with session authentication reject ended sessions, foreign workspaces and cross-site requests, in
+ * the same way and before anything is executed. The operations are read from the served OpenAPI document.
  */
 
 let app: TestApp;
@@ -46,7 +45,7 @@ async function everywhere(
 const broken = ({ method }: DocumentedOperation) =>
   method === 'GET' ? {} : { rawBody: '{"broken' };
 
-test('a session that has ended, or never was, is 401 before the body is read', async () => {
+test('an ended or unknown session is 401 before the body is read', async () => {
   const person = await createPerson(app, 'gone@people.example', 'owner');
   const ended = await signInAs(app, person);
   const cookie = ended.cookie as string;
@@ -57,7 +56,7 @@ test('a session that has ended, or never was, is 401 before the body is read', a
   }
 });
 
-test('without a cookie it is a request without a key', async () => {
+test('a request without a cookie is treated like one without a key', async () => {
   const nobody = new SessionClient(app);
   for (const value of [undefined, 'postrider_session=', 'unrelated=1']) {
     nobody.cookie = value;
@@ -65,7 +64,7 @@ test('without a cookie it is a request without a key', async () => {
   }
 });
 
-test('a workspace that is not one’s own is 403, in the words for one that never was', async () => {
+test('a workspace of others is 403, like an unknown one', async () => {
   const other = await app.app.workspaces.create('Other');
   const person = await createPerson(app, 'other@people.example', 'owner', other.id);
   const stranger = await signInAs(app, person);
@@ -79,7 +78,7 @@ test('a workspace that is not one’s own is 403, in the words for one that neve
   expect(answers.size).toBe(1);
 });
 
-test('a session that does not say where it works is told so', async () => {
+test('a session without a workspace header is rejected with a hint', async () => {
   const lost = new SessionClient(app);
   lost.cookie = owner.cookie;
   for (const operation of all.filter(isOfWorkspace)) {
@@ -92,13 +91,13 @@ test('a session that does not say where it works is told so', async () => {
   }
 });
 
-test('a key beside a cookie is the one that counts', async () => {
+test('an API key takes precedence over a cookie', async () => {
   const scopeless = await app.newKey({ scopes: ['read:events'] });
   const answer = await owner.call('GET', '/messages', { key: scopeless });
   expect([answer.status, answer.json.code]).toEqual([403, 'insufficient_scope']);
 });
 
-test('what a session is answered is kept by no cache', async () => {
+test('responses to sessions are not cacheable', async () => {
   for (const path of ['/me', '/messages', '/setup']) {
     expect((await owner.call('GET', path)).headers.get('cache-control')).toBe('no-store');
   }
@@ -112,22 +111,22 @@ describe('another site', () => {
     ['has another origin', { origin: 'https://attacker.example' }],
     ['has a name that looks like ours', { origin: 'http://postrider.test.attacker.example' }],
     ['hides its origin', { origin: 'null' }],
-    ['is told by the browser', { 'sec-fetch-site': 'cross-site' }],
-    ['is a neighbour under our domain', { 'sec-fetch-site': 'same-site' }],
-  ])('%s: it changes nothing with a visitor’s cookie', async (_, headers) => {
+    ['is reported by the browser', { 'sec-fetch-site': 'cross-site' }],
+    ['is a sibling of our domain', { 'sec-fetch-site': 'same-site' }],
+  ])('%s: it changes nothing with a user’s cookie', async (_, headers) => {
     const refused: [number, string] = [403, 'cross_site_request'];
     await everywhere(changes, (one) => ({ ...broken(one), headers }), refused);
     await everywhere(signsIn, (one) => ({ ...broken(one), headers }), refused);
   });
 
-  test('a form of theirs is not even read', async () => {
+  test('a cross-site form body is not even read', async () => {
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
     const rawBody = 'email=a%40b.example&password=x';
     const answer = await owner.call('POST', '/session', { rawBody, headers });
     expect(answer.status).toBe(415);
   });
 
-  test('gets no leave to send our header', async () => {
+  test('gets no CORS permission for our header', async () => {
     const response = await fetch(`${app.url}/api/v1/me`, {
       method: 'OPTIONS',
       headers: {
@@ -140,7 +139,7 @@ describe('another site', () => {
     expect(response.headers.get('access-control-allow-origin')).toBeNull();
   });
 
-  test('our own pages may, under the name they were asked for', async () => {
+  test('same-origin pages may, under the host name of the request', async () => {
     const host = new URL(app.url).host;
     for (const headers of [
       { origin: 'http://postrider.test' },
@@ -152,33 +151,33 @@ describe('another site', () => {
     }
   });
 
-  test('a key needs no such proof: no browser adds it by itself', async () => {
+  test('an API key needs no CSRF protection, because browsers do not add it automatically', async () => {
     const headers = { origin: 'https://attacker.example', 'sec-fetch-site': 'cross-site' };
     const answer = await app.call('POST', '/api-keys', { body: { name: 'K' }, headers });
     expect(answer.status).toBe(201);
   });
 });
 
-describe('what signs in', () => {
+describe('sign-in operations', () => {
   const takesBody = (one: DocumentedOperation): boolean => signsIn(one) && one.takesBody;
 
   test.each([
     ['malformed', '{"email": ', 400, 'malformed_json'],
     ['missing', '', 400, 'malformed_json'],
     ['no object', '[]', 422, 'validation_failed'],
-    ['unknown in a field', '{"unheard_of": 1}', 422, 'validation_failed'],
+    ['invalid because of an unknown field', '{"unheard_of": 1}', 422, 'validation_failed'],
     ['too large', JSON.stringify({ email: 'x'.repeat(70_000) }), 413, 'body_too_large'],
-  ])('refuses a body that is %s', async (_, rawBody, status, code) => {
+  ])('reject a body that is %s', async (_, rawBody, status, code) => {
     await everywhere(takesBody, () => ({ rawBody }), [status, code]);
   });
 
-  test('refuses another media type', async () => {
+  test('reject another media type', async () => {
     const headers = { 'content-type': 'application/xml' };
     const refused: [number, string] = [415, 'unsupported_media_type'];
     await everywhere(takesBody, () => ({ rawBody: '<a/>', headers }), refused);
   });
 
-  test('refuses an unknown query parameter', async () => {
+  test('reject an unknown query parameter', async () => {
     for (const operation of all.filter((one) => signsIn(one) || one.id === 'getSetup')) {
       const body = operation.takesBody ? { body: {} } : {};
       const answer = await owner.call(operation.method, `${operation.path}?unheard_of=1`, body);
@@ -186,7 +185,7 @@ describe('what signs in', () => {
     }
   });
 
-  test('is 503 without its database', async () => {
+  test('are 503 without the database', async () => {
     await using lost = await startApp();
     await lost.app.storage.pool.end();
     const visitor = new SessionClient(lost);

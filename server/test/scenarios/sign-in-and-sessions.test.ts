@@ -4,15 +4,12 @@ import { hashRequest } from '../../src/messages/accept/idempotency.ts';
 import { startApp } from '../harness/app.ts';
 import { createPerson, member, PASSWORD, signInAs, SessionClient } from '../harness/dashboard-session.ts';
 
-/**
- * Goal: a session begins with a password and a new secret, ends when it should, everywhere at once,
- * and its secret is nowhere but in the cookie.
- */
+/** A session starts with a password and a new secret, ends on all nodes when it should, and its secret is only in the cookie. */
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-test('a person signs in, works, and signs out', async () => {
+test('a user signs in, works and signs out', async () => {
   await using app = await startApp();
   await createPerson(app, 'jane@people.example', 'owner');
   const visitor = new SessionClient(app);
@@ -35,7 +32,7 @@ test('a person signs in, works, and signs out', async () => {
   expect((await visitor.call('DELETE', '/session')).status).toBe(204);
 });
 
-test('nobody who is not known yet has large bodies read', async () => {
+test('large bodies are not read before authentication', async () => {
   await using app = await startApp();
   const body = { email: 'jane@people.example', password: 'x'.repeat(70_000) };
   for (const path of ['/session', '/setup', '/password-resets', '/invitations/inspect']) {
@@ -44,7 +41,7 @@ test('nobody who is not known yet has large bodies read', async () => {
   }
 });
 
-test('the cookie is for the server alone', async () => {
+test('the cookie is HttpOnly and limited to this server', async () => {
   await using plain = await startApp();
   await createPerson(plain, 'jane@people.example', 'owner');
   const [line = ''] = (
@@ -62,7 +59,7 @@ test('the cookie is for the server alone', async () => {
   expect(safe).toMatch(/^__Host-postrider_session=[\w-]{43}; .*HttpOnly; SameSite=Strict; Secure$/);
 });
 
-test('a secret from before the sign-in is worth nothing after it', async () => {
+test('a session secret from before the sign-in is invalid afterwards', async () => {
   await using app = await startApp();
   const attacker = await member(app, 'viewer', 'attacker@people.example');
   await createPerson(app, 'jane@people.example', 'owner');
@@ -78,7 +75,7 @@ test('a secret from before the sign-in is worth nothing after it', async () => {
   }
 });
 
-test('a wrong password and an unknown address get the same answer', async () => {
+test('a wrong password and an unknown address get the same response', async () => {
   await using app = await startApp();
   await createPerson(app, 'jane@people.example', 'owner');
   const wrong = await new SessionClient(app).signIn('jane@people.example', 'kettle rain ladders');
@@ -136,7 +133,7 @@ test('sessions are listed, and signed out one by one or all at once', async () =
   expect((await other.visitor.call('GET', '/me')).status).toBe(200);
 });
 
-test('a new password needs the old one, and ends every other session', async () => {
+test('changing the password requires the old one and ends all other sessions', async () => {
   await using app = await startApp();
   const { person, visitor } = await member(app, 'admin');
   const elsewhere = await signInAs(app, person);
@@ -159,14 +156,14 @@ test('a new password needs the old one, and ends every other session', async () 
   expect((await new SessionClient(app).signIn(person.email, 'kettle rain ladders')).status).toBe(200);
 });
 
-test('a name is changed', async () => {
+test('the name can be changed', async () => {
   await using app = await startApp();
   const { visitor } = await member(app, 'viewer');
   const renamed = await visitor.call('PATCH', '/me', { body: { name: '<b>Eve</b>' } });
   expect([renamed.status, renamed.json.name]).toEqual([200, '<b>Eve</b>']);
 });
 
-test('keys that people make tell who made them', async () => {
+test('API keys created by users name their creator', async () => {
   await using app = await startApp();
   const { visitor, person } = await member(app, 'developer');
   const made = await visitor.call('POST', '/api-keys', { body: { name: 'Mine' } });
@@ -181,7 +178,7 @@ test('keys that people make tell who made them', async () => {
   expect([answer.status, answer.json.code]).toEqual([403, 'insufficient_scope']);
 });
 
-test('nothing that is kept of a request helps to guess the password in it', async () => {
+test('stored request fingerprints do not help to guess a password', async () => {
   await using app = await startApp();
   const { visitor } = await member(app, 'owner');
   const body = { password: PASSWORD };

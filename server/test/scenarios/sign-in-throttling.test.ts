@@ -4,9 +4,9 @@ import { startApp, type TestApp } from '../harness/app.ts';
 import { createPerson, PASSWORD, signInAs, SessionClient } from '../harness/dashboard-session.ts';
 
 /**
- * Goal: whoever guesses passwords has to wait longer and longer, by account and by source, whether
- * the account exists or not; and the person who knows the password gets in all the same.
- * Method: a clock that only the test moves; sources are told apart by a trusted proxy's header.
+ * Password guessing is slowed down more and more, by account and by source, whether the account exists or not; a
+ * user with the right password can still sign in. The clock is manual; sources are distinguished by a trusted proxy's
+ * header.
  */
 
 const SECOND_MS = 1_000;
@@ -29,7 +29,7 @@ function from(ip: string): SessionClient {
   return visitor;
 }
 
-/** How many guesses are judged, and the wait told at the first that is not. */
+/** How many guesses are checked, and the wait reported with the first that is not. */
 async function guess(email: string, ipOf: (n: number) => string, most = 40) {
   for (let judged = 0; judged < most; judged++) {
     const answer = await from(ipOf(judged)).signIn(email, 'a wrong guess');
@@ -41,7 +41,7 @@ async function guess(email: string, ipOf: (n: number) => string, most = 40) {
 }
 
 test.each(['jane@people.example', 'nobody@people.example'])(
-  '%s: five tries from anywhere, then each waits twice as long as the one before',
+  '%s: five attempts from anywhere, then the delay doubles each time',
   async (email) => {
     const spread = (n: number): string => `198.51.100.${n}`;
     expect(await guess(email, spread)).toEqual({ judged: 5, waitSeconds: 5 });
@@ -58,7 +58,7 @@ test.each(['jane@people.example', 'nobody@people.example'])(
   },
 );
 
-test('the right password is not judged either while the account waits, and works after', async () => {
+test('the right password is not checked either during the delay, and works afterwards', async () => {
   await guess('jane@people.example', (n) => `198.51.100.${n}`);
   expect((await from('203.0.113.1').signIn('jane@people.example')).status).toBe(429);
   clock.advance(5 * SECOND_MS);
@@ -66,7 +66,7 @@ test('the right password is not judged either while the account waits, and works
   expect((await guess('jane@people.example', (n) => `198.51.100.${n}`)).judged).toBe(5);
 });
 
-test('where its owner has signed in before, an account has a count of its own', async () => {
+test('a device from which the owner has signed in before has its own count', async () => {
   expect((await from('203.0.113.1').signIn('jane@people.example')).status).toBe(200);
   await guess('jane@people.example', (n) => `198.51.100.${n}`);
   expect((await from('203.0.113.2').signIn('jane@people.example')).status).toBe(429);
@@ -74,7 +74,7 @@ test('where its owner has signed in before, an account has a count of its own', 
   expect((await guess('jane@people.example', () => '203.0.113.1')).judged).toBe(5);
 });
 
-test('a source has twenty tries over all accounts', async () => {
+test('a source has twenty attempts across all accounts', async () => {
   let judged = 0;
   while ((await from('192.0.2.7').signIn(`p${judged}@people.example`, 'a guess')).status === 401) {
     judged += 1;
@@ -84,7 +84,7 @@ test('a source has twenty tries over all accounts', async () => {
   expect((await from('192.0.2.8').signIn('jane@people.example')).status).toBe(200);
 });
 
-test('an account of their own does not make a guesser’s source fresh again', async () => {
+test('signing in to their own account does not reset an attacker’s source', async () => {
   for (let round = 0; round < 10; round++) {
     for (const n of [1, 2])
       await from('192.0.2.7').signIn(`p${round}${n}@people.example`, 'a guess');
@@ -104,7 +104,7 @@ test('a whole IPv6 network is one source', async () => {
   expect((await from('2001:db8:1:3::1').signIn('x@people.example', 'a guess')).status).toBe(401);
 });
 
-test('a thousand at once are no more than a few one after the other', async () => {
+test('a thousand concurrent attempts count like sequential ones', async () => {
   const answers = await Promise.all(
     Array.from({ length: 30 }, (_, n) =>
       from(`198.51.100.${n}`).signIn('jane@people.example', 'a guess'),
@@ -113,7 +113,7 @@ test('a thousand at once are no more than a few one after the other', async () =
   expect(answers.filter(({ status }) => status === 401)).toHaveLength(5);
 });
 
-test('the password asked for again behind a session is counted too', async () => {
+test('password confirmation within a session is counted too', async () => {
   const person = await createPerson(app, 'joe@people.example', 'owner');
   const visitor = await signInAs(app, person);
   const body = { current_password: 'a guess', new_password: 'kettle rain ladders' };
@@ -126,7 +126,7 @@ test('the password asked for again behind a session is counted too', async () =>
   expect(removal.status).toBe(429);
 });
 
-test('a source that has used its tries up is refused wherever guessing costs us', async () => {
+test('a source without attempts left is rejected by all expensive operations', async () => {
   const person = await createPerson(app, 'joe@people.example', 'owner');
   const visitor = await signInAs(app, person);
   const source = { headers: { 'x-forwarded-for': '192.0.2.7' } };

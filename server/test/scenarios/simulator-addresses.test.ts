@@ -1,10 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { validMessage, startApp, type TestApp } from '../harness/app.ts';
 
-/**
- * Goal: test mode runs the whole way of a message and each simulator address ends as it promises.
- * Method: real sends with a test key, followed by look-ups until the message is final.
- */
+/** Test mode runs the full life of a message, and each simulator address ends as documented. */
 
 let app: TestApp;
 beforeAll(async () => {
@@ -46,7 +43,7 @@ test.each([
 test.each([
   ['deferred', 2],
   ['defer-3', 3],
-])('%s is tried again and then delivered', async (local, deferrals) => {
+])('%s is deferred and then delivered', async (local, deferrals) => {
   const { message, types } = await outcomeOf(local);
   expect(types).toEqual([
     'message.accepted',
@@ -62,13 +59,13 @@ test.each([
   expect(sequences).toEqual(sequences.map((_: number, index: number) => index + 1));
 });
 
-test('complained is delivered and then complains', async () => {
+test('complained is delivered and then complained about', async () => {
   const { message, types } = await outcomeOf('complained');
   expect(message.status).toBe('delivered');
   expect(types).toEqual(['message.accepted', 'message.delivered', 'message.complained']);
 });
 
-test('suppressed is told in the answer and never tried', async () => {
+test('suppressed is reported in the response and never attempted', async () => {
   const { sent, message, types } = await outcomeOf('suppressed');
   expect(sent.recipients).toEqual([
     expect.objectContaining({ email: 'suppressed@simulator.test', status: 'suppressed' }),
@@ -77,13 +74,13 @@ test('suppressed is told in the answer and never tried', async () => {
   expect(message.recipients[0].attempts).toBe(0);
 });
 
-test('a simulator address is never suppressed by its bounces, another test address is', async () => {
+test('bounces never suppress a simulator address, but do suppress other test addresses', async () => {
   await outcomeOf('bounced');
   const again = await outcomeOf('bounced');
   expect(again.sent.status).toBe('queued');
 });
 
-test('several recipients: each has its own end', async () => {
+test('several recipients have separate outcomes', async () => {
   const body = validMessage({
     to: { email: 'delivered@simulator.test' },
     cc: [{ email: 'bounced@simulator.test' }],
@@ -113,7 +110,7 @@ test('several recipients: each has its own end', async () => {
   expect(raw.text).not.toContain('suppressed@simulator.test');
 });
 
-test('a ttl ends the message at that moment, not at the next try', async () => {
+test('a ttl expires the message at that moment, not at the next attempt', async () => {
   const body = validMessage({ to: { email: 'defer-50@simulator.test' }, ttl_seconds: 1 });
   const sent = await app.call('POST', '/transactional/send', { body });
   for (;;) {

@@ -10,9 +10,8 @@ import { SubmissionClient } from '../harness/submission-client.ts';
 import { tlsFixtures } from '../harness/tls-fixtures.ts';
 
 /**
- * Goal: the second submission port speaks TLS before anything else (RFC 8314), and otherwise does
- * what the first one does; whoever does not shake hands hears nothing, keeps nobody out and goes.
- * Method: a real TLS client, clients that are none, and real certificates on disk.
+ * The second submission port uses implicit TLS (RFC 8314) and otherwise behaves like the first; clients that do not
+ * start TLS get no reply, block no one and are disconnected.
  */
 
 const MAIL = 'From: hello@example.org\r\nTo: a@example.com\r\nSubject: Hi\r\n\r\nHello';
@@ -55,7 +54,7 @@ async function greetedBy(port: number): Promise<SubmissionClient> {
   return client;
 }
 
-test('a mail is handed in as on the other port, without STARTTLS', async () => {
+test('a message is submitted as on the other port, without STARTTLS', async () => {
   await using app = await startTlsApp();
   using client = await greetedBy(app.tlsPort);
   const { lines } = await client.command('EHLO x');
@@ -75,7 +74,7 @@ test('a mail is handed in as on the other port, without STARTTLS', async () => {
   });
 });
 
-test('it can be the only port, and one that was asked for and is taken stops the start', async () => {
+test('it can be the only port, and a configured port in use prevents the start', async () => {
   await using app = await startTlsApp({ SUBMISSION_PORT: 'off' });
   expect(app.app.submission.port).toBeUndefined();
   using client = await greetedBy(app.tlsPort);
@@ -92,13 +91,13 @@ test('it can be the only port, and one that was asked for and is taken stops the
   await expect(
     startTlsApp({ SUBMISSION_PORT: own, SUBMISSION_TLS_PORT: String(app.tlsPort) }),
   ).rejects.toThrow(`127.0.0.1:${app.tlsPort}. Stop it, set SUBMISSION_TLS_PORT`);
-  // What was opened before is closed again.
+  // Ports that were already open are closed again.
   const again = net.createServer().listen(Number(own), '127.0.0.1');
   await once(again, 'listening');
   again.close();
 });
 
-test('a renewed certificate is taken up without a restart', async () => {
+test('a renewed certificate is used without a restart', async () => {
   const files = await certificateFiles('renewed', tlsFixtures.selfSigned);
   await using app = await startTlsApp(files);
   await expect(SubmissionClient.connectTls(app.tlsPort, CLIENT)).rejects.toThrow('self-signed');
@@ -108,8 +107,8 @@ test('a renewed certificate is taken up without a restart', async () => {
   expect((await client.command('NOOP')).code).toBe(250);
 });
 
-describe('who does not shake hands', () => {
-  test('hears nothing, and goes when it speaks or when it is late', async () => {
+describe('a client without a TLS handshake', () => {
+  test('gets no reply, and is disconnected when it sends data or times out', async () => {
     await using app = await startTlsApp({}, { handshakeMs: 200 });
     for (const words of ['', 'EHLO client.example\r\n', '\x16\x03\x01\xff\xff']) {
       const socket = net.connect(app.tlsPort, '127.0.0.1');
@@ -117,7 +116,7 @@ describe('who does not shake hands', () => {
       socket.on('data', (chunk) => heard.push(chunk)).on('error', () => {});
       socket.write(words);
       await once(socket, 'close');
-      // TLS may say why in an alert of its own; nobody is greeted.
+      // TLS may send an alert, but there is no greeting.
       expect(Buffer.concat(heard).toString('latin1')).not.toMatch(/220|ESMTP/);
     }
     using client = await greetedBy(app.tlsPort);
@@ -125,7 +124,7 @@ describe('who does not shake hands', () => {
     expect((await client.login(app.testKey)).code).toBe(235);
   });
 
-  test('takes the place of nobody but its own neighbours', async () => {
+  test('counts only against its own address', async () => {
     await using app = await startTlsApp({ SUBMISSION_CONNECTIONS_PER_SOURCE: '3' });
     const silent = Array.from({ length: 3 }, () => net.connect(app.tlsPort, '127.0.0.1'));
     await Promise.all(silent.map((socket) => once(socket, 'connect')));
@@ -140,7 +139,7 @@ describe('who does not shake hands', () => {
       .toBe(220);
   });
 
-  test('does not hold up a server that closes', async () => {
+  test('does not delay shutdown', async () => {
     const app = await startTlsApp();
     const socket = net.connect(app.tlsPort, '127.0.0.1');
     await once(socket, 'connect');
