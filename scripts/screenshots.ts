@@ -25,9 +25,9 @@ import { buildDashboard } from './build-dashboard.ts';
 import { ROOT } from './project-files.ts';
 
 /**
- * `npm run screenshots`: starts a server on a data directory of its own, lets a week of a shop pass
- * in it, and takes pictures of the main pages, light and dark, into docs/screenshots. Nothing leaves
- * the machine: receivers are simulated and DNS is scripted.
+ * `npm run screenshots`: starts a server with a temporary data directory, simulates a week of a
+ * shop's email, and saves light and dark screenshots of the main pages to docs/screenshots. Nothing
+ * is sent: receiving servers are simulated and DNS is scripted.
  */
 
 const FOLDER = path.join(ROOT, 'docs/screenshots');
@@ -37,14 +37,14 @@ const QUALITY = 82;
 const HOUR_MS = 3_600_000;
 const DAYS = 7;
 const STEP_HOURS = 4;
-/** In the last hours, of which the list of messages shows every minute. */
+/** The interval in the last hours, which the message list shows in detail. */
 const STEP_MS = 11 * 60_000;
 
 interface Screenshot {
   name: string;
   mode: Mode;
   path: (shop: SampleIds) => string;
-  /** What must be seen before the picture is taken. */
+  /** Resolves when the page is ready for the screenshot. */
   ready: (page: Page) => Promise<unknown>;
 }
 
@@ -77,13 +77,13 @@ const SCREENSHOTS: Screenshot[] = [
     name: 'template',
     mode: 'live',
     path: () => '/app/templates/template/order-shipped',
-    ready: (page) => emailPreview(page).getByText('It is out of the oven').waitFor(),
+    ready: (page) => emailPreview(page).getByText('Your order has shipped').waitFor(),
   },
   {
     name: 'test-inbox',
     mode: 'test',
     path: ({ test }) => `/app/test-inbox?id=${test.deliveredId}`,
-    ready: (page) => emailPreview(page).getByText('It is out of the oven').waitFor(),
+    ready: (page) => emailPreview(page).getByText('Your order has shipped').waitFor(),
   },
   {
     name: 'domain',
@@ -95,7 +95,7 @@ const SCREENSHOTS: Screenshot[] = [
 
 async function takeScreenshots(): Promise<void> {
   const found = await findBrowser();
-  if (!found) throw new Error('No Chromium was found: install one, or set CHROMIUM_PATH.');
+  if (!found) throw new Error('Chromium not found: install it or set CHROMIUM_PATH.');
   await buildDashboard();
   await using undo = new AsyncDisposableStack();
   const dataDir = mkdtempSync(path.join(tmpdir(), 'postrider-screenshots-'));
@@ -134,7 +134,7 @@ async function takeScreenshots(): Promise<void> {
   }
 }
 
-/** The machine's time, moved; timers run as ever. */
+/** The system clock with an offset; timers are not affected. */
 class ShiftedClock implements Clock {
   shiftMs: number;
   constructor(shiftMs: number) {
@@ -151,28 +151,28 @@ async function simulateWeek(
   clock: ShiftedClock,
   dns: Awaited<ReturnType<typeof startDnsServer>>,
 ): Promise<SampleIds> {
-  const setup = await ask(app, 'POST', '/setup', {}, { ...OWNER, workspace_name: 'Fernhill' });
-  if (setup.status !== 201) throw new Error(`The set-up gave ${setup.status}.`);
+  const setup = await callApi(app, 'POST', '/setup', {}, { ...OWNER, workspace_name: 'Fernhill' });
+  if (setup.status !== 201) throw new Error(`Setup returned ${setup.status}.`);
   const workspace = await app.workspaces.first();
-  if (!workspace) throw new Error('There is no workspace.');
+  if (!workspace) throw new Error('No workspace.');
   await app.domains.trust(workspace.id, { name: SENDER_DOMAIN });
   const live = await keyed(app, workspace.id, 'live');
   const test = await keyed(app, workspace.id, 'test');
   const liveShop = await createSampleData(live);
   let order = 2000;
-  const pass = async (count: number, ms: number): Promise<void> => {
+  const sendAndAdvance = async (count: number, ms: number): Promise<void> => {
     const messages = Array.from({ length: count }, () => {
       order += 1;
       return everydayEmail(addressOf(order), order);
     });
     await live('POST', '/transactional/batch', { messages });
-    await quiet(live);
+    await waitUntilSent(live);
     clock.shiftMs += ms;
   };
   for (let hour = 0; hour < DAYS * 24 - STEP_HOURS; hour += STEP_HOURS) {
-    await pass(ordersAt(hour), STEP_HOURS * HOUR_MS);
+    await sendAndAdvance(ordersAt(hour), STEP_HOURS * HOUR_MS);
   }
-  while (clock.shiftMs < -STEP_MS) await pass(1, STEP_MS);
+  while (clock.shiftMs < -STEP_MS) await sendAndAdvance(1, STEP_MS);
   clock.shiftMs = 0;
   const bounced = await live('POST', '/transactional/send', orderEmail('typo@example.com', 3001));
   const testShop = await createSampleData(test);
@@ -183,8 +183,8 @@ async function simulateWeek(
     records.filter(({ purpose }) => purpose !== 'return_path'),
   );
   await live('POST', `/domains/${domain.json.id}/verify`);
-  await quiet(live);
-  await quiet(test);
+  await waitUntilSent(live);
+  await waitUntilSent(test);
   return {
     live: { ...liveShop, bouncedId: bounced.json.id },
     test: testShop,
@@ -197,11 +197,11 @@ const SURNAMES = ['berger', 'haddad', 'prieto', 'mori', 'byron', 'kaya', 'lindt'
 const HOSTS = ['example.com', 'example.org', 'example.net', 'mail.example', 'post.example'];
 
 function addressOf(order: number): string {
-  const of = (words: string[], every: number) => words[Math.floor(order / every) % words.length];
+  const of = (parts: string[], every: number) => parts[Math.floor(order / every) % parts.length];
   return `${of(NAMES, 1)}.${of(SURNAMES, NAMES.length)}@${of(HOSTS, 3)}`;
 }
 
-/** Busy days and quiet nights. */
+/** More orders during the day than at night. */
 function ordersAt(hour: number): number {
   const ofDay = hour % 24;
   const day = Math.floor(hour / 24);
@@ -209,7 +209,7 @@ function ordersAt(hour: number): number {
   return 2 + Math.round(wave * (18 + 4 * day));
 }
 
-/** Of many one bounces, and one finds a full mailbox. */
+/** Makes some messages bounce and some mailboxes full. */
 function withOccasionalBounces(route: Transport): Transport {
   const partOf = ({ recipient, message }: Delivery): string => {
     const order = Number(message.metadata.order_id);
@@ -235,17 +235,17 @@ function withOccasionalBounces(route: Transport): Transport {
 async function keyed(app: App, workspaceId: string, mode: Mode): Promise<Call> {
   const { token } = await app.apiKeys.create(operatorIssuer(workspaceId), { name: 'Deploy', mode });
   return (method, where, body) =>
-    ask(app, method, where, { authorization: `Bearer ${token}` }, body);
+    callApi(app, method, where, { authorization: `Bearer ${token}` }, body);
 }
 
-async function ask(
+async function callApi(
   app: App,
   method: string,
   where: string,
   headers: Record<string, string>,
   body?: unknown,
 ): Promise<Awaited<ReturnType<Call>> & { headers: Headers }> {
-  const answer = await fetch(`${app.address}/api/v1${where}`, {
+  const response = await fetch(`${app.address}/api/v1${where}`, {
     method,
     headers: {
       'postrider-mode': 'live',
@@ -254,15 +254,15 @@ async function ask(
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  const text = await answer.text();
+  const text = await response.text();
   return {
-    status: answer.status,
-    headers: answer.headers,
+    status: response.status,
+    headers: response.headers,
     json: text === '' ? { id: '' } : JSON.parse(text),
   };
 }
 
-async function quiet(call: Call): Promise<void> {
+async function waitUntilSent(call: Call): Promise<void> {
   for (;;) {
     const { json } = await call('GET', '/messages?status=queued&limit=1');
     if ((json.data as unknown[]).length === 0) return;
@@ -288,7 +288,7 @@ async function windowOf(
     },
   });
   const { email, password } = OWNER;
-  const signedIn = await ask(app, 'POST', '/session', {}, { email, password });
+  const signedIn = await callApi(app, 'POST', '/session', {}, { email, password });
   const [pair = ''] = signedIn.headers.getSetCookie()[0]?.split('; ') ?? [];
   const [name = '', value = ''] = pair.split('=', 2);
   await context.addCookies([{ name, value, url: app.address, httpOnly: true, sameSite: 'Strict' }]);
@@ -316,7 +316,7 @@ async function take(
 }
 
 function emailPreview(page: Page) {
-  return page.frameLocator('iframe[title="Preview of the mail"]');
+  return page.frameLocator('iframe[title="Email preview"]');
 }
 
 await takeScreenshots();

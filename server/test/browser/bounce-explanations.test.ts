@@ -5,13 +5,13 @@ import { browserSuite } from '../harness/browser.ts';
 import { overflows } from '../harness/browser-checks.ts';
 
 /**
- * Goal: a developer finds out in seconds why a mail did not arrive: what happened in plain words,
- * what the receiver said, and what to do now.
- * Method: the simulator plays the receivers, in test mode.
+ * Goal: a developer finds out in seconds why an email did not arrive: what happened, what the
+ * receiving server replied, and what to do.
+ * Method: the simulator acts as the receiving server, in test mode.
  */
 const IN_AN_HOUR = new Date(Date.now() + 3_600_000).toISOString();
 
-browserSuite('a message that did not arrive', (suite) => {
+browserSuite('bounce explanations', (suite) => {
   async function send(to: string, subject: string): Promise<string> {
     const body = validMessage({ to: { email: to }, subject });
     const { status, json } = await suite.app().call('POST', '/transactional/send', { body });
@@ -26,36 +26,36 @@ browserSuite('a message that did not arrive', (suite) => {
     return page;
   }
 
-  test('is found by its status, says why, shows the conversation, and can be tried again', async () => {
-    await send('bounced+one@simulator.test', 'To nobody');
-    await send('delivered@simulator.test', 'To somebody');
+  test('a bounced message is found by status, shows the reason and the transcript, and can be retried', async () => {
+    await send('bounced+one@simulator.test', 'To an unknown mailbox');
+    await send('delivered@simulator.test', 'To a known mailbox');
     const page = await suite.openAs('developer');
     await page.goto('/app/messages');
-    await page.getByRole('link', { name: 'To somebody' }).waitFor();
+    await page.getByRole('link', { name: 'To a known mailbox' }).waitFor();
     await page.getByLabel('Status').selectOption('bounced');
     await page.waitForURL(/status=bounced/);
-    await page.getByRole('link', { name: 'To somebody' }).waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'To a known mailbox' }).waitFor({ state: 'detached' });
     await page.reload();
-    await page.getByRole('link', { name: 'To nobody' }).click();
+    await page.getByRole('link', { name: 'To an unknown mailbox' }).click();
 
     const why = page.getByRole('alert');
     await why.getByText('The mailbox does not exist. Check the address').waitFor();
     await why.getByText('550 5.1.1 The mailbox does not exist').waitFor();
-    await why.getByText('Addresses of the simulator are never put there').waitFor();
+    await why.getByText('Simulator addresses are never suppressed').waitFor();
     await page.getByRole('tab', { name: 'Attempts' }).click();
     await page.getByText('RCPT TO:<bounced+one@simulator.test>').waitFor();
-    await page.getByRole('button', { name: 'Try again now' }).click();
-    await page.getByText('It is tried again now.').waitFor();
+    await page.getByRole('button', { name: 'Retry now' }).click();
+    await page.getByText('Retrying now.').waitFor();
     await page.getByText('Attempt 2').waitFor();
   });
 
-  test('of a real address leads to the suppression list, where it can be taken off', async () => {
+  test('a suppressed recipient links to the suppression list, where the address can be removed', async () => {
     const { status } = await suite.app().call('POST', '/suppressions', {
       body: { email: 'gone@example.com', reason: 'hard_bounce' },
     });
     expect(status).toBe(201);
     const page = await messagePage('gone@example.com', 'To a suppressed address');
-    await page.getByText(/gone@example\.com was not written to/).waitFor();
+    await page.getByText(/Not sent to gone@example\.com/).waitFor();
     await page.getByRole('link', { name: 'suppression list' }).click();
     await page.waitForURL(/suppressions\?q=gone%40example\.com/);
     await page
@@ -66,7 +66,7 @@ browserSuite('a message that did not arrive', (suite) => {
     await page.getByRole('row', { name: /gone@example\.com/ }).waitFor({ state: 'detached' });
   });
 
-  test('tells apart a full mailbox, a rule of the receiver, and a sender it cannot verify', async () => {
+  test('distinguishes a full mailbox, a policy block and failed authentication', async () => {
     const cases = [
       ['mailbox-full', 'The mailbox is full. Try again after the recipient has freed up space.'],
       ['blocked', "The receiver's policy does not allow this message."],
@@ -75,14 +75,14 @@ browserSuite('a message that did not arrive', (suite) => {
     for (const [part] of cases) await send(`${part}@simulator.test`, `By ${part}`);
     const page = await suite.openAs('developer');
     await page.goto('/app/messages');
-    for (const [part, words] of cases) {
+    for (const [part, text] of cases) {
       await page.getByRole('link', { name: `By ${part}` }).click();
-      await page.getByRole('alert').getByText(words).waitFor();
+      await page.getByRole('alert').getByText(text).waitFor();
       await page.goBack();
     }
   });
 
-  test('is explained in the list already, for whom the search was for', async () => {
+  test('the list explains the bounce of the recipient that matches the search', async () => {
     const body = validMessage({
       to: { email: 'delivered@simulator.test' },
       cc: [{ email: 'bounced+copy@simulator.test' }],
@@ -97,40 +97,40 @@ browserSuite('a message that did not arrive', (suite) => {
     await row.getByText('The mailbox does not exist.').waitFor();
     await row.getByRole('link').click();
     await page.getByRole('alert').getByText('The mailbox does not exist. Check').waitFor();
-    await page.getByText('It arrived in the test inbox, for delivered@simulator.test').waitFor();
+    await page.getByText('Delivered to the test inbox for delivered@simulator.test').waitFor();
   });
 
-  test('is found in the other mode too', async () => {
+  test('a search suggests the other mode if the message is there', async () => {
     await send('delivered+there@simulator.test', 'Sent in test mode');
     const page = await suite.openAs('developer', { mode: 'live' });
     await page.goto('/app/messages?q=delivered%2Bthere');
-    await page.getByText('what fits them was sent in test mode').waitFor();
-    await page.getByRole('button', { name: 'Look in test mode' }).click();
+    await page.getByText('Matching messages exist in test mode.').waitFor();
+    await page.getByRole('button', { name: 'Switch to test mode' }).click();
     await page.getByRole('link', { name: 'Sent in test mode' }).waitFor();
     await page.goto('/app/messages?q=never-sent');
-    await page.getByText('A message is found from the moment').waitFor();
-    expect(await page.getByRole('button', { name: /^Look in/ }).count()).toBe(0);
+    await page.getByText('Messages are searchable until').waitFor();
+    expect(await page.getByRole('button', { name: /^Switch to/ }).count()).toBe(0);
   });
 
   test.each([
-    ['delivered', {}, 'It arrived in the test inbox'],
-    ['complained', {}, 'complained@simulator.test has it, and called it spam'],
-    ['delivered', { scheduled_at: IN_AN_HOUR }, 'Then it leaves by itself'],
-    ['defer-99', { ttl_seconds: 1 }, ', for 1 second, the time to live that it was sent with'],
-    ['defer-99', {}, 'If nobody takes it, it ends as expired after 3 days.'],
-  ])('%s@ with %j: where it is stands first', async (part, more, words) => {
+    ['delivered', {}, 'Delivered to the test inbox'],
+    ['complained', {}, 'complained@simulator.test received it and marked it as spam'],
+    ['delivered', { scheduled_at: IN_AN_HOUR }, 'Scheduled for'],
+    ['defer-99', { ttl_seconds: 1 }, 'within 1 second, the time to live set for this message'],
+    ['defer-99', {}, 'Expires after 3 days without delivery.'],
+  ])('%s@ with %j: the summary shows where it is', async (part, more, text) => {
     const body = validMessage({ to: { email: `${part}@simulator.test` }, ...more });
     const { json } = await suite.app().call('POST', '/transactional/send', { body });
     const page = await suite.openAs('developer');
     await page.goto(`/app/messages/${json.id}`);
-    await page.getByText(words).waitFor();
+    await page.getByRole('main').getByText(text).first().waitFor();
   });
 
-  test('with a long subject and address stays inside a phone, and in four lines', async () => {
+  test('a long subject and address fit a phone screen, with at most four lines', async () => {
     const subject = `Order ${'W'.repeat(300)} the end`;
     const to = `${'long.local.part.'.repeat(3)}x@${'subdomain-of-a-long-name.'.repeat(5)}example.com`;
     const page = await messagePage(to, subject);
-    await page.getByText('It arrived in the test inbox').waitFor();
+    await page.getByText('Delivered to the test inbox').waitFor();
     await page.setViewportSize({ width: 390, height: 800 });
     expect(await overflows(page)).toEqual([]);
     const inside = `[...document.querySelectorAll('main [role=status], main aside section')]
@@ -141,18 +141,18 @@ browserSuite('a message that did not arrive', (suite) => {
     await page.getByRole('definition').filter({ hasText: 'the end' }).waitFor();
   });
 
-  test('for long: the reason is told once, and no try that is over is announced', async () => {
+  test('a repeated deferral is explained once, and no past retry is announced', async () => {
     const page = await messagePage('defer-2@simulator.test', 'Later and later');
-    await page.getByText('It arrived in the test inbox').waitFor();
-    expect(await page.getByText('Not taken yet').count()).toBe(2);
+    await page.getByText('Delivered to the test inbox').waitFor();
+    expect(await page.getByText('Deferred, will retry').count()).toBe(2);
     expect(await page.getByText('asks unknown senders to retry').count()).toBe(1);
-    expect(await page.getByText('Next try').count()).toBe(0);
+    expect(await page.getByText('Next retry').count()).toBe(0);
   });
 
-  test('yet: says when the next try is, and turns to delivered without a reload', async () => {
+  test('a deferred message becomes delivered without a reload', async () => {
     const page = await messagePage('deferred@simulator.test', 'Later');
-    await page.getByText('Not taken yet').first().waitFor();
-    await page.getByText('Delivered', { exact: true }).waitFor();
-    expect(await page.getByText('Not taken yet').count()).toBe(2);
+    await page.getByText('Deferred, will retry').first().waitFor();
+    await page.getByRole('tabpanel').getByText('Delivered', { exact: true }).waitFor();
+    expect(await page.getByText('Deferred, will retry').count()).toBe(2);
   });
 });

@@ -3,13 +3,13 @@ import { expect, test } from 'vitest';
 import { browserSuite } from '../harness/browser.ts';
 
 /**
- * Goal: two people in one template at the same moment lose nothing to each other without a word.
- * What goes together is joined; where both wrote, who comes second keeps their words and chooses.
- * Method: one in a real browser, the other by the API, where every moment can be hit.
+ * Goal: two people editing one template never silently overwrite each other. Edits to different
+ * fields are merged; for the same field, the second user keeps their text and chooses.
+ * Method: one user in a real browser, the other through the API, which allows exact timing.
  */
-browserSuite('two people in one template', (suite) => {
+browserSuite('concurrent template editing', (suite) => {
   async function openTemplate(key: string): Promise<Page> {
-    const body = { key, name: 'Letter', subject: 'A letter', html: '<p>One</p>' };
+    const body = { key, name: 'Notice', subject: 'A notice', html: '<p>One</p>' };
     expect((await suite.app().call('POST', '/templates', { body })).status).toBe(201);
     const page = await suite.openAs('developer', { width: 1440 });
     await page.goto(`/app/templates/template/${key}`);
@@ -18,7 +18,7 @@ browserSuite('two people in one template', (suite) => {
   }
 
   const html = (page: Page) => page.getByRole('textbox', { name: 'HTML' });
-  const clash = (page: Page) => page.getByText(/Changed meanwhile by/);
+  const conflict = (page: Page) => page.getByText(/^Changed by/);
   const saved = (page: Page) =>
     page.getByRole('status').getByText('Saved', { exact: true }).waitFor();
 
@@ -36,43 +36,43 @@ browserSuite('two people in one template', (suite) => {
     return (await suite.app().call('GET', `/templates/${key}`)).json;
   }
 
-  async function openClash(key: string): Promise<Page> {
+  async function openConflict(key: string): Promise<Page> {
     const page = await openTemplate(key);
     await writeElsewhere(key, { html: '<p>Theirs</p>' });
     await write(page, '<p>Mine</p>');
-    await clash(page).waitFor();
+    await conflict(page).waitFor();
     return page;
   }
 
-  test('the second is told who was faster, and keeps the words on screen', async () => {
-    const page = await openClash('told');
-    await page.getByText('Changed meanwhile by an API key').waitFor();
-    await page.getByText('Both wrote the HTML.').waitFor();
+  test('the second user sees who saved first, and keeps their text', async () => {
+    const page = await openConflict('shown');
+    await page.getByText('Changed by an API key').waitFor();
+    await page.getByText('You both edited the HTML.').waitFor();
     expect(await html(page).textContent()).toBe('<p>Mine</p>');
-    expect((await stored('told')).html).toBe('<p>Theirs</p>');
-    await page.getByRole('button', { name: 'Look at theirs' }).click();
+    expect((await stored('shown')).html).toBe('<p>Theirs</p>');
+    await page.getByRole('button', { name: 'View theirs' }).click();
     await page.getByRole('dialog').getByText('<p>Theirs</p>').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
-    // Writing on changes nothing of it, and neither does leaving.
+    // Further typing or leaving does not save anything.
     await html(page).click();
     await page.keyboard.insertText('more');
     await page.getByRole('link', { name: 'Contacts' }).click();
-    const leave = page.getByRole('dialog', { name: 'Leave what is not saved?' });
-    await leave.getByRole('button', { name: 'Stay' }).click();
-    expect((await stored('told')).html).toBe('<p>Theirs</p>');
+    const leave = page.getByRole('dialog', { name: 'Discard unsaved changes?' });
+    await leave.getByRole('button', { name: 'Keep editing' }).click();
+    expect((await stored('shown')).html).toBe('<p>Theirs</p>');
   });
 
-  test('the second overwrites on purpose', async () => {
-    const page = await openClash('overwritten');
-    await page.getByRole('button', { name: 'Overwrite theirs with mine' }).click();
+  test('the second user overwrites deliberately', async () => {
+    const page = await openConflict('overwritten');
+    await page.getByRole('button', { name: 'Overwrite with mine' }).click();
     await saved(page);
-    await clash(page).waitFor({ state: 'detached' });
+    await conflict(page).waitFor({ state: 'detached' });
     expect((await stored('overwritten')).html).toBe('<p>Mine</p>');
   });
 
-  test('the second takes the words of the first, and goes on from them', async () => {
-    const page = await openClash('taken');
-    await page.getByRole('button', { name: 'Load theirs, drop mine' }).click();
+  test('the second user loads the other version and continues from it', async () => {
+    const page = await openConflict('taken');
+    await page.getByRole('button', { name: 'Discard mine, load theirs' }).click();
     await expect.poll(() => html(page).textContent()).toBe('<p>Theirs</p>');
     await saved(page);
     await html(page).click();
@@ -83,7 +83,7 @@ browserSuite('two people in one template', (suite) => {
       .toBe('<p>Theirs</p><p>And mine</p>');
   });
 
-  test('who writes in different fields does not even notice', async () => {
+  test('edits to different fields are merged', async () => {
     const page = await openTemplate('apart');
     await writeElsewhere('apart', { subject: 'Their subject' });
     await write(page, '<p>Mine</p>');
@@ -93,19 +93,19 @@ browserSuite('two people in one template', (suite) => {
       .poll(() => page.getByRole('textbox', { name: 'Subject' }).inputValue())
       .toBe('Their subject');
     await saved(page);
-    expect(await clash(page).count()).toBe(0);
+    expect(await conflict(page).count()).toBe(0);
   });
 
-  test('what came meanwhile is not published unseen', async () => {
+  test('unseen changes are not published', async () => {
     const page = await openTemplate('published');
     await page.getByRole('button', { name: 'Publish' }).click();
     await writeElsewhere('published', { html: '<p>Not ready</p>' });
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: 'Publish' }).click();
-    await dialog.getByText('Changed meanwhile by an API key').waitFor();
+    await dialog.getByText('Changed by an API key').waitFor();
     expect((await stored('published')).published_version).toBe(null);
     await expect.poll(() => html(page).textContent()).toBe('<p>Not ready</p>');
     await dialog.getByRole('button', { name: 'Publish' }).click();
-    await page.getByText('Version 1 is published.').waitFor();
+    await page.getByText('Version 1 published.').waitFor();
   });
 });

@@ -4,14 +4,14 @@ import { browserSuite } from '../harness/browser.ts';
 import { accessibilityViolations, overflows } from '../harness/browser-checks.ts';
 
 /**
- * Goal: the reference at /docs and the dashboard are one product: the same letters and colours, one
- * choice of theme, a way from each to the other; and the reference can be read by everybody.
- * Method: what the browser computed; axe; a phone's window.
+ * Goal: the API reference at /docs and the dashboard share fonts, colors and the selected theme, and
+ * link to each other; the reference is accessible.
+ * Method: computed styles; axe; a phone-sized window.
  */
-browserSuite('the reference and the dashboard', (suite) => {
+browserSuite('docs and dashboard', (suite) => {
   const look = (page: Page) => page.evaluate<Look>(LOOK);
 
-  test('look alike, and lead to each other', async () => {
+  test('share fonts and colors, and link to each other', async () => {
     const page = await suite.openAs('owner', { mode: 'live' });
     await page.goto('/app');
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
@@ -19,17 +19,17 @@ browserSuite('the reference and the dashboard', (suite) => {
     await page.getByRole('link', { name: 'API reference' }).click();
     await page.getByRole('heading', { name: 'Postrider API' }).waitFor();
     const reference = await look(page);
-    expect(reference.words).toEqual(dashboard.words);
-    // The build of the dashboard writes colours in other words, which may round by one.
-    const apart = reference.colours.map((part, at) =>
-      Math.abs(part - (dashboard.colours[at] ?? 0)),
+    expect(reference.styles).toEqual(dashboard.styles);
+    // The dashboard build rewrites colors, which may change them by rounding.
+    const differences = reference.colors.map((part, at) =>
+      Math.abs(part - (dashboard.colors[at] ?? 0)),
     );
-    expect(Math.max(...apart)).toBeLessThanOrEqual(2);
+    expect(Math.max(...differences)).toBeLessThanOrEqual(2);
     await page.getByRole('link', { name: 'Dashboard', exact: true }).click();
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
   });
 
-  test('the theme that is chosen in one is the theme of the other, at once', async () => {
+  test('the theme selected in one applies to the other at once', async () => {
     const dashboard = await suite.openAs('owner', { mode: 'live', dark: true });
     await dashboard.goto('/app');
     await dashboard.getByRole('heading', { name: 'Overview' }).waitFor();
@@ -59,7 +59,7 @@ browserSuite('the reference and the dashboard', (suite) => {
     '/docs/errors/validation-failed',
     '/docs/errors/no-such-code',
     '/docs',
-  ])('%s can be read by everybody, on a phone too', async (path) => {
+  ])('%s is accessible and fits a phone', async (path) => {
     const page = await suite.open();
     await page.goto(path);
     await page.evaluate(SHORTEN);
@@ -72,26 +72,26 @@ browserSuite('the reference and the dashboard', (suite) => {
 });
 
 interface Look {
-  words: string[];
-  colours: number[];
+  styles: string[];
+  colors: number[];
 }
 
 const LOOK = `(() => {
   const body = getComputedStyle(document.body);
   const root = getComputedStyle(document.documentElement);
   const brush = document.createElement('canvas').getContext('2d');
-  const seen = (colour) => {
-    brush.fillStyle = colour;
+  const seen = (color) => {
+    brush.fillStyle = color;
     brush.fillRect(0, 0, 1, 1);
     return [...brush.getImageData(0, 0, 1, 1).data];
   };
   return {
-    words: [
+    styles: [
       body.fontFamily,
       document.documentElement.dataset.theme,
       document.querySelector('link[rel=icon]').href,
     ],
-    colours: [
+    colors: [
       body.color,
       root.getPropertyValue('--accent'),
       root.getPropertyValue('--canvas'),
@@ -100,7 +100,7 @@ const LOOK = `(() => {
   };
 })()`;
 
-/** All operations look alike, and axe takes minutes for a hundred of them. */
+/** Removes most operations, which look alike, because axe takes minutes for a hundred of them. */
 const SHORTEN = `for (const one of [...document.querySelectorAll('.operation, nav li')].slice(40)) {
   if (!one.matches('.operation:nth-of-type(16n)')) one.remove();
 }`;

@@ -5,8 +5,9 @@ import { startDnsServer } from '../harness/dns-server.ts';
 import { type ListedRecord, publishRecords } from '../harness/publish-dns-records.ts';
 
 /**
- * Goal: whoever owns a domain gets it to send with nothing but what the page tells.
- * Method: the records are read off the page and entered into a scripted DNS, first with a slip.
+ * Goal: a user can set up a sending domain with nothing but the information on the page.
+ * Method: the records are read from the page and entered into a scripted DNS server, first with a
+ * mistake.
  */
 
 const dns = await startDnsServer();
@@ -15,9 +16,9 @@ afterAll(() => dns[Symbol.asyncDispose]());
 type Shown = Pick<ListedRecord, 'type' | 'name' | 'value'>;
 
 browserSuite(
-  'a domain',
+  'domain setup',
   (suite) => {
-    /** Another one each time: what was published for the last is still in the DNS. */
+    /** A new name for each test, because published records stay in the DNS server. */
     let domains = 0;
     const newName = (): string => {
       domains += 1;
@@ -29,19 +30,19 @@ browserSuite(
       const { call, liveKey } = suite.app();
       const { json } = await call('POST', '/domains', { key: liveKey, body: { name } });
       publishRecords(dns, json.records);
-      const looked = await call('POST', `/domains/${json.id}/verify`, { key: liveKey });
-      expect(looked.json.status).toBe('verified');
+      const checked = await call('POST', `/domains/${json.id}/verify`, { key: liveKey });
+      expect(checked.json.status).toBe('verified');
       const page = await suite.openAs('owner');
       await page.goto(`/app/domains/${json.id}`);
       await page.getByRole('heading', { name }).waitFor();
       return { page, name };
     }
 
-    test('is added, published with a slip, mended, and turns green', async () => {
+    test('a domain is added, published with a mistake, corrected, and verified', async () => {
       const name = newName();
       const page = await suite.openAs('owner');
       await page.goto('/app/domains');
-      await page.getByRole('heading', { name: 'No sending domain yet' }).waitFor();
+      await page.getByRole('heading', { name: 'No sending domains yet' }).waitFor();
       await page.getByRole('button', { name: 'Add domain' }).first().click();
       await page.getByRole('textbox', { name: 'Domain' }).fill('not a domain');
       await page.getByRole('dialog').getByRole('button', { name: 'Add domain' }).click();
@@ -52,7 +53,7 @@ browserSuite(
       await page.getByRole('textbox', { name: 'Domain' }).fill(name);
       await page.getByRole('dialog').getByRole('button', { name: 'Add domain' }).click();
       await page.getByRole('heading', { name }).waitFor();
-      await page.getByText('5 records are still to be found').waitFor();
+      await page.getByText('5 records missing').waitFor();
 
       const records = await shownRecords(page);
       expect(records).toHaveLength(8);
@@ -60,7 +61,7 @@ browserSuite(
       await publishShown(records.filter((record) => record !== mx));
       dns.set(mx?.name as string, 'MX', ['10 mail.elsewhere.test']);
       await page.getByRole('button', { name: 'Check again' }).click();
-      await page.getByText('One record is still to be found').waitFor();
+      await page.getByText('1 record missing').waitFor();
       const wrong = page.getByRole('listitem').filter({ hasText: 'Wrong' });
       await expect.poll(() => wrong.allTextContents()).toHaveLength(1);
       expect(await wrong.textContent()).toContain('mail.elsewhere.test');
@@ -68,29 +69,29 @@ browserSuite(
 
       await publishShown([mx as Shown]);
       await page.getByRole('button', { name: 'Check again' }).click();
-      await page.getByText(`${name} is verified.`).waitFor();
-      await page.getByText('verified', { exact: true }).waitFor();
-      expect(await page.getByText('still to be found').count()).toBe(0);
+      await page.getByText(`${name} verified.`).waitFor();
+      await page.getByText('Verified', { exact: true }).waitFor();
+      expect(await page.getByText('missing').count()).toBe(0);
       await page.getByRole('link', { name: 'Domains' }).first().click();
-      await page.getByRole('row', { name: `${name} verified 5 of 5` }).waitFor();
+      await page.getByRole('row', { name: `${name} Verified 5 of 5` }).waitFor();
     });
 
-    test('shows names without itself to those whose DNS panel adds it', async () => {
+    test('record names are shown without the domain for DNS providers that append it', async () => {
       const { page, name } = await domainPage();
       const names = async () => (await shownRecords(page)).map((record) => record.name);
       expect(await names()).toContain(`bounce.${name}`);
-      await page.getByLabel('My DNS panel adds the domain by itself').check();
+      await page.getByLabel('My DNS provider appends the domain automatically').check();
       await expect.poll(names).toContain('bounce');
       expect((await names()).filter((one) => one.endsWith(name))).toEqual([]);
     });
 
-    test('gets new keys that must be published before they sign', async () => {
+    test('rotating DKIM keys shows new records to publish', async () => {
       const { page } = await domainPage();
       const before = await shownRecords(page);
       await page.getByRole('button', { name: 'More actions' }).click();
       await page.getByRole('menuitem', { name: 'Rotate DKIM keys' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Rotate keys' }).click();
-      await page.getByText('The keys are rotated.').waitFor();
+      await page.getByText('DKIM keys rotated.').waitFor();
       const known = new Set(before.map(({ name }) => name));
       await expect
         .poll(async () => (await shownRecords(page)).filter(({ name }) => !known.has(name)).length)

@@ -3,22 +3,22 @@ import { parseEnv, promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { browserSuite } from '../harness/browser.ts';
-import { SubmissionClient } from '../harness/submission-client.ts';
 import { createPerson } from '../harness/dashboard-session.ts';
+import { SubmissionClient } from '../harness/submission-client.ts';
 
 /**
- * The first ten minutes of a person with Postrider, as they would go: make the account, make a key,
- * paste its own curl into a shell, and see the message come in without touching the page.
+ * The first ten minutes with Postrider: create the account and an API key, paste the shown curl
+ * command into a shell, and see the message appear without reloading the page.
  */
 browserSuite(
-  'from the first visit to the first message',
+  'first run',
   (suite) => {
-    test('an account, a key, its curl, and the message appears by itself', async () => {
+    test('create an account and a key, run its curl command, and see the message', async () => {
       const page = await suite.open();
       await page.goto('/app');
       await page.getByRole('heading', { name: 'Welcome' }).waitFor();
       await page.getByLabel('Your name').fill('Ada Lovelace');
-      await page.getByLabel('E-mail').fill('ada@shop.example');
+      await page.getByLabel('Email').fill('ada@shop.example');
       await page.getByLabel('Password').fill('short');
       await page.getByLabel('Workspace').fill('Shop');
       await page.getByRole('button', { name: 'Create account' }).click();
@@ -27,10 +27,10 @@ browserSuite(
       await page.getByLabel('Password').fill('tulip freight oboe');
       await page.getByRole('button', { name: 'Create account' }).click();
       await page.getByRole('heading', { name: 'Overview' }).waitFor();
-      await page.getByRole('button', { name: 'Send one now' }).click();
+      await page.getByRole('button', { name: 'Send test email' }).click();
       await page.waitForURL(/test-inbox\?id=msg_/);
       await page.getByRole('heading', { name: 'Hello Ada Lovelace' }).waitFor();
-      await mailIn(page).getByText('this is your first message').waitFor();
+      await emailPreview(page).getByText('this is your first message').waitFor();
       await page.getByRole('link', { name: 'Overview' }).click();
       await page.getByText('2 of 5 done').waitFor();
 
@@ -46,7 +46,7 @@ browserSuite(
       expect(token).toMatch(/^pr_test_/);
       const curl = (await page.getByRole('region', { name: 'curl example' }).textContent()) ?? '';
       expect(curl).toContain(token);
-      await page.getByRole('button', { name: 'I have copied it' }).click();
+      await page.getByRole('button', { name: 'Done' }).click();
       await expect.poll(() => page.content()).not.toContain(token);
 
       await page.getByRole('link', { name: 'Messages' }).click();
@@ -54,19 +54,19 @@ browserSuite(
       const { stdout } = await promisify(execFile)('sh', ['-c', curl]);
       expect(JSON.parse(stdout)).toMatchObject({ status: 'queued', mode: 'test' });
       await page.getByRole('link', { name: 'Hello Jane' }).click();
-      await page.getByText('Delivered', { exact: true }).waitFor();
+      await page.getByRole('tabpanel').getByText('Delivered', { exact: true }).waitFor();
       await page.getByRole('tab', { name: 'Content' }).click();
-      await mailIn(page).getByText('Welcome, Jane!').waitFor();
+      await emailPreview(page).getByText('Welcome, Jane!').waitFor();
     });
 
-    test('a second visitor cannot make a second owner', async () => {
+    test('a second visitor cannot create another owner', async () => {
       await createPerson(suite.app(), 'first@shop.example', 'owner');
       const page = await suite.open();
       await page.goto('/app/setup');
       await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     });
 
-    test('the settings for SMTP beside a new key are all that a mailer needs', async () => {
+    test('the SMTP settings shown with a new key work', async () => {
       const page = await suite.openAs('developer', { mode: 'test' });
       await page.goto('/app/api-keys');
       await page.getByRole('button', { name: 'Create key' }).first().click();
@@ -75,12 +75,16 @@ browserSuite(
       const token = (await page.getByTestId('token').textContent()) ?? '';
       await page.getByRole('button', { name: 'SMTP', exact: true }).click();
       const shown = (await page.getByRole('region', { name: 'SMTP example' }).textContent()) ?? '';
-      await page.getByRole('button', { name: 'I have copied it' }).click();
+      await page.getByRole('button', { name: 'Done' }).click();
       const settings = parseEnv(shown);
       expect(settings).toMatchObject({ SMTP_USER: 'postrider', SMTP_PASSWORD: token });
 
       const { SMTP_PORT, SMTP_PASSWORD = '', SMTP_HOST } = settings;
-      using mailer = await SubmissionClient.connectAndLogIn(Number(SMTP_PORT), SMTP_PASSWORD, SMTP_HOST);
+      using mailer = await SubmissionClient.connectAndLogIn(
+        Number(SMTP_PORT),
+        SMTP_PASSWORD,
+        SMTP_HOST,
+      );
       const head = 'From: hello@example.org\r\nTo: jane@example.com\r\nSubject: By SMTP\r\n';
       const reply = await mailer.send({ to: ['jane@example.com'], data: `${head}\r\nHello` });
       expect(reply.code).toBe(250);
@@ -91,6 +95,6 @@ browserSuite(
   { env: { SUBMISSION_PORT: '0' } },
 );
 
-function mailIn(page: Page) {
-  return page.frameLocator('iframe[title="Preview of the mail"]');
+function emailPreview(page: Page) {
+  return page.frameLocator('iframe[title="Email preview"]');
 }

@@ -2,18 +2,18 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { validMessage } from '../harness/app.ts';
 import { browserSuite } from '../harness/browser.ts';
-import { until } from '../harness/until.ts';
 import { createPerson, PASSWORD } from '../harness/dashboard-session.ts';
+import { until } from '../harness/until.ts';
 
 /**
- * Goal: whoever has no mouse, or does not want one, gets everywhere, and sees where they are.
- * Method: nothing here is clicked; keys go to whatever has the focus.
+ * Goal: everything works with the keyboard alone, and the focus is always visible.
+ * Method: no clicks; keys go to the focused element.
  */
-browserSuite('by keyboard alone', (suite) => {
+browserSuite('keyboard navigation', (suite) => {
   const keys = (page: Page, ...pressed: string[]) =>
     pressed.reduce((before, key) => before.then(() => page.keyboard.press(key)), Promise.resolve());
 
-  test('somebody signs in, makes a key, finds a message and reads it', async () => {
+  test('sign in, find a message, read it, and create an API key', async () => {
     const app = suite.app();
     await createPerson(app, 'keys@shop.example', 'developer');
     for (const subject of ['First of two', 'Second of two']) {
@@ -21,7 +21,7 @@ browserSuite('by keyboard alone', (suite) => {
     }
     const page = await suite.open();
     await page.goto('/app/messages');
-    await page.getByLabel('E-mail').waitFor();
+    await page.getByLabel('Email').waitFor();
     await page.keyboard.type('keys@shop.example');
     await keys(page, 'Tab');
     await page.keyboard.type(PASSWORD);
@@ -39,7 +39,7 @@ browserSuite('by keyboard alone', (suite) => {
     await keys(page, 'g', 'm');
     await page.getByRole('link', { name: 'First of two' }).waitFor();
     await keys(page, '?');
-    await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
     await keys(page, 'Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
 
@@ -47,29 +47,29 @@ browserSuite('by keyboard alone', (suite) => {
     await page.getByRole('combobox', { name: /command/ }).waitFor();
     await page.keyboard.type('create an api');
     await keys(page, 'Enter');
-    await page.getByRole('dialog', { name: 'Create an API key' }).waitFor();
-    await page.keyboard.type('Made without a mouse');
+    await page.getByRole('dialog', { name: 'Create API key' }).waitFor();
+    await page.keyboard.type('Created without a mouse');
     await keys(page, 'Enter');
-    const done = page.getByRole('button', { name: 'I have copied it' });
+    const done = page.getByRole('button', { name: 'Done' });
     await done.waitFor();
-    await tabTo(page, 'I have copied it');
+    await tabTo(page, 'Done');
     await keys(page, 'Enter');
-    await page.getByRole('row', { name: /Made without a mouse/ }).waitFor();
+    await page.getByRole('row', { name: /Created without a mouse/ }).waitFor();
   });
 
-  test('an id that is pasted into the palette leads to its page', async () => {
+  test('an ID pasted into the command palette opens its page', async () => {
     const app = suite.app();
-    const made = async (method: string, path: string, body: object): Promise<string> =>
+    const create = async (method: string, path: string, body: object): Promise<string> =>
       (await app.call(method, path, { body })).json.id;
     const found = async (path: string): Promise<string | undefined> =>
       (await app.call('GET', path)).json.data[0]?.id;
     const url = 'https://hooks.example/mail';
-    const webhook = await made('POST', '/webhooks', { url, events: ['message.accepted'] });
-    const message = await made('POST', '/transactional/send', validMessage());
-    const contact = await made('PUT', '/contacts/pasted@example.com', {});
-    await made('POST', '/suppressions', { email: 'pasted@example.net', reason: 'manual' });
+    const webhook = await create('POST', '/webhooks', { url, events: ['message.accepted'] });
+    const message = await create('POST', '/transactional/send', validMessage());
+    const contact = await create('PUT', '/contacts/pasted@example.com', {});
+    await create('POST', '/suppressions', { email: 'pasted@example.net', reason: 'manual' });
     for (const kind of ['templates', 'layouts', 'partials']) {
-      await made('POST', `/${kind}`, { key: 'pasted', name: 'Pasted', html: '{{ content }}' });
+      await create('POST', `/${kind}`, { key: 'pasted', name: 'Pasted', html: '{{ content }}' });
     }
     await until(
       async () => (await found(`/webhook-deliveries?webhook_id=${webhook}`)) !== undefined,
@@ -96,10 +96,10 @@ browserSuite('by keyboard alone', (suite) => {
       await page.waitForURL(`**/app${address}`);
     }
     await page.goto(`/app/find/${(delivery as string).replace(/.$/, '0')}`);
-    await page.getByText('Nothing has this id').waitFor();
+    await page.getByText('ID not found').waitFor();
   });
 
-  test('a window gives the focus back to where it was, and keeps it while it is open', async () => {
+  test('a dialog traps focus and returns it when closed', async () => {
     const page = await suite.openAs('developer');
     await page.goto('/app/contacts');
     await page.getByRole('heading', { name: 'Contacts' }).waitFor();
@@ -115,7 +115,7 @@ browserSuite('by keyboard alone', (suite) => {
     await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Import');
   });
 
-  test('a window that a menu opened gives the focus back to the button of the menu', async () => {
+  test('a dialog opened from a menu returns focus to the menu button', async () => {
     const app = suite.app();
     await app.call('POST', '/api-keys', { body: { name: 'Robin', scopes: ['read:messages'] } });
     const page = await suite.openAs('developer');
@@ -136,19 +136,19 @@ browserSuite('by keyboard alone', (suite) => {
       await expect.poll(() => page.evaluate(FOCUSED_NAME)).toBe(name);
     };
     await page.getByRole('button', { name }).first().waitFor();
-    await opened('Change');
+    await opened('Edit');
     await opened('Revoke');
     await page.setViewportSize({ width: 390, height: 700 });
     await page.reload();
     await page.getByRole('button', { name }).first().waitFor();
-    await tabTo(page, 'Open the navigation');
+    await tabTo(page, 'Open navigation');
     await keys(page, 'Enter');
     await page.getByRole('dialog', { name: 'Navigation' }).waitFor();
     await keys(page, 'Escape');
-    await expect.poll(() => page.evaluate(FOCUSED_NAME)).toBe('Open the navigation');
+    await expect.poll(() => page.evaluate(FOCUSED_NAME)).toBe('Open navigation');
   });
 
-  test('the keys of a page move it, wherever the focus is', async () => {
+  test('paging keys scroll the page, wherever the focus is', async () => {
     const page = await suite.openAs('developer');
     await page.setViewportSize({ width: 1280, height: 500 });
     await page.goto('/app/settings');
@@ -166,7 +166,7 @@ browserSuite('by keyboard alone', (suite) => {
     await expect.poll(top).toBe(0);
   });
 
-  test('every stop of the Tab key can be seen, and the last leads out of the editor', async () => {
+  test('every tab stop is visible, and Tab leaves the editor', async () => {
     const app = suite.app();
     await app.call('POST', '/contacts', { body: { email: 'jane@example.com' } });
     const template = { key: 'hello', name: 'Hello', subject: 'Hello', html: '<p>Hello' };
@@ -191,7 +191,7 @@ browserSuite('by keyboard alone', (suite) => {
   });
 });
 
-/** Presses Tab until the focus is on what has this name. */
+/** Presses Tab until the element with this name has focus. */
 async function tabTo(page: Page, name: string): Promise<void> {
   for (let step = 0; step < 60; step += 1) {
     const at = await page.evaluate<string>(
@@ -200,23 +200,23 @@ async function tabTo(page: Page, name: string): Promise<void> {
     if (at === name) return;
     await page.keyboard.press('Tab');
   }
-  throw new Error(`The Tab key does not get to “${name}”.`);
+  throw new Error(`Tab does not reach “${name}”.`);
 }
 
 const FOCUSED_NAME = "document.activeElement?.getAttribute('aria-label')";
 
-/** On the page behind an open window. Past its last stop the browser's own controls come. */
+/** Whether focus is on the page behind an open dialog. After the last stop, focus moves to the browser UI. */
 const FOCUS_IS_BEHIND = `document.activeElement?.closest('#app') != null
   && document.activeElement.closest('dialog[open]') === null`;
 
-/** Where the focus is. CodeMirror draws its frame a moment after it has the focus. */
+/** Describes the focused element. CodeMirror draws its outline a moment after it gets focus. */
 async function stopOf(page: Page): Promise<string> {
   const unseen = async () => (await page.evaluate<string>(STOP)).startsWith('unseen');
   for (let look = 0; look < 40 && (await unseen()); look += 1) await page.waitForTimeout(50);
   return await page.evaluate<string>(STOP);
 }
 
-/** The element with the focus: '' for none, and "unseen" before it when nothing shows that. */
+/** The focused element, '' for none; prefixed with "unseen" if there is no visible focus indicator. */
 const STOP = `(() => {
   const element = document.activeElement;
   if (!element || element === document.body) return '';

@@ -1,19 +1,19 @@
 import { afterAll, expect, test } from 'vitest';
 import { validMessage } from '../harness/app.ts';
 import { browserSuite } from '../harness/browser.ts';
-import { complaint, dsn, connectAndGreet } from '../harness/return-path-setup.ts';
+import { complaint, connectAndGreet, dsn } from '../harness/return-path-setup.ts';
 import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
 
 /**
- * Goal: whoever looks at a message sees that it came back, from whom and why, as it happens; and a
- * complaint reads as what it is.
- * Method: live mail to a scripted relay; reports over a raw socket to the return path it saw.
+ * Goal: the message page shows a bounce after delivery as it arrives, with its source and reason, and
+ * shows complaints as complaints.
+ * Method: live messages to a scripted relay; bounce reports over a raw socket to the return path.
  */
 const relay = await startSmtpReceiver();
 afterAll(() => relay.close());
 
 browserSuite(
-  'a message that was delivered',
+  'late bounces and complaints',
   (suite) => {
     async function delivered(to: string): Promise<{ id: string; returnPath: string }> {
       const app = suite.app();
@@ -31,17 +31,17 @@ browserSuite(
       expect((await client.send({ from: '', to: [to], data })).code).toBe(250);
     }
 
-    test('and bounced later says so without a reload, with who refused it and why', async () => {
+    test('a bounce after delivery appears without a reload, with its source and reason', async () => {
       const { id, returnPath } = await delivered('jane@example.com');
       const page = await suite.openAs('developer', { mode: 'live' });
       await page.goto(`/app/messages/${id}`);
-      await page.getByText('took it', { exact: false }).waitFor();
-      await page.getByText('has taken it for jane@example.com').waitFor();
+      await page.getByText(/^Delivered to .+\.$/).waitFor();
+      await page.getByText('Delivered to jane@example.com').waitFor();
       await report(returnPath, dsn());
-      await page.getByText('Bounced later').waitFor();
+      await page.getByText('Bounced after delivery').waitFor();
       await page
         .getByText(
-          'mx1.example.test sent it back because mailbox7.example.test refused it. The mailbox',
+          'returned by mx1.example.test because mailbox7.example.test rejected it. The mailbox',
         )
         .waitFor();
       const why = page.getByRole('alert');
@@ -51,15 +51,15 @@ browserSuite(
       await page.getByRole('row', { name: /jane@example\.com/ }).waitFor();
     });
 
-    test('and complained of stays delivered, and tells what follows', async () => {
+    test('a complaint keeps the message delivered and suppresses the address', async () => {
       const { id, returnPath } = await delivered('joe@example.com');
       const page = await suite.openAs('developer', { mode: 'live' });
       await page.goto(`/app/messages/${id}`);
-      await page.getByText('took it', { exact: false }).waitFor();
+      await page.getByText(/^Delivered to .+\.$/).waitFor();
       await report(returnPath, complaint());
-      await page.getByText('Complaint', { exact: true }).waitFor();
-      await page.getByText('The address is suppressed from now on.').waitFor();
-      // The answer to the delivery stands with the delivery alone.
+      await page.getByText('Spam complaint', { exact: true }).waitFor();
+      await page.getByText('The address is now suppressed.').waitFor();
+      // The SMTP reply is shown only with the delivery.
       expect(await page.getByText(/^250 2\.0\.0/).count()).toBe(1);
     });
   },

@@ -5,13 +5,13 @@ import { browserSuite } from '../harness/browser.ts';
 import { createPerson, member } from '../harness/dashboard-session.ts';
 
 /**
- * Goal: in a long list somebody types a few words and sees what has them; the address says what was
- * looked for, and an empty result says so and leads back.
+ * Goal: long lists can be searched while typing; the search is part of the URL, and an empty result
+ * says so and offers to clear the search.
  */
-browserSuite('long lists', (suite) => {
+browserSuite('list search', (suite) => {
   const search = (page: Page) => page.locator('[data-search]');
 
-  test('templates are found while typing, in every kind, and by a shared address', async () => {
+  test('templates are found while typing, in every kind, and by a shared URL', async () => {
     for (let n = 0; n < 60; n++) {
       const key = `notice-${n}`;
       const body = { key, name: `Notice ${n}`, subject: `About ${n}`, html: '<p>-</p>' };
@@ -20,7 +20,7 @@ browserSuite('long lists', (suite) => {
     await suite.app().call('POST', '/partials', { body: { key: 'legal-57', html: '<p>-</p>' } });
     const page = await suite.openAs('developer');
     await page.goto('/app/templates');
-    // The oldest stand on the second page.
+    // The oldest are on the second page.
     await page.getByRole('link', { name: 'Notice 59' }).waitFor();
     await search(page).fill('ABOUT 57');
     await page.getByRole('link', { name: 'Notice 57' }).waitFor();
@@ -28,8 +28,8 @@ browserSuite('long lists', (suite) => {
     expect(new URL(page.url()).searchParams.get('q')).toBe('ABOUT 57');
 
     await search(page).fill('nowhere');
-    await page.getByRole('heading', { name: 'No template with “nowhere”' }).waitFor();
-    await page.getByRole('button', { name: 'Show all' }).click();
+    await page.getByRole('heading', { name: 'No template matching “nowhere”' }).waitFor();
+    await page.getByRole('button', { name: 'Clear search' }).click();
     await page.getByRole('link', { name: 'Notice 59' }).waitFor();
     expect(await search(page).inputValue()).toBe('');
 
@@ -42,7 +42,7 @@ browserSuite('long lists', (suite) => {
     expect(await search(page).inputValue()).toBe('l-57');
   });
 
-  test('members beyond the first page are seen and found', async () => {
+  test('members beyond the first page are listed and found', async () => {
     for (let n = 0; n < 60; n++) {
       await createPerson(suite.app(), `colleague${n}.@crew.example`, 'viewer');
     }
@@ -52,11 +52,11 @@ browserSuite('long lists', (suite) => {
     await search(page).fill('colleague3.');
     await page.getByText('colleague3.@').waitFor();
     await page.getByText('colleague59.@').waitFor({ state: 'detached' });
-    await search(page).fill('nobody');
-    await page.getByRole('heading', { name: 'No member with “nobody”' }).waitFor();
+    await search(page).fill('unknown');
+    await page.getByRole('heading', { name: 'No member matching “unknown”' }).waitFor();
   });
 
-  test('a choice, and a name, know more than the first hundred', async () => {
+  test('select options and names are not limited to the first hundred', async () => {
     const { call } = suite.app();
     const { visitor } = await member(suite.app(), 'developer', 'ada@crew.example');
     await call('POST', '/layouts', { body: { key: 'oldest', html: '{{ content }}' } });
@@ -75,7 +75,7 @@ browserSuite('long lists', (suite) => {
     await page.getByText('by ada', { exact: false }).waitFor();
   });
 
-  test('an answer that comes too late is not shown for the question after it', async () => {
+  test('a late response does not replace a newer search', async () => {
     for (const key of ['slow-one', 'quick-one']) {
       await suite.app().call('POST', '/templates', { body: { key, subject: '-', html: '-' } });
       const body = validMessage({ subject: `About ${key}`, to: { email: `${key}@example.com` } });
@@ -84,36 +84,36 @@ browserSuite('long lists', (suite) => {
     }
     for (const list of ['templates', 'messages', 'contacts']) {
       const page = await suite.openAs('developer', { mode: 'test' });
-      const { promise: late, resolve: answerNow } = Promise.withResolvers<void>();
+      const { promise: held, resolve: release } = Promise.withResolvers<void>();
       await page.route(`**/api/v1/${list}?*q=slow*`, async (route) => {
-        await late;
+        await held;
         await route.continue();
       });
       await page.goto(`/app/${list}`);
       const row = (text: string) => page.getByRole('link', { name: text }).first();
       await row('quick-one').waitFor();
-      const asked = page.waitForRequest(`**/api/v1/${list}?*q=slow*`);
+      const requested = page.waitForRequest(`**/api/v1/${list}?*q=slow*`);
       const answered = page.waitForResponse(`**/api/v1/${list}?*q=slow*`);
       await search(page).fill('slow-one');
-      await asked;
+      await requested;
       await search(page).fill('quick-one');
       await row('slow-one').waitFor({ state: 'detached' });
-      answerNow();
+      release();
       await (await answered).finished();
       await row('quick-one').waitFor();
       expect(await row('slow-one').count()).toBe(0);
     }
   });
 
-  test('keys and domains have the same field', async () => {
+  test('keys and domains can be searched too', async () => {
     await suite.app().call('POST', '/api-keys', { body: { name: 'Night report' } });
     const page = await suite.openAs('owner');
     await page.goto('/app/api-keys?q=night');
     await page.getByText('Night report').waitFor();
     expect(await page.getByRole('row').count()).toBe(2);
     await search(page).fill('noon');
-    await page.getByRole('heading', { name: 'No key with “noon”' }).waitFor();
+    await page.getByRole('heading', { name: 'No key matching “noon”' }).waitFor();
     await page.goto('/app/domains?q=shop');
-    await page.getByRole('heading', { name: 'No domain with “shop”' }).waitFor();
+    await page.getByRole('heading', { name: 'No domain matching “shop”' }).waitFor();
   });
 });

@@ -6,15 +6,15 @@ import { overflows } from '../harness/browser-checks.ts';
 import { createPerson, signInAs } from '../harness/dashboard-session.ts';
 
 /**
- * Goal: the longest names that are taken can be read to their end on the smallest screen, with every
- * page enlarged to twice its size, and on paper: nothing is cut off for good, nothing scrolls sideways.
+ * Goal: the longest allowed names can be read in full on the smallest screen, at 200% zoom, and in
+ * print: nothing is cut off and nothing scrolls sideways.
  */
 browserSuite('long names', (suite) => {
   const WORD = 'Donaudampfschifffahrtsgesellschaftskapitaenswitwenrente';
   const NAME = `${WORD}-${WORD.slice(0, 40)}-END`;
   const ADDRESS = `${WORD}@${WORD}.example.com`.toLowerCase();
 
-  async function makeThings() {
+  async function createLongNames() {
     const app = suite.app();
     const owner = await createPerson(app, `${WORD}@shop.example`, 'owner');
     const visitor = await signInAs(app, owner);
@@ -55,8 +55,8 @@ browserSuite('long names', (suite) => {
     return { owner, key, messageId: message.id, domainId: domain.id, webhookId: webhook.id };
   }
 
-  /** All of it is on screen: no line ends in dots, and nothing lies beyond the edge. */
-  async function isWhole(text: Locator): Promise<void> {
+  /** The text is fully visible: not truncated and not beyond the window's edge. */
+  async function expectFullyVisible(text: Locator): Promise<void> {
     await text.waitFor();
     expect(await text.evaluate((one) => one.scrollWidth - one.clientWidth)).toBeLessThanOrEqual(1);
     const box = await text.boundingBox();
@@ -65,23 +65,23 @@ browserSuite('long names', (suite) => {
   }
 
   async function choose(page: Page, name: RegExp): Promise<void> {
-    await page.getByRole('button', { name: 'Open the navigation' }).click();
+    await page.getByRole('button', { name: 'Open navigation' }).click();
     await page.getByRole('button', { name }).click();
   }
 
-  const made = new WeakMap<object, ReturnType<typeof makeThings>>();
+  const created = new WeakMap<object, ReturnType<typeof createLongNames>>();
 
-  /** Once for each server. */
-  function things() {
-    const making = made.get(suite.app()) ?? makeThings();
-    made.set(suite.app(), making);
-    return making;
+  /** Created once per server. */
+  function longNames() {
+    const creating = created.get(suite.app()) ?? createLongNames();
+    created.set(suite.app(), creating);
+    return creating;
   }
 
-  test('make no page scroll sideways, on a phone or enlarged', async () => {
-    const { owner, key, messageId, domainId, webhookId } = await things();
+  test('do not make any page scroll sideways, on a phone or zoomed', async () => {
+    const { owner, key, messageId, domainId, webhookId } = await longNames();
     const page = await suite.openFor(owner, { width: 360, height: 780 });
-    const places = [
+    const pages = [
       ['/app/', 'Overview'],
       ['/app/messages', 'Messages'],
       [`/app/messages/${messageId}`, NAME],
@@ -99,7 +99,7 @@ browserSuite('long names', (suite) => {
       ['/app/settings', 'Settings'],
       ['/docs', 'Postrider API'],
     ] as const;
-    for (const [path, heading] of places) {
+    for (const [path, heading] of pages) {
       await page.goto(path);
       await page.getByRole('heading', { level: 1, name: heading }).waitFor();
       for (const width of [360, 640]) {
@@ -115,24 +115,24 @@ browserSuite('long names', (suite) => {
     expect(await page.evaluate<number>(cut)).toBe(0);
   });
 
-  test('stand whole on a phone where they are looked up', async () => {
-    const { owner, messageId } = await things();
+  test('are shown in full on a phone where they are looked up', async () => {
+    const { owner, messageId } = await longNames();
     const page = await suite.openFor(owner, { width: 360, height: 780 });
     await page.goto(`/app/messages/${messageId}`);
     const people = page.getByRole('complementary').last();
-    await isWhole(people.getByText(`other-${ADDRESS}`));
-    await isWhole(people.getByText(`copy-${ADDRESS}`));
+    await expectFullyVisible(people.getByText(`other-${ADDRESS}`));
+    await expectFullyVisible(people.getByText(`copy-${ADDRESS}`));
     await page.getByRole('tab', { name: 'Attempts' }).click();
-    await isWhole(page.locator('summary').getByText(`other-${ADDRESS}`));
+    await expectFullyVisible(page.locator('summary').getByText(`other-${ADDRESS}`));
     await page.getByRole('tab', { name: 'Content' }).click();
     await page.getByRole('tab', { name: 'Attachments' }).click();
-    await isWhole(page.getByText(`${NAME}.txt`));
+    await expectFullyVisible(page.getByText(`${NAME}.txt`));
     await choose(page, /Switch/);
-    await isWhole(page.getByRole('menuitem').getByText(NAME));
+    await expectFullyVisible(page.getByRole('menuitem').getByText(NAME));
   });
 
-  test('are printed with the whole page, and without its frame', async () => {
-    const { owner, messageId } = await things();
+  test('are printed with the whole page, without navigation', async () => {
+    const { owner, messageId } = await longNames();
     const page = await suite.openFor(owner, { width: 794, height: 400 });
     await page.goto(`/app/messages/${messageId}`);
     await page.getByText('Delivered').first().waitFor();
@@ -143,8 +143,8 @@ browserSuite('long names', (suite) => {
       .toBeLessThanOrEqual(0);
     expect(await main.evaluate((one) => one.clientHeight)).toBeGreaterThan(400);
     expect(await page.getByRole('navigation', { name: 'Pages' }).isVisible()).toBe(false);
-    expect(await page.getByRole('button', { name: 'Find or do' }).isVisible()).toBe(false);
-    // How long ago it was says nothing on paper.
+    expect(await page.getByRole('button', { name: 'Search' }).isVisible()).toBe(false);
+    // Relative times are meaningless in print.
     const when = await page.evaluate<string>(
       "getComputedStyle(document.querySelector('main time'), '::after').content",
     );

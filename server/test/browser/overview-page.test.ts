@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { sqlTime } from '../../src/db/row-types.ts';
 import { browserSuite } from '../harness/browser.ts';
 
-/** What a person sees first: what needs them, what is still to set up, and how sending goes. */
-browserSuite('the overview', (suite) => {
+/** The overview shows issues, the setup checklist, and sending statistics. */
+browserSuite('overview page', (suite) => {
   const hello = (email: string) => ({
     to: { email },
     from: { email: 'hello@shop.example' },
@@ -13,32 +13,32 @@ browserSuite('the overview', (suite) => {
   const send = (email: string) =>
     suite.app().call('POST', '/transactional/send', { body: hello(email) });
 
-  test('the steps to the first message, and figures that follow what happens', async () => {
+  test('shows the setup steps, and statistics that update live', async () => {
     const page = await suite.openAs('owner');
     await page.goto('/app');
-    await page.getByText('Nothing needs you.').waitFor();
+    await page.getByText('No issues').waitFor();
     await page.getByText('1 of 5 done').waitFor();
     await page.getByRole('region', { name: 'curl example' }).waitFor();
-    await page.getByText('Nothing in this time').first().waitFor();
+    await page.getByText('No data in this period').first().waitFor();
     await send('delivered@simulator.test');
     await send('bounced@simulator.test');
     await page.getByText('2 of 5 done').waitFor();
-    await page.getByText('The mailbox does not exist').waitFor();
+    await page.getByText('Mailbox does not exist').waitFor();
     await page.getByRole('button', { name: 'Hour' }).click();
     await page.waitForURL(/range=hour$/);
     await page.getByRole('figure', { name: /^In the last hour: 1 delivered, 1 bounced/ }).waitFor();
     await page.getByRole('button', { name: 'Table' }).first().click();
-    const table = page.getByRole('region', { name: 'What became of it, table' });
+    const table = page.getByRole('region', { name: 'Delivery outcomes, table' });
     await table.getByRole('columnheader', { name: 'Delivered' }).waitFor();
     expect(await table.getByRole('row').count()).toBe(61);
     const cells = await table.getByRole('cell').allTextContents();
     expect(cells.reduce((sum, cell) => sum + Number(cell), 0)).toBe(2);
-    await page.getByRole('link', { name: 'See them' }).click();
+    await page.getByRole('link', { name: 'View messages' }).click();
     await page.waitForURL('**/app/messages?status=bounced');
     expect(suite.takeErrors()).toEqual([]);
   });
 
-  test('figures by group lead to the messages they count', async () => {
+  test('statistics by group link to their messages', async () => {
     const tagged = (email: string, tag: string) =>
       suite.app().call('POST', '/transactional/send', {
         body: { ...hello(email), tags: [tag] },
@@ -49,32 +49,32 @@ browserSuite('the overview', (suite) => {
     const page = await suite.openAs('owner');
     await page.goto('/app?range=week');
     const receipts = page
-      .getByRole('table', { name: 'Figures by tag' })
+      .getByRole('table', { name: 'Statistics by tag' })
       .getByRole('row', { name: /^receipts / });
     await receipts.getByRole('cell', { name: '50%' }).first().waitFor();
     await page.getByRole('button', { name: 'Sender' }).click();
     await page.waitForURL(/by=domain/);
-    const senders = page.getByRole('table', { name: 'Figures by sender' });
+    const senders = page.getByRole('table', { name: 'Statistics by sender' });
     await senders.getByRole('row', { name: /^shop\.example .*100%/ }).waitFor();
     await senders.getByRole('link', { name: 'shop.example' }).click();
     await page.waitForURL('**/app/messages?domain=shop.example&since=7d');
     await page.getByRole('link', { name: 'Hello' }).first().waitFor();
     await page.goBack();
-    await page.getByRole('button', { name: 'Receiver' }).click();
+    await page.getByRole('button', { name: 'Provider' }).click();
     await page
-      .getByRole('table', { name: 'Figures by receiver' })
-      .getByRole('link', { name: 'Everybody else' })
+      .getByRole('table', { name: 'Statistics by provider' })
+      .getByRole('link', { name: 'Other' })
       .click();
     await page.waitForURL('**/app/messages?receiver=other&since=7d');
     await page.getByRole('link', { name: 'Hello' }).first().waitFor();
-    await page.getByRole('button', { name: 'receiver: Everybody else' }).click();
-    await page.getByRole('button', { name: 'Filter' }).click();
-    await page.getByLabel('Receiver').fill('gmail.com');
-    await page.getByRole('button', { name: 'Show' }).click();
-    await page.getByText('No message fits these filters').waitFor();
+    await page.getByRole('button', { name: 'Provider: Other' }).click();
+    await page.getByRole('button', { name: 'Filters' }).click();
+    await page.getByLabel('Mailbox provider').fill('gmail.com');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByText('No messages match these filters').waitFor();
     await page.goto('/app?range=week&by=domain');
     await page.getByRole('button', { name: 'Template' }).click();
-    await page.getByText('No message of this time was made from a template.').waitFor();
+    await page.getByText('No messages from templates in this period.').waitFor();
     await page.getByRole('button', { name: 'Tag' }).click();
     await receipts.getByRole('link', { name: '50%' }).click();
     await page.waitForURL('**/app/messages?tag=receipts&since=7d&status=bounced');
@@ -85,9 +85,9 @@ browserSuite('the overview', (suite) => {
     expect(suite.takeErrors()).toEqual([]);
   });
 
-  test('problems come first, each with the way to where it is mended', async () => {
+  test('issues come first, each with a link to fix it', async () => {
     const { database, workspaceId } = suite.app();
-    const made = await suite.app().call('POST', '/webhooks', {
+    const created = await suite.app().call('POST', '/webhooks', {
       body: { url: 'https://hooks.example/mail' },
     });
     await database.pool.query(
@@ -103,9 +103,9 @@ browserSuite('the overview', (suite) => {
     await page
       .getByRole('link', { name: 'Messages have been waiting in the queue for too long.' })
       .waitFor();
-    await page.getByRole('link', { name: 'The endpoint at hooks.example is off' }).click();
-    await page.waitForURL(`**/app/webhooks/${made.json.id}`);
-    await page.getByText(/This endpoint is off. It answered 410/).waitFor();
+    await page.getByRole('link', { name: 'Webhook hooks.example is disabled' }).click();
+    await page.waitForURL(`**/app/webhooks/${created.json.id}`);
+    await page.getByText(/This endpoint is disabled. It responded with 410/).waitFor();
     expect(suite.takeErrors()).toEqual([]);
   });
 });

@@ -4,10 +4,10 @@ import { browserSuite } from '../harness/browser.ts';
 import { createPerson, member } from '../harness/dashboard-session.ts';
 
 /**
- * Goal: whose role is changed, or who is removed, while a page is open is told so in words, sees what
- * is left to them, and loses nothing that they have written.
+ * Goal: when a user's role changes, or the user is removed, while a page is open, the page says so,
+ * hides what is no longer allowed, and keeps unsaved text.
  */
-browserSuite('a role that is taken away', (suite) => {
+browserSuite('role changes on an open page', (suite) => {
   async function change(personId: string, role: 'viewer' | null): Promise<void> {
     const { visitor } = await member(suite.app(), 'owner', `owner-of-${personId}@shop.example`);
     const path = `/members/${personId}`;
@@ -20,7 +20,7 @@ browserSuite('a role that is taken away', (suite) => {
   const html = (page: Page) => page.getByRole('textbox', { name: 'HTML' });
 
   async function openTemplate(key: string): Promise<{ page: Page; personId: string }> {
-    const body = { key, name: 'Letter', subject: 'A letter', html: '<p>One</p>' };
+    const body = { key, name: 'Notice', subject: 'A notice', html: '<p>One</p>' };
     await suite.app().call('POST', '/templates', { body });
     const person = await createPerson(suite.app(), `${key}@shop.example`, 'developer');
     const page = await suite.openFor(person, { width: 1440 });
@@ -35,32 +35,32 @@ browserSuite('a role that is taken away', (suite) => {
     await page.keyboard.insertText(text);
   }
 
-  test('from who writes a template leaves the words, and takes the buttons', async () => {
+  test('in the template editor, the text stays and the buttons disappear', async () => {
     const { page, personId } = await openTemplate('demoted');
     await change(personId, 'viewer');
-    await write(page, '<p>Many careful words</p>');
-    await page.getByText('Your role in Test is viewer now.').waitFor();
+    await write(page, '<p>Unsaved text</p>');
+    await page.getByText('Your role in Test is now viewer.').waitFor();
     await page
       .getByRole('alert')
       .getByText(/viewer/)
       .waitFor();
     await page.getByRole('button', { name: 'Publish' }).waitFor({ state: 'detached' });
-    expect(await html(page).textContent()).toBe('<p>Many careful words</p>');
+    expect(await html(page).textContent()).toBe('<p>Unsaved text</p>');
     await page.getByRole('link', { name: 'Contacts' }).click();
-    const leave = page.getByRole('dialog', { name: 'Leave what is not saved?' });
-    await leave.getByRole('button', { name: 'Stay' }).click();
-    expect(await html(page).textContent()).toBe('<p>Many careful words</p>');
+    const leave = page.getByRole('dialog', { name: 'Discard unsaved changes?' });
+    await leave.getByRole('button', { name: 'Keep editing' }).click();
+    expect(await html(page).textContent()).toBe('<p>Unsaved text</p>');
   });
 
-  test('from who fills in a form leaves it open, with the reason', async () => {
+  test('an open form stays open and shows the reason', async () => {
     const person = await createPerson(suite.app(), 'form@shop.example', 'developer');
     const page = await suite.openFor(person);
     await page.goto('/app/contacts?new=true');
-    await page.getByLabel('E-mail').fill('jane@example.com');
+    await page.getByLabel('Email').fill('jane@example.com');
     await page.getByLabel('First name').fill('Carefully typed');
     await change(person.publicId, 'viewer');
     await page.getByRole('dialog').getByRole('button', { name: 'Add' }).click();
-    await page.getByText('Your role in Test is viewer now.').waitFor();
+    await page.getByText('Your role in Test is now viewer.').waitFor();
     await page
       .getByRole('dialog')
       .getByRole('alert')
@@ -72,26 +72,26 @@ browserSuite('a role that is taken away', (suite) => {
     expect(await page.getByRole('button', { name: 'Add' }).count()).toBe(0);
   });
 
-  test('together with the workspace leaves the page until the person goes on', async () => {
+  test('after removal from the workspace, the page stays until the user leaves', async () => {
     const { page, personId } = await openTemplate('removed');
     await change(personId, null);
-    await write(page, '<p>Many careful words</p>');
+    await write(page, '<p>Unsaved text</p>');
     await page.getByText('You are no longer a member of Test.').waitFor();
-    expect(await html(page).textContent()).toBe('<p>Many careful words</p>');
-    await page.getByRole('button', { name: 'Go on' }).click();
-    const leave = page.getByRole('dialog', { name: 'Leave what is not saved?' });
-    await leave.getByRole('button', { name: 'Stay' }).click();
-    expect(await html(page).textContent()).toBe('<p>Many careful words</p>');
-    await page.getByRole('button', { name: 'Go on' }).click();
-    await leave.getByRole('button', { name: 'Leave' }).click();
+    expect(await html(page).textContent()).toBe('<p>Unsaved text</p>');
+    await page.getByRole('button', { name: 'Leave page' }).click();
+    const leave = page.getByRole('dialog', { name: 'Discard unsaved changes?' });
+    await leave.getByRole('button', { name: 'Keep editing' }).click();
+    expect(await html(page).textContent()).toBe('<p>Unsaved text</p>');
+    await page.getByRole('button', { name: 'Leave page' }).click();
+    await leave.getByRole('button', { name: 'Discard changes' }).click();
     await page.getByRole('heading', { name: 'No workspace' }).waitFor();
   });
 
-  test('by leaving oneself leads on at once', async () => {
+  test('leaving the workspace takes effect at once', async () => {
     const person = await createPerson(suite.app(), 'leaver@shop.example', 'developer');
     const page = await suite.openFor(person);
     await page.goto('/app/team');
-    await page.getByRole('button', { name: 'Leave this workspace' }).click();
+    await page.getByRole('button', { name: 'Leave workspace' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Leave' }).click();
     await page.getByRole('heading', { name: 'No workspace' }).waitFor();
   });

@@ -5,12 +5,17 @@ import { validMessage } from '../harness/app.ts';
 import { browserSuite } from '../harness/browser.ts';
 
 /**
- * Goal: nobody is shown a button that would be refused, gets to a form by its address, or past the
- * screen by asking the API from the page's own console.
+ * Goal: users do not see buttons they may not use, cannot open forms by URL, and cannot bypass the
+ * UI by calling the API from the browser console.
  */
-browserSuite('by role', (suite) => {
-  /** Asks as the page itself would: with its cookie, workspace and mode. */
-  async function ask(page: Page, method: string, path: string, body?: unknown): Promise<string> {
+browserSuite('role permissions', (suite) => {
+  /** Sends a request as the page would: with its cookie, workspace and mode. */
+  async function callApi(
+    page: Page,
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<string> {
     const headers = {
       'postrider-mode': 'test',
       'postrider-workspace': encodeId('wsp', suite.app().workspaceId),
@@ -44,7 +49,7 @@ browserSuite('by role', (suite) => {
     ['POST', '/invitations', { email: 'friend@example.com', role: 'owner' }],
   ];
 
-  test('a viewer reads everything and changes nothing', async () => {
+  test('a viewer can read everything and change nothing', async () => {
     const app = suite.app();
     const sent = await app.call('POST', '/transactional/send', {
       body: validMessage({ to: { email: 'bounced@simulator.test' }, subject: 'Bounced one' }),
@@ -69,28 +74,28 @@ browserSuite('by role', (suite) => {
     }
     await page.goto(`/app/messages/${sent.json.id}`);
     await page.getByRole('heading', { name: 'Bounced one' }).waitFor();
-    expect(await page.getByRole('button', { name: 'Try again now' }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Retry now' }).count()).toBe(0);
     await page.goto('/app/contacts?open=jane@example.com');
     expect(await page.getByLabel('First name').isEditable()).toBe(false);
     expect(await page.getByRole('button', { name: 'Delete' }).count()).toBe(0);
     await page.goto('/app/templates/template/hello');
     await page.getByRole('textbox', { name: 'HTML' }).waitFor();
     expect(await page.getByRole('textbox', { name: 'Name' }).isEditable()).toBe(false);
-    expect(await page.getByRole('button', { name: /Publish|Send a test|More/ }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: /Publish|Send test|More/ }).count()).toBe(0);
     for (const [method, path, body] of [...WRITES, ...ADMINS_WRITES]) {
-      expect(`${path} ${await ask(page, method, path, body)}`).toMatch(/ 403 insufficient_/);
+      expect(`${path} ${await callApi(page, method, path, body)}`).toMatch(/ 403 insufficient_/);
     }
   });
 
-  test('a developer makes keys and templates, and neither domains nor colleagues', async () => {
+  test('a developer can manage keys and templates, but not domains or members', async () => {
     const page = await suite.openAs('developer');
     await page.goto('/app/api-keys');
     await page.getByRole('button', { name: 'Create key' }).first().waitFor();
     await page.goto('/app/domains?new=true');
-    await page.getByRole('heading', { name: 'No sending domain yet' }).waitFor();
+    await page.getByRole('heading', { name: 'No sending domains yet' }).waitFor();
     expect(await page.getByRole('button', { name: 'Add domain' }).count()).toBe(0);
     await page.goto('/app/team?new=true');
-    await page.getByRole('row', { name: /developer/ }).waitFor();
+    await page.getByRole('row', { name: /developer/i }).waitFor();
     expect(await page.getByRole('button', { name: 'Invite' }).count()).toBe(0);
     expect(await page.getByRole('combobox', { name: /Role of/ }).count()).toBe(0);
     await page.keyboard.press('ControlOrMeta+K');
@@ -98,15 +103,15 @@ browserSuite('by role', (suite) => {
     await page.getByRole('option', { name: 'Add a contact' }).waitFor();
     expect(await page.getByRole('option', { name: 'Add a domain' }).count()).toBe(0);
     for (const [method, path, body] of ADMINS_WRITES) {
-      expect(`${path} ${await ask(page, method, path, body)}`).toMatch(/ 403 insufficient_/);
+      expect(`${path} ${await callApi(page, method, path, body)}`).toMatch(/ 403 insufficient_/);
     }
   });
 
-  test('an admin leads the team, and cannot touch its owners', async () => {
+  test('an admin can manage members, but not owners', async () => {
     await suite.openAs('viewer');
     const owner = await suite.openAs('owner');
     await owner.goto('/app/team');
-    await owner.getByRole('row', { name: /owner/ }).waitFor();
+    await owner.getByRole('row', { name: /owner/i }).waitFor();
     const page = await suite.openAs('admin');
     await page.goto('/app/team');
     const ownersRow = page.getByRole('row', { name: /owner@shop\.example/ });
@@ -117,9 +122,9 @@ browserSuite('by role', (suite) => {
     await viewersRole.waitFor();
     expect(await viewersRole.getByRole('option').allTextContents()).not.toContain('Owner');
     await viewersRole.selectOption('developer');
-    await page.getByText('viewer is developer now.').waitFor();
-    expect(await ask(page, 'POST', '/invitations', { email: 'a@example.com', role: 'owner' })).toBe(
-      '403 insufficient_role',
-    );
+    await page.getByText('viewer is now developer.').waitFor();
+    expect(
+      await callApi(page, 'POST', '/invitations', { email: 'a@example.com', role: 'owner' }),
+    ).toBe('403 insufficient_role');
   });
 });

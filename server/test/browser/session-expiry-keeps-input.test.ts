@@ -4,17 +4,17 @@ import { browserSuite } from '../harness/browser.ts';
 import { createPerson, PASSWORD } from '../harness/dashboard-session.ts';
 
 /**
- * Goal: a session that ends while somebody writes costs them a password and nothing else.
- * Method: the session is ended behind the page's back, in the ways in which a page then notices.
+ * Goal: when a session ends while the user types, signing in again restores everything.
+ * Method: the session is ended on the server, and the page notices it in different ways.
  */
-browserSuite('when the session ends', (suite) => {
+browserSuite('session expiry', (suite) => {
   async function writer(
     email: string,
     { streams = false } = {},
   ): Promise<{ page: Page; end: () => Promise<void> }> {
     const person = await createPerson(suite.app(), email, 'developer');
     const page = await suite.openFor(person, { width: 1440 });
-    // The end of the stream would raise the window before anything is typed.
+    // The end of the event stream would open the dialog before anything is typed.
     if (!streams) await page.route('**/events/stream*', () => {});
     return {
       page,
@@ -22,26 +22,26 @@ browserSuite('when the session ends', (suite) => {
     };
   }
 
-  test('a template goes on where it stood, and what was typed meanwhile is saved', async () => {
+  test('the template editor continues and saves what was typed', async () => {
     const made = await suite.app().call('POST', '/templates', {
-      body: { key: 'letter', name: 'Letter', subject: 'A letter', html: '<p>One</p>' },
+      body: { key: 'notice', name: 'Notice', subject: 'A notice', html: '<p>One</p>' },
     });
     expect(made.status).toBe(201);
     const { page, end } = await writer('writer-1@shop.example');
-    await page.goto('/app/templates/template/letter');
+    await page.goto('/app/templates/template/notice');
     const editor = page.getByRole('textbox', { name: 'HTML' });
     await editor.click();
     await end();
     await page.keyboard.press('ControlOrMeta+A');
-    await page.keyboard.insertText('<p>Many careful words</p>');
+    await page.keyboard.insertText('<p>Unsaved text</p>');
     await signInAgain(page);
     await page.getByRole('status').getByText('Saved', { exact: true }).waitFor();
-    await expect.poll(() => editor.textContent()).toContain('Many careful words');
-    const { json } = await suite.app().call('GET', '/templates/letter');
-    expect(json.html).toBe('<p>Many careful words</p>');
+    await expect.poll(() => editor.textContent()).toContain('Unsaved text');
+    const { json } = await suite.app().call('GET', '/templates/notice');
+    expect(json.html).toBe('<p>Unsaved text</p>');
   });
 
-  test('a contact’s form keeps what was typed, also when the tab was away for a while', async () => {
+  test('a contact form keeps its input, also after the tab was in the background', async () => {
     const email = 'jane@example.com';
     const body = { email, first_name: 'Jane' };
     expect((await suite.app().call('POST', '/contacts', { body })).status).toBe(201);
@@ -54,12 +54,12 @@ browserSuite('when the session ends', (suite) => {
     await signInAgain(page);
     expect(await page.getByLabel('Last name').inputValue()).toBe('Carefully Typed');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('The contact is saved.').waitFor();
+    await page.getByText('Contact saved.').waitFor();
     const { json } = await suite.app().call('GET', `/contacts/${email}`);
     expect(json.last_name).toBe('Carefully Typed');
   });
 
-  test('the page knows it at once, and keeps what is typed', async () => {
+  test('the page notices at once and keeps its input', async () => {
     const { page, end } = await writer('writer-4@shop.example', { streams: true });
     const stream = page.waitForResponse('**/events/stream*');
     await page.goto('/app/contacts?new=true');
@@ -70,7 +70,7 @@ browserSuite('when the session ends', (suite) => {
     expect(await page.getByLabel('First name').inputValue()).toBe('Half a na');
   });
 
-  test('a wrong password is refused in the window, and nobody else can go on in it', async () => {
+  test('a wrong password is rejected, and another user cannot continue', async () => {
     const { page, end } = await writer('writer-3@shop.example');
     await page.goto('/app/settings');
     await page.getByRole('textbox', { name: 'Name' }).fill('Another name');
@@ -81,7 +81,7 @@ browserSuite('when the session ends', (suite) => {
     await again.getByLabel('Password').fill('not this one at all');
     await again.getByRole('button', { name: 'Sign in' }).click();
     await again.getByRole('alert').waitFor();
-    expect(await again.getByLabel('E-mail').isEditable()).toBe(false);
+    expect(await again.getByLabel('Email').isEditable()).toBe(false);
     await page.keyboard.press('Escape');
     expect(await again.isVisible()).toBe(true);
   });
@@ -94,7 +94,7 @@ async function signInAgain(page: Page): Promise<void> {
   await again.waitFor({ state: 'detached' });
 }
 
-/** Long enough that the page asks anew who it is and what it shows. */
+/** Long enough that the page refetches the user and its data. */
 async function away(page: Page): Promise<void> {
   await page.clock.fastForward('10:00');
   await page.evaluate(

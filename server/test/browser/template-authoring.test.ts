@@ -3,14 +3,14 @@ import { expect, test } from 'vitest';
 import { browserSuite } from '../harness/browser.ts';
 
 /**
- * Goal: somebody who never wrote a template gets from the empty list to a mail that arrives, sees on
- * the way what it will look like, and is kept from publishing what cannot be sent.
+ * Goal: a new user gets from an empty list to a delivered email, sees a preview on the way, and
+ * cannot publish content that would fail to send.
  */
-browserSuite('a template', (suite) => {
-  test('is written, looked at, published, tried and sent', async () => {
+browserSuite('template authoring', (suite) => {
+  test('a template is written, previewed, published, tested and sent', async () => {
     const page = await suite.openAs('developer', { width: 1440 });
     await page.goto('/app/templates');
-    await page.getByRole('heading', { name: 'No template yet' }).waitFor();
+    await page.getByRole('heading', { name: 'No templates yet' }).waitFor();
     await page.getByRole('button', { name: 'New template' }).first().click();
     await page.getByRole('textbox', { name: 'Name' }).fill('Order shipped');
     await expect
@@ -24,28 +24,28 @@ browserSuite('a template', (suite) => {
     await page.getByText('html, line 1, column 27').waitFor();
     await page.getByRole('tab', { name: 'Preview' }).click();
     await write(page, '<p>Dear {{ first_name }}, <b>be quick!</b></p>');
-    await mailIn(page).getByText('be quick!').waitFor();
+    await emailPreview(page).getByText('be quick!').waitFor();
 
     await page.getByRole('tab', { name: 'Variables' }).click();
-    await giveExample(page, 'order', '1042');
-    await giveExample(page, 'first_name', 'Jane & Joe');
+    await setExample(page, 'order', '1042');
+    await setExample(page, 'first_name', 'Jane & Joe');
     await page.getByRole('tab', { name: 'Preview' }).click();
     await page.getByText('Order 1042 is on its way').waitFor();
-    await mailIn(page).getByText('Dear Jane & Joe').waitFor();
+    await emailPreview(page).getByText('Dear Jane & Joe').waitFor();
 
     await page.getByRole('button', { name: 'Publish' }).click();
-    await page.getByLabel('Note').fill('The first words');
+    await page.getByLabel('Release note').fill('First version');
     await page.getByRole('dialog').getByRole('button', { name: 'Publish' }).click();
-    await page.getByText('Version 1 is published.').waitFor();
-    await page.getByText('version 1', { exact: true }).waitFor();
+    await page.getByText('Version 1 published.').waitFor();
+    await page.getByText('Version 1', { exact: true }).waitFor();
 
-    await page.getByRole('button', { name: 'Send a test' }).click();
+    await page.getByRole('button', { name: 'Send test' }).click();
     await page.getByRole('textbox', { name: 'To' }).fill('me@shop.example');
     await page.getByRole('textbox', { name: 'From' }).fill('orders@shop.example');
     await page.getByRole('button', { name: 'Send', exact: true }).click();
-    await page.getByRole('button', { name: 'Look' }).click();
+    await page.getByRole('button', { name: 'View' }).click();
     await page.getByRole('heading', { name: 'Order 1042 is on its way' }).waitFor();
-    await mailIn(page).getByText('Dear Jane & Joe').waitFor();
+    await emailPreview(page).getByText('Dear Jane & Joe').waitFor();
 
     const sent = await suite.app().call('POST', '/transactional/send', {
       body: {
@@ -57,49 +57,49 @@ browserSuite('a template', (suite) => {
     });
     expect(sent.status).toBe(202);
     await page.getByRole('link', { name: /Order 7 is on its way/ }).click();
-    await mailIn(page).getByText('Dear Peter').waitFor();
+    await emailPreview(page).getByText('Dear Peter').waitFor();
   });
 
-  test('is tried from a domain of the workspace without typing a sender', async () => {
+  test('the test dialog suggests a sender on a domain of the workspace', async () => {
     const { app, call, workspaceId } = suite.app();
     await app.domains.trust(workspaceId, { name: 'bakery.example' });
     const key = `tried-${Date.now()}`;
     await call('POST', '/templates', { body: { key, subject: 'Tried', html: '<p>Tried</p>' } });
     const page = await suite.openAs('developer');
     await page.goto(`/app/templates/template/${key}`);
-    await page.getByRole('button', { name: 'Send a test' }).click();
+    await page.getByRole('button', { name: 'Send test' }).click();
     await expect
       .poll(() => page.getByRole('textbox', { name: 'From' }).inputValue())
       .toBe('hello@bakery.example');
     await page.getByRole('dialog').getByRole('button', { name: 'Send' }).click();
-    await page.getByText('The test is on its way.').waitFor();
+    await page.getByText('Test sent.').waitFor();
     const { json } = await call('GET', '/messages?domain=bakery.example');
     expect(json.data).not.toEqual([]);
   });
 
-  test('tells what publishing would change, and goes back to what it was', async () => {
+  test('shows what publishing changes, and republishes an older version', async () => {
     const { call } = suite.app();
     const html = '<p>Dear {{ first_name }}, <b>be quick!</b></p>';
     await call('POST', '/templates', {
       body: { key: 'late', name: 'Late', subject: 'Late', html },
     });
-    await call('POST', '/templates/late/publish', { body: { note: 'The first words' } });
+    await call('POST', '/templates/late/publish', { body: { note: 'First version' } });
     const page = await suite.openAs('developer', { width: 1440 });
     await page.goto('/app/templates/template/late');
     await write(page, '<p>Hello {{ first_name }}</p>');
-    await page.getByText('changed since').waitFor();
+    await page.getByText('Unpublished changes').waitFor();
     await page.getByRole('button', { name: 'Publish' }).click();
     const changes = page.getByRole('region', { name: 'html' });
     await changes.getByText('-<p>Dear {{ first_name }}, <b>be quick!</b></p>').waitFor();
     await changes.getByText('+<p>Hello {{ first_name }}</p>').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Publish' }).click();
-    await page.getByText('Version 2 is published.').waitFor();
+    await page.getByText('Version 2 published.').waitFor();
 
     await page.getByRole('tab', { name: 'Versions' }).click();
-    await page.getByText('The first words').waitFor();
-    await page.getByRole('button', { name: 'Publish again' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Publish again' }).click();
-    await page.getByText('Version 1 is published again.').waitFor();
+    await page.getByText('First version').waitFor();
+    await page.getByRole('button', { name: 'Republish' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Republish' }).click();
+    await page.getByText('Version 1 republished.').waitFor();
     const { json } = await suite.app().call('GET', '/templates/late');
     expect(json.published_version).toBe(1);
   });
@@ -111,12 +111,12 @@ async function write(page: Page, html: string): Promise<void> {
   await page.keyboard.insertText(html);
 }
 
-function mailIn(page: Page): FrameLocator {
-  return page.frameLocator('iframe[title="Preview of the mail"]');
+function emailPreview(page: Page): FrameLocator {
+  return page.frameLocator('iframe[title="Email preview"]');
 }
 
-async function giveExample(page: Page, name: string, example: string): Promise<void> {
-  await page.getByRole('button', { name: `Change ${name}` }).click();
+async function setExample(page: Page, name: string, example: string): Promise<void> {
+  await page.getByRole('button', { name: `Edit ${name}` }).click();
   await page.getByRole('textbox', { name: 'Example' }).fill(example);
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByText(`e.g. ${example}`).waitFor();

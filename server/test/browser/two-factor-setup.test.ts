@@ -6,18 +6,18 @@ import { readQr } from '../harness/browser-qr.ts';
 import { createPerson, PASSWORD } from '../harness/dashboard-session.ts';
 
 /**
- * Goal: the picture on the screen is what an authenticator can read, and its codes then open the door.
- * Method: the drawn code is read back module by module.
+ * Goal: an authenticator app can scan the QR code, and its codes then work for signing in.
+ * Method: the rendered code is decoded module by module.
  */
-browserSuite('a second factor', (suite) => {
-  test('is scanned, confirmed, and asked for at the next sign-in', async () => {
-    const email = 'somebody.with.a.long.address@department.shop.example';
+browserSuite('two-factor authentication', (suite) => {
+  test('is scanned, confirmed, and required at the next sign-in', async () => {
+    const email = 'user.with.a.long.address@department.shop.example';
     const page = await suite.openFor(await createPerson(suite.app(), email, 'owner'));
     await page.goto('/app/settings');
     await page.getByRole('button', { name: 'Turn on' }).click();
     await page.getByLabel('Your password').fill(PASSWORD);
-    await page.getByRole('button', { name: 'Go on' }).click();
-    const code = page.getByRole('img', { name: 'QR code of the secret' });
+    await page.getByRole('button', { name: 'Continue' }).click();
+    const code = page.getByRole('img', { name: 'QR code' });
     await code.waitFor();
     const uri = new URL(
       readQr(
@@ -32,24 +32,24 @@ browserSuite('a second factor', (suite) => {
     const secret = uri.searchParams.get('secret') ?? '';
     await page.getByText(secret, { exact: true }).waitFor();
 
-    await page.getByLabel('The code it shows').fill('000000');
+    await page.getByLabel('Code from the app').fill('000000');
     await page.getByRole('dialog').getByRole('button', { name: 'Turn on' }).click();
     await page.locator('[aria-invalid=true]').waitFor();
     const now = () => codeAt(fromBase32(secret), Date.now());
-    await page.getByLabel('The code it shows').fill(now());
+    await page.getByLabel('Code from the app').fill(now());
     await page.getByRole('dialog').getByRole('button', { name: 'Turn on' }).click();
     const shown = await page.getByRole('region', { name: 'recovery codes' }).textContent();
     const [recovery = ''] = shown?.trim().split('\n') ?? [];
-    await page.getByRole('button', { name: 'I have kept them' }).click();
+    await page.getByRole('button', { name: 'I’ve saved these codes' }).click();
     await page.getByText('10 recovery codes left').waitFor();
 
     await page.getByRole('button', { name: /Your account/ }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
-    await page.getByLabel('E-mail').fill(email);
+    await page.getByLabel('Email').fill(email);
     await page.getByLabel('Password').fill(PASSWORD);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByLabel('Code').fill(recovery);
-    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
   });
 });

@@ -5,17 +5,14 @@ import { validMessage } from '../harness/app.ts';
 import { browserSuite } from '../harness/browser.ts';
 import { createPerson } from '../harness/dashboard-session.ts';
 
-/**
- * Goal: a slip of the hand, a click too early and a connection that is away at the wrong moment cost
- * nobody what they have written.
- */
-browserSuite('clumsy hands', (suite) => {
+/** Goal: accidental clicks, early clicks and connection errors never lose what the user typed. */
+browserSuite('unsaved changes', (suite) => {
   async function make(path: string, body: unknown): Promise<void> {
     expect((await suite.app().call('POST', path, { body })).status).toBe(201);
   }
 
   async function openTemplate(key: string): Promise<Page> {
-    await make('/templates', { key, name: 'Letter', subject: 'A letter', html: '<p>One</p>' });
+    await make('/templates', { key, name: 'Notice', subject: 'A notice', html: '<p>One</p>' });
     const page = await suite.openAs('developer', { width: 1440 });
     await page.goto(`/app/templates/template/${key}`);
     return page;
@@ -35,19 +32,19 @@ browserSuite('clumsy hands', (suite) => {
     return (await suite.app().call('GET', `/templates/${key}`)).json.html;
   }
 
-  async function answer(page: Page, name: string): Promise<void> {
-    const dialog = page.getByRole('dialog', { name: 'Close without saving?' });
+  async function chooseInDialog(page: Page, name: string): Promise<void> {
+    const dialog = page.getByRole('dialog', { name: 'Discard unsaved changes?' });
     await dialog.getByRole('button', { name }).click();
     await dialog.waitFor({ state: 'detached' });
   }
 
-  test('that let go of a selection outside a window leave it open', async () => {
+  test('ending a text selection outside a dialog does not close it', async () => {
     const page = await suite.openAs('developer');
     await page.goto('/app/contacts?new=true');
     const field = page.getByLabel('First name');
     await field.fill('Carefully typed');
     const box = await field.boundingBox();
-    if (!box) throw new Error('the field is not on the page');
+    if (!box) throw new Error('field not found');
     const y = box.y + box.height / 2;
     await page.mouse.move(box.x + 100, y);
     await page.mouse.down();
@@ -55,11 +52,11 @@ browserSuite('clumsy hands', (suite) => {
     await page.mouse.up();
     expect(await field.inputValue()).toBe('Carefully typed');
     await page.mouse.click(20, y);
-    await answer(page, 'Close without saving');
+    await chooseInDialog(page, 'Discard changes');
     await field.waitFor({ state: 'detached' });
   });
 
-  test('that click on the empty part of a sheet leave it open', async () => {
+  test('clicking the empty part of a side panel does not close it', async () => {
     await make('/contacts', { email: 'jane@example.com' });
     const page = await suite.openAs('developer', { height: 1400 });
     await page.goto('/app/contacts?open=jane@example.com');
@@ -68,11 +65,11 @@ browserSuite('clumsy hands', (suite) => {
     await page.mouse.click(1100, 1380);
     expect(await field.inputValue()).toBe('Carefully typed');
     await page.mouse.click(200, 1380);
-    await answer(page, 'Close without saving');
+    await chooseInDialog(page, 'Discard changes');
     await field.waitFor({ state: 'detached' });
   });
 
-  test('that press Escape, or click beside a form that is filled in, are asked first', async () => {
+  test('Escape and backdrop clicks ask before discarding input', async () => {
     const page = await suite.openAs('developer');
     await page.goto('/app/contacts?new=true');
     const field = page.getByLabel('First name');
@@ -81,26 +78,26 @@ browserSuite('clumsy hands', (suite) => {
     await field.waitFor({ state: 'detached' });
     await page.goto('/app/contacts?new=true');
     await field.fill('Carefully typed');
-    for (const slip of [
+    for (const dismiss of [
       () => page.keyboard.press('Escape'),
       () => page.mouse.click(20, 400),
       () => page.keyboard.press('Escape'),
     ]) {
-      await slip();
-      await answer(page, 'Go on filling in');
+      await dismiss();
+      await chooseInDialog(page, 'Keep editing');
       expect(await field.inputValue()).toBe('Carefully typed');
     }
-    // The browser itself insists on the second of two in a row.
+    // Browsers force-close a dialog on the second Escape in a row.
     for (const _ of [1, 2, 3, 4, 5]) await page.keyboard.press('Escape');
-    if (await page.getByRole('dialog', { name: 'Close without saving?' }).count()) {
-      await answer(page, 'Go on filling in');
+    if (await page.getByRole('dialog', { name: 'Discard unsaved changes?' }).count()) {
+      await chooseInDialog(page, 'Keep editing');
     }
     expect(await field.inputValue()).toBe('Carefully typed');
     await page.getByRole('button', { name: 'Cancel' }).click();
     await field.waitFor({ state: 'detached' });
   });
 
-  test('get no further than a secret that is shown once', async () => {
+  test('a secret that is shown once cannot be dismissed by accident', async () => {
     const page = await suite.openAs('developer');
     await page.goto('/app/api-keys');
     await page.getByRole('button', { name: 'Create key' }).first().click();
@@ -109,8 +106,8 @@ browserSuite('clumsy hands', (suite) => {
     await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
     const token = page.getByTestId('token');
     await token.waitFor();
-    for (const slip of ['ControlOrMeta+K', 'Escape', 'Escape', 'Escape', 'Escape']) {
-      await page.keyboard.press(slip);
+    for (const key of ['ControlOrMeta+K', 'Escape', 'Escape', 'Escape', 'Escape']) {
+      await page.keyboard.press(key);
       expect(await token.isVisible()).toBe(true);
       expect(await page.getByRole('combobox').count()).toBe(0);
     }
@@ -118,24 +115,24 @@ browserSuite('clumsy hands', (suite) => {
     await page.evaluate('history.back()');
     await page.getByRole('button', { name: 'Copy key' }).click();
     expect(await token.isVisible()).toBe(true);
-    await page.getByRole('button', { name: 'I have copied it' }).click();
+    await page.getByRole('button', { name: 'Done' }).click();
     await token.waitFor({ state: 'detached' });
     await page.getByRole('heading', { name: 'API keys' }).waitFor();
   });
 
-  test('reach the notices, and menus, that lie over an open window', async () => {
+  test('toasts and menus are usable over an open dialog', async () => {
     const sent = await suite.app().call('POST', '/transactional/send', {
       key: suite.app().testKey,
-      body: validMessage({ subject: 'A mail to bring back' }),
+      body: validMessage({ subject: 'An email to restore' }),
     });
     const inbox = () => suite.app().call('GET', `/test/inbox/${sent.json.id}`);
     await expect.poll(async () => (await inbox()).status).toBe(200);
     const page = await suite.openAs('developer', { width: 360 });
     await page.clock.install();
     await page.goto(`/app/test-inbox?id=${sent.json.id}`);
-    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByRole('button', { name: 'Delete message' }).click();
     await page.getByRole('button', { name: 'Undo' }).waitFor();
-    await page.getByRole('button', { name: 'Open the navigation' }).click();
+    await page.getByRole('button', { name: 'Open navigation' }).click();
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByRole('button', { name: /Your account/ }).click();
     await page.getByRole('menuitem', { name: 'Dark' }).click();
@@ -144,45 +141,45 @@ browserSuite('clumsy hands', (suite) => {
     expect((await inbox()).status).toBe(200);
   });
 
-  test('that publish what could not be saved publish nothing, and keep the words', async () => {
+  test('publishing unsaved changes publishes nothing and keeps the text', async () => {
     const page = await openTemplate('unsaved');
     await page.route('**/api/v1/templates/unsaved', (route) =>
       route.request().method() === 'PATCH' ? route.abort() : route.continue(),
     );
-    await write(page, '<p>Many careful words</p>');
+    await write(page, '<p>Unsaved text</p>');
     await page.getByText('Not saved', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Publish' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: 'Publish' }).click();
-    await dialog.getByText('There was no answer from the server.').waitFor();
+    await dialog.getByText('Can’t reach the server.').waitFor();
     await dialog.getByRole('button', { name: 'Cancel' }).click();
-    expect(await written(page)).toContain('Many careful words');
+    expect(await written(page)).toContain('Unsaved text');
     const { json } = await suite.app().call('GET', '/templates/unsaved');
     expect(json.published_version).toBe(null);
     await page.unrouteAll();
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('status').getByText('Saved', { exact: true }).waitFor();
-    expect(await stored('unsaved')).toBe('<p>Many careful words</p>');
+    expect(await stored('unsaved')).toBe('<p>Unsaved text</p>');
     suite.takeErrors();
   });
 
-  test('that leave a template whose last words are not saved are asked first', async () => {
+  test('leaving a template with unsaved changes asks first', async () => {
     const page = await openTemplate('left');
     await page.route('**/api/v1/templates/left', (route) =>
       route.request().method() === 'PATCH' ? route.abort() : route.continue(),
     );
-    await write(page, '<p>Many careful words</p>');
+    await write(page, '<p>Unsaved text</p>');
     await page.getByRole('link', { name: 'Contacts' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Leave what is not saved?' });
-    await dialog.getByRole('button', { name: 'Stay' }).click();
-    expect(await written(page)).toContain('Many careful words');
+    const dialog = page.getByRole('dialog', { name: 'Discard unsaved changes?' });
+    await dialog.getByRole('button', { name: 'Keep editing' }).click();
+    expect(await written(page)).toContain('Unsaved text');
     await page.getByRole('link', { name: 'Contacts' }).click();
-    await dialog.getByRole('button', { name: 'Leave' }).click();
+    await dialog.getByRole('button', { name: 'Discard changes' }).click();
     await page.getByRole('heading', { name: 'Contacts' }).waitFor();
     suite.takeErrors();
   });
 
-  test('that leave a template in the middle of a word go when it is saved, and find it again', async () => {
+  test('leaving a template while typing saves first', async () => {
     const page = await openTemplate('slow');
     await page.getByRole('status').getByText('Saved', { exact: true }).waitFor();
     const order: string[] = [];
@@ -192,15 +189,15 @@ browserSuite('clumsy hands', (suite) => {
     page.on('framenavigated', (frame) => {
       if (frame === page.mainFrame()) order.push('left');
     });
-    await write(page, '<p>Many careful words</p>');
+    await write(page, '<p>Unsaved text</p>');
     await page.getByRole('link', { name: 'Templates' }).first().click();
-    await page.getByRole('link', { name: 'Letter' }).first().waitFor();
+    await page.getByRole('link', { name: 'Notice' }).first().waitFor();
     expect(order).toEqual(['saved', 'left']);
     await page.goBack();
-    await expect.poll(() => written(page)).toContain('Many careful words');
+    await expect.poll(() => written(page)).toContain('Unsaved text');
   });
 
-  test('that go to another workspace, or out, save first, and are asked where that fails', async () => {
+  test('switching workspaces and signing out save first, and ask if that fails', async () => {
     const { app } = suite.app();
     const bakery = await app.workspaces.create('Bakery');
     const both = await createPerson(suite.app(), 'both@shop.example', 'developer');
@@ -210,7 +207,7 @@ browserSuite('clumsy hands', (suite) => {
       role: 'developer',
       createdAtMs: Date.now(),
     });
-    await make('/templates', { key: 'moved', subject: 'A letter', html: '<p>One</p>' });
+    await make('/templates', { key: 'moved', subject: 'A notice', html: '<p>One</p>' });
     const page = await suite.openFor(both, { width: 1440 });
     await page.goto('/app/templates/template/moved');
     const go = async (menu: RegExp, item: string) => {
@@ -220,44 +217,44 @@ browserSuite('clumsy hands', (suite) => {
     await page.route('**/api/v1/templates/moved', (route) =>
       route.request().method() === 'PATCH' ? route.abort() : route.continue(),
     );
-    await write(page, '<p>Many careful words</p>');
-    const dialog = page.getByRole('dialog', { name: 'Leave what is not saved?' });
+    await write(page, '<p>Unsaved text</p>');
+    const dialog = page.getByRole('dialog', { name: 'Discard unsaved changes?' });
     await go(/Switch/, 'Bakery');
-    await dialog.getByRole('button', { name: 'Stay' }).click();
+    await dialog.getByRole('button', { name: 'Keep editing' }).click();
     await go(/Your account/, 'Sign out');
-    await dialog.getByRole('button', { name: 'Stay' }).click();
-    expect(await written(page)).toContain('Many careful words');
+    await dialog.getByRole('button', { name: 'Keep editing' }).click();
+    expect(await written(page)).toContain('Unsaved text');
     await page.unrouteAll();
     await go(/Switch/, 'Bakery');
-    await page.getByText('There is no such template here').waitFor();
-    expect(await stored('moved')).toBe('<p>Many careful words</p>');
+    await page.getByText('Template not found').waitFor();
+    expect(await stored('moved')).toBe('<p>Unsaved text</p>');
     await go(/Switch/, 'Test');
-    await write(page, '<p>The last words</p>');
+    await write(page, '<p>Last edit</p>');
     await go(/Your account/, 'Sign out');
     await page.getByLabel('Password').waitFor();
-    expect(await stored('moved')).toBe('<p>The last words</p>');
+    expect(await stored('moved')).toBe('<p>Last edit</p>');
     suite.takeErrors();
   });
 
-  test('that change the mode in the middle of a word write on', async () => {
+  test('switching modes does not interrupt editing', async () => {
     const page = await openTemplate('both-modes');
     const { promise, resolve } = Promise.withResolvers<void>();
     await page.route('**/api/v1/templates/both-modes', async (route) => {
       if (route.request().method() === 'PATCH') await promise;
       await route.continue();
     });
-    await write(page, '<p>Many careful words</p>');
+    await write(page, '<p>Unsaved text</p>');
     const shown = page.waitForResponse('**/templates/both-modes/render');
     await page.getByRole('button', { name: 'Live', exact: true }).click();
     await shown;
-    expect(await written(page)).toContain('Many careful words');
+    expect(await written(page)).toContain('Unsaved text');
     resolve();
-    await expect.poll(() => stored('both-modes')).toBe('<p>Many careful words</p>');
-    expect(await written(page)).toContain('Many careful words');
+    await expect.poll(() => stored('both-modes')).toBe('<p>Unsaved text</p>');
+    expect(await written(page)).toContain('Unsaved text');
     await page.getByRole('button', { name: 'Test', exact: true }).click();
   });
 
-  test('that save a contact take away no attribute that came meanwhile', async () => {
+  test('saving a contact keeps attributes that were added meanwhile', async () => {
     const email = 'emil@example.com';
     await make('/contacts', { email, attributes: { plan: 'weekly', old: 1 } });
     const page = await suite.openAs('developer');
@@ -271,34 +268,34 @@ browserSuite('clumsy hands', (suite) => {
     await page.evaluate("dispatchEvent(new Event('visibilitychange'))");
     await fetched;
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('The contact is saved.').waitFor();
+    await page.getByText('Contact saved.').waitFor();
     const { json } = await suite.app().call('GET', `/contacts/${email}`);
     expect(json.attributes).toEqual({ plan: 'monthly', loaves: 3 });
   });
 
-  test('that take a deletion back as long as they are offered to are not too late', async () => {
+  test('Undo works as long as it is shown', async () => {
     const sent = await suite.app().call('POST', '/transactional/send', {
       key: suite.app().testKey,
-      body: validMessage({ subject: 'A mail to keep' }),
+      body: validMessage({ subject: 'An email to keep' }),
     });
     const inbox = () => suite.app().call('GET', `/test/inbox/${sent.json.id}`);
     await expect.poll(async () => (await inbox()).status).toBe(200);
     const page = await suite.openAs('developer');
     await page.clock.install();
     await page.goto(`/app/test-inbox?id=${sent.json.id}`);
-    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByRole('button', { name: 'Delete message' }).click();
     const undo = page.getByRole('button', { name: 'Undo' });
     await undo.waitFor();
     await page.clock.fastForward('00:08');
     await undo.click();
-    await page.getByRole('link', { name: 'A mail to keep' }).waitFor();
+    await page.getByRole('link', { name: 'An email to keep' }).waitFor();
     await page.clock.fastForward('00:10');
     await page.reload();
-    await page.getByRole('link', { name: 'A mail to keep' }).waitFor();
+    await page.getByRole('link', { name: 'An email to keep' }).waitFor();
     expect((await inbox()).status).toBe(200);
   });
 
-  test('are told when the browser lets nothing be copied', async () => {
+  test('a failed copy is reported', async () => {
     const page = await suite.openAs('developer');
     await page.addInitScript(
       "navigator.clipboard.writeText = () => Promise.reject(new Error('no')); document.execCommand = () => false",
@@ -307,10 +304,10 @@ browserSuite('clumsy hands', (suite) => {
     await page.getByRole('textbox', { name: 'Name' }).fill('Shop');
     await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
     await page.getByRole('button', { name: 'Copy key' }).click();
-    await page.getByRole('button', { name: 'Not copied' }).waitFor();
+    await page.getByRole('button', { name: 'Couldn’t copy' }).waitFor();
   });
 
-  test('of somebody whom no workspace knows any more find the way out', async () => {
+  test('a user without a workspace can sign out', async () => {
     const page = await suite.openFor(await createPerson(suite.app(), 'gone@shop.example'));
     await page.goto('/app/');
     await page.getByRole('heading', { name: 'No workspace' }).waitFor();
@@ -318,7 +315,7 @@ browserSuite('clumsy hands', (suite) => {
     await page.getByLabel('Password').waitFor();
   });
 
-  test('that write in two tabs go on in each from what the other wrote', async () => {
+  test('edits in two tabs build on each other', async () => {
     const first = await openTemplate('two-tabs');
     await first.getByRole('textbox', { name: 'HTML' }).waitFor();
     const second = await first.context().newPage();
@@ -334,7 +331,7 @@ browserSuite('clumsy hands', (suite) => {
     await expect.poll(() => stored('two-tabs')).toBe('<p>From the second</p><p>From the first</p>');
   });
 
-  test('that drop a file to import have chosen it', async () => {
+  test('dropping a file selects it for import', async () => {
     const page = await suite.openAs('developer');
     await page.goto('/app/contacts');
     await page.getByRole('button', { name: 'Import' }).click();
@@ -350,28 +347,28 @@ browserSuite('clumsy hands', (suite) => {
     await page.getByText('dropped@example.com').waitFor();
   });
 
-  test('that click or press Enter twice on a busy machine make one thing', async () => {
+  test('double clicks and double Enter submit once', async () => {
     const page = await suite.openAs('owner');
     const devtools = await page.context().newCDPSession(page);
     await devtools.send('Emulation.setCPUThrottlingRate', { rate: 6 });
-    const asked: string[] = [];
+    const posted: string[] = [];
     page.on('request', (request) => {
-      if (request.method() === 'POST') asked.push(new URL(request.url()).pathname);
+      if (request.method() === 'POST') posted.push(new URL(request.url()).pathname);
     });
     await page.goto('/app/api-keys?new=true');
     await page.getByRole('textbox', { name: 'Name' }).fill('Shop');
     const button = page.getByRole('dialog').getByRole('button', { name: 'Create key' });
     const box = await button.boundingBox();
-    if (!box) throw new Error('the button is not on the page');
+    if (!box) throw new Error('button not found');
     const at = { x: box.x + 10, y: box.y + 10, button: 'left' as const };
-    // All at once: the second is there before the page has done anything after the first.
+    // Sent together, so that the second event arrives before the page handles the first.
     await Promise.all(
       [1, 2].flatMap((clickCount) => [
         devtools.send('Input.dispatchMouseEvent', { type: 'mousePressed', clickCount, ...at }),
         devtools.send('Input.dispatchMouseEvent', { type: 'mouseReleased', clickCount, ...at }),
       ]),
     );
-    await page.getByRole('button', { name: 'I have copied it' }).click();
+    await page.getByRole('button', { name: 'Done' }).click();
     await page.goto('/app/suppressions?new=true');
     await page.getByLabel('Addresses or domains').fill('closed.example');
     await page.getByRole('textbox', { name: 'Note' }).focus();
@@ -383,7 +380,7 @@ browserSuite('clumsy hands', (suite) => {
       ]),
     );
     await page.getByText('1 entry added.').waitFor();
-    expect(asked).toEqual(['/api/v1/api-keys', '/api/v1/suppressions/bulk']);
+    expect(posted).toEqual(['/api/v1/api-keys', '/api/v1/suppressions/bulk']);
     await devtools.send('Emulation.setCPUThrottlingRate', { rate: 1 });
   });
 });

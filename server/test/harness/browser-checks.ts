@@ -2,15 +2,15 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 
-/** What keeps people from reading or using a page. */
+/** Accessibility and layout checks for pages. */
 
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Everything once; what depends on colours in every theme and mode. */
+/** Runs all axe rules once, and the contrast rule in every theme and mode. */
 export async function accessibilityViolations(page: Page): Promise<string[]> {
   await page.evaluate(axe);
   const all = await run(page, '{}');
-  const colours = "{ runOnly: ['color-contrast'] }";
+  const contrastOnly = "{ runOnly: ['color-contrast'] }";
   for (const [theme, mode] of [
     ['dark', 'test'],
     ['dark', 'live'],
@@ -19,7 +19,9 @@ export async function accessibilityViolations(page: Page): Promise<string[]> {
     await page.evaluate(`Object.assign(document.documentElement.dataset, {
       theme: '${theme}', mode: '${mode}',
     })`);
-    all.push(...(await run(page, colours)).map((fault) => `${theme} ${mode}: ${fault}`));
+    all.push(
+      ...(await run(page, contrastOnly)).map((violation) => `${theme} ${mode}: ${violation}`),
+    );
   }
   return all;
 }
@@ -33,7 +35,7 @@ function run(page: Page, options: string): Promise<string[]> {
         id + ': ' + html.slice(0, 160) + ' ' + (any[0]?.message ?? ''))))`);
 }
 
-/** What reaches beyond a phone's edge, unless it scrolls in a box of its own. */
+/** Scroll containers and dialogs whose content is wider than they are. */
 export function overflows(page: Page): Promise<string[]> {
   return page.evaluate(`[document.documentElement, ...document.querySelectorAll('[data-scroller], dialog[open]')]
     .filter((box) => box.checkVisibility() && box.scrollWidth > box.clientWidth + 1)

@@ -1,9 +1,6 @@
 import { existsSync } from 'node:fs';
 
-/**
- * Which Chromium there is: the one that CHROMIUM_PATH names, or the system's, or on Linux with an x64
- * processor the one from npm.
- */
+/** Finds Chromium: CHROMIUM_PATH, the system's browser, or on Linux x64 the one from npm. */
 
 export interface FoundBrowser {
   executablePath: string;
@@ -20,19 +17,19 @@ const ARGS = [
   '--disable-sync',
 ];
 
-const SYSTEM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const SYSTEM_PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
 const hasNpmChromium = process.platform === 'linux' && process.arch === 'x64';
 
 export async function findBrowser(): Promise<FoundBrowser | undefined> {
-  const named = [process.env.CHROMIUM_PATH ?? '', ...SYSTEM].find((path) => existsSync(path));
-  if (named) return { executablePath: named, args: ARGS };
+  const path = [process.env.CHROMIUM_PATH ?? '', ...SYSTEM_PATHS].find((path) => existsSync(path));
+  if (path) return { executablePath: path, args: ARGS };
   if (!hasNpmChromium) return undefined;
   const { default: packed } = await import('@sparticuz/chromium');
   return { executablePath: await packed.executablePath(), args: [...packed.args, ...ARGS] };
 }
 
-/** Whether a browser must have been found here. */
+/** Whether this platform should have a browser. */
 export function browserExpected(): boolean {
-  return SYSTEM.some((path) => existsSync(path)) || hasNpmChromium;
+  return SYSTEM_PATHS.some((path) => existsSync(path)) || hasNpmChromium;
 }

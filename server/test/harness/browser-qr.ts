@@ -1,10 +1,9 @@
 /**
- * Reads a QR code (ISO/IEC 18004) as a phone would, from its modules: byte mode, versions 1 to 9. A
- * reader of its own, so that what draws the codes is judged by something else. It corrects no errors:
- * on a screen that we draw there are none to forgive.
+ * Decodes a QR code (ISO/IEC 18004) from its modules: byte mode, level L, versions 1 to 9. It is
+ * independent of the encoder it checks. It does no error correction, because the input is exact.
  */
 
-/** Data codewords by version and level; a version with two kinds of blocks is not read. */
+/** Data codewords by level and version. Versions with two block sizes are not supported. */
 const BLOCKS: Record<string, { blocks: number; words: number }[]> = {
   L: [
     { blocks: 1, words: 19 },
@@ -27,14 +26,15 @@ export function readQr(modules: readonly (readonly boolean[])[]): string {
   const version = (size - 17) / 4;
   const format = formatOf(modules);
   const layout = BLOCKS[LEVELS[format >> 3] as string]?.[version - 1];
-  if (!layout) throw new Error(`version ${version} at level ${LEVELS[format >> 3]} is not read`);
+  if (!layout)
+    throw new Error(`version ${version} at level ${LEVELS[format >> 3]} is not supported`);
   const words = wordsOf(modules, format & 0b111);
-  // The blocks take turns, word by word.
+  // The blocks are interleaved word by word.
   const data = Array.from({ length: layout.blocks }, (_, block) =>
     Array.from({ length: layout.words }, (_, at) => words[at * layout.blocks + block] as number),
   ).flat();
   const bits = data.map((word) => word.toString(2).padStart(8, '0')).join('');
-  if (bits.slice(0, 4) !== '0100') throw new Error(`mode ${bits.slice(0, 4)} is not read`);
+  if (bits.slice(0, 4) !== '0100') throw new Error(`mode ${bits.slice(0, 4)} is not supported`);
   const length = Number.parseInt(bits.slice(4, 12), 2);
   const octets = Array.from({ length }, (_, at) =>
     Number.parseInt(bits.slice(12 + at * 8, 20 + at * 8), 2),
@@ -42,7 +42,7 @@ export function readQr(modules: readonly (readonly boolean[])[]): string {
   return Buffer.from(octets).toString('utf8');
 }
 
-/** Level and mask, beside the upper left finder: five bits of fifteen, unmasked (7.9). */
+/** Level and mask, next to the upper left finder pattern: five bits of fifteen, unmasked (7.9). */
 function formatOf(modules: readonly (readonly boolean[])[]): number {
   let bits = 0;
   for (const x of [0, 1, 2, 3, 4, 5, 7, 8]) bits = bits * 2 + Number(modules[8]?.[x]);
@@ -61,10 +61,10 @@ const MASKS: ((y: number, x: number) => boolean)[] = [
   (y, x) => (((y + x) % 2) + ((y * x) % 3)) % 2 === 0,
 ];
 
-/** Two columns at a time from the right, up and down in turn, over whatever is no pattern (7.7.3). */
+/** Reads two columns at a time from the right, alternating up and down, skipping patterns (7.7.3). */
 function wordsOf(modules: readonly (readonly boolean[])[], mask: number): number[] {
   const size = modules.length;
-  const taken = patternsOf(size);
+  const isPattern = patternsOf(size);
   const inverted = MASKS[mask] as (y: number, x: number) => boolean;
   const bits: number[] = [];
   let up = true;
@@ -73,7 +73,7 @@ function wordsOf(modules: readonly (readonly boolean[])[], mask: number): number
     for (let step = 0; step < size; step += 1) {
       const y = up ? size - 1 - step : step;
       for (const x of [right, right - 1]) {
-        if (!taken(y, x)) bits.push(Number(modules[y]?.[x]) ^ Number(inverted(y, x)));
+        if (!isPattern(y, x)) bits.push(Number(modules[y]?.[x]) ^ Number(inverted(y, x)));
       }
     }
     up = !up;
@@ -87,24 +87,24 @@ function wordsOf(modules: readonly (readonly boolean[])[], mask: number): number
 
 function patternsOf(size: number): (y: number, x: number) => boolean {
   const version = (size - 17) / 4;
-  const centres = centresOf(version, size);
+  const centers = alignmentCenters(version, size);
   const isFinder = (y: number, x: number) =>
     (y < 9 && x < 9) || (y < 9 && x >= size - 8) || (y >= size - 8 && x < 9);
   const isVersion = (y: number, x: number) =>
     version >= 7 && ((y < 6 && x >= size - 11) || (x < 6 && y >= size - 11));
   const isAlignment = (y: number, x: number) =>
-    centres.some((cy) =>
-      centres.some(
+    centers.some((cy) =>
+      centers.some(
         (cx) =>
-          // Where a finder stands there is no alignment pattern.
+          // Finder patterns replace alignment patterns.
           !isFinder(cy, cx) && Math.abs(y - cy) <= 2 && Math.abs(x - cx) <= 2,
       ),
     );
   return (y, x) => y === 6 || x === 6 || isFinder(y, x) || isVersion(y, x) || isAlignment(y, x);
 }
 
-/** From the second row to the one before the last finder, evenly, with a third one from version 7. */
-function centresOf(version: number, size: number): number[] {
+/** The coordinates of alignment patterns: two, evenly spaced, and a third from version 7. */
+function alignmentCenters(version: number, size: number): number[] {
   if (version === 1) return [];
   const last = size - 7;
   return version < 7 ? [6, last] : [6, (6 + last) / 2, last];

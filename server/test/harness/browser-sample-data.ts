@@ -1,7 +1,4 @@
-/**
- * A workspace as it looks after a while of use: something on every page. It is made by the API alone,
- * like everything else in it.
- */
+/** Sample data for every page of the dashboard, created through the API. */
 
 export type Call = (
   method: string,
@@ -15,24 +12,32 @@ interface ApiResponse {
 }
 
 export interface SampleData {
-  /** A message that bounced. */
+  /** A bounced message. */
   bouncedId: string;
-  /** One that arrived, made from a template. */
+  /** A delivered message that uses a template. */
   deliveredId: string;
 }
 
 export async function createSampleData(call: Call): Promise<SampleData> {
-  // Both modes share the templates.
+  // Live and test mode share templates.
   if ((await call('GET', '/templates/order-shipped')).status === 404) await writeTemplates(call);
-  for (const body of CONTACTS) await done(call, 'PUT', `/contacts/${body.email}`, bodyOf(body));
-  await done(call, 'POST', '/suppressions', { email: 'old.address@example.net', reason: 'manual' });
-  await done(call, 'POST', '/suppressions', { domain: 'closed.example', reason: 'manual' });
-  await done(call, 'POST', '/api-keys', { name: 'Web shop', scopes: ['send:transactional'] });
-  await done(call, 'POST', '/api-keys', { name: 'Night report', scopes: ['read:messages'] });
+  for (const body of CONTACTS) await mustCall(call, 'PUT', `/contacts/${body.email}`, bodyOf(body));
+  await mustCall(call, 'POST', '/suppressions', {
+    email: 'old.address@example.net',
+    reason: 'manual',
+  });
+  await mustCall(call, 'POST', '/suppressions', { domain: 'closed.example', reason: 'manual' });
+  await mustCall(call, 'POST', '/api-keys', { name: 'Web shop', scopes: ['send:transactional'] });
+  await mustCall(call, 'POST', '/api-keys', { name: 'Night report', scopes: ['read:messages'] });
   let bouncedId = '';
   let arrivedId = '';
   for (const [index, to] of RECIPIENTS.entries()) {
-    const { json } = await done(call, 'POST', '/transactional/send', orderEmail(to, 1000 + index));
+    const { json } = await mustCall(
+      call,
+      'POST',
+      '/transactional/send',
+      orderEmail(to, 1000 + index),
+    );
     if (to.startsWith('bounced')) bouncedId = json.id;
     else if (!to.endsWith('simulator.test')) arrivedId = json.id;
   }
@@ -78,7 +83,7 @@ export function orderEmail(to: string, order: number): Record<string, unknown> {
   };
 }
 
-/** Mail of a day: mostly orders, some receipts and passwords. */
+/** Typical email of a day: mostly orders, some receipts and password resets. */
 export function everydayEmail(to: string, order: number): Record<string, unknown> {
   const common = { to: { email: to }, from: SENDER, metadata: { order_id: String(order) } };
   if (order % 4 === 1) {
@@ -101,12 +106,12 @@ export function everydayEmail(to: string, order: number): Record<string, unknown
 }
 
 async function writeTemplates(call: Call): Promise<void> {
-  await done(call, 'POST', '/layouts', { key: 'letter', name: 'Letter', html: LAYOUT });
-  await done(call, 'POST', '/layouts/letter/publish', {});
-  await done(call, 'POST', '/templates', {
+  await mustCall(call, 'POST', '/layouts', { key: 'base', name: 'Base layout', html: LAYOUT });
+  await mustCall(call, 'POST', '/layouts/base/publish', {});
+  await mustCall(call, 'POST', '/templates', {
     key: 'order-shipped',
     name: 'Order shipped',
-    layout: 'letter',
+    layout: 'base',
     from: SENDER,
     subject: 'Your order ${order} is on its way',
     html: SHIPPED,
@@ -115,8 +120,8 @@ async function writeTemplates(call: Call): Promise<void> {
       { name: 'day', example: 'Friday' },
     ],
   });
-  await done(call, 'POST', '/templates/order-shipped/publish', { note: 'The first words' });
-  await done(call, 'POST', '/templates', {
+  await mustCall(call, 'POST', '/templates/order-shipped/publish', { note: 'First version' });
+  await mustCall(call, 'POST', '/templates', {
     key: 'password-reset',
     name: 'Password reset',
     subject: 'Choose a new password',
@@ -139,20 +144,22 @@ const LAYOUT = `<!doctype html>
     <div class="sheet">
       <p class="mark">Fernhill Bakery</p>
       {{ content }}
-      <p class="foot">Fernhill Bakery, 12 Mill Lane. You get this mail because you ordered.</p>
+      <p class="foot">Fernhill Bakery, 12 Mill Lane. You receive this email because you placed an order.</p>
     </div>
   </body>
 </html>
 `;
 
-const SHIPPED = `<h1>It is out of the oven</h1>
-<p>Dear {{ contact.first_name | default: "friend" }},</p>
-<p>your order <b>{{ order }}</b> left this morning and will be with you on {{ day }}.</p>
-<p><a href="https://fernhill.example/orders/{{ order }}">See where it is</a></p>
+const SHIPPED = `<h1>Your order has shipped</h1>
+<p>Hi {{ contact.first_name | default: "there" }},</p>
+<p>Your order <b>{{ order }}</b> shipped this morning and arrives on {{ day }}.</p>
+<p><a href="https://fernhill.example/orders/{{ order }}">Track your order</a></p>
 `;
 
-async function done(call: Call, method: string, path: string, body: unknown) {
-  const answer = await call(method, path, body);
-  if (answer.status < 300) return answer;
-  throw new Error(`${method} ${path} gave ${answer.status}: ${JSON.stringify(answer.json)}`);
+async function mustCall(call: Call, method: string, path: string, body: unknown) {
+  const response = await call(method, path, body);
+  if (response.status < 300) return response;
+  throw new Error(
+    `${method} ${path} returned ${response.status}: ${JSON.stringify(response.json)}`,
+  );
 }

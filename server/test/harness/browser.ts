@@ -7,13 +7,12 @@ import { browserExpected, findBrowser } from './browser-chromium.ts';
 import { createPerson, signInAs } from './dashboard-session.ts';
 
 /**
- * A real browser at the real server. Where no browser can run, a single test says so and passes: such
- * a machine must not look like a broken dashboard. After a test that failed there is another server
- * with an empty database, so that a second try does not stumble over what the first one made: no test
- * may need what another has left behind.
+ * Browser tests against a real server. On platforms without a browser, a single test says so and
+ * passes. After a failed test, the server restarts with an empty database, so that later tests do
+ * not depend on its leftovers; no test may rely on data of another.
  */
 
-/** For one click or one look; a page on a busy machine takes seconds. */
+/** For one action; a page on a busy machine takes seconds. */
 const STEP_TIMEOUT_MS = 20_000;
 
 const chromiumFound = await findBrowser();
@@ -21,18 +20,18 @@ const chromiumFound = await findBrowser();
 export interface BrowserSuite {
   /** A server with the dashboard, stopped when the suite ends. */
   app(): TestApp;
-  /** A window of its own, as nobody. */
+  /** Opens a new browser context without a session. */
   open(options?: WindowOptions): Promise<Page>;
   /**
-   * A page in which somebody with this role is signed in. The same wish gets the same window again,
-   * with what it has loaded: a cold start of the application each time would take minutes in all.
+   * Opens a page signed in with this role. The same role and options reuse the browser context and
+   * its cache, because a cold start for each test would take minutes in total.
    */
   openAs(role: Role, options?: WindowOptions): Promise<Page>;
-  /** The same for a person that is known already. */
+  /** Opens a page signed in as an existing user. */
   openFor(person: Person, options?: WindowOptions): Promise<Page>;
   /**
-   * What went wrong in any window since the last look: errors of scripts, refusals of the policy,
-   * dialogs, requests to elsewhere. A test that leaves any behind fails.
+   * Returns and clears the errors since the last call: script errors, policy violations, dialogs and
+   * requests to other hosts. A test with remaining errors fails.
    */
   takeErrors(): string[];
 }
@@ -52,9 +51,9 @@ export function browserSuite(
   options: TestAppOptions = {},
 ): void {
   if (!chromiumFound) {
-    test(`${name}: no browser can run here`, () => {
+    test(`${name}: no browser available`, () => {
       console.log(
-        `Browser tests do not run on ${process.platform} ${process.arch} without a Chromium: install one, or set CHROMIUM_PATH.`,
+        `Browser tests need Chromium on ${process.platform} ${process.arch}: install it or set CHROMIUM_PATH.`,
       );
       expect(browserExpected()).toBe(false);
     });
@@ -63,11 +62,11 @@ export function browserSuite(
   describe(name, () => {
     let app: TestApp | undefined;
     let browser: Browser | undefined;
-    const troubles: string[] = [];
+    const errors: string[] = [];
     const contexts: BrowserContext[] = [];
     const roles = new Map<Role, Person>();
     const windows = new Map<string, Page>();
-    let used = false;
+    let restart = false;
     const start = async (): Promise<void> => {
       app = await startApp({ ...options, env: { BASE_URL: 'http://localhost', ...options.env } });
       browser = await chromium.launch(chromiumFound);
@@ -84,20 +83,20 @@ export function browserSuite(
       await start();
     });
     beforeEach(async ({ onTestFailed }) => {
-      if (used) {
-        used = false;
+      if (restart) {
+        restart = false;
         await stop();
-        troubles.length = 0;
+        errors.length = 0;
         await start();
       }
       onTestFailed(async () => {
         for (const page of contexts.at(-1)?.pages() ?? []) console.log(await describePage(page));
-        if (troubles.length > 0) console.log(troubles.splice(0).join('\n'));
+        if (errors.length > 0) console.log(errors.splice(0).join('\n'));
       });
     });
     afterEach(({ task }) => {
-      used = task.result?.state === 'fail' || troubles.length > 0;
-      expect(troubles.splice(0)).toEqual([]);
+      restart = task.result?.state === 'fail' || errors.length > 0;
+      expect(errors.splice(0)).toEqual([]);
     });
     afterAll(stop);
     const running = (): TestApp => app as TestApp;
@@ -106,7 +105,7 @@ export function browserSuite(
       context.setDefaultTimeout(STEP_TIMEOUT_MS);
       contexts.push(context);
       const page = await context.newPage();
-      recordErrors(page, running().url, troubles);
+      recordErrors(page, running().url, errors);
       return page;
     };
     const openFor = async (person: Person, window: WindowOptions = {}): Promise<Page> => {
@@ -124,14 +123,14 @@ export function browserSuite(
       app: running,
       open,
       openFor,
-      takeErrors: () => troubles.splice(0),
+      takeErrors: () => errors.splice(0),
       async openAs(role, window = {}) {
-        const wish = JSON.stringify([role, window]);
-        const before = windows.get(wish);
+        const cacheKey = JSON.stringify([role, window]);
+        const before = windows.get(cacheKey);
         const page = before ? await before.context().newPage() : await openAsNew(role, window);
-        if (before) recordErrors(page, running().url, troubles);
+        if (before) recordErrors(page, running().url, errors);
         await before?.close();
-        windows.set(wish, page);
+        windows.set(cacheKey, page);
         return page;
       },
     });
@@ -163,40 +162,42 @@ async function addSessionCookie(page: Page, app: TestApp, person: Person): Promi
     .addCookies([{ name, value, url: app.url, httpOnly: true, sameSite: 'Strict' }]);
 }
 
-/** For whoever reads about a failed test. */
+/** Prints what is on the page when a test fails. */
 async function describePage(page: Page): Promise<string> {
   if (page.isClosed()) return '';
-  const texts = await page.locator('main, dialog[open], [aria-label=Notices]').allInnerTexts();
+  const texts = await page
+    .locator('main, dialog[open], [aria-label=Notifications]')
+    .allInnerTexts();
   return [page.url(), ...texts.map((text) => text.replaceAll(/\s*\n\s*/g, ' | ').slice(-900))].join(
     '\n',
   );
 }
 
-/** Answers that a page is prepared for: the browser reports each of them as an error. */
+/** The browser logs every 4xx response as an error, although pages handle them. */
 const EXPECTED = /Failed to load resource: the server responded with a status of 4\d\d/;
 
-function recordErrors(page: Page, url: string, troubles: string[]): void {
-  page.on('pageerror', (error) => troubles.push(`script error: ${error.message}`));
+function recordErrors(page: Page, url: string, errors: string[]): void {
+  page.on('pageerror', (error) => errors.push(`script error: ${error.message}`));
   page.on('console', (message) => {
     if (message.type() !== 'error' || EXPECTED.test(message.text())) return;
-    troubles.push(`console: ${message.text()}`);
+    errors.push(`console: ${message.text()}`);
   });
   page.on('dialog', (dialog) => {
-    troubles.push(`a dialog: ${dialog.message()}`);
+    errors.push(`dialog: ${dialog.message()}`);
     void dialog.dismiss();
   });
   const foreign = (target: string): string | undefined =>
     target.startsWith(url) || /^(data|blob|about):/.test(target)
       ? undefined
-      : `a request to ${target}`;
+      : `request to ${target}`;
   page.on('request', (request) => {
-    const trouble = foreign(request.url());
-    if (trouble) troubles.push(trouble);
+    const error = foreign(request.url());
+    if (error) errors.push(error);
   });
   page.on('requestfailed', (request) => {
-    // The policy stopped it before it left, and said so on the console.
+    // Blocked by the content security policy, which is reported on the console.
     if (request.failure()?.errorText !== 'csp') return;
-    const at = troubles.indexOf(foreign(request.url()) ?? '');
-    if (at >= 0) troubles.splice(at, 1);
+    const at = errors.indexOf(foreign(request.url()) ?? '');
+    if (at >= 0) errors.splice(at, 1);
   });
 }
