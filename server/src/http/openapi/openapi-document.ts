@@ -30,7 +30,7 @@ export function openapiDocument(operations: readonly Operation[], options: Docum
     );
   }
   const webhooks = webhookDescriptions(schemas);
-  const answers = sharedComponents(operations, options.baseUrl, schemas);
+  const shared = sharedComponents(operations, options.baseUrl, schemas);
   return {
     openapi: '3.1.0',
     info: {
@@ -61,7 +61,7 @@ export function openapiDocument(operations: readonly Operation[], options: Docum
           description: SESSION,
         },
       },
-      ...answers,
+      ...shared,
       schemas: schemas.components(),
     },
   };

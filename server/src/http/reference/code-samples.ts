@@ -114,7 +114,7 @@ function python({ method, url, needsKey, body, fileType }: SampleRequest): strin
     `response = requests.${method.toLowerCase()}(`,
     ...given,
     ')',
-    'answer = response.json()',
+    'data = response.json()',
   ].join('\n');
 }
 

@@ -38,7 +38,11 @@ function listPage(): string {
 }
 
 /** The part of the request that an error is most likely about. */
-const FAULT = { pointer: '/to/email', code: 'invalid_email', detail: 'The address has no @.' };
+const FIELD_ERROR = {
+  pointer: '/to/email',
+  code: 'invalid_email',
+  detail: 'The address has no @.',
+};
 
 function errorPage(reader: DocumentReader, code: ProblemCode): string {
   const { status, title, meaning, fix } = PROBLEMS[code];
@@ -50,7 +54,7 @@ function errorPage(reader: DocumentReader, code: ProblemCode): string {
     detail: meaning,
     fix: fix.replaceAll('{app}', reader.baseUrl),
     request_id: 'req_01kc8x3f7ye6qvj2m4n5p6q7r8',
-    ...(code === 'validation_failed' ? { errors: [FAULT] } : {}),
+    ...(code === 'validation_failed' ? { errors: [FIELD_ERROR] } : {}),
   };
   return pageFrame({
     title: `${code}: ${title}`,

@@ -108,15 +108,15 @@ const PLURALS: Record<string, string> = { 'email address': 'email addresses', en
 
 function rules(schema: ApiSchema): Html {
   const values = schema.enum ?? schema.items?.enum;
-  const told = [
+  const constraints = [
     ...bounds(schema),
     ...bounds(schema.items ?? {}).map(
       (rule) => `Each: ${rule.charAt(0).toLowerCase()}${rule.slice(1)}`,
     ),
   ];
-  if (schema.default !== undefined) told.push(`Default: ${JSON.stringify(schema.default)}.`);
+  if (schema.default !== undefined) constraints.push(`Default: ${JSON.stringify(schema.default)}.`);
   return html`${values && html`<p class="values">${values.map((value) => html`<code>${String(value)}</code> `)}</p>`}${
-    told.length > 0 && html`<p class="rules">${told.join(' ')}</p>`
+    constraints.length > 0 && html`<p class="rules">${constraints.join(' ')}</p>`
   }`;
 }
 

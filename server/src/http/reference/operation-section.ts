@@ -46,16 +46,16 @@ export function brokenCode(code: string): Html {
   return html`${code.split('_').map((part, index) => html`${index > 0 && html`_<wbr>`}${part}`)}`;
 }
 
-const PLACES = [
+const LOCATIONS = [
   ['path', 'Path parameters'],
   ['query', 'Query parameters'],
   ['header', 'Headers'],
 ] as const;
 
 function parameters(reader: DocumentReader, operation: ApiOperation): Html {
-  return html`${PLACES.map(([place, title]) => {
-    const there = operation.parameters?.filter((one) => one.in === place) ?? [];
-    return there.length > 0 && html`<h4>${title}</h4>${parameterList(reader, there)}`;
+  return html`${LOCATIONS.map(([location, title]) => {
+    const matching = operation.parameters?.filter((one) => one.in === location) ?? [];
+    return matching.length > 0 && html`<h4>${title}</h4>${parameterList(reader, matching)}`;
   })}`;
 }
 
@@ -86,7 +86,7 @@ function responses(reader: DocumentReader, operation: ApiOperation): Html {
       ${fields.text !== '' && html`<details><summary>Fields</summary>${fields}</details>`}
     </div>`;
   });
-  return html`<h4>Answers</h4>${good}`;
+  return html`<h4>Responses</h4>${good}`;
 }
 
 function problems(reader: DocumentReader, operation: ApiOperation): Html {
@@ -120,7 +120,7 @@ function responsePanels(reader: DocumentReader, panels: CodePanels, operation: A
   return html`${goodAnswers(reader, operation)
     .filter(({ media }) => media?.example !== undefined && !isEmpty(media.example))
     .map(({ status, media }) =>
-      panels.panel(`Answer ${status}`, [
+      panels.panel(`Response ${status}`, [
         { name: status, language: 'json', code: JSON.stringify(media?.example, null, 2) },
       ]),
     )}`;

@@ -69,7 +69,7 @@ export function reauthorizeRequest(
   return authorize(deps, spec, request, reply);
 }
 
-/** Returns no promise when the answer is cached, because every send takes this path. */
+/** Returns no promise when the API key is cached, because every send takes this path. */
 function authorize(
   deps: AuthorizationDependencies,
   spec: Spec,

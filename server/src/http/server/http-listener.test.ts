@@ -43,20 +43,20 @@ test.each(ADDRESSES)(
       await gate;
       return 'done';
     });
-    const door = createHttpListener(http);
-    const url = await door.listen(ADDRESSES, 0);
+    const listener = createHttpListener(http);
+    const url = await listener.listen(ADDRESSES, 0);
     const silent = await connectTo(host, url);
     const asking = await connectTo(host, url, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n');
     await expect.poll(() => arrived).toBe(1);
     let isShut = false;
-    const shut = door.drain(600_000).then(() => {
+    const drained = listener.drain(600_000).then(() => {
       isShut = true;
     });
     await closed(silent);
     expect(isShut).toBe(false);
     open();
     expect(await answerOf(asking)).toMatch(/^HTTP\/1.1 200.*done$/s);
-    await shut;
+    await drained;
     for (const address of ADDRESSES) {
       await expect(connectTo(address, url)).rejects.toThrow('ECONNREFUSED');
     }
@@ -66,13 +66,13 @@ test.each(ADDRESSES)(
 test('connections that outlast the limit are closed on each address', async () => {
   const http = Fastify();
   http.get('/', () => new Promise(() => {}));
-  const door = createHttpListener(http);
-  const url = await door.listen(ADDRESSES, 0);
+  const listener = createHttpListener(http);
+  const url = await listener.listen(ADDRESSES, 0);
   const sockets = await Promise.all(
     ADDRESSES.map((host) => connectTo(host, url, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')),
   );
   const cut = sockets.map((socket) => closed(socket));
-  await door.drain(100);
+  await listener.drain(100);
   await Promise.all(cut);
 });
 

@@ -118,8 +118,8 @@ function addJsonBodyParser(server: FastifyInstance, bytesMax: number): void {
       try {
         // Many clients send a Content-Type with every request, even without a body.
         done(null, body.length === 0 ? undefined : parseJsonBody(body));
-      } catch (refusal) {
-        done(refusal as Error);
+      } catch (error) {
+        done(error as Error);
       }
     });
   });
@@ -368,7 +368,7 @@ function rejectOtherMethods(server: FastifyInstance, deps: HttpServerDependencie
     allowed.set(path, methods);
   }
   for (const [url, methods] of allowed) {
-    const refuse = (_request: FastifyRequest, reply: FastifyReply): void => {
+    const reject = (_request: FastifyRequest, reply: FastifyReply): void => {
       reply.header('allow', [...methods].join(', '));
       throw new RefusedError('method_not_allowed', `This path accepts ${[...methods].join(', ')}.`);
     };
@@ -376,8 +376,8 @@ function rejectOtherMethods(server: FastifyInstance, deps: HttpServerDependencie
       method: METHODS.filter((method) => !methods.has(method)),
       url,
       // Runs before authentication and before the body is read.
-      onRequest: refuse,
-      handler: refuse,
+      onRequest: reject,
+      handler: reject,
     });
   }
 }

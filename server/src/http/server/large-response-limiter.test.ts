@@ -6,51 +6,51 @@ import { LargeResponseLimiter } from './large-response-limiter.ts';
  * other workspaces do not wait for them. Method: clients that disconnect on command.
  */
 
-function ask(answers: LargeResponseLimiter, workspaceId: string) {
-  const gone = new AbortController();
-  const client = { begun: false, leave: () => gone.abort() };
-  const begun = answers.acquire(workspaceId, gone.signal).then(() => {
-    client.begun = true;
+function connect(limiter: LargeResponseLimiter, workspaceId: string) {
+  const disconnect = new AbortController();
+  const client = { started: false, leave: () => disconnect.abort() };
+  const started = limiter.acquire(workspaceId, disconnect.signal).then(() => {
+    client.started = true;
   });
-  begun.catch(() => {});
-  return { client, begun };
+  started.catch(() => {});
+  return { client, started };
 }
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 test('four run, the others wait, and each disconnect starts the next one', async () => {
-  const answers = new LargeResponseLimiter();
-  const asked = Array.from({ length: 6 }, () => ask(answers, 'a'));
-  const neighbour = ask(answers, 'b');
-  const begun = () => asked.map(({ client }) => client.begun);
+  const limiter = new LargeResponseLimiter();
+  const clients = Array.from({ length: 6 }, () => connect(limiter, 'a'));
+  const neighbor = connect(limiter, 'b');
+  const started = () => clients.map(({ client }) => client.started);
   await settled();
-  expect(begun()).toEqual([true, true, true, true, false, false]);
-  expect(neighbour.client.begun).toBe(true);
-  asked[2]?.client.leave();
+  expect(started()).toEqual([true, true, true, true, false, false]);
+  expect(neighbor.client.started).toBe(true);
+  clients[2]?.client.leave();
   await settled();
-  expect(begun()).toEqual([true, true, true, true, true, false]);
+  expect(started()).toEqual([true, true, true, true, true, false]);
 });
 
 test('a client that disconnects while waiting leaves the queue and starts no work', async () => {
-  const answers = new LargeResponseLimiter();
-  const running = Array.from({ length: 4 }, () => ask(answers, 'a'));
-  const [first, second] = [ask(answers, 'a'), ask(answers, 'a')];
+  const limiter = new LargeResponseLimiter();
+  const running = Array.from({ length: 4 }, () => connect(limiter, 'a'));
+  const [first, second] = [connect(limiter, 'a'), connect(limiter, 'a')];
   first.client.leave();
-  await expect(first.begun).rejects.toMatchObject({ code: 'malformed_request' });
+  await expect(first.started).rejects.toMatchObject({ code: 'malformed_request' });
   running[0]?.client.leave();
   await settled();
-  expect(second.client.begun).toBe(true);
+  expect(second.client.started).toBe(true);
   for (const { client } of [...running, second]) client.leave();
-  const later = Array.from({ length: 4 }, () => ask(answers, 'a'));
+  const later = Array.from({ length: 4 }, () => connect(limiter, 'a'));
   await settled();
-  expect(later.map(({ client }) => client.begun)).toEqual([true, true, true, true]);
+  expect(later.map(({ client }) => client.started)).toEqual([true, true, true, true]);
 });
 
 test('a queue that is too long is rejected', () => {
-  const answers = new LargeResponseLimiter();
-  for (let i = 0; i < 1_004; i++) void ask(answers, 'a');
-  expect(() => answers.acquire('a', new AbortController().signal)).toThrow(
+  const limiter = new LargeResponseLimiter();
+  for (let i = 0; i < 1_004; i++) void connect(limiter, 'a');
+  expect(() => limiter.acquire('a', new AbortController().signal)).toThrow(
     expect.objectContaining({ code: 'quota_exceeded' }),
   );
-  expect(() => answers.acquire('b', new AbortController().signal)).not.toThrow();
+  expect(() => limiter.acquire('b', new AbortController().signal)).not.toThrow();
 });

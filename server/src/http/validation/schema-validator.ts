@@ -61,8 +61,8 @@ export function bodyValidator(schema: TSchema, semanticChecks?: SemanticChecks):
   const check = createCheck(schema, quickBody, thoroughBody, 'body', semanticChecks);
   return {
     check(value, caller) {
-      const refusal = check(value, { nodesLeft: THOROUGH_NODES_MAX }, caller);
-      if (refusal) throw refusal;
+      const error = check(value, { nodesLeft: THOROUGH_NODES_MAX }, caller);
+      if (error) throw error;
     },
   };
 }
@@ -92,10 +92,10 @@ export function queryValidator(schema: TSchema, parsers: readonly QueryParser[] 
     check(value) {
       for (const [name, type] of typed)
         convertInPlace(type, value as Record<string, unknown>, name);
-      const refusal = check(value, { nodesLeft: THOROUGH_NODES_MAX });
+      const error = check(value, { nodesLeft: THOROUGH_NODES_MAX });
       const query = value as Record<string, unknown>;
-      if (!refusal && !hasAny(query)) return;
-      const errors = [...(refusal?.errors ?? []), ...nulErrors(query)];
+      if (!error && !hasAny(query)) return;
+      const errors = [...(error?.errors ?? []), ...nulErrors(query)];
       const invalid = new Set(errors.map(({ parameter = '' }) => parameter));
       const valid = Object.fromEntries(
         Object.entries(query).filter(([name]) => !invalid.has(name)),

@@ -49,7 +49,7 @@ export function listContacts(deps: { pool: Pool }): Operation {
         created_after: Type.Optional(Type.String({ format: 'date-time' })),
         created_before: Type.Optional(Type.String({ format: 'date-time' })),
       }),
-      queryParsers: [(query, faulty) => faulty.has('q') || placeOf(query)],
+      queryParsers: [(query, invalid) => invalid.has('q') || parseCursor(query)],
       responses: {
         200: { description: 'A page of contacts.', body: page(Contact, 'ContactPage') },
       },
@@ -57,7 +57,7 @@ export function listContacts(deps: { pool: Pool }): Operation {
     async ({ caller, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
       const wanted = queryOf(query);
-      const from = placeOf(query);
+      const from = parseCursor(query);
       const after = from && { id: from.id, emailKey: from.key };
       const found = await searchContacts(deps.pool, caller, wanted, { after, limit });
       return {
@@ -72,7 +72,7 @@ export function listContacts(deps: { pool: Pool }): Operation {
   );
 }
 
-function placeOf(query: Record<string, unknown>) {
+function parseCursor(query: Record<string, unknown>) {
   return keyedCursor(listOf(query), query);
 }
 

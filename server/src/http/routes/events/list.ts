@@ -70,10 +70,10 @@ export function listEvents(deps: { pool: Pool }): Operation {
         created_before: Type.Optional(Type.String({ format: 'date-time' })),
       }),
       queryParsers: [
-        ({ cursor, order = 'asc' }, faulty) =>
+        ({ cursor, order = 'asc' }, invalid) =>
           typeof cursor !== 'string' ||
           cursor === LATEST ||
-          faulty.has('order') ||
+          invalid.has('order') ||
           parseEventCursor(cursor, order as FeedOrder),
         ({ type }) => typeof type === 'string' && parseEventTypes(type),
         (query) => parseAddressParameter('recipient', 'recipient', query),
@@ -107,7 +107,7 @@ export function listEvents(deps: { pool: Pool }): Operation {
       const limit = query.limit ?? LIMIT_DEFAULT;
       const order = query.order ?? 'asc';
       const filter = filterOf(query);
-      const from = await placeOf(deps.pool, query.cursor, order);
+      const from = await parseCursor(deps.pool, query.cursor, order);
       // An id that cannot exist has no events.
       const found = filter
         ? await readFeed(deps.pool, caller, from, limit, filter, order)
@@ -126,7 +126,7 @@ export function listEvents(deps: { pool: Pool }): Operation {
   );
 }
 
-async function placeOf(
+async function parseCursor(
   pool: Pool,
   cursor: string | undefined,
   order: FeedOrder,

@@ -69,8 +69,8 @@ export function getStats(deps: {
         ),
       }),
       queryParsers: [
-        (query, faulty) => faulty.has('interval') || rangeOf(query, deps.clock.now()),
-        (query, faulty) => faulty.has('group_by') || refuseValueAlone(query),
+        (query, invalid) => invalid.has('interval') || rangeOf(query, deps.clock.now()),
+        (query, invalid) => invalid.has('group_by') || requireGroupBy(query),
       ],
       responses: { 200: { description: 'The statistics.', body: Stats } },
       problems: ['quota_exceeded'],
@@ -116,16 +116,19 @@ function rangeOf(query: Record<string, unknown>, nowMs: number) {
       ? toMs - DEFAULT_POINTS[span] * spanMs
       : Math.floor(given.fromMs / spanMs) * spanMs,
   );
-  if (fromMs >= toMs) throw refused('from', 'Must be before `to`.');
+  if (fromMs >= toMs) throw invalidParameter('from', 'Must be before `to`.');
   if ((toMs - fromMs) / spanMs > POINTS_MAX) {
-    throw refused('from', `A range has at most ${POINTS_MAX} intervals. Use a longer interval.`);
+    throw invalidParameter(
+      'from',
+      `A range has at most ${POINTS_MAX} intervals. Use a longer interval.`,
+    );
   }
   return { fromMs, toMs };
 }
 
-function refuseValueAlone({ value, group_by }: Record<string, unknown>): void {
+function requireGroupBy({ value, group_by }: Record<string, unknown>): void {
   if (value === undefined || group_by !== undefined) return;
-  throw refused('value', 'Requires group_by.');
+  throw invalidParameter('value', 'Requires group_by.');
 }
 
 /** Rounding to whole intervals must stay within the years that RFC 3339 can represent. */
@@ -133,7 +136,7 @@ function inFourDigits(ms: number): number {
   return Math.min(Math.max(ms, Date.UTC(1970, 0, 1)), Date.UTC(9999, 11, 31));
 }
 
-function refused(parameter: string, detail: string): RefusedError {
+function invalidParameter(parameter: string, detail: string): RefusedError {
   return new RefusedError('validation_failed', `${parameter}: ${detail}`, {
     errors: [{ parameter, code: 'invalid_value', detail }],
   });

@@ -17,8 +17,8 @@ export function createSuppression(deps: { suppressions: Suppressions }): Operati
         'updated.',
       scope: 'write:suppressions',
       body: CreateSuppression,
-      semanticChecks: (body, faulty) =>
-        deps.suppressions.fieldErrors(body, !faulty.has('email') && !faulty.has('domain')),
+      semanticChecks: (body, invalid) =>
+        deps.suppressions.fieldErrors(body, !invalid.has('email') && !invalid.has('domain')),
       examples: {
         address: {
           summary: 'One address',

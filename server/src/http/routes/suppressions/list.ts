@@ -43,7 +43,9 @@ export function listSuppressions(deps: { suppressions: Suppressions }): Operatio
         created_after: Type.Optional(Type.String({ format: 'date-time' })),
         created_before: Type.Optional(Type.String({ format: 'date-time' })),
       }),
-      queryParsers: [(query, faulty) => faulty.has('q') || faulty.has('email') || placeOf(query)],
+      queryParsers: [
+        (query, invalid) => invalid.has('q') || invalid.has('email') || parseCursor(query),
+      ],
       responses: {
         200: {
           description: 'A page of suppressions.',
@@ -54,7 +56,7 @@ export function listSuppressions(deps: { suppressions: Suppressions }): Operatio
     async ({ caller, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
       const wanted = queryOf(query);
-      const after = placeOf(query);
+      const after = parseCursor(query);
       const found = await deps.suppressions.list(caller, wanted, {
         after,
         limit: limit + 1,
@@ -65,7 +67,7 @@ export function listSuppressions(deps: { suppressions: Suppressions }): Operatio
   );
 }
 
-function placeOf(query: Record<string, unknown>) {
+function parseCursor(query: Record<string, unknown>) {
   return keyedCursor(listOf(query), query);
 }
 

@@ -93,11 +93,11 @@ const ContentVariant = closed(
   { title: 'ContentVariant' },
 );
 
-function locales(words: TSchema, example: object): TSchema {
+function locales(variant: TSchema, example: object): TSchema {
   return Type.Optional(
     Type.Union(
       [
-        Type.Record(Type.String({ maxLength: 100 }), Type.Union([words, Type.Null()]), {
+        Type.Record(Type.String({ maxLength: 100 }), Type.Union([variant, Type.Null()]), {
           maxProperties: 100,
         }),
         Type.Null(),
@@ -291,7 +291,7 @@ export const KIND_SCHEMAS: Record<ContentKind, KindSchemas> = {
   }),
 };
 
-function kindSchemas(words: {
+function kindSchemas(options: {
   Noun: string;
   prefix: string;
   fields: Record<string, TSchema>;
@@ -301,13 +301,13 @@ function kindSchemas(words: {
   createExample: Record<string, unknown>;
   updateExample: Record<string, unknown>;
 }): KindSchemas {
-  const { Noun, fields, content, example } = words;
+  const { Noun, fields, content, example } = options;
   const noun = Noun.toLowerCase();
-  const own = { id: id(words.prefix, `the ${noun}`), ...BASICS };
+  const own = { id: id(options.prefix, `the ${noun}`), ...BASICS };
   const summary = Type.Object(
     {
       ...own,
-      ...words.summary,
+      ...options.summary,
       locales: Type.Array(Type.String(), { description: 'Its variants.' }),
       ...TIMES,
     },
@@ -327,9 +327,9 @@ function kindSchemas(words: {
     ),
     summaries: page(summary, `${Noun}Page`),
     create: closed({ key: Key, ...fields }, { title: `Create${Noun}` }),
-    createExample: words.createExample,
+    createExample: options.createExample,
     update: closed(fields, { title: `Update${Noun}`, minProperties: 1 }),
-    updateExample: words.updateExample,
+    updateExample: options.updateExample,
     version: Type.Object(
       { ...VERSION_FIELDS, ...content },
       {

@@ -22,8 +22,8 @@ export function sendBatch(deps: {
       },
       { title: 'SendBatch' },
     );
-  const refusalsOf = listValidator(SendMessage, (body, faulty) =>
-    deps.acceptor.checkRemainingFields(faulty, body),
+  const validateMessages = listValidator(SendMessage, (body, invalid) =>
+    deps.acceptor.checkRemainingFields(invalid, body),
   );
   return operation(
     {
@@ -87,10 +87,10 @@ export function sendBatch(deps: {
           ),
         }),
       });
-      const refusals = refusalsOf(body.messages);
+      const errors = validateMessages(body.messages);
       const { response, replayed } = await deps.acceptor.acceptBatch(
         caller,
-        body.messages.map((message, index) => refusals[index] ?? (message as SendRequest)),
+        body.messages.map((message, index) => errors[index] ?? (message as SendRequest)),
         body.mode !== 'permissive',
         idempotency,
         write,

@@ -34,7 +34,7 @@ export function sendTransactional(deps: { acceptor: MessageAcceptor }): Operatio
         ),
       }),
       body: SendMessage,
-      semanticChecks: (body, faulty) => deps.acceptor.checkRemainingFields(faulty, body),
+      semanticChecks: (body, invalid) => deps.acceptor.checkRemainingFields(invalid, body),
       examples: {
         inline: {
           summary: 'Inline content',
