@@ -3,7 +3,7 @@ import { mergeAttributes, parseContact } from './contact-fields.ts';
 
 /** The API and imports share these rules: every accepted value can be stored and rendered. */
 
-function faults(given: Record<string, unknown>): string[] {
+function errorsOf(given: Record<string, unknown>): string[] {
   const parsed = parseContact(given);
   return parsed.ok ? [] : parsed.errors.map(({ pointer, code }) => `${pointer} ${code}`);
 }
@@ -63,12 +63,12 @@ describe('fields', () => {
       ['/email invalid_email', '/locale invalid_locale'],
     ],
   ])('%s', (_, given, wrong) => {
-    expect(faults(given)).toEqual(wrong);
+    expect(errorsOf(given)).toEqual(wrong);
   });
 
   it('report at most a hundred errors', () => {
     const attributes = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`a${i}`, '\0']));
-    expect(faults({ attributes })).toHaveLength(100);
+    expect(errorsOf({ attributes })).toHaveLength(100);
   });
 });
 

@@ -32,15 +32,15 @@ it('resolves many concurrent lookups with few statements', async () => {
     return query(...args);
   }) as typeof query;
   const lookup = new ContactLookup({ pool });
-  const asked = Array.from({ length: 400 }, (_, n) => ({
+  const lookups = Array.from({ length: 400 }, (_, n) => ({
     ...(places[n % 4] as (typeof places)[number]),
     key: ['shared@example.com', 'only@example.com', 'nobody@example.com'][n % 3] as string,
   }));
   const found = await Promise.all(
-    asked.map(({ workspaceId, mode, key }) => lookup.contactFor(workspaceId, mode, key)),
+    lookups.map(({ workspaceId, mode, key }) => lookup.contactFor(workspaceId, mode, key)),
   );
   expect(statements).toBeLessThanOrEqual(3);
-  asked.forEach(({ workspaceId, mode, key }, n) => {
+  lookups.forEach(({ workspaceId, mode, key }, n) => {
     const isOnly = key.startsWith('only') && workspaceId === ONE && mode === 'live';
     if (key.startsWith('shared')) {
       const first_name = `${workspaceId} ${mode}`;
@@ -55,9 +55,9 @@ it('rejects every lookup when the database is unreachable', async () => {
   await using database = await createTestDatabase();
   const lookup = new ContactLookup({ pool: database.pool });
   await database.pool.end();
-  const asked = [
+  const lookups = [
     lookup.contactFor(ONE, 'live', 'a@b.test'),
     lookup.contactFor(ONE, 'live', 'b@b.test'),
   ];
-  for (const one of asked) await expect(one).rejects.toThrow(/pool/);
+  for (const one of lookups) await expect(one).rejects.toThrow(/pool/);
 });

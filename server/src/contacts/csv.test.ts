@@ -20,7 +20,7 @@ function read(text: string, changes: Partial<CsvOptions> = {}) {
 }
 
 function shown(records: readonly CsvRecord[]): unknown[] {
-  return records.map(({ fields, error: fault }) => fields?.map(String) ?? fault);
+  return records.map(({ fields, error }) => fields?.map(String) ?? error);
 }
 
 describe('a complete file', () => {

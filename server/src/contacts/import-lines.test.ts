@@ -32,10 +32,10 @@ function shown(lines: readonly ImportLine[]): unknown[] {
 describe('CSV', () => {
   it('turns unknown columns into attributes and skips empty cells', () => {
     const file =
-      'Email,First Name,plan,Favourite colour\r\nJane@x.test,Jane,pro,\r\njoe@x.test,,,red\r\n';
+      'Email,First Name,plan,Favorite color\r\nJane@x.test,Jane,pro,\r\njoe@x.test,,,red\r\n';
     expect(shown(read('csv', file))).toEqual([
       [2, 'jane@x.test', { firstName: 'Jane', attributes: { plan: 'pro' } }],
-      [3, 'joe@x.test', { attributes: { 'Favourite colour': 'red' } }],
+      [3, 'joe@x.test', { attributes: { 'Favorite color': 'red' } }],
     ]);
   });
 
@@ -60,7 +60,7 @@ describe('CSV', () => {
       'A, B',
     ],
     ['tabs', 'email\tfirst_name\na@x.test\tA;B\n', 'A;B'],
-  ])('takes %s', (_, file, firstName) => {
+  ])('accepts %s', (_, file, firstName) => {
     expect(shown(read('csv', file))).toEqual([[2, 'a@x.test', { firstName }]]);
   });
 

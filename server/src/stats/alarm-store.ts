@@ -39,7 +39,7 @@ export async function readRates(
          coalesce(sum(n) filter (where counter = 'bounced'), 0) as bounced,
          coalesce(sum(n) filter (where counter = 'complained'), 0) as complained,
          coalesce(sum(n) filter (where counter in ('bounced', 'failed', 'expired')), 0)
-           -- What bounced later was counted as delivered first (look-up-stats.ts).
+           -- A late bounce was counted as delivered first (query-stats.ts).
            + greatest(0, coalesce(sum(n) filter (where counter = 'delivered'), 0)
              - coalesce(sum(n) filter (where counter = 'bounced_later'), 0)) as ended
        from statistics_minute where mode = 'live' and dimension = 'domain' and at >= $1

@@ -236,8 +236,8 @@ export class Suppressions {
     const time = await checkRetentionClock(this.#pool, this.#clock.now());
     if (!('nowMs' in time)) return;
     const { nowMs } = time;
-    for (let taken = EXPIRED_BATCH; taken === EXPIRED_BATCH; ) {
-      taken = await inTransaction(this.#pool, async (client) => {
+    for (let removed = EXPIRED_BATCH; removed === EXPIRED_BATCH; ) {
+      removed = await inTransaction(this.#pool, async (client) => {
         const ended = await deleteExpired(client, nowMs, EXPIRED_BATCH);
         const events = ended.map((one) => suppressionEvent('suppression.deleted', one, one, nowMs));
         await appendEvents(client, events);

@@ -27,11 +27,13 @@ test('verifies hashes with older parameters', async () => {
 });
 
 test('rejects at once when the queue is full, and an unknown address waits like a known one', async () => {
-  const crowd = new Passwords({ ln: 4, r: 1, p: 1 });
-  const hash = await crowd.hash('tulip-freight');
-  const tries = Array.from({ length: 110 }, (_, n) => crowd.verify(n % 2 ? hash : undefined, 'x'));
+  const passwords = new Passwords({ ln: 4, r: 1, p: 1 });
+  const hash = await passwords.hash('tulip-freight');
+  const tries = Array.from({ length: 110 }, (_, n) =>
+    passwords.verify(n % 2 ? hash : undefined, 'x'),
+  );
   const ended = await Promise.allSettled(tries);
   expect(ended.filter((one) => one.status === 'rejected')).toHaveLength(8);
   expect(ended.filter((one) => one.status === 'fulfilled')).toHaveLength(102);
-  expect(await crowd.verify(hash, 'tulip-freight')).toBe(true);
+  expect(await passwords.verify(hash, 'tulip-freight')).toBe(true);
 });

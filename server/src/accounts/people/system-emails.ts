@@ -17,7 +17,7 @@ export interface SystemEmail {
  * there is none or the address does not accept mail.
  */
 export type SendSystemEmail = (
-  letter: SystemEmail,
+  email: SystemEmail,
   workspaceIds: readonly string[],
 ) => Promise<boolean>;
 

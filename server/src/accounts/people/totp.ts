@@ -94,10 +94,10 @@ export function newRecoveryCodes(): string[] {
 
 /** Normalizes a code, however it was typed. */
 export function recoveryCodeOf(typed: string): string | undefined {
-  const letters = typed.toLowerCase().replaceAll(/[\s-]/g, '');
-  return /^[a-z2-9]{16}$/.test(letters) ? grouped(letters) : undefined;
+  const characters = typed.toLowerCase().replaceAll(/[\s-]/g, '');
+  return /^[a-z2-9]{16}$/.test(characters) ? grouped(characters) : undefined;
 }
 
-function grouped(letters: string): string {
-  return letters.match(/.{4}/g)?.join('-') ?? '';
+function grouped(characters: string): string {
+  return characters.match(/.{4}/g)?.join('-') ?? '';
 }

@@ -242,7 +242,7 @@ const insertStatement = (attachments: string): string => `
         and e.workspace_id = r.workspace_id and e.mode = r.mode and e.key like '#%' limit 1)) found),
   keys as materialized (select * from ${KEYS.table('k', KEYS_AT + 1)}
     where submission not in (select submission from concerned)),
-  taken as (insert into idempotency_keys as old (workspace_id, mode, key, request_hash,
+  inserted_keys as (insert into idempotency_keys as old (workspace_id, mode, key, request_hash,
       response_status, response_body, created_at)
     select workspace_id, mode, key, decode(request_hash, 'hex'), status, answer, created_at
     from keys order by workspace_id, mode, key
@@ -253,7 +253,7 @@ const insertStatement = (attachments: string): string => `
     where old.created_at < $${KEYS_AT}
     returning workspace_id, mode, key),
   left_out as materialized (select submission, outcome from concerned
-    union all select submission, 'duplicate_key' from keys k where not exists (select from taken t
+    union all select submission, 'duplicate_key' from keys k where not exists (select from inserted_keys t
       where t.workspace_id = k.workspace_id and t.mode = k.mode and t.key = k.key)),
   m as materialized (select * from ${MESSAGES.table('m', MESSAGES_AT)}
     where submission not in (select submission from left_out)),

@@ -59,7 +59,7 @@ export class Idempotency {
     this.#pool = parts.pool;
     this.#clock = parts.clock;
     this.#encryptor = parts.encryptor;
-    this.#secret = parts.hmac(Buffer.from('kept')).toString('hex');
+    this.#secret = parts.hmac(Buffer.from('idempotency')).toString('hex');
   }
 
   /**

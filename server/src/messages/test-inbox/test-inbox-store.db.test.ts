@@ -58,20 +58,20 @@ async function filledInbox(database: TestDatabase, recipients: readonly string[]
   return { workspaceId, nowMs, ids };
 }
 
-const NOBODY = 'nobody@example.org';
+const NO_MAIL = 'nobody@example.org';
 
 test('polling costs the same however much unclaimed mail there is', async () => {
   await using database = await createTestDatabase();
   const recipients = Array.from({ length: 4_000 }, (_, n) => `n${n}@example.org`);
   const { workspaceId, nowMs } = await filledInbox(database, recipients);
-  const look = (recipientKey?: string, subject?: string) =>
+  const scannedRows = (recipientKey?: string, subject?: string) =>
     rowsReadBy(database, (client) =>
       claimUnseen(client, workspaceId, { recipientKey, subject }, nowMs),
     );
-  expect(await look(NOBODY)).toBeLessThan(20);
-  expect(await look('n0@example.org')).toBeLessThan(20);
-  expect(await look(undefined, 'no such subject')).toBeLessThan(3_500);
-  const page = { beforeId: undefined, limit: 20, recipientKey: NOBODY };
+  expect(await scannedRows(NO_MAIL)).toBeLessThan(20);
+  expect(await scannedRows('n0@example.org')).toBeLessThan(20);
+  expect(await scannedRows(undefined, 'no such subject')).toBeLessThan(3_500);
+  const page = { beforeId: undefined, limit: 20, recipientKey: NO_MAIL };
   const listed = await rowsReadBy(database, (client) => listInbox(client, workspaceId, page));
   expect(listed).toBeLessThan(20);
 });
@@ -80,17 +80,17 @@ test('returns each message once, oldest first, for every kind of filter', async 
   await using database = await createTestDatabase();
   const jane = 'jane@example.org';
   const { workspaceId, nowMs, ids } = await filledInbox(database, [jane, 'joe@example.org', jane]);
-  const take = async (recipientKey?: string, subject?: string) => {
+  const claim = async (recipientKey?: string, subject?: string) => {
     const wanted = { recipientKey, subject };
     const entry = await claimUnseen(database.pool, workspaceId, wanted, nowMs);
     return entry && ids.indexOf(entry.messageId);
   };
-  expect(await take(jane, 'joe')).toBeUndefined();
-  expect(await take(jane)).toBe(0);
-  expect(await take(undefined, 'JANE')).toBe(2);
-  expect(await take(jane)).toBeUndefined();
-  expect(await take()).toBe(1);
-  expect(await take()).toBeUndefined();
+  expect(await claim(jane, 'joe')).toBeUndefined();
+  expect(await claim(jane)).toBe(0);
+  expect(await claim(undefined, 'JANE')).toBe(2);
+  expect(await claim(jane)).toBeUndefined();
+  expect(await claim()).toBe(1);
+  expect(await claim()).toBeUndefined();
   const page = { beforeId: undefined, limit: 20, recipientKey: jane };
   const listed = await listInbox(database.pool, workspaceId, page);
   expect(listed.map(({ messageId }) => ids.indexOf(messageId))).toEqual([2, 0]);

@@ -66,7 +66,7 @@ export async function claimUnseen(
 ): Promise<InboxEntry | undefined> {
   const kind = recipientKey !== undefined ? 'to' : subject !== undefined ? 'newest' : 'oldest';
   const { rows } = await db.query<InboxEntry>({
-    name: `take-unseen-${kind}`,
+    name: `claim-unseen-${kind}`,
     text: `update test_inbox set consumed_at = $4
       where workspace_id = $1 and message_id >= $5 and message_id = (
         select message_id from test_inbox
