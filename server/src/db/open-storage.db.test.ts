@@ -95,7 +95,7 @@ describe("an operator's database", () => {
       'DATABASE_URL is not a PostgreSQL URL',
     );
     await expect(open({ databaseUrl: 'postgres://u:hunter/2#@db.example.com/d' })).rejects.toThrow(
-      'characters of the password that mean something in an address are written in percent',
+      'special characters in the password must be percent-encoded',
     );
     await expect(open({ databaseUrl: db.url.replace('test_', 'no_') })).rejects.toThrow(
       /^Cannot connect to the database at DATABASE_URL: database "no_.*" does not exist/,

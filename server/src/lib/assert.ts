@@ -1,9 +1,9 @@
-/** States what must be true here. When it is not, the fault is ours and the task must end. */
+/** Asserts an invariant. A violation is a bug, and the current task must not continue. */
 export function assert(condition: unknown, invariant: string): asserts condition {
   if (!condition) throw new Error(`Broken invariant: ${invariant}`);
 }
 
-/** Closes a switch over a union: the compiler proves that no member was forgotten. */
+/** For the default case of a switch over a union: the compiler checks that all cases are handled. */
 export function unreachable(value: never): never {
   throw new Error(`Broken invariant: unexpected ${JSON.stringify(value)}`);
 }

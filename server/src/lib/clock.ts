@@ -1,12 +1,12 @@
 /**
- * Time for the whole house. Domain code never asks the machine directly: it gets a Clock, so that a
- * test can move hours in a moment and every row carries the time its room believed in.
+ * The source of time. Code never reads the system clock directly but gets a Clock, so that tests can
+ * advance it by hours.
  */
 
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Runs `task` once after `delayMs`. The timer never keeps the process alive by itself. */
+  /** Runs `task` once after `delayMs`. The timer does not keep the process alive. */
   after(delayMs: number, task: () => void): Timer;
 }
 
@@ -14,7 +14,7 @@ export interface Timer {
   cancel(): void;
 }
 
-/** setTimeout overflows to "at once" above this. */
+/** setTimeout fires immediately for larger delays. */
 const TIMEOUT_MAX_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -26,7 +26,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Waits `delayMs` on the given clock; an abort ends the wait early, without an error. */
+/** Waits for `delayMs`; an abort ends the wait early, without an error. */
 export function pause(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();

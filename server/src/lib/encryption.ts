@@ -1,13 +1,14 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
 /**
- * Seals secrets for storage: AES-256-GCM under a key derived from SECRET_KEY for one purpose, so
- * that a value sealed for one place cannot be opened in another. Layout: version, nonce, tag, text.
+ * Encrypts secrets for storage with AES-256-GCM. The key is derived from SECRET_KEY per purpose, so
+ * that a value encrypted for one purpose cannot be decrypted for another. Layout: version, nonce, tag,
+ * ciphertext.
  */
 export interface Encryptor {
   encrypt(plain: Buffer): Buffer;
-  /** Throws when the value was sealed under another key or changed since. */
-  decrypt(sealed: Buffer): Buffer;
+  /** Throws if the value was encrypted with another key or has been modified. */
+  decrypt(encrypted: Buffer): Buffer;
 }
 
 const VERSION = 1;
@@ -15,7 +16,7 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 export function createEncryptor(secretKey: Buffer, purpose: string): Encryptor {
-  const key = Buffer.from(hkdfSync('sha256', secretKey, 'postrider', `seal:${purpose}`, 32));
+  const key = Buffer.from(hkdfSync('sha256', secretKey, 'postrider', `encryption:${purpose}`, 32));
   return {
     encrypt(plain) {
       const nonce = randomBytes(NONCE_BYTES);
@@ -23,14 +24,14 @@ export function createEncryptor(secretKey: Buffer, purpose: string): Encryptor {
       const text = Buffer.concat([cipher.update(plain), cipher.final()]);
       return Buffer.concat([Buffer.from([VERSION]), nonce, cipher.getAuthTag(), text]);
     },
-    decrypt(sealed) {
-      if (sealed[0] !== VERSION) throw new Error('Sealed by a version that is not known');
-      const nonce = sealed.subarray(1, 1 + NONCE_BYTES);
-      const tag = sealed.subarray(1 + NONCE_BYTES, 1 + NONCE_BYTES + TAG_BYTES);
+    decrypt(encrypted) {
+      if (encrypted[0] !== VERSION) throw new Error('Unknown encryption version');
+      const nonce = encrypted.subarray(1, 1 + NONCE_BYTES);
+      const tag = encrypted.subarray(1 + NONCE_BYTES, 1 + NONCE_BYTES + TAG_BYTES);
       const decipher = createDecipheriv('aes-256-gcm', key, nonce);
       decipher.setAuthTag(tag);
       return Buffer.concat([
-        decipher.update(sealed.subarray(1 + NONCE_BYTES + TAG_BYTES)),
+        decipher.update(encrypted.subarray(1 + NONCE_BYTES + TAG_BYTES)),
         decipher.final(),
       ]);
     },

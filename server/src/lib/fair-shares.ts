@@ -1,16 +1,16 @@
 /**
- * Who has how many of the places that there are. Work that waits for strangers may hold its place for
- * minutes, so nobody may have them all: a holder gets another place only while he has less than three
- * times of what is free. One alone can have three quarters, two can have three sevenths each, and
- * whoever comes next always finds some.
+ * Divides a fixed number of slots between holders. A slot may be held for minutes while waiting for a
+ * remote server, so no holder may take them all: a holder gets another slot only while it has fewer
+ * than three times the free slots. One holder alone gets three quarters, two get three sevenths each,
+ * and a new holder always finds free slots.
  */
 export class FairShares {
   readonly #slots: number;
   readonly #inUse = new Map<string, number>();
   #totalInUse = 0;
 
-  constructor(placesMax: number) {
-    this.#slots = placesMax;
+  constructor(slots: number) {
+    this.#slots = slots;
   }
 
   canAcquire(holder: string): boolean {

@@ -1,4 +1,4 @@
-/** First in, first out, without the cost of moving an array's elements on each take. */
+/** A queue whose shift() does not move all elements, unlike that of an array. */
 export class Fifo<T> {
   #items: (T | undefined)[] = [];
   #head = 0;
@@ -20,7 +20,7 @@ export class Fifo<T> {
     const item = this.#items[this.#head];
     this.#items[this.#head] = undefined;
     this.#head += 1;
-    // Cutting off at least as many as remain keeps the cost of a take constant on average.
+    // Trimming at least as many as remain keeps the amortized cost of shift() constant.
     if (this.#head * 2 >= this.#items.length) {
       this.#items = this.#items.slice(this.#head);
       this.#head = 0;

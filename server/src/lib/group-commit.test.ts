@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { GroupCommit } from './group-commit.ts';
 
 /**
- * Goal: groups grow with the load and a lone item waits for nothing; with spacing, what comes together
- * is written together, and nobody is kept from the end.
+ * Checks that groups grow with the load while a single item is written immediately, and that spacing
+ * batches items without delaying drained().
  */
 
 function groupsOf(spacingMs: number): { groups: number[][]; commits: GroupCommit<number, number> } {
@@ -25,7 +25,7 @@ function groupsOf(spacingMs: number): { groups: number[][]; commits: GroupCommit
   return { groups, commits };
 }
 
-test('the first after a rest is written at once, those behind it together', async () => {
+test('with spacing, the first item is written immediately and the following ones together', async () => {
   const { groups, commits } = groupsOf(200);
   await commits.add(1, 1);
   const later = [2, 3].map((n) => commits.add(n, 1));
@@ -35,7 +35,7 @@ test('the first after a rest is written at once, those behind it together', asyn
   expect(groups).toEqual([[1], [2, 3, 4]]);
 });
 
-test('whoever waits for the end does not wait for the spacing', async () => {
+test('drained() does not wait for the spacing', async () => {
   const { groups, commits } = groupsOf(1_000_000);
   await commits.add(1, 1);
   void commits.add(2, 1);
@@ -45,7 +45,7 @@ test('whoever waits for the end does not wait for the spacing', async () => {
   expect(groups).toEqual([[1], [2], [3]]);
 });
 
-/** A writer whose commits end when the test says so. */
+/** A writer whose commits end when the test decides. */
 function rig(options: { groupItemsMax?: number } = {}) {
   const groups: { items: number[]; end: () => void }[] = [];
   const commits = new GroupCommit<number, number>({
@@ -64,7 +64,7 @@ function rig(options: { groupItemsMax?: number } = {}) {
   return { commits, groups, sizes: () => groups.map(({ items }) => items.length) };
 }
 
-test('who comes alone is written at once, and answered after its own commit', async () => {
+test('a single item is written immediately and answered after its commit', async () => {
   const { commits, groups, sizes } = rig();
   const answer = commits.add(7, 1);
   await nextTurn();
@@ -73,7 +73,7 @@ test('who comes alone is written at once, and answered after its own commit', as
   expect(await answer).toBe(70);
 });
 
-test('beside a small group a second begins when as many wait as it holds', async () => {
+test('with a small group in flight, a second starts when as many items are waiting', async () => {
   const { commits, sizes } = rig();
   for (const n of [1, 2, 3]) void commits.add(n, 1);
   await nextTurn();
@@ -85,7 +85,7 @@ test('beside a small group a second begins when as many wait as it holds', async
   expect(sizes()).toEqual([3, 3]);
 });
 
-test('beside a larger one they wait for its end, unless two full groups do', async () => {
+test('with a larger group in flight, items wait for its end unless two full groups are waiting', async () => {
   const { commits, groups, sizes } = rig({ groupItemsMax: 16 });
   for (let n = 0; n < 32; n++) void commits.add(n, 1);
   await nextTurn();
@@ -99,7 +99,7 @@ test('beside a larger one they wait for its end, unless two full groups do', asy
   for (const { end } of groups) end();
 });
 
-test('those who come again after their answer end up in equal groups', async () => {
+test('callers that return after every response end up in equal groups', async () => {
   const { commits, groups, sizes } = rig();
   let answers = 0;
   const comeAgain = async (n: number): Promise<void> => {
@@ -108,7 +108,7 @@ test('those who come again after their answer end up in equal groups', async () 
       answers += 1;
     }
   };
-  // One first, the rest in a turn of their own: as lopsided as it can begin.
+  // One item first and the rest in the next turn, which is the most uneven start.
   const callers = [comeAgain(0)];
   await nextTurn();
   for (let n = 1; n < 40; n++) callers.push(comeAgain(n));
@@ -124,7 +124,7 @@ test('those who come again after their answer end up in equal groups', async () 
   await Promise.all(callers);
 });
 
-test('those who are fewer go when the first is done', async () => {
+test('fewer waiting items than in flight start when the first group is done', async () => {
   const { commits, groups, sizes } = rig();
   for (let n = 0; n < 16; n++) void commits.add(n, 1);
   await nextTurn();
@@ -139,7 +139,7 @@ test('those who are fewer go when the first is done', async () => {
   await commits.drained();
 });
 
-test('groups of one do not wait for each other', async () => {
+test('groups of one item do not wait for each other', async () => {
   const { commits, sizes } = rig({ groupItemsMax: 1 });
   for (const n of [1, 2, 3]) void commits.add(n, 1);
   await nextTurn();

@@ -1,21 +1,20 @@
 /**
- * Lets callers that wait at the same moment share one commit. Items queue up while earlier groups
- * are being written; whenever a writer is free it takes all that waits, up to a count and a size.
- * Each caller is answered after the commit that holds its own item. Memory is bounded: when too much
- * waits, add() refuses at once instead of queueing.
+ * Combines concurrent writes into one commit. Items queue while earlier groups are written, and a free
+ * writer takes the waiting items up to a count and a size. Every caller is answered after the commit
+ * of its own item. Memory is bounded: add() throws immediately if too much is waiting.
  */
 
 export interface GroupCommitOptions<Item, Result> {
-  /** Writes the items in one commit; results come back in the same order. */
+  /** Writes the items in one commit; returns results in the same order. */
   commit: (items: Item[]) => Promise<Result[]>;
-  /** Whether an error is one item's fault, so that its neighbours deserve another try, one by one. */
+  /** Whether an error was caused by a single item; the items are then retried one by one. */
   isItemError: (error: unknown) => boolean;
   groupItemsMax: number;
   groupBytesMax: number;
   groupsInFlightMax: number;
   /**
-   * A group begins no sooner than this after the one before it: where nobody waits for the answer,
-   * what comes meanwhile shares its commit. The first after a rest begins at once.
+   * The minimum time between the starts of two groups, for writes whose result no caller waits for:
+   * items that arrive meanwhile share a commit. The first group after a pause starts immediately.
    */
   spacingMs?: number;
   waitingItemsMax: number;
@@ -33,16 +32,16 @@ interface Waiting<Item, Result> {
   reject: (error: unknown) => void;
 }
 
-/** Two of them at a time are worth more than one twice as large. */
+/** Two groups of this size in parallel are faster than one of twice the size. */
 const SMALL_GROUP = 8;
 
 export class GroupCommit<Item, Result> {
   readonly #options: GroupCommitOptions<Item, Result>;
   #waiting: Waiting<Item, Result>[] = [];
   #waitingBytes = 0;
-  /** The sizes of the groups under way. */
+  /** The sizes of the groups in flight. */
   readonly #inFlight: number[] = [];
-  /** How many of those answered last have not been followed by another: they may be back soon. */
+  /** Callers of the last group that have not added another item yet, and probably will soon. */
   #expectedBack = 0;
   #startScheduled = false;
   #spacing: NodeJS.Timeout | undefined;
@@ -52,7 +51,7 @@ export class GroupCommit<Item, Result> {
     this.#options = options;
   }
 
-  /** Resolves once the item's own group is committed. Throws GroupCommitFullError at once when full. */
+  /** Resolves when the group of the item is committed. Throws GroupCommitFullError if full. */
   add(item: Item, bytes: number): Promise<Result> {
     const { waitingItemsMax, waitingBytesMax } = this.#options;
     const overBytes = this.#waiting.length > 0 && this.#waitingBytes + bytes > waitingBytesMax;
@@ -63,7 +62,7 @@ export class GroupCommit<Item, Result> {
       this.#waiting.push({ item, bytes, resolve, reject });
       this.#waitingBytes += bytes;
       if (this.#expectedBack > 0) this.#expectedBack -= 1;
-      // Requests read in the same turn of the event loop end up in the same group.
+      // Requests of the same event loop turn share a group.
       if (this.#startScheduled) return;
       this.#startScheduled = true;
       setImmediate(() => {
@@ -81,7 +80,7 @@ export class GroupCommit<Item, Result> {
     return this.#waitingBytes;
   }
 
-  /** Resolves when nothing waits and nothing is being written. */
+  /** Resolves when nothing is waiting or in flight. */
   drained(): Promise<void> {
     if (this.#inFlight.length === 0 && this.#waiting.length === 0) return Promise.resolve();
     return new Promise((resolve) => {
@@ -106,22 +105,22 @@ export class GroupCommit<Item, Result> {
   }
 
   /**
-   * A commit costs as much as some thirty of its items, so who finds a group under way waits for its
-   * end. Only small groups do not pay for the wait; and when two full ones are waiting, the one under
-   * way is stuck, or there is work for two writers anyway.
+   * A commit costs as much as about thirty items, so items usually wait for the group in flight. The
+   * exceptions are small groups, which are not worth the wait, and two full groups of waiting items,
+   * which mean that the group in flight is stuck or that there is work for two writers.
    */
   #canStart(): boolean {
     const { groupsInFlightMax, groupItemsMax } = this.#options;
     if (this.#waiting.length === 0 || this.#spacing !== undefined) return false;
     if (this.#inFlight.length === 0) return true;
     if (this.#inFlight.length >= groupsInFlightMax) return false;
-    const company = Math.min(groupItemsMax, ...this.#inFlight);
-    return this.#waiting.length >= (company < SMALL_GROUP ? company : 2 * groupItemsMax);
+    const smallest = Math.min(groupItemsMax, ...this.#inFlight);
+    return this.#waiting.length >= (smallest < SMALL_GROUP ? smallest : 2 * groupItemsMax);
   }
 
   #beginSpacing(): void {
     const { spacingMs } = this.#options;
-    // Who waits for the end of all gets it without pauses.
+    // drained() does not wait for the spacing.
     if (spacingMs === undefined || this.#idle.length > 0) return;
     this.#spacing = setTimeout(() => this.#endSpacing(), spacingMs);
   }
@@ -133,9 +132,9 @@ export class GroupCommit<Item, Result> {
   }
 
   /**
-   * At most half of all that are here: those who wait, and those just answered, who will be back.
-   * Then one half is written while the other is read. Were a group to take all, everybody would soon
-   * be in the same one, and reading and writing would wait for each other.
+   * Takes at most half of the active callers: those waiting, and those just answered, which will be
+   * back. One half is then written while the requests of the other half are read. If a group took all,
+   * every caller would soon be in the same group, and reading and writing would alternate.
    */
   #takeGroup(): Waiting<Item, Result>[] {
     const { groupItemsMax, groupBytesMax } = this.#options;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decodeId, encodeId, newId, newIdPair, uuidFloor, uuidTime, uuidv7 } from './ids.ts';
 
-test('an id encodes and decodes every uuid', () => {
+test('every UUID survives encoding and decoding', () => {
   fc.assert(
     fc.property(fc.uuid(), (uuid) => {
       const id = encodeId('msg', uuid);
@@ -12,7 +12,7 @@ test('an id encodes and decodes every uuid', () => {
   );
 });
 
-test('ids are those of the TypeID specification', () => {
+test('ids match the TypeID specification', () => {
   expect(encodeId('msg', '00000000-0000-0000-0000-000000000000')).toBe(`msg_${'0'.repeat(26)}`);
   expect(encodeId('msg', '01890a5d-ac96-774b-bcce-b302099a8057')).toBe(
     'msg_01h455vb4pex5vsknk084sn02q',
@@ -20,7 +20,7 @@ test('ids are those of the TypeID specification', () => {
   expect(encodeId('msg', 'ffffffff-ffff-ffff-ffff-ffffffffffff')).toBe(`msg_7${'z'.repeat(25)}`);
 });
 
-test('what is not an id of the kind is refused', () => {
+test('invalid ids and other prefixes are rejected', () => {
   const id = encodeId('msg', '01890a5d-ac96-774b-bcce-b302099a8057');
   for (const wrong of [id.toUpperCase(), id.slice(0, -1), `${id}0`, id.replace('msg', 'evt'), '']) {
     expect(decodeId('msg', wrong)).toBeUndefined();
@@ -28,13 +28,13 @@ test('what is not an id of the kind is refused', () => {
   expect(decodeId('msg', `msg_8${'z'.repeat(25)}`)).toBeUndefined();
 });
 
-test('ids of one process ascend, also within a millisecond and when the clock steps back', () => {
+test('ids ascend within a process, also within a millisecond and if the clock is set back', () => {
   const made = Array.from({ length: 10_000 }, (_, i) => uuidv7(1_000_000 - (i % 3)));
   expect(made.toSorted()).toEqual(made);
   expect(new Set(made).size).toBe(made.length);
 });
 
-test('a clock that was far ahead for a moment leaves ids of the right time', () => {
+test('ids follow the clock again after it was far ahead', () => {
   const ms = 4_102_444_800_000;
   uuidv7(ms + 30 * 86_400_000);
   const { uuid } = newIdPair('msg', ms);
@@ -42,13 +42,13 @@ test('a clock that was far ahead for a moment leaves ids of the right time', () 
   expect(uuidv7(ms) > uuid).toBe(true);
 });
 
-test('the time of a uuid and the bound of a time agree', () => {
+test('uuidTime and uuidFloor agree', () => {
   const ms = 4_102_444_800_123;
   expect(uuidTime(uuidv7(ms))).toBe(ms);
   expect(uuidFloor(ms) < uuidv7(ms)).toBe(true);
 });
 
-test('a fresh id is the same in both of its forms, and follows the one before', () => {
+test('both formats of a new id agree, and it follows the previous one', () => {
   const before = newId('msg', 4_102_444_900_000);
   const { uuid, id } = newIdPair('msg', 4_102_444_900_000);
   expect(encodeId('msg', uuid)).toBe(id);

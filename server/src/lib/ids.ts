@@ -1,8 +1,8 @@
 import { randomFillSync } from 'node:crypto';
 
 /**
- * Identifiers: a UUIDv7 inside (time-ordered, so rows and partitions stay in order of birth), a
- * TypeID outside: a type prefix and 26 characters of lower-case Crockford base32.
+ * Identifiers. The database stores UUIDv7, which is ordered by creation time. The API shows TypeIDs: a
+ * type prefix and 26 characters of lowercase Crockford base32.
  */
 
 export type IdPrefix =
@@ -29,7 +29,7 @@ const VALUE_OF = new Map([...ALPHABET].map((character, value) => [character, val
 
 let lastMs = 0;
 let sequence = 0;
-/** The last id made here, as four words of 32 bits: both of its spellings come from them. */
+/** The last id as four 32-bit words, from which both formats are written. */
 let w0 = 0;
 let w1 = 0;
 let w2 = 0;
@@ -38,34 +38,34 @@ const pool = new Uint32Array(2 * 512);
 let poolAt = pool.length;
 
 /**
- * Ids ascend though the clock steps back, up to here. Where it is set back further it had been wrong,
- * and ids that went on from there would be rows of a time that has no partition yet. Readers by time
- * rely on it too.
+ * Ids keep ascending if the clock is set back by up to this much. If it is set back further, it was
+ * wrong before, and continuing from there would create ids for which no partition exists yet. Readers
+ * that filter by time rely on this limit too.
  */
 export const IDS_AHEAD_MAX_MS = 600_000;
 
 /**
  * A UUIDv7 (RFC 9562) as 32 hex digits with hyphens. Within one process the 12 bits after the
- * millisecond count up, so ids made here are strictly ascending.
+ * millisecond are a counter, so ids of a process are strictly ascending.
  */
 export function uuidv7(nowMs: number): string {
-  makeWords(nowMs);
-  return spelled();
+  generateWords(nowMs);
+  return formatUuid();
 }
 
-/** A fresh id in both of its forms. */
+/** A new id in both formats. */
 export function newIdPair(prefix: IdPrefix, nowMs: number): { uuid: string; id: string } {
-  makeWords(nowMs);
-  return { uuid: spelled(), id: encode(prefix, w0, w1, w2, w3) };
+  generateWords(nowMs);
+  return { uuid: formatUuid(), id: encode(prefix, w0, w1, w2, w3) };
 }
 
-/** A fresh TypeID. */
+/** A new TypeID. */
 export function newId(prefix: IdPrefix, nowMs: number): string {
-  makeWords(nowMs);
+  generateWords(nowMs);
   return encode(prefix, w0, w1, w2, w3);
 }
 
-function makeWords(nowMs: number): void {
+function generateWords(nowMs: number): void {
   if (nowMs > lastMs || lastMs - nowMs > IDS_AHEAD_MAX_MS) startMillisecond(nowMs);
   else if (++sequence > 0xfff) startMillisecond(lastMs + 1);
   if (poolAt === pool.length) {
@@ -90,8 +90,8 @@ function hex(value: number): number {
   return HEX[value & 15] as number;
 }
 
-// biome-ignore format: a digit each, in rows of words
-function spelled(): string {
+// biome-ignore format: one line per 32-bit word
+function formatUuid(): string {
   return String.fromCharCode(
     hex(w0 >>> 28), hex(w0 >>> 24), hex(w0 >>> 20), hex(w0 >>> 16), hex(w0 >>> 12), hex(w0 >>> 8), hex(w0 >>> 4), hex(w0),
     HYPHEN, hex(w1 >>> 28), hex(w1 >>> 24), hex(w1 >>> 20), hex(w1 >>> 16),
@@ -102,7 +102,7 @@ function spelled(): string {
   );
 }
 
-/** The millisecond at which a UUIDv7 was made. */
+/** The creation time of a UUIDv7 in milliseconds. */
 export function uuidTime(uuid: string): number {
   return Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16);
 }
@@ -124,11 +124,11 @@ export function encodeId(prefix: IdPrefix, uuid: string): string {
 }
 
 /**
- * On the path of every request: bits are moved by hand, because BigInt would cost ten times as much,
- * and all characters come at once, because joining them would cost four times as much. 128 bits are
- * 26 digits of five: the first holds the top three.
+ * Runs for every request. Shifting 32-bit words is ten times as fast as BigInt, and one call of
+ * fromCharCode four times as fast as joining characters. 128 bits are 26 digits of five bits; the first
+ * digit contains the top three bits.
  */
-// biome-ignore format: a digit each, in rows of words
+// biome-ignore format: one line per 32-bit word
 function encode(prefix: IdPrefix, a: number, b: number, c: number, d: number): string {
   const digits = String.fromCharCode(
     digit(a >>> 29), digit(a >>> 24), digit(a >>> 19), digit(a >>> 14), digit(a >>> 9), digit(a >>> 4),
@@ -148,7 +148,7 @@ function digit(value: number): number {
   return DIGITS[value & 31] as number;
 }
 
-/** The UUID inside a TypeID, or undefined when the text is not an id of this kind. */
+/** The UUID of a TypeID, or undefined if the text is not an id with this prefix. */
 export function decodeId(prefix: IdPrefix, text: string): string | undefined {
   if (text.length !== prefix.length + 27 || !text.startsWith(`${prefix}_`)) return undefined;
   let value = 0n;

@@ -8,7 +8,7 @@ function logged(...args: [object, string]): string {
   return lines.join('');
 }
 
-test('a line is JSON with a time and a level by name', () => {
+test('a line is JSON with a time and a level name', () => {
   expect(JSON.parse(logged({ port: 3000 }, 'listening'))).toEqual({
     level: 'info',
     time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
@@ -17,7 +17,7 @@ test('a line is JSON with a time and a level by name', () => {
   });
 });
 
-test('secrets are blotted out wherever they usually sit', () => {
+test('secrets are redacted at every supported level', () => {
   const line = logged(
     {
       token: 'pr_live_hunter2',

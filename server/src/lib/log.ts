@@ -1,9 +1,8 @@
 import pino from 'pino';
 
 /**
- * Structured logs, one JSON object a line. Whatever a caller hands over, the fields named below
- * leave as "[redacted]": a log is copied to more places than its owner knows. Bodies and full keys
- * must not be handed over at all.
+ * Structured logs, one JSON object per line. The fields listed below are always redacted, because logs
+ * are copied to many places. Request bodies and complete API keys must not be logged at all.
  */
 export type Log = pino.Logger;
 
@@ -21,7 +20,7 @@ export const LOG_LEVELS: readonly LogLevel[] = [
 
 export interface LogOptions {
   level: LogLevel;
-  /** Where lines go; standard output unless given. */
+  /** Standard output by default. */
   destination?: pino.DestinationStream;
 }
 
@@ -40,7 +39,7 @@ const SECRET_FIELDS = [
   'databaseUrl',
 ];
 
-/** Secrets hide at the top, one level down (`headers.cookie`) and two (`req.headers.cookie`). */
+/** Redacts at the top level and up to two levels down (`req.headers.cookie`). */
 const REDACTED_PATHS = SECRET_FIELDS.flatMap((field) => [
   field,
   `*.${field}`,
@@ -66,15 +65,15 @@ export function createLog(options: LogOptions): Log {
   );
 }
 
-/** What could not be written yet; more is dropped. */
+/** Buffered output; lines beyond it are dropped. */
 const UNWRITTEN_BYTES_MAX = 1024 * 1024;
 
 function standardOutput(): pino.DestinationStream {
   const out = pino.destination({ fd: 1, sync: true, maxLength: UNWRITTEN_BYTES_MAX });
-  // A disk that is full or a terminal that is closed costs lines of the log, and not the server.
+  // A full disk or a closed terminal loses log lines but must not crash the server.
   out.on('error', () => {});
   return out;
 }
 
-/** For tests and for commands that must print nothing but their answer. */
+/** For tests, and for commands that print only their result. */
 export const silentLog: Log = pino({ level: 'silent' });

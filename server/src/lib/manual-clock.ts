@@ -6,7 +6,7 @@ interface Waiting {
   task: () => void;
 }
 
-/** A clock that stands still until it is told to move; timers fire in order of their due time. */
+/** A clock that only moves when told to. Timers fire in the order of their due time. */
 export class ManualClock implements Clock {
   #now: number;
   #order = 0;
@@ -26,13 +26,13 @@ export class ManualClock implements Clock {
     return { cancel: () => this.#waiting.delete(entry) };
   }
 
-  /** The wall clock is set back. Timers do not go by it: they fire after as long as before. */
+  /** Sets the wall clock back. Timers are unaffected, as with a monotonic clock. */
   setBack(byMs: number): void {
     this.#now -= byMs;
     for (const entry of this.#waiting) entry.dueAt -= byMs;
   }
 
-  /** Moves time forward and fires, in order, every timer that falls due on the way. */
+  /** Moves time forward and fires the timers that become due, in order. */
   advance(byMs: number): void {
     const end = this.#now + byMs;
     for (;;) {

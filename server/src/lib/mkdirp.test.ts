@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { createTempDir } from '../../test/harness/temp-dir.ts';
 import { mkdirp } from './mkdirp.ts';
 
-test('a folder is made with all above it, once or often, by one or by many', async () => {
+test('a folder is created with its parents, also repeatedly and concurrently', async () => {
   await using folder = await createTempDir();
   const deep = path.join(folder.path, 'a', 'b', 'c');
   await Promise.all([1, 2, 3].map(() => mkdirp(deep, 0o700)));
@@ -12,7 +12,7 @@ test('a folder is made with all above it, once or often, by one or by many', asy
   expect((await stat(path.dirname(deep))).mode & 0o777).toBe(0o700);
 });
 
-test('a file in its place, or above it, is told', async () => {
+test('a file in the path is an error', async () => {
   await using folder = await createTempDir();
   const file = path.join(folder.path, 'file');
   await writeFile(file, '');

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { NotifyCache } from './notify-cache.ts';
 import { ManualClock } from './manual-clock.ts';
+import { NotifyCache } from './notify-cache.ts';
 import { WeightedCache } from './weighted-cache.ts';
 
-/** Goal: a value is read once, never longer than it may be believed, never from before a notice. */
+/** Checks that a value is read once, expires in time, and is never from before an invalidation. */
 
 function rig(entriesMax = 10) {
   const clock = new ManualClock(0);
@@ -21,14 +21,14 @@ function rig(entriesMax = 10) {
   return { clock, state, believed, get };
 }
 
-it('reads once for all who ask, and answers at once when it knows', async () => {
+it('concurrent callers share one read, and a cached value is returned synchronously', async () => {
   const { state, get } = rig();
   expect(await Promise.all([get(), get()])).toEqual(['a', 'a']);
   expect(get()).toBe('a');
   expect(state.reads).toBe(1);
 });
 
-it('forgets a group and keeps the others', async () => {
+it('invalidating a group keeps the others', async () => {
   const { state, believed, get } = rig();
   await Promise.all([get('w'), get('v')]);
   state.value = 'b';
@@ -38,7 +38,7 @@ it('forgets a group and keeps the others', async () => {
   expect(await get('v')).toBe('b');
 });
 
-it('hands a read from before a notice to nobody who asks after it', async () => {
+it('a read that started before an invalidation is not used by later callers', async () => {
   const { believed } = rig();
   const slow = Promise.withResolvers<string>();
   const before = believed.get('w', 'n', () => slow.promise);
@@ -49,7 +49,7 @@ it('hands a read from before a notice to nobody who asks after it', async () => 
   expect(believed.get('w', 'n', async () => 'newer')).toBe('new');
 });
 
-it('believes for a second without notices, for a minute with them', async () => {
+it('entries expire after a second while not listening, and after a minute while listening', async () => {
   const { clock, state, get } = rig();
   await get();
   state.value = 'b';
@@ -64,7 +64,7 @@ it('believes for a second without notices, for a minute with them', async () => 
   expect(await get()).toBe('c');
 });
 
-it('asks again for what could not be read', async () => {
+it('a failed read is not cached', async () => {
   const { believed } = rig();
   await expect(
     believed.get('w', 'n', async () => {
@@ -74,7 +74,7 @@ it('asks again for what could not be read', async () => {
   expect(await believed.get('w', 'n', async () => 'a')).toBe('a');
 });
 
-it('holds a bounded number', async () => {
+it('the number of entries is bounded', async () => {
   const { state, get } = rig(2);
   for (const name of ['1', '2', '3']) await get('w', name);
   expect(get('w', '3')).toBe('a');
@@ -82,7 +82,7 @@ it('holds a bounded number', async () => {
   expect(state.reads).toBe(4);
 });
 
-it('keeps what was used last, by weight', () => {
+it('evicts the least recently used entries by weight', () => {
   const cache = new WeightedCache<string>(10);
   cache.set('a', 'A', 4);
   cache.set('b', 'B', 4);

@@ -1,33 +1,34 @@
 import type { Clock } from './clock.ts';
 
 /**
- * Answers of the database, believed until a notice says that something of their group (a workspace)
- * changed; while notices may be lost, for a second only. Askers of the same moment share one read. A
- * read that was under way when the notice came is handed to nobody who asks after it.
+ * A cache of database reads that is invalidated by notifications (db/listen.ts). Entries belong to a
+ * group, usually a workspace; a notification invalidates the whole group. While notifications may be
+ * lost, entries are used for one second only. Concurrent callers share a read, but a read that started
+ * before an invalidation is not used by callers that come after it.
  */
 export class NotifyCache<T> {
   readonly #options: NotifyCacheOptions;
   readonly #entries = new Map<string, Entry<T>>();
-  /** Names by group, so that forgetting one group costs nothing to the others. */
+  /** Entry ids by group, so that invalidating a group does not scan all entries. */
   readonly #groups = new Map<string, Set<string>>();
 
   constructor(parts: NotifyCacheOptions) {
     this.#options = parts;
   }
 
-  /** At once when it is known: the usual request waits for nothing. */
+  /** Returns a cached value synchronously, so that most requests do not wait. */
   get(group: string, name: string, read: () => Promise<T>): T | Promise<T> {
     const id = `${group}/${name}`;
     const nowMs = this.#options.clock.now();
-    const known = this.#entries.get(id);
-    const believedMs = this.#options.isListening() ? MAX_AGE_MS : MAX_AGE_WHILE_NOT_LISTENING_MS;
-    if (known && nowMs - known.readAtMs < believedMs) {
-      return known.settled ? known.settled.value : known.reading;
+    const cached = this.#entries.get(id);
+    const maxAgeMs = this.#options.isListening() ? MAX_AGE_MS : MAX_AGE_WHILE_NOT_LISTENING_MS;
+    if (cached && nowMs - cached.readAtMs < maxAgeMs) {
+      return cached.settled ? cached.settled.value : cached.reading;
     }
     return this.#read(group, id, nowMs, read);
   }
 
-  /** Something of this group changed. */
+  /** Something in this group changed. */
   invalidate(group: string): void {
     for (const id of this.#groups.get(group) ?? []) this.#entries.delete(id);
     this.#groups.delete(group);
@@ -42,8 +43,8 @@ export class NotifyCache<T> {
     const entry: Entry<T> = { group, readAtMs, reading: read(), settled: undefined };
     this.#entries.delete(id);
     this.#entries.set(id, entry);
-    const names = this.#groups.get(group);
-    if (names) names.add(id);
+    const ids = this.#groups.get(group);
+    if (ids) ids.add(id);
     else this.#groups.set(group, new Set([id]));
     if (this.#entries.size > this.#options.entriesMax) this.#evictOldest();
     entry.reading.then(
@@ -51,7 +52,7 @@ export class NotifyCache<T> {
         entry.settled = { value };
       },
       () => {
-        // What could not be read is asked for again.
+        // A failed read is not cached.
         if (this.#entries.get(id) === entry) this.#evict(id, entry);
       },
     );
@@ -65,15 +66,15 @@ export class NotifyCache<T> {
 
   #evict(id: string, entry: Entry<T>): void {
     this.#entries.delete(id);
-    const names = this.#groups.get(entry.group);
-    names?.delete(id);
-    if (names?.size === 0) this.#groups.delete(entry.group);
+    const ids = this.#groups.get(entry.group);
+    ids?.delete(id);
+    if (ids?.size === 0) this.#groups.delete(entry.group);
   }
 }
 
 export interface NotifyCacheOptions {
   clock: Clock;
-  /** Whether notices of changes reach this process at the moment. */
+  /** Whether notifications currently reach this process. */
   isListening: () => boolean;
   entriesMax: number;
 }
@@ -85,6 +86,6 @@ interface Entry<T> {
   settled: { value: T } | undefined;
 }
 
-/** Notices do arrive; this only bounds how long one that was lost unseen can matter. */
+/** Bounds the effect of a notification that was lost unnoticed. */
 const MAX_AGE_MS = 60_000;
 const MAX_AGE_WHILE_NOT_LISTENING_MS = 1_000;

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from './clock.ts';
 import type { Log } from './log.ts';
 
-/** Work that is done now and then for as long as the process lives. A round that fails is told, and tried again at its next time. */
+/** Runs tasks at regular intervals. A failure is logged, and the task runs again at the next interval. */
 export class PeriodicTasks {
   readonly #clock: Clock;
   readonly #log: Log;
@@ -14,17 +14,17 @@ export class PeriodicTasks {
     this.#log = parts.log;
   }
 
-  /** The next round is planned when this one has ended, so rounds never overlap. */
-  schedule(delayMs: number, purpose: string, work: () => Promise<void>): void {
-    const timer = this.#clock.after(delayMs, () => {
+  /** The next run is scheduled when this one has ended, so runs never overlap. */
+  schedule(intervalMs: number, task: string, work: () => Promise<void>): void {
+    const timer = this.#clock.after(intervalMs, () => {
       this.#timers.delete(timer);
-      const round = work()
-        .catch((error: unknown) => this.#log.warn({ err: error, purpose }, 'a round failed'))
+      const run = work()
+        .catch((error: unknown) => this.#log.warn({ err: error, task }, 'periodic task failed'))
         .finally(() => {
-          this.#running.delete(round);
-          if (!this.#stopped) this.schedule(delayMs, purpose, work);
+          this.#running.delete(run);
+          if (!this.#stopped) this.schedule(intervalMs, task, work);
         });
-      this.#running.add(round);
+      this.#running.add(run);
     });
     this.#timers.add(timer);
   }

@@ -1,7 +1,7 @@
 /**
- * A request that we understood and will not do: bad input, a missing right, a state that forbids it.
- * Rooms throw it; only a door turns it into an answer (problem+json or an SMTP reply). `code` is the
- * machine-readable name that users see and that the door's table of problems knows.
+ * A request that is understood but cannot be fulfilled: invalid input, a missing permission, or a state
+ * that forbids it. Modules throw it; the HTTP and SMTP servers turn it into a response (problem+json or
+ * an SMTP reply). `code` is the machine-readable code of the problem that clients see.
  */
 export class RefusedError extends Error {
   readonly code: string;
@@ -19,12 +19,12 @@ export class RefusedError extends Error {
   }
 }
 
-/** The refusal of a request for its fields: one that is alone is told in the detail. */
+/** Creates a validation error. A single field error is also used as the detail. */
 export function invalidFields(errors: readonly FieldError[]): RefusedError {
   return new RefusedError('validation_failed', detailOf(errors), { errors });
 }
 
-/** What a check of fields that refuses would tell. */
+/** Returns the field errors of a check that throws. */
 export function fieldErrorsOf(check: () => unknown): readonly FieldError[] {
   try {
     check();
@@ -38,25 +38,25 @@ export function fieldErrorsOf(check: () => unknown): readonly FieldError[] {
 function detailOf(errors: readonly FieldError[]): string {
   const [first] = errors;
   if (errors.length !== 1 || !first) return `${errors.length} fields are not valid.`;
-  // An empty pointer is the whole body.
-  const place = first.pointer || first.parameter;
-  return place ? `${place}: ${first.detail}` : first.detail;
+  // An empty pointer refers to the whole body.
+  const location = first.pointer || first.parameter;
+  return location ? `${location}: ${first.detail}` : first.detail;
 }
 
 interface RefusedErrorOptions {
   errors?: readonly FieldError[];
   retryAfterSeconds?: number;
-  /** What to do about this one, where it is not what the code's own words say. */
+  /** Overrides the fix of the problem code. */
   fix?: string;
 }
 
-/** What is wrong with one field. `pointer` is a JSON Pointer into the body. */
+/** An error in one field. `pointer` is a JSON Pointer into the body. */
 export interface FieldError {
   pointer?: string;
   parameter?: string;
   code: string;
   detail: string;
-  /** Of a placeholder: what it names, and where it stands. */
+  /** For a placeholder in a template: its path and position. */
   path?: string;
   field?: string;
   line?: number;

@@ -1,10 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseTime } from './rfc3339.ts';
 
-/**
- * Goal: what is taken for a time is one, and one that the database can hold. Method: times at the
- * edges of the form, of the calendar and of the four digits of a year.
- */
+/** Checks valid and invalid times at the limits of the format, the calendar and four-digit years. */
 describe('a time', () => {
   it.each([
     ['2026-11-15T09:00:00Z', '2026-11-15T09:00:00.000Z'],
@@ -14,7 +11,7 @@ describe('a time', () => {
     ['2000-02-29T00:00:00Z', '2000-02-29T00:00:00.000Z'],
     ['0001-01-01T00:00:00Z', '0001-01-01T00:00:00.000Z'],
     ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
-  ])('%s is one', (text, expected) => {
+  ])('%s is valid', (text, expected) => {
     expect(new Date(parseTime(text) as number).toISOString()).toBe(expected);
   });
 
@@ -26,7 +23,7 @@ describe('a time', () => {
     ...['2026-11-15T09:60:00Z', '2026-12-31T23:59:60Z', '2026-11-15T09:00:00+99:99'],
     ...['0000-01-01T00:00:00Z', '0001-01-01T00:00:00+00:01', '9999-12-31T23:59:59-00:01'],
     ...['+010000-01-01T00:00:00Z', '10000-01-01T00:00:00Z', '-0001-01-01T00:00:00Z'],
-  ])('%s is none', (text) => {
+  ])('%s is invalid', (text) => {
     expect(parseTime(text)).toBeUndefined();
   });
 });

@@ -1,12 +1,12 @@
-/** `Date.parse` alone would take much more than it should: `2027`, or a time without an offset. */
+/** `Date.parse` alone accepts too much, such as `2027` or a time without an offset. */
 const RFC3339 =
   /^(\d{4})-(\d\d)-(\d\d)[Tt]([01]\d|2[0-3]):\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)$/;
 
-/** An offset can lead out of the years that have four digits, and PostgreSQL and ISO texts with it. */
+/** An offset can move a time out of the range of four-digit years. */
 const FIRST_MS = Date.parse('0001-01-01T00:00:00Z');
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** Milliseconds of an RFC 3339 time with an offset, or undefined. */
+/** The milliseconds of an RFC 3339 time with an offset, or undefined if it is invalid. */
 export function parseTime(text: string): number | undefined {
   const match = RFC3339.exec(text);
   if (!match || !isDay(Number(match[1]), Number(match[2]), Number(match[3]))) return undefined;
@@ -14,7 +14,7 @@ export function parseTime(text: string): number | undefined {
   return ms >= FIRST_MS && ms <= LAST_MS ? ms : undefined;
 }
 
-/** `Date.parse` takes the 30th of February for a day in March. */
+/** `Date.parse` accepts February 30 as a day in March. */
 function isDay(year: number, month: number, day: number): boolean {
   const date = new Date(Date.UTC(2000, month - 1, day));
   date.setUTCFullYear(year, month - 1, day);

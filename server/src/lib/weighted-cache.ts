@@ -1,4 +1,4 @@
-/** Keeps what was used last, up to a total weight. What is kept must never change. */
+/** An LRU cache with a total weight. Cached values must be immutable. */
 export class WeightedCache<T> {
   readonly #weightMax: number;
   readonly #entries = new Map<string, { value: T; weight: number }>();
@@ -20,7 +20,7 @@ export class WeightedCache<T> {
     this.#evict(key);
     this.#entries.set(key, { value, weight });
     this.#weight += weight;
-    // One that is heavier than all the room is kept alone.
+    // An entry that exceeds the maximum alone is still kept.
     while (this.#weight > this.#weightMax && this.#entries.size > 1) {
       this.#evict(this.#entries.keys().next().value as string);
     }

@@ -3,7 +3,7 @@ import { silentLog } from './log.ts';
 import { ManualClock } from './manual-clock.ts';
 import { WorkLoop, type WorkLoopOptions } from './work-loop.ts';
 
-/** Runs are told by the time they began; between steps all promises are let through. */
+/** Records the start times of runs; between steps, all pending promises are processed. */
 function loopWith(options: Partial<WorkLoopOptions> & { results?: (boolean | Error)[] } = {}) {
   const clock = new ManualClock(0);
   const runs: number[] = [];
@@ -39,14 +39,14 @@ function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-test('looks by itself, less and less often', async () => {
+test('polls at growing intervals', async () => {
   const { loop, runs, pass } = loopWith({ firstDelayMs: 10 });
   loop.start();
   await pass(400);
   expect(runs).toEqual([0, 10, 30, 70, 150, 250, 350]);
 });
 
-test('is woken at once, and then looks again soon', async () => {
+test('runs immediately when woken, then polls again soon', async () => {
   const { loop, runs, pass } = loopWith({ firstDelayMs: 10 });
   loop.start();
   await pass(300);
@@ -56,7 +56,7 @@ test('is woken at once, and then looks again soon', async () => {
   expect(runs).toEqual([300, 310, 330]);
 });
 
-test('goes on while there is more', async () => {
+test('repeats while there is more to do', async () => {
   const { loop, runs, pass } = loopWith({ results: [true, true, false] });
   loop.start();
   await pass(1);
@@ -81,7 +81,7 @@ test('a wake-up during a run is not lost', async () => {
   expect(runs.length).toBe(2);
 });
 
-test('after a failure it waits for its time, however often it is woken', async () => {
+test('after a failure it waits for the retry, even if it is woken', async () => {
   const { loop, runs, pass } = loopWith({ results: [new Error('no'), false] });
   loop.start();
   await pass(1);
@@ -94,7 +94,7 @@ test('after a failure it waits for its time, however often it is woken', async (
   expect(runs[1]).toBe(100);
 });
 
-test('stops, and stays stopped', async () => {
+test('does not run again after stop()', async () => {
   const { loop, runs, pass } = loopWith();
   loop.start();
   await pass(1);
@@ -104,7 +104,7 @@ test('stops, and stays stopped', async () => {
   expect(runs).toEqual([0]);
 });
 
-test('a clock that is set back during the work holds nothing up', async () => {
+test('a clock that is set back during a run does not delay the next one', async () => {
   const { loop, clock, runs, pass } = loopWith({ minIntervalMs: () => 50 });
   loop.start();
   clock.setBack(3_600_000);

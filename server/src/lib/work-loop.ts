@@ -2,27 +2,26 @@ import type { Clock, Timer } from './clock.ts';
 import type { Log } from './log.ts';
 
 /**
- * Work that is done when there may be some: at once when woken, again while it finds something, then
- * at growing intervals up to `idleMs`. The short intervals after a wake-up catch what was announced
- * a moment before it could be seen. One piece of work runs at a time; a failure is told once and the
- * work is tried again every `idleMs`.
+ * Runs work when it is woken, again while it finds something, and then at growing intervals up to
+ * `idleMs`. The short intervals after a wake-up catch work that was announced just before it became
+ * visible. Runs never overlap. A failure is logged once, and the work is retried every `idleMs`.
  */
 export interface WorkLoopOptions {
   clock: Clock;
   log: Log;
-  /** For the log: "… goes wrong". */
+  /** For the log. */
   task: string;
-  /** True when there may be more to do at once. */
+  /** Returns true if there may be more to do immediately. */
   work: () => Promise<boolean>;
-  /** The longest rest. */
+  /** The maximum delay between runs. */
   idleMs: number;
-  /** The rest after the last find, doubled each time nothing is found. */
+  /** The delay after work was found; doubled each time nothing is found. */
   firstDelayMs?: number;
-  /** How far apart two starts are at the least, so that what comes drop by drop is done in one go. */
+  /** The minimum time between the starts of two runs, to handle a trickle of work in batches. */
   minIntervalMs?: () => number;
 }
 
-/** So that a stop, and other work of the process, gets its turn. */
+/** Gives other work of the process, and a stop, a chance to run. */
 const CONSECUTIVE_RUNS_MAX = 50;
 
 export class WorkLoop {
@@ -36,9 +35,9 @@ export class WorkLoop {
   #notBeforeMs = 0;
   #nextAtMs = 0;
 
-  constructor(parts: WorkLoopOptions) {
-    this.#options = parts;
-    this.#delayMs = parts.idleMs;
+  constructor(options: WorkLoopOptions) {
+    this.#options = options;
+    this.#delayMs = options.idleMs;
   }
 
   start(): void {
@@ -49,7 +48,7 @@ export class WorkLoop {
   wake(): void {
     this.#woken = true;
     this.#delayMs = this.#options.firstDelayMs ?? this.#options.idleMs;
-    // What goes wrong would go wrong again: it waits for its time.
+    // A failing task waits for its retry.
     if (!this.#failing && !this.#running) this.#schedule(0);
   }
 
@@ -62,7 +61,7 @@ export class WorkLoop {
   #schedule(delayMs: number): void {
     if (!this.#started) return;
     const nowMs = this.#options.clock.now();
-    // A clock that was set back meanwhile must not make it wait for as long.
+    // A clock that was set back must not extend the wait.
     const notBeforeMs = Math.min(this.#notBeforeMs, nowMs + (this.#options.minIntervalMs?.() ?? 0));
     const atMs = Math.max(nowMs + delayMs, notBeforeMs);
     if (this.#timer && this.#nextAtMs <= atMs) return;
@@ -85,25 +84,25 @@ export class WorkLoop {
     this.#running = this.#run().finally(() => {
       this.#running = undefined;
       const { idleMs } = this.#options;
-      const restMs = this.#failing ? idleMs : this.#woken ? 0 : this.#delayMs;
+      const delayMs = this.#failing ? idleMs : this.#woken ? 0 : this.#delayMs;
       this.#delayMs = Math.min(idleMs, this.#delayMs * 2);
-      this.#schedule(restMs);
+      this.#schedule(delayMs);
     });
   }
 
   async #run(): Promise<void> {
-    const { log, task: purpose, work } = this.#options;
+    const { log, task, work } = this.#options;
     try {
-      for (let round = 0; round < CONSECUTIVE_RUNS_MAX && this.#started; round++) {
+      for (let run = 0; run < CONSECUTIVE_RUNS_MAX && this.#started; run++) {
         this.#woken = false;
         const more = await work();
-        if (this.#failing) log.info(`${purpose} goes on`);
+        if (this.#failing) log.info({ task }, 'task recovered');
         this.#failing = false;
         if (!more) return;
       }
       this.#woken = true;
     } catch (error) {
-      if (!this.#failing && this.#started) log.warn({ err: error }, `${purpose} goes wrong`);
+      if (!this.#failing && this.#started) log.warn({ err: error, task }, 'task failed: retrying');
       this.#failing = true;
     }
   }
