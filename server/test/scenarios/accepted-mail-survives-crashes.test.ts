@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { runPostrider } from '../harness/cli-process.ts';
 import { startDnsServer } from '../harness/dns-server.ts';
-import { createTempDir } from '../harness/temp-dir.ts';
-import { type ServerProcess, createServerProcess } from '../harness/server-process.ts';
+import { createServerProcess, type ServerProcess } from '../harness/server-process.ts';
 import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
+import { createTempDir } from '../harness/temp-dir.ts';
 
 /**
  * From the 202 to the final dot at the receiver no message is lost, whatever crashes, and none is
@@ -36,7 +36,9 @@ interface Kill {
   what: 'server' | 'postmaster' | 'backend';
 }
 
-test(`${KILLS} kills: every accepted message arrives or has a recorded outcome`, { timeout: 3_600_000 }, async () => {
+test(`${KILLS} kills: every accepted message arrives or has a recorded outcome`, {
+  timeout: 3_600_000,
+}, async () => {
   await using dns = await startDnsServer({
     'one.example': { MX: ['10 mx.example.test'], ttlSeconds: 60 },
     'two.example': { MX: ['10 mx.example.test'], ttlSeconds: 60 },
@@ -95,7 +97,7 @@ test(`${KILLS} kills: every accepted message arrives or has a recorded outcome`,
     const doubled = [...log.values()].filter((arrivals) => arrivals.length > 1).length;
     console.log(
       `${kills.length} kills (${count(kills)}), ${accepted.size} recipients accepted with 202: ${
-      log.size
+        log.size
       } arrived, ${doubled} of them twice with the same bytes, 0 lost`,
     );
     expect(await server.stop()).toBe(0);
@@ -117,7 +119,8 @@ function faultsOf(to: string, arrivals: Arrival[], ends: End[], kills: Kill[]): 
     const next = arrivals[n + 1];
     if (!next) {
       // A message that arrives after its outcome was committed is an unjustified duplicate.
-      if (end && arrival.atMs > end.atMs) faults.push(`${to}: arrived after its outcome was recorded`);
+      if (end && arrival.atMs > end.atMs)
+        faults.push(`${to}: arrived after its outcome was recorded`);
       continue;
     }
     if (arrival.messageId !== next.messageId) faults.push(`${to}: different Message-ID`);
@@ -138,9 +141,12 @@ async function liveKey(dataDir: string): Promise<string> {
   const added = await runPostrider(['domains', 'add', SENDER, '--trust', '--json'], { env });
   expect(added).toMatchObject({ code: 0 });
   const scopes = 'send:transactional,read:messages,read:events';
-  const made = await runPostrider(['keys', 'create', '--mode', 'live', '--scopes', scopes, '--json'], {
-    env,
-  });
+  const made = await runPostrider(
+    ['keys', 'create', '--mode', 'live', '--scopes', scopes, '--json'],
+    {
+      env,
+    },
+  );
   expect(made).toMatchObject({ code: 0 });
   return JSON.parse(made.stdout).token;
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type TestResponse, validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { startApp, type TestApp, type TestResponse, validMessage } from '../harness/app.ts';
 import { until } from '../harness/delivery-engine.ts';
 
 /**
@@ -43,7 +43,10 @@ test('changes apply immediately', async () => {
     scopes: ['read:messages'],
     allowed_domains: ['example.org'],
   });
-  const refused = await app.call('POST', '/transactional/send', { body: validMessage(), key: token });
+  const refused = await app.call('POST', '/transactional/send', {
+    body: validMessage(),
+    key: token,
+  });
   expect(refused.json.code).toBe('insufficient_scope');
   expect((await app.call('GET', '/messages', { key: token })).status).toBe(200);
 });

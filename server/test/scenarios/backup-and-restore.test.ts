@@ -3,8 +3,8 @@ import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { runPostrider } from '../harness/cli-process.ts';
+import { createServerProcess, type ServerProcess } from '../harness/server-process.ts';
 import { createTempDir } from '../harness/temp-dir.ts';
-import { type ServerProcess, createServerProcess } from '../harness/server-process.ts';
 import { until } from '../harness/until.ts';
 
 /**

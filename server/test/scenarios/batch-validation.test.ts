@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { startApp, type TestApp, validMessage } from '../harness/app.ts';
 
 /**
  * A message that is invalid on its own is rejected in a batch too, with the same code and a pointer to
@@ -41,7 +41,11 @@ const WRONG: [string, () => string, Record<string, unknown>][] = [
   ],
   ['content_conflict', () => app.testKey, validMessage({ template_key: 'x' })],
   ['content_missing', () => app.testKey, validMessage({ html: undefined })],
-  ['template_not_found', () => app.testKey, { ...validMessage({ template_key: 'x' }), ...noContent() }],
+  [
+    'template_not_found',
+    () => app.testKey,
+    { ...validMessage({ template_key: 'x' }), ...noContent() },
+  ],
   ['validation_failed', () => app.testKey, validMessage({ to: { email: 'nobody' } })],
   ['validation_failed', () => app.testKey, validMessage({ to: undefined })],
   ['validation_failed', () => app.testKey, validMessage({ unknown: 1, headers: { From: 'x' } })],

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { validMessage } from '../harness/app.ts';
 import { runPostrider } from '../harness/cli-process.ts';
 import { freePort } from '../harness/free-port.ts';
-import { dsn, connectAndGreet } from '../harness/return-path-setup.ts';
-import { createTempDir } from '../harness/temp-dir.ts';
-import { removeDataDir, createServerProcess } from '../harness/server-process.ts';
+import { connectAndGreet, dsn } from '../harness/return-path-setup.ts';
+import { createServerProcess, removeDataDir } from '../harness/server-process.ts';
 import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
+import { createTempDir } from '../harness/temp-dir.ts';
 import { until } from '../harness/until.ts';
 
 /**
@@ -75,9 +75,12 @@ async function liveKey(env: Record<string, string>): Promise<string> {
   const added = await runPostrider(['domains', 'add', 'example.org', '--trust'], { env });
   expect(added.code).toBe(0);
   const scopes = 'send:transactional,read:messages,read:events,read:suppressions';
-  const made = await runPostrider(['keys', 'create', '--mode', 'live', '--scopes', scopes, '--json'], {
-    env,
-  });
+  const made = await runPostrider(
+    ['keys', 'create', '--mode', 'live', '--scopes', scopes, '--json'],
+    {
+      env,
+    },
+  );
   return JSON.parse(made.stdout).token;
 }
 

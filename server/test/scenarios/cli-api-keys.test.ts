@@ -71,11 +71,14 @@ it('escapes control characters in key names', async () => {
   expect(revoked.stdout).toContain('"a\ufffd[2J\ufffd31m\n');
 });
 
-it.runIf(existsSync('/dev/full'))('exits with an error when its output cannot be written', async () => {
-  const lost = await runPostrider(['version'], { stdoutFile: '/dev/full' });
-  expect(lost.code).toBe(1);
-  expect(lost.stderr).toMatch(/^Writing the output failed: ENOSPC/);
-});
+it.runIf(existsSync('/dev/full'))(
+  'exits with an error when its output cannot be written',
+  async () => {
+    const lost = await runPostrider(['version'], { stdoutFile: '/dev/full' });
+    expect(lost.code).toBe(1);
+    expect(lost.stderr).toMatch(/^Writing the output failed: ENOSPC/);
+  },
+);
 
 it('works before any server has run, and keeps workspaces separate', async () => {
   await using database = await createTestDatabase({ empty: true });

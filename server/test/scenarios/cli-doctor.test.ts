@@ -8,8 +8,8 @@ import { databaseEnv, runPostrider } from '../harness/cli-process.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { startDnsServer } from '../harness/dns-server.ts';
 import { freePort } from '../harness/free-port.ts';
-import { createTempDir } from '../harness/temp-dir.ts';
 import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
+import { createTempDir } from '../harness/temp-dir.ts';
 import { tlsFixtures } from '../harness/tls-fixtures.ts';
 
 /**
@@ -293,7 +293,10 @@ it('accepts a proxy that terminates TLS, and warns if there is none in front of 
     SUBMISSION_PORT: String(app.app.submission.port),
   };
   const bare = (await examine(env)).of('submission');
-  expect(bare).toMatchObject({ status: 'warn', detail: expect.stringContaining('cannot authenticate') });
+  expect(bare).toMatchObject({
+    status: 'warn',
+    detail: expect.stringContaining('cannot authenticate'),
+  });
   const behind = { SUBMISSION_URL: 'smtps://mail.example.com' };
   expect((await examine({ ...env, ...behind })).of('submission')).toMatchObject({
     status: 'ok',

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { validMessage, startApp } from '../harness/app.ts';
+import { startApp, validMessage } from '../harness/app.ts';
 import { databaseEnv, runPostrider } from '../harness/cli-process.ts';
 import { startDnsServer } from '../harness/dns-server.ts';
+import { publishRecords } from '../harness/publish-dns-records.ts';
 import { createTempDir } from '../harness/temp-dir.ts';
 import { until } from '../harness/until.ts';
-import { publishRecords } from '../harness/publish-dns-records.ts';
 
 /**
  * Operators can add, verify and trust domains at the command line with the same result as through the
@@ -78,7 +78,10 @@ test('a verification that takes too long is aborted, and its embedded database i
   const env = { DATA_DIR: folder.path, DNS_SERVERS: dns.address };
   expect((await runPostrider(['domains', 'add', 'shop.test'], { env })).code).toBe(0);
   const asked = until(() => dns.queries.length > 0, { timeoutMs: 100_000 });
-  const ended = await runPostrider(['domains', 'verify', 'shop.test'], { env, terminateAfter: asked });
+  const ended = await runPostrider(['domains', 'verify', 'shop.test'], {
+    env,
+    terminateAfter: asked,
+  });
   expect(ended).toEqual({ code: null, signal: 'SIGTERM', stdout: '', stderr: '' });
   expect(existsSync(path.join(folder.path, 'postgres', 'postmaster.pid'))).toBe(false);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { validMessage, startApp } from '../harness/app.ts';
+import { startApp, validMessage } from '../harness/app.ts';
 import { databaseEnv, runPostrider } from '../harness/cli-process.ts';
 import { startDnsServer } from '../harness/dns-server.ts';
 import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
@@ -23,7 +23,10 @@ test('lists the queue by workspace and receiver, with the most frequent reason',
   }
   const secondKey = await app.newKey({ workspaceId: second.id, mode: 'live' });
   const send = (key: string, email: string, more = {}) =>
-    app.call('POST', '/transactional/send', { key, body: validMessage({ to: { email }, ...more }) });
+    app.call('POST', '/transactional/send', {
+      key,
+      body: validMessage({ to: { email }, ...more }),
+    });
   const queue = async (...args: string[]) => {
     const told = await runPostrider(['queue', '--json', ...args], {
       env: databaseEnv(app.database),

@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type TestResponse, validMessage, startApp, type TestApp } from '../harness/app.ts';
-import { databaseEnv, runPostrider, type CommandResult } from '../harness/cli-process.ts';
+import { startApp, type TestApp, type TestResponse, validMessage } from '../harness/app.ts';
+import { type CommandResult, databaseEnv, runPostrider } from '../harness/cli-process.ts';
 import { createTempDir } from '../harness/temp-dir.ts';
 
 /**

@@ -2,8 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { operatorIssuer } from '../../src/accounts/api-keys.ts';
 import { hashRequest } from '../../src/messages/accept/idempotency.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
-import { type DocumentedOperation, documentedOperations, fillPath } from '../harness/openapi-operations.ts';
-import { type TestPerson, member, SessionClient } from '../harness/dashboard-session.ts';
+import { member, SessionClient, type TestPerson } from '../harness/dashboard-session.ts';
+import {
+  type DocumentedOperation,
+  documentedOperations,
+  fillPath,
+} from '../harness/openapi-operations.ts';
 
 /**
  * All operations handle keys, scopes, methods, bodies and limits alike. The operations are read from the
@@ -65,11 +69,7 @@ describe('keys', () => {
   test.each([
     ['no key', () => null, 'missing_api_key'],
     ['a typo', () => `${app.testKey.slice(0, -1)}_`, 'invalid_api_key'],
-    [
-      'an unknown key',
-      () => 'pr_test_00000000000000000000000000000000000000',
-      'invalid_api_key',
-    ],
+    ['an unknown key', () => 'pr_test_00000000000000000000000000000000000000', 'invalid_api_key'],
     ['an expired key', () => expiredKey, 'expired_api_key'],
     ['a revoked key', () => revokedKey, 'revoked_api_key'],
   ])('%s is 401 with WWW-Authenticate', async (_, key, code) => {

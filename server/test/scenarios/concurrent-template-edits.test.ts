@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type TestResponse, startApp, type TestApp } from '../harness/app.ts';
+import { startApp, type TestApp, type TestResponse } from '../harness/app.ts';
 
 /**
  * A client that sends If-Match never overwrites or publishes a draft that it has not seen; without

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { appendEvents, type NewEvent } from '../../src/events/events-store.ts';
-import { decodeId } from '../../src/lib/ids.ts';
 import { createEncryptor } from '../../src/lib/encryption.ts';
-import { validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { decodeId } from '../../src/lib/ids.ts';
+import { startApp, type TestApp, validMessage } from '../harness/app.ts';
 import { until } from '../harness/delivery-engine.ts';
 import { startWebhookReceiver } from '../harness/webhook-receiver.ts';
 
@@ -155,7 +155,8 @@ test('webhook response bodies that contain the address are erased too, even of d
   await app.call('POST', '/suppressions', { body: { email: address } });
   const { pool } = app.database;
   const answers = async (pattern: string) =>
-    (await pool.query('select from webhook_attempts where response_body like $1', [`%${pattern}%`])).rowCount;
+    (await pool.query('select from webhook_attempts where response_body like $1', [`%${pattern}%`]))
+      .rowCount;
   await until(async () => (await answers(address)) === 6 && slow.received.length >= 3);
   await app.call('DELETE', `/webhooks/${endpoints[0]}`);
   const leased = async () =>
@@ -189,10 +190,10 @@ test('the encrypted content of a message with secret values is erased too', asyn
     text: null,
   };
   const uuid = decodeId('msg', id);
-  await app.database.pool.query('update message_contents set encrypted_content = $2 where id = $1', [
-    uuid,
-    sealer.encrypt(Buffer.from(JSON.stringify(words))),
-  ]);
+  await app.database.pool.query(
+    'update message_contents set encrypted_content = $2 where id = $1',
+    [uuid, sealer.encrypt(Buffer.from(JSON.stringify(words)))],
+  );
   expect((await app.call('DELETE', '/contacts/sealed@gone.test?erase=true')).status).toBe(200);
   const { rows } = await app.database.pool.query<{ encrypted_content: Buffer }>(
     'select encrypted_content from message_contents where id = $1',
@@ -214,7 +215,10 @@ test('a failed erasure is retried and does not delay others', async () => {
   await settled(id);
   const uuid = decodeId('msg', id);
   const { pool } = app.database;
-  await pool.query(`update message_contents set encrypted_content = 'not sealed by us' where id = $1`, [uuid]);
+  await pool.query(
+    `update message_contents set encrypted_content = 'not sealed by us' where id = $1`,
+    [uuid],
+  );
   await pool.query(
     `insert into erasures (workspace_id, mode, email_key, requested_at)
      values ($1, 'test', 'broken@gone.test', now()), ($1, 'test', 'other@gone.test', now())`,

@@ -7,7 +7,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { until } from '../harness/delivery-engine.ts';
-import { type ServerProcess, createServerProcess } from '../harness/server-process.ts';
+import { createServerProcess, type ServerProcess } from '../harness/server-process.ts';
 
 /**
  * Whatever crashes during an import, each line takes effect exactly once. A real server is killed with

@@ -3,7 +3,11 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { removeDataDir, type ServerProcess, createServerProcess } from '../harness/server-process.ts';
+import {
+  createServerProcess,
+  removeDataDir,
+  type ServerProcess,
+} from '../harness/server-process.ts';
 import { until } from '../harness/until.ts';
 
 /**

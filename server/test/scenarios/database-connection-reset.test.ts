@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { validMessage, startApp } from '../harness/app.ts';
-import { startResettableProxy } from '../harness/database-proxy.ts';
+import { startApp, validMessage } from '../harness/app.ts';
 import { createTestDatabase } from '../harness/database.ts';
+import { startResettableProxy } from '../harness/database-proxy.ts';
 import { until } from '../harness/until.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { MessageChanges } from '../../src/messages/change-message.ts';
 import { DEFAULT_SEND_LIMITS } from '../../src/messages/accept/send-limits.ts';
-import { setUpDelivery, type DeliverySetup } from '../harness/delivery-setup.ts';
+import { MessageChanges } from '../../src/messages/change-message.ts';
+import { type DeliverySetup, setUpDelivery } from '../harness/delivery-setup.ts';
 import { deliveriesOf } from '../harness/enqueue-messages.ts';
 
 /**
@@ -67,7 +67,10 @@ describe('expiry', () => {
     rig.clock.advance(100 * HOUR);
     expect((await rig.waitForStatus(taken))[0]?.status).toBe('delivered');
     expect((await rig.waitForStatus(refused))[0]).toMatchObject({ status: 'expired', attempts: 1 });
-    expect((await rig.waitForStatus(worthless))[0]).toMatchObject({ status: 'expired', attempts: 0 });
+    expect((await rig.waitForStatus(worthless))[0]).toMatchObject({
+      status: 'expired',
+      attempts: 0,
+    });
     expect(rig.receiver.commands.join()).not.toContain('code@example.org');
     expect(finals(await rig.events()).sort()).toEqual(['delivered', 'expired', 'expired']);
   });
@@ -291,6 +294,9 @@ describe('a message that cannot be sent', () => {
     const dueAtMs = rig.clock.now() + 60_000;
     const id = await rig.send({ status: 'scheduled', dueAtMs });
     await rig.database.pool.query('delete from message_contents where id = $1', [id]);
-    expect((await rig.waitForStatus(id))[0]).toMatchObject({ status: 'failed', reason: 'content_gone' });
+    expect((await rig.waitForStatus(id))[0]).toMatchObject({
+      status: 'failed',
+      reason: 'content_gone',
+    });
   });
 });

@@ -4,13 +4,13 @@ import type { SenderDomains } from '../../src/delivery/outgoing-mail.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
-import { startDatabaseProxy } from '../harness/database-proxy.ts';
 import { createTestDatabase } from '../harness/database.ts';
+import { startDatabaseProxy } from '../harness/database-proxy.ts';
 import { startEngine, until } from '../harness/delivery-engine.ts';
 import { startDnsServer } from '../harness/dns-server.ts';
-import { signedLiveRoute } from '../harness/signed-live-route.ts';
-import { unsignedSenders } from '../harness/live-route.ts';
 import { enqueue, newWorkspace } from '../harness/enqueue-messages.ts';
+import { unsignedSenders } from '../harness/live-route.ts';
+import { signedLiveRoute } from '../harness/signed-live-route.ts';
 import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
 
 /**

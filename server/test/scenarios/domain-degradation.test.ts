@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
-import { validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { startApp, type TestApp, validMessage } from '../harness/app.ts';
 import { until } from '../harness/delivery-engine.ts';
-import { startDnsServer, type ScriptedDnsServer } from '../harness/dns-server.ts';
-import { createEventCheck } from '../harness/event-schemas.ts';
+import { type ScriptedDnsServer, startDnsServer } from '../harness/dns-server.ts';
 import { type EventState, eventsOf } from '../harness/enqueue-messages.ts';
+import { createEventCheck } from '../harness/event-schemas.ts';
 import { type ListedRecord, publishRecords } from '../harness/publish-dns-records.ts';
 
 /**

@@ -5,8 +5,8 @@ import { encodeId } from '../../src/lib/ids.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
 import { startDnsServer } from '../harness/dns-server.ts';
-import { until } from '../harness/until.ts';
 import { publishRecords } from '../harness/publish-dns-records.ts';
+import { until } from '../harness/until.ts';
 
 /**
  * Domains cannot exhaust the server: their number is limited, and so are concurrent key generations and

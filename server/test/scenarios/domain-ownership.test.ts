@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startApp, type TestApp } from '../harness/app.ts';
-import { startDnsServer, type ScriptedDnsServer } from '../harness/dns-server.ts';
+import { type ScriptedDnsServer, startDnsServer } from '../harness/dns-server.ts';
 import { type EventState, eventsOf } from '../harness/enqueue-messages.ts';
 import { type ListedRecord, publishRecords } from '../harness/publish-dns-records.ts';
 

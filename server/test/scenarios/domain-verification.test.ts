@@ -5,9 +5,9 @@ import { uuidv7 } from '../../src/lib/ids.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { parseMailbox } from '../../src/mail/address.ts';
 import { returnPathFor } from '../../src/mail/return-path-address.ts';
-import { validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { startApp, type TestApp, validMessage } from '../harness/app.ts';
 import { until } from '../harness/delivery-engine.ts';
-import { startDnsServer, type ScriptedDnsServer } from '../harness/dns-server.ts';
+import { type ScriptedDnsServer, startDnsServer } from '../harness/dns-server.ts';
 import { type ListedRecord, publishRecords } from '../harness/publish-dns-records.ts';
 
 /**
@@ -102,7 +102,9 @@ test('each published record is found, and the last one enables sending', async (
   }
   const { json } = await call('GET', `/domains/${domain.id}`);
   expect(json.verified_at).toBe(new Date(clock.now()).toISOString());
-  await until(async () => (await domainEvents('green.test')).length > 0, { what: 'the event is reported' });
+  await until(async () => (await domainEvents('green.test')).length > 0, {
+    what: 'the event is reported',
+  });
   expect(await domainEvents('green.test')).toMatchObject([
     { type: 'domain.verified', mode: 'live', data: { domain: { status: 'verified' } } },
   ]);

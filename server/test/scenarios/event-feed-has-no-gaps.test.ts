@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { appendEvents } from '../../src/events/events-store.ts';
-import { validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { startApp, type TestApp, validMessage } from '../harness/app.ts';
 
 /**
  * A reader of the event feed sees every event exactly once, even if a transaction that began earlier
@@ -37,7 +37,8 @@ test('an event that commits late is not skipped', async () => {
   const slow = await app.database.pool.connect();
   await slow.query('begin');
   await appendEvents(slow, [anEvent(app)]);
-  for (let i = 0; i < 5; i++) await app.call('POST', '/transactional/send', { body: validMessage() });
+  for (let i = 0; i < 5; i++)
+    await app.call('POST', '/transactional/send', { body: validMessage() });
 
   // Events after the open transaction must wait: if they were returned now, the cursor would pass an
   // event that is not committed yet.

@@ -2,17 +2,17 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openPool, type Pool } from '../../src/db/pool.ts';
 import { appendEvents, EVENT_LOG_START, type NewEvent } from '../../src/events/events-store.ts';
 import {
+  EVENT_LOG_END,
   type FeedFilter,
   type FeedOrder,
-  EVENT_LOG_END,
   readFeed,
 } from '../../src/events/feed-store.ts';
 import { silentLog } from '../../src/lib/log.ts';
-import { validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { startApp, type TestApp, validMessage } from '../harness/app.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { until } from '../harness/delivery-engine.ts';
-import { openEventSource } from '../harness/event-source-reader.ts';
 import { newWorkspace } from '../harness/enqueue-messages.ts';
+import { openEventSource } from '../harness/event-source-reader.ts';
 
 /**
  * The event feed can be read in both directions with every filter; the newest page continues into new
@@ -259,7 +259,14 @@ describe('the room', () => {
     for (const order of ['asc', 'desc'] as const) {
       const cost = (filter: FeedFilter, whose: typeof scope | typeof quiet = scope) =>
         rowsRead(pool, () =>
-          readFeed(pool, whose, order === 'asc' ? EVENT_LOG_START : EVENT_LOG_END, 20, filter, order),
+          readFeed(
+            pool,
+            whose,
+            order === 'asc' ? EVENT_LOG_START : EVENT_LOG_END,
+            20,
+            filter,
+            order,
+          ),
         );
       // Custom plans at first, a generic plan later: both must be efficient.
       for (let n = 0; n < 7; n++) {

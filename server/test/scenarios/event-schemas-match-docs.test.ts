@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { EVENT_TYPES } from '../../src/events/event-types.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { Alarms } from '../../src/stats/alarms.ts';
-import { validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { startApp, type TestApp, validMessage } from '../harness/app.ts';
 import { until } from '../harness/delivery-engine.ts';
 import { createEventCheck } from '../harness/event-schemas.ts';
 import { startWebhookReceiver } from '../harness/webhook-receiver.ts';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
-import { validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { startApp, type TestApp, validMessage } from '../harness/app.ts';
+import { createPerson, type SessionClient, signInAs } from '../harness/dashboard-session.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { type EventSourceReader, openEventSource } from '../harness/event-source-reader.ts';
 import { until } from '../harness/until.ts';
-import { createPerson, signInAs, type SessionClient } from '../harness/dashboard-session.ts';
 
 /**
  * Event streams end immediately when the reader loses access, on every node. Two servers share a

@@ -5,11 +5,11 @@ import { encodeEventCursor } from '../../src/http/routes/events/event-query.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
-import { validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { startApp, type TestApp, validMessage } from '../harness/app.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { until } from '../harness/delivery-engine.ts';
-import { type EventSourceReader, openEventSource } from '../harness/event-source-reader.ts';
 import { newWorkspace } from '../harness/enqueue-messages.ts';
+import { type EventSourceReader, openEventSource } from '../harness/event-source-reader.ts';
 
 /**
  * A connected reader sees every event once, in order, from its starting point, and can reconnect with its

@@ -10,8 +10,8 @@ import { isReachableByEveryone } from '../../src/db/embedded/run-as.ts';
 import { runPostrider } from '../harness/cli-process.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { freePort } from '../harness/free-port.ts';
-import { createTempDir } from '../harness/temp-dir.ts';
 import { createServerProcess } from '../harness/server-process.ts';
+import { createTempDir } from '../harness/temp-dir.ts';
 import { until } from '../harness/until.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { validMessage, startApp } from '../harness/app.ts';
+import { startApp, validMessage } from '../harness/app.ts';
 
 /** Request metrics count every response once, including errors. */
 

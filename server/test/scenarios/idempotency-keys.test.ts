@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hashRequest } from '../../src/messages/accept/idempotency.ts';
-import { validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { startApp, type TestApp, validMessage } from '../harness/app.ts';
 
 /**
  * A repeated request, by retry or by race, creates one message and gets one response. Real requests carry an
@@ -132,7 +132,9 @@ test('keys are scoped to a mode and a workspace', async () => {
 });
 
 test('a batch is replayed as a whole', async () => {
-  const batch = { messages: [validMessage({ tags: ['batch'] }), validMessage({ tags: ['batch'] })] };
+  const batch = {
+    messages: [validMessage({ tags: ['batch'] }), validMessage({ tags: ['batch'] })],
+  };
   const first = await send('batch', batch, '/transactional/batch');
   const second = await send('batch', batch, '/transactional/batch');
   expect(first.status).toBe(202);

@@ -3,9 +3,15 @@ import { ROLES } from '../../src/accounts/roles.ts';
 import { encodeId } from '../../src/lib/ids.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
-import { raceForLock } from '../harness/row-lock-race.ts';
+import {
+  createPerson,
+  member,
+  PASSWORD,
+  SessionClient,
+  signInAs,
+} from '../harness/dashboard-session.ts';
 import { mailboxRoute } from '../harness/mailbox-route.ts';
-import { createPerson, member, PASSWORD, signInAs, SessionClient } from '../harness/dashboard-session.ts';
+import { raceForLock } from '../harness/row-lock-race.ts';
 
 /**
  * People join a workspace by invitation only, with the invited role; roles limit what members can change in
@@ -164,7 +170,9 @@ test('two concurrent uses of one link create one member', async () => {
   await using app = await startApp();
   const { visitor: owner } = await member(app, 'owner');
   const token = tokenOf((await invite(owner, 'joe@people.example')).json.link);
-  const answers = await Promise.all([1, 2, 3].map(() => accept(new SessionClient(app), token, JOE)));
+  const answers = await Promise.all(
+    [1, 2, 3].map(() => accept(new SessionClient(app), token, JOE)),
+  );
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
   expect((await owner.call('GET', '/members')).json.data).toHaveLength(2);
 });
@@ -219,10 +227,14 @@ test('the last owner stays, even if two owners remove each other concurrently', 
     alone.map(() => [409, 'last_owner']),
   );
   const { visitor: two, person: second } = await member(app, 'owner', 'two@people.example');
-  const answers = await raceForLock(app, { sql: 'select from memberships for update', values: [] }, [
-    () => one.call('DELETE', `/members/${second.publicId}`),
-    () => two.call('DELETE', `/members/${first.publicId}`),
-  ]);
+  const answers = await raceForLock(
+    app,
+    { sql: 'select from memberships for update', values: [] },
+    [
+      () => one.call('DELETE', `/members/${second.publicId}`),
+      () => two.call('DELETE', `/members/${first.publicId}`),
+    ],
+  );
   expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
   expect(await ownersOf(app)).toBe(1);
 });

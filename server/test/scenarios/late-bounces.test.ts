@@ -3,8 +3,8 @@ import { startApp } from '../harness/app.ts';
 import { startDatabaseProxy } from '../harness/database-proxy.ts';
 import {
   BOUNCE_HOST,
-  dsn,
   connectAndGreet,
+  dsn,
   type ReturnPathServer,
   startReturnPathServer,
 } from '../harness/return-path-setup.ts';
@@ -32,7 +32,10 @@ test('delivered becomes bounced, with reason, event, suppression, statistics and
   const body = { url: endpoint.url, events };
   expect((await app.call('POST', '/webhooks', { key: app.liveKey, body })).status).toBe(201);
   const { id, returnPath } = await house.send({ metadata: { order: '7' }, tags: ['welcome'] });
-  expect(await house.report(returnPath, dsn())).toMatchObject({ code: 250, text: '2.0.0 Accepted' });
+  expect(await house.report(returnPath, dsn())).toMatchObject({
+    code: 250,
+    text: '2.0.0 Accepted',
+  });
 
   const message = await house.message(id);
   const words = { code: 550, enhanced: '5.1.1', text: '<jane@example.com>: User unknown' };
@@ -127,7 +130,9 @@ test('the same report counts once, however often it arrives, also after a retry'
   await until(async () => (await house.message(id)).status === 'delivered');
   expect((await house.report(returnPath, soft)).code).toBe(250);
   expect((await house.message(id)).status).toBe('delivered');
-  expect((await house.report(returnPath, dsn({ id: 'of the second delivery cycle' }))).code).toBe(250);
+  expect((await house.report(returnPath, dsn({ id: 'of the second delivery cycle' }))).code).toBe(
+    250,
+  );
   expect((await house.message(id)).status).toBe('bounced');
   expect(await bounces()).toBe(2);
 });
@@ -306,7 +311,8 @@ test('a client that half-closes after the final dot, as Exim does, gets the repl
   await using house = await startReturnPathServer();
   const { id, returnPath } = await house.send();
   using client = await connectAndGreet(house.port);
-  for (const line of ['MAIL FROM:<>', `RCPT TO:<${returnPath}>`, 'DATA']) await client.command(line);
+  for (const line of ['MAIL FROM:<>', `RCPT TO:<${returnPath}>`, 'DATA'])
+    await client.command(line);
   client.endWriting(`${dsn()}\r\n.\r\nQUIT\r\n`);
   expect((await client.reply()).code).toBe(250);
   expect((await client.reply()).code).toBe(221);

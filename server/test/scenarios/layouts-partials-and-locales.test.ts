@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type TestResponse, validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { startApp, type TestApp, type TestResponse, validMessage } from '../harness/app.ts';
 
 /**
  * A message is rendered from a template, its layout and its partials, in the recipient's locale, each as
@@ -24,7 +24,10 @@ async function ok(answer: Promise<TestResponse>): Promise<TestResponse['json']> 
   return json;
 }
 
-async function published(path: string, body: Record<string, unknown>): Promise<TestResponse['json']> {
+async function published(
+  path: string,
+  body: Record<string, unknown>,
+): Promise<TestResponse['json']> {
   await ok(post(path, body));
   return ok(post(`${path}/${body.key}/publish`));
 }

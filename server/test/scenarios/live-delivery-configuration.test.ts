@@ -3,11 +3,11 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { encodeId } from '../../src/lib/ids.ts';
-import { validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { startApp, type TestApp, validMessage } from '../harness/app.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { startDnsServer } from '../harness/dns-server.ts';
-import { createTempDir } from '../harness/temp-dir.ts';
 import { type ReceiverScript, startSmtpReceiver } from '../harness/smtp-receiver.ts';
+import { createTempDir } from '../harness/temp-dir.ts';
 import { tlsFixtures } from '../harness/tls-fixtures.ts';
 import { until } from '../harness/until.ts';
 

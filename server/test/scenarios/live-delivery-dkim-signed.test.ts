@@ -2,11 +2,9 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { encodeId } from '../../src/lib/ids.ts';
 import { parseReturnPath } from '../../src/mail/return-path-address.ts';
-import { expectDeliveredUnchanged } from '../harness/expect-delivered-unchanged.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { startEngine, until } from '../harness/delivery-engine.ts';
 import { startDnsServer } from '../harness/dns-server.ts';
-import { signedLiveRoute, RETURN_PATH_KEY } from '../harness/signed-live-route.ts';
 import {
   deliveriesOf,
   enqueue,
@@ -14,6 +12,8 @@ import {
   newWorkspace,
   type QueuedMessage,
 } from '../harness/enqueue-messages.ts';
+import { expectDeliveredUnchanged } from '../harness/expect-delivered-unchanged.ts';
+import { RETURN_PATH_KEY, signedLiveRoute } from '../harness/signed-live-route.ts';
 import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { startApp, type TestApp, validMessage } from '../harness/app.ts';
 import { startDnsServer } from '../harness/dns-server.ts';
 import { freePort } from '../harness/free-port.ts';
 import { until } from '../harness/until.ts';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
-import { validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { startApp, type TestApp, validMessage } from '../harness/app.ts';
 import { until } from '../harness/delivery-engine.ts';
-import { startDnsServer, type ScriptedDnsServer } from '../harness/dns-server.ts';
+import { type ScriptedDnsServer, startDnsServer } from '../harness/dns-server.ts';
 import { signedLiveRoute } from '../harness/signed-live-route.ts';
 import { type SmtpReceiver, startSmtpReceiver } from '../harness/smtp-receiver.ts';
 

@@ -2,9 +2,9 @@ import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
-import { validMessage, startApp } from '../harness/app.ts';
-import { startDatabaseProxy } from '../harness/database-proxy.ts';
+import { startApp, validMessage } from '../harness/app.ts';
 import { createTestDatabase } from '../harness/database.ts';
+import { startDatabaseProxy } from '../harness/database-proxy.ts';
 import { until } from '../harness/until.ts';
 import { startWebhookReceiver } from '../harness/webhook-receiver.ts';
 

@@ -1,6 +1,6 @@
 import net from 'node:net';
 import { expect, test } from 'vitest';
-import { validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { startApp, type TestApp, validMessage } from '../harness/app.ts';
 
 /**
  * Slow, idle, huge or hostile requests are ended and do not affect other clients. Real sockets misbehave
@@ -108,7 +108,8 @@ test('small messages do not wait for the commits of large ones', async () => {
   // Only messages with attachments write to this table, so that the test controls the duration of their commits.
   const unlock = await locked(app, 'message_attachments');
   const attachments = [{ filename: 'a.bin', content: 'A'.repeat(512 * 1024) }];
-  const large = () => app.call('POST', '/transactional/send', { body: validMessage({ attachments }) });
+  const large = () =>
+    app.call('POST', '/transactional/send', { body: validMessage({ attachments }) });
   const stuck = async (): Promise<number> => {
     const { rows } = await app.database.pool.query<{ waiting: number }>(
       `select count(*)::int as waiting from pg_stat_activity

@@ -4,9 +4,9 @@ import { uuidv7 } from '../../src/lib/ids.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { startEngine, until } from '../harness/delivery-engine.ts';
 import { startDnsServer } from '../harness/dns-server.ts';
-import { signedLiveRoute } from '../harness/signed-live-route.ts';
-import { unsignedSenders } from '../harness/live-route.ts';
 import { contentOf, enqueue, newWorkspace } from '../harness/enqueue-messages.ts';
+import { unsignedSenders } from '../harness/live-route.ts';
+import { signedLiveRoute } from '../harness/signed-live-route.ts';
 import { SILENCE, startSmtpReceiver } from '../harness/smtp-receiver.ts';
 
 /**
@@ -239,5 +239,10 @@ function silentReceiver(port: number): ReturnType<typeof startSmtpReceiver> {
 }
 
 function unsignedRoute({ address }: { address: string }, { port }: { port: number }) {
-  return signedLiveRoute({ clock: systemClock, dns: address, mxPort: port, senders: unsignedSenders });
+  return signedLiveRoute({
+    clock: systemClock,
+    dns: address,
+    mxPort: port,
+    senders: unsignedSenders,
+  });
 }

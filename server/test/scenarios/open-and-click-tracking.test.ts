@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { startApp, type TestApp, validMessage } from '../harness/app.ts';
 import { createEventCheck } from '../harness/event-schemas.ts';
 import { mailboxRoute } from '../harness/mailbox-route.ts';
 import { until } from '../harness/until.ts';

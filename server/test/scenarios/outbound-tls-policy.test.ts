@@ -1,6 +1,6 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { setUpDelivery, type DeliverySetup } from '../harness/delivery-setup.ts';
+import { type DeliverySetup, setUpDelivery } from '../harness/delivery-setup.ts';
 import { tlsFixtures } from '../harness/tls-fixtures.ts';
 
 /**

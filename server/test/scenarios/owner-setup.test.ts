@@ -33,7 +33,9 @@ test('only one owner is created, even with concurrent requests', async () => {
   await using app = await startApp(LOCAL);
   const answers = await Promise.all(
     [1, 2, 3, 4].map((n) =>
-      new SessionClient(app).call('POST', '/setup', { body: { ...OWNER, email: `o${n}@shop.example` } }),
+      new SessionClient(app).call('POST', '/setup', {
+        body: { ...OWNER, email: `o${n}@shop.example` },
+      }),
     ),
   );
   expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409]);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { startApp, type TestApp, validMessage } from '../harness/app.ts';
 import { until } from '../harness/until.ts';
 
 /**
@@ -46,7 +46,8 @@ beforeAll(async () => {
       await made('POST', `/templates/${key}/publish`, {});
     }
   }
-  for (const n of [1, 2]) await made('POST', '/transactional/send', validMessage({ subject: `${n}` }));
+  for (const n of [1, 2])
+    await made('POST', '/transactional/send', validMessage({ subject: `${n}` }));
   await until(async () => (await app.call('GET', '/test/inbox')).json.data.length === 2);
   await until(async () => (await app.call('GET', '/webhook-deliveries')).json.data.length > 2);
 });

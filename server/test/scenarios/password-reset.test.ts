@@ -2,9 +2,15 @@ import { expect, test } from 'vitest';
 import { createLog } from '../../src/lib/log.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
-import { raceForLock } from '../harness/row-lock-race.ts';
+import {
+  createPerson,
+  member,
+  PASSWORD,
+  SessionClient,
+  signInAs,
+} from '../harness/dashboard-session.ts';
 import { mailboxRoute } from '../harness/mailbox-route.ts';
-import { createPerson, member, PASSWORD, signInAs, SessionClient } from '../harness/dashboard-session.ts';
+import { raceForLock } from '../harness/row-lock-race.ts';
 
 /**
  * A link in the user's own mailbox sets a new password, once; neither the requester nor members who can read
@@ -21,7 +27,9 @@ async function tokenIn(app: TestApp, route: ReturnType<typeof mailboxRoute>, ema
 }
 
 function complete(app: TestApp, token: string, password = NEW) {
-  return new SessionClient(app).call('POST', '/password-resets/complete', { body: { token, password } });
+  return new SessionClient(app).call('POST', '/password-resets/complete', {
+    body: { token, password },
+  });
 }
 
 test('the link is sent by the service itself and sets a new password, once', async () => {
@@ -138,7 +146,9 @@ test('a link is valid for an hour, and the number of links per address is limite
   await createPerson(app, 'jane@people.example', 'owner');
   for (let i = 0; i < 6; i++) {
     const body = { email: 'jane@people.example' };
-    expect((await new SessionClient(app).call('POST', '/password-resets', { body })).status).toBe(202);
+    expect((await new SessionClient(app).call('POST', '/password-resets', { body })).status).toBe(
+      202,
+    );
     await app.app.people.resets.settled();
   }
   const tokens = [...lines.join('').matchAll(/reset-password#([\w-]{43})/g)].map(([, one]) => one);

@@ -2,7 +2,7 @@
 import { Parser } from 'htmlparser2';
 import PostalMime, { decodeWords, type Email } from 'postal-mime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type TestResponse, startApp, type TestApp } from '../harness/app.ts';
+import { startApp, type TestApp, type TestResponse } from '../harness/app.ts';
 
 /**
  * Every field of a message accepts every kind of value, in both placeholder syntaxes, and the recipient reads

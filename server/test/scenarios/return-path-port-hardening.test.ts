@@ -6,14 +6,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startApp } from '../harness/app.ts';
 import {
   BOUNCE_HOST,
+  connectAndGreet,
   crlf,
   dsn,
-  connectAndGreet,
   type ReturnPathServer,
   startReturnPathServer,
 } from '../harness/return-path-setup.ts';
-import { createTempDir } from '../harness/temp-dir.ts';
 import { SubmissionClient } from '../harness/submission-client.ts';
+import { createTempDir } from '../harness/temp-dir.ts';
 import { tlsFixtures } from '../harness/tls-fixtures.ts';
 import { until } from '../harness/until.ts';
 
@@ -193,7 +193,8 @@ test('a sender that disconnects before the 250 and retries counts once', async (
   const { id, returnPath } = await send();
   const report = dsn({ recipient: `u${sent}@example.com` });
   const client = await connectAndGreet(house.port);
-  for (const line of ['MAIL FROM:<>', `RCPT TO:<${returnPath}>`, 'DATA']) await client.command(line);
+  for (const line of ['MAIL FROM:<>', `RCPT TO:<${returnPath}>`, 'DATA'])
+    await client.command(line);
   client.write(`${report}\r\n.\r\n`);
   await until(async () => (await house.message(id)).status === 'bounced');
   client[Symbol.dispose]();
@@ -204,10 +205,13 @@ test('a sender that disconnects before the 250 and retries counts once', async (
 
 describe('the door', () => {
   test('idle clients and endless reports are timed out', async () => {
-    await using slow = await startReturnPathServer({ returnPath: { dataMs: 150, sessionMs: 5000 } });
+    await using slow = await startReturnPathServer({
+      returnPath: { dataMs: 150, sessionMs: 5000 },
+    });
     const { returnPath } = await slow.send();
     using client = await connectAndGreet(slow.port);
-    for (const line of ['MAIL FROM:<>', `RCPT TO:<${returnPath}>`, 'DATA']) await client.command(line);
+    for (const line of ['MAIL FROM:<>', `RCPT TO:<${returnPath}>`, 'DATA'])
+      await client.command(line);
     client.write('Subject: x');
     expect((await client.reply()).code).toBe(421);
     expect((await client.reply()).code).toBe(0);
@@ -238,7 +242,8 @@ describe('the door', () => {
     const { returnPath } = await closing.send();
     using idle = await connectAndGreet(closing.port);
     using busy = await connectAndGreet(closing.port);
-    for (const line of ['MAIL FROM:<>', `RCPT TO:<${returnPath}>`, 'DATA']) await busy.command(line);
+    for (const line of ['MAIL FROM:<>', `RCPT TO:<${returnPath}>`, 'DATA'])
+      await busy.command(line);
     const stopped = closing.app.app.stop();
     expect((await idle.reply()).code).toBe(421);
     busy.write(`${dsn()}\r\n.\r\n`);

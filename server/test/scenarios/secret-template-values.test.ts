@@ -6,14 +6,14 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { decodeId } from '../../src/lib/ids.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { deleteEncryptedContents } from '../../src/messages/content/message-content-store.ts';
-import { type TestResponse, startApp, type TestApp } from '../harness/app.ts';
+import { startApp, type TestApp, type TestResponse } from '../harness/app.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { until } from '../harness/delivery-engine.ts';
 import { startDnsServer } from '../harness/dns-server.ts';
 import { documentedOperations, fillPath } from '../harness/openapi-operations.ts';
 import { signedLiveRoute } from '../harness/signed-live-route.ts';
 import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
-import { type WebhookReceiver, startWebhookReceiver } from '../harness/webhook-receiver.ts';
+import { startWebhookReceiver, type WebhookReceiver } from '../harness/webhook-receiver.ts';
 
 /**
  * The value of a secret variable reaches the recipient and no one else. A template uses secrets in every field,
@@ -297,7 +297,9 @@ describe('in live mode', () => {
     const status = async () => (await ok(front.call('GET', `/messages/${id}`, { key }))).status;
     await until(async () => (await status()) === 'bounced');
     expect(await deleteEncryptedContents(database.pool, Date.now(), 10)).toBe(0);
-    expect(await deleteEncryptedContents(database.pool, Date.now() + 4 * 24 * 3_600_000, 10)).toBe(1);
+    expect(await deleteEncryptedContents(database.pool, Date.now() + 4 * 24 * 3_600_000, 10)).toBe(
+      1,
+    );
     const refused = await front.call('POST', `/messages/${id}/retry`, { key });
     expect(refused.json).toMatchObject({ status: 409, code: 'not_retryable' });
     expect(receiver.messages).toEqual([]);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { validMessage, startApp } from '../harness/app.ts';
+import { startApp, validMessage } from '../harness/app.ts';
 
 /** The life of one message in test mode, from the request to the inbox, on the whole server. */
 

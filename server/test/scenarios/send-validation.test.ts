@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { startApp, type TestApp, validMessage } from '../harness/app.ts';
 
 /** Invalid input gets an error that names every field, and changes nothing: the list of messages stays empty. */
 
@@ -282,7 +282,10 @@ test('a live key sends only from a domain of its workspace', async () => {
 
 test('a key restricted to domains cannot send from others', async () => {
   const key = await app.newKey({ allowedDomains: ['example.net'] });
-  const { status, json } = await app.call('POST', '/transactional/send', { key, body: validMessage() });
+  const { status, json } = await app.call('POST', '/transactional/send', {
+    key,
+    body: validMessage(),
+  });
   expect(status).toBe(403);
   expect(json.code).toBe('domain_not_allowed');
 });
@@ -307,7 +310,13 @@ test('after all these requests no message exists', async () => {
 });
 
 test('the most likely correction is suggested', async () => {
-  const body = { ...validMessage(), html: undefined, replyTo: 'a@example.com', Tags: [], texxt: 'Hi' };
+  const body = {
+    ...validMessage(),
+    html: undefined,
+    replyTo: 'a@example.com',
+    Tags: [],
+    texxt: 'Hi',
+  };
   const { json } = await app.call('POST', '/transactional/send?dry_rum=true', { body });
   expect(json.errors).toEqual([
     expect.objectContaining({ parameter: 'dry_rum', detail: expect.stringContaining('dry_run?') }),

@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startApp, type TestApp } from '../harness/app.ts';
-import { type DocumentedOperation, documentedOperations, fillPath } from '../harness/openapi-operations.ts';
-import { createPerson, member, signInAs, SessionClient } from '../harness/dashboard-session.ts';
+import { createPerson, member, SessionClient, signInAs } from '../harness/dashboard-session.ts';
+import {
+  type DocumentedOperation,
+  documentedOperations,
+  fillPath,
+} from '../harness/openapi-operations.ts';
 
 /**
  * All operations with session authentication reject ended sessions, foreign workspaces and cross-site requests, in

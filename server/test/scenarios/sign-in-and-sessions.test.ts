@@ -2,7 +2,13 @@ import { expect, test } from 'vitest';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { hashRequest } from '../../src/messages/accept/idempotency.ts';
 import { startApp } from '../harness/app.ts';
-import { createPerson, member, PASSWORD, signInAs, SessionClient } from '../harness/dashboard-session.ts';
+import {
+  createPerson,
+  member,
+  PASSWORD,
+  SessionClient,
+  signInAs,
+} from '../harness/dashboard-session.ts';
 
 /** A session starts with a password and a new secret, ends on all nodes when it should, and its secret is only in the cookie. */
 
@@ -79,7 +85,10 @@ test('a wrong password and an unknown address get the same response', async () =
   await using app = await startApp();
   await createPerson(app, 'jane@people.example', 'owner');
   const wrong = await new SessionClient(app).signIn('jane@people.example', 'kettle rain ladders');
-  const unknown = await new SessionClient(app).signIn('nobody@people.example', 'kettle rain ladders');
+  const unknown = await new SessionClient(app).signIn(
+    'nobody@people.example',
+    'kettle rain ladders',
+  );
   const noAddress = await new SessionClient(app).signIn('no address at all', 'kettle rain ladders');
   expect(wrong.status).toBe(401);
   const words = ({ json: { request_id: _, ...rest } }: typeof wrong): unknown => rest;
@@ -153,7 +162,9 @@ test('changing the password requires the old one and ends all other sessions', a
   expect((await visitor.call('GET', '/me')).status).toBe(200);
   expect((await elsewhere.call('GET', '/me')).json.code).toBe('invalid_session');
   expect((await new SessionClient(app).signIn(person.email)).status).toBe(401);
-  expect((await new SessionClient(app).signIn(person.email, 'kettle rain ladders')).status).toBe(200);
+  expect((await new SessionClient(app).signIn(person.email, 'kettle rain ladders')).status).toBe(
+    200,
+  );
 });
 
 test('the name can be changed', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { startApp, type TestApp, validMessage } from '../harness/app.ts';
 
 /** Test mode runs the full life of a message, and each simulator address ends as documented. */
 
@@ -13,7 +13,9 @@ const WAITING = new Set(['queued', 'deferred', 'scheduled']);
 
 async function outcomeOf(local: string) {
   const email = `${local}@simulator.test`;
-  const sent = await app.call('POST', '/transactional/send', { body: validMessage({ to: { email } }) });
+  const sent = await app.call('POST', '/transactional/send', {
+    body: validMessage({ to: { email } }),
+  });
   expect(sent.status).toBe(202);
   for (;;) {
     const { json } = await app.call('GET', `/messages/${sent.json.id}`);

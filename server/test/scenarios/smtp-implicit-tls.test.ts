@@ -5,8 +5,8 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startApp, type TestApp, type TestAppOptions } from '../harness/app.ts';
 import { freePort } from '../harness/free-port.ts';
-import { createTempDir } from '../harness/temp-dir.ts';
 import { SubmissionClient } from '../harness/submission-client.ts';
+import { createTempDir } from '../harness/temp-dir.ts';
 import { tlsFixtures } from '../harness/tls-fixtures.ts';
 
 /**

@@ -4,15 +4,14 @@ import net from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startApp, type TestApp } from '../harness/app.ts';
-import { createTempDir } from '../harness/temp-dir.ts';
 import { SubmissionClient } from '../harness/submission-client.ts';
+import { createTempDir } from '../harness/temp-dir.ts';
 import { tlsFixtures } from '../harness/tls-fixtures.ts';
 
 /**
- * Goal: behind a proxy that speaks the PROXY protocol the client's own address is what counts, for
- * limits, for keys and for what may pass unencrypted, and TLS that ends at the proxy is TLS; nobody
- * else can give himself another address, or call himself encrypted.
- * Method: 127.0.0.1 is a trusted proxy, 127.0.0.2 is not; raw headers on real sockets.
+ * Behind a proxy that speaks the PROXY protocol, the client's own address counts for limits, allowed networks
+ * and unencrypted authentication, and TLS that is terminated at the proxy counts as TLS; no one else can claim
+ * an address or encryption. 127.0.0.1 is a trusted proxy, 127.0.0.2 is not; raw headers on real sockets.
  */
 
 const PROXY = '127.0.0.1';
@@ -67,7 +66,7 @@ function block(client: string, additions: readonly number[] = []): Buffer {
   return Buffer.concat([signature, Buffer.from([0x21, 0x11, 0, rest.length, ...rest])]);
 }
 
-/** What HAProxy adds with `send-proxy-v2-ssl`: whether its client speaks TLS. */
+/** The TLV that HAProxy adds with `send-proxy-v2-ssl`: whether its client uses TLS. */
 function ssl(flags: number): number[] {
   return [0x20, 0, 5, flags, 0, 0, 0, 1];
 }
@@ -82,14 +81,14 @@ async function connect(
   return { socket, client };
 }
 
-/** As a proxy leads it to us. */
+/** Connects as a proxy does. */
 async function proxied(header: string | Buffer, to = port): Promise<SubmissionClient> {
   const { client } = await connect(PROXY, to);
   client.write(header);
   return client;
 }
 
-/** After the greeting and EHLO. */
+/** Connected, after the greeting and EHLO. */
 async function offered(client: SubmissionClient): Promise<string[]> {
   expect((await client.reply()).code).toBe(220);
   return (await client.command('EHLO x')).lines;
@@ -102,7 +101,7 @@ async function secured(client: SubmissionClient): Promise<void> {
   await client.command('EHLO x');
 }
 
-describe('the address that is told', () => {
+describe('the client address in the header', () => {
   test.each([
     ['version 1', line(CLIENT), line('198.51.100.1')],
     ['version 2', block(CLIENT), block('198.51.100.1')],
@@ -120,7 +119,7 @@ describe('the address that is told', () => {
     });
   });
 
-  test('is counted for itself, whatever comes by the same proxy', async () => {
+  test('has its own limits, whatever else the proxy forwards', async () => {
     for (const to of [port, app.app.returnPath.place?.port]) {
       const many = Array.from({ length: PER_SOURCE }, () => proxied(line('203.0.113.20'), to));
       const there = await Promise.all(many);
@@ -133,7 +132,7 @@ describe('the address that is told', () => {
     }
   });
 
-  test('may come in pieces', async () => {
+  test('may arrive in pieces', async () => {
     for (const header of [line(CLIENT), block(CLIENT)]) {
       using client = await proxied('');
       for (const byte of Buffer.from(header as string, 'latin1')) {
@@ -145,8 +144,8 @@ describe('the address that is told', () => {
   });
 });
 
-describe('a key without encryption', () => {
-  test('does not pass from a client elsewhere, though the proxy is near', async () => {
+describe('an unencrypted key', () => {
+  test('is rejected from a remote client behind a local proxy', async () => {
     for (const header of [line(CLIENT), block(CLIENT), line('2001:db8::7')]) {
       using client = await proxied(header);
       expect((await offered(client)).join()).not.toContain('AUTH');
@@ -154,7 +153,7 @@ describe('a key without encryption', () => {
     }
   });
 
-  test('passes when client and proxy are this machine, and not when the client is not told', async () => {
+  test('is accepted if client and proxy are local, but not if the client is unknown', async () => {
     using near = await proxied(line('127.0.0.1'));
     expect(await offered(near)).toContain('AUTH PLAIN LOGIN');
     expect((await near.login(app.testKey)).code).toBe(235);
@@ -162,7 +161,7 @@ describe('a key without encryption', () => {
     expect((await offered(nobody)).join()).not.toContain('AUTH');
   });
 
-  test('does not pass from a proxy on another machine, whatever it tells', async () => {
+  test('is rejected from a proxy on another machine, whatever its header says', async () => {
     await using far = await startApp({
       env: { SUBMISSION_PORT: '0', SUBMISSION_TRUST_PROXY: PROXY },
       submission: { isLocal: (ip) => ip === '127.0.0.9' },
@@ -174,7 +173,7 @@ describe('a key without encryption', () => {
 });
 
 describe('TLS that ends at the proxy', () => {
-  test('lets a key pass, and there is no second handshake to ask for', async () => {
+  test('allows authentication, and STARTTLS is not offered', async () => {
     const key = await app.newKey({ allowedIps: ['203.0.113.0/24'] });
     using client = await proxied(block(CLIENT, ssl(0x01)));
     const lines = await offered(client);
@@ -185,7 +184,7 @@ describe('TLS that ends at the proxy', () => {
     expect((await client.send({ to: ['a@example.com'], data: MAIL })).code).toBe(250);
   });
 
-  test('is told by the one bit that says so', async () => {
+  test('is indicated by one bit', async () => {
     for (const additions of [ssl(0x00), ssl(0x06), [...ssl(0x01), ...ssl(0x00)]]) {
       using client = await proxied(block(CLIENT, additions));
       const lines = await offered(client);
@@ -195,7 +194,7 @@ describe('TLS that ends at the proxy', () => {
     }
   });
 
-  test('is believed of trusted proxies alone', async () => {
+  test('is accepted from trusted proxies only', async () => {
     await using far = await startApp({
       env: { SUBMISSION_PORT: '0', SUBMISSION_TRUST_PROXY: PROXY },
       submission: { isLocal: () => false },
@@ -208,13 +207,13 @@ describe('TLS that ends at the proxy', () => {
     const codes: number[] = [];
     do codes.push((await stranger.reply()).code);
     while (codes.at(-1) !== 0);
-    // Whoever does not know it reads QUIT in its signature: by design of the protocol.
+    // Servers without the PROXY protocol read QUIT in its signature, by design.
     expect(codes.slice(-2)).toEqual([221, 0]);
   });
 });
 
-describe('nobody gives himself an address', () => {
-  test('a stranger who sends a header is a stranger who talks nonsense', async () => {
+describe('untrusted clients', () => {
+  test('a PROXY header from an untrusted client is an invalid command', async () => {
     const { client } = await connect(STRANGER);
     using stranger = client;
     expect((await stranger.reply()).code).toBe(220);
@@ -228,7 +227,7 @@ describe('nobody gives himself an address', () => {
     });
   });
 
-  test('a second header is one command too many', async () => {
+  test('a second header is an invalid command', async () => {
     using client = await proxied(line(CLIENT));
     expect((await client.reply()).code).toBe(220);
     expect((await client.command(line('127.0.0.1').trimEnd())).code).toBe(500);
@@ -236,16 +235,16 @@ describe('nobody gives himself an address', () => {
   });
 });
 
-describe('a proxy that does not keep to it', () => {
+describe('a proxy with an invalid header that', () => {
   test.each([
     ['says nothing', ''],
-    ['stops in the middle', 'PROXY TCP4 203.0.113.7 '],
-    ['leaves it out', 'EHLO x\r\n'],
-    ['writes it wrong', 'PROXY TCP4 localhost 192.0.2.1 1 2\r\n'],
-    ['goes on without end', `PROXY ${'x'.repeat(100_000)}`],
-    ['leaves out what comes then', block(CLIENT).subarray(0, 16)],
-    ['adds half a word about TLS', block(CLIENT, [0x20, 0, 5, 0x01])],
-  ])('and %s is let go without a word', async (_name, bytes) => {
+    ['is incomplete', 'PROXY TCP4 203.0.113.7 '],
+    ['is missing', 'EHLO x\r\n'],
+    ['is malformed', 'PROXY TCP4 localhost 192.0.2.1 1 2\r\n'],
+    ['never ends', `PROXY ${'x'.repeat(100_000)}`],
+    ['has no addresses', block(CLIENT).subarray(0, 16)],
+    ['has a truncated TLS field', block(CLIENT, [0x20, 0, 5, 0x01])],
+  ])('%s is disconnected without a reply', async (_name, bytes) => {
     for (const to of [port, app.app.submission.tlsPort, app.app.returnPath.place?.port]) {
       using client = await proxied(bytes, to);
       expect(await client.reply()).toEqual({ code: 0, lines: [], text: '' });
@@ -254,14 +253,14 @@ describe('a proxy that does not keep to it', () => {
     expect((await good.reply()).code).toBe(220);
   });
 
-  test('and only closes its side is gone', async () => {
+  test('ends with a half-closed connection is disconnected', async () => {
     const { socket, client } = await connect(PROXY);
     socket.end('PROXY TC');
     expect((await client.reply()).code).toBe(0);
   });
 });
 
-test('in front of TLS the header comes first, also in one piece with the handshake', async () => {
+test('with implicit TLS the header comes first, also in one packet with the handshake', async () => {
   const server = net.createServer((from) => {
     from.once('data', (first: Buffer) => {
       const upstream = net.connect(app.app.submission.tlsPort as number, '127.0.0.1');

@@ -6,9 +6,8 @@ import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
 import { tlsFixtures } from '../harness/tls-fixtures.ts';
 
 /**
- * Goal: mail leaves where port 25 is closed, and what a relay holds against us is never held against
- * the recipient.
- * Method: scripted relays; the domain's own servers are there too, and must not be asked.
+ * Mail can be sent through relays where port 25 is blocked, and a relay's rejection of this server is never
+ * attributed to the recipient. Relays are scripted; the domain's own servers exist and must not be contacted.
  */
 
 function relay(port: number, more: Partial<Extract<RouteSetting, { kind: 'relay' }>> = {}) {
@@ -21,7 +20,7 @@ function relay(port: number, more: Partial<Extract<RouteSetting, { kind: 'relay'
   };
 }
 
-test('a relay with user and password takes everything, whatever the MX', async () => {
+test('a relay with credentials gets all mail, whatever the MX', async () => {
   const seen: string[] = [];
   await using post = await startSmtpReceiver({
     tls: tlsFixtures.good,
@@ -56,7 +55,7 @@ test('TLS from the first byte', async () => {
   expect(post.messages[0]?.tls).not.toBeNull();
 });
 
-test('a relay that refuses the password: deferred, nobody suppressed, no password in the record', async () => {
+test('a relay that rejects the password: deferred, nothing suppressed, no password recorded', async () => {
   let right = 'old';
   await using post = await startSmtpReceiver({
     tls: tlsFixtures.good,
@@ -79,7 +78,7 @@ test('a relay that refuses the password: deferred, nobody suppressed, no passwor
   expect((await rig.waitForStatus(id))[0]?.status).toBe('delivered');
 });
 
-test('the second relay is the fallback of the first, and direct delivery that of both', async () => {
+test('the second relay is the fallback of the first, and direct delivery of both', async () => {
   await using first = await startSmtpReceiver();
   await using second = await startSmtpReceiver({ onConnect: () => '421 Not now' });
   await using rig = await setUpDelivery({
@@ -120,7 +119,7 @@ test('a second account at the same relay is a fallback too', async () => {
   expect((await rig.waitForStatus(id))[0]).toMatchObject({ status: 'delivered', attempts: 1 });
 });
 
-test("a recipient's bounce by a relay counts like any other", async () => {
+test("a relay's rejection of a recipient is a normal bounce", async () => {
   await using post = await startSmtpReceiver({ onRcpt: () => '550 5.1.1 No such user' });
   await using rig = await setUpDelivery({ routes: [relay(post.port)] });
   const id = await rig.send();
@@ -130,7 +129,7 @@ test("a recipient's bounce by a relay counts like any other", async () => {
   });
 });
 
-test('a relay that is down is not asked again for every message, and less and less often', async () => {
+test('a relay that is down is not tried for every message, and less and less often', async () => {
   await using down = await startSmtpReceiver({ onConnect: () => '421 Not now' });
   await using rig = await setUpDelivery({
     additionalReceivers: [down],
@@ -145,7 +144,7 @@ test('a relay that is down is not asked again for every message, and less and le
   expect(down.sessions).toHaveLength(1);
   expect(await delivered()).toContain('s ago, skipped');
   expect(down.sessions).toHaveLength(1);
-  // Asked again after half a minute, then only after twice that time.
+  // Tried again after half a minute, then only after twice that time.
   rig.clock.advance(31_000);
   await delivered();
   expect(down.sessions).toHaveLength(2);
@@ -154,7 +153,7 @@ test('a relay that is down is not asked again for every message, and less and le
   rig.clock.advance(31_000);
   await delivered();
   expect(down.sessions).toHaveLength(3);
-  // Once it is well, everything goes there again, and a failure counts as the first.
+  // Once it has recovered it gets all mail again, and the next failure counts as the first.
   delete down.script.onConnect;
   rig.clock.advance(300_000);
   await delivered();

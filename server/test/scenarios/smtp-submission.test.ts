@@ -6,9 +6,8 @@ import { startApp, type TestApp } from '../harness/app.ts';
 import { SubmissionClient } from '../harness/submission-client.ts';
 
 /**
- * Goal: a program that only speaks SMTP sends like one that uses the API: the same checks, the same
- * message, and 250 means what 202 means.
- * Method: the real server, a socket that says what a client says, and the API to see what became of it.
+ * A program that speaks SMTP sends like one that uses the API: the same validation, the same message, and 250
+ * means what 202 means. The tests use the real server, a raw SMTP client, and the API to see the result.
  */
 
 let app: TestApp;
@@ -26,7 +25,7 @@ function mail(headers: string[], body = 'Hello'): string {
   return [...from, ...headers, '', body].join('\r\n');
 }
 
-/** Hands one mail in on a connection of its own. */
+/** Submits one message on its own connection. */
 async function submit(
   data: string | Buffer,
   to: string[],
@@ -54,8 +53,8 @@ async function recipients(id: string): Promise<[string, string, string][]> {
   ]);
 }
 
-describe('what is handed in is what is sent', () => {
-  test('text, html, an inline image, a file and names beyond ASCII, byte for byte', async () => {
+describe('content is preserved', () => {
+  test('text, HTML, an inline image, an attachment and non-ASCII names, byte for byte', async () => {
     const html = '<p>Grüße, {{ name }} <img src="cid:logo@shop"></p>';
     const text = 'Grüße, {{ name }} ${x}\n.dot\n..two\n\nEnd';
     const image = Buffer.from(Array.from({ length: 256 }, (_, index) => index));
@@ -87,7 +86,7 @@ describe('what is handed in is what is sent', () => {
       'Content-Type: text/plain; charset=iso-8859-1',
       'Content-Transfer-Encoding: 8bit',
       '',
-      // As clients do: a dot that begins a line is doubled.
+      // Dot-stuffed, as clients do.
       text.replaceAll('\n.', '\n..').replaceAll('\n', '\r\n'),
       '--a',
       'Content-Type: text/html; charset=utf-8',
@@ -146,7 +145,7 @@ describe('what is handed in is what is sent', () => {
     expect(await raw(id)).not.toMatch(/^(Received|DKIM-Signature|Return-Path|Date: Thu, 1 Jan)/im);
   });
 
-  test('a mail of text alone stays one, and a mail without a body is taken', async () => {
+  test('a text-only message stays text-only, and a message without a body is accepted', async () => {
     const plain = await submit(mail(['To: p@example.com', 'Subject: Plain'], 'Only text'), [
       'p@example.com',
     ]);
@@ -159,10 +158,10 @@ describe('what is handed in is what is sent', () => {
 
   test.each([
     ['text', 'text/csv', '', 'a;b\r\n1;2\r\n'],
-    ['text without a last break', 'text/plain', '7bit', 'one\r\ntwo'],
+    ['text without a trailing newline', 'text/plain', '7bit', 'one\r\ntwo'],
     ['text that ends in empty lines', 'text/plain', '7bit', 'one\r\n\r\n\r\n'],
-    ['breaks of every kind', 'application/octet-stream', '8bit', 'a\nb\r\nc\rd\r\r\ne\xff\r'],
-    ['a lone break', 'text/plain', '7bit', '\r\n'],
+    ['mixed line endings', 'application/octet-stream', '8bit', 'a\nb\r\nc\rd\r\r\ne\xff\r'],
+    ['a single newline', 'text/plain', '7bit', '\r\n'],
     ['nothing', 'text/plain', '7bit', ''],
     ['quoted text', 'text/plain', 'quoted-printable', 'Gr\xfc\xdfe\r\n=\r\n'],
     ['base64', 'application/pdf', 'base64', 'a\nb\r\n\0\xff'],
@@ -173,7 +172,7 @@ describe('what is handed in is what is sent', () => {
       '8bit',
       'BEGIN:\xe4\r\nEND:\r\n',
     ],
-  ])('a file arrives byte for byte: %s', async (_name, type, encoding, file) => {
+  ])('an attachment arrives byte for byte: %s', async (_name, type, encoding, file) => {
     const encoded: Record<string, string> = {
       'quoted-printable': 'Gr=FC=DF=\r\ne\r\n=3D\r\n',
       base64: Buffer.from(file, 'latin1').toString('base64'),
@@ -202,7 +201,7 @@ describe('what is handed in is what is sent', () => {
     if (type.startsWith('text/calendar')) expect(sent?.[1]).toBe(type);
   });
 
-  test('a header that is repeated stays so, in its order', async () => {
+  test('repeated headers are kept in order', async () => {
     const data = mail([
       'To: a@example.com',
       'X-Trace: 1',
@@ -224,11 +223,11 @@ describe('what is handed in is what is sent', () => {
     expect(refused).toMatchObject({ code: 550, text: expect.stringContaining('extra headers') });
   });
 
-  test('addresses beyond ASCII', async () => {
+  test('non-ASCII addresses', async () => {
     using client = await SubmissionClient.connectAndLogIn(port, app.testKey);
-    expect((await client.command('MAIL FROM:<hello@example.org> SMTPUTF8 BODY=8BITMIME')).code).toBe(
-      250,
-    );
+    expect(
+      (await client.command('MAIL FROM:<hello@example.org> SMTPUTF8 BODY=8BITMIME')).code,
+    ).toBe(250);
     expect((await client.command('RCPT TO:<jürgen@bücher.example>')).code).toBe(250);
     expect((await client.command('DATA')).code).toBe(354);
     client.write(`${mail(['To: Jürgen <jürgen@bücher.example>', 'Subject: Grüße'])}\r\n.\r\n`);
@@ -241,8 +240,8 @@ describe('what is handed in is what is sent', () => {
   });
 });
 
-describe('the envelope says who receives', () => {
-  test('who stands in no header is a blind copy, and nobody learns of it', async () => {
+describe('the envelope decides the recipients', () => {
+  test('a recipient in no header is a blind copy that others do not see', async () => {
     const data = mail(['To: a@example.com', 'Cc: c@example.com', 'Bcc: secret@example.com']);
     const { id } = await submit(data, ['a@example.com', 'hidden@example.com', 'C@Example.com']);
     expect((await recipients(id)).map(([kind, email]) => [kind, email])).toEqual([
@@ -253,13 +252,13 @@ describe('the envelope says who receives', () => {
     expect(await raw(id)).not.toMatch(/hidden@|secret@|^bcc:/im);
   });
 
-  test('who stands in a header alone gets nothing and is not shown', async () => {
+  test('an address that is only in a header gets nothing and is not shown', async () => {
     const { id } = await submit(mail(['To: a@example.com, other@example.com']), ['a@example.com']);
     expect((await recipients(id)).map(([, email]) => email)).toEqual(['a@example.com']);
     expect(await raw(id)).not.toContain('other@example.com');
   });
 
-  test('blind copies alone stay blind to each other', async () => {
+  test('blind copies do not see each other', async () => {
     const data = mail(['To: undisclosed-recipients:;']);
     const { id } = await submit(data, ['a@example.com', 'b@example.com']);
     expect((await recipients(id)).map(([kind]) => kind)).toEqual(['bcc', 'bcc']);
@@ -271,12 +270,12 @@ describe('the envelope says who receives', () => {
     ['two From headers', mail(['From: a@example.org', 'From: b@example.org'])],
     ['two senders', mail(['From: a@example.org, b@example.org'])],
     ['a group as sender', mail(['From: Us: a@example.org, b@example.org;'])],
-    ['a sender that is no address', mail(['From: not an address'])],
-  ])('%s is refused', async (_name, data) => {
+    ['a sender that is not an address', mail(['From: not an address'])],
+  ])('%s is rejected', async (_name, data) => {
     expect(await submit(data, ['a@example.com'])).toMatchObject({ code: 550 });
   });
 
-  test('addresses are judged at RCPT, and their number is limited as in the API', async () => {
+  test('recipients are validated at RCPT, and their number is limited as in the API', async () => {
     using client = await SubmissionClient.connectAndLogIn(port, app.testKey);
     expect((await client.command('MAIL FROM:<>')).code).toBe(250);
     expect(await client.command('RCPT TO:<postmaster>')).toMatchObject({ code: 553 });
@@ -292,7 +291,7 @@ describe('the envelope says who receives', () => {
 });
 
 describe('control headers', () => {
-  test('tags, metadata, time to live and schedule are taken, and not sent', async () => {
+  test('tags, metadata, ttl and schedule are applied and not sent', async () => {
     const at = new Date(Date.now() + 3_600_000).toISOString();
     const { id } = await submit(
       mail([
@@ -329,13 +328,13 @@ describe('control headers', () => {
     ['X-Postrider-Idempotency-Key: a b', 'visible ASCII'],
     ['X-Postrider-Tags: a', 'Unknown header'],
     ['X-Postrider-Track-Clicks: maybe', 'true or false'],
-  ])('%s is refused in words', async (header, words) => {
+  ])('%s is rejected with an explanation', async (header, words) => {
     const { code, text } = await submit(mail(['To: a@example.com', header]), ['a@example.com']);
     expect(code).toBe(550);
     expect(text).toContain(words);
   });
 
-  test('the same idempotency key is the same message, whatever the mailer adds', async () => {
+  test('the same idempotency key is the same message, whatever headers the client adds', async () => {
     const key = `X-Postrider-Idempotency-Key: ${crypto.randomUUID()}`;
     const once = (more: string[], body?: string) =>
       submit(mail(['To: a@example.com', key, ...more], body), ['a@example.com']);
@@ -346,8 +345,8 @@ describe('control headers', () => {
   });
 });
 
-describe('who may send', () => {
-  test('wrong keys of every kind are refused, and three end the connection', async () => {
+describe('authentication', () => {
+  test('invalid keys are rejected, and three of them end the connection', async () => {
     using client = await SubmissionClient.connect(port);
     await client.reply();
     await client.command('EHLO client.example');
@@ -371,7 +370,7 @@ describe('who may send', () => {
     expect((await client.command(Buffer.from(app.testKey).toString('base64'))).code).toBe(235);
   });
 
-  test('a key without the scope, or from elsewhere, may not', async () => {
+  test('a key without the scope or from another network is rejected', async () => {
     using client = await SubmissionClient.connect(port);
     await client.reply();
     await client.command('EHLO client.example');
@@ -383,7 +382,7 @@ describe('who may send', () => {
     expect((await client.login(here)).code).toBe(235);
   });
 
-  test('a key that is revoked meanwhile sends nothing more', async () => {
+  test('a key that is revoked during the session cannot send', async () => {
     const key = await app.newKey({});
     using client = await SubmissionClient.connectAndLogIn(port, key);
     const good = { to: ['a@example.com'], data: mail(['To: a@example.com']) };
@@ -399,7 +398,7 @@ describe('who may send', () => {
     await expect.poll(mailFrom).toBe(550);
   });
 
-  test('a live key sends from its own verified domains alone', async () => {
+  test('a live key sends only from verified domains of its workspace', async () => {
     const data = mail(['From: a@stranger.example', 'To: a@example.com']);
     const { code, text } = await submit(data, ['a@example.com'], app.liveKey);
     expect(code).toBe(550);
@@ -410,7 +409,7 @@ describe('who may send', () => {
     );
   });
 
-  test('the workspace’s rate counts here too', async () => {
+  test('the workspace’s rate limit applies', async () => {
     await using slow = await startApp({
       env: { SUBMISSION_PORT: '0', RATE_LIMIT_PER_SECOND: '1', RATE_LIMIT_BURST: '2' },
     });
@@ -425,7 +424,7 @@ describe('who may send', () => {
     expect(replies.some((text) => text.startsWith('4.7.1 The workspace may make 1'))).toBe(true);
   });
 
-  test('a suppressed recipient is left alone, and the others get it', async () => {
+  test('a suppressed recipient is skipped, and the others get the message', async () => {
     await app.call('POST', '/suppressions', { body: { email: 'gone-smtp@example.com' } });
     const to = ['a@example.com', 'gone-smtp@example.com'];
     const { id } = await submit(mail([`To: ${to.join(', ')}`]), to);
@@ -435,7 +434,7 @@ describe('who may send', () => {
   });
 });
 
-test('many messages on one connection, all commands sent ahead', async () => {
+test('many messages on one connection with pipelining', async () => {
   using client = await SubmissionClient.connectAndLogIn(port, app.testKey);
   const tag = `batch-${Date.now()}`;
   const ids: string[] = [];
@@ -456,7 +455,7 @@ test('many messages on one connection, all commands sent ahead', async () => {
   );
 });
 
-test('the door tells where it is, and counts', async () => {
+test('the API reports the submission port, and connections are counted', async () => {
   const { json } = await app.call('GET', '/smtp');
   expect(json).toEqual({
     open: true,

@@ -7,15 +7,15 @@ import { uuidv7 } from '../../src/lib/ids.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { StatsAggregator } from '../../src/stats/stats-aggregator.ts';
 import { readUncounted } from '../../src/stats/stats-store.ts';
-import { validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { startApp, type TestApp, validMessage } from '../harness/app.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { until } from '../harness/delivery-engine.ts';
 import { newWorkspace } from '../harness/enqueue-messages.ts';
 
 /**
- * Goal: what /stats tells is what the ledger holds, to the last one, whoever was killed when.
- * Method: random events of all kinds; followers that stop between reading and writing, and several at
- * once; then the ledger is counted again by statements that share nothing with the follower.
+ * /stats matches the events exactly, whatever process was killed when. Random events of all kinds are counted by
+ * consumers that stop between reading and writing, and by several at once; then the events are counted again with
+ * independent statements.
  */
 
 const TYPES: EventType[] = [
@@ -43,7 +43,7 @@ async function fill(pool: Pool, workspaceId: string, count: number): Promise<voi
     const messageId = uuidv7(nowMs);
     const tags = pick([[], ['welcome'], ['welcome', 'spring'], ['receipt']]);
     const template = pick([null, 'welcome', 'receipt']);
-    // Over three days: minutes, hours and days all get several rows.
+    // Over three days, so that minutes, hours and days all have several rows.
     const atMs = nowMs - Math.floor(Math.random() * 3 * 86_400_000) + 1_000;
     const tookMs = Math.floor(2 ** (Math.random() * 22)) - 1;
     await pool.query(
@@ -80,7 +80,7 @@ async function fill(pool: Pool, workspaceId: string, count: number): Promise<voi
   }
 }
 
-/** The ledger, counted by other means. */
+/** Counts the events independently. */
 const RECOUNT = `
 with e as (
   select e.*, date_trunc($1, e.created_at, 'UTC') as at, m.sender, m.template_key,
@@ -134,7 +134,7 @@ describe('rollups', () => {
   const follower = () =>
     new StatsAggregator({ pool: database.pool, clock: systemClock, log: silentLog });
 
-  /** Other tests share the server: what they have under way holds back what is decided. */
+  /** Other tests share the PostgreSQL: their open transactions delay the end of the feed. */
   async function countAll(): Promise<void> {
     await until(async () => {
       await follower().aggregateNext();
@@ -146,11 +146,11 @@ describe('rollups', () => {
     });
   }
 
-  test('equal a recount, with followers that die half-way and followers that race', async () => {
+  test('equal a recount, with consumers that crash halfway and consumers that race', async () => {
     const { pool } = database;
     await fill(pool, workspaceId, 400);
     for (let round = 0; round < 5; round++) {
-      // Read, and never written: what a follower holds when it is killed.
+      // Read and never written, as by a consumer that is killed.
       await readUncounted(pool, 50);
       await follower().aggregateNext(20);
     }
@@ -166,7 +166,7 @@ describe('rollups', () => {
     }
   });
 
-  test('a write that fails leaves the place where it was', async () => {
+  test('a failed write does not advance the cursor', async () => {
     const { pool } = database;
     await fill(pool, workspaceId, 30);
     await pool.query(`alter table statistics_day add constraint broken check (n < 0) not valid`);
@@ -176,7 +176,7 @@ describe('rollups', () => {
     for (const span of ['minute', 'hour', 'day']) await compare(pool, span);
   });
 
-  test('old minutes and hours go, days stay', async () => {
+  test('old minutes and hours are deleted, days stay', async () => {
     const { pool } = database;
     const later = { now: () => systemClock.now() + 100 * 86_400_000, after: systemClock.after };
     await new StatsAggregator({ pool, clock: later, log: silentLog }).deleteOld();
@@ -186,7 +186,7 @@ describe('rollups', () => {
     expect(await left('day')).toBeGreaterThan(0);
   });
 
-  test('a tenant who tags every message anew gets one row for the rest of them', async () => {
+  test('a tenant with a new tag per message gets one row for the surplus', async () => {
     const { pool } = database;
     const tagger = await newWorkspace(pool, systemClock.now());
     const events = Array.from({ length: 700 }, (_, n) => ({
@@ -220,7 +220,7 @@ describe('GET /stats', () => {
   });
   afterAll(() => app[Symbol.asyncDispose]());
 
-  test('tells what became of messages, by group and over time', async () => {
+  test('returns the outcomes of messages, by group and over time', async () => {
     const send = (changes: Record<string, unknown>) =>
       app.call('POST', '/transactional/send', { body: validMessage(changes) });
     await send({ tags: ['welcome'], to: { email: 'a@gmail.com' } });
@@ -265,10 +265,10 @@ describe('GET /stats', () => {
     }
   });
 
-  test('the largest groups are told in full, however many there are, or the request is refused', async () => {
+  test('the largest groups are complete, however many there are, or the request is rejected', async () => {
     const { id: workspaceId } = await app.app.workspaces.create('Many tags');
     const key = await app.newKey({ workspaceId });
-    // A hundred tags in each of six hundred hours; the last ten are the largest.
+    // 100 tags in each of 600 hours; the last ten are the largest.
     await app.database.pool.query(
       `insert into statistics_hour (workspace_id, mode, dimension, at, value, counter, n)
        select $1, 'test', 'tag', '2026-01-01'::timestamptz + h * interval '1 hour', 'tag-' || t,
@@ -296,7 +296,7 @@ describe('GET /stats', () => {
     expect((await ask('limit=100&points=false')).json.data).toHaveLength(100);
   });
 
-  test('the other mode and another tenant see nothing of it', async () => {
+  test('the other mode and other tenants see nothing', async () => {
     const neighbour = await app.app.workspaces.create('Neighbour');
     for (const key of [app.liveKey, await app.newKey({ workspaceId: neighbour.id })]) {
       const { json } = await app.call('GET', '/stats', { key });
@@ -316,7 +316,7 @@ describe('GET /stats', () => {
     const totals = async (node: TestApp) =>
       (await node.call('GET', '/stats?interval=minute&group_by=tag', { key })).json.data[0]?.totals;
     await until(async () => (await totals(app))?.delivered === 20);
-    // Whoever counted too late finds the place moved on: by then nothing is left to be counted.
+    // A consumer that is too late finds the cursor advanced: nothing is left to count.
     const { rows } = await app.database.pool.query(
       `select from events e, event_consumers f
         where f.name = 'statistics' and (e.tx, e.id) > (f.tx, f.id)`,
@@ -334,7 +334,7 @@ describe('GET /stats', () => {
     ['?interval=week', 'interval'],
     ['?value=welcome', 'value'],
     ['?group_by=colour', 'group_by'],
-  ])('%s is refused', async (query, parameter) => {
+  ])('%s is rejected', async (query, parameter) => {
     const { status, json } = await app.call('GET', `/stats${query}`);
     expect(status).toBe(422);
     expect(json.errors[0].parameter).toBe(parameter);

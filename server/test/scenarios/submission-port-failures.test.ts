@@ -3,19 +3,19 @@ import net from 'node:net';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { startApp } from '../harness/app.ts';
-import { startDatabaseProxy } from '../harness/database-proxy.ts';
 import { createTestDatabase } from '../harness/database.ts';
+import { startDatabaseProxy } from '../harness/database-proxy.ts';
 import { freePort } from '../harness/free-port.ts';
-import { createTempDir } from '../harness/temp-dir.ts';
-import { removeDataDir, createServerProcess } from '../harness/server-process.ts';
+import { createServerProcess, removeDataDir } from '../harness/server-process.ts';
 import { SubmissionClient } from '../harness/submission-client.ts';
+import { createTempDir } from '../harness/temp-dir.ts';
 import { tlsFixtures } from '../harness/tls-fixtures.ts';
 import { until } from '../harness/until.ts';
 
 /**
- * Goal: 250 is given after the commit and never without it; keys cross no network unencrypted; the
- * door closes without losing what is in hand, and its absence keeps no server from starting.
- * Method: a database that goes away, a server that is killed, certificates, taken ports.
+ * 250 is sent only after the commit; keys are never accepted unencrypted over a network; shutdown finishes the
+ * current message; the server starts without the port. The tests use a database outage, a killed server,
+ * certificates and ports in use.
  */
 
 const MAIL = 'From: hello@example.org\r\nTo: a@example.com\r\nSubject: Hi\r\n\r\nHello';
@@ -23,7 +23,7 @@ const OPEN = { SUBMISSION_PORT: '0' };
 const TRANSACTION = ['MAIL FROM:<a@example.org>', 'RCPT TO:<a@example.com>', 'DATA'];
 const GOOD = { to: ['a@example.com'], data: MAIL };
 
-test('without its database it answers 451 and keeps nothing, and goes on when it is back', {
+test('during a database outage it replies 451 and stores nothing, and works again afterwards', {
   timeout: 60_000,
 }, async () => {
   await using database = await createTestDatabase();
@@ -49,7 +49,7 @@ test('without its database it answers 451 and keeps nothing, and goes on when it
   expect(rows[0]?.n).toBe(2);
 });
 
-test('a server killed after 250 has lost nothing', { timeout: 240_000 }, async () => {
+test('a server killed after 250 loses nothing', { timeout: 240_000 }, async () => {
   await using folder = await createTempDir();
   const port = await freePort();
   const server = await createServerProcess({
@@ -90,7 +90,7 @@ test('a server killed after 250 has lost nothing', { timeout: 240_000 }, async (
   }
 });
 
-test('a message in hand is finished while the server closes, and others are sent away', async () => {
+test('shutdown finishes the current message and rejects new ones', async () => {
   const app = await startApp({ env: OPEN });
   const port = app.app.submission.port as number;
   using idle = await SubmissionClient.connectAndLogIn(port, app.testKey);
@@ -99,7 +99,7 @@ test('a message in hand is finished while the server closes, and others are sent
     await busy.command(line);
   }
   busy.write(MAIL);
-  // Only once the server has seen DATA is the message in its hands; the reply above says so.
+  // The server owns the message only once it has seen DATA, as the reply above shows.
   const stopped = app.app.stop();
   expect((await idle.reply()).code).toBe(421);
   using late = await SubmissionClient.connect(port);
@@ -141,7 +141,7 @@ test('with a certificate a key is taken only under TLS, and a renewed one is tak
   expect((await client.send(GOOD)).code).toBe(250);
   expect((await app.call('GET', '/smtp')).json).toMatchObject({ open: true, starttls: true });
 
-  // What was sent along with STARTTLS came unencrypted, and is nobody's.
+  // Commands pipelined after STARTTLS were sent unencrypted and are discarded.
   using early = await SubmissionClient.connect(port);
   await early.reply();
   await early.command('EHLO x');
@@ -161,7 +161,7 @@ test('with a certificate a key is taken only under TLS, and a renewed one is tak
   await expect(secured()).rejects.toThrow('self-signed certificate');
 });
 
-test('a client that closes its side behind its final dot, as Exim does, hears what became of it', async () => {
+test('a client that half-closes after the final dot, as Exim does, gets the reply', async () => {
   await using folder = await createTempDir();
   const cert = path.join(folder.path, 'cert.pem');
   const key = path.join(folder.path, 'key.pem');
@@ -187,7 +187,7 @@ test('a client that closes its side behind its final dot, as Exim does, hears wh
     expect((await client.reply()).code).toBe(221);
     expect((await client.reply()).code).toBe(0);
   }
-  // Whoever closes it anywhere else has gone, and leaves nothing behind.
+  // A half-close at any other point is a disconnect that leaves nothing behind.
   using early = await SubmissionClient.connect(port);
   early.endWriting();
   expect((await early.reply()).code).toBe(220);
@@ -200,7 +200,7 @@ test('a client that closes its side behind its final dot, as Exim does, hears wh
   expect(rows[0]?.n).toBe(2);
 });
 
-test('without a certificate a key crosses no network, unless the operator says so', async () => {
+test('without a certificate, keys are rejected over the network unless the operator allows it', async () => {
   await using app = await startApp({ env: OPEN, submission: { isLocal: () => false } });
   using client = await SubmissionClient.connect(app.app.submission.port as number);
   await client.reply();
@@ -215,11 +215,14 @@ test('without a certificate a key crosses no network, unless the operator says s
     env: { ...OPEN, SUBMISSION_ALLOW_PLAINTEXT: 'true' },
     submission: { isLocal: () => false },
   });
-  using other = await SubmissionClient.connectAndLogIn(open.app.submission.port as number, open.testKey);
+  using other = await SubmissionClient.connectAndLogIn(
+    open.app.submission.port as number,
+    open.testKey,
+  );
   expect((await other.send(GOOD)).code).toBe(250);
 });
 
-test('nobody stays without a key, nor in the middle of a message', async () => {
+test('unauthenticated clients and unfinished messages are timed out', async () => {
   await using app = await startApp({ env: OPEN, submission: { authMs: 100, dataMs: 150 } });
   const port = app.app.submission.port as number;
   using silent = await SubmissionClient.connect(port);
@@ -232,7 +235,7 @@ test('nobody stays without a key, nor in the middle of a message', async () => {
   expect((await slow.reply()).code).toBe(0);
 });
 
-test('a port that was asked for and is taken stops the start; the default does not', async () => {
+test('a configured port in use prevents the start; the default port does not', async () => {
   const taken = net.createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => taken.once('listening', resolve));
   const { port } = taken.address() as net.AddressInfo;
@@ -240,7 +243,7 @@ test('a port that was asked for and is taken stops the start; the default does n
     `Port ${port} on 127.0.0.1 is already in use. Stop the other program, change SUBMISSION_PORT, or set it to off.`,
   );
   taken.close();
-  // Whoever has the default port already serves as well as we do.
+  // Another node that has the default port serves it.
   const standard = net.createServer().listen(2587, '127.0.0.1');
   await new Promise((resolve) => standard.once('listening', resolve).once('error', resolve));
   await using app = await startApp({ env: { SUBMISSION_PORT: '' } });
@@ -253,7 +256,7 @@ test('a port that was asked for and is taken stops the start; the default does n
   await new Promise((resolve) => standard.close(resolve));
 });
 
-test('an address that this machine does not have stops the start, whatever the port', async () => {
+test('an address that is not local prevents the start, whatever the port', async () => {
   for (const host of ['192.0.2.1', 'no-such-host.invalid']) {
     await expect(startApp({ env: { SUBMISSION_PORT: '', SUBMISSION_HOST: host } })).rejects.toThrow(
       `SUBMISSION_HOST ${host} is not an address of this machine.`,
@@ -264,7 +267,7 @@ test('an address that this machine does not have stops the start, whatever the p
   }
 });
 
-test('only a process with the role smtp opens the door, and off keeps it closed', async () => {
+test('only a process with the smtp role opens the port, and off disables it', async () => {
   await using door = await startApp({ env: { ...OPEN, ROLES: 'smtp' } });
   expect(door.app.submission.port).toBeTypeOf('number');
   await using api = await startApp({ env: { ...OPEN, ROLES: 'api' } });
@@ -280,7 +283,7 @@ test('only a process with the role smtp opens the door, and off keeps it closed'
   });
 });
 
-test('people are told where they reach the door, wherever it listens', async () => {
+test('the API reports the public address of the port, wherever it listens', async () => {
   const SUBMISSION_URL = 'smtp://Mail.example.com, smtps://mail.example.com:2465/';
   const told = { host: 'mail.example.com', port: 587, tls_port: 2465 };
   await using here = await startApp({ env: { ...OPEN, SUBMISSION_URL } });
@@ -296,7 +299,7 @@ test('people are told where they reach the door, wherever it listens', async () 
     port: null,
     tls_port: 465,
   });
-  // An address alone opens nothing.
+  // A URL alone opens no port.
   await using off = await startApp({ env: { SUBMISSION_PORT: 'off', SUBMISSION_URL } });
   expect((await off.call('GET', '/smtp')).json).toMatchObject({
     open: false,
@@ -305,7 +308,7 @@ test('people are told where they reach the door, wherever it listens', async () 
   });
 });
 
-test('certificates that cannot be used are told in a sentence', async () => {
+test('invalid certificates are reported in one sentence', async () => {
   await using folder = await createTempDir();
   const file = path.join(folder.path, 'not.pem');
   await writeFile(file, 'nothing');

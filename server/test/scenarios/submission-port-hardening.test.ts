@@ -5,9 +5,8 @@ import { startApp, type TestApp } from '../harness/app.ts';
 import { type Reply, SubmissionClient } from '../harness/submission-client.ts';
 
 /**
- * Goal: whatever a client says on the submission port, it gets a reply or is sent away; nothing is
- * accepted that it did not plainly hand in, and the server goes on for everybody else.
- * Method: raw bytes on real sockets, then a look through the API at what was kept.
+ * Whatever a client sends on the submission port, it gets a reply or is disconnected; only complete messages are
+ * accepted, and other clients are not affected. The tests send raw bytes and check the result through the API.
  */
 
 const SIZE = 1024 * 1024;
@@ -46,7 +45,7 @@ async function raw(id: string): Promise<string> {
   return (await app.call('GET', `/messages/${id}/raw`)).text;
 }
 
-describe('a message ends where it ends', () => {
+describe('the end of a message', () => {
   const second = 'MAIL FROM:<x@example.org>\r\nRCPT TO:<b@example.com>\r\nDATA\r\n';
   test.each([
     ['LF . LF', '\n.\n'],
@@ -55,20 +54,20 @@ describe('a message ends where it ends', () => {
     ['CR . CR', '\r.\r'],
     ['CR . LF', '\r.\n'],
     ['CRLF . CR', '\r\n.\r'],
-  ])('%s ends nothing, and the whole is refused', async (_name, end) => {
+  ])('%s does not end it, and the message is rejected', async (_name, end) => {
     const before = await kept();
     const { code } = await submit(`${HEAD}\r\nHello${end}${second}${HEAD}\r\nSmuggled`);
     expect(code).toBe(550);
     expect(await kept()).toBe(before);
   });
 
-  test('dots that a client doubled are single again, at the start and in the middle', async () => {
+  test('dot-stuffing is removed, at the start and in the middle', async () => {
     const { id } = await submit(`${HEAD}\r\n..\r\n..dot\r\n...\r\n`);
     const { json } = await app.call('GET', `/messages/${id}/content`);
     expect(json.text.trimEnd()).toBe('.\n.dot\n..');
   });
 
-  test('however the bytes are cut, it is one message', async () => {
+  test('any packet boundaries give the same message', async () => {
     using client = await SubmissionClient.connectAndLogIn(port, app.testKey);
     for (const line of ['MAIL FROM:<a@example.org>', 'RCPT TO:<a@example.com>', 'DATA']) {
       await client.command(line);
@@ -83,7 +82,7 @@ describe('a message ends where it ends', () => {
 });
 
 describe('sizes', () => {
-  test('a message that says it is too large, and one that is', async () => {
+  test('a message that declares too large a size, and one that is too large', async () => {
     using client = await SubmissionClient.connectAndLogIn(port, app.testKey);
     expect(await client.command(`MAIL FROM:<a@example.org> SIZE=${SIZE + 1}`)).toMatchObject({
       code: 552,
@@ -97,7 +96,7 @@ describe('sizes', () => {
     expect((await client.send({ to: ['a@example.com'], data: `${HEAD}\r\nHi` })).code).toBe(250);
   });
 
-  test('one that sends without end lets others speak after each piece', async () => {
+  test('an endless message lets other clients run after each chunk', async () => {
     using client = await SubmissionClient.connectAndLogIn(port, app.testKey);
     const pieces = 256;
     const piece = 64 * 1024;
@@ -112,11 +111,11 @@ describe('sizes', () => {
     const reply = await client.send({ to: ['a@example.com'], data: large });
     counting = false;
     expect(reply.code).toBe(552);
-    // Server and client share our loop: a piece, and then everybody else who has something to do.
+    // Server and client share this event loop: one chunk, then everything else.
     expect(turns).toBeGreaterThan(pieces);
   });
 
-  test('more than can be held is put off, not lost', async () => {
+  test('messages beyond the memory limit are deferred, not lost', async () => {
     using first = await SubmissionClient.connectAndLogIn(port, app.testKey);
     using second = await SubmissionClient.connectAndLogIn(port, app.testKey);
     const line = `${'x'.repeat(70)}\r\n`;
@@ -128,7 +127,7 @@ describe('sizes', () => {
     const half = `${HEAD}\r\n${line.repeat(Math.floor((SIZE * 0.6) / line.length))}`;
     first.write(half);
     second.write(`${half}.\r\n`);
-    // Which of them came first is the network's business; one of them cannot be held.
+    // The order of arrival varies; one of them exceeds the limit.
     first.write('.\r\n');
     const codes = [(await first.reply()).code, (await second.reply()).code].sort();
     expect([
@@ -138,8 +137,8 @@ describe('sizes', () => {
   });
 });
 
-describe('what hides in a mail', () => {
-  test('line breaks in encoded words open no header', async () => {
+describe('hostile content', () => {
+  test('line breaks in encoded words do not add a header', async () => {
     const evil = '=?utf-8?q?x=0D=0ABcc:_evil@example.com=0D=0A=0D=0ABody?=';
     const { code, id } = await submit(
       [
@@ -174,7 +173,7 @@ describe('what hides in a mail', () => {
     expect(await raw(id)).not.toMatch(/^Bcc:/im);
   });
 
-  test('replies repeat nothing that could be a second reply', async () => {
+  test('replies contain nothing that could be read as another reply', async () => {
     const { code, lines } = await submit(
       `${HEAD}X-Postrider-A\r250 2.0.0 Accepted as msg_x: y\r\n\r\nHi`,
     );
@@ -183,23 +182,23 @@ describe('what hides in a mail', () => {
   });
 
   test.each([
-    ['nested without end', nested(5_000)],
-    ['made of headers', `${HEAD}${'X-A: b\r\n'.repeat(60_000)}\r\nHi`],
-    ['one endless header', `${HEAD}X-A: ${'b'.repeat(400_000)}\r\n\r\nHi`],
-    ['made of empty lines', `${HEAD}\r\n${'\r\n'.repeat(450_000)}`],
+    ['with endless nesting', nested(5_000)],
+    ['with only headers', `${HEAD}${'X-A: b\r\n'.repeat(60_000)}\r\nHi`],
+    ['with an endless header', `${HEAD}X-A: ${'b'.repeat(400_000)}\r\n\r\nHi`],
+    ['with only empty lines', `${HEAD}\r\n${'\r\n'.repeat(450_000)}`],
     [
-      'made of parts',
+      'with very many parts',
       `${HEAD}Content-Type: multipart/mixed; boundary=b\r\n\r\n${'--b\r\n\r\n'.repeat(90_000)}`,
     ],
     ['with more headers than are taken', `${HEAD}${twentyOneHeaders()}\r\nHi`],
-  ])('mail %s is refused', async (_name, data) => {
+  ])('a message %s is rejected', async (_name, data) => {
     const before = await kept();
     expect(await submit(data)).toMatchObject({ code: 550 });
     expect(await kept()).toBe(before);
     expect((await submit(`${HEAD}\r\nHi`)).code).toBe(250);
   });
 
-  test('large mail is read apart, and arrives whole', async () => {
+  test('large messages are parsed in another thread and arrive complete', async () => {
     const file = Buffer.alloc(600_000, 'postrider ');
     const { code, id } = await submit(
       [
@@ -226,7 +225,7 @@ describe('what hides in a mail', () => {
 });
 
 describe('commands', () => {
-  test('what is not offered is refused', async () => {
+  test('unsupported commands are rejected', async () => {
     using client = await SubmissionClient.connectAndLogIn(port, app.testKey);
     const offered = (await client.command('EHLO client.example')).lines;
     expect(offered).toEqual(
@@ -242,21 +241,21 @@ describe('commands', () => {
     expect((await client.command('DATA')).code).toBe(503);
   });
 
-  test('a line without end is cut off', async () => {
+  test('an endless command line is cut off', async () => {
     using client = await SubmissionClient.connect(port);
     await client.reply();
     client.write('E'.repeat(20_000));
     expect((await client.reply()).code).toBe(421);
   });
 
-  test('a web page that posts here is sent away', async () => {
+  test('an HTTP POST from a web page is disconnected', async () => {
     using client = await SubmissionClient.connect(port);
     await client.reply();
     client.write('POST / HTTP/1.1\r\nHost: x\r\n\r\nEHLO x\r\n');
     expect((await client.reply()).code).toBe(421);
   });
 
-  test('so many connections from one source, and room again when they go', async () => {
+  test('the number of connections per client address is limited, until some end', async () => {
     const open = await Promise.all(
       Array.from({ length: 20 }, () => SubmissionClient.connect(port)),
     );
@@ -273,7 +272,7 @@ describe('commands', () => {
   });
 });
 
-test('no input breaks the server', { timeout: 60_000 }, async () => {
+test('random input does not crash the server', { timeout: 60_000 }, async () => {
   const word = fc.oneof(
     fc.constantFrom(
       'EHLO a',
@@ -318,12 +317,12 @@ test('no input breaks the server', { timeout: 60_000 }, async () => {
   );
 });
 
-/** RFC 5321 4.5.2: otherwise what chance wrote might end the message and begin commands. */
+/** RFC 5321 4.5.2: otherwise random data might end the message and be read as commands. */
 function withDotsDoubled(mail: Buffer): Buffer {
   return Buffer.from(mail.toString('latin1').replaceAll(/(^|\r\n)\./g, '$1..'), 'latin1');
 }
 
-test('clients that leave in the middle leave nothing behind', async () => {
+test('clients that disconnect early leave nothing behind', async () => {
   const before = await kept();
   for (const end of ['', 'half a', '\r\n.']) {
     const socket = net.connect(port, '127.0.0.1');

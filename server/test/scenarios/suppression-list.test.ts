@@ -2,14 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { createAddressHash } from '../../src/suppressions/erased-address.ts';
 import { Suppressions } from '../../src/suppressions/suppressions.ts';
-import { validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { startApp, type TestApp, validMessage } from '../harness/app.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { eventsOf as ledgerOf } from '../harness/enqueue-messages.ts';
 
-/**
- * Goal: the suppression list as callers keep it, its events, and its effect on sends.
- * Method: the whole server on a real socket; for ends that come, a clock that is moved.
- */
+/** The suppression list as managed by clients, its events, and its effect on sends. */
 
 let app: TestApp;
 beforeAll(async () => {
@@ -17,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** From the ledger itself: the feed may be a moment behind. */
+/** Reads the events table: the feed may be slightly behind. */
 async function eventsOf(id: string): Promise<string[]> {
   const events = await ledgerOf(app.database.pool, app.workspaceId);
   return events
@@ -29,7 +26,7 @@ async function add(body: Record<string, unknown>, key?: string) {
   return app.call('POST', '/suppressions', { body, ...(key ? { key } : {}) });
 }
 
-test('an address is suppressed, read, changed and let go, each with its event', async () => {
+test('an address is suppressed, read, changed and deleted, each with its event', async () => {
   const made = await add({ email: 'Jane@Example.com', note: 'by phone' });
   expect(made.status).toBe(201);
   expect(made.json).toEqual({
@@ -66,7 +63,7 @@ test('an address is suppressed, read, changed and let go, each with its event', 
   expect(await eventsOf(made.json.id)).toEqual(['suppression.created', 'suppression.deleted']);
 });
 
-test('the effect on sends: an address, a whole domain, and no more once it is lifted', async () => {
+test('sends skip a suppressed address or domain, until it is deleted', async () => {
   const statuses = async (): Promise<string[]> => {
     const { json } = await app.call('POST', '/transactional/send', {
       body: validMessage({
@@ -130,7 +127,7 @@ describe('the list', () => {
     expect(all.length).toBeGreaterThanOrEqual(27);
   });
 
-  test('by reason, by the beginning of an address or a domain, by time', async () => {
+  test('filters by reason, address or domain prefix, and time', async () => {
     expect(await names('reason=complaint&limit=2')).toEqual(
       ['20', '15', '10', '05', '00'].map((n) => `list${n}@list.test`),
     );
@@ -174,19 +171,23 @@ test.each([
   ['no domain', { domain: 'not a domain' }, '/domain'],
   ['an unknown reason', { email: 'a@b.test', reason: 'bored' }, '/reason'],
   [
-    'an end that has passed',
+    'an expiry in the past',
     { email: 'a@b.test', expires_at: '2020-01-01T00:00:00Z' },
     '/expires_at',
   ],
-  ['an end that is no time', { email: 'a@b.test', expires_at: 'tomorrow' }, '/expires_at'],
-])('%s is refused', async (_, body, pointer) => {
+  [
+    'an expiry that is not a timestamp',
+    { email: 'a@b.test', expires_at: 'tomorrow' },
+    '/expires_at',
+  ],
+])('%s is rejected', async (_, body, pointer) => {
   const answer = await add(body);
   expect(answer.status).toBe(422);
   expect(answer.json.errors.map((one: { pointer: string }) => one.pointer)).toContain(pointer);
 });
 
 describe('in bulk', () => {
-  test('those that are right are added, the others reported', async () => {
+  test('valid entries are added, the others reported', async () => {
     await add({ email: 'there@bulk.test' });
     const answer = await app.call('POST', '/suppressions/bulk', {
       body: {
@@ -218,7 +219,7 @@ describe('in bulk', () => {
     expect(stored.json.data).toContainEqual(expect.objectContaining({ note: 'twice' }));
   });
 
-  test('a thousand at once, and not one more', async () => {
+  test('accepts a thousand entries and no more', async () => {
     const many = (count: number) => ({
       suppressions: Array.from({ length: count }, (_, n) => ({ email: `n${n}@thousand.test` })),
     });
@@ -239,7 +240,7 @@ describe('in bulk', () => {
     ]);
   });
 
-  test('two racing lists make each entry once', async () => {
+  test('two concurrent lists create each entry once', async () => {
     const body = {
       suppressions: Array.from({ length: 100 }, (_, n) => ({ email: `r${n}@race.test` })),
     };
@@ -255,7 +256,7 @@ describe('in bulk', () => {
   });
 });
 
-test('modes and workspaces are apart', async () => {
+test('modes and workspaces are separate', async () => {
   const live = await add({ email: 'apart@one.test' }, app.liveKey);
   expect((await app.call('GET', `/suppressions/${live.json.id}`)).status).toBe(404);
   expect((await app.call('DELETE', '/suppressions?email=apart@one.test')).status).toBe(404);
@@ -267,7 +268,7 @@ test('modes and workspaces are apart', async () => {
   ).toBe(200);
 });
 
-/** The room by itself, with a clock to move. */
+/** The module alone, with a manual clock. */
 function withClock({ pool }: TestDatabase) {
   const clock = new ManualClock(Date.now());
   const hash = createAddressHash(Buffer.alloc(32));
@@ -279,7 +280,7 @@ function withClock({ pool }: TestDatabase) {
   };
 }
 
-test('an entry ends by itself, with an event, and can be made anew', async () => {
+test('an entry expires automatically, with an event, and can be created again', async () => {
   await using database = await createTestDatabase();
   const { suppressions, clock, scope, inAMinute: expires_at } = withClock(database);
   const { suppression } = await suppressions.add(scope, { email: 'short@one.test', expires_at });
@@ -292,7 +293,7 @@ test('an entry ends by itself, with an event, and can be made anew', async () =>
   await expect(suppressions.get(scope, suppression.id)).rejects.toMatchObject({
     code: 'not_found',
   });
-  // Past its end, but not swept away yet: as good as none.
+  // Expired but not removed yet: it has no effect.
   const second = await suppressions.add(scope, { email: 'short@one.test', expires_at: null });
   expect(second.created).toBe(true);
   expect(second.suppression.id).not.toBe(suppression.id);
@@ -308,7 +309,7 @@ test('an entry ends by itself, with an event, and can be made anew', async () =>
   ]);
 });
 
-test('what a receiver said outlasts an entry that was to end', async () => {
+test('a hard bounce makes a temporary entry permanent', async () => {
   await using database = await createTestDatabase();
   const { suppressions, clock, scope, inAMinute: expires_at } = withClock(database);
   const pause = { email: 'pause@one.test', note: 'On holiday', expires_at };
@@ -329,11 +330,11 @@ test('what a receiver said outlasts an entry that was to end', async () => {
     note: 'On holiday',
     expiresAtMs: null,
   });
-  // Who is on the list for good stays there as somebody put them.
+  // A permanent entry keeps its original reason.
   expect(never).toMatchObject({ reason: 'manual', evidence: null });
 });
 
-test('a clock that is wrong by years ends no entry: it counts again when the clock is right', async () => {
+test('a clock that is wrong by years removes no entry: it applies again when the clock is right', async () => {
   const nowMs = Date.now();
   const yearsMs = 10 * 365 * 86_400_000;
   await using database = await createTestDatabase();

@@ -1,11 +1,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type TestResponse, validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { startApp, type TestApp, type TestResponse, validMessage } from '../harness/app.ts';
 
 /**
- * Goal: before a template goes out its author is told what is wrong with it, and can see it: checks,
- * previews without sending, and sends of the draft as a test.
- * Method: the whole server, test keys, and the test inbox for what arrived.
+ * Before a template is sent, its author sees what is wrong with it and how it looks: checks, previews without
+ * sending, and test sends of the draft.
  */
 
 let app: TestApp;
@@ -26,7 +25,7 @@ const patch = (path: string, body: unknown) => app.call('PATCH', path, { body })
 const get = (path: string) => app.call('GET', path);
 
 describe('publishing checks', () => {
-  test('errors refuse with their places, and nothing is published', async () => {
+  test('errors prevent publishing and have positions', async () => {
     await ok(post('/templates', { key: 'bad', html: '<p>\n{{ a | nofilter }}' }));
     const refused = await post('/templates/bad/publish');
     expect(refused.json).toMatchObject({
@@ -49,7 +48,7 @@ describe('publishing checks', () => {
     expect((await get('/templates/bad/schema')).json.code).toBe('template_syntax');
   });
 
-  test('warnings come with the answer', async () => {
+  test('warnings are part of the response', async () => {
     await ok(
       post('/templates', {
         key: 'warned',
@@ -78,7 +77,7 @@ describe('publishing checks', () => {
     );
   });
 
-  test('are there for inline content', async () => {
+  test('apply to inline content too', async () => {
     const checked = await ok(
       post('/transactional/check', { subject: '${a', html: '<div>{% render "x" %}' }),
     );
@@ -91,8 +90,8 @@ describe('publishing checks', () => {
   });
 });
 
-describe('rendering without sending', () => {
-  test('uses the examples, or what is given, and tells what is missing', async () => {
+describe('a preview', () => {
+  test('uses examples or given values, and reports missing ones', async () => {
     await ok(
       post('/templates', {
         key: 'preview',
@@ -122,7 +121,7 @@ describe('rendering without sending', () => {
       }),
     );
     expect(given.html).toContain('Wien 3,00\u00a0€');
-    // The column is that of the text as written, not of the one with its CSS inlined.
+    // The column refers to the source, not to the version with inlined CSS.
     expect(given.missing).toMatchObject([
       { path: 'name', field: 'subject', line: 1, column: 4 },
       { path: 'link', field: 'html', line: 2, column: 50 },
@@ -136,7 +135,7 @@ describe('rendering without sending', () => {
     );
   });
 
-  test('a stored contact is shown only to who may read contacts', async () => {
+  test('a stored contact is used only with permission to read contacts', async () => {
     await ok(
       app.call('PUT', '/contacts/max@example.com', { body: { attributes: { city: 'Graz' } } }),
     );
@@ -151,7 +150,7 @@ describe('rendering without sending', () => {
 });
 
 describe('a test send', () => {
-  test('brings the draft with its examples into the test inbox', async () => {
+  test('puts the draft with its examples into the test inbox', async () => {
     const accepted = await post('/templates/preview/test-send', {
       to: { email: 'author@example.com' },
       from: { email: 'hello@example.org' },
@@ -174,7 +173,7 @@ describe('a test send', () => {
     expect((await post('/templates/none/test-send', body)).status).toBe(404);
   });
 
-  test('a live key sends a draft only as a test', async () => {
+  test('with a live key sends a draft only as a test', async () => {
     const draft = { template_key: 'preview', template_version: 'draft' };
     const { subject: _, html: __, ...envelope } = validMessage(draft);
     const sent = await app.call('POST', '/transactional/send', {

@@ -1,11 +1,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: placeholders are the subject here.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type TestResponse, validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { startApp, type TestApp, type TestResponse, validMessage } from '../harness/app.ts';
 
 /**
- * Goal: the life of a template by API. A draft changes nothing of what sends use; a version, once
- * published, never changes; an old one can be published again; what is needed is not deleted.
- * Method: the whole server, test keys, and the test inbox for what arrived.
+ * The life of a template through the API: a draft does not affect sends; a published version never changes; an old
+ * version can be published again; a template in use is not deleted.
  */
 
 let app: TestApp;
@@ -25,14 +24,14 @@ const post = (path: string, body: unknown = {}) => app.call('POST', path, { body
 const patch = (path: string, body: unknown) => app.call('PATCH', path, { body });
 const get = (path: string) => app.call('GET', path);
 
-/** Renders by a dry run: the words a send would go out with. */
+/** The content that a send would have, from a dry run. */
 function dryRun(key: string, more: Record<string, unknown> = {}): Promise<TestResponse> {
   const { subject: _, html: __, ...envelope } = validMessage();
   return post('/transactional/send?dry_run=true', { ...envelope, template_key: key, ...more });
 }
 
-describe('the customer’s own examples', () => {
-  test('inline content with both forms of placeholders', async () => {
+describe('documented examples', () => {
+  test('inline content with both placeholder syntaxes', async () => {
     await ok(app.call('PUT', '/contacts/jane@example.com', { body: { first_name: 'Jane' } }));
     const sent = await ok(
       post('/transactional/send', {
@@ -74,7 +73,7 @@ describe('the customer’s own examples', () => {
   });
 });
 
-test('contact and message are there for every send, and are nobody else’s to fill', async () => {
+test('contact and message are available in every send and cannot be set as variables', async () => {
   const attributes = { plan: 'pro', address: { city: 'Wien' } };
   await ok(app.call('PUT', '/contacts/Max@example.com', { body: { last_name: 'M', attributes } }));
   const body = {
@@ -92,7 +91,7 @@ test('contact and message are there for every send, and are nobody else’s to f
   }
 });
 
-test('a draft is made, read, changed and listed', async () => {
+test('a draft is created, read, changed and listed', async () => {
   const made = await post('/templates', { key: 'draft.one', subject: 'S ${a}', html: '<p>H</p>' });
   expect(made.status).toBe(201);
   expect(made.headers.get('location')).toBe('/api/v1/templates/draft.one');
@@ -141,7 +140,7 @@ test('a draft is made, read, changed and listed', async () => {
   expect((await post('/templates', { key: 'draft.one' })).json.code).toBe('conflict');
 });
 
-test('a change that changes nothing leaves no trace', async () => {
+test('a change without effect adds no event or version', async () => {
   const draft = {
     name: 'Still',
     subject: 'Hi {{ name }}',
@@ -161,7 +160,7 @@ test('a change that changes nothing leaves no trace', async () => {
   );
 });
 
-test('lists are paged, newest first', async () => {
+test('lists are paginated, newest first', async () => {
   for (const key of ['p1', 'p2', 'p3']) await ok(post('/partials', { key, html: 'x' }));
   const first = await ok(get('/partials?limit=2'));
   expect(first.data.map((one: { key: string }) => one.key)).toEqual(['p3', 'p2']);
@@ -171,7 +170,7 @@ test('lists are paged, newest first', async () => {
   expect(second.next_cursor).toBeNull();
 });
 
-test('variables are inferred, described, and sent back unharmed', async () => {
+test('variables are inferred, described, and round-trip', async () => {
   const made = await ok(
     post('/templates', {
       key: 'order',
@@ -204,7 +203,7 @@ test('variables are inferred, described, and sent back unharmed', async () => {
   });
 });
 
-test('what a send lacks is told with its path and place, values of a wrong kind with their pointer', async () => {
+test('missing variables are reported with path and position, values of a wrong type with their pointer', async () => {
   await ok(post('/templates/order/publish'));
   const lacking = await dryRun('order', {
     template_variables: { order: { lines: [{ name: 'Tea', price: '1' }, { name: 'Cup' }] } },
@@ -243,7 +242,7 @@ test('what a send lacks is told with its path and place, values of a wrong kind 
   });
 });
 
-test('declared defaults apply, and what is declared required is required', async () => {
+test('declared defaults apply, and required variables are required', async () => {
   await ok(
     post('/templates', {
       key: 'defaults',
@@ -343,7 +342,7 @@ describe('versions', () => {
     expect(unpublished.json.errors[0]).toMatchObject({ parameter: 'from' });
   });
 
-  test('that are not there are not found', async () => {
+  test('that do not exist are 404', async () => {
     for (const path of ['/versions/3', '/versions/0', '/versions/x', '/compare?to=9']) {
       expect((await get(`/templates/${key}${path}`)).status).toBe(404);
     }
@@ -356,7 +355,7 @@ describe('versions', () => {
     expect((await get('/templates/NEVER/versions')).status).toBe(404);
   });
 
-  test('publishing is told in the ledger, as live', async () => {
+  test('publishing adds a live event', async () => {
     const told = async () => {
       const { data } = await ok(
         app.call('GET', '/events?type=template.published&limit=100', { key: app.liveKey }),
@@ -365,7 +364,7 @@ describe('versions', () => {
         .map((event: { data: { template: { key: string } } }) => event.data)
         .filter(({ template }: { template: { key: string } }) => template.key === key);
     };
-    // The feed may be a moment behind.
+    // The feed may be slightly behind.
     await expect
       .poll(told, { timeout: 20_000 })
       .toEqual([1, 2, 1].map((version) => ({ template: { kind: 'template', key, version } })));
@@ -373,7 +372,7 @@ describe('versions', () => {
 });
 
 describe('deleting', () => {
-  test('is refused while scheduled messages were made from it, unless forced', async () => {
+  test('is rejected while scheduled messages use it, unless forced', async () => {
     await ok(post('/templates', { key: 'soon', subject: 'S', html: 'H' }));
     await ok(post('/templates/soon/publish'));
     const { subject: _, html: __, ...envelope } = validMessage();
@@ -407,7 +406,7 @@ test.each([
   [{ key: 'x', variables: [{ name: 'contact.x' }] }, '/variables/0/name'],
   [{ key: 'x', variables: [{ name: 'a' }, { name: 'a' }] }, '/variables/1/name'],
   [{ key: 'x', variables: [{ name: '1 2' }] }, '/variables/0/name'],
-])('a template with wrong fields is refused: %j', async (body, pointer) => {
+])('a template with invalid fields is rejected: %j', async (body, pointer) => {
   const answer = await post('/templates', body);
   expect([answer.status, answer.json.errors[0].pointer]).toEqual([422, pointer]);
 });

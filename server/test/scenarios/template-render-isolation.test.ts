@@ -3,7 +3,7 @@ import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { decodeId } from '../../src/lib/ids.ts';
-import { type TestResponse, startApp, type TestApp } from '../harness/app.ts';
+import { startApp, type TestApp, type TestResponse } from '../harness/app.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { until } from '../harness/delivery-engine.ts';
 import { startDnsServer } from '../harness/dns-server.ts';
@@ -11,10 +11,9 @@ import { signedLiveRoute } from '../harness/signed-live-route.ts';
 import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
 
 /**
- * Goal: sends that run side by side never share a value, and a publication is seen whole or not at
- * all: by whom asks after it on the same node at once, on another node within moments.
- * Method: two thousand sends on two nodes, hundreds at once, read where they arrive; and sends raced against
- * publications, pins and returns to old versions, read where they were stored.
+ * Concurrent sends never share a value, and a publication is visible completely or not at all: immediately on the
+ * same node, and shortly after on others. Two thousand sends run on two nodes, hundreds at once; others race with
+ * publications, pinned versions and rollbacks.
  */
 
 let database: TestDatabase;
@@ -71,7 +70,7 @@ async function contents(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** `count` pieces of work, `width` at a time. */
+/** Runs `count` tasks, `width` at a time. */
 async function sideBySide(count: number, width: number, work: (n: number) => Promise<void>) {
   let next = 0;
   const worker = async () => {
@@ -80,7 +79,7 @@ async function sideBySide(count: number, width: number, work: (n: number) => Pro
   await Promise.all(Array.from({ length: width }, worker));
 }
 
-test('two thousand sends side by side each arrive with their own values', {
+test('two thousand concurrent sends each arrive with their own values', {
   timeout: 400_000,
 }, async () => {
   await published('/partials', { key: 'line', html: '<li>{{ item.name }}:{{ item.n }}</li>' });
@@ -99,7 +98,7 @@ test('two thousand sends side by side each arrive with their own values', {
     const body = { first_name: `Contact ${n}` };
     await ok(app.call('PUT', `/contacts/c${n}@example.org`, { body, key }));
   }
-  // More at once than a node's backlog holds would measure how long a client waits for a connection.
+  // More would exceed the listen backlog and measure connection delays instead.
   await sideBySide(2_000, 400, async (n) => {
     const body = {
       to: { email: `c${n % 40}@example.org` },
@@ -145,10 +144,10 @@ test('two thousand sends side by side each arrive with their own values', {
   expect(seen.size).toBe(2_000);
 });
 
-test('publishing, pinning and going back are raced against sends', async () => {
+test('publishing, pinning and rolling back race with sends', async () => {
   const words = (n: number) => ({ subject: `V${n}`, html: `<p>V${n}</p>` });
   await published('/templates', { key: 'raced', ...words(1) });
-  /** Versions that were the published one, each with the numbers of the steps when it was. */
+  /** Published versions, each with the steps during which it was the current one. */
   const reigns: { version: number; from: number; to: number }[] = [
     { version: 1, from: 0, to: Number.POSITIVE_INFINITY },
   ];
@@ -231,14 +230,14 @@ test('a layout and a template that changed together are never mixed', async () =
   for (const { html } of (await contents(ids)).values()) seen.add(html);
   for (const html of seen) {
     const [, layout, template] = /^<i>(\d+)<\/i>(\d+)$/.exec(html) ?? [];
-    // The layout is published first: it is never older than the template, nor more than one ahead.
+    // The layout is published first: it is never older than the template, and at most one ahead.
     expect(Number(layout) - Number(template)).toBeGreaterThanOrEqual(0);
     expect(Number(layout) - Number(template)).toBeLessThanOrEqual(1);
   }
   expect(seen.size).toBeGreaterThan(5);
 });
 
-test('another node learns of a publication within moments, also of a draft and a deletion', async () => {
+test('other nodes learn of publications, drafts and deletions within moments', async () => {
   await published('/templates', { key: 'told', subject: 'One', html: 'x' });
   const subject = async (more = {}) => {
     const { id } = await send(other, 'told', more);

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type TestResponse, validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { startApp, type TestApp, type TestResponse, validMessage } from '../harness/app.ts';
 
 /**
- * Goal: a template reaches so many partials, and so large ones, and no more: all of them are held in
- * memory to render it. Method: partials are put into the database directly, many or large.
+ * The number and total size of a template's partials are limited, because all of them are held in memory to render
+ * it. Partials are inserted directly into the database.
  */
 
 let app: TestApp;
@@ -51,7 +51,7 @@ function expectLimit(answer: TestResponse, words: RegExp): void {
 
 const { subject: _, html: __, ...envelope } = validMessage();
 
-test('by their number', async () => {
+test('limits their number', async () => {
   await made('many', await partials('few', 99, 1));
   expect((await post('/templates/many/publish')).status).toBe(200);
   const rendered = await post('/templates/many/render');
@@ -66,12 +66,12 @@ test('by their number', async () => {
   expect(checked.json.findings ?? checked.json.errors).toMatchObject([{ code: 'template_limit' }]);
 });
 
-test('by their size', async () => {
+test('limits their size', async () => {
   await made('heavy', await partials('large', 13, 2_000_000));
   expectLimit(await post('/templates/heavy/publish'), /larger than 25165824 bytes/);
 });
 
-test('a partial that would make a template too heavy is not published', async () => {
+test('a partial that would make a template too large is not published', async () => {
   const large = await partials('block', 12, 2_000_000);
   await post('/partials', { key: 'blocks', html: '-', text: '-' });
   await app.call('PATCH', '/partials/blocks', { body: { html: '<p>-</p>' } });

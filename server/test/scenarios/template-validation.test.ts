@@ -3,8 +3,8 @@ import { startApp, type TestApp } from '../harness/app.ts';
 import { until } from '../harness/until.ts';
 
 /**
- * Goal: the refusals that templates, layouts and partials promise beyond those of every operation.
- * Method: each is brought about by API, or by rows where an honest caller would need days.
+ * Documented errors of templates, layouts and partials beyond those of every operation, caused through the API, or
+ * by inserted rows where real use would take days.
  */
 
 let app: TestApp;
@@ -28,7 +28,7 @@ async function made(path: string, body: object): Promise<void> {
 
 const KINDS = ['template', 'layout', 'partial'];
 
-test.each(KINDS)('a key is taken once, and there are only so many: %s', async (kind) => {
+test.each(KINDS)('keys are unique, and their number is limited: %s', async (kind) => {
   const body = { key: 'twice', html: '{{ content }}' };
   await made(`/${kind}s`, body);
   const again = await app.call('POST', `/${kind}s`, { body });
@@ -49,20 +49,23 @@ test.each(KINDS)('a key is taken once, and there are only so many: %s', async (k
   await app.database.pool.query(`delete from templates where name = 'x' and kind = $1`, [kind]);
 });
 
-test.each(KINDS)('versions are listed and opened, syntax refuses to publish: %s', async (kind) => {
-  const path = `/${kind}s`;
-  await made(path, { key: 'lived', html: '<p>{{ content }}</p>', ...subject(kind) });
-  const published = await app.call('POST', `${path}/lived/publish`, { body: { note: 'why' } });
-  expect([published.status, published.text]).toEqual([200, published.text]);
-  const { data } = (await app.call('GET', `${path}/lived/versions`)).json;
-  expect(data).toMatchObject([{ version: 1, current: true, note: 'why' }]);
-  const version = await app.call('GET', `${path}/lived/versions/1`);
-  expect(version.json).toMatchObject({ key: 'lived', html: '<p>{{ content }}</p>', locales: {} });
-  expect((await app.call('GET', `${path}/lived`)).json.published_version).toBe(1);
-  await app.call('PATCH', `${path}/lived`, { body: { html: '{% if %}' } });
-  const refused = await app.call('POST', `${path}/lived/publish`, { body: {} });
-  expect(refused.json).toMatchObject({ status: 422, code: 'template_syntax' });
-});
+test.each(KINDS)(
+  'versions are listed and read, and syntax errors prevent publishing: %s',
+  async (kind) => {
+    const path = `/${kind}s`;
+    await made(path, { key: 'lived', html: '<p>{{ content }}</p>', ...subject(kind) });
+    const published = await app.call('POST', `${path}/lived/publish`, { body: { note: 'why' } });
+    expect([published.status, published.text]).toEqual([200, published.text]);
+    const { data } = (await app.call('GET', `${path}/lived/versions`)).json;
+    expect(data).toMatchObject([{ version: 1, current: true, note: 'why' }]);
+    const version = await app.call('GET', `${path}/lived/versions/1`);
+    expect(version.json).toMatchObject({ key: 'lived', html: '<p>{{ content }}</p>', locales: {} });
+    expect((await app.call('GET', `${path}/lived`)).json.published_version).toBe(1);
+    await app.call('PATCH', `${path}/lived`, { body: { html: '{% if %}' } });
+    const refused = await app.call('POST', `${path}/lived/publish`, { body: {} });
+    expect(refused.json).toMatchObject({ status: 422, code: 'template_syntax' });
+  },
+);
 
 function subject(kind: string): object {
   return kind === 'template' ? { subject: 'S' } : {};
@@ -93,11 +96,11 @@ describe('a draft that cannot be rendered', () => {
   });
 });
 
-describe('a test send of a live key', () => {
+describe('a test send with a live key', () => {
   const body = { to: { email: 'a@example.com' }, from: { email: 'b@example.org' } };
   const send = (key: string) => app.call('POST', '/templates/needy/test-send', { body, key });
 
-  test('asks for the same domain as any other send', async () => {
+  test('requires a verified domain like any other send', async () => {
     expect((await send(app.liveKey)).json.code).toBe('domain_not_owned');
     const limited = await app.newKey({ mode: 'live', allowedDomains: ['example.net'] });
     expect((await send(limited)).json.code).toBe('domain_not_allowed');
@@ -109,9 +112,9 @@ describe('a test send of a live key', () => {
     expect((await send(app.liveKey)).json.code).toBe('domain_not_verified');
   });
 
-  test('goes out with the draft once the domain is ours', async () => {
+  test('sends the draft once the domain is verified', async () => {
     await app.app.domains.trust(app.workspaceId, { name: 'example.org' });
-    // The word that it is ours reaches what is remembered of domains a moment later.
+    // The domain cache is notified a moment later.
     let sent = await send(app.liveKey);
     await until(async () => {
       sent = await send(app.liveKey);
@@ -125,7 +128,7 @@ describe('a test send of a live key', () => {
   });
 });
 
-test('a send from a template that cannot be rendered any more is refused, alone and in a batch', async () => {
+test('a send from a template that can no longer be rendered is rejected, alone and in a batch', async () => {
   const envelope = { to: { email: 'a@example.com' }, from: { email: 'b@example.org' } };
   for (const [key, code] of [
     ['broken', 'template_syntax'],
@@ -147,7 +150,7 @@ test.each([
   ['/templates/needy/test-send', ENVELOPE],
   ['/transactional/send', INLINE],
   ['/transactional/batch', { messages: [INLINE] }],
-])('%s is refused while too much waits to be stored', async (path, body) => {
+])('%s is rejected while too many messages wait for storage', async (path, body) => {
   const blocker = await app.database.pool.connect();
   await blocker.query('begin');
   await blocker.query('lock table messages in exclusive mode');

@@ -1,14 +1,22 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { validMessage, startApp, type TestApp } from '../harness/app.ts';
-import { type DocumentedOperation, documentedOperations, fillPath } from '../harness/openapi-operations.ts';
+import { startApp, type TestApp, validMessage } from '../harness/app.ts';
+import {
+  createPerson,
+  member,
+  type SessionClient,
+  signInAs,
+} from '../harness/dashboard-session.ts';
+import {
+  type DocumentedOperation,
+  documentedOperations,
+  fillPath,
+} from '../harness/openapi-operations.ts';
 import { until } from '../harness/until.ts';
-import { createPerson, member, signInAs, type SessionClient } from '../harness/dashboard-session.ts';
 
 /**
- * Goal: to another tenant, and to the other mode, a record does not exist: same status, same words
- * as for an id that never was.
- * Method: every operation with a path parameter, from the served document, is called by its owner's
- * neighbour, with keys and with a session, with a real id and with one that never was.
+ * To another tenant, and in the other mode, a resource does not exist: the response is the same as for an unknown id.
+ * Every operation of the served document with a path parameter is called by another tenant, with keys and with a
+ * session, with a real id and with an unknown one.
  */
 
 let app: TestApp;
@@ -17,7 +25,7 @@ let neighbourLive: string;
 let neighbourPerson: SessionClient;
 const ids = new Map<string, string>();
 
-/** What stands in the path, by the first segments after /api/v1. A new kind must be added here. */
+/** Path values by the first segments after /api/v1. New resources must be added here. */
 const NEVER: Record<string, string> = {
   messages: 'msg_01kc8x3f7ye6qvj2m4n5p6q7r8',
   'test/inbox': 'msg_01kc8x3f7ye6qvj2m4n5p6q7r8',
@@ -63,7 +71,7 @@ async function makeOneOfEach(): Promise<void> {
     expect(made.status, kind).toBe(201);
     ids.set(kind, String(made.json[field]));
   }
-  // What was made above is told to the endpoint.
+  // A delivery to the endpoint, caused by the requests above.
   await until(async () => {
     const { json } = await app.call('GET', '/webhook-deliveries', { key: app.liveKey });
     if (json.data.length > 0) ids.set('webhook-deliveries', json.data[0].id);
@@ -95,10 +103,10 @@ function kindOf(operation: DocumentedOperation): string {
   return path.startsWith('test/inbox') ? 'test/inbox' : (path.split('/')[0] ?? '');
 }
 
-/** Upserts by name make the neighbour's own record: there is nothing to find or to hide. */
+/** Upserts by name create the other tenant's own resource: there is nothing to find or hide. */
 const MAKES_ITS_OWN = new Set(['upsertContact', 'upsertTemplate', 'upsertLayout', 'upsertPartial']);
 
-test('a neighbour gets the answer of an id that never was', async () => {
+test('another tenant gets the response for an unknown id', async () => {
   const operations = (await documentedOperations(app)).filter(
     (one) => one.path.includes('{') && !MAKES_ITS_OWN.has(one.id),
   );
@@ -106,7 +114,7 @@ test('a neighbour gets the answer of an id that never was', async () => {
   for (const operation of operations) {
     const kind = kindOf(operation);
     const never = NEVER[kind];
-    expect(never, `tenants-never-meet knows ${kind}`).toBeDefined();
+    expect(never, `add ${kind} to tenant-isolation.test.ts`).toBeDefined();
     const real = ids.get(kind);
     if (real === undefined) continue;
     const body = operation.exampleBody === undefined ? {} : { body: operation.exampleBody };
@@ -135,7 +143,7 @@ test('the owner still has everything', async () => {
   }
 });
 
-test('lists of a neighbour are empty', async () => {
+test('the lists of another tenant are empty', async () => {
   const lists = (await documentedOperations(app)).filter(
     (one) => one.method === 'GET' && one.id.startsWith('list') && !one.path.includes('{'),
   );

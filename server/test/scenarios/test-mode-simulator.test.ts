@@ -7,9 +7,8 @@ import { startEngine, until } from '../harness/delivery-engine.ts';
 import { deliveriesOf, enqueue, eventsOf, newWorkspace } from '../harness/enqueue-messages.ts';
 
 /**
- * Goal: each simulator address ends as the contract says, by the same way as live mail.
- * Method: one message to each part goes through the real engine and a real database; then the rows,
- * the ledger, the attempts and the inbox are compared with the contract's table.
+ * Each simulator address ends as documented, through the same code as live mail. One message per address goes through
+ * the real engine and database; rows, events, attempts and the inbox are compared with a table.
  */
 
 const PARTS: Record<string, { status: string; events: string[]; code: number; reason?: string }> = {
@@ -35,7 +34,7 @@ const PARTS: Record<string, { status: string; events: string[]; code: number; re
   },
 };
 
-test('every part ends as it should, with its events in order', async () => {
+test('every simulator address ends as documented, with its events in order', async () => {
   await using database = await createTestDatabase();
   const { pool } = database;
   const clock = new ManualClock(systemClock.now());
@@ -102,7 +101,7 @@ test('every part ends as it should, with its events in order', async () => {
   expect(events.some((event) => event.type.startsWith('suppression.'))).toBe(false);
 });
 
-test('the suppressed part is never tried, also when it was scheduled', async () => {
+test('the suppressed address is never attempted, also when scheduled', async () => {
   await using database = await createTestDatabase();
   const clock = new ManualClock(systemClock.now());
   const workspaceId = await newWorkspace(database.pool, clock.now());
@@ -127,7 +126,7 @@ test('the suppressed part is never tried, also when it was scheduled', async () 
   expect(event).toMatchObject({ type: 'message.suppressed', data: { reason: 'manual' } });
 });
 
-test('parts are played at the simulator domain only: another mailbox of that name is delivered to', async () => {
+test('simulation is limited to the simulator domain: the same mailbox elsewhere is delivered', async () => {
   await using database = await createTestDatabase();
   const { pool } = database;
   const clock = new ManualClock(systemClock.now());

@@ -1,17 +1,16 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { hashSecret, newSecret } from '../../src/accounts/people/secret-token.ts';
 import { insertToken } from '../../src/accounts/people/one-time-token-store.ts';
+import { hashSecret, newSecret } from '../../src/accounts/people/secret-token.ts';
 import { codeAt } from '../../src/accounts/people/totp.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
 import { fromBase32 } from '../harness/base32.ts';
-import { raceForLock } from '../harness/row-lock-race.ts';
 import { member, PASSWORD, SessionClient } from '../harness/dashboard-session.ts';
+import { raceForLock } from '../harness/row-lock-race.ts';
 
 /**
- * Goal: who has set up a second factor gets in with a code of the app or a recovery code, each of
- * which works once, and nobody gets in without.
- * Method: the codes are computed here from the secret that the server showed, at the test's own time.
+ * With a second factor, users sign in with a code from their app or a recovery code, each of which works once, and not
+ * without. The codes are computed from the secret that the server showed, on the test's clock.
  */
 
 const STEP_MS = 30_000;
@@ -50,7 +49,7 @@ function finish(given: { challenge: string; code: string }, by = new SessionClie
   return by.call('POST', '/session/second-factor', { body: given });
 }
 
-test('a code finishes the sign-in, and works once', async () => {
+test('a code completes the sign-in and works once', async () => {
   expect((await visitor.call('GET', '/me')).json).toMatchObject({
     totp_enabled: true,
     recovery_codes_left: 10,
@@ -71,7 +70,7 @@ test('a code finishes the sign-in, and works once', async () => {
   );
 });
 
-test('of two who bring the same code at once, one gets in', async () => {
+test('of two concurrent uses of the same code, one succeeds', async () => {
   clock.advance(STEP_MS);
   const [one, two] = [await challenge(), await challenge()];
   const code = now();
@@ -98,7 +97,7 @@ test('recovery codes work once each, and new ones replace the old', async () => 
   expect((await finish({ challenge: await challenge(), code: fresh })).status).toBe(200);
 });
 
-test('guessing codes is slowed down, and a right password does not make up for it', async () => {
+test('guessing codes is throttled, and a right password does not reset it', async () => {
   for (let i = 0; i < 5; i++) {
     expect((await finish({ challenge: await challenge(), code: '000000' })).status).toBe(401);
   }
@@ -109,20 +108,20 @@ test('guessing codes is slowed down, and a right password does not make up for i
   expect((await finish({ challenge: await challenge(), code: now() })).status).toBe(200);
 });
 
-test('a challenge runs out', async () => {
+test('a challenge expires', async () => {
   const token = await challenge();
   clock.advance(10 * MINUTE_MS);
   expect((await finish({ challenge: token, code: now() })).json.code).toBe('invalid_link');
   expect((await finish({ challenge: 'never', code: now() })).json.code).toBe('invalid_link');
 });
 
-test('a password that was set anew does not take the second factor’s place', async () => {
+test('a password reset does not replace the second factor', async () => {
   const half = await challenge();
   const token = await resetToken();
   const body = { token, password: 'kettle rain ladders' };
-  expect((await new SessionClient(app).call('POST', '/password-resets/complete', { body })).status).toBe(
-    204,
-  );
+  expect(
+    (await new SessionClient(app).call('POST', '/password-resets/complete', { body })).status,
+  ).toBe(204);
   clock.advance(STEP_MS);
   expect((await finish({ challenge: half, code: now() })).json.code).toBe('invalid_link');
   const signedIn = await new SessionClient(app).signIn(EMAIL, 'kettle rain ladders');
@@ -138,7 +137,7 @@ test('a sign-in that waits for its code ends when the password changes', async (
   expect([late.status, late.json.code]).toEqual([422, 'invalid_link']);
 });
 
-test('it is set up, renewed and removed only with the password, and in that order', async () => {
+test('setup, renewal and removal require the password, in that order', async () => {
   const post = (path: string, body: object) => visitor.call('POST', path, { body });
   for (const path of ['/me/totp', '/me/totp/recovery-codes', '/me/totp/remove']) {
     const wrong = await post(path, { password: 'a wrong guess' });
@@ -161,7 +160,7 @@ test('it is set up, renewed and removed only with the password, and in that orde
   expect((await post('/me/totp/confirm', { code: now() })).status).toBe(200);
 });
 
-test('neither the secret nor a recovery code lies readable in the database', async () => {
+test('neither the secret nor recovery codes are stored in plain text', async () => {
   const { rows } = await app.database.pool.query<{ text: string }>(
     'select p::text as text from people p',
   );
@@ -173,7 +172,7 @@ test('neither the secret nor a recovery code lies readable in the database', asy
   }
 });
 
-/** What a mailed link would carry. */
+/** The token of a reset link. */
 async function resetToken(): Promise<string> {
   const token = newSecret();
   const { rows } = await app.database.pool.query<{ id: string }>('select id from people');

@@ -7,11 +7,8 @@ import { startDnsServer } from '../harness/dns-server.ts';
 import { enqueue, newWorkspace } from '../harness/enqueue-messages.ts';
 import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
 
-/**
- * Goal: nodes that share one queue send every message once.
- * Method: two processes and 20,000 messages; the receiver counts.
- */
-test('two nodes and 20,000 messages without a duplicate', async () => {
+/** Nodes that share a queue send every message once: two processes, 20,000 messages, counted by the receiver. */
+test('two nodes send 20,000 messages without a duplicate', async () => {
   await using database = await createTestDatabase();
   const domains = Array.from({ length: 50 }, (_, n) => `d${n}.example`);
   await using dns = await startDnsServer({
@@ -28,7 +25,7 @@ test('two nodes and 20,000 messages without a duplicate', async () => {
         if (seen.has(recipient)) doubles += 1;
         seen.add(recipient);
       }
-      // Twenty thousand bodies are of no further use.
+      // Free the memory of 20,000 bodies.
       receiver.messages.length = 0;
       return undefined;
     },

@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import { setUpDelivery } from '../harness/delivery-setup.ts';
 
 /**
- * Goal: what the DNS says for good ends a delivery at once, what it cannot say now is asked again.
- * Method: a scripted name server; nothing of it is mocked, so CNAMEs and IDNs go the real way.
+ * Permanent DNS answers end a delivery immediately, temporary failures are retried. The scripted name server is
+ * queried over the network, so CNAMEs and IDNs are resolved for real.
  */
 
-test('null MX: bounced at once, for good, and suppressed', async () => {
+test('null MX: bounced immediately and permanently, and suppressed', async () => {
   await using rig = await setUpDelivery({ dns: { 'never.example': { MX: ['0 .'] } } });
   const id = await rig.send({ recipients: ['jane@never.example'] });
   expect((await rig.waitForStatus(id))[0]).toMatchObject({
@@ -22,7 +22,10 @@ test('null MX: bounced at once, for good, and suppressed', async () => {
 test('NXDOMAIN: bounced at once', async () => {
   await using rig = await setUpDelivery();
   const id = await rig.send({ recipients: ['jane@exampel.org'] });
-  expect((await rig.waitForStatus(id))[0]).toMatchObject({ status: 'bounced', reason: 'unknown_domain' });
+  expect((await rig.waitForStatus(id))[0]).toMatchObject({
+    status: 'bounced',
+    reason: 'unknown_domain',
+  });
   const [attempt] = await rig.attempts(id);
   expect(attempt?.bounce?.explanation).toContain('does not exist');
 });
@@ -36,7 +39,7 @@ test('SERVFAIL: deferred, and delivered when the name server is well again', asy
   expect((await rig.waitForStatus(id))[0]?.status).toBe('delivered');
 });
 
-test('a domain without MX takes mail at its own address, also by a CNAME and as an IDN', async () => {
+test('a domain without MX gets mail at its address record, also through a CNAME and as an IDN', async () => {
   await using rig = await setUpDelivery({
     dns: {
       'plain.example': { A: ['127.0.0.1'] },
@@ -55,6 +58,9 @@ test('a domain without MX takes mail at its own address, also by a CNAME and as 
 test('servers without an address: bounced, but the address is not suppressed', async () => {
   await using rig = await setUpDelivery({ dns: { 'broken.example': { MX: ['10 gone.example'] } } });
   const id = await rig.send({ recipients: ['jane@broken.example'] });
-  expect((await rig.waitForStatus(id))[0]).toMatchObject({ status: 'bounced', reason: 'unknown_domain' });
+  expect((await rig.waitForStatus(id))[0]).toMatchObject({
+    status: 'bounced',
+    reason: 'unknown_domain',
+  });
   expect((await rig.database.pool.query('select from suppressions')).rowCount).toBe(0);
 });

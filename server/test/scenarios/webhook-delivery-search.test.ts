@@ -1,16 +1,15 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { encodeId, uuidv7 } from '../../src/lib/ids.ts';
 import { listDeliveries } from '../../src/webhooks/webhook-delivery-list.ts';
-import { validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { startApp, type TestApp, validMessage } from '../harness/app.ts';
 import { until } from '../harness/delivery-engine.ts';
 import { startWebhookReceiver } from '../harness/webhook-receiver.ts';
 import { setUpWebhooks } from '../harness/webhook-setup.ts';
 
 /**
- * Goal: whoever looks at a message, an event or an endpoint finds what was sent, to all endpoints or to
- * one, page by page, and nothing of anybody else.
- * Method: the whole server with two receivers, one that takes everything and one that refuses; the room
- * itself where a filter matches little among many rows.
+ * The webhook deliveries of a message, an event or an endpoint are found page by page, and nothing of other tenants.
+ * The whole server runs with two receivers, one that accepts everything and one that fails; the module alone where a
+ * filter has few matches among many rows.
  */
 
 let app: TestApp;
@@ -65,7 +64,7 @@ async function find(query: string, path = '/webhook-deliveries', limit = 3): Pro
   return found;
 }
 
-test('all that was told of a message, to every endpoint', async () => {
+test('all deliveries for a message, to every endpoint', async () => {
   const [first, second] = messages;
   const told = await find(`message_id=${first}`, undefined, 1);
   expect(told.map((one) => [one.webhook_id, one.event_type, one.status])).toEqual([
@@ -82,7 +81,7 @@ test('all that was told of a message, to every endpoint', async () => {
   ]);
 });
 
-test('by event, by endpoint, by status, by type, and together', async () => {
+test('by event, endpoint, status and type, and combined', async () => {
   const [message] = messages;
   const [accepted] = await find(`message_id=${message}&status=failed`);
   const ofEvent = await find(`event_id=${accepted?.event_id}`);
@@ -93,7 +92,7 @@ test('by event, by endpoint, by status, by type, and together', async () => {
   expect(await find(`status=failed&event_type=message.delivered`)).toEqual([]);
 });
 
-test('by its own id, whichever endpoint it went to', async () => {
+test('by id, whatever the endpoint', async () => {
   const all = await find(`message_id=${messages[0]}`);
   expect(new Set(all.map(({ webhook_id }) => webhook_id)).size).toBe(2);
   for (const one of all) {
@@ -110,7 +109,7 @@ test('by its own id, whichever endpoint it went to', async () => {
   }
 });
 
-test('newest first, each once, however small the pages are', async () => {
+test('newest first, each once, with any page size', async () => {
   const all = await find('');
   expect(all).toHaveLength(9);
   expect(new Set(all.map(({ id }) => id)).size).toBe(9);
@@ -123,7 +122,7 @@ test('newest first, each once, however small the pages are', async () => {
   expect(await find('', undefined, 1)).toEqual(all);
 });
 
-test('what does not exist, and what is somebody else’s, is nowhere', async () => {
+test('unknown deliveries and those of other tenants are not found', async () => {
   const other = await app.newKey({ workspaceId: (await app.app.workspaces.create('Other')).id });
   for (const key of [other, app.liveKey]) {
     const { json } = await app.call('GET', `/webhook-deliveries?message_id=${messages[0]}`, {
@@ -145,13 +144,13 @@ test('what does not exist, and what is somebody else’s, is nowhere', async () 
   expect([refused.status, refused.json.errors[0].code]).toEqual([422, 'invalid_cursor']);
 });
 
-test('a rare one among many is found in steps, with no row left out between endpoints', async () => {
+test('a rare delivery among many is found in steps, with no row skipped between endpoints', async () => {
   await using rig = await setUpWebhooks();
   await rig.node.dispatcher?.stop(100);
   const { pool, scope } = rig;
   const endpoints: string[] = [];
   for (const n of [1, 2]) endpoints.push((await rig.createEndpoint(`http://127.0.0.1:${n}/`)).id);
-  // The one has 12,000 rows and the other 40: their pages end at different events.
+  // One has 12,000 rows and the other 40: their pages end at different events.
   for (const [n, count] of [12_000, 40].entries()) {
     await pool.query(
       `insert into webhook_deliveries (workspace_id, mode, webhook_id, event_id, event_tx, event_type,

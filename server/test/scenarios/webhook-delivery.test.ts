@@ -1,13 +1,12 @@
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { startApp, type TestApp, validMessage } from '../harness/app.ts';
 import { until } from '../harness/delivery-engine.ts';
 import { startWebhookReceiver } from '../harness/webhook-receiver.ts';
 
 /**
- * Goal: what happens to a message reaches its owner's endpoints: the right events, of the right mode,
- * signed, with the very bytes that the feed shows.
- * Method: the whole server, receivers on loopback, and the official Standard Webhooks library.
+ * Events reach their owner's endpoints: the right events, in the right mode, signed, with the bytes that the event feed
+ * shows. Receivers run on loopback; signatures are verified with the official Standard Webhooks library.
  */
 
 let app: TestApp;
@@ -30,7 +29,7 @@ function typesOf(received: { body: string }[]): string[] {
   return received.map(({ body }) => JSON.parse(body).type as string).toSorted();
 }
 
-test('every event of a message arrives, signed, with the id and the words of the feed', async () => {
+test('every event of a message arrives, signed, with the id and content of the feed', async () => {
   await using receiver = await startWebhookReceiver();
   const { secret } = await endpoint(receiver.url, ['message.*']);
   const { json: message } = await send({ metadata: { order: 'Nº 7 “ä”' }, tags: ['receipt'] });
@@ -45,7 +44,7 @@ test('every event of a message arrives, signed, with the id and the words of the
   }
 });
 
-test('an endpoint gets only what it asked for', async () => {
+test('an endpoint gets only the events that it subscribes to', async () => {
   await using some = await startWebhookReceiver();
   await using all = await startWebhookReceiver();
   await endpoint(some.url, ['message.bounced', 'suppression.*']);
@@ -57,7 +56,7 @@ test('an endpoint gets only what it asked for', async () => {
   expect(typesOf(some.received)).toEqual(['message.bounced']);
 });
 
-test('test events never reach a live endpoint, nor another tenant’s', async () => {
+test('test events never reach a live endpoint, or another tenant’s', async () => {
   await using live = await startWebhookReceiver();
   await using stranger = await startWebhookReceiver();
   await using own = await startWebhookReceiver();
@@ -72,7 +71,7 @@ test('test events never reach a live endpoint, nor another tenant’s', async ()
   expect(stranger.received).toHaveLength(foreign);
 });
 
-test('an endpoint gets nothing from before it was made, and nothing from while it was off', async () => {
+test('an endpoint gets no events from before its creation or while it was disabled', async () => {
   await using first = await startWebhookReceiver();
   await endpoint(first.url, ['message.accepted']);
   const { json: before } = await send();
@@ -113,7 +112,7 @@ test('during a rotation both secrets verify, and afterwards only the new one', a
   }
 });
 
-test('extra headers are sent, and the receiver’s word is kept try by try', async () => {
+test('custom headers are sent, and every response is stored per attempt', async () => {
   await using receiver = await startWebhookReceiver({
     answer: () => ({ status: 200, body: 'noted' }),
   });

@@ -5,9 +5,8 @@ import { startApp, type TestApp } from '../harness/app.ts';
 import { startWebhookReceiver } from '../harness/webhook-receiver.ts';
 
 /**
- * Goal: endpoints are made, read, changed, tested and removed by API; secrets are shown once; what is
- * not right is refused with the field's name.
- * Method: the whole server; one where the operator allows private targets, one where he does not.
+ * Endpoints are created, read, changed, tested and deleted through the API; secrets are shown once; invalid fields are
+ * named. One server allows private targets, one does not.
  */
 
 let app: TestApp;
@@ -31,7 +30,7 @@ async function made(body: Record<string, unknown> = {}) {
   return answer.json;
 }
 
-test('an endpoint is made, read, changed and removed', async () => {
+test('an endpoint is created, read, changed and deleted', async () => {
   const created = await made({ events: ['message.*', 'message.*'], description: 'Shop' });
   expect(created).toMatchObject({
     url: URL_OF_NOBODY,
@@ -64,7 +63,7 @@ test('an endpoint is made, read, changed and removed', async () => {
   for (const method of ['GET', 'DELETE']) expect((await app.call(method, path)).status).toBe(404);
 });
 
-test('a change that changes nothing leaves no trace', async () => {
+test('a change without effect adds no event', async () => {
   const fields = { url: URL_OF_NOBODY, events: ['message.*'], headers: { Authorization: 'x' } };
   const { secret: _, ...created } = await made(fields);
   const path = `/webhooks/${created.id}`;
@@ -79,7 +78,7 @@ test('a change that changes nothing leaves no trace', async () => {
   expect(json.updated_at).not.toBe(created.updated_at);
 });
 
-test('the secret is shown at creation and at rotation, never again', async () => {
+test('the secret is shown on creation and rotation, never again', async () => {
   const { id, secret } = await made();
   const rotated = await app.call('POST', `/webhooks/${id}/rotate-secret`);
   expect(rotated.json.secret).not.toBe(secret);
@@ -93,7 +92,7 @@ test('the secret is shown at creation and at rotation, never again', async () =>
   for (const row of rows) expect(row.sealed_secret.includes(bytes)).toBe(false);
 });
 
-test('headers are changed one by one, and their values never shown', async () => {
+test('headers are changed individually, and their values are never shown', async () => {
   const { id, headers } = await made({ headers: { 'X-One': '1', 'X-Two': '2' } });
   expect(headers).toEqual({ 'X-One': '[hidden]', 'X-Two': '[hidden]' });
   const change = { headers: { 'X-Two': null, 'X-Three': '3' } };
@@ -101,7 +100,7 @@ test('headers are changed one by one, and their values never shown', async () =>
   expect(json.headers).toEqual({ 'X-One': '[hidden]', 'X-Three': '[hidden]' });
 });
 
-test('failed deliveries are replayed, unless the endpoint is off', async () => {
+test('failed deliveries are replayed, unless the endpoint is disabled', async () => {
   const { id } = await made();
   const replay = () => app.call('POST', `/webhooks/${id}/replay`, { body: { only_failed: true } });
   const replayed = await replay();
@@ -111,7 +110,7 @@ test('failed deliveries are replayed, unless the endpoint is off', async () => {
   expect([refused.status, refused.json.code]).toEqual([409, 'conflict']);
 });
 
-test('a replay of a range that is none is refused, with all that is wrong', async () => {
+test('a replay with an invalid range is rejected with all errors', async () => {
   const { id } = await made();
   const day = (number: number) => `2026-11-0${number}T00:00:00Z`;
   for (const [body, ...pointers] of [
@@ -128,7 +127,7 @@ test('a replay of a range that is none is refused, with all that is wrong', asyn
   }
 });
 
-test('live and test endpoints are apart', async () => {
+test('live and test endpoints are separate', async () => {
   const { id } = await made();
   for (const [method, path, body] of [
     ['GET', '', undefined],
@@ -145,7 +144,7 @@ test('live and test endpoints are apart', async () => {
   expect((await app.call('GET', '/webhooks', { key: app.liveKey })).json.data).toEqual([]);
 });
 
-test('lists go on from page to page', async () => {
+test('lists continue across pages', async () => {
   for (let n = 0; n < 3; n++) await made({ description: `page ${n}` });
   const seen: string[] = [];
   let cursor = '';
@@ -158,10 +157,10 @@ test('lists go on from page to page', async () => {
   expect(seen).toEqual(seen.toSorted().reverse());
 });
 
-describe('what is refused', () => {
+describe('validation rejects', () => {
   const refused = (body: unknown, on = strict) => on.call('POST', '/webhooks', { body });
 
-  test('addresses inside, by number and by name', async () => {
+  test('private addresses, by IP and by name', async () => {
     for (const url of ['https://127.0.0.1/', 'https://[::1]/', 'https://169.254.169.254/latest']) {
       const { status, json } = await refused({ url });
       expect([url, status]).toEqual([url, 422]);
@@ -171,11 +170,11 @@ describe('what is refused', () => {
     expect(json.errors[0].code).toBe('private_target');
   });
 
-  test('a name that nobody can look up now is taken: the guard stands at connect as well', async () => {
+  test('no name that cannot be resolved now, because the address is checked again on connect', async () => {
     expect((await refused({ url: 'https://not-yet.example/hook' })).status).toBe(201);
   });
 
-  test('all faults at once', async () => {
+  test('all invalid fields at once', async () => {
     const { json } = await refused({
       url: 'https://user@example.com/',
       headers: { Host: 'a.example', 'X-Bad': 'ü' },
@@ -187,7 +186,7 @@ describe('what is refused', () => {
     ]);
   });
 
-  test('unknown events, and none', async () => {
+  test('unknown events and an empty list', async () => {
     for (const events of [['message.eaten'], ['mess*'], []]) {
       const { status, json } = await refused({ url: 'https://example.com/', events });
       expect([events, status]).toEqual([events, 422]);
@@ -195,7 +194,7 @@ describe('what is refused', () => {
     }
   });
 
-  test('ports that the operator did not allow', async () => {
+  test('ports that the operator does not allow', async () => {
     const { json } = await refused({ url: 'http://127.0.0.1:80/' }, app);
     expect(json.errors[0].code).toBe('port_not_allowed');
   });
@@ -212,8 +211,10 @@ describe('what is refused', () => {
 });
 
 describe('a test', () => {
-  test('sends a real sample of every type and tells what came back', async () => {
-    await using receiver = await startWebhookReceiver({ answer: () => ({ status: 201, body: 'hi' }) });
+  test('sends a real sample of every type and returns the response', async () => {
+    await using receiver = await startWebhookReceiver({
+      answer: () => ({ status: 201, body: 'hi' }),
+    });
     const { id, secret } = await made({ url: receiver.url, enabled: false });
     for (const type of EVENT_TYPES) {
       const { status, json } = await app.call('POST', `/webhooks/${id}/test`, { body: { type } });
@@ -229,7 +230,7 @@ describe('a test', () => {
     }
   });
 
-  test('tells in plain words why there was no answer', async () => {
+  test('explains why there was no response', async () => {
     const { id } = await made();
     const { status, json } = await app.call('POST', `/webhooks/${id}/test`);
     expect(status).toBe(200);
@@ -237,7 +238,7 @@ describe('a test', () => {
     expect(json.error).toContain('connection to 127.0.0.1:9 was refused');
   });
 
-  test('at most four wait at the same time', async () => {
+  test('is limited to four at the same time', async () => {
     await using receiver = await startWebhookReceiver({ answer: () => 'hang' });
     const { id } = await made({ url: receiver.url });
     const waiting = Array.from({ length: 4 }, () => app.call('POST', `/webhooks/${id}/test`));

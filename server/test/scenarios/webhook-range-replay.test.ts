@@ -4,16 +4,15 @@ import { until } from '../harness/delivery-engine.ts';
 import { setUpWebhooks } from '../harness/webhook-setup.ts';
 
 /**
- * Goal: who replays more than one request queues, and goes on from `next_from`, gets every event of
- * the range and none from outside of it.
- * Method: more events than that, written minutes after they happened, as by a node whose database was
- * away; an endpoint that was made later and is sent nothing meanwhile.
+ * A replay of more events than one request can queue, continued from `next_from`, covers every event in the range and
+ * none outside it. The events are recorded minutes after they happened, as after a database outage; the endpoint was
+ * created later.
  */
 
 const COUNT = 60_000;
 const AT_ONCE = 5_000;
 
-test('what is left of a range is found from where the request before ended', {
+test('a replay continues where the previous request ended', {
   timeout: 120_000,
 }, async () => {
   await using rig = await setUpWebhooks({ limits: { inFlightMax: 0 } });

@@ -1,23 +1,22 @@
 import { describe, expect, test } from 'vitest';
 import { dropExpired } from '../../src/db/partitions.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
-import { xorIds } from '../../src/webhooks/webhook-history.ts';
 import { disableWebhook } from '../../src/webhooks/disable-webhook.ts';
+import { xorIds } from '../../src/webhooks/webhook-history.ts';
 import { RETRY_DELAYS_MS } from '../../src/webhooks/webhook-retry-schedule.ts';
 import { until } from '../harness/delivery-engine.ts';
 import { eventsOf } from '../harness/enqueue-messages.ts';
 import { type ScriptedResponse, startWebhookReceiver } from '../harness/webhook-receiver.ts';
-import { type StoredDelivery, type WebhookSetup, setUpWebhooks } from '../harness/webhook-setup.ts';
+import { type StoredDelivery, setUpWebhooks, type WebhookSetup } from '../harness/webhook-setup.ts';
 
 /**
- * Goal: a receiver that fails is tried again as the contract says, for as long as it says, and is
- * left alone when it asks for that.
- * Method: a clock that is moved by hand, so that three days pass in a moment; real receivers.
+ * A failing receiver is retried on the documented schedule, and left alone when it asks for that. A manual clock lets
+ * three days pass in a moment; receivers are real.
  */
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** The clock passes days while a request is under way: the deadline has its own test. */
+/** The clock passes days during a request: the deadline has its own test. */
 const deadlineMs = 1_000 * DAY_MS;
 
 async function rigWith(answer: () => ScriptedResponse, events?: string[]) {
@@ -39,7 +38,7 @@ async function rigWith(answer: () => ScriptedResponse, events?: string[]) {
   };
 }
 
-/** Waits until a try of the only delivery is over and written. */
+/** Waits until an attempt of the only delivery has been recorded. */
 async function tried(rig: WebhookSetup, tries: number, soon: Parameters<typeof until>[1]) {
   await until(async () => (await rig.deliveries())[0]?.tries === tries, soon);
   const all = await rig.deliveries();
@@ -54,8 +53,8 @@ async function triedOnce(rig: WebhookSetup, count: number, soon: Parameters<type
   );
 }
 
-/** First of all: it goes by the times in ids, which never run backwards within a process. */
-test('a replay of a range sends events that the endpoint never had, and only those of the range', async () => {
+/** Runs first: it depends on the time in ids, which never decreases within a process. */
+test('a range replay sends events that the endpoint never got, and only those in the range', async () => {
   const clock = new ManualClock(Date.now());
   await using rig = await setUpWebhooks({ clock, deadlineMs });
   await using receiver = await startWebhookReceiver();
@@ -77,7 +76,7 @@ test('a replay of a range sends events that the endpoint never had, and only tho
   expect(again.replayed).toBe(3);
 });
 
-test('a replay goes back as far as deliveries are kept, though events are kept for longer', async () => {
+test('a replay reaches back as far as deliveries are kept, though events are kept longer', async () => {
   const clock = new ManualClock(Date.now());
   await using rig = await setUpWebhooks({ clock, deadlineMs });
   await using receiver = await startWebhookReceiver();
@@ -93,7 +92,7 @@ test('a replay goes back as far as deliveries are kept, though events are kept f
   expect(receiver.received.map((one) => one.id)).toEqual(kept);
 });
 
-test('nine retries over three days, at the times of the contract, then it has failed', async () => {
+test('nine retries over three days on the documented schedule, then failed', async () => {
   await using scene = await rigWith(() => ({ status: 500, body: 'broken' }));
   const { rig, clock, receiver, soon } = scene;
   const [eventId] = await rig.appendEvents(1);
@@ -118,7 +117,7 @@ test('nine retries over three days, at the times of the contract, then it has fa
   );
 });
 
-test('a receiver that recovers gets what waited, and is well again', async () => {
+test('a receiver that recovers gets the queued events and is healthy again', async () => {
   let broken = true;
   await using scene = await rigWith(() => ({ status: broken ? 503 : 200 }));
   const { rig, receiver, soon, id } = scene;
@@ -135,7 +134,7 @@ test('a receiver that recovers gets what waited, and is well again', async () =>
 });
 
 describe('Retry-After', () => {
-  test('makes the wait longer, for this event and for the others', async () => {
+  test('extends the delay, for this event and for the others', async () => {
     let limited = true;
     await using scene = await rigWith(() =>
       limited ? { status: 429, headers: { 'retry-after': '120' } } : { status: 200 },
@@ -158,7 +157,7 @@ describe('Retry-After', () => {
   });
 });
 
-describe('an endpoint is switched off', () => {
+describe('an endpoint is disabled', () => {
   async function disabledEvents(rig: WebhookSetup) {
     const events = await eventsOf(rig.pool, rig.scope.workspaceId);
     return events.filter(({ type }) => type === 'webhook.disabled').map(({ data }) => data);
@@ -185,10 +184,10 @@ describe('an endpoint is switched off', () => {
     expect(receiver.received).toHaveLength(sent);
   });
 
-  test('by five days without a success', async () => {
+  test('after five days without success', async () => {
     await using scene = await rigWith(() => 'close');
     const { rig, clock, id } = scene;
-    // An endpoint that only fails rests for seconds between tries, of which there are more every day.
+    // An endpoint that only fails is tried every few seconds, with more queued events every day.
     const soon = { clock, stepMs: 250 };
     for (let day = 0; day < 5; day++) {
       await rig.appendEvents(1);
@@ -196,13 +195,13 @@ describe('an endpoint is switched off', () => {
       expect([day, (await rig.node.webhooks.get(rig.scope, id)).enabled]).toEqual([day, true]);
       clock.advance(DAY_MS);
     }
-    // Whichever is tried first now, one of these days or a new one, is the last.
+    // The next attempt, of an old or a new event, is the last.
     await rig.appendEvents(1);
     await until(async () => !(await rig.node.webhooks.get(rig.scope, id)).enabled, soon);
     expect(await disabledEvents(rig)).toMatchObject([{ reason: 'failing' }]);
   });
 
-  test('not for what its address before said, nor for failures that are over', async () => {
+  test('not by responses of its previous URL, nor by failures before a success', async () => {
     await using scene = await rigWith(() => ({ status: 500 }));
     const { rig, clock, soon, id, receiver } = scene;
     const { webhooks } = rig.node;
@@ -215,7 +214,7 @@ describe('an endpoint is switched off', () => {
       null,
       null,
     ]);
-    // The last tries of the address before may end after the change.
+    // The last attempts at the previous URL may end after the change.
     const disable = (found: Parameters<typeof disableWebhook>[3]) =>
       disableWebhook(rig.pool, rig.scope, id, found, clock.now());
     await disable({ reason: 'gone', url: receiver.url });
@@ -225,7 +224,7 @@ describe('an endpoint is switched off', () => {
     expect(await disabledEvents(rig)).toMatchObject([{ reason: 'gone', webhook: { url } }]);
   });
 
-  test('what waited for it goes on when it is switched on again', async () => {
+  test('queued events are sent when it is enabled again', async () => {
     let broken = true;
     await using scene = await rigWith(() => (broken ? { status: 500 } : { status: 200 }));
     const { rig, clock, soon, id, receiver } = scene;
@@ -239,7 +238,7 @@ describe('an endpoint is switched off', () => {
   });
 });
 
-test('what waited for an endpoint that is deleted leaves the queue', async () => {
+test('queued events of a deleted endpoint are removed from the queue', async () => {
   await using it = await rigWith(() => ({ status: 500 }));
   const { rig, soon } = it;
   await using other = await startWebhookReceiver({ answer: () => ({ status: 500 }) });
@@ -276,7 +275,7 @@ describe('a replay', () => {
     );
   }
 
-  test('of one delivery sends that one again, with its id', async () => {
+  test('of one delivery sends it again with the same id', async () => {
     await using scene = await broken(3);
     const { rig, receiver, id } = scene;
     const [, chosen] = await rig.deliveries();
@@ -291,7 +290,7 @@ describe('a replay', () => {
     expect(first?.body).toBe(receiver.received[3]?.body);
   });
 
-  test('of all that failed leaves the others alone', async () => {
+  test('of all failed deliveries does not affect others', async () => {
     await using scene = await broken(5);
     const { rig, clock, receiver, id } = scene;
     await rig.pool.query(
@@ -305,7 +304,7 @@ describe('a replay', () => {
     expect((await rig.node.history.replayRange(rig.scope, id, range)).replayed).toBe(0);
   });
 
-  test('needs an endpoint that is on, and a delivery that exists', async () => {
+  test('needs an enabled endpoint and an existing delivery', async () => {
     await using scene = await broken(1);
     const { rig, id } = scene;
     const none = '01900000-0000-7000-8000-000000000000';
@@ -320,7 +319,7 @@ describe('a replay', () => {
   });
 });
 
-test('an event that is past its retention is given up, not sent without its words', async () => {
+test('an event past its retention fails instead of being sent without content', async () => {
   await using scene = await rigWith(() => ({ status: 500 }));
   const { rig, clock, soon, receiver } = scene;
   await rig.appendEvents(1);

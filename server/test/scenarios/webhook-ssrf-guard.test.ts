@@ -5,13 +5,12 @@ import { startWebhookReceiver } from '../harness/webhook-receiver.ts';
 import { setUpWebhooks } from '../harness/webhook-setup.ts';
 
 /**
- * Goal: no tenant can make us talk to our own network, by whatever name.
- * Method: a name server of the tenant's that gives one answer when the endpoint is made and another
- * when events are sent. Spellings and ranges have their tables in target-url.test.ts and
- * target-guard.test.ts.
+ * A tenant cannot make the server connect to its own network, by any name. The tenant's name server answers
+ * differently when the endpoint is created and when events are sent. target-url.test.ts and target-guard.test.ts test
+ * notations and ranges.
  */
 
-test('a name that turns inwards after the endpoint was made is not followed', async () => {
+test('a name that resolves to a private address later is not connected to', async () => {
   await using dns = await startDnsServer({ 'hooks.tenant.example': { A: ['93.184.216.34'] } });
   await using inside = await startWebhookReceiver();
   await using rig = await setUpWebhooks({ dns: dns.address, allowPrivate: false });
@@ -26,7 +25,7 @@ test('a name that turns inwards after the endpoint was made is not followed', as
   expect((await rig.node.webhooks.get(rig.scope, id)).enabled).toBe(true);
 });
 
-test('one inward address among public ones refuses the endpoint', async () => {
+test('one private address among public ones rejects the endpoint', async () => {
   await using dns = await startDnsServer({
     'mixed.tenant.example': { A: ['93.184.216.34'], AAAA: ['fd00::1'] },
     'alias.tenant.example': { CNAME: 'metadata.tenant.example' },
@@ -41,7 +40,7 @@ test('one inward address among public ones refuses the endpoint', async () => {
   }
 });
 
-test('a change of the address is checked like a new one', async () => {
+test('a changed URL is validated like a new one', async () => {
   await using dns = await startDnsServer({ 'inside.tenant.example': { A: ['10.0.0.7'] } });
   await using rig = await setUpWebhooks({ dns: dns.address, allowPrivate: false });
   const { id } = await rig.createEndpoint('https://93.184.216.34/');
@@ -52,7 +51,7 @@ test('a change of the address is checked like a new one', async () => {
   }
 });
 
-test('what a tenant could once reach is not reached after the operator closed it', async () => {
+test('existing endpoints are blocked after the operator disallows private targets', async () => {
   await using inside = await startWebhookReceiver();
   await using rig = await setUpWebhooks({ allowPrivate: false, dns: '127.0.0.1:1' });
   const { id } = await rig.createEndpoint('https://93.184.216.34/');
@@ -65,7 +64,7 @@ test('what a tenant could once reach is not reached after the operator closed it
   expect(inside.connections).toBe(0);
 });
 
-test('a port that the operator closed is closed for endpoints from before', async () => {
+test('existing endpoints are blocked after the operator disallows their port', async () => {
   await using receiver = await startWebhookReceiver();
   let closed = false;
   await using rig = await setUpWebhooks({ portAllowed: () => !closed });

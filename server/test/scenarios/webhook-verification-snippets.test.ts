@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createHmacSha256 } from '../../src/lib/hmac.ts';
-import { newSecret, formatSecret, signedHeaders } from '../../src/webhooks/sign-webhook.ts';
+import { formatSecret, newSecret, signedHeaders } from '../../src/webhooks/sign-webhook.ts';
 
 /**
- * Goal: whoever copies the code from docs/webhooks.md verifies our requests, and nobody else's.
- * Method: the snippets are taken out of the page and run: in Node, and in Python where there is one.
+ * The code in docs/webhooks.md verifies our requests and rejects others. The snippets are extracted from the page and
+ * run in Node, and in Python if it is installed.
  */
 
 const page = readFileSync(path.join(import.meta.dirname, '../../../docs/webhooks.md'), 'utf8');
@@ -53,7 +53,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-describe('the snippet for Node', () => {
+describe('the Node snippet', () => {
   test.each(cases)('$name', async (one) => {
     const file = path.join(folder, 'verify.mjs');
     await writeFile(file, snippet('node'));
@@ -73,7 +73,7 @@ const hasPython = ((): boolean => {
   }
 })();
 
-test('the snippet for Python, where there is one', async () => {
+test('the Python snippet, if Python is installed', async () => {
   expect(snippet('python')).toContain('def verify_webhook');
   if (!hasPython) return;
   const file = path.join(folder, 'run.py');

@@ -6,22 +6,21 @@ import { startWebhookReceiver } from '../harness/webhook-receiver.ts';
 import { setUpWebhooks } from '../harness/webhook-setup.ts';
 
 /**
- * Goal: while the database is gone no more is posted than can be remembered, and when it is back
- * every event has arrived and every try stands in the log.
- * Method: the database lets nobody in, in the middle of the deliveries; what the receiver got is
- * compared with the log of tries.
+ * During a database outage no more requests are sent than results can be kept for; afterwards every event has arrived
+ * and every attempt is recorded. The database rejects connections during the deliveries; the receiver's log is compared
+ * with the recorded attempts.
  */
 
-test('the database gone for 45 seconds in the middle: each event once, each try in the log', async () => {
+test('a 45-second outage: each event once, each attempt recorded', async () => {
   const count = 120;
   const clock = new ManualClock(systemClock.now());
   await using receiver = await startWebhookReceiver();
-  // Little is held, so that most of it still waits; and no try ends because the clock runs ahead.
+  // A small in-memory limit, so that most events are still queued; no attempt times out as the clock advances.
   const limits = { wireMax: 4, readyMax: 30 };
   await using rig = await setUpWebhooks({ clock, limits, deadlineMs: 3_600_000 });
   await rig.createEndpoint(receiver.url);
   const { dispatcher } = rig.node;
-  // Results wait for each other, so that there are some when it happens.
+  // Results block on each other, so that some are pending when the outage starts.
   const holder = await rig.pool.connect();
   await holder.query('begin; lock table webhook_attempts in share mode');
   const ids = await rig.appendEvents(count);
@@ -33,7 +32,7 @@ test('the database gone for 45 seconds in the middle: each event once, each try 
   expect(postedThen).toBeLessThan(count);
   const startedMs = clock.now();
   await until(() => clock.now() - startedMs > 45_000, { clock, stepMs: 250 });
-  // Nothing goes out while nobody could note it.
+  // Nothing is sent while results could not be recorded.
   expect(receiver.received.length).toBe(postedThen);
   await rig.database.allowConnections(true);
   const succeeded = async () =>

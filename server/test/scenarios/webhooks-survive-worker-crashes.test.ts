@@ -10,11 +10,9 @@ import { startWebhookReceiver } from '../harness/webhook-receiver.ts';
 import { appendTestEvents, setUpWebhooks } from '../harness/webhook-setup.ts';
 
 /**
- * Goal: every event reaches the receiver at least once with the same id and the same bytes, whatever
- * dies.
- * Method: workers in processes of their own, killed with SIGKILL at random moments, against a
- * receiver that fails three times out of ten in every way it can. What arrived is read from the
- * receiver's own log, what should have arrived from the ledger. EVENTS=10000 is the long form.
+ * Every event reaches the receiver at least once, with the same id and bytes, whatever crashes. Worker processes are
+ * killed with SIGKILL at random moments, and the receiver fails three times out of ten in every possible way. Arrivals
+ * are read from the receiver's log, expected events from the database. EVENTS=10000 runs the long form.
  */
 
 const EVENTS = Number(process.env.EVENTS ?? 2_000);
@@ -24,7 +22,7 @@ test(`${EVENTS} events arrive although receivers fail and workers are killed`, {
   timeout: 300_000 + EVENTS * 120,
 }, async () => {
   await using rig = await setUpWebhooks();
-  // Its own dispatcher is not wanted here: the workers do it all.
+  // The setup's own dispatcher is not used: the workers send everything.
   await rig.node.dispatcher?.stop(1_000);
   await using receiver = await startWebhookReceiver({
     answer: () => {
@@ -42,7 +40,7 @@ test(`${EVENTS} events arrive although receivers fail and workers are killed`, {
     while (!over.signal.aborted) {
       const n = randomInt(WORKERS);
       const worker = workers[n] as Worker;
-      // One that is killed before it has begun shows nothing, and a busy machine is slow to start it.
+      // Killing a worker before it has started proves nothing, and a busy machine starts it slowly.
       await worker.begun;
       await sleep(randomInt(50, 900));
       await kill(worker);
@@ -62,7 +60,7 @@ test(`${EVENTS} events arrive although receivers fail and workers are killed`, {
   const kills = await killing;
   await until(
     async () => {
-      // The schedule's waits are not what is tested: what waits for its retry is due now.
+      // The retry schedule is not tested here: make retries due now.
       await rig.pool.query(
         `update webhook_deliveries set due_at = now() where status = 'pending' and lease is null`,
       );
@@ -96,7 +94,7 @@ test(`${EVENTS} events arrive although receivers fail and workers are killed`, {
 
 interface Worker {
   child: ChildProcess;
-  /** It looks for work, or has ended. */
+  /** It polls for work, or has exited. */
   begun: Promise<unknown>;
 }
 

@@ -1,17 +1,16 @@
 import { expect, test } from 'vitest';
 import { encodeId } from '../../src/lib/ids.ts';
-import { validMessage, startApp, type TestApp } from '../harness/app.ts';
+import { startApp, type TestApp, validMessage } from '../harness/app.ts';
 import { databaseEnv, runPostrider } from '../harness/cli-process.ts';
+import { member } from '../harness/dashboard-session.ts';
 import { startDnsServer } from '../harness/dns-server.ts';
 import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
 import { SubmissionClient } from '../harness/submission-client.ts';
 import { until } from '../harness/until.ts';
-import { member } from '../harness/dashboard-session.ts';
 
 /**
- * Goal: the operator stops the mail of a tenant with one command, on every node, and nothing of it is
- * lost or leaves until he lets it go; nobody else notices.
- * Method: the command beside a running server, a scripted receiver, and what the tenant sees.
+ * The operator suspends a tenant's sending with one command, on every node; nothing is lost or sent until it is
+ * resumed, and no one else is affected. The command runs next to a running server with a scripted receiver.
  */
 const REASON = 'Complaints about you. Write to abuse@host.example.';
 
@@ -28,7 +27,7 @@ async function attemptsOf(app: TestApp, id: string) {
   return json.data as { outcome: string; bounce: { reason: string; explanation: string } | null }[];
 }
 
-test('until it is resumed', async () => {
+test('a suspended workspace sends nothing until it is resumed', async () => {
   await using receiver = await startSmtpReceiver({ onRcpt: () => '451 4.3.0 Later' });
   await using dns = await startDnsServer({
     'example.com': { MX: ['10 mx.example.test'] },
@@ -51,7 +50,7 @@ test('until it is resumed', async () => {
   expect(refused.json).toMatchObject({ code: 'workspace_suspended' });
   expect(refused.json.detail).toContain(REASON);
 
-  // What waits has its turn, and is held back by us and not by the receiver.
+  // Queued messages take their turn and are deferred by this server, not by the receiver.
   const tryNow = () => app.call('POST', `/messages/${waiting.id}/retry`, { key: app.liveKey });
   expect((await tryNow()).status).toBe(200);
   await until(async () =>
@@ -61,7 +60,7 @@ test('until it is resumed', async () => {
   expect(held?.bounce?.explanation).toContain('suspended sending for this workspace');
   receiver.script.onRcpt = () => undefined;
 
-  // Neither its test mode nor anybody else is concerned.
+  // Neither its test mode nor other workspaces are affected.
   expect((await send(app, app.testKey)).status).toBe(202);
   const others = await app.newKey({ workspaceId: neighbour.id, mode: 'live' });
   expect((await send(app, others, { subject: 'Of the neighbour' })).status).toBe(202);
@@ -77,7 +76,7 @@ test('until it is resumed', async () => {
   await until(async () => (await attemptsOf(app, waiting.id)).at(-1)?.outcome === 'delivered');
 });
 
-test('by SMTP neither, and the program is told why', async () => {
+test('SMTP submission is rejected with the reason', async () => {
   await using app = await startApp({ env: { SUBMISSION_PORT: '0' } });
   await app.app.domains.trust(app.workspaceId, { name: 'example.org' });
   const [workspace] = await app.app.workspaces.list();
@@ -90,7 +89,7 @@ test('by SMTP neither, and the program is told why', async () => {
   expect(text).toContain(REASON);
 });
 
-test('its people are told why, and its owner makes no other meanwhile', async () => {
+test('members see the reason, and the owner cannot create another workspace', async () => {
   await using app = await startApp();
   const { visitor: owner } = await member(app, 'owner');
   const make = () => owner.call('POST', '/workspaces', { body: { name: 'Another' } });
@@ -110,7 +109,7 @@ test.each([
   [['suspend', 'Test'], 2, '--reason'],
   [['suspend', 'Test', '--reason', ' '], 2, '--reason must have 1 to 500 printable characters.'],
   [['resume', 'Nobody'], 2, 'Workspace "Nobody" not found'],
-])('%j is refused and changes nothing', async (args, code, words) => {
+])('%j is rejected and changes nothing', async (args, code, words) => {
   await using app = await startApp();
   const told = await command(app, ...args);
   expect(told.code).toBe(code);
