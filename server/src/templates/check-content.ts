@@ -1,14 +1,9 @@
 import { didYouMean } from '../lib/did-you-mean.ts';
+import { VOID_ELEMENTS } from '../lib/html/elements.ts';
+import { attributeOf, type HtmlScan, type HtmlTag, scanHtml } from '../lib/html/scan.ts';
 import { checkCss } from './check-css.ts';
 import { ContentLimitError, ContentSyntaxError, LineIndex } from './engine/content-errors.ts';
-import { type PlaceholderSpan, placeholderSpans } from './engine/lexer.ts';
-import {
-  attributeOf,
-  type HtmlScan,
-  type HtmlTag,
-  scanHtml,
-  withoutPlaceholders,
-} from './html-tags.ts';
+import { maskPlaceholders, type PlaceholderSpan, placeholderSpans } from './engine/lexer.ts';
 import { type PathUse, pathUses } from './path-uses.ts';
 import {
   type OutputFormat,
@@ -253,7 +248,7 @@ export class HtmlPage {
     this.source = source;
     this.field = field;
     this.spans = spans;
-    this.masked = withoutPlaceholders(source, spans);
+    this.masked = maskPlaceholders(source, spans);
     this.scan = scanHtml(this.masked);
     this.#findings = findings;
   }
@@ -271,15 +266,11 @@ export class HtmlPage {
   }
 
   /** A range of the source as its author wrote it. */
-  sourceText(begin: number, length: number): string {
-    return this.source.slice(begin, begin + length);
+  sourceText(start: number, length: number): string {
+    return this.source.slice(start, start + length);
   }
 }
 
-const VOID_TAGS = new Set([
-  ...['area', 'base', 'br', 'col', 'embed', 'hr', 'img', 'input', 'link', 'meta', 'param'],
-  ...['source', 'track', 'wbr', 'bgsound', 'frame', 'keygen'],
-]);
 /** Elements whose end tag is optional in HTML. */
 const OPTIONAL_END_TAGS = new Set([
   ...['html', 'head', 'body', 'p', 'li', 'dt', 'dd', 'tr', 'td', 'th', 'thead', 'tbody', 'tfoot'],
@@ -287,17 +278,17 @@ const OPTIONAL_END_TAGS = new Set([
 ]);
 
 function checkClosed(page: HtmlPage): void {
-  if (page.scan.openEndAt !== undefined) {
-    const at = page.scan.openEndAt;
+  if (page.scan.unclosedAt !== undefined) {
+    const at = page.scan.unclosedAt;
     page.report('error', 'unclosed_tag', at, 'The HTML ends inside this tag or comment.');
   }
   // With branches a tag can be opened twice and closed once, so the result is only certain without them.
-  const branched = page.spans.some((span) => !span.isOutput && page.source[span.begin] === '{');
+  const branched = page.spans.some((span) => !span.isOutput && page.source[span.start] === '{');
   const severity = branched ? 'warning' : 'error';
   const open: HtmlTag[] = [];
   const openByName = new Map<string, number>();
   for (const tag of page.scan.tags) {
-    if (VOID_TAGS.has(tag.name) || isSelfClosed(page, tag)) continue;
+    if (VOID_ELEMENTS.has(tag.name) || isSelfClosed(page, tag)) continue;
     const count = openByName.get(tag.name) ?? 0;
     if (tag.kind === 'start') {
       open.push(tag);
@@ -307,7 +298,7 @@ function checkClosed(page: HtmlPage): void {
         page.report(
           severity,
           'unclosed_tag',
-          tag.begin,
+          tag.start,
           `\`</${tag.name}>\` has no matching start tag.`,
         );
       }
@@ -334,7 +325,7 @@ function closeUpTo(
 
 function reportUnclosed(page: HtmlPage, tag: HtmlTag, severity: TemplateFinding['severity']): void {
   if (OPTIONAL_END_TAGS.has(tag.name)) return;
-  page.report(severity, 'unclosed_tag', tag.begin, `\`<${tag.name}>\` is not closed.`);
+  page.report(severity, 'unclosed_tag', tag.start, `\`<${tag.name}>\` is not closed.`);
 }
 
 /** Only foreign elements (VML, SVG, Office) may be self-closing. */
@@ -357,13 +348,13 @@ function checkTag(page: HtmlPage, tag: HtmlTag): void {
   if (tag.name === 'img') checkImage(page, tag);
   if (tag.name === 'a' || tag.name === 'area') checkLink(page, tag);
   if (tag.name === 'script' && !/json/i.test(attributeOf(tag, 'type')?.value ?? '')) {
-    page.report('warning', 'script', tag.begin, 'Mail clients remove scripts.');
+    page.report('warning', 'script', tag.start, 'Mail clients remove scripts.');
   }
   if (tag.name === 'form' || tag.name === 'iframe' || tag.name === 'video') {
     page.report(
       'warning',
       'unsupported_element',
-      tag.begin,
+      tag.start,
       `Most mail clients remove \`<${tag.name}>\`.`,
     );
   }
@@ -374,19 +365,19 @@ function checkImage(page: HtmlPage, tag: HtmlTag): void {
     page.report(
       'warning',
       'image_without_alt',
-      tag.begin,
+      tag.start,
       'The image has no `alt` text, which many clients show until images are allowed. Use `alt=""` for decorative images.',
     );
   }
   const src = attributeOf(tag, 'src');
-  const address = src ? page.sourceText(src.valueBegin, src.value.length).trim() : '';
+  const address = src ? page.sourceText(src.valueStart, src.value.length).trim() : '';
   if (address === '') {
-    page.report('warning', 'image_not_https', tag.begin, 'The image has no `src`.');
+    page.report('warning', 'image_not_https', tag.start, 'The image has no `src`.');
   } else if (!startsWithPlaceholder(address) && !/^(?:https:|cid:|data:image\/)/i.test(address)) {
     page.report(
       'warning',
       'image_not_https',
-      src?.begin ?? tag.begin,
+      src?.start ?? tag.start,
       'The image URL is not https.',
     );
   }
@@ -395,13 +386,13 @@ function checkImage(page: HtmlPage, tag: HtmlTag): void {
 function checkLink(page: HtmlPage, tag: HtmlTag): void {
   const href = attributeOf(tag, 'href');
   if (!href) return;
-  const address = page.sourceText(href.valueBegin, href.value.length).trim();
+  const address = page.sourceText(href.valueStart, href.value.length).trim();
   if (startsWithPlaceholder(address) || /^#./.test(address)) return;
   if (/^[a-z][a-z0-9+.-]*:/i.test(address)) return;
   page.report(
     'warning',
     'link_not_absolute',
-    href.begin,
+    href.start,
     address === '' || address === '#'
       ? 'The link has no target.'
       : 'The link is relative. Links in email must be absolute URLs.',

@@ -1,5 +1,5 @@
+import { attributeOf } from '../lib/html/scan.ts';
 import type { HtmlPage } from './check-content.ts';
-import { attributeOf } from './html-tags.ts';
 
 /** Warns, once per feature, about CSS that major email clients do not support. */
 
@@ -73,20 +73,20 @@ const UNSUPPORTED: readonly UnsupportedFeature[] = [
 
 export function checkCss(page: HtmlPage): void {
   const reported = new Set<string>();
-  for (const { tag, begin, end } of page.scan.rawTexts) {
+  for (const { tag, start, end } of page.scan.rawTexts) {
     if (tag.name === 'style')
-      checkDeclarations(page, begin, page.masked.slice(begin, end), reported);
+      checkDeclarations(page, start, page.masked.slice(start, end), reported);
   }
   for (const tag of page.scan.tags) {
     const style = tag.kind === 'start' ? attributeOf(tag, 'style') : undefined;
-    if (style) checkDeclarations(page, style.valueBegin, style.value, reported);
+    if (style) checkDeclarations(page, style.valueStart, style.value, reported);
     const link = tag.name === 'link' && /stylesheet/i.test(attributeOf(tag, 'rel')?.value ?? '');
     if (link && !reported.has('link')) {
       reported.add('link');
       page.report(
         'warning',
         'unsupported_css',
-        tag.begin,
+        tag.start,
         'Most mail clients do not load linked style sheets.',
       );
     }
@@ -100,13 +100,13 @@ function checkDeclarations(
   css: string,
   reported: Set<string>,
 ): void {
-  let begin = 0;
+  let start = 0;
   for (let i = 0; i <= css.length; i++) {
     const code = css.charCodeAt(i);
     if (i < css.length && code !== 0x3b && code !== 0x7b && code !== 0x7d) continue;
-    checkStatement(page, offset + begin, css.slice(begin, i), code === 0x7b, reported);
+    checkStatement(page, offset + start, css.slice(start, i), code === 0x7b, reported);
     if (reported.size >= UNSUPPORTED.length) return;
-    begin = i + 1;
+    start = i + 1;
   }
 }
 

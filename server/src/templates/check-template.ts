@@ -341,7 +341,7 @@ function checkWholePage(
   try {
     const slot = contentSlot(layoutHtml);
     if (!slot) return [];
-    page = layoutHtml.slice(0, slot.begin) + own.html + layoutHtml.slice(slot.end);
+    page = layoutHtml.slice(0, slot.start) + own.html + layoutHtml.slice(slot.end);
   } catch {
     // The layout has syntax errors, which its own check reports.
     return [];

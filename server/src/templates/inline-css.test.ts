@@ -37,9 +37,9 @@ describe('inlining', () => {
       .replace(' style="x: y;"', '')
       .replace('color: {{ brand | default: "red" }};width: {{ w }}px; margin', 'margin');
     expect(stripped).toBe(html);
-    const before = placeholderSpans(html, 'html').map(({ begin, end }) => html.slice(begin, end));
-    const after = placeholderSpans(result, 'html').map(({ begin, end }) =>
-      result.slice(begin, end),
+    const before = placeholderSpans(html, 'html').map(({ start, end }) => html.slice(start, end));
+    const after = placeholderSpans(result, 'html').map(({ start, end }) =>
+      result.slice(start, end),
     );
     expect(after.filter((span) => before.includes(span))).toHaveLength(after.length);
   });

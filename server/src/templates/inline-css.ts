@@ -1,12 +1,7 @@
 import { createRequire } from 'node:module';
-import { type PlaceholderSpan, placeholderSpans } from './engine/lexer.ts';
-import {
-  attributeOf,
-  type HtmlScan,
-  type HtmlTag,
-  scanHtml,
-  withoutPlaceholders,
-} from './html-tags.ts';
+import { RAW_TEXT_ELEMENTS, VOID_ELEMENTS } from '../lib/html/elements.ts';
+import { attributeOf, type HtmlScan, type HtmlTag, scanHtml } from '../lib/html/scan.ts';
+import { maskPlaceholders, type PlaceholderSpan, placeholderSpans } from './engine/lexer.ts';
 
 /**
  * Inlines the rules of a page's style sheets into its elements, for clients that drop `<style>`.
@@ -51,7 +46,7 @@ export function inlineCssInSegments(segments: readonly string[]): InlinedSegment
   });
   if (!/<style/i.test(source)) return unchanged('nothing_to_inline');
   const spans = placeholderSpans(source, 'html');
-  const scan = scanHtml(withoutPlaceholders(source, spans));
+  const scan = scanHtml(maskPlaceholders(source, spans));
   const sheets = styleSheets(source, scan, spans);
   if (sheets.css.trim() === '') return unchanged('nothing_to_inline');
   if (isTooComplex(scan, sheets.css)) return unchanged('too_complex');
@@ -99,8 +94,8 @@ function styleSheets(
   const tokens = new Map<string, string>();
   const sheets: string[] = [];
   let next = 0;
-  for (const { tag, begin, end } of scan.rawTexts) {
-    while (spans[next] !== undefined && (spans[next] as PlaceholderSpan).begin < begin) next += 1;
+  for (const { tag, start, end } of scan.rawTexts) {
+    while (spans[next] !== undefined && (spans[next] as PlaceholderSpan).start < start) next += 1;
     const inside: PlaceholderSpan[] = [];
     while (spans[next] !== undefined && (spans[next] as PlaceholderSpan).end <= end) {
       inside.push(spans[next] as PlaceholderSpan);
@@ -108,11 +103,11 @@ function styleSheets(
     }
     if (tag.name !== 'style' || inside.some((span) => !span.isOutput)) continue;
     let css = '';
-    let position = begin;
+    let position = start;
     for (const span of inside) {
       const word = `prword${tokens.size}x`;
-      tokens.set(word, source.slice(span.begin, span.end));
-      css += source.slice(position, span.begin) + word;
+      tokens.set(word, source.slice(span.start, span.end));
+      css += source.slice(position, span.start) + word;
       position = span.end;
     }
     sheets.push(css + source.slice(position, end));
@@ -127,10 +122,6 @@ const FORMATTING_TAGS = new Set([
   ...['a', 'b', 'big', 'code', 'em', 'font', 'i', 'nobr', 's', 'small', 'strike', 'strong'],
   ...['tt', 'u'],
 ]);
-const VOID_TAGS = new Set([
-  ...['area', 'base', 'br', 'col', 'embed', 'hr', 'img', 'input', 'link', 'meta', 'param'],
-  ...['source', 'track', 'wbr'],
-]);
 
 function isTooComplex(scan: HtmlScan, css: string): boolean {
   if (scan.tags.length > TAGS_MAX || css.length > CSS_MAX_CHARS || cssDepth(css) > CSS_DEPTH_MAX) {
@@ -143,7 +134,7 @@ function isTooComplex(scan: HtmlScan, css: string): boolean {
   let depth = 0;
   let formatting = 0;
   for (const tag of scan.tags) {
-    if (VOID_TAGS.has(tag.name)) continue;
+    if (VOID_ELEMENTS.has(tag.name)) continue;
     const step = tag.kind === 'start' ? 1 : -1;
     depth = Math.max(0, depth + step);
     if (FORMATTING_TAGS.has(tag.name)) formatting = Math.max(0, formatting + step);
@@ -177,8 +168,8 @@ function markedCopy(scan: HtmlScan, css: string): string {
 }
 
 const SKIPPED_TAGS = new Set([
-  ...['style', 'script', 'link', 'meta', 'base', 'title', 'textarea', 'head', 'html', 'noscript'],
-  ...['xmp', 'iframe', 'noembed', 'noframes', 'plaintext', 'template', 'svg', 'math'],
+  ...RAW_TEXT_ELEMENTS,
+  ...['link', 'meta', 'base', 'head', 'html', 'noscript', 'template', 'svg', 'math'],
 ]);
 
 function selectable(tag: HtmlTag): string {
@@ -213,28 +204,28 @@ function edits(source: string, scan: HtmlScan, styles: ReadonlyMap<number, strin
     if (computed === undefined) return [];
     const inlined = computed.endsWith(';') ? computed : `${computed};`;
     const own = attributeOf(tag, 'style');
-    if (!own) return [{ at: tag.begin + 1 + tag.name.length, text: ` style="${inlined}"` }];
-    const quote = source[own.valueBegin - 1];
+    if (!own) return [{ at: tag.start + 1 + tag.name.length, text: ` style="${inlined}"` }];
+    const quote = source[own.valueStart - 1];
     if (quote !== '"' && quote !== "'") return [];
     const safe = quote === "'" ? inlined.replaceAll("'", '&#39;') : inlined;
-    return [{ at: own.valueBegin, text: `${safe} ` }];
+    return [{ at: own.valueStart, text: `${safe} ` }];
   });
 }
 
 function patch(segments: readonly string[], edits: readonly Edit[]): string[] {
-  let begin = 0;
+  let start = 0;
   let next = 0;
   return segments.map((segment) => {
-    const end = begin + segment.length;
+    const end = start + segment.length;
     let patched = '';
-    let position = begin;
+    let position = start;
     for (let edit = edits[next]; edit !== undefined && edit.at < end; edit = edits[next]) {
-      patched += segment.slice(position - begin, edit.at - begin) + edit.text;
+      patched += segment.slice(position - start, edit.at - start) + edit.text;
       position = edit.at;
       next += 1;
     }
-    patched += segment.slice(position - begin);
-    begin = end;
+    patched += segment.slice(position - start);
+    start = end;
     return patched;
   });
 }

@@ -51,6 +51,6 @@ it.each([
   ['{{ contents }}{{- content | raw -}}', '{{- content | raw -}}'],
   ['{% raw %}{{ content }}{% endraw %}${content}', '${content}'],
 ])('finds the content slot in %s', (layout, place) => {
-  const { begin, end } = contentSlot(layout) ?? { begin: 0, end: 0 };
-  expect(layout.slice(begin, end)).toBe(place);
+  const { start, end } = contentSlot(layout) ?? { start: 0, end: 0 };
+  expect(layout.slice(start, end)).toBe(place);
 });

@@ -1,5 +1,5 @@
-import { placeholderSpans } from './engine/lexer.ts';
-import { scanHtml, withoutPlaceholders } from './html-tags.ts';
+import { scanHtml } from '../lib/html/scan.ts';
+import { maskPlaceholders, placeholderSpans } from './engine/lexer.ts';
 import { inlineCssInSegments } from './inline-css.ts';
 import { ContentLimitError } from './template-engine.ts';
 
@@ -38,7 +38,7 @@ function inlineParts(
   const slot = layout === undefined ? undefined : contentSlot(layout);
   const [, before = '', inner = body, after = ''] = inlineCssInSegments([
     shared,
-    layout?.slice(0, slot?.begin) ?? '',
+    layout?.slice(0, slot?.start) ?? '',
     body,
     slot === undefined ? '' : (layout?.slice(slot.end) ?? ''),
   ]).segments;
@@ -48,25 +48,25 @@ function inlineParts(
     layout:
       layout === undefined || slot === undefined
         ? layout
-        : before + layout.slice(slot.begin, slot.end) + after,
+        : before + layout.slice(slot.start, slot.end) + after,
     partial: (source) =>
       sheets === '' ? source : (inlineCssInSegments([sheets, source]).segments[1] ?? source),
   };
 }
 
 /** Where a layout has `{{ content }}`; parsing has ensured that it exists. */
-export function contentSlot(layout: string): { begin: number; end: number } | undefined {
+export function contentSlot(layout: string): { start: number; end: number } | undefined {
   return placeholderSpans(layout, 'html').find(
-    ({ begin, end, isOutput: writes }) =>
-      writes && /^(?:\{\{-?|\$\{)\s*content(?![\w-])/.test(layout.slice(begin, end)),
+    ({ start, end, isOutput: writes }) =>
+      writes && /^(?:\{\{-?|\$\{)\s*content(?![\w-])/.test(layout.slice(start, end)),
   );
 }
 
 function styleElements(source: string): string {
   if (!/<style/i.test(source)) return '';
-  const plain = withoutPlaceholders(source, placeholderSpans(source, 'html'));
-  return scanHtml(plain)
+  const masked = maskPlaceholders(source, placeholderSpans(source, 'html'));
+  return scanHtml(masked)
     .rawTexts.filter(({ tag }) => tag.name === 'style')
-    .map(({ begin, end }) => `<style>${source.slice(begin, end)}</style>`)
+    .map(({ start, end }) => `<style>${source.slice(start, end)}</style>`)
     .join('');
 }

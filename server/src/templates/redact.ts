@@ -1,5 +1,5 @@
+import { escapeHtml } from '../lib/html/escape-html.ts';
 import { ContentLimitError } from './engine/content-errors.ts';
-import { escapeHtml } from './engine/escape.ts';
 import type { Variable } from './infer-variables.ts';
 
 /**

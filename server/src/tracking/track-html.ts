@@ -61,6 +61,17 @@ function normalizeWebUrl(written: string): string | undefined {
 
 function addTrackingPixel(html: string, address: string): string {
   const pixel = `<img src="${address}" width="1" height="1" alt="" style="display:block;width:1px;height:1px;border:0">`;
-  const end = [...html.matchAll(/<\/body\s*>/gi)].at(-1)?.index ?? html.length;
+  const end = findBodyEnd(html);
   return html.slice(0, end) + pixel + html.slice(end);
+}
+
+/** The last `</body>` that is markup, not one in a comment or script; else the end of the document. */
+function findBodyEnd(html: string): number {
+  let end = html.length;
+  if (!/<\/body/i.test(html)) return end;
+  const tokens = new HtmlTokenizer(html);
+  while (tokens.next()) {
+    if (tokens.kind === 'end-tag' && tokens.name === 'body') end = tokens.start;
+  }
+  return end;
 }

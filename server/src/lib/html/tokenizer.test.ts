@@ -92,7 +92,7 @@ const fragment = fc.oneof(
     '</xmp>',
     'class',
   ),
-  fc.string({ unit: 'binary', maxLength: 4 }),
+  fc.string({ unit: 'binary-ascii', maxLength: 4 }),
 );
 
 describe('for any markup', () => {
@@ -122,8 +122,14 @@ describe('for any markup', () => {
         const tokenizer = new HtmlTokenizer(html);
         while (tokenizer.next()) {
           if (tokenizer.kind !== 'start-tag') continue;
-          for (const { name, start } of tokenizer.attributes()) {
-            expect(tokenizer.attributeRange(name)?.start).toBeGreaterThan(start - html.length);
+          const first = new Map(
+            tokenizer
+              .attributes()
+              .toReversed()
+              .map((one) => [one.name, one]),
+          );
+          for (const [name, { valueStart }] of first) {
+            expect(tokenizer.attributeRange(name)?.start).toBe(valueStart);
           }
         }
       }),

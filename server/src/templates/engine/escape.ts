@@ -1,3 +1,5 @@
+import { decodeEntitiesLeniently } from '../../lib/html/entities.ts';
+import { escapeHtml, escapeHtmlInAttribute } from '../../lib/html/escape-html.ts';
 import type { OutputContext, UrlCheck } from './content-nodes.ts';
 import { SafeHtml } from './filter-spec.ts';
 import type { RenderState } from './render-state.ts';
@@ -5,22 +7,7 @@ import { toText, type WorkMeter } from './values.ts';
 
 /** Escapes values for their output context, so that they cannot break out of it. */
 
-const HTML_SPECIAL = /[&<>"'\0]/;
-const HTML_SPECIALS = /[&<>"'\0]/g;
 const HTML_SPECIAL_OR_SURROGATE = /[&<>"'\0\ud800-\udfff]/;
-const HTML_ESCAPES: Record<string, string> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-  '\0': '\uFFFD',
-};
-
-export function escapeHtml(text: string): string {
-  if (!HTML_SPECIAL.test(text)) return text;
-  return text.replace(HTML_SPECIALS, (character) => HTML_ESCAPES[character] ?? character);
-}
 
 export function escapeForContext(
   context: OutputContext,
@@ -64,13 +51,13 @@ function escapeValue(
       return value instanceof SafeHtml ? value.html : escapeHtml(toText(value, state));
     case 'attribute':
       return value instanceof SafeHtml
-        ? escapeQuotes(value.html)
+        ? escapeHtmlInAttribute(value.html)
         : escapeHtml(toText(value, state));
     case 'bare-attribute':
       return escapeUnquoted(toText(value, state));
     case 'url-parameter':
       return value instanceof SafeHtml
-        ? escapeQuotes(value.html)
+        ? escapeHtmlInAttribute(value.html)
         : urlParameter(toText(value, state));
     case 'comment':
       // Spaces on both sides, so that an empty value cannot join adjacent dashes and brackets.
@@ -88,11 +75,6 @@ function escapeValue(
     case 'json-value':
       return jsonForHtml(value instanceof SafeHtml ? value.html : (value ?? null), state);
   }
-}
-
-/** HTML that is already escaped only needs its markup hidden inside an attribute. */
-function escapeQuotes(html: string): string {
-  return html.replace(/[<>"'\0]/g, (character) => HTML_ESCAPES[character] ?? character);
 }
 
 /**
@@ -178,7 +160,7 @@ export function isDangerousAttribute(html: string, check: UrlCheck): boolean {
     case 'srcset':
       return html.split(',').some((candidate) => isDangerousUrl(decodeStart(candidate), true));
     case 'refresh': {
-      const content = decodeEntities(html);
+      const content = decodeEntitiesLeniently(html);
       const target = /url\s*=\s*['"]?/i.exec(content);
       return (
         target !== null && isDangerousUrl(content.slice(target.index + target[0].length), false)
@@ -191,7 +173,7 @@ const SCHEME = /^(?:javascript|vbscript|jscript|livescript|mocha|mhtml|data)$/;
 const IMAGE_DATA = /^image\/(?:png|gif|jpe?g|webp|avif|bmp|x-icon|svg\+xml)[;,]/i;
 
 /** Browsers skip controls and ASCII whitespace (WHATWG URL 4.4), email clients even more; all are removed. */
-const SKIPPED_IN_SCHEME = /[\p{Cc}\p{Cf}\p{Z}]/gu;
+const SKIPPED_IN_SCHEME = /[\p{Cc}\p{Cf}\p{Z}\ufffd]/gu;
 const SCHEME_END = /[:/?#]/;
 
 function isDangerousUrl(url: string, image: boolean): boolean {
@@ -207,33 +189,10 @@ function isDangerousUrl(url: string, image: boolean): boolean {
  * much whitespace. The last characters of the slice are ignored because they may be a partial entity.
  */
 function decodeStart(html: string): string {
-  if (html.length <= 512) return decodeEntities(html);
-  const start = decodeEntities(html.slice(0, 512));
-  return SCHEME_END.test(start.slice(0, -16)) ? start : decodeEntities(html);
+  if (html.length <= 512) return decodeEntitiesLeniently(html);
+  const start = decodeEntitiesLeniently(html.slice(0, 512));
+  return SCHEME_END.test(start.slice(0, -16)) ? start : decodeEntitiesLeniently(html);
 }
-
-function decodeEntities(html: string): string {
-  if (!html.includes('&')) return html;
-  return html.replace(
-    /&(?:#0*(\d{1,7})|#x0*([\da-f]{1,6})|(amp|colon|tab|newline|sol|quest|num|nbsp));?/gi,
-    (whole, decimal?: string, hex?: string, name?: string) => {
-      if (name !== undefined) return ENTITIES[name.toLowerCase()] ?? whole;
-      const code = decimal !== undefined ? Number(decimal) : Number.parseInt(hex ?? '', 16);
-      return code <= 0x10ffff ? String.fromCodePoint(code) : '\uFFFD';
-    },
-  );
-}
-
-const ENTITIES: Record<string, string> = {
-  amp: '&',
-  colon: ':',
-  tab: '\t',
-  newline: '\n',
-  sol: '/',
-  quest: '?',
-  num: '#',
-  nbsp: ' ',
-};
 
 /** A header is a single line, so every line break or control character becomes a space (RFC 5322 section 2.2). */
 export function headerText(text: string): string {

@@ -1,5 +1,6 @@
 import { filters as liquidFilters } from 'liquidjs';
-import { escapeHtml, jsonForHtml } from './escape.ts';
+import { escapeHtml } from '../../lib/html/escape-html.ts';
+import { jsonForHtml } from './escape.ts';
 import { type FilterCall, type FilterSpec, SafeHtml, ValueError } from './filter-spec.ts';
 import { LIST_FILTERS } from './list-filters.ts';
 import { LOCALE_FILTERS } from './locale-filters.ts';

@@ -1,6 +1,12 @@
+import {
+  COMMENT_END,
+  findRawTextEnd,
+  isAsciiLetter,
+  isWhitespace,
+} from '../../lib/html/characters.ts';
+import { ENDLESS_ELEMENT, RAW_TEXT_ELEMENTS } from '../../lib/html/elements.ts';
 import type { OutputContext, UrlCheck } from './content-nodes.ts';
 import { advanceCss } from './css-context.ts';
-import { advanceJson, endTagOf, find, findEnd, isLetter, isSpace } from './html-scanning.ts';
 import { type HtmlState, initialState, joinStates, type Quote } from './html-state.ts';
 import { joinHazard, outputContext } from './output-contexts.ts';
 import { advanceUrl, urlCheckOf } from './url-attributes.ts';
@@ -9,6 +15,11 @@ import { advanceUrl, urlCheckOf } from './url-attributes.ts';
  * Follows the author's HTML like a browser's tokenizer (WHATWG HTML 13.2.5) to determine the context of
  * each placeholder. Input: literal text, one chunk at a time. Output: the context of the next output,
  * or the reason why no output is allowed there. Linear time.
+ *
+ * It shares the element sets and character rules of lib/html but not its tokenizer, for three reasons:
+ * placeholders interrupt the text inside any construct, even inside a tag name; branches need the state
+ * there to be copied and merged; and conditional comments, which other readers skip, are HTML here,
+ * because Outlook displays them.
  */
 
 /** An edit to the literal text at an offset: the start or end of a URL attribute, or an added quote. */
@@ -18,12 +29,7 @@ export interface HtmlEdit {
   check: UrlCheck;
 }
 
-const RAW_TEXT_TAGS = new Set([
-  ...['script', 'style', 'title', 'textarea'],
-  ...['xmp', 'iframe', 'noembed', 'noframes', 'plaintext'],
-]);
 const CONDITION = /\[if[^\]<>]*\]>(<!-->|-->)?/iy;
-const COMMENT_END = /--!?>/g;
 const TAG_NAME_END = '/>';
 const ATTRIBUTE_NAME_END = '/>=';
 const UNQUOTED_VALUE_END = '>';
@@ -132,7 +138,7 @@ export class HtmlContext {
       case 'tag-open':
         return this.#tagOpen(text, i);
       case 'end-tag-open':
-        this.#state.mode = isLetter(text.charCodeAt(i))
+        this.#state.mode = isAsciiLetter(text.charCodeAt(i))
           ? 'tag-name'
           : text[i] === '>'
             ? 'text'
@@ -163,7 +169,7 @@ export class HtmlContext {
 
   #tagOpen(text: string, i: number): number {
     const character = text[i] ?? '';
-    if (isLetter(text.charCodeAt(i))) {
+    if (isAsciiLetter(text.charCodeAt(i))) {
       this.#state.mode = 'tag-name';
       this.#startTag(false);
       return i;
@@ -223,7 +229,7 @@ export class HtmlContext {
           this.#state.mode = 'before-value';
           return i + 1;
         }
-        if (isSpace(character)) return i + 1;
+        if (isWhitespace(text.charCodeAt(i))) return i + 1;
         if (character === '/') {
           this.#state.mode = 'in-tag';
           return i + 1;
@@ -241,7 +247,7 @@ export class HtmlContext {
         return text[end] === '=' ? end + 1 : end;
       }
       case 'before-value':
-        if (isSpace(character)) return i + 1;
+        if (isWhitespace(text.charCodeAt(i))) return i + 1;
         if (character === '>') return this.#finishTag(i);
         if (character === '"' || character === "'") {
           this.#openValue(character, i + 1);
@@ -296,7 +302,7 @@ export class HtmlContext {
   }
 
   #finishTag(i: number): number {
-    const raw = !this.#state.endTag && RAW_TEXT_TAGS.has(this.#state.tag);
+    const raw = !this.#state.endTag && RAW_TEXT_ELEMENTS.has(this.#state.tag);
     this.#state.mode = raw ? 'raw-text' : 'text';
     this.#state.css = 'plain';
     this.#state.jsonString = false;
@@ -305,18 +311,17 @@ export class HtmlContext {
 
   /** Only the matching end tag ends the content of these elements. */
   #rawText(text: string, i: number, limit: number): number {
-    const piece = text.slice(i, limit);
-    const found = endTagOf(this.#state.tag).exec(piece);
-    const content = found ? piece.slice(0, found.index) : piece;
-    if (this.#state.tag === 'style') this.#state.css = advanceCss(this.#state.css, content);
-    if (this.#state.tag === 'script')
-      this.#state.jsonString = advanceJson(this.#state.jsonString, content);
-    if (!found) return limit;
-    const tag = this.#state.tag;
+    const { tag } = this.#state;
+    const rest = text.slice(i, limit);
+    const end = tag === ENDLESS_ELEMENT ? -1 : findRawTextEnd(rest, tag, 0);
+    const content = end === -1 ? rest : rest.slice(0, end);
+    if (tag === 'style') this.#state.css = advanceCss(this.#state.css, content);
+    if (tag === 'script') this.#state.jsonString = advanceJson(this.#state.jsonString, content);
+    if (end === -1) return limit;
     this.#startTag(true);
     this.#state.tag = tag;
     this.#state.mode = 'in-tag';
-    return i + found.index + found[0].length;
+    return i + end + '</'.length + tag.length;
   }
 
   #urlCheck(): UrlCheck | undefined {
@@ -326,4 +331,28 @@ export class HtmlContext {
   #edit(kind: HtmlEdit['kind'], offset: number): void {
     this.#edits.push({ offset, kind, check: this.#urlCheck() ?? 'link' });
   }
+}
+
+function find(text: string, character: string, from: number, limit: number): number {
+  const index = text.indexOf(character, from);
+  return index >= limit ? -1 : index;
+}
+
+/** The next whitespace character or one of `ends`. */
+function findEnd(text: string, ends: string, from: number, limit: number): number {
+  for (let i = from; i < limit; i++) {
+    const code = text.charCodeAt(i);
+    if (code <= 0x20 ? isWhitespace(code) : code <= 0x3e && ends.includes(text[i] as string))
+      return i;
+  }
+  return limit;
+}
+
+/** Whether the position after `text` is inside a JSON string. */
+function advanceJson(inString: boolean, text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    if (text[i] === '"') inString = !inString;
+    else if (text[i] === '\\' && inString) i += 1;
+  }
+  return inString;
 }

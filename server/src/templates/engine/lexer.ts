@@ -28,7 +28,7 @@ export function lexContent(source: string, field: string): Lexeme[] {
 
 /** A range of template syntax; everything outside these ranges is literal text. */
 export interface PlaceholderSpan {
-  begin: number;
+  start: number;
   end: number;
   /** Outputs a value, as opposed to a tag, a comment or an escape sequence. */
   isOutput: boolean;
@@ -38,6 +38,18 @@ export function placeholderSpans(source: string, field: string): PlaceholderSpan
   const lexer = new Lexer(source, field);
   lexer.run();
   return lexer.spans;
+}
+
+/** The text with every placeholder overwritten, so that HTML can be scanned and all offsets stay valid. */
+export function maskPlaceholders(source: string, spans: readonly PlaceholderSpan[]): string {
+  const chunks: string[] = [];
+  let position = 0;
+  for (const { start, end } of spans) {
+    chunks.push(source.slice(position, start), 'x'.repeat(end - start));
+    position = end;
+  }
+  chunks.push(source.slice(position));
+  return chunks.join('');
 }
 
 class Lexer {
@@ -66,7 +78,7 @@ class Lexer {
       if (opening[0] === '\\${') {
         this.#addText('${');
         position = at + 3;
-        this.spans.push({ begin: at, end: position, isOutput: false });
+        this.spans.push({ start: at, end: position, isOutput: false });
         continue;
       }
       if (++this.#placeholders > PLACEHOLDERS_MAX) {
@@ -75,7 +87,7 @@ class Lexer {
           `There are more than ${PLACEHOLDERS_MAX} placeholders and tags.`,
         );
       }
-      const span = { begin: at, end: at, isOutput: opening[0] !== '{%' };
+      const span = { start: at, end: at, isOutput: opening[0] !== '{%' };
       this.spans.push(span);
       if (opening[0] === '${') position = this.#dollar(at);
       else if (opening[0] === '{{') position = this.#output(at);
