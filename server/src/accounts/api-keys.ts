@@ -5,8 +5,7 @@ import type { EventType } from '../events/event-types.ts';
 import { appendEvents } from '../events/events-store.ts';
 import type { Clock } from '../lib/clock.ts';
 import { encodeId, uuidv7 } from '../lib/ids.ts';
-import { isIpOrCidr } from '../lib/net/cidr.ts';
-import { IpRanges } from '../lib/net/ip-ranges.ts';
+import { IpRanges, isIpOrCidr } from '../lib/net/ip-ranges.ts';
 import {
   type FieldError,
   fieldErrorsOf,

@@ -4,22 +4,21 @@ import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { namedAddresses, type OutgoingAddresses } from '../config/outgoing-addresses.ts';
 import type { Config } from '../config/read-config.ts';
+import { StorageStartError } from '../db/database-errors.ts';
 import type { NotificationListener } from '../db/listen.ts';
 import type { Storage } from '../db/open-storage.ts';
 import { type PoolUsage, poolUsage } from '../db/pool.ts';
-import { StorageStartError } from '../db/database-errors.ts';
 import type { Transport } from '../delivery/delivery.ts';
 import type { Engine } from '../delivery/engine.ts';
-import { EngineThread } from '../delivery/engine-thread.ts';
-import { shapingErrors, type ShapingRules } from '../delivery/shaping.ts';
 import { allocateStatsMemory } from '../delivery/engine-stats.ts';
+import { EngineThread } from '../delivery/engine-thread.ts';
+import { type ShapingRules, shapingErrors } from '../delivery/shaping.ts';
 import { assert } from '../lib/assert.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
-import { isLocalAddress } from '../lib/net/local-address.ts';
 import type { Log } from '../lib/log.ts';
-import { aroundOf, engineLimits, openEngine } from './build-engine.ts';
+import { isLocalAddress, isOwnListener } from '../lib/net/local-address.ts';
+import { engineLimits, loadTransportWrapper, openEngine } from './build-engine.ts';
 import type { ThreadData } from './delivery-thread.ts';
-import { isOwnListener } from '../lib/net/local-listeners.ts';
 
 /** The part of the assembly that sends: the engine, in a thread of its own or in this one. */
 export interface DeliveryNeeds {
@@ -33,8 +32,8 @@ export interface DeliveryNeeds {
   /** Results were committed, and events with them. */
   told: () => void;
   /** How live mail leaves, when not by the configured routes; in this thread alone. */
-  liveRoute?: Transport;
-  aroundLiveRoute?: URL;
+  liveTransport?: Transport;
+  transportWrapper?: URL;
 }
 
 export interface DeliveryRoom {
@@ -68,7 +67,10 @@ function hasOwnThread({ roles, delivery }: Config): boolean {
 
 function openThread(needs: DeliveryNeeds, shaping: ShapingRules | undefined): DeliveryRoom {
   const { config, clock, log, storage, ownPlaces, told } = needs;
-  assert(clock === systemClock && !needs.liveRoute, 'a thread has the time and the routes of all');
+  assert(
+    clock === systemClock && !needs.liveTransport,
+    'a thread has the time and the routes of all',
+  );
   const memory = allocateStatsMemory();
   const data: ThreadData = {
     settings: config.delivery,
@@ -77,7 +79,7 @@ function openThread(needs: DeliveryNeeds, shaping: ShapingRules | undefined): De
     secretKey: storage.secretKey,
     logLevel: log.level as ThreadData['logLevel'],
     memory,
-    aroundLiveRoute: needs.aroundLiveRoute?.href,
+    transportWrapper: needs.transportWrapper?.href,
   };
   const worker = new Worker(new URL('./delivery-thread.ts', import.meta.url), { workerData: data });
   const limits = engineLimits(config.delivery);
@@ -85,7 +87,16 @@ function openThread(needs: DeliveryNeeds, shaping: ShapingRules | undefined): De
     log.fatal({ err: error }, 'the thread of the delivery engine has ended: so does this process');
     throw error;
   };
-  const engine = new EngineThread({ worker, memory, clock, log, limits, localListeners: ownPlaces, onEventsCommitted: told, onCrash: broken });
+  const engine = new EngineThread({
+    worker,
+    memory,
+    clock,
+    log,
+    limits,
+    localListeners: ownPlaces,
+    onEventsCommitted: told,
+    onCrash: broken,
+  });
   return {
     engine,
     ready: engine.ready,
@@ -100,7 +111,7 @@ async function openHere(
   shaping: ShapingRules | undefined,
 ): Promise<DeliveryRoom> {
   const { config, clock, log, storage, notices, ownPlaces, told } = needs;
-  const { aroundLiveRoute } = needs;
+  const { transportWrapper } = needs;
   const { engine, pool } = openEngine({
     settings: config.delivery,
     shaping,
@@ -112,8 +123,10 @@ async function openHere(
     notices,
     isOwnAddress: (ip, port) => isOwnListener(ownPlaces(), ip, port),
     told,
-    ...(needs.liveRoute ? { liveRoute: needs.liveRoute } : {}),
-    around: aroundLiveRoute ? await aroundOf(aroundLiveRoute.href) : (route) => route,
+    ...(needs.liveTransport ? { liveTransport: needs.liveTransport } : {}),
+    wrapLiveTransport: transportWrapper
+      ? await loadTransportWrapper(transportWrapper.href)
+      : (route) => route,
   });
   return {
     engine,

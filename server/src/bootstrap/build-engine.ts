@@ -9,18 +9,18 @@ import { openDeliveryStore } from '../delivery/delivery-store.ts';
 import { createEngine, type Engine } from '../delivery/engine.ts';
 import { DEFAULT_LIMITS, type EngineLimits } from '../delivery/engine-limits.ts';
 import type { SenderDomains } from '../delivery/outgoing-mail.ts';
-import { type ShapingRules, createShaping } from '../delivery/shaping.ts';
+import { createShaping, type ShapingRules } from '../delivery/shaping.ts';
 import { simulatorTransport } from '../delivery/simulator.ts';
 import { smtpTransport } from '../delivery/smtp-transport.ts';
 import { dkimEncryptor } from '../domains/dkim-key-generator.ts';
 import { SigningDomainCache } from '../domains/signing-domain-cache.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Log } from '../lib/log.ts';
 import { createEncryptor } from '../lib/encryption.ts';
+import type { Log } from '../lib/log.ts';
+import { isPublicAddress } from '../lib/net/public-address.ts';
 import { createResolver } from '../mail/dns/resolver.ts';
 import { createMtaSts } from '../mail/policy/mta-sts.ts';
 import { createPolicyFetcher } from '../mail/policy/mta-sts-fetch.ts';
-import { isPublicAddress } from '../lib/net/public-address.ts';
 import { CONTENT_KEY_PURPOSE, decryptContent } from '../messages/content/message-content.ts';
 
 /**
@@ -42,10 +42,10 @@ export interface EngineNeeds {
   /** Results were committed, and events with them. */
   told: () => void;
   memory?: SharedArrayBuffer;
-  /** How live mail leaves, when not by the configured routes. */
-  liveRoute?: Transport;
-  /** Puts something around the live route. */
-  around: (route: Transport) => Transport;
+  /** Replaces the SMTP transport in tests. */
+  liveTransport?: Transport;
+  /** Wraps the live transport, for benchmarks and tests. */
+  wrapLiveTransport: (route: Transport) => Transport;
 }
 
 export function openEngine(needs: EngineNeeds): { engine: Engine; pool: Pool } {
@@ -69,7 +69,7 @@ export function openEngine(needs: EngineNeeds): { engine: Engine; pool: Pool } {
     },
     clock,
     transports: {
-      live: needs.around(needs.liveRoute ?? createLiveRoute(needs)),
+      live: needs.wrapLiveTransport(needs.liveTransport ?? createLiveTransport(needs)),
       test: simulatorTransport(clock),
     },
     log,
@@ -93,13 +93,16 @@ export function engineLimits(settings: Config['delivery']): EngineLimits {
   };
 }
 
-/** A function does not reach a thread; the address of a module that exports it as `around` does. */
-export async function aroundOf(address: string): Promise<EngineNeeds['around']> {
-  return ((await import(address)) as { around: EngineNeeds['around'] }).around;
+/** A function cannot be passed to a worker thread, but the URL of a module that exports it can. */
+export async function loadTransportWrapper(
+  address: string,
+): Promise<EngineNeeds['wrapLiveTransport']> {
+  return ((await import(address)) as { wrapTransport: EngineNeeds['wrapLiveTransport'] })
+    .wrapTransport;
 }
 
 /** How live mail leaves, built from the configuration. */
-function createLiveRoute(parts: EngineNeeds): Transport {
+function createLiveTransport(parts: EngineNeeds): Transport {
   const { settings, clock } = parts;
   const resolver = createResolver({
     clock,
@@ -135,9 +138,19 @@ export function returnPathKey(secretKey: Buffer): Buffer {
 }
 
 /** Believed until a notice says otherwise. */
-function signingKeysOf({ keysPool: pool, clock, secretKey, notices }: EngineNeeds): SigningDomainCache {
+function signingKeysOf({
+  keysPool: pool,
+  clock,
+  secretKey,
+  notices,
+}: EngineNeeds): SigningDomainCache {
   const noticesArrive = (): boolean => notices.connected;
-  const keys = new SigningDomainCache({ pool, clock, sealer: dkimEncryptor(secretKey), isListening: noticesArrive });
+  const keys = new SigningDomainCache({
+    pool,
+    clock,
+    sealer: dkimEncryptor(secretKey),
+    isListening: noticesArrive,
+  });
   notices.on('domains', (workspaceId) => keys.forgetWorkspace(workspaceId));
   notices.onGap(() => keys.forgetAll());
   return keys;

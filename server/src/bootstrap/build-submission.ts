@@ -12,7 +12,7 @@ import type { Log } from '../lib/log.ts';
 import { IpRanges } from '../lib/net/ip-ranges.ts';
 import type { MessageAcceptor } from '../messages/accept/accept-message.ts';
 import { explainListenError, isHostError } from '../smtp/smtp-service.ts';
-import type { SubmissionLimits } from '../smtp/submission/submission-limits.ts';
+import type { SubmissionLimits } from '../smtp/submission/submission-listener.ts';
 import { SubmissionListener } from '../smtp/submission/submission-listener.ts';
 
 /** The door for programs that speak SMTP: opened or not, as the configuration says. */
@@ -102,7 +102,10 @@ export async function openSubmission(needs: SubmissionNeeds): Promise<Submission
     try {
       return await door?.listen(ownPlace);
     } catch (error) {
-      const sentence = explainListenError(error, ownPlace, { host: 'SUBMISSION_HOST', port: variable });
+      const sentence = explainListenError(error, ownPlace, {
+        host: 'SUBMISSION_HOST',
+        port: variable,
+      });
       if (sentence === undefined) throw error;
       const isWished = variable === 'SUBMISSION_TLS_PORT' || submission.portIsExplicit;
       // A port may be taken by chance; a wrong address is always a mistake.

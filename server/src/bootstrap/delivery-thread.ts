@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { Config } from '../config/read-config.ts';
 import type { DatabaseHosts } from '../db/database-url.ts';
 import { listen } from '../db/listen.ts';
-import { poolUsage, openPool } from '../db/pool.ts';
+import { openPool, poolUsage } from '../db/pool.ts';
 import {
   type EngineCommand,
   type EngineReply,
@@ -13,8 +13,8 @@ import type { ShapingRules } from '../delivery/shaping.ts';
 import { assert } from '../lib/assert.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLog, type LogLevel } from '../lib/log.ts';
-import { isOwnListener } from '../lib/net/local-listeners.ts';
-import { aroundOf, openEngine } from './build-engine.ts';
+import { isOwnListener } from '../lib/net/local-address.ts';
+import { loadTransportWrapper, openEngine } from './build-engine.ts';
 
 /**
  * What runs in the thread of the delivery engine: the engine with connections, notices and caches of
@@ -27,12 +27,12 @@ export interface ThreadData {
   secretKey: Uint8Array;
   logLevel: LogLevel;
   memory: SharedArrayBuffer;
-  aroundLiveRoute: string | undefined;
+  transportWrapper: string | undefined;
 }
 
 assert(parentPort, 'a thread has somebody who started it');
 const port = parentPort;
-const { places, logLevel, secretKey, aroundLiveRoute, ...given } = workerData as ThreadData;
+const { places, logLevel, secretKey, transportWrapper, ...given } = workerData as ThreadData;
 const log = createLog({ level: logLevel });
 const notices = listen({ hosts: places, log });
 const keysPool = openPool({ hosts: places, log, max: 2, applicationName: 'postrider keys' });
@@ -47,7 +47,9 @@ const { engine, pool } = openEngine({
   notices,
   isOwnAddress: (ip, port) => isOwnListener(ownPlaces, ip, port),
   told: () => send({ kind: 'events_committed' }),
-  around: aroundLiveRoute ? await aroundOf(aroundLiveRoute) : (route) => route,
+  wrapLiveTransport: transportWrapper
+    ? await loadTransportWrapper(transportWrapper)
+    : (transport) => transport,
 });
 port.on('message', (order: EngineCommand) => void obey(order));
 send({ kind: 'ready' });

@@ -1,6 +1,6 @@
 import { hkdfSync } from 'node:crypto';
 import { isIP } from 'node:net';
-import { isIpOrCidr } from '../lib/net/cidr.ts';
+import { isIpOrCidr } from '../lib/net/ip-ranges.ts';
 
 /** An environment variable. Its name is its key in `SETTINGS`. */
 export interface Setting<T> {

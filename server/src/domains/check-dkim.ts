@@ -96,7 +96,7 @@ function checkOtherTags(expectedTags: readonly Tag[], tags: readonly Tag[]): Che
   return VALID;
 }
 
-function listAllows(value: string | undefined, wanted: readonly string[]): boolean {
+function listAllows(value: string | undefined, accepted: readonly string[]): boolean {
   if (value === undefined) return true;
-  return value.split(':').some((item) => wanted.includes(item.trim()));
+  return value.split(':').some((item) => accepted.includes(item.trim()));
 }

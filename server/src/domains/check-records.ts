@@ -83,7 +83,7 @@ function truncate(text: string): string {
 }
 
 type LookupResult =
-  | { kind: 'seen'; values: readonly string[]; result: CheckResult }
+  | { kind: 'answered'; values: readonly string[]; result: CheckResult }
   | { kind: 'failed'; detail: string };
 
 async function lookUpRecord(
@@ -98,20 +98,20 @@ async function lookUpRecord(
       // The strings of a TXT record are joined without a space (RFC 7208 section 3.3, RFC 6376
       // section 3.6.2.2).
       const texts = recordsOf(answer).map((strings) => strings.join(''));
-      return { kind: 'seen', values: texts, result: checkTexts(record, texts) };
+      return { kind: 'answered', values: texts, result: checkTexts(record, texts) };
     }
     case 'MX': {
       const answer = await resolver.lookup('MX', name, { fresh: true });
       if (answer.kind === 'failed') return answer;
       const hosts = recordsOf(answer);
       const values = hosts.map(({ preference, host }) => `${preference} ${host || '.'}`);
-      return { kind: 'seen', values, result: checkMx(record, hosts) };
+      return { kind: 'answered', values, result: checkMx(record, hosts) };
     }
     case 'CNAME': {
       const answer = await resolver.lookup('CNAME', name, { fresh: true });
       if (answer.kind === 'failed') return answer;
       const targets = recordsOf(answer);
-      return { kind: 'seen', values: targets, result: checkCname(record, targets) };
+      return { kind: 'answered', values: targets, result: checkCname(record, targets) };
     }
     default:
       return unreachable(record.type);
@@ -288,7 +288,7 @@ async function findMisplacedRecord(record: DomainRecord, resolver: Resolver): Pr
 
 async function isFoundAt(name: string, record: DomainRecord, resolver: Resolver): Promise<boolean> {
   const lookup = await lookUpRecord(name, record, resolver);
-  return lookup.kind === 'seen' && lookup.result.status === 'found';
+  return lookup.kind === 'answered' && lookup.result.status === 'found';
 }
 
 const ZONES_MAX = 4;

@@ -25,7 +25,7 @@ function record(
   absentSinceMs: number = NOW_MS,
 ): RecordState {
   const status = state === 'never published' ? 'missing' : state;
-  const isGone = status === 'missing' || status === 'wrong';
+  const isAbsent = status === 'missing' || status === 'wrong';
   return {
     purpose: slot === null ? 'ownership' : 'dkim',
     type: 'TXT',
@@ -39,7 +39,7 @@ function record(
     mistakes: [],
     lastKnown: status === 'lookup_failed' ? 'found' : status,
     everFound: state !== 'never published',
-    absentSinceMs: isGone ? absentSinceMs : null,
+    absentSinceMs: isAbsent ? absentSinceMs : null,
   };
 }
 
@@ -48,21 +48,23 @@ function domain(status: DomainStatus, trusted = false) {
   return { status, trusted, verifiedAtMs, createdAtMs: 0 };
 }
 
-const judge = (status: DomainStatus, ...records: RecordState[]): DomainStatus =>
+const nextStatus = (status: DomainStatus, ...records: RecordState[]): DomainStatus =>
   nextDomainStatus(domain(status), records, NOW_MS, GRACE_MS);
 
 describe('a domain', () => {
   test.each(['pending', 'verified', 'degraded', 'failed'] as const)(
     'that was %s is verified when every record is found',
     (status) => {
-      expect(judge(status, record(null, 'found'), record('next', 'found'))).toBe('verified');
+      expect(nextStatus(status, record(null, 'found'), record('next', 'found'))).toBe('verified');
     },
   );
 
   test.each(['pending', 'verified', 'degraded', 'failed'] as const)(
     'stays %s when the other lookups failed',
     (status) => {
-      expect(judge(status, record(null, 'lookup_failed'), record('current', 'found'))).toBe(status);
+      expect(nextStatus(status, record(null, 'lookup_failed'), record('current', 'found'))).toBe(
+        status,
+      );
     },
   );
 
@@ -72,31 +74,33 @@ describe('a domain', () => {
     ['degraded', 'degraded'],
     ['failed', 'failed'],
   ] as const)('that was %s is %s when a record has just disappeared', (before, after) => {
-    expect(judge(before, record(null, 'missing'), record('current', 'found'))).toBe(after);
-    expect(judge(before, record(null, 'wrong'), record('current', 'lookup_failed'))).toBe(after);
+    expect(nextStatus(before, record(null, 'missing'), record('current', 'found'))).toBe(after);
+    expect(nextStatus(before, record(null, 'wrong'), record('current', 'lookup_failed'))).toBe(
+      after,
+    );
   });
 
   test('fails when a record was missing for the whole grace period, not before', () => {
     const since = (ms: number) => record('current', 'missing', NOW_MS - ms);
-    expect(judge('degraded', since(GRACE_MS - 1))).toBe('degraded');
-    expect(judge('degraded', since(GRACE_MS))).toBe('failed');
+    expect(nextStatus('degraded', since(GRACE_MS - 1))).toBe('degraded');
+    expect(nextStatus('degraded', since(GRACE_MS))).toBe('failed');
   });
 
   test('does not fail because of a failed lookup', () => {
     const unsure = { ...record(null, 'lookup_failed'), absentSinceMs: 0 };
-    expect(judge('degraded', unsure, record('current', 'missing'))).toBe('degraded');
+    expect(nextStatus('degraded', unsure, record('current', 'missing'))).toBe('degraded');
   });
 
   test('does not fail because of its next key', () => {
-    expect(judge('degraded', record('next', 'missing', 0))).toBe('degraded');
+    expect(nextStatus('degraded', record('next', 'missing', 0))).toBe('degraded');
     expect(sendingStopsAtMs(domain('degraded'), [record('next', 'missing')], GRACE_MS)).toBeNull();
   });
 
   test('needs its first next key, but not a later one before it was published', () => {
     const fresh = record('next', 'never published');
-    expect(judge('pending', record(null, 'found'), fresh)).toBe('pending');
-    expect(judge('verified', record(null, 'found'), fresh)).toBe('verified');
-    expect(judge('degraded', record(null, 'found'), fresh)).toBe('verified');
+    expect(nextStatus('pending', record(null, 'found'), fresh)).toBe('pending');
+    expect(nextStatus('verified', record(null, 'found'), fresh)).toBe('verified');
+    expect(nextStatus('degraded', record(null, 'found'), fresh)).toBe('verified');
     expect(absentRecords(domain('verified'), [fresh])).toEqual([]);
   });
 
@@ -106,7 +110,9 @@ describe('a domain', () => {
   });
 
   test('does not need optional records', () => {
-    expect(judge('verified', { ...record(null, 'missing', 0), required: false })).toBe('verified');
+    expect(nextStatus('verified', { ...record(null, 'missing', 0), required: false })).toBe(
+      'verified',
+    );
   });
 });
 

@@ -3,8 +3,7 @@ import { sqlTime } from '../db/row-types.ts';
 import { type SearchedPage, searchTerms } from '../db/text-search.ts';
 import { displayDomain } from '../mail/domain-name.ts';
 import type { EncryptedDomainKey } from './dkim-key-generator.ts';
-import type { Domain, DomainKey } from './domain.ts';
-import type { SenderDomain } from './sender-domains.ts';
+import type { Domain, DomainKey, SenderDomain } from './domain.ts';
 
 /** SQL for the tables `domains` and `domain_keys`. */
 

@@ -1,8 +1,8 @@
 import type { Pool } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import { NotifyCache } from '../lib/notify-cache.ts';
+import type { SenderDomain } from './domain.ts';
 import { findSenderDomain } from './domain-store.ts';
-import type { SenderDomain } from './sender-domains.ts';
 
 const ENTRIES_MAX = 20_000;
 

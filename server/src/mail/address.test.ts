@@ -1,13 +1,13 @@
-// Goal: a mailbox that passes has one spelling and cannot break an SMTP command or a header;
-// everything else is refused with a reason a person can act on.
-// Method: tables of good and bad addresses, and properties over arbitrary text.
+// Goal: an accepted mailbox has one spelling and cannot break an SMTP command or a header;
+// everything else is rejected with a reason that a person can act on. Method: tables of valid and
+// invalid addresses, and properties over arbitrary text.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseMailbox } from './address.ts';
 
 function mailboxOf(text: string) {
   const parsed = parseMailbox(text);
-  if (!parsed.ok) throw new Error(`${JSON.stringify(text)} was refused: ${parsed.detail}`);
+  if (!parsed.ok) throw new Error(`${JSON.stringify(text)} was rejected: ${parsed.detail}`);
   return parsed.mailbox;
 }
 
@@ -41,7 +41,7 @@ describe('a mailbox', () => {
     expect(mailboxOf(text)).toMatchObject({ email, utf8: false });
   });
 
-  it('allows UTF-8 before the @, normalised, and says so', () => {
+  it('allows UTF-8 before the @, normalizes and flags it', () => {
     expect(mailboxOf('jo\u0308rg@example.com')).toMatchObject({
       email: 'jörg@example.com',
       utf8: true,
@@ -67,11 +67,11 @@ describe('a mailbox', () => {
     [' jane@example.com', /spaces around/],
     ['jane@example.com ', /space/],
     ['jane @example.com', /contains a space/],
-    ['jane(comment)@example.com', /needs quotes/],
-    ['Jane <jane@example.com>', /bare address/],
-    ['<jane@example.com>', /bare address/],
+    ['jane(comment)@example.com', /must be quoted/],
+    ['Jane <jane@example.com>', /only the address/],
+    ['<jane@example.com>', /only the address/],
     ['jane@example.com>', /only letters/],
-    ['jane,joe@example.com', /needs quotes/],
+    ['jane,joe@example.com', /must be quoted/],
     ['jane@exam\r\nple.com', /control/],
     ['ja\r\nne@example.com', /control/],
     ['ja\0ne@example.com', /control/],
@@ -84,18 +84,18 @@ describe('a mailbox', () => {
     ['ja\u202ene@example.com', /invisible/],
     ['ja\u2028ne@example.com', /invisible/],
     ['ja\ud800ne@example.com', /well-formed/],
-    ['a\u037eb@example.com', /needs quotes/],
+    ['a\u037eb@example.com', /must be quoted/],
     [`${'x'.repeat(65)}@example.com`, /64 octets/],
     [`${'ü'.repeat(33)}@example.com`, /64 octets/],
     [`${'x'.repeat(64)}@${'abcdefgh.'.repeat(21)}com`, /254 octets/],
     ['x'.repeat(5000), /254 octets/],
-  ])('%j is refused', (text, detail) => {
+  ])('%j is rejected', (text, detail) => {
     const parsed = parseMailbox(text);
     expect(parsed.ok).toBe(false);
     expect(parsed.ok ? '' : parsed.detail).toMatch(detail);
   });
 
-  it('is canonical and carries nothing that ends a line or a command', () => {
+  it('is canonical and contains nothing that ends a line or a command', () => {
     const piece = fc.oneof(
       fc.constantFrom(
         '"',

@@ -1,5 +1,5 @@
-// Goal: nothing passes that cannot stand in a DNS query, an SMTP command or a header.
-// Method: tables of good and bad names, and properties over arbitrary text.
+// Goal: only names are accepted that are safe in a DNS query, an SMTP command and a header. Method:
+// tables of valid and invalid names, and properties over arbitrary text.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseDomainName } from './domain-name.ts';
@@ -41,9 +41,9 @@ describe('a domain name', () => {
     ['[192.0.2.1]', /literal/],
     ['192.0.2.1', /number/],
     ['example.0x7f', /number/],
-    ['ü.1', /valid internationalised/],
+    ['ü.1', /valid internationalized/],
     [`${'a'.repeat(64)}.com`, /63 octets/],
-    [`${'ü'.repeat(60)}.de`, /63 octets|internationalised/],
+    [`${'ü'.repeat(60)}.de`, /63 octets|internationalized/],
     [`${'abcdefgh.'.repeat(29)}com`, /253 octets/],
     ['xn--a.de', /does not decode/],
     ['xn--wca.de', /does not decode/],
@@ -53,13 +53,13 @@ describe('a domain name', () => {
     ['exam\u00adplé.com', /invisible/],
     ['\u200bü.de', /invisible/],
     ['\ud800.de', /well-formed/],
-  ])('%j is refused', (text, detail) => {
+  ])('%j is rejected', (text, detail) => {
     const parsed = parseDomainName(text);
     expect(parsed.ok).toBe(false);
     expect(parsed.ok ? '' : parsed.detail).toMatch(detail);
   });
 
-  it('is canonical: parsing the result again gives the same', () => {
+  it('is canonical: parsing the result again returns the same', () => {
     const nearDomain = fc.array(
       fc.oneof(fc.constantFrom('.', '-', 'xn--', 'ü', 'ß', '日'), fc.string({ unit: 'grapheme' })),
       { maxLength: 12 },

@@ -7,7 +7,7 @@ import { findReturnPaths, parseReturnPath, returnPathFor } from './return-path-a
 
 const key = randomBytes(32);
 
-test('names its delivery, also when a server has changed the case', () => {
+test('identifies its delivery, even when a server has changed the case', () => {
   for (let ordinal = 0; ordinal < 50; ordinal++) {
     const delivery = { messageId: uuidv7(systemClock.now()), ordinal };
     const path = returnPathFor(delivery, 'bounces.example.com', key);
@@ -22,7 +22,7 @@ test('several recipients of one transaction share a path without an ordinal', ()
   expect(parseReturnPath(returnPathFor(shared, 'b.example', key), key)).toEqual(shared);
 });
 
-test('a path that was changed, made up, or signed with another key is not ours', () => {
+test('a path that was changed, invented, or signed with another key is rejected', () => {
   const path = returnPathFor({ messageId: uuidv7(1), ordinal: 3 }, 'b.example', key);
   const changed = path.replace(
     /^(b-.{5})(.)/,
@@ -49,7 +49,7 @@ test('a path that was changed, made up, or signed with another key is not ours',
   }
 });
 
-test('is found wherever it stands in a header, and only where it is ours', () => {
+test('is found anywhere in a header, but only if we issued it', () => {
   const delivery = { messageId: uuidv7(systemClock.now()), ordinal: 2 };
   const path = returnPathFor(delivery, 'Bounce.example.com', key);
   const forged = returnPathFor(delivery, 'bounce.example.com', randomBytes(32));

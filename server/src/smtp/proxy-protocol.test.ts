@@ -10,8 +10,8 @@ function read(text: string | Buffer): ProxyHeader {
   return parseProxyHeader(Buffer.from(text as string, 'latin1'));
 }
 
-function block(version: number, family: number, rest: number[], told = rest.length): Buffer {
-  const head = [version, family, told >> 8, told & 0xff];
+function block(version: number, family: number, rest: number[], length = rest.length): Buffer {
+  const head = [version, family, length >> 8, length & 0xff];
   return Buffer.concat([Buffer.from(SIGNATURE, 'latin1'), Buffer.from([...head, ...rest])]);
 }
 

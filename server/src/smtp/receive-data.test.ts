@@ -16,60 +16,62 @@ function stream(...chunks: string[]): DataStream {
 }
 
 test('a message over the limit is read to its end and deferred', async () => {
-  const held = new MemoryBudget(10);
+  const memory = new MemoryBudget(10);
   const text = (data: Buffer) => Promise.resolve(data.toString());
-  await withReceivedData(stream('123', '456'), held.reserve('a'), async (data) => {
+  await withReceivedData(stream('123', '456'), memory.reserve('a'), async (data) => {
     expect(data.toString()).toBe('123456');
-    const late = withReceivedData(stream('abc', 'def', 'g'), held.reserve('a'), text);
+    const late = withReceivedData(stream('abc', 'def', 'g'), memory.reserve('a'), text);
     await expect(late).rejects.toMatchObject({ code: 'overloaded' });
   });
-  expect(await withReceivedData(stream('12345', '67890'), held.reserve('a'), text)).toBe(
+  expect(await withReceivedData(stream('12345', '67890'), memory.reserve('a'), text)).toBe(
     '1234567890',
   );
 });
 
 test('of two messages that do not fit together one is accepted, however their chunks interleave', async () => {
-  const held = new MemoryBudget(10);
+  const memory = new MemoryBudget(10);
   const length = async (data: Buffer) => data.length;
   const both = [stream('1234', '5678'), stream('1234', '5678')];
   const ends = await Promise.allSettled(
-    both.map((one) => withReceivedData(one, held.reserve('a'), length)),
+    both.map((one) => withReceivedData(one, memory.reserve('a'), length)),
   );
   expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
 });
 
 test('large messages leave memory for others, and one owner leaves memory for the next', () => {
   const MIB = 1024 * 1024;
-  const held = new MemoryBudget(16 * MIB);
-  const first = held.reserve('a');
+  const memory = new MemoryBudget(16 * MIB);
+  const first = memory.reserve('a');
   expect(first.tryGrow(6 * MIB)).toBe(true);
-  const second = held.reserve('a');
+  const second = memory.reserve('a');
   expect(second.tryGrow(MIB / 4)).toBe(true);
   // With another message in progress, one owner may not use more than half.
   expect(first.tryGrow(2 * MIB)).toBe(false);
-  const other = held.reserve('b');
+  const other = memory.reserve('b');
   expect(other.tryGrow(5 * MIB)).toBe(true);
   // A quarter of the budget is reserved for small messages.
   expect(other.tryGrow(MIB)).toBe(false);
-  const small = Array.from({ length: 20 }, () => held.reserve('c').tryGrow(MIB / 4));
-  expect(small.filter((taken) => taken)).toHaveLength(19);
+  const small = Array.from({ length: 20 }, () => memory.reserve('c').tryGrow(MIB / 4));
+  expect(small.filter((reserved) => reserved)).toHaveLength(19);
 });
 
 test('a single message may use the whole budget, but no more', () => {
-  const held = new MemoryBudget(1024 * 1024);
-  const only = held.reserve('a');
+  const memory = new MemoryBudget(1024 * 1024);
+  const only = memory.reserve('a');
   expect(only.tryGrow(1024 * 1024)).toBe(true);
-  expect(held.reserve('b').tryGrow(1)).toBe(false);
+  expect(memory.reserve('b').tryGrow(1)).toBe(false);
   only.release();
-  expect(held.reserve('b').tryGrow(1024 * 1024)).toBe(true);
+  expect(memory.reserve('b').tryGrow(1024 * 1024)).toBe(true);
 });
 
 test('a failed message releases its memory', async () => {
-  const held = new MemoryBudget(4);
+  const memory = new MemoryBudget(4);
   const fail = () => Promise.reject(new Error('broken'));
-  await expect(withReceivedData(stream('1234'), held.reserve('a'), fail)).rejects.toThrow('broken');
+  await expect(withReceivedData(stream('1234'), memory.reserve('a'), fail)).rejects.toThrow(
+    'broken',
+  );
   expect(
-    await withReceivedData(stream('1234'), held.reserve('a'), async (data) => data.length),
+    await withReceivedData(stream('1234'), memory.reserve('a'), async (data) => data.length),
   ).toBe(4);
 });
 
@@ -84,7 +86,7 @@ test('a message that is too large is never processed', async () => {
 });
 
 test('a truncated message ends with a complete line', async () => {
-  const held = new MemoryBudget(100);
+  const memory = new MemoryBudget(100);
   for (const [bytesMax, kept] of [
     [2, ''],
     [6, 'one\r\n'],
@@ -99,7 +101,7 @@ test('a truncated message ends with a complete line', async () => {
     };
     const read = withReceivedData(
       stream('one\r', '\n.\r\nth', 'ree'),
-      held.reserve('a'),
+      memory.reserve('a'),
       work,
       bytesMax,
     );

@@ -44,13 +44,13 @@ export class MemoryBudget {
    * can be accepted.
    */
   #canGrow(owner: string, mine: number, bytes: number): boolean {
-    const held = this.#used + bytes;
-    if (held > this.#max) return false;
+    const total = this.#used + bytes;
+    if (total > this.#max) return false;
     if (mine + bytes <= SMALL_MESSAGE_BYTES || this.#used === mine) return true;
     const owned = this.#usedByOwner.get(owner) ?? 0;
     const isOnlyOne = owned === mine;
-    const ownerHasRoom = isOnlyOne || owned + bytes <= this.#max * OWNER_SHARE;
-    return ownerHasRoom && held <= this.#max * LARGE_MESSAGES_SHARE;
+    const ownerWithinShare = isOnlyOne || owned + bytes <= this.#max * OWNER_SHARE;
+    return ownerWithinShare && total <= this.#max * LARGE_MESSAGES_SHARE;
   }
 
   #add(owner: string, bytes: number): void {

@@ -27,7 +27,7 @@ it.each<[string, Record<string, string>]>([
 });
 
 it.each<[string, Record<string, string>]>([
-  ['nobody', {}],
+  ['a client without a user agent', {}],
   ['a prefetching browser', { 'user-agent': CHROME, 'sec-purpose': 'prefetch;prerender' }],
   ['an older prefetching browser', { 'user-agent': CHROME, purpose: 'prefetch' }],
   ['Apple Mail Privacy Protection', { 'user-agent': 'Mozilla/5.0' }],

@@ -31,10 +31,10 @@ export class TrackingRecorder {
   constructor(parts: TrackingRecorderParts) {
     this.#parts = parts;
     this.#groups = new GroupCommit({
-      commit: async (visits) => {
-        const written = await this.#writeHits(visits);
+      commit: async (hits) => {
+        const written = await this.#writeHits(hits);
         if (written > 0) parts.onEventsAppended();
-        return visits.map(() => undefined);
+        return hits.map(() => undefined);
       },
       isItemError: () => false,
       groupItemsMax: 200,
@@ -49,10 +49,10 @@ export class TrackingRecorder {
   /** `url` is the target of a click; undefined for an open. */
   record(message: TrackedMessage, request: { machine: boolean; url?: string }): void {
     const atMs = this.#parts.clock.now();
-    const visit: TrackingHit = { ...message, eventId: uuidv7(atMs), atMs, url: null, ...request };
+    const hit: TrackingHit = { ...message, eventId: uuidv7(atMs), atMs, url: null, ...request };
     try {
       this.#groups
-        .add(visit, 300 + (visit.url?.length ?? 0))
+        .add(hit, 300 + (hit.url?.length ?? 0))
         .catch((error: unknown) =>
           this.#parts.log.warn({ err: error }, 'failed to record opens and clicks'),
         );
@@ -61,10 +61,10 @@ export class TrackingRecorder {
     }
   }
 
-  async #writeHits(visits: readonly TrackingHit[]): Promise<number> {
+  async #writeHits(hits: readonly TrackingHit[]): Promise<number> {
     for (let tries = 1; ; tries++) {
       try {
-        return await recordHits(this.#parts.pool, visits);
+        return await recordHits(this.#parts.pool, hits);
       } catch (error) {
         if (!isSerializationFailure(error) || tries === ATTEMPTS_MAX) throw error;
       }

@@ -32,13 +32,13 @@ async function recordedEvents(database: TestDatabase): Promise<{ type: string; d
 test('two nodes that receive the same open record it once, without deadlock', async () => {
   await using database = await createTestDatabase();
   const { workspaceId, nowMs, ids } = await sentMessages(database, 3);
-  const visit = (messageId: string): TrackingHit => ({
+  const hit = (messageId: string): TrackingHit => ({
     ...{ workspaceId, mode: 'live', messageId, machine: true, url: null, atMs: nowMs },
     eventId: uuidv7(nowMs),
   });
   const written = await raceForLock({ database }, ALL, [
-    () => recordHits(database.pool, ids.map(visit)),
-    () => recordHits(database.pool, ids.toReversed().map(visit)),
+    () => recordHits(database.pool, ids.map(hit)),
+    () => recordHits(database.pool, ids.toReversed().map(hit)),
   ]);
   expect(written.toSorted()).toEqual([0, 3]);
   expect(await recordedEvents(database)).toHaveLength(3);
@@ -48,7 +48,7 @@ test('an open of an address that is being erased is not recorded', async () => {
   await using database = await createTestDatabase();
   const { workspaceId, nowMs, ids } = await sentMessages(database, 1);
   const [messageId = ''] = ids;
-  const visit: TrackingHit = {
+  const hit: TrackingHit = {
     ...{ workspaceId, mode: 'live', messageId, machine: true, url: null, atMs: nowMs },
     eventId: uuidv7(nowMs),
   };
@@ -56,7 +56,7 @@ test('an open of an address that is being erased is not recorded', async () => {
     sql: 'update deliveries set recipient = $1, recipient_key = $1',
     values: [ERASED_ADDRESS],
   };
-  await raceForLock({ database }, erase, [() => recordHits(database.pool, [visit])]);
+  await raceForLock({ database }, erase, [() => recordHits(database.pool, [hit])]);
   expect(await recordedEvents(database)).toEqual([]);
 });
 
@@ -65,7 +65,7 @@ test('hits that lose a deadlock are retried and recorded', async () => {
   const { workspaceId, ids } = await sentMessages(database, 2);
   const [first = '', last = ''] = ids.toSorted();
   const { pool } = database;
-  const visits = new TrackingRecorder({
+  const recorder = new TrackingRecorder({
     pool,
     clock: systemClock,
     log: silentLog,
@@ -78,7 +78,7 @@ test('hits that lose a deadlock are retried and recorded', async () => {
   await holder.query(`set deadlock_timeout = '1h'; begin`);
   await lock(last);
   for (const messageId of ids) {
-    visits.record({ workspaceId, mode: 'live', messageId }, { machine: true });
+    recorder.record({ workspaceId, mode: 'live', messageId }, { machine: true });
   }
   const waiting = `select from pg_stat_activity
     where datname = current_database() and wait_event_type = 'Lock'`;
@@ -86,6 +86,6 @@ test('hits that lose a deadlock are retried and recorded', async () => {
   await lock(first);
   await holder.query('commit');
   holder.release(true);
-  await visits.drained();
+  await recorder.drained();
   expect(await recordedEvents(database)).toHaveLength(2);
 });

@@ -3,8 +3,8 @@ import type { Config } from '../../config/read-config.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { isLocalAddress } from '../../lib/net/local-address.ts';
 import { isPublicAddress } from '../../lib/net/public-address.ts';
+import { reverseName } from '../../mail/dns/dns-name.ts';
 import type { Resolver } from '../../mail/dns/resolver.ts';
-import { reverseName } from '../../mail/dns/reverse-name.ts';
 import { type CheckResult, fail, ok, warn } from './check-result.ts';
 import { createDoctorResolver, printable } from './network-checks.ts';
 

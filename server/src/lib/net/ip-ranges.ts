@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /**
@@ -43,4 +44,16 @@ function unmapIpv4([network, bits]: [ipaddr.IPv4 | ipaddr.IPv6, number]): [
   if (network instanceof ipaddr.IPv4 || bits < MAPPED_BITS) return [network, bits];
   if (!network.isIPv4MappedAddress()) return [network, bits];
   return [network.toIPv4Address(), bits - MAPPED_BITS];
+}
+
+/**
+ * Whether a text is an IP address or a network in CIDR notation. Short forms such as 1.2.3, which C
+ * libraries read as 1.2.0.3, are rejected: they are usually typing mistakes.
+ */
+export function isIpOrCidr(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/');
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  if (bits === undefined) return true;
+  return /^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128);
 }

@@ -1,5 +1,5 @@
-// Goal: fresh keys are sound and their TXT records are what receivers expect.
-// Method: use each pair, look inside the RSA key, and read the records by the letter of the RFCs.
+// Goal: generated keys are valid and their TXT records are what receivers expect. Method: use each
+// pair, inspect the RSA key, and parse the records as the RFCs define them.
 import { createPublicKey, sign, verify } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { generateDkimKeys, loadPrivateKey } from './keys.ts';
@@ -11,7 +11,7 @@ function publishedKey(txtValue: string): Buffer {
 }
 
 describe('generated DKIM keys', () => {
-  it('publish an RSA key of 2048 bits that verifies what the private half signs', () => {
+  it('publish a 2048-bit RSA key that verifies signatures of the private key', () => {
     expect(keys.rsa.txtValue).toMatch(/^v=DKIM1; k=rsa; p=MIIBI/);
     const key = publishedKey(keys.rsa.txtValue);
     const publicKey = createPublicKey({ key, format: 'der', type: 'spki' });
@@ -22,7 +22,7 @@ describe('generated DKIM keys', () => {
     expect(verify('sha256', Buffer.from('massage'), publicKey, signature)).toBe(false);
   });
 
-  it('publish an Ed25519 key as its bare 32 octets', () => {
+  it('publish an Ed25519 key as its raw 32 octets', () => {
     expect(keys.ed25519.txtValue).toMatch(/^v=DKIM1; k=ed25519; p=/);
     const octets = publishedKey(keys.ed25519.txtValue);
     expect(octets).toHaveLength(32);
@@ -33,7 +33,7 @@ describe('generated DKIM keys', () => {
     expect(verify(null, data, publicKey, signature)).toBe(true);
   });
 
-  it('are kept as PKCS #8 PEM and are new each time', async () => {
+  it('are PKCS #8 PEM and unique', async () => {
     const others = await generateDkimKeys();
     for (const algorithm of ['rsa', 'ed25519'] as const) {
       expect(keys[algorithm].privateKeyPem).toMatch(/^-----BEGIN PRIVATE KEY-----\n/);

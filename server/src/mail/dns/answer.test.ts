@@ -12,7 +12,7 @@ const reply: DnsResponse = {
   negativeTtlSeconds: undefined,
 };
 
-test('the AD bit counts only from a server whose path nobody else can touch', () => {
+test('the AD bit counts only from a server with a trusted path', () => {
   expect(toDnsAnswer(reply, 'A', 'example.test', true)?.answer).toMatchObject({
     authenticated: true,
   });
@@ -21,7 +21,7 @@ test('the AD bit counts only from a server whose path nobody else can touch', ()
   });
 });
 
-test('aliases that run in a circle end without an answer', () => {
+test('a CNAME loop ends without an answer', () => {
   const circle: DnsResponse = {
     ...reply,
     answers: [

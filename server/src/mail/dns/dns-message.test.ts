@@ -3,12 +3,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeResponse, encodeQuery } from './dns-message.ts';
 
-// Goal: our codec agrees with another implementation (dns-packet), and no bytes can harm it.
+// Goal: our codec agrees with another implementation (dns-packet), and no input can harm it.
 
 const question = { id: 4711, name: 'Example.COM', type: 'MX', edns: true } as const;
 
 describe('a question', () => {
-  test('asks for recursion and leaves room for a large answer', () => {
+  test('requests recursion and a large UDP payload', () => {
     const packet = dnsPacket.decode(encodeQuery({ ...question, requestAuthenticated: false }));
     expect(packet).toMatchObject({ id: 4711, type: 'query', flag_rd: true, flag_ad: false });
     expect(packet.questions).toEqual([{ name: 'Example.COM', type: 'MX', class: 'IN' }]);
@@ -17,12 +17,12 @@ describe('a question', () => {
     ]);
   });
 
-  test('asks for validation when the answer to that is believed', () => {
+  test('requests validation when the result will be trusted', () => {
     const packet = dnsPacket.decode(encodeQuery({ ...question, requestAuthenticated: true }));
     expect(packet).toMatchObject({ flag_ad: true, additionals: [{ flag_do: true }] });
   });
 
-  test('can do without EDNS', () => {
+  test('works without EDNS', () => {
     const bytes = encodeQuery({ ...question, edns: false, requestAuthenticated: false });
     expect(dnsPacket.decode(bytes).additionals).toEqual([]);
   });
@@ -38,7 +38,7 @@ function encodeReply(packet: dnsPacket.Packet): Buffer {
 }
 
 describe('a reply', () => {
-  test('of every type that mail needs is read as another implementation wrote it', () => {
+  test('of every type that mail needs is decoded as another implementation encoded it', () => {
     const data = Buffer.from('c0ffee', 'hex');
     const bytes = encodeReply({
       answers: [
@@ -82,12 +82,12 @@ describe('a reply', () => {
     ['::1', '::1'],
     ['2001:db8:0:0:1:0:0:0', '2001:db8:0:0:1::'],
     ['2001:db8:0:1:1:1:1:1', '2001:db8:0:1:1:1:1:1'],
-  ])('writes the address %s as %s', (address, text) => {
+  ])('formats the address %s as %s', (address, text) => {
     const bytes = encodeReply({ answers: [{ name: 'a.test', type: 'AAAA', data: address }] });
     expect(decodeResponse(bytes)?.answers[0]?.data).toBe(text);
   });
 
-  test('carries the code, the AD bit and how long absence lasts', () => {
+  test('carries the response code, the AD bit and the negative TTL', () => {
     const soa = { mname: 'ns.test', rname: 'who.test', minimum: 30 };
     const bytes = encodeReply({
       flags: dnsPacket.AUTHENTIC_DATA | 3,
@@ -103,14 +103,14 @@ describe('a reply', () => {
   test('follows compressed names', () => {
     const head = encodeReply({});
     head.writeUInt16BE(1, 6);
-    // An MX of the asked name whose host is `mx.` and a pointer to the question's name.
+    // An MX of the queried name whose host is `mx.` and a pointer to the question's name.
     const record = Buffer.from('c00c000f00010000003c0007000a026d78c00c', 'hex');
     expect(decodeResponse(Buffer.concat([head, record]))?.answers).toEqual([
       { name: 'a.test', type: 'MX', ttlSeconds: 60, data: { preference: 10, host: 'mx.a.test' } },
     ]);
   });
 
-  test('with a name that points at itself is refused', () => {
+  test('with a name that points at itself is rejected', () => {
     const head = encodeReply({});
     head.writeUInt16BE(1, 6);
     const pointer = 0xc000 | head.length;
@@ -118,7 +118,7 @@ describe('a reply', () => {
     expect(decodeResponse(Buffer.concat([head, record]))).toBeUndefined();
   });
 
-  test('whose record claims more than is there is refused', () => {
+  test('whose record claims more bytes than there are is rejected', () => {
     const bytes = encodeReply({ answers: [{ name: 'a.test', type: 'A', data: '192.0.2.1' }] });
     expect(decodeResponse(bytes.subarray(0, -1))).toBeUndefined();
   });
@@ -129,22 +129,22 @@ describe('a reply', () => {
     ['a host longer than its record', '000f', '03000a036d7861'],
     ['an MX without a host', '000f', '02000a'],
     ['a TLSA without its three numbers', '0034', '020301'],
-  ])('with %s is refused', (_, type, lengthAndData) => {
+  ])('with %s is rejected', (_, type, lengthAndData) => {
     const head = encodeReply({});
     head.writeUInt16BE(1, 6);
     const record = Buffer.from(`c00c${type}00010000003c00${lengthAndData}`, 'hex');
-    // Bytes of another record behind it must not be taken for its own.
+    // Bytes of a following record must not be read as its own.
     const rest = Buffer.from('0000000000000000', 'hex');
     expect(decodeResponse(Buffer.concat([head, record, rest]))).toBeUndefined();
   });
 
-  test('of another kind than an answer to a query is refused', () => {
+  test('that is not a response to a query is rejected', () => {
     const bytes = encodeReply({});
     bytes.writeUInt16BE(bytes.readUInt16BE(2) | (5 << 11), 2);
     expect(decodeResponse(bytes)).toBeUndefined();
   });
 
-  test('cannot smuggle a dot or a line break into a name', () => {
+  test('cannot inject a dot or a line break into a name', () => {
     const head = encodeReply({});
     head.writeUInt16BE(1, 6);
     const label = Buffer.from('a.b\r\nQUIT');
@@ -155,7 +155,7 @@ describe('a reply', () => {
     expect(reply?.answers[0]?.data).toEqual({ preference: 10, host: 'a\\046b\\013\\010QUIT' });
   });
 
-  test('made of any bytes is read or refused, never an error', () => {
+  test('of arbitrary bytes is decoded or rejected, and never throws', () => {
     const valid = encodeReply({
       answers: [
         { name: 'a.test', type: 'MX', ttl: 63, data: { preference: 10, exchange: 'mx.test' } },

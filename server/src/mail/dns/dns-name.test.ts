@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { looksLikeIp, normalizeDnsName } from './dns-name.ts';
+import { looksLikeIp, normalizeDnsName, reverseName } from './dns-name.ts';
 
 describe('normalName', () => {
   test.each([
@@ -8,7 +8,7 @@ describe('normalName', () => {
     ['_25._tcp.mx.example.com', '_25._tcp.mx.example.com'],
     ['bücher.example', 'xn--bcher-kva.example'],
     ['localhost', 'localhost'],
-  ])('%s is asked for as %s', (text, name) => expect(normalizeDnsName(text)).toBe(name));
+  ])('%s is normalized to %s', (text, name) => expect(normalizeDnsName(text)).toBe(name));
 
   test.each([
     '',
@@ -22,11 +22,18 @@ describe('normalName', () => {
     'ü%2e.example',
     `${'a'.repeat(64)}.example`,
     `${'abcdefg.'.repeat(32)}example`,
-  ])('%j is no name that DNS can carry', (text) => expect(normalizeDnsName(text)).toBeUndefined());
+  ])('%j is not a valid DNS name', (text) => expect(normalizeDnsName(text)).toBeUndefined());
 });
 
-test('an address where a host belongs is recognised', () => {
+test('an IP address in place of a host name is recognized', () => {
   expect(looksLikeIp('192.0.2.1')).toBe(true);
   expect(looksLikeIp('2001:db8::1')).toBe(true);
   expect(looksLikeIp('mx1.example.com')).toBe(false);
+});
+
+test.each([
+  ['192.0.2.25', '25.2.0.192.in-addr.arpa'],
+  ['2001:db8::25', '5.2.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa'],
+])('%s has the PTR name %s', (ip, name) => {
+  expect(reverseName(ip)).toBe(name);
 });

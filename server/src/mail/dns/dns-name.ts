@@ -1,4 +1,5 @@
 import { domainToASCII } from 'node:url';
+import ipaddr from 'ipaddr.js';
 
 const LABELS_MAX_LENGTH = 253;
 const LABEL_MAX_LENGTH = 63;
@@ -28,4 +29,13 @@ export function normalizeDnsName(text: string): string | undefined {
 /** Whether a valid DNS name is really an IP address entered in place of a host name. */
 export function looksLikeIp(name: string): boolean {
   return IPV4_SHAPE.test(name) || name.includes(':');
+}
+
+/** The PTR name of an IP address (RFC 1035 section 3.5, RFC 3596 section 2.5). */
+export function reverseName(ip: string): string {
+  const address = ipaddr.parse(ip);
+  const bytes = address.toByteArray();
+  if (address.kind() === 'ipv4') return `${bytes.reverse().join('.')}.in-addr.arpa`;
+  const digits = Buffer.from(bytes).toString('hex');
+  return `${[...digits].reverse().join('.')}.ip6.arpa`;
 }

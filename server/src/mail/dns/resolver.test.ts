@@ -4,9 +4,9 @@ import { systemClock } from '../../lib/clock.ts';
 import { ManualClock } from '../../lib/manual-clock.ts';
 import { createResolver } from './resolver.ts';
 
-// Goal: every kind of answer the DNS can give arrives as its value, forged ones never do, and
-// nothing is asked twice without need. Method: a scripted server on real sockets; time moves only
-// where the clock is moved.
+// Goal: every kind of DNS answer is returned as its value, forged ones never are, and no query is
+// repeated without need. Method: a scripted server on real sockets; time only moves with the test
+// clock.
 
 async function resolverFor(script: Script) {
   const server = await startDnsServer(script);
@@ -54,7 +54,7 @@ describe('an answer', () => {
     });
   });
 
-  test('follows a chain of aliases and tells the name at its end', async () => {
+  test('follows a CNAME chain and returns the name at its end', async () => {
     await using dns = await resolverFor({
       'one.test': { CNAME: 'Two.test' },
       'two.test': { CNAME: 'three.test' },
@@ -69,14 +69,14 @@ describe('an answer', () => {
     expect(await dns.resolver.lookup('A', 'loose.test')).toMatchObject({ kind: 'nxdomain' });
   });
 
-  test('tells a name without such a record from a name that does not exist', async () => {
+  test('distinguishes a name without such a record from a name that does not exist', async () => {
     await using dns = await resolverFor({ 'sub.example.test': a('192.0.2.1') });
     expect(await dns.resolver.lookup('MX', 'sub.example.test')).toMatchObject({ kind: 'nodata' });
     expect(await dns.resolver.lookup('MX', 'example.test')).toMatchObject({ kind: 'nodata' });
     expect(await dns.resolver.lookup('MX', 'other.test')).toMatchObject({ kind: 'nxdomain' });
   });
 
-  test('that DNS could never carry is absent, and not asked for', async () => {
+  test('for an invalid name is negative, without a query', async () => {
     await using dns = await resolverFor({});
     expect(await dns.resolver.lookup('MX', 'a b\r\n.test')).toMatchObject({ kind: 'nxdomain' });
     expect(dns.server.queries).toEqual([]);
@@ -87,11 +87,11 @@ describe('an answer', () => {
     const answer = await dns.resolver.lookup('MX', 'example.test');
     expect(answer).toEqual({
       kind: 'failed',
-      detail: `The DNS look-up of MX example.test failed: the server answered ${trouble}.`,
+      detail: `DNS lookup of MX example.test failed: the server returned ${trouble}.`,
     });
   });
 
-  test('cut short is asked for again by TCP', async () => {
+  test('that is truncated is queried again over TCP', async () => {
     await using dns = await resolverFor({
       'cut.test': { A: ['192.0.2.1'], truncated: true },
       'large.test': { TXT: [Array.from({ length: 20 }, () => 'x'.repeat(200))] },
@@ -120,8 +120,8 @@ describe('an answer', () => {
   });
 });
 
-describe('a silent server', () => {
-  test('fails the look-up after two tries', async () => {
+describe('a server that times out', () => {
+  test('fails the lookup after two attempts', async () => {
     await using dns = await resolverFor({ 'example.test': 'silence' });
     const pending = dns.resolver.lookup('MX', 'example.test');
     await vi.waitUntil(() => dns.server.queries.length === 1);
@@ -130,11 +130,11 @@ describe('a silent server', () => {
     dns.clock.advance(2000);
     expect(await pending).toMatchObject({
       kind: 'failed',
-      detail: expect.stringContaining('no answer within 2000 ms'),
+      detail: expect.stringContaining('no response within 2000 ms'),
     });
   });
 
-  test('gives way to the next one, which is then asked first', async () => {
+  test('is replaced by the next one, which is then preferred', async () => {
     await using silent = await startDnsServer({
       'example.test': 'silence',
       'other.test': 'silence',
@@ -153,7 +153,7 @@ describe('a silent server', () => {
     expect(silent.queries).toHaveLength(1);
   });
 
-  test('whose port is closed does not hold anybody up', async () => {
+  test('with a closed port causes no delay', async () => {
     const gone = await startDnsServer({});
     await gone[Symbol.asyncDispose]();
     await using good = await startDnsServer({ 'example.test': a('192.0.2.1') });
@@ -162,9 +162,9 @@ describe('a silent server', () => {
     expect(await resolver.lookup('A', 'example.test')).toMatchObject({ kind: 'found' });
   });
 
-  test('to which there is no way does not hold anybody up', async () => {
+  test('without a route to it causes no delay', async () => {
     await using good = await startDnsServer({ 'example.test': a('192.0.2.1') });
-    // The kernel refuses to connect to it, as it does to any address while the network is down.
+    // The kernel refuses to connect to it, as to any address while the network is down.
     const servers = ['255.255.255.255', good.address];
     const resolver = createResolver({ servers, clock: new ManualClock(0) });
     expect(await resolver.lookup('A', 'example.test')).toMatchObject({ kind: 'found' });
@@ -175,7 +175,7 @@ describe('a silent server', () => {
     });
   });
 
-  test('that says SERVFAIL is not asked again, its neighbour is', async () => {
+  test('that returns SERVFAIL is not queried again, but the next one is', async () => {
     await using sick = await startDnsServer({ 'example.test': 'SERVFAIL' });
     await using good = await startDnsServer({ 'example.test': a('192.0.2.1') });
     const servers = [sick.address, good.address];
@@ -185,20 +185,20 @@ describe('a silent server', () => {
   });
 });
 
-describe('a datagram that is not the answer to our question', () => {
+describe('a datagram that does not match the query', () => {
   const forgeries: [string, (reply: Buffer) => Buffer][] = [
     ['another id', (reply) => withByte(reply, 1, (byte) => byte ^ 1)],
-    ['the letters in another case', (reply) => withByte(reply, 13, (byte) => byte ^ 0x20)],
+    ['different letter case', (reply) => withByte(reply, 13, (byte) => byte ^ 0x20)],
     ['another name', (reply) => withByte(reply, 13, () => 0x7a)],
     ['another type', (reply) => withByte(reply, 27, (byte) => byte ^ 4)],
-    ['a question flag', (reply) => withByte(reply, 2, (byte) => byte & 0x7f)],
-    ['nothing but noise', () => Buffer.from('noise')],
+    ['a query flag', (reply) => withByte(reply, 2, (byte) => byte & 0x7f)],
+    ['random bytes', () => Buffer.from('noise')],
   ];
 
-  test.each(forgeries)('(%s) is dropped, and TCP asked instead', async (_, forge) => {
+  test.each(forgeries)('(%s) is dropped, and TCP is used instead', async (_, forge) => {
     await using server = await startDnsServer(
       { 'example.test': a('192.0.2.1') },
-      // The forger is faster than the honest server.
+      // The forged datagram arrives before the real one.
       { forgeUdp: (reply) => [withAddress(forge(Buffer.from(reply)), '198.51.100.66'), reply] },
     );
     const resolver = createResolver({ servers: [server.address], clock: new ManualClock(0) });
@@ -206,10 +206,10 @@ describe('a datagram that is not the answer to our question', () => {
     expect(server.queries.map(({ transport }) => transport)).toEqual(['udp', 'tcp']);
   });
 
-  test('may not bring records of other names along', async () => {
+  test('must not add records of other names', async () => {
     await using server = await startDnsServer(
       { 'example.test': a('192.0.2.1') },
-      // The first letter of the answer's owner name, behind header and question.
+      // The first letter of the answer's owner name, after the header and the question.
       { forgeUdp: (reply) => [withByte(Buffer.from(reply), 12 + 18 + 1, () => 0x7a)] },
     );
     const resolver = createResolver({ servers: [server.address], clock: new ManualClock(0) });
@@ -227,7 +227,7 @@ function withAddress(reply: Buffer, address: string): Buffer {
   return reply;
 }
 
-test('the case of the letters is a new secret for every question', async () => {
+test('the letter case is random for every query', async () => {
   const spellings = new Set<string>();
   await using server = await startDnsServer(
     { 'averylongname.test': a('192.0.2.1') },
@@ -243,7 +243,7 @@ test('the case of the letters is a new secret for every question', async () => {
   expect(spellings.size).toBeGreaterThan(5);
 });
 
-test('a server too old for EDNS is asked without it', async () => {
+test('a server without EDNS support is queried without it', async () => {
   await using server = await startDnsServer(
     { 'example.test': a('192.0.2.1') },
     {
@@ -258,7 +258,7 @@ test('a server too old for EDNS is asked without it', async () => {
 });
 
 describe('memory', () => {
-  test('holds an answer for its time to live', async () => {
+  test('keeps an answer for its TTL', async () => {
     await using dns = await resolverFor({ 'example.test': a('192.0.2.1', 60) });
     await dns.resolver.lookup('A', 'example.test');
     dns.server.setName('example.test', a('192.0.2.2', 60));
@@ -273,7 +273,7 @@ describe('memory', () => {
     expect(dns.server.queries).toHaveLength(2);
   });
 
-  test('holds an absence too, and a failure for five seconds', async () => {
+  test('keeps a negative answer too, and a failure for five seconds', async () => {
     await using dns = await resolverFor({
       'example.test': a('192.0.2.1', 30),
       'sick.test': 'SERVFAIL',
@@ -294,7 +294,7 @@ describe('memory', () => {
     ]);
   });
 
-  test('of an alias ends with the shortest of its parts', async () => {
+  test('of a CNAME chain uses the shortest TTL', async () => {
     await using dns = await resolverFor({
       'alias.test': { CNAME: 'example.test', ttlSeconds: 10 },
       'example.test': a('192.0.2.1', 60),
@@ -305,7 +305,7 @@ describe('memory', () => {
     expect(dns.server.queries).toHaveLength(2);
   });
 
-  test('of years is cut to an hour', async () => {
+  test('limits a TTL of years to an hour', async () => {
     await using dns = await resolverFor({ 'example.test': a('192.0.2.1', 10 ** 9) });
     await dns.resolver.lookup('A', 'example.test');
     dns.clock.advance(3_600_000);
@@ -313,7 +313,7 @@ describe('memory', () => {
     expect(dns.server.queries).toHaveLength(2);
   });
 
-  test('is passed over by a fresh look-up, which renews it', async () => {
+  test('is bypassed and renewed by a fresh lookup', async () => {
     await using dns = await resolverFor({ 'example.test': a('192.0.2.1', 60) });
     await dns.resolver.lookup('A', 'example.test');
     dns.server.setName('example.test', a('192.0.2.2', 60));
@@ -323,7 +323,7 @@ describe('memory', () => {
     expect(dns.server.queries).toHaveLength(2);
   });
 
-  test('is bounded: the oldest answer leaves first', async () => {
+  test('is bounded and evicts the oldest answer first', async () => {
     await using server = await startDnsServer({
       'a.test': a('192.0.2.1', 60),
       'b.test': a('192.0.2.2', 60),
@@ -346,7 +346,7 @@ describe('memory', () => {
   });
 });
 
-test('equal questions at the same moment travel once', async () => {
+test('identical concurrent lookups share one query', async () => {
   await using dns = await resolverFor({ 'example.test': a('192.0.2.1') });
   const names = ['example.test', 'Example.test', 'example.test.'];
   await Promise.all(names.map((name) => dns.resolver.lookup('A', name)));
@@ -355,27 +355,27 @@ test('equal questions at the same moment travel once', async () => {
   expect(dns.server.queries).toHaveLength(2);
 });
 
-test('a crowd of questions shares a bounded number of sockets, and all are answered', async () => {
+test('many concurrent lookups share a limited number of sockets', async () => {
   const script: Script = {};
   for (let i = 0; i < 50; i++) script[`n${i}.test`] = 'silence';
   await using server = await startDnsServer(script);
   const clock = new ManualClock(0);
   const resolver = createResolver({ servers: [server.address], clock, inFlightMax: 3 });
-  const crowd = Object.keys(script).map((name) => resolver.lookup('A', name));
+  const lookups = Object.keys(script).map((name) => resolver.lookup('A', name));
   await vi.waitUntil(() => server.queries.length === 3);
-  // Loopback keeps order: had a fourth one left, it would be here before these come back.
+  // Loopback preserves order: a fourth query would have arrived before these responses.
   const bystander = createResolver({ servers: [server.address], clock });
   for (let i = 0; i < 5; i++) await bystander.lookup('A', 'bystander.test');
   expect(server.queries.filter(({ name }) => name !== 'bystander.test')).toHaveLength(3);
 
   for (const name of Object.keys(script)) server.setName(name, a('192.0.2.1'));
   clock.advance(2000);
-  const answers = await Promise.all(crowd);
+  const answers = await Promise.all(lookups);
   expect(answers.every((answer) => answer.kind === 'found')).toBe(true);
 });
 
 test.each(['127.0.0.1', '127.0.0.1:5354', '::1', '[::1]:53', '192.0.2.53'])(
-  '%s is taken as a server',
+  '%s is accepted as a server',
   (server) => {
     expect(() => createResolver({ servers: [server], clock: systemClock })).not.toThrow();
   },

@@ -1,7 +1,8 @@
 import { getServers } from 'node:dns';
-import { BlockList, isIP, isIPv6 } from 'node:net';
+import { isIP } from 'node:net';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { isLoopback } from '../../lib/net/client-network.ts';
 import { type DnsAnswer, type DnsAnswerWithTtl, toDnsAnswer } from './answer.ts';
 import { RCODE, type RecordType } from './dns-message.ts';
 import { normalizeDnsName } from './dns-name.ts';
@@ -146,8 +147,8 @@ function ttlMaxSeconds(answer: DnsAnswer): number {
 }
 
 function rcodeName(rcode: number): string {
-  const known = Object.entries(RCODE).find(([, code]) => code === rcode);
-  return known ? known[0] : `RCODE ${rcode}`;
+  const entry = Object.entries(RCODE).find(([, code]) => code === rcode);
+  return entry ? entry[0] : `RCODE ${rcode}`;
 }
 
 /** The servers to query, starting with the last one that responded. */
@@ -183,10 +184,6 @@ function serverList(settings: ResolverSettings): {
   }
 }
 
-const LOOPBACK = new BlockList();
-LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
-LOOPBACK.addAddress('::1', 'ipv6');
-
 function parseServer(text: string): DnsServerAddress {
   const [, bracketed, plain, portText] = /^(?:\[(.+)\]|([^:]+))(?::(\d+))?$/.exec(text) ?? [];
   const port = portText === undefined ? 53 : Number(portText);
@@ -195,8 +192,7 @@ function parseServer(text: string): DnsServerAddress {
 
 function toDnsServer({ host, port }: DnsServerAddress, trustRemote: boolean): DnsServer {
   assert(isIP(host) !== 0 && port > 0 && port < 65536, `${host} ${port} is a DNS server address`);
-  const isLoopback = LOOPBACK.check(host, isIPv6(host) ? 'ipv6' : 'ipv4');
-  return { address: host, port, trusted: isLoopback || trustRemote };
+  return { address: host, port, trusted: isLoopback(host) || trustRemote };
 }
 
 /** Runs at most `max` tasks concurrently; each one holds a socket. */

@@ -1,4 +1,4 @@
-// Goal: a file keeps its name in every reader, and no name, type or id can add a header.
+// Goal: a file keeps its name in every mail client, and no name, type or id can inject a header.
 // Method: examples, and a property that reads the name back with postal-mime.
 import fc from 'fast-check';
 import PostalMime from 'postal-mime';
@@ -17,14 +17,14 @@ async function filenameShown(filename: string): Promise<string | null | undefine
 }
 
 describe('an attachment header', () => {
-  it('writes a plain name once for each kind of reader', () => {
+  it('writes an ASCII name for both kinds of clients', () => {
     expect(headerOf('logo.png')).toBe(
       'Content-Type: image/png;\r\n name="logo.png"\r\nContent-Transfer-Encoding: base64\r\n' +
         'Content-Disposition: attachment;\r\n filename="logo.png"\r\n',
     );
   });
 
-  it('adds an ASCII fallback to a name beyond ASCII', () => {
+  it('adds an ASCII fallback to a non-ASCII name', () => {
     expect(headerOf('Rechnung März №5.pdf')).toContain('name="Rechnung Marz No5.pdf"');
     expect(headerOf('Rechnung März.pdf')).toContain("filename*=utf-8''Rechnung%20M%C3%A4rz.pdf");
   });
@@ -47,7 +47,7 @@ describe('an attachment header', () => {
     expect(await filenameShown(filename)).toBe(shown);
   });
 
-  it('lets no name out of its line', async () => {
+  it('keeps every name on its own line', async () => {
     const name = fc.oneof(
       fc.string({ unit: 'grapheme', maxLength: 300 }),
       fc.string({ unit: 'binary', maxLength: 300 }),
@@ -74,7 +74,7 @@ describe('content types and ids', () => {
     'application/vnd.ms-excel',
     'text/plain; charset="utf-8"',
     'text/calendar;method=REQUEST',
-  ])('%s is a type', (type) => expect(isContentType(type)).toBe(true));
+  ])('%s is a content type', (type) => expect(isContentType(type)).toBe(true));
   it.each([
     '',
     'png',
@@ -83,14 +83,14 @@ describe('content types and ids', () => {
     'text/plain; a="b\r\n"',
     'text/plain; ;',
     'a/b c',
-  ])('%j is none', (type) => expect(isContentType(type)).toBe(false));
-  it('judges long types in linear time', () => {
+  ])('%j is not a content type', (type) => expect(isContentType(type)).toBe(false));
+  it('checks long types in linear time', () => {
     expect(isContentType(`a/b${'; a=b'.repeat(50)}${' '.repeat(100)}!`)).toBe(false);
   });
-  it.each(['logo', 'logo@example.com', 'a.b-c+1'])('%s is an id', (id) =>
+  it.each(['logo', 'logo@example.com', 'a.b-c+1'])('%s is a content id', (id) =>
     expect(isContentId(id)).toBe(true),
   );
-  it.each(['', '<a>', 'a b', 'a\r\nb', 'ü'])('%j is none', (id) =>
+  it.each(['', '<a>', 'a b', 'a\r\nb', 'ü'])('%j is not a content id', (id) =>
     expect(isContentId(id)).toBe(false),
   );
 });

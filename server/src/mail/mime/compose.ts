@@ -69,7 +69,7 @@ export function needsSmtpUtf8(message: OutgoingMail): boolean {
 }
 
 function formatHeaders(message: OutgoingMail): string {
-  assert(MESSAGE_ID.test(message.messageId), 'a Message-ID is local@domain in printable ASCII');
+  assert(MESSAGE_ID.test(message.messageId), 'a message id is local@domain in printable ASCII');
   let header = formatMailboxHeader('From', [message.from]);
   if (message.to.length > 0) header += formatMailboxHeader('To', message.to);
   if (message.cc.length > 0) header += formatMailboxHeader('Cc', message.cc);
@@ -77,7 +77,7 @@ function formatHeaders(message: OutgoingMail): string {
   header += formatTextHeader('Subject', message.subject);
   header += `Message-ID: <${message.messageId}>\r\nDate: ${formatDate(message.dateMs)}\r\n`;
   for (const [name, value] of message.headers) {
-    assert(isHeaderName(name) && !isStructuralHeader(name), `${name} cannot be a custom header`);
+    assert(isHeaderName(name) && !isStructuralHeader(name), `${name} is a valid custom header`);
     header += formatTextHeader(name, value);
   }
   return `${header}MIME-Version: 1.0\r\n`;

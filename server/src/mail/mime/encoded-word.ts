@@ -27,14 +27,15 @@ export function encodedWords(text: string, firstWordCharsMax: number): string {
 
   let words = '';
   let start = 0;
-  let room = Math.max(WORD_CHARS_MIN, Math.min(firstWordCharsMax, WORD_CHARS_MAX)) - FRAME_CHARS;
+  let charsLeft =
+    Math.max(WORD_CHARS_MIN, Math.min(firstWordCharsMax, WORD_CHARS_MAX)) - FRAME_CHARS;
   while (start < bytes.length) {
-    const end = wordEnd(bytes, start, room, encoding);
+    const end = wordEnd(bytes, start, charsLeft, encoding);
     const content =
       encoding === 'q' ? quoted(bytes, start, end) : bytes.toString('base64', start, end);
     words += `${start === 0 ? '' : '\r\n '}=?utf-8?${encoding}?${content}?=`;
     start = end;
-    room = WORD_CHARS_MAX - FRAME_CHARS;
+    charsLeft = WORD_CHARS_MAX - FRAME_CHARS;
   }
   return words;
 }
@@ -47,16 +48,16 @@ function isMostlyLiteral(bytes: Buffer): boolean {
   return literals * 2 >= bytes.length;
 }
 
-/** The end of the longest run of whole characters that fits into `room` encoded characters. */
-function wordEnd(bytes: Buffer, start: number, room: number, encoding: 'q' | 'b'): number {
-  const bytesMax = Math.floor(room / 4) * 3;
+/** The end of the longest run of whole characters that fits into `charsLeft` encoded characters. */
+function wordEnd(bytes: Buffer, start: number, charsLeft: number, encoding: 'q' | 'b'): number {
+  const bytesMax = Math.floor(charsLeft / 4) * 3;
   let end = start;
   let used = 0;
   let i = start;
   while (i < bytes.length) {
     used += LITERAL[bytes[i]!] === 0 ? 3 : 1;
     i += 1;
-    const overfull = encoding === 'q' ? used > room : i - start > bytesMax;
+    const overfull = encoding === 'q' ? used > charsLeft : i - start > bytesMax;
     if (overfull) return end;
     const characterEnds = i === bytes.length || (bytes[i]! & 0xc0) !== 0x80;
     if (characterEnds) end = i;

@@ -1,6 +1,6 @@
-// Goal: no text of a caller leaves its own header field, and a mail reader shows it unchanged.
-// Method: examples of the wire form, and properties that parse what was written with
-// postal-mime, a reader we did not write.
+// Goal: text never leaves its own header field, and a mail client shows it unchanged. Method:
+// examples of the encoded form, and properties that parse the result with postal-mime, an
+// independent implementation.
 import fc from 'fast-check';
 import PostalMime from 'postal-mime';
 import { describe, expect, it } from 'vitest';
@@ -20,7 +20,7 @@ function mailbox(email: string, name?: string): NamedMailbox {
   return name === undefined ? parsed.mailbox : { ...parsed.mailbox, name };
 }
 
-// Everything a header can be attacked with, next to ordinary and exotic text.
+// Injection attempts next to ordinary and exotic text.
 const hostileText = fc
   .array(
     fc.oneof(
@@ -72,7 +72,7 @@ const hostileText = fc
 
 const fitText = hostileText.map((text) => text.replace(/[\r\n\0]/g, ' '));
 
-// A reader takes a U+FEFF that begins an encoded word for a byte order mark.
+// Parsers take a U+FEFF at the start of an encoded word for a byte order mark.
 function shown(text = ''): string {
   return text.replaceAll('\ufeff', '').trim();
 }
@@ -95,14 +95,14 @@ function expectSoundLines(header: string): void {
 }
 
 describe('a text header', () => {
-  it('keeps short ASCII as it is', () => {
+  it('keeps short ASCII unchanged', () => {
     expect(formatTextHeader('Subject', 'Your receipt (no. 5)')).toBe(
       'Subject: Your receipt (no. 5)\r\n',
     );
     expect(formatTextHeader('Subject', '')).toBe('Subject:\r\n');
   });
 
-  it('folds long ASCII between words, and leaves what cannot be folded whole', () => {
+  it('folds long ASCII between words, and keeps a word that cannot be folded', () => {
     const ids = Array.from({ length: 6 }, (_, i) => `<message-${i}@mail.example.com>`);
     const header = formatTextHeader('References', ids.join(' '));
     expect(header.split('\r\n').every((line) => line.length <= 78)).toBe(true);
@@ -112,7 +112,7 @@ describe('a text header', () => {
     expect(formatTextHeader('List-Unsubscribe', url)).toBe(`List-Unsubscribe: ${url}\r\n`);
   });
 
-  it('never encodes what mail programs act on: it is unfit, or it stays', () => {
+  it('never encodes what software reads: the value is rejected or kept', () => {
     const url = (chars: number) => `<https://example.com/${'a'.repeat(chars - 22)}>`;
     const name = 'List-Unsubscribe';
     expect(headerValueError(name, url(980))).toBeUndefined();
@@ -126,7 +126,7 @@ describe('a text header', () => {
     expect(headerValueError('X-Note', `ä${url(1_500)}`)).toBeUndefined();
   });
 
-  it('encodes what is not ASCII, in the way that suits the script', () => {
+  it('encodes non-ASCII text in the encoding that suits the script', () => {
     expect(formatTextHeader('Subject', 'Grüße aus Köln')).toBe(
       'Subject: =?utf-8?q?Gr=C3=BC=C3=9Fe_aus_K=C3=B6ln?=\r\n',
     );
@@ -148,17 +148,17 @@ describe('a text header', () => {
     }
   });
 
-  it('encodes text that only looks encoded', () => {
+  it('encodes text that looks like an encoded word', () => {
     expect(formatTextHeader('Subject', '=?utf-8?q?x?=')).not.toContain('=?utf-8?q?x?=');
   });
 
-  it('starts on a new line when the name leaves no room', () => {
+  it('starts on a new line after a long name', () => {
     expect(formatTextHeader(`X-${'n'.repeat(74)}`, 'für')).toMatch(
       /^X-n+:\r\n =\?utf-8\?q\?f=C3=BCr\?=\r\n$/,
     );
   });
 
-  it('refuses a line break and NUL', () => {
+  it('rejects line breaks and NUL', () => {
     for (const text of ['a\r\nBcc: x@example.com', 'a\rb', 'a\nb', 'a\0b']) {
       expect(headerTextError(text)).toBeTypeOf('string');
       expect(() => formatTextHeader('Subject', text)).toThrow();
@@ -167,7 +167,7 @@ describe('a text header', () => {
     expect(headerTextError('Grüße\t!')).toBeUndefined();
   });
 
-  it('comes back from a reader as it was given', async () => {
+  it('is parsed back unchanged', async () => {
     await fc.assert(
       fc.asyncProperty(fitText, async (text) => {
         const header = formatTextHeader('Subject', text);
@@ -202,7 +202,7 @@ describe('a mailbox header', () => {
     );
   });
 
-  it('comes back from a reader as it was given, with nobody added', async () => {
+  it('is parsed back unchanged, with no address added', async () => {
     const emails = fc.constantFrom(
       'a@example.com',
       "o'neil+x@mail.example.org",
@@ -240,7 +240,7 @@ describe('header names', () => {
     'In-Reply-To',
     'Feedback-ID',
     'Importance',
-  ])('%s is the caller’s to set', (name) => {
+  ])('%s may be set by the caller', (name) => {
     expect(isHeaderName(name)).toBe(true);
     expect(isReservedHeader(name)).toBe(false);
   });
@@ -254,7 +254,7 @@ describe('header names', () => {
     'Received',
     'Received-SPF',
     'Content-Type',
-  ])('%s is not', (name) => expect(isReservedHeader(name)).toBe(true));
+  ])('%s is reserved', (name) => expect(isReservedHeader(name)).toBe(true));
 
   it.each([
     'Resent-From',
@@ -264,10 +264,10 @@ describe('header names', () => {
     'message-id',
     'X-Postrider-Id',
     'Sender',
-  ])('%s is not either', (name) => expect(isReservedHeader(name)).toBe(true));
+  ])('%s is reserved too', (name) => expect(isReservedHeader(name)).toBe(true));
 
   it.each(['', 'X Y', 'X:', 'X-Ü', 'X\r\nBcc', 'X\0', 'x'.repeat(77)])(
-    '%j is no header name',
+    '%j is not a header name',
     (name) => {
       expect(isHeaderName(name)).toBe(false);
     },

@@ -93,9 +93,9 @@ export function formatTextHeader(name: string, text: string): string {
     const folded = foldedAtSpaces(`${name}: ${value}`, name.length + 2);
     if (folded !== undefined) return `${folded}\r\n`;
   }
-  const room = ENCODED_LINE_CHARS_MAX - name.length - 2;
-  if (room < WORD_CHARS_MIN) return `${name}:\r\n ${encodedWords(value, Infinity)}\r\n`;
-  return `${name}: ${encodedWords(value, room)}\r\n`;
+  const charsLeft = ENCODED_LINE_CHARS_MAX - name.length - 2;
+  if (charsLeft < WORD_CHARS_MIN) return `${name}:\r\n ${encodedWords(value, Infinity)}\r\n`;
+  return `${name}: ${encodedWords(value, charsLeft)}\r\n`;
 }
 
 // Mail clients would decode text that looks like an encoded word and show something else.

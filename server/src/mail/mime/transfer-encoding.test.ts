@@ -1,5 +1,5 @@
-// Goal: the exact wire form of the encodings, at the edges where encoders go wrong.
-// Method: examples; that any text survives is proven with a reader in compose.test.ts.
+// Goal: the exact encoded form in edge cases. Method: examples; that any text survives is tested
+// with a parser in compose.test.ts.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GrowableBuffer } from './growable-buffer.ts';
@@ -10,14 +10,14 @@ import {
   writeSevenBit,
 } from './transfer-encoding.ts';
 
-function written(write: (wire: GrowableBuffer) => void): string {
-  const wire = new GrowableBuffer(16);
-  write(wire);
-  return wire.copyOut().toString('latin1');
+function written(write: (buffer: GrowableBuffer) => void): string {
+  const buffer = new GrowableBuffer(16);
+  write(buffer);
+  return buffer.copyOut().toString('latin1');
 }
 
 const quotedPrintable = (text: string): string =>
-  written((wire) => writeQuotedPrintable(Buffer.from(text), wire));
+  written((buffer) => writeQuotedPrintable(Buffer.from(text), buffer));
 
 describe('quoted-printable', () => {
   it.each([
@@ -39,7 +39,7 @@ describe('quoted-printable', () => {
     expect(quotedPrintable(text)).toBe(encoded);
   });
 
-  it('never writes a line above 76 characters or one that ends in a blank', () => {
+  it('never writes a line of more than 76 characters or with a trailing blank', () => {
     const piece = fc.constantFrom(
       'a',
       ' ',
@@ -66,23 +66,23 @@ describe('quoted-printable', () => {
 describe('7bit', () => {
   it('writes plain text with CRLF', () => {
     const text = `a\nb\rc\r\n\r\n${'x'.repeat(78)}`;
-    expect(written((wire) => writeSevenBit(Buffer.from(text), wire))).toBe(
+    expect(written((buffer) => writeSevenBit(Buffer.from(text), buffer))).toBe(
       `a\r\nb\r\nc\r\n\r\n${'x'.repeat(78)}`,
     );
   });
 
   it.each(['é', '\0', 'x'.repeat(79), 'a ', 'a\t\nb', '.', 'a\n.b', 'From me', 'a\nFrom me'])(
-    'leaves %j to another encoding and the wire untouched',
+    'rejects %j and leaves the buffer unchanged',
     (text) => {
-      const wire = new GrowableBuffer(16);
-      wire.writeText('before');
-      expect(writeSevenBit(Buffer.from(text), wire)).toBe(false);
-      expect(wire.copyOut().toString()).toBe('before');
+      const buffer = new GrowableBuffer(16);
+      buffer.writeText('before');
+      expect(writeSevenBit(Buffer.from(text), buffer)).toBe(false);
+      expect(buffer.copyOut().toString()).toBe('before');
     },
   );
 });
 
-describe('reading quoted-printable', () => {
+describe('decoding quoted-printable', () => {
   const read = (text: string) =>
     decodeQuotedPrintable(Buffer.from(text, 'latin1')).toString('latin1');
 
@@ -99,7 +99,7 @@ describe('reading quoted-printable', () => {
     expect(read(encoded)).toBe(decoded);
   });
 
-  it('gives back what was written', () => {
+  it('returns what was encoded', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const canonical = text.replaceAll(/\r\n|\r|\n/g, '\r\n');
@@ -114,7 +114,7 @@ describe('base64', () => {
     'writes %i octets in lines of 76 characters',
     (octets) => {
       const content = Buffer.alloc(octets, 'Postrider');
-      const encoded = written((wire) => writeBase64(content, wire));
+      const encoded = written((buffer) => writeBase64(content, buffer));
       const lines = encoded.split('\r\n');
       expect(lines.pop()).toBe('');
       expect(lines.slice(0, -1).every((line) => line.length === 76)).toBe(true);

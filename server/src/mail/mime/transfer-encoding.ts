@@ -102,9 +102,9 @@ function copyRun(
   out: Buffer,
   to: number,
   plain: Uint8Array,
-  room: number,
+  charsLeft: number,
 ): number {
-  const end = Math.min(text.length, from + room);
+  const end = Math.min(text.length, from + charsLeft);
   let i = from;
   let at = to;
   while (i < end) {

@@ -9,8 +9,8 @@ import { createResolver } from '../dns/resolver.ts';
 import { lookUpDane } from './dane.ts';
 import { resolveRoute } from './mx.ts';
 
-// Goal: TLSA records bind us exactly when every step to them is proved by DNSSEC.
-// Method: route and TLSA look-up by the real resolver against a scripted DNS server.
+// Goal: TLSA records apply exactly when every step to them is DNSSEC-validated. Method: route and
+// TLSA lookups by the real resolver against a scripted DNS server.
 
 const tlsa = (usage: number, selector: number, matchingType: number, length: number) => ({
   usage,
@@ -73,13 +73,13 @@ describe('TLSA records bind', () => {
   });
 });
 
-describe('a TLSA look-up that fails', () => {
-  test('in a signed zone forbids the host for now', async () => {
+describe('a failed TLSA lookup', () => {
+  test('in a signed zone makes the host temporarily unusable', async () => {
     const script = { ...signed([]), '_25._tcp.mx.test': 'SERVFAIL' } as Script;
     expect((await find(script)).finding).toMatchObject({ kind: 'temporary' });
   });
 
-  test('in an unsigned zone is not even tried', async () => {
+  test('in an unsigned zone does not happen, because no query is sent', async () => {
     const script = { ...signed([]), '_25._tcp.mx.test': 'SERVFAIL' } as Script;
     script['mx.test'] = { A: ['192.0.2.1'] };
     expect(await find(script)).toEqual({ finding: { kind: 'absent' }, asked: [] });
@@ -95,7 +95,7 @@ describe('of the records', () => {
     ['an unknown digest', tlsa(3, 1, 3, 32)],
     ['a digest of the wrong length', tlsa(3, 1, 2, 32)],
     ['an empty certificate', tlsa(3, 0, 0, 0)],
-  ])('%s is of no use: alone it still demands TLS', async (_, record) => {
+  ])('%s is not usable: alone it still requires TLS', async (_, record) => {
     expect((await find(signed([record]))).finding).toEqual({ kind: 'unusable' });
     expect((await find(signed([record, good]))).finding).toMatchObject({ records: [good] });
   });
@@ -110,14 +110,14 @@ describe('of the records', () => {
   });
 });
 
-describe('a host that is an alias', () => {
+describe('a host that is a CNAME', () => {
   const aliased: Script = {
     'example.test': { MX: ['10 mx.test'], authenticated: true },
     'mx.test': { CNAME: 'real.test', authenticated: true },
     'real.test': { A: ['192.0.2.1'], authenticated: true },
   };
 
-  test('has its records at the end of the alias', async () => {
+  test('has its records at the end of the chain', async () => {
     const script: Script = {
       ...aliased,
       '_25._tcp.real.test': { TLSA: [good], authenticated: true },
@@ -139,7 +139,7 @@ describe('a host that is an alias', () => {
     });
   });
 
-  test('into an unsigned zone has them at its own name only', async () => {
+  test('into an unsigned zone has them only at its own name', async () => {
     const script: Script = {
       ...aliased,
       'real.test': { A: ['192.0.2.1'] },
@@ -152,7 +152,7 @@ describe('a host that is an alias', () => {
     });
   });
 
-  test('has none when the alias itself is not authenticated', async () => {
+  test('has none when the CNAME itself is not authenticated', async () => {
     const script: Script = {
       ...aliased,
       'mx.test': { CNAME: 'real.test' },

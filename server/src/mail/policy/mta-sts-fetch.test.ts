@@ -9,8 +9,8 @@ import { ManualClock } from '../../lib/manual-clock.ts';
 import { createResolver } from '../dns/resolver.ts';
 import { createPolicyFetcher, type FetchPolicySettings } from './mta-sts-fetch.ts';
 
-// Goal: a policy file comes only from the right host with the right certificate, and a hostile one
-// can neither lead us elsewhere nor hold us. Method: a real HTTPS server on loopback.
+// Goal: a policy is accepted only from the right host with a valid certificate, and a hostile one
+// can neither redirect nor delay us. Method: a real HTTPS server on loopback.
 
 async function rig(
   listener: RequestListener,
@@ -50,7 +50,7 @@ const serve =
   (_, response) =>
     response.writeHead(status, headers).end(body);
 
-test('the file is fetched from its well-known place', async () => {
+test('the policy is fetched from its well-known URL', async () => {
   let asked = '';
   await using web = await rig((request, response) => {
     asked = `${request.method} https://${request.headers.host?.split(':')[0]}${request.url}`;
@@ -63,25 +63,33 @@ test('the file is fetched from its well-known place', async () => {
   expect(asked).toBe('GET https://mta-sts.example.test/.well-known/mta-sts.txt');
 });
 
-describe('nothing is taken', () => {
+describe('nothing is accepted', () => {
   test.each([
-    ['a redirect', serve('', { location: 'https://elsewhere.test/' }, 302), 'the status is 302'],
+    [
+      'a redirect',
+      serve('', { location: 'https://elsewhere.test/' }, 302),
+      'the response status is 302',
+    ],
     [
       'an error',
       serve('version: STSv1', { 'content-type': 'text/plain' }, 404),
-      'the status is 404',
+      'the response status is 404',
     ],
-    ['a web page', serve('<html>', { 'content-type': 'text/html' }), 'the type is text/html'],
-    ['an endless file', serve('x'.repeat(70_000)), 'it is too long'],
     [
-      'a file cut short',
+      'a web page',
+      serve('<html>', { 'content-type': 'text/html' }),
+      'the content type is text/html',
+    ],
+    ['an endless file', serve('x'.repeat(70_000)), 'the policy is too long'],
+    [
+      'a truncated file',
       (request, response) => {
         response.writeHead(200, { 'content-type': 'text/plain', 'content-length': '99' });
         response.write('version: STSv1', () => request.socket.destroy());
       },
       'aborted',
     ],
-    ['a cut connection', (request) => void request.socket.destroy(), 'socket hang up'],
+    ['a reset connection', (request) => void request.socket.destroy(), 'socket hang up'],
   ] as [string, RequestListener, string][])('from %s', async (_, listener, reason) => {
     await using web = await rig(listener);
     expect(await web.fetchPolicy('example.test')).toMatchObject({
@@ -92,8 +100,8 @@ describe('nothing is taken', () => {
 
   test.each([
     ['for another name', tlsFixtures.wrongName],
-    ['out of date', tlsFixtures.expired],
-    ['of no authority', tlsFixtures.selfSigned],
+    ['expired', tlsFixtures.expired],
+    ['of an unknown CA', tlsFixtures.selfSigned],
   ])('over a certificate %s', async (_, certificate) => {
     let reached = false;
     await using web = await rig(() => (reached = true), {}, certificate);
@@ -101,12 +109,12 @@ describe('nothing is taken', () => {
     expect(reached).toBe(false);
   });
 
-  test('from an address that we may not connect to', async () => {
+  test('from a forbidden address', async () => {
     let reached = false;
     await using web = await rig(() => (reached = true), { addressAllowed: () => false });
     expect(await web.fetchPolicy('example.test')).toMatchObject({
       kind: 'failed',
-      detail: expect.stringContaining('no address that we may use'),
+      detail: expect.stringContaining('no usable address'),
     });
     expect(reached).toBe(false);
   });
@@ -116,7 +124,7 @@ describe('nothing is taken', () => {
     expect(await web.fetchPolicy('other.test')).toMatchObject({ kind: 'failed' });
   });
 
-  test('from a server that keeps us waiting', async () => {
+  test('from a server that does not respond', async () => {
     let asked = false;
     await using web = await rig((_, response) => {
       response.writeHead(200, { 'content-type': 'text/plain' }).write('version:');

@@ -4,7 +4,7 @@ import { parseStsPolicy, policyAllowsHost, readStsId } from './mta-sts-policy.ts
 const file = (...lines: string[]) => lines.join('\r\n');
 
 describe('a policy file', () => {
-  test('is read as RFC 8461 shows it', () => {
+  test('is parsed as in RFC 8461', () => {
     const text = file(
       'version: STSv1',
       'mode: enforce',
@@ -21,7 +21,7 @@ describe('a policy file', () => {
     });
   });
 
-  test('may use bare line feeds, other order, unknown fields and repetitions', () => {
+  test('may use bare line feeds, any order, unknown fields and repetitions', () => {
     const text =
       'mx: mx.example.com  \nmode:testing\nx_new: yes\nmode: none\nmax_age: 99999999999\nmax_age: 60\nversion: STSv1';
     expect(parseStsPolicy(text)).toBeUndefined();
@@ -32,7 +32,7 @@ describe('a policy file', () => {
     });
   });
 
-  test('that withdraws the policy needs no hosts', () => {
+  test('with mode none needs no hosts', () => {
     expect(parseStsPolicy(file('version: STSv1', 'mode: none', 'max_age: 60'))?.mode).toBe('none');
   });
 
@@ -44,7 +44,7 @@ describe('a policy file', () => {
     ['usable hosts', file('version: STSv1', 'mode: enforce', 'mx: a b', 'mx: *', 'max_age: 60')],
     ['form', '<!doctype html><title>Not found</title>'],
     ['content', ''],
-  ])('without a valid %s is none', (_, text) => expect(parseStsPolicy(text)).toBeUndefined());
+  ])('without a valid %s is rejected', (_, text) => expect(parseStsPolicy(text)).toBeUndefined());
 });
 
 describe('a pattern', () => {

@@ -5,9 +5,8 @@ import { createResolver } from '../dns/resolver.ts';
 import { createMtaSts } from './mta-sts.ts';
 import type { FetchedPolicy } from './mta-sts-fetch.ts';
 
-// Goal: a policy is fetched when it should be, never more often, and outlives whoever takes its
-// DNS record or its web server away. Method: scripted DNS, a scripted web server's words, a clock
-// that the test moves.
+// Goal: a policy is fetched when needed, never more often, and survives the loss of its DNS record
+// or web server. Method: scripted DNS, a scripted policy fetcher, and a test clock.
 
 const HOUR_MS = 3_600_000;
 
@@ -52,7 +51,7 @@ describe('a domain', () => {
     expect(at.web.fetches).toEqual([]);
   });
 
-  test('with it has the policy of its web server, fetched once', async () => {
+  test('with the TXT record has the policy of its web server, fetched once', async () => {
     await using at = await rig(file('enforce'));
     const both = await Promise.all([at.mode(), at.mode('EXAMPLE.test')]);
     expect(both).toEqual(['enforce', 'enforce']);
@@ -70,8 +69,8 @@ describe('a domain', () => {
   });
 });
 
-describe('a policy once seen', () => {
-  test.each(['NXDOMAIN', 'SERVFAIL'] as const)('holds through %s', async (trouble) => {
+describe('a cached policy', () => {
+  test.each(['NXDOMAIN', 'SERVFAIL'] as const)('stays valid through %s', async (trouble) => {
     await using at = await rig(file('enforce', 86_400));
     await at.mode();
     at.server.setName('_mta-sts.example.test', trouble);
@@ -81,7 +80,7 @@ describe('a policy once seen', () => {
     expect(await at.mode()).toBeUndefined();
   });
 
-  test('holds when the new one cannot be fetched or read', async () => {
+  test('stays valid when the new one cannot be fetched or parsed', async () => {
     await using at = await rig(file('enforce'));
     await at.mode();
     at.announce('2');
@@ -93,7 +92,7 @@ describe('a policy once seen', () => {
     expect(at.web.fetches).toHaveLength(3);
   });
 
-  test('is renewed within a day without anybody waiting for it', async () => {
+  test('is refreshed within a day in the background', async () => {
     await using at = await rig(file('enforce'));
     await at.mode();
     at.clock.advance(24 * HOUR_MS - 1);
@@ -106,7 +105,7 @@ describe('a policy once seen', () => {
     expect(at.web.fetches).toHaveLength(2);
   });
 
-  test('for no time at all is still not asked for with every message', async () => {
+  test('with max_age 0 is not fetched for every message', async () => {
     await using at = await rig(file('enforce', 0));
     for (let i = 0; i < 5; i++) expect(await at.mode()).toBe('enforce');
     expect(at.web.fetches).toHaveLength(1);
@@ -116,7 +115,7 @@ describe('a policy once seen', () => {
   });
 });
 
-test('a file that cannot be fetched is not asked for again within five minutes', async () => {
+test('a failed fetch is not repeated within five minutes', async () => {
   await using at = await rig(away);
   expect(await at.mode()).toBeUndefined();
   at.web.answer = file('enforce');
@@ -127,7 +126,7 @@ test('a file that cannot be fetched is not asked for again within five minutes',
   expect(await at.mode()).toBe('enforce');
 });
 
-test('the memory is bounded', async () => {
+test('the cache is bounded', async () => {
   await using at = await rig(file('enforce'), 1);
   at.server.set('_mta-sts.other.test', 'TXT', ['v=STSv1; id=1;']);
   await at.mode();

@@ -5,8 +5,8 @@ import { systemClock } from '../../lib/clock.ts';
 import { type Answer, createResolver, type Resolver } from '../dns/resolver.ts';
 import { type MxRoute, type RouteSettings, resolveRoute } from './mx.ts';
 
-// Goal: every shape of a domain's DNS leads to the route that RFC 5321 and its neighbours ask for.
-// Method: the real resolver against a scripted DNS server.
+// Goal: every form of a domain's DNS leads to the route that the RFCs require. Method: the real
+// resolver against a scripted DNS server.
 
 async function routeFor(
   domain: string,
@@ -18,7 +18,7 @@ async function routeFor(
   return await resolveRoute(domain, resolver, { addressAllowed: () => true, ...settings });
 }
 
-/** The route in short: each host with its addresses, in order. */
+/** A short form of the route: each host with its addresses, in order. */
 function short(route: MxRoute): unknown {
   return route.kind === 'hosts'
     ? route.hosts.map(({ host, addresses }) => [host, ...addresses])
@@ -26,7 +26,7 @@ function short(route: MxRoute): unknown {
 }
 
 describe('a domain with mail hosts', () => {
-  test('has them all tried by preference', async () => {
+  test('has all of them, sorted by preference', async () => {
     const route = await routeFor('example.test', {
       'example.test': { MX: ['30 c.test', '10 a.test', '20 b.test'], A: ['192.0.2.99'] },
       'a.test': { A: ['192.0.2.1'] },
@@ -40,7 +40,7 @@ describe('a domain with mail hosts', () => {
     ]);
   });
 
-  test('has equal ones shuffled, and only those', async () => {
+  test('has hosts of equal preference shuffled, and only those', async () => {
     const script: Script = {
       'example.test': {
         MX: ['10 a.test', '10 b.test', '10 c.test', '20 last.test', '5 first.test'],
@@ -61,7 +61,7 @@ describe('a domain with mail hosts', () => {
     }
   });
 
-  test('takes a host named twice once, at its better preference', async () => {
+  test('has a repeated host once, with its best preference', async () => {
     const route = await routeFor('example.test', {
       'example.test': { MX: ['20 A.test', '10 a.test', '15 b.test'] },
       'a.test': { A: ['192.0.2.1'] },
@@ -73,7 +73,7 @@ describe('a domain with mail hosts', () => {
     ]);
   });
 
-  test('may have a host that is an alias', async () => {
+  test('may have a host that is a CNAME', async () => {
     const route = await routeFor('example.test', {
       'example.test': { MX: ['10 mx.test'] },
       'mx.test': { CNAME: 'real.test' },
@@ -84,7 +84,7 @@ describe('a domain with mail hosts', () => {
     });
   });
 
-  test('may itself be an alias', async () => {
+  test('may itself be a CNAME', async () => {
     const route = await routeFor('www.example.test', {
       'www.example.test': { CNAME: 'example.test' },
       'example.test': { MX: ['10 mx.test'] },
@@ -93,7 +93,7 @@ describe('a domain with mail hosts', () => {
     expect(short(route)).toEqual([['mx.test', '192.0.2.1']]);
   });
 
-  test('may be written in any script', async () => {
+  test('may be internationalized', async () => {
     const route = await routeFor('BÜCHER.test', {
       'xn--bcher-kva.test': { MX: ['10 mx.xn--bcher-kva.test'] },
       'mx.xn--bcher-kva.test': { A: ['192.0.2.1'] },
@@ -101,7 +101,7 @@ describe('a domain with mail hosts', () => {
     expect(short(route)).toEqual([['mx.xn--bcher-kva.test', '192.0.2.1']]);
   });
 
-  test('loses only the hosts that have no address or fail', async () => {
+  test('loses only the hosts without an address or with a failed lookup', async () => {
     const route = await routeFor('example.test', {
       'example.test': { MX: ['10 gone.test', '20 sick.test', '30 good.test'] },
       'sick.test': 'SERVFAIL',
@@ -110,7 +110,7 @@ describe('a domain with mail hosts', () => {
     expect(short(route)).toEqual([['good.test', '192.0.2.1']]);
   });
 
-  test('has no more than twenty of them, with eight addresses each', async () => {
+  test('has at most twenty of them, with eight addresses each', async () => {
     const hosts = Array.from({ length: 30 }, (_, i) => `h${i}.test`);
     const addresses = Array.from({ length: 20 }, (_, i) => `192.0.2.${i}`);
     const route = await routeFor('example.test', {
@@ -122,14 +122,14 @@ describe('a domain with mail hosts', () => {
     expect(route.hosts.every((host) => host.addresses.length === 8)).toBe(true);
   });
 
-  test('is not led to its own address when an MX look-up fails', async () => {
+  test('does not fall back to its own address when the MX lookup fails', async () => {
     const route = await routeFor('example.test', {
       'example.test': { MX: 'SERVFAIL', A: ['192.0.2.1'] },
     });
     expect(route).toMatchObject({ kind: 'temporary', detail: expect.stringContaining('SERVFAIL') });
   });
 
-  test('is tried again later when no host can be looked up now', async () => {
+  test('fails temporarily when no host can be resolved now', async () => {
     const route = await routeFor('example.test', {
       'example.test': { MX: ['10 gone.test', '20 sick.test'] },
       'sick.test': 'SERVFAIL',
@@ -143,7 +143,7 @@ describe('a domain with mail hosts', () => {
     });
     expect(route).toEqual({
       kind: 'no_address',
-      detail: 'No mail server of example.test (gone.test) has an address.',
+      detail: 'None of the mail servers of example.test (gone.test) has an address.',
     });
   });
 });
@@ -169,7 +169,7 @@ describe('a domain without mail hosts', () => {
     });
   });
 
-  test('and without addresses cannot be reached', async () => {
+  test('and without addresses is unreachable', async () => {
     const route = await routeFor('example.test', { 'example.test': { TXT: ['hello'] } });
     expect(route).toEqual({
       kind: 'no_address',
@@ -177,20 +177,20 @@ describe('a domain without mail hosts', () => {
     });
   });
 
-  test('that says so takes no mail at all', async () => {
+  test('with a null MX accepts no mail', async () => {
     const route = await routeFor('example.test', {
       'example.test': { MX: ['0 .'], A: ['192.0.2.1'] },
     });
     expect(route).toEqual({ kind: 'null_mx' });
   });
 
-  test('that does not exist is gone for good', async () => {
+  test('that does not exist is a permanent failure', async () => {
     expect(await routeFor('example.test', {})).toEqual({ kind: 'no_domain' });
   });
 });
 
-describe('a useless MX record', () => {
-  test('beside a good one is passed over', async () => {
+describe('an unusable MX record', () => {
+  test('beside a good one is skipped', async () => {
     const route = await routeFor('example.test', {
       'example.test': { MX: ['0 .', '5 192.0.2.7', '10 mx.test'] },
       'mx.test': { A: ['192.0.2.1'] },
@@ -198,14 +198,14 @@ describe('a useless MX record', () => {
     expect(short(route)).toEqual([['mx.test', '192.0.2.1']]);
   });
 
-  test('with an address in it is named', async () => {
+  test('with an IP address is reported', async () => {
     const route = await routeFor('example.test', {
       'example.test': { MX: ['10 192.0.2.7'], A: ['192.0.2.1'] },
     });
     expect(route).toEqual({
       kind: 'no_address',
       detail:
-        'The MX record of example.test holds an IP address (192.0.2.7) where a host name belongs.',
+        'The MX record of example.test contains an IP address (192.0.2.7) instead of a host name.',
     });
   });
 });
@@ -219,14 +219,14 @@ describe('addresses', () => {
     },
   };
 
-  test('of both kinds are tried in turn', async () => {
+  test('of both families alternate', async () => {
     const route = await routeFor('example.test', script);
     expect(short(route)).toEqual([
       ['mx.test', '192.0.2.1', '2001:db8::1', '192.0.2.2', '2001:db8::2', '2001:db8::3'],
     ]);
   });
 
-  test('that there is no way to are left out', async () => {
+  test('that are unreachable are skipped', async () => {
     const route = await routeFor('example.test', script, { isReachable: isIPv4 });
     expect(short(route)).toEqual([['mx.test', '192.0.2.1', '192.0.2.2']]);
   });
@@ -235,33 +235,33 @@ describe('addresses', () => {
     ['IPv4', isIPv6, { A: ['192.0.2.1'] }, '(192.0.2.1)'],
     ['IPv6', isIPv4, { AAAA: ['2001:db8::1', '2001:db8::2'] }, '(2001:db8::1, 2001:db8::2)'],
   ])(
-    'of %s alone, which mail does not leave by, are out of reach and not absent',
+    'of %s only, which this server does not send over, are unreachable rather than missing',
     async (kind, reaches, records, listed) => {
       const zone = { 'example.test': { MX: ['10 mx.test'] }, 'mx.test': records };
       expect(await routeFor('example.test', zone, { isReachable: reaches })).toEqual({
         kind: 'out_of_reach',
-        detail: `The mail hosts of example.test have only ${kind} addresses ${listed}, and mail does not leave here by ${kind}.`,
+        detail: `The mail hosts of example.test have only ${kind} addresses ${listed}, and this server does not send over ${kind}.`,
       });
     },
   );
 
-  test('that mail may not be sent to are left out', async () => {
+  test('that mail must not be sent to are skipped', async () => {
     const addressAllowed = (ip: string) => ip !== '192.0.2.1';
     const route = await routeFor('example.test', script, { addressAllowed, isReachable: isIPv4 });
     expect(short(route)).toEqual([['mx.test', '192.0.2.2']]);
   });
 
-  test('none of which mail may be sent to are said to be so', async () => {
+  test('that are all forbidden are reported', async () => {
     const route = await routeFor('example.test', script, { addressAllowed: () => false });
     expect(route).toMatchObject({
       kind: 'no_address',
-      detail: expect.stringContaining('may not be sent to (192.0.2.1, 2001:db8::1, 192.0.2.2)'),
+      detail: expect.stringContaining('must not be sent to (192.0.2.1, 2001:db8::1, 192.0.2.2)'),
     });
   });
 });
 
 describe('DNSSEC', () => {
-  test('covers the route and each host apart', async () => {
+  test('is tracked for the route and for each host', async () => {
     const route = await routeFor('example.test', {
       'example.test': { MX: ['10 signed.test', '20 plain.test'], authenticated: true },
       'signed.test': { A: ['192.0.2.1'], authenticated: true },
@@ -273,7 +273,7 @@ describe('DNSSEC', () => {
     });
   });
 
-  test('covers a host only when it covers both its address families', async () => {
+  test('of a host requires both of its address families', async () => {
     const answers: Record<string, Answer> = {
       MX: found([{ preference: 10, host: 'mx.test' }], true),
       A: found(['192.0.2.1'], true),
@@ -284,7 +284,7 @@ describe('DNSSEC', () => {
     expect(route).toMatchObject({ authenticated: true, hosts: [{ authenticated: false }] });
   });
 
-  test('covers the absence of an MX too', async () => {
+  test('includes the absence of an MX', async () => {
     const route = await routeFor('example.test', {
       'example.test': { A: ['192.0.2.1'], authenticated: true },
     });

@@ -86,8 +86,8 @@ function usableHosts(records: readonly MxRecord[], random: () => number): NamedH
   for (const { host: text, preference } of records) {
     const host = normalizeDnsName(text);
     if (host === undefined || looksLikeIp(host)) continue;
-    const known = best.get(host);
-    if (!known || preference < known.preference) {
+    const previous = best.get(host);
+    if (!previous || preference < previous.preference) {
       best.set(host, { host, preference, implicit: false });
     }
   }

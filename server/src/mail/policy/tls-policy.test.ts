@@ -6,7 +6,7 @@ import { createMtaSts } from './mta-sts.ts';
 import { resolveRoute } from './mx.ts';
 import { tlsPolicyFor } from './tls-policy.ts';
 
-// Goal: of DANE, MTA-STS and the sender's own wish the strictest that applies decides.
+// Goal: the strictest of DANE, MTA-STS and the sender's own setting applies.
 
 const record = { usage: 3, selector: 1, matchingType: 1, data: Buffer.alloc(32, 1) };
 
@@ -58,42 +58,42 @@ const byDane = {
 };
 
 describe('TLS is', () => {
-  test('taken when offered, where nobody asks for more', async () => {
+  test('opportunistic by default', async () => {
     expect(await decide(plain)).toEqual(opportunistic);
     expect(await decide({ ...plain, ...sts }, { mode: 'testing' })).toEqual(opportunistic);
     expect(await decide({ ...plain, ...sts }, { mode: 'none' })).toEqual(opportunistic);
   });
 
-  test('a must when the sender asks for it', async () => {
+  test('required when the sender asks for it', async () => {
     expect(await decide(plain, { required: true })).toEqual(required);
   });
 
-  test('verified when MTA-STS enforces it, whatever the sender asks', async () => {
+  test("verified when MTA-STS enforces it, whatever the sender's setting", async () => {
     expect(await decide({ ...plain, ...sts })).toEqual(verified);
     expect(await decide({ ...plain, ...sts }, { required: true })).toEqual(verified);
   });
 
-  test('judged by DANE where there is DANE, whatever else there is', async () => {
+  test('decided by DANE if present, whatever else is published', async () => {
     expect(await decide({ ...signed, ...dane })).toEqual(byDane);
     expect(await decide({ ...signed, ...dane, ...sts }, { mx: 'other.test' })).toEqual(byDane);
     expect(await decide({ ...signed, ...dane }, { required: true })).toEqual(byDane);
   });
 
-  test('a must when DANE is there in a form that nobody can check', async () => {
+  test('required when DANE records exist but none is usable', async () => {
     expect(await decide({ ...signed, ...unusableDane })).toEqual(required);
     expect(await decide({ ...signed, ...unusableDane, ...sts })).toEqual(verified);
   });
 });
 
 describe('the host is not used', () => {
-  test('when an enforced MTA-STS policy does not name it', async () => {
+  test('when an enforced MTA-STS policy does not include it', async () => {
     expect(await decide({ ...plain, ...sts }, { mx: 'other.test' })).toEqual({
       kind: 'host_refused',
-      detail: 'The MTA-STS policy of example.test does not name the mail server mx.test.',
+      detail: 'The MTA-STS policy of example.test does not include the mail server mx.test.',
     });
   });
 
-  test('while its TLSA records cannot be looked up', async () => {
+  test('while its TLSA lookup fails', async () => {
     expect(await decide({ ...signed, ...brokenDane })).toMatchObject({ kind: 'temporary' });
   });
 });

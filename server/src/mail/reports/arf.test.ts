@@ -4,8 +4,8 @@ import { readFeedbackReport } from './arf.ts';
 import { parseMailStructure } from './mime-structure.ts';
 
 /**
- * Goal: complaints are read as providers write them, and nothing breaks the reader.
- * Method: reports in the forms of RFC 5965 and of the large providers; then anything at all.
+ * Goal: complaints are read as providers write them, and no input breaks the parser. Method:
+ * reports in the forms of RFC 5965 and of the large providers, and arbitrary input.
  */
 
 function read(text: string) {
@@ -58,7 +58,7 @@ Source-IP: 192.0.2.1
   expect(found?.returned).not.toContain('b-inbody@');
 });
 
-test('only the header came back, and the type is not spam', () => {
+test('only the header was returned, and the type is not spam', () => {
   const found = read(report('Feedback-Type: Not-Spam\n', 'Content-Type: text/rfc822-headers'));
   expect(found).toMatchObject({ type: 'not-spam', reporter: null });
   expect(found?.returned).toContain('b-token@');
@@ -85,7 +85,7 @@ Hello
   expect(found?.returned).toContain('smtp.mailfrom=b-token@');
 });
 
-test('a mail that is no report, and a report without anything', () => {
+test('a mail that is not a report, and an empty report', () => {
   expect(read('Subject: spam!\n\nStop this.')).toBeUndefined();
   expect(read(report(''))).toMatchObject({ type: '', recipients: ['jane@hotmail.example'] });
   expect(read('Content-Type: message/feedback-report\n\nFeedback-Type: abuse\n')).toMatchObject({
@@ -94,7 +94,7 @@ test('a mail that is no report, and a report without anything', () => {
   });
 });
 
-test('a name that is cut off within a character is still text', () => {
+test('text that is cut inside a character is still valid', () => {
   const long = `${'x'.repeat(254)}\u{1f600}`;
   expect(read(report(`Feedback-Type: abuse\nUser-Agent: ${long}`))).toMatchObject({
     reporter: `${'x'.repeat(254)}\ufffd`,

@@ -5,9 +5,9 @@ import { readFailedRecipients } from './failed-recipients.ts';
 import { parseMailStructure } from './mime-structure.ts';
 
 /**
- * Goal: bounces are understood as the usual servers write them, also where only the words for people
- * tell why.
- * Method: bounces of Postfix 3.7, Exim 4.96, OpenSMTPD 6.8 and Sendmail 8.17, whole, with other names.
+ * Goal: bounces of common servers are understood, also when only the human-readable part has the
+ * reason. Method: complete bounces of Postfix 3.7, Exim 4.96, OpenSMTPD 6.8 and Sendmail 8.17, with
+ * other names.
  */
 
 function bytesOf(file: string): Buffer {
@@ -118,7 +118,7 @@ test.each([
   });
 });
 
-test('of several recipients each has its own words', () => {
+test('each of several recipients has its own text', () => {
   const text = `X-Failed-Recipients: a@example.com, b@example.com, c@example.com
 
   a@example.com
@@ -133,8 +133,8 @@ test('of several recipients each has its own words', () => {
 
   c@example.com
 `;
-  const told = readFailedRecipients(parseMailStructure(Buffer.from(text)));
-  expect(told?.recipients).toMatchObject([
+  const report = readFailedRecipients(parseMailStructure(Buffer.from(text)));
+  expect(report?.recipients).toMatchObject([
     { finalRecipient: 'a@example.com', status: '5.2.2', code: 552, text: 'over quota' },
     { finalRecipient: 'b@example.com', status: null, code: null, text: 'Unrouteable address' },
     { finalRecipient: 'c@example.com' },

@@ -6,9 +6,8 @@ import { parseMailStructure } from './mime-structure.ts';
 import { readQsbmf } from './qsbmf.ts';
 
 /**
- * Goal: what servers report is understood as they mean it, in the forms that are seen in the wild,
- * and no input breaks the reader.
- * Method: reports as the large servers write them, shortened; then anything at all.
+ * Goal: reports are understood as servers mean them, in the forms seen in practice, and no input
+ * breaks the parser. Method: shortened reports of large servers, and arbitrary input.
  */
 
 function read(text: string) {
@@ -98,7 +97,7 @@ Last-Attempt-Date: Sun, 15 Nov 2026 02:00:00 -0800 (PST)
     });
   });
 
-  test('Exchange: its edge has a field of its own, its mailbox servers put the type before all', () => {
+  test('Exchange: Edge has its own field, mailbox servers put the type first', () => {
     const edge = report(`Reporting-MTA: dns; EDGE02.test.local
 
 Final-recipient: RFC822;
@@ -131,7 +130,7 @@ Diagnostic-Code: smtp;554 5.2.2 mailbox full; STOREDRV.Deliver.Exception:QuotaEx
     });
   });
 
-  test('Exim, without Status; and without Diagnostic-Code', () => {
+  test('Exim without Status, and without Diagnostic-Code', () => {
     const text = report(`Reporting-MTA: dns; exim.example.com
 
 Action: failed
@@ -148,7 +147,7 @@ Status: 5.0.0
     ]);
   });
 
-  test('a vague status gives way to the code in the words', () => {
+  test('the code in the text replaces a vague status', () => {
     const text = report(`Final-Recipient: rfc822; a@example.com
 Action: failed
 Status: 5.0.0 (undefined status)
@@ -157,7 +156,7 @@ Diagnostic-Code: X-Postfix; host mx[192.0.2.1] said: 550 5.7.1 Blocked
     expect(read(text)?.recipients[0]).toMatchObject({ status: '5.7.1', code: 550 });
   });
 
-  test('delayed, relayed, delivered and expanded are not failed', () => {
+  test('delayed, relayed, delivered and expanded are not failures', () => {
     for (const action of ['delayed', 'relayed', 'delivered', 'expanded'] as const) {
       const text = report(`Reporting-MTA: dns; mx
 
@@ -241,7 +240,7 @@ Return-Path: <b-x@bounce.example.org>
     expect(read(text)?.recipients).toHaveLength(2);
   });
 
-  test('Exim and Google, which name recipients in the header', () => {
+  test('Exim and Google, which list recipients in the header', () => {
     const exim = `From: Mail Delivery System <Mailer-Daemon@exim.example.com>
 X-Failed-Recipients: gone@example.com,
   other@example.com
@@ -279,7 +278,7 @@ recipients. This is a permanent error. The following address(es) failed:
     ]);
   });
 
-  test('cut off in the middle, as we read only its beginning', () => {
+  test('truncated, because only the beginning is read', () => {
     const whole = report(`Reporting-MTA: dns; mx
 
 Final-Recipient: rfc822; a@example.com
@@ -292,13 +291,13 @@ Status: 5.1.1
   });
 });
 
-test('what only stands in a mail that is returned, or in words for people, is not believed', () => {
+test('text in the returned mail or in the human-readable part is not trusted', () => {
   expect(read(report('Reporting-MTA: dns; mx\n'))).toBeUndefined();
   expect(read('Subject: Out of office\n\nI am away until Monday.\n')).toBeUndefined();
   expect(read('Subject: x\n\n> Hi. This is the qmail-send program\n\n<a@b.c>:\n')).toBeUndefined();
 });
 
-test('words that are cut off within a character are still text', () => {
+test('text that is cut inside a character is still valid', () => {
   const status = `Reporting-MTA: dns; ${'x'.repeat(254)}\u{1f600}
 
 Final-Recipient: rfc822; jane@example.com
@@ -345,8 +344,8 @@ test('no input throws or takes long', () => {
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 60 }), (pieces) => {
       const mail = parseMailStructure(Buffer.from(pieces.join('')));
-      const told = readDeliveryReport(mail) ?? readQsbmf(mail) ?? readFailedRecipients(mail);
-      for (const one of told?.recipients ?? []) {
+      const report = readDeliveryReport(mail) ?? readQsbmf(mail) ?? readFailedRecipients(mail);
+      for (const one of report?.recipients ?? []) {
         expect(one.text).not.toMatch(/\p{Cc}/u);
         expect(one.text.length).toBeLessThanOrEqual(1000);
       }
@@ -355,7 +354,7 @@ test('no input throws or takes long', () => {
   );
 });
 
-test('what is made to be expensive stays cheap', () => {
+test('expensive input takes linear time', () => {
   const size = 256 * 1024;
   const nested = Array.from(
     { length: 2000 },
@@ -381,6 +380,6 @@ test('what is made to be expensive stays cheap', () => {
     `X-Failed-Recipients: ${'<,'.repeat(size / 2)}\n\n${'\n> '.repeat(size / 3)}`,
     `X-Failed-Recipients: a@b.example\n\n${'the response '.repeat(size / 13)}`,
   ];
-  // Each is a few milliseconds of work; anything quadratic would outlast the test's time.
+  // Each takes a few milliseconds; a quadratic algorithm would time out.
   for (const text of expensive) read(text);
 });

@@ -104,8 +104,8 @@ function textFromNotice(fields: HeaderFields, mail: MailStructure): string | und
   return named === '' ? undefined : noticeTextFor(mail, named.replace(/^<(.*)>$/, '$1'));
 }
 
-function actionOf(given: string | undefined, status: string | null): ReportAction | undefined {
-  const [word = ''] = (given ?? '')
+function actionOf(field: string | undefined, status: string | null): ReportAction | undefined {
+  const [word = ''] = (field ?? '')
     .trim()
     .toLowerCase()
     .split(/[^a-z]/, 1);

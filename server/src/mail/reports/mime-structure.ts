@@ -168,10 +168,10 @@ function splitParts(body: string, boundary: string): string[] {
 
 /** A delimiter is a whole line: a longer boundary with the same beginning is a different one. */
 function nextDelimiter(body: string, delimiter: string, from: number): number {
-  const wanted = `\n${delimiter}`;
-  for (let at = body.indexOf(wanted, from); at !== -1; at = body.indexOf(wanted, at + 1)) {
-    const next = body.charAt(at + wanted.length);
-    const isEnd = body.startsWith('--', at + wanted.length);
+  const marker = `\n${delimiter}`;
+  for (let at = body.indexOf(marker, from); at !== -1; at = body.indexOf(marker, at + 1)) {
+    const next = body.charAt(at + marker.length);
+    const isEnd = body.startsWith('--', at + marker.length);
     if (isEnd || next === '' || /\s/.test(next)) return at + 1;
   }
   return -1;

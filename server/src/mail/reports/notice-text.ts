@@ -6,9 +6,9 @@ import type { MailStructure } from './mime-structure.ts';
  */
 export function noticeTextFor(mail: MailStructure, address: string): string | undefined {
   const lines = humanReadablePart(mail).split(/\r?\n/, LINES_MAX);
-  const wanted = address.toLowerCase();
+  const needle = address.toLowerCase();
   for (const [index, line] of lines.entries()) {
-    const afterAddress = textAfterAddress(line, wanted);
+    const afterAddress = textAfterAddress(line, needle);
     if (afterAddress === undefined) continue;
     const text = [afterAddress, ...indentedLinesAfter(lines, index)].join(' ').trim();
     if (text !== '') return unwrap(text).slice(0, REASON_CHARS_MAX);
@@ -56,6 +56,6 @@ function indentOf(line: string): number {
 }
 
 /** Removes what OpenSMTPD and Sendmail put around the text. */
-function unwrap(words: string): string {
-  return words.replace(/^"(.*)"$/, '$1').replace(/^\(reason: (.*)\)$/, '$1');
+function unwrap(text: string): string {
+  return text.replace(/^"(.*)"$/, '$1').replace(/^\(reason: (.*)\)$/, '$1');
 }

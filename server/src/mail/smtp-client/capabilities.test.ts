@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { parseCapabilities } from './capabilities.ts';
 
-test('offers are read in any case, and the first line is a name, not an offer', () => {
+test('extensions are parsed in any case, and the first line is a name, not an extension', () => {
   const offered = parseCapabilities([
     '250-PIPELINING.example.test says hello',
     '250-pipelining',
@@ -26,12 +26,12 @@ test('offers are read in any case, and the first line is a name, not an offer', 
   expect(parseCapabilities(['250 PIPELINING']).pipelining).toBe(false);
 });
 
-test.each(['250 SIZE', '250 SIZE 0', '250 SIZE lots'])('%j names no limit', (line) => {
+test.each(['250 SIZE', '250 SIZE 0', '250 SIZE lots'])('%j means no limit', (line) => {
   const offered = parseCapabilities(['250-mx', line]);
   expect(offered).toMatchObject({ size: true, sizeMaxBytes: null });
 });
 
-test('the old spelling of AUTH is read too', () => {
+test('the old spelling of AUTH is parsed too', () => {
   expect(parseCapabilities(['250-mx', '250 AUTH=LOGIN PLAIN']).auth).toEqual(
     new Set(['LOGIN', 'PLAIN']),
   );

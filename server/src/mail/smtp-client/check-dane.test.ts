@@ -5,7 +5,9 @@ import { openTo } from '../../../test/harness/smtp-sender.ts';
 import { tlsFixtures } from '../../../test/harness/tls-fixtures.ts';
 import type { TlsaRecord } from '../dns/dns-message.ts';
 
-/** Goal: TLSA records of every usable kind against real handshakes; RFC 7672 names the outcomes. */
+/**
+ * Goal: TLSA records of every usable kind against real handshakes, with the outcomes of RFC 7672.
+ */
 
 const { good, wrongName, expired, forged, selfSigned, authority } = tlsFixtures;
 
@@ -25,9 +27,9 @@ describe('DANE-EE', () => {
 
   test.each([
     ['another name', wrongName],
-    ['dates long past', expired],
-    ['no authority', selfSigned],
-  ])('passes a certificate with %s', async (_what, host) => {
+    ['an expired date', expired],
+    ['no CA', selfSigned],
+  ])('accepts a certificate with %s', async (_what, host) => {
     expect(await verifiedBy([tlsa(3, 1, 1, host.cert)], host)).toBe('dane_ee');
   });
 });
@@ -57,24 +59,24 @@ describe('DANE-TA', () => {
     },
   );
 
-  test('does not pass a certificate for another name, nor one that has expired', async () => {
+  test('rejects a certificate for another name, and an expired one', async () => {
     const records = [tlsa(2, 0, 1, authority)];
     expect(await verifiedBy(records, wrongName)).toBe('certificate_rejected');
     expect(await verifiedBy(records, expired)).toBe('certificate_rejected');
   });
 
-  test('does not pass a certificate that only names the authority as its issuer', async () => {
+  test('rejects a certificate that only names the CA as its issuer', async () => {
     expect(await verifiedBy([tlsa(2, 0, 1, authority)], forged)).toBe('certificate_rejected');
     expect(await verifiedBy([tlsa(2, 1, 0, authority)], forged)).toBe('certificate_rejected');
   });
 
-  test('is no other word for DANE-EE: the leaf is not its own authority', async () => {
+  test('is not the same as DANE-EE: the leaf is not its own CA', async () => {
     expect(await verifiedBy([tlsa(2, 1, 1, selfSigned.cert)], selfSigned)).toBe(
       'certificate_rejected',
     );
   });
 
-  test('passes any of the names given', async () => {
+  test('accepts any of the given names', async () => {
     const records = [tlsa(2, 0, 1, authority)];
     expect(await verifiedBy(records, wrongName, ['mx.example.test', 'mx.elsewhere.test'])).toBe(
       'dane_ta',
@@ -98,9 +100,9 @@ test.each([
     'with an unknown matching type',
     { usage: 3, selector: 1, matchingType: 9, data: Buffer.alloc(32) },
   ],
-])('records %s alone ask for TLS and check nothing', async (_what, record) => {
+])('records %s alone require TLS without verification', async (_what, record) => {
   expect(await verifiedBy([record], selfSigned)).toBe('no');
-  // Beside a usable record they do not count.
+  // Beside a usable record they are ignored.
   expect(await verifiedBy([record, tlsa(3, 1, 1, good.cert)], selfSigned)).toBe(
     'certificate_rejected',
   );

@@ -16,7 +16,7 @@ export class CommandChannel {
   #socket: Socket;
   #pending: PendingReply[] = [];
   #error: SmtpError | undefined;
-  #closedListener: (trouble: SmtpError) => void = () => {};
+  #closedListener: (error: SmtpError) => void = () => {};
   #deadlineAt = Number.POSITIVE_INFINITY;
   #timer: Timer | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
@@ -31,11 +31,11 @@ export class CommandChannel {
     return this.#error === undefined;
   }
 
-  get lost(): SmtpError | undefined {
+  get error(): SmtpError | undefined {
     return this.#error;
   }
 
-  set onLost(listener: (trouble: SmtpError) => void) {
+  set onClosed(listener: (error: SmtpError) => void) {
     this.#closedListener = listener;
   }
 
@@ -167,7 +167,7 @@ export class CommandChannel {
 
 export interface ReplyHandler {
   onReply(received: ReceivedReply, nowMs: number): void;
-  onError?(trouble: SmtpError): void;
+  onError?(error: SmtpError): void;
 }
 
 interface PendingReply {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { prepareBody } from './data-body.ts';
 
-/** Goal: what the receiver undoes is what we were given, and a bare CR or LF never travels. */
+/** Goal: the receiver recovers exactly what was given, and a bare CR or LF is never sent. */
 
 function travelled(data: Buffer | Buffer[]): string | undefined {
   const body = prepareBody(data);
@@ -19,22 +19,22 @@ test.each([
   ['.\r\n', '..\r\n'],
   ['a\r\n.\r\n.\r\nb\r\n', 'a\r\n..\r\n..\r\nb\r\n'],
   ['a.b\r\n', 'a.b\r\n'],
-])('%j travels as %j', (data, expected) => {
+])('%j is sent as %j', (data, expected) => {
   expect(travelled(Buffer.from(data))).toBe(expected);
 });
 
-test('a missing last line end is added, and counted', () => {
+test('a missing final line ending is added and counted', () => {
   const body = prepareBody(Buffer.from('a\r\nb'));
   expect(Buffer.concat(body?.blocks ?? []).toString()).toBe('a\r\nb\r\n');
   expect(body?.sizeBytes).toBe(6);
 });
 
-test('doubled dots do not count for SIZE', () => {
+test('stuffed dots do not count for SIZE', () => {
   expect(prepareBody(Buffer.from('.a\r\n.b\r\n'))?.sizeBytes).toBe(8);
 });
 
 test.each(['a\nb\r\n', 'a\rb\r\n', '\n', '\r', 'a\r\n\n', 'a\r\r\n', 'a\r\n.\n', '\n.\r\n', 'a\r'])(
-  '%j is refused',
+  '%j is rejected',
   (data) => {
     expect(prepareBody(Buffer.from(data))).toBeUndefined();
     for (let cut = 0; cut <= data.length; cut++) {
@@ -44,12 +44,12 @@ test.each(['a\nb\r\n', 'a\rb\r\n', '\n', '\r', 'a\r\n\n', 'a\r\r\n', 'a\r\n.\n',
   },
 );
 
-test('bytes above 127 are noticed in any block', () => {
+test('bytes above 127 are detected in any block', () => {
   expect(prepareBody(Buffer.from('abc\r\n'))?.eightBit).toBe(false);
   expect(prepareBody([Buffer.from('abc\r\n'), Buffer.from('ü\r\n')])?.eightBit).toBe(true);
 });
 
-test('whatever the lines and however they are cut into blocks, undoing the dots gives them back', () => {
+test('removing the stuffed dots restores any lines, however they are split into blocks', () => {
   const line = fc.stringMatching(/^[.a]{0,4}$/);
   fc.assert(
     fc.property(fc.array(line), fc.array(fc.nat(60)), (lines, cuts) => {

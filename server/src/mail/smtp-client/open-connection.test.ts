@@ -17,10 +17,10 @@ import { ManualClock } from '../../lib/manual-clock.ts';
 import { openSmtp } from './open-connection.ts';
 import { RFC_TIMEOUTS } from './timeouts.ts';
 
-/** Goal: every way a session can open or fail to, against a real socket; time is moved by hand. */
+/** Goal: every way a session can open or fail, against a real socket with a test clock. */
 
 describe('a session', () => {
-  test('opens with EHLO and knows what is offered and who answers', async () => {
+  test("opens with EHLO and learns the extensions and the receiver's name", async () => {
     await using receiver = await startSmtpReceiver();
     const connection = await connectionTo(receiver);
     expect(receiver.sessions[0]?.heloName).toBe('sender.example.test');
@@ -35,7 +35,7 @@ describe('a session', () => {
     expect(receiver.commands).toEqual(['EHLO sender.example.test', 'QUIT']);
   });
 
-  test('falls back to HELO when EHLO is refused, and then assumes nothing', async () => {
+  test('falls back to HELO when EHLO is rejected, and assumes no extension', async () => {
     await using receiver = await startSmtpReceiver({
       onEhlo: () => '502 5.5.1 what?',
       keywords: [],
@@ -54,7 +54,7 @@ describe('a session', () => {
     expect((await connection.send(smtpMessage())).session.ip).toBe('::1');
   });
 
-  test('understands a receiver that sends every byte alone', async () => {
+  test('understands a receiver that sends every byte separately', async () => {
     await using receiver = await startSmtpReceiver({ oneByteAtATime: true });
     const connection = await connectionTo(receiver);
     const result = await connection.send(smtpMessage());
@@ -62,10 +62,10 @@ describe('a session', () => {
   });
 });
 
-describe('the fact is', () => {
+describe('failures', () => {
   test.each<[string, ReceiverScript, object]>([
     [
-      'a refusal at the greeting',
+      'a rejection at the greeting',
       { onConnect: () => '554 5.7.1 go away' },
       { kind: 'refused', stage: 'greeting', reply: { code: 554, enhanced: '5.7.1' } },
     ],
@@ -75,40 +75,36 @@ describe('the fact is', () => {
       { kind: 'refused', stage: 'greeting', reply: { code: 421 } },
     ],
     [
-      'a temporary refusal of EHLO, without trying HELO',
+      'a temporary rejection of EHLO, without trying HELO',
       { onEhlo: () => '451 4.3.0 later' },
       { kind: 'refused', stage: 'ehlo', reply: { code: 451 } },
     ],
     [
-      'a refusal of EHLO and HELO',
+      'a rejection of EHLO and HELO',
       { onEhlo: () => '500 no', onHelo: () => '550 still no' },
       { kind: 'refused', stage: 'ehlo', reply: { code: 550 } },
     ],
     ['a hang-up before the greeting', { onConnect: () => HANG_UP }, lost('greeting')],
     ['a hang-up after EHLO', { onEhlo: () => HANG_UP }, lost('ehlo')],
-    ['a greeting that is none', { onConnect: () => 'HTTP/1.1 400 Bad' }, broken('greeting')],
+    ['a greeting that is not a reply', { onConnect: () => 'HTTP/1.1 400 Bad' }, broken('greeting')],
     [
-      'a greeting with a success code that is none',
+      'a greeting with an unexpected success code',
       { onConnect: () => '354 go' },
       broken('greeting'),
     ],
     [
-      'a greeting that says more than it was asked',
+      'a greeting followed by more data',
       { onConnect: () => Buffer.from('220 mx\r\n250 ok\r\n') },
       { kind: 'protocol_error' },
     ],
-    [
-      'a greeting without end',
-      { onConnect: () => Buffer.alloc(100_000, '220-') },
-      broken('greeting'),
-    ],
+    ['an endless greeting', { onConnect: () => Buffer.alloc(100_000, '220-') }, broken('greeting')],
   ])('%s', async (_what, script, failure) => {
     await using receiver = await startSmtpReceiver(script);
     const opened = await openTo(receiver);
     expect(opened).toMatchObject({ ok: false, failure });
   });
 
-  test('a port nobody listens on', async () => {
+  test('a port without a listener', async () => {
     const closed = net.createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => closed.once('listening', resolve));
     const { port } = closed.address() as AddressInfo;
@@ -123,7 +119,7 @@ describe('the fact is', () => {
     });
   });
 
-  test('an address that cannot be left from', async () => {
+  test('a local address that is not available', async () => {
     await using receiver = await startSmtpReceiver();
     const opened = await openTo(receiver, { localAddress: '192.0.2.1' });
     expect(opened).toMatchObject({ ok: false, failure: { kind: 'network_unreachable' } });
@@ -131,8 +127,8 @@ describe('the fact is', () => {
 
   test.each<[string, ReceiverScript, string, keyof typeof RFC_TIMEOUTS]>([
     ['no greeting', { onConnect: () => SILENCE }, 'greeting', 'greetingMs'],
-    ['no answer to EHLO', { onEhlo: () => SILENCE }, 'ehlo', 'ehloMs'],
-  ])('%s in the time of the RFC', async (_what, script, stage, timeout) => {
+    ['no reply to EHLO', { onEhlo: () => SILENCE }, 'ehlo', 'ehloMs'],
+  ])('%s within the RFC timeout', async (_what, script, stage, timeout) => {
     await using receiver = await startSmtpReceiver(script);
     const clock = new ManualClock(0);
     const opening = openTo(receiver, {}, { clock });
@@ -146,7 +142,7 @@ describe('the fact is', () => {
     expect(await opening).toMatchObject({ ok: false, failure: { kind: 'timed_out', stage } });
   });
 
-  test('an abort, whatever was awaited', async () => {
+  test('an abort at any stage', async () => {
     await using receiver = await startSmtpReceiver({ onEhlo: () => SILENCE });
     const abort = new AbortController();
     const opening = openTo(receiver, {}, { signal: abort.signal });
@@ -158,7 +154,7 @@ describe('the fact is', () => {
   });
 });
 
-test('the conversation of a failed opening is kept', async () => {
+test('the transcript of a failed opening is kept', async () => {
   await using receiver = await startSmtpReceiver({
     onConnect: () => '554-5.7.1 no\n554 5.7.1 never',
   });

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { isLoopback } from '../../lib/net/client-network.ts';
 import { NO_CAPABILITIES, parseCapabilities, type SmtpCapabilities } from './capabilities.ts';
 import { CommandChannel } from './command-channel.ts';
 import type { ReceivedReply } from './reply-parser.ts';
@@ -101,11 +102,11 @@ class ConnectionSetup {
   async readGreeting(): Promise<SmtpFailure | undefined> {
     const { clock, signal } = this.#options;
     this.#channel = new CommandChannel(this.#socket as Socket, clock);
-    const wire = this.#channel;
+    const channel = this.#channel;
     signal?.addEventListener('abort', this.#onAbort, { once: true });
     if (signal?.aborted) this.#onAbort();
     const greeting = this.#recordReply(
-      await wire.command(null, 'greeting', this.#timeouts.greetingMs),
+      await channel.command(null, 'greeting', this.#timeouts.greetingMs),
     );
     if ('kind' in greeting) return greeting;
     this.#session.receiverName = receiverName(greeting);
@@ -166,18 +167,18 @@ class ConnectionSetup {
 
   finish(failure: SmtpFailure | undefined): SmtpOpenResult {
     this.#options.signal?.removeEventListener('abort', this.#onAbort);
-    const wire = this.#channel;
-    const reason = failure ?? wire?.lost;
-    if (reason || !wire) {
+    const channel = this.#channel;
+    const reason = failure ?? channel?.error;
+    if (reason || !channel) {
       assert(reason, 'opening without a channel must have failed');
       if ('detail' in reason) this.#note(`(${reason.detail})`);
-      wire?.close('aborted', 'We closed the connection.');
+      channel?.close('aborted', 'We closed the connection.');
       this.#socket?.destroy();
       const transcript = this.#transcript.finish();
       return { ok: false, failure: reason, transcript, session: this.#session };
     }
     const connection = new SmtpConnection({
-      channel: wire,
+      channel,
       clock: this.#options.clock,
       timeouts: this.#timeouts,
       capabilities: this.#capabilities,
@@ -222,8 +223,8 @@ class ConnectionSetup {
   async #sendSecret(prefix: string, secret: string) {
     const shown = secret === '' ? prefix : `${prefix}***`;
     this.#transcript.add(this.#options.clock.now(), 'client', shown);
-    const wire = this.#channel as CommandChannel;
-    const answer = await wire.command(prefix + secret, 'auth', this.#timeouts.authMs);
+    const channel = this.#channel as CommandChannel;
+    const answer = await channel.command(prefix + secret, 'auth', this.#timeouts.authMs);
     return this.#recordReply('kind' in answer ? answer : redactSecret(answer, secret));
   }
 
@@ -253,10 +254,6 @@ function requireSuccess(stage: SmtpStage, { reply }: ReceivedReply, exactly?: nu
 /** The first word of the greeting or the EHLO reply is the receiver's name. */
 function receiverName({ reply }: ReceivedReply): string {
   return (reply.text.split(' ', 1)[0] ?? '').toLowerCase();
-}
-
-function isLoopback(ip: string): boolean {
-  return ip === '::1' || /^127\.\d+\.\d+\.\d+$/.test(ip);
 }
 
 /** Some relays quote the line that they reject. */

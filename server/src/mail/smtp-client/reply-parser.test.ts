@@ -2,7 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type ReceivedReply, ReplyParser } from './reply-parser.ts';
 
-/** Goal: every well-formed reply is read whatever its packets; every other one ends the reading. */
+/**
+ * Goal: every well-formed reply is parsed however it is split into packets; any other input ends
+ * parsing.
+ */
 
 function readAll(...chunks: (string | Buffer)[]): {
   replies: ReceivedReply[];
@@ -18,7 +21,7 @@ function readAll(...chunks: (string | Buffer)[]): {
 }
 
 describe('a reply', () => {
-  test('of one line gives code, enhanced code and text', () => {
+  test('of one line has a code, an enhanced code and text', () => {
     const { replies } = readAll('550 5.1.1 No such user here\r\n');
     expect(replies).toEqual([
       {
@@ -28,7 +31,7 @@ describe('a reply', () => {
     ]);
   });
 
-  test('of several lines gives its words once, with the enhanced code taken out of each', () => {
+  test('of several lines has its text once, without the enhanced codes', () => {
     const { replies } = readAll(
       '550-5.7.26 This mail has been blocked\r\n550 5.7.26 Read more\r\n',
     );
@@ -46,13 +49,13 @@ describe('a reply', () => {
     ['250 ok\n', { code: 250, enhanced: null, text: 'ok' }],
     ['250 2.0.0\r\n', { code: 250, enhanced: '2.0.0', text: '' }],
     ['450 4.2.0x odd\r\n', { code: 450, enhanced: null, text: '4.2.0x odd' }],
-    // The class of the enhanced code must be that of the reply (RFC 2034 4).
+    // The class of the enhanced code must match the reply code (RFC 2034 section 4).
     ['550 4.2.2 full\r\n', { code: 550, enhanced: null, text: '4.2.2 full' }],
-  ])('%j is understood', (bytes, reply) => {
+  ])('%j is parsed', (bytes, reply) => {
     expect(readAll(bytes).replies[0]?.reply).toEqual(reply);
   });
 
-  test('comes out the same however its bytes are cut', () => {
+  test('is parsed the same however its bytes are split', () => {
     const bytes = Buffer.from(
       '250-mx Grüße\r\n250-PIPELINING\r\n250 SIZE 10\r\n354 go\r\n421 4.3.2 bye\r\n',
     );
@@ -66,7 +69,7 @@ describe('a reply', () => {
     );
   });
 
-  test('may hold UTF-8, and loses what no screen or database should get', () => {
+  test('may contain UTF-8, but no control characters', () => {
     const { replies } = readAll(Buffer.from('550 Empfänger\0 \x1b[31munbekannt \xff\r\n', 'utf8'));
     expect(replies[0]?.reply.text).toBe('Empfänger   [31munbekannt ÿ');
     expect(replies[0]?.lines[0]).not.toMatch(/\p{Cc}/u);
@@ -76,40 +79,40 @@ describe('a reply', () => {
   });
 });
 
-describe('malformed is', () => {
+describe('malformed input', () => {
   test.each([
     ['a line without a code', 'hello\r\n'],
     ['an empty line', '\r\n'],
     ['a code of two digits', '25 ok\r\n'],
     ['a code outside 2xx to 5xx', '150 ok\r\n'],
-    ['a code with something glued to it', '2500 ok\r\n'],
+    ['a code with a suffix', '2500 ok\r\n'],
     ['one reply with two codes', '250-a\r\n550 b\r\n'],
-    ['a line over the limit, ended', `250 ${'x'.repeat(3000)}\r\n`],
-    ['a line over the limit, never ended', `250 ${'x'.repeat(3000)}`],
-    ['a reply that never ends', '250-more\r\n'.repeat(10_000)],
+    ['a line over the limit, terminated', `250 ${'x'.repeat(3000)}\r\n`],
+    ['a line over the limit, not terminated', `250 ${'x'.repeat(3000)}`],
+    ['an endless reply', '250-more\r\n'.repeat(10_000)],
   ])('%s', (_what, bytes) => {
     const { replies, reader } = readAll(bytes);
     expect(replies).toEqual([]);
     expect(reader.malformed).not.toBeNull();
   });
 
-  test('final: nothing after it is read', () => {
+  test('is final: nothing after it is read', () => {
     expect(readAll('nonsense\r\n250 ok\r\n').replies).toEqual([]);
   });
 });
 
-test('unread bytes are known, whole lines and halves alike', () => {
+test('unread bytes are detected, complete lines and partial ones', () => {
   expect(readAll('220 go\r\n').reader.hasUnread).toBe(false);
   expect(readAll('220 go\r\n2').reader.hasUnread).toBe(true);
   expect(readAll('220 go\r\n250-a\r\n').reader.hasUnread).toBe(true);
 });
 
-test('a long text is kept short', () => {
+test('a long text is truncated', () => {
   const { replies } = readAll(`250-${'x'.repeat(900)}\r\n250 ${'y'.repeat(900)}\r\n`);
   expect(replies[0]?.reply.text).toHaveLength(1024);
 });
 
-test('a text that is cut off within a character is still text', () => {
+test('text that is cut inside a character is still valid', () => {
   const { replies } = readAll(`250 ${'x'.repeat(1023)}\u{1f600}\r\n`);
   expect(replies[0]?.reply.text).toBe(`${'x'.repeat(1023)}\ufffd`);
 });

@@ -113,12 +113,12 @@ function toReply(code: number, lines: readonly string[]): SmtpReply {
   if (lines.length === 1) {
     return { code, enhanced, text: truncate(enhanced ? first.slice(enhanced.length + 1) : first) };
   }
-  const words = lines.map((line) => {
+  const texts = lines.map((line) => {
     const text = line.slice(4);
     // RFC 2034 repeats the enhanced code on every line; it is kept once, in its own field.
     return enhanced && text.startsWith(enhanced) ? text.slice(enhanced.length + 1) : text;
   });
-  return { code, enhanced, text: truncate(words.join(' ')) };
+  return { code, enhanced, text: truncate(texts.join(' ')) };
 }
 
 /** RFC 2034 section 4: the class of the enhanced code must match the reply code. */

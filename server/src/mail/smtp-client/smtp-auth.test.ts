@@ -3,7 +3,7 @@ import { startSmtpReceiver } from '../../../test/harness/smtp-receiver.ts';
 import { connectionTo, openTo, smtpMessage } from '../../../test/harness/smtp-sender.ts';
 import { tlsFixtures } from '../../../test/harness/tls-fixtures.ts';
 
-/** Goal: a relay gets the credentials it should get, and nobody else sees them. */
+/** Goal: only the intended relay receives the credentials. */
 
 const auth = { user: 'relay-user', password: 'pässword-1' };
 
@@ -31,7 +31,7 @@ test.each(['PLAIN LOGIN', 'PLAIN', 'LOGIN'])('AUTH %s logs in', async (mechanism
   }
 });
 
-test('a refused password is a fact of the stage auth, and a relay that quotes it is not quoted', async () => {
+test('a rejected password fails in the auth stage, and is redacted if the relay quotes it', async () => {
   const secret = base64(`\0${auth.user}\0${auth.password}`);
   await using receiver = await startSmtpReceiver({
     keywords: ['AUTH PLAIN'],
@@ -49,21 +49,21 @@ test('a refused password is a fact of the stage auth, and a relay that quotes it
   expect(JSON.stringify(opened)).not.toContain(secret);
 });
 
-test('a relay without a mechanism we know is a fact', async () => {
+test('a relay without a supported mechanism fails', async () => {
   await using receiver = await startSmtpReceiver({ keywords: ['AUTH CRAM-MD5'] });
   const opened = await openTo(receiver, { auth });
   expect(opened).toMatchObject({ ok: false, failure: { kind: 'auth_not_offered', stage: 'auth' } });
 });
 
-test('a password never goes in plaintext to an address that is not loopback', async () => {
-  // 0.0.0.0 reaches this machine here, and yet is no loopback address by name.
+test('a password is never sent in plaintext to an address that is not loopback', async () => {
+  // 0.0.0.0 reaches this machine here, but is not a loopback address.
   await using receiver = await startSmtpReceiver({ keywords: ['AUTH PLAIN LOGIN'] });
   const opened = await openTo(receiver, { auth, ip: '0.0.0.0' });
   expect(opened).toMatchObject({ ok: false, failure: { kind: 'auth_needs_tls', stage: 'auth' } });
   expect(receiver.commands.filter((line) => line.startsWith('AUTH'))).toEqual([]);
 });
 
-test('a relay that answers AUTH with nonsense is a protocol error', async () => {
+test('an invalid reply to AUTH is a protocol error', async () => {
   await using receiver = await startSmtpReceiver({
     keywords: ['AUTH PLAIN'],
     onAuth: () => '250 ok',

@@ -10,9 +10,9 @@ import { ManualClock } from '../../lib/manual-clock.ts';
 import { RFC_TIMEOUTS } from './timeouts.ts';
 
 /**
- * Goal: however a session ends, every message in it is answered once, with the stage it had reached
- * and whether it may have arrived. Method: a receiver that hangs up, falls silent, closes with 421
- * or talks nonsense at each stage; time is moved by hand.
+ * Goal: however a session ends, every message in it completes once, with the stage it reached and
+ * whether it may have been accepted. Method: a receiver that disconnects, stops responding, sends
+ * 421 or violates the protocol at each stage; a test clock.
  */
 
 const LOCKSTEP = ['SIZE 26214400', '8BITMIME'];
@@ -33,7 +33,7 @@ describe.each(kinds)('%s', (_name, offers) => {
     ['rcpt', { onRcpt: () => HANG_UP }, false],
     ['data', { onData: () => HANG_UP }, false],
     ['body', { onMessage: () => HANG_UP }, true],
-  ])('a connection lost at %s is told with its stage', async (stage, script, afterFinalDot) => {
+  ])('a connection lost at %s is reported with its stage', async (stage, script, afterFinalDot) => {
     await using receiver = await startSmtpReceiver({ ...offers, ...script });
     const connection = await connectionTo(receiver);
     const result = await connection.send(smtpMessage());
@@ -50,25 +50,22 @@ describe.each(kinds)('%s', (_name, offers) => {
     ['rcpt', { onRcpt: () => SILENCE }, 'rcptMs'],
     ['data', { onData: () => SILENCE }, 'dataMs'],
     ['body', { onMessage: () => SILENCE }, 'finalDotMs'],
-  ])(
-    'no answer at %s ends after the time of the RFC, not before',
-    async (stage, script, timeout) => {
-      await using receiver = await startSmtpReceiver({ ...offers, ...script });
-      const clock = new ManualClock(0);
-      const connection = await connectionTo(receiver, {}, { clock });
-      const sent = connection.send(smtpMessage());
-      if (stage === 'body') await receiver.untilMessages(1);
-      else await receiver.untilCommand(stage.toUpperCase());
-      await settleLoopback();
-      clock.advance(RFC_TIMEOUTS[timeout] - 1);
-      expect(connection.usable).toBe(true);
-      clock.advance(1);
-      expect(connection.usable).toBe(false);
-      expect((await sent).recipients[0]).toMatchObject({
-        failure: { kind: 'timed_out', stage, afterFinalDot: stage === 'body' },
-      });
-    },
-  );
+  ])('no reply at %s fails after the RFC timeout, not before', async (stage, script, timeout) => {
+    await using receiver = await startSmtpReceiver({ ...offers, ...script });
+    const clock = new ManualClock(0);
+    const connection = await connectionTo(receiver, {}, { clock });
+    const sent = connection.send(smtpMessage());
+    if (stage === 'body') await receiver.untilMessages(1);
+    else await receiver.untilCommand(stage.toUpperCase());
+    await settleLoopback();
+    clock.advance(RFC_TIMEOUTS[timeout] - 1);
+    expect(connection.usable).toBe(true);
+    clock.advance(1);
+    expect(connection.usable).toBe(false);
+    expect((await sent).recipients[0]).toMatchObject({
+      failure: { kind: 'timed_out', stage, afterFinalDot: stage === 'body' },
+    });
+  });
 
   test.each<[string, ReceiverScript]>([
     ['mail', { onMail: () => '421 4.3.2 closing' }],
@@ -84,7 +81,7 @@ describe.each(kinds)('%s', (_name, offers) => {
     expect(result.recipients).toMatchObject([{ failure }, { failure }]);
     expect(connection.usable).toBe(false);
     await receiver.until(() => receiver.sessions[0]?.closed ?? false);
-    // Nothing more is said to a receiver that closes.
+    // Nothing more is sent to a receiver that closes.
     if (offers.keywords) expect(receiver.commands.at(-1)).toMatch(LAST_COMMAND[stage] as RegExp);
   });
 
@@ -93,10 +90,10 @@ describe.each(kinds)('%s', (_name, offers) => {
     ['RCPT answered 334', { onRcpt: () => '334 what' }],
     ['DATA answered 250', { onData: () => '250 fine' }],
     ['the message answered 354', { onMessage: () => '354 more' }],
-    ['something that is no reply', { onRcpt: () => 'lorem ipsum' }],
+    ['something that is not a reply', { onRcpt: () => 'lorem ipsum' }],
     ['a reply with two codes', { onMessage: () => '250-a\n550 b' }],
-    ['a line without end', { onMessage: () => Buffer.alloc(70_000, '250-') }],
-    ['a reply without end', { onMessage: () => '250-x\n'.repeat(20_000) }],
+    ['an endless line', { onMessage: () => Buffer.alloc(70_000, '250-') }],
+    ['an endless reply', { onMessage: () => '250-x\n'.repeat(20_000) }],
   ])('%s is a protocol error', async (_what, script) => {
     await using receiver = await startSmtpReceiver({ ...offers, ...script });
     const connection = await connectionTo(receiver);
@@ -105,7 +102,7 @@ describe.each(kinds)('%s', (_name, offers) => {
     expect(connection.usable).toBe(false);
   });
 
-  test('recipients keep the answers they got before the connection was lost', async () => {
+  test('recipients keep the replies received before the connection was lost', async () => {
     await using receiver = await startSmtpReceiver({
       ...offers,
       onRcpt: (to) => (to.startsWith('a') ? '550 5.1.1 no' : undefined),
@@ -121,7 +118,7 @@ describe.each(kinds)('%s', (_name, offers) => {
   });
 });
 
-test('a receiver that drips bytes does not gain time by them', async () => {
+test('a receiver that sends byte by byte gains no time', async () => {
   const clock = new ManualClock(0);
   await using receiver = await startSmtpReceiver({ onMail: () => SILENCE });
   const connection = await connectionTo(receiver, {}, { clock });
@@ -142,7 +139,7 @@ test('a receiver that drips bytes does not gain time by them', async () => {
 });
 
 describe('a message behind another', () => {
-  test('on a connection that ends is told not to have been tried', async () => {
+  test('on a connection that closes is reported as not tried', async () => {
     await using receiver = await startSmtpReceiver({ onMessage: () => HANG_UP });
     const connection = await connectionTo(receiver);
     const [first, second, third] = await Promise.all([
@@ -165,7 +162,7 @@ describe('a message behind another', () => {
     }
   });
 
-  test('answered 421 at MAIL is told not to have been tried', async () => {
+  test('rejected with 421 at MAIL is reported as not tried', async () => {
     await using receiver = await startSmtpReceiver({
       onMail: (_from, session) =>
         session.messageCount > 0 ? '421 4.7.0 one is enough' : undefined,
@@ -178,7 +175,7 @@ describe('a message behind another', () => {
     });
   });
 
-  test('once the receiver has answered it at all, was tried', async () => {
+  test('that the receiver has replied to at all was tried', async () => {
     await using receiver = await startSmtpReceiver({
       onRcpt: (_to, session) => (session.messageCount > 0 ? HANG_UP : undefined),
     });
@@ -194,7 +191,7 @@ describe('a message behind another', () => {
 describe('an idle connection', () => {
   test.each([
     ['closes with 421', '421 4.4.2 idle too long\r\n'],
-    ['says what nobody asked', '250 surprise\r\n'],
+    ['sends an unsolicited reply', '250 surprise\r\n'],
   ])('whose receiver %s is no longer usable', async (_what, bytes) => {
     await using receiver = await startSmtpReceiver();
     const connection = await connectionTo(receiver);
@@ -208,7 +205,7 @@ describe('an idle connection', () => {
     });
   });
 
-  test('does not time out by itself', async () => {
+  test('has no timeout of its own', async () => {
     await using receiver = await startSmtpReceiver();
     const clock = new ManualClock(0);
     const connection = await connectionTo(receiver, {}, { clock });
@@ -221,7 +218,7 @@ describe('an idle connection', () => {
 describe('a large message', () => {
   const data = Buffer.from(`${'x'.repeat(76)}\r\n`.repeat(100_000));
 
-  test('cut off in the middle did not arrive', async () => {
+  test('that was interrupted was not accepted', async () => {
     await using receiver = await startSmtpReceiver({
       onDataBytes: (bytes) => (bytes > 100_000 ? HANG_UP : undefined),
     });
@@ -232,7 +229,7 @@ describe('a large message', () => {
     });
   });
 
-  test('refused in the middle has that refusal as its answer, and the connection ends', async () => {
+  test('that is rejected midway gets that reply, and the connection closes', async () => {
     let interrupted = false;
     await using receiver = await startSmtpReceiver({
       onDataBytes: () => {
@@ -249,10 +246,10 @@ describe('a large message', () => {
     expect(connection.usable).toBe(false);
   });
 
-  test('that the receiver stops reading times out by the block', async () => {
+  test('that the receiver stops reading times out per block', async () => {
     await using receiver = await startSmtpReceiver();
     const clock = new ManualClock(0);
-    // So long that it cannot be the final dot's time that runs out below.
+    // So long that the final-dot timeout cannot expire below.
     const timeouts = { finalDotMs: 2_000 * RFC_TIMEOUTS.blockMs };
     const connection = await connectionTo(receiver, {}, { clock, timeouts });
     receiver.script.onDataBytes = (_bytes, session) => {
@@ -261,7 +258,7 @@ describe('a large message', () => {
     };
     const sent = connection.send(smtpMessage({ data: [data, data, data] }));
     await receiver.until(() => receiver.sessions[0]?.stopped ?? false);
-    // The network's buffers take some blocks yet, and each of them starts the time anew.
+    // Network buffers still accept some blocks, and each restarts the timeout.
     for (let i = 0; i < 1_000 && connection.usable; i++) {
       await settleLoopback();
       clock.advance(RFC_TIMEOUTS.blockMs);
@@ -272,7 +269,7 @@ describe('a large message', () => {
   });
 });
 
-test('destroy answers everything in flight as aborted', async () => {
+test('destroy fails everything in flight as aborted', async () => {
   await using receiver = await startSmtpReceiver({ onMessage: () => SILENCE });
   const connection = await connectionTo(receiver);
   const sent = [smtpMessage(), smtpMessage(), smtpMessage()].map((message) =>

@@ -4,9 +4,9 @@ import { connectionTo, settleLoopback, smtpMessage } from '../../../test/harness
 import type { SmtpSendResult } from './smtp-results.ts';
 
 /**
- * Goal: messages arrive byte by byte as meant, each recipient gets its own answer, and pipelining
- * keeps to RFC 2920. Method: a scripted receiver that notes every broken rule; held replies show
- * what travels without waiting.
+ * Goal: messages arrive byte for byte, each recipient gets its own result, and pipelining follows
+ * RFC 2920. Method: a scripted receiver that records every protocol violation; held replies show
+ * what is sent without waiting.
  */
 
 const LOCKSTEP = ['SIZE 26214400', '8BITMIME', 'SMTPUTF8'];
@@ -16,7 +16,7 @@ const kinds: [string, ReceiverScript][] = [
 ];
 
 describe.each(kinds)('%s', (_name, offers) => {
-  test('a message arrives as it was meant', async () => {
+  test('a message arrives unchanged', async () => {
     await using receiver = await startSmtpReceiver(offers);
     const connection = await connectionTo(receiver);
     const data = Buffer.from('Subject: dots\r\n\r\n.\r\n..\r\n.a\r\nlast line without end');
@@ -34,7 +34,7 @@ describe.each(kinds)('%s', (_name, offers) => {
     expect(receiver.violations).toEqual([]);
   });
 
-  test('hundreds of messages on one connection get each its own answer, in order', async () => {
+  test('hundreds of messages on one connection each get their own result, in order', async () => {
     await using receiver = await startSmtpReceiver({
       ...offers,
       onMessage: (message) => `250 2.0.0 ${message.raw.toString().trim()}`,
@@ -52,7 +52,7 @@ describe.each(kinds)('%s', (_name, offers) => {
     expect(receiver.violations).toEqual([]);
   });
 
-  test('one recipient of three is refused, and the others get the message', async () => {
+  test('one of three recipients is rejected, and the others get the message', async () => {
     await using receiver = await startSmtpReceiver({
       ...offers,
       onRcpt: (to) => (to.startsWith('b') ? '550 5.1.1 no such user' : undefined),
@@ -77,7 +77,7 @@ describe.each(kinds)('%s', (_name, offers) => {
     ['every RCPT', { onRcpt: () => '550 5.1.1 no' }, 'rcpt', 550],
     ['DATA', { onData: () => '452 4.3.1 no room' }, 'data', 452],
     ['the message', { onMessage: () => '554 5.7.1 spam' }, 'body', 554],
-  ])('%s refused once does not hurt the next message', async (_what, script, stage, code) => {
+  ])('one rejected %s does not affect the next message', async (_what, script, stage, code) => {
     await using receiver = await startSmtpReceiver({ ...offers, ...script });
     const connection = await connectionTo(receiver);
     const refused = await connection.send(smtpMessage());
@@ -94,11 +94,11 @@ describe.each(kinds)('%s', (_name, offers) => {
     expect(third.recipients[0]?.accepted).toBe(true);
     const accepted = receiver.messages.filter((message) => message.accepted);
     expect(accepted.map((message) => message.raw.toString())).toEqual(['second\r\n', 'third\r\n']);
-    // A MAIL left standing would have drawn "nested MAIL".
+    // An open transaction would have caused "nested MAIL".
     expect(receiver.violations).toEqual([]);
   });
 
-  test('a message of megabytes arrives whole, with others behind it', async () => {
+  test('a message of several megabytes arrives complete, followed by others', async () => {
     await using receiver = await startSmtpReceiver(offers);
     const connection = await connectionTo(receiver);
     const line = Buffer.from(`.${'x'.repeat(76)}\r\n`);
@@ -116,7 +116,7 @@ describe.each(kinds)('%s', (_name, offers) => {
 });
 
 describe('pipelining', () => {
-  test('lets the next MAIL, RCPT and DATA travel before the final dot is answered', async () => {
+  test('sends the next MAIL, RCPT and DATA before the reply to the final dot', async () => {
     const answer = Promise.withResolvers<string>();
     await using receiver = await startSmtpReceiver({ onMessage: () => answer.promise });
     const connection = await connectionTo(receiver);
@@ -134,7 +134,7 @@ describe('pipelining', () => {
     expect(receiver.violations).toEqual([]);
   });
 
-  test('also when the next message comes only while the final dot is awaited', async () => {
+  test('also when the next message is added while waiting for that reply', async () => {
     const answer = Promise.withResolvers<string>();
     await using receiver = await startSmtpReceiver({
       onMessage: (_message, session) => (session.messageCount === 1 ? answer.promise : undefined),
@@ -151,7 +151,7 @@ describe('pipelining', () => {
     expect(receiver.messages).toHaveLength(2);
   });
 
-  test('sends a lone dot when DATA opens though every recipient was refused', async () => {
+  test('sends a lone dot when DATA is accepted although every recipient was rejected', async () => {
     await using receiver = await startSmtpReceiver({
       onRcpt: () => '550 5.1.1 no',
       onData: () => '354 go',
@@ -169,7 +169,7 @@ describe('pipelining', () => {
     expect(receiver.messages[1]?.raw.toString()).toContain('Hello, Jane.');
   });
 
-  test('a lone dot that is accepted still delivered nothing', async () => {
+  test('an accepted lone dot delivers nothing', async () => {
     await using receiver = await startSmtpReceiver({
       onRcpt: () => '550 5.1.1 no',
       onData: () => '354 go',
@@ -179,7 +179,7 @@ describe('pipelining', () => {
     expect(refused.recipients[0]).toMatchObject({ accepted: false, failure: { stage: 'rcpt' } });
   });
 
-  test('sends no dot at all to a receiver that refused MAIL and took the recipients', async () => {
+  test('sends no dot to a receiver that rejected MAIL but accepted the recipients', async () => {
     await using receiver = await startSmtpReceiver({
       onMail: (_from, session) => {
         session.lenient = true;
@@ -196,7 +196,7 @@ describe('pipelining', () => {
     expect(receiver.messages).toEqual([]);
   });
 
-  test('resets a transaction that was left standing, together with the next MAIL', async () => {
+  test('resets an open transaction together with the next MAIL', async () => {
     await using receiver = await startSmtpReceiver({ onRcpt: () => '450 4.2.1 busy' });
     const connection = await connectionTo(receiver);
     await connection.send(smtpMessage());
@@ -218,7 +218,7 @@ describe('pipelining', () => {
   });
 });
 
-test('a server that takes nothing now is left, and not asked again on the same connection', async () => {
+test('a server that is temporarily unavailable is disconnected, and not retried on the same connection', async () => {
   await using receiver = await startSmtpReceiver({
     onRcpt: () => '450 4.3.2 Service currently unavailable',
   });
@@ -230,7 +230,7 @@ test('a server that takes nothing now is left, and not asked again on the same c
   expect(receiver.sessions[0]?.commands.at(-1)).toBe('QUIT');
 });
 
-test('of several recipients each is named for the reports of servers that pass the mail on', async () => {
+test('several recipients are named for the reports of forwarding servers', async () => {
   await using receiver = await startSmtpReceiver({ keywords: ['PIPELINING', 'DSN'] });
   const connection = await connectionTo(receiver);
   const asked = async (recipients: string[]) => {
@@ -245,7 +245,7 @@ test('of several recipients each is named for the reports of servers that pass t
   expect(receiver.messages[0]?.recipients).toEqual(['a@example.test', 'b+c@example.test']);
 });
 
-describe('before anything is sent, it is known', () => {
+describe('before anything is sent, it is detected', () => {
   test.each<[string, string[], Parameters<typeof smtpMessage>[0], string]>([
     ['that UTF-8 headers need SMTPUTF8', ['8BITMIME'], { smtpUtf8: true }, 'smtputf8_unsupported'],
     [
@@ -256,7 +256,7 @@ describe('before anything is sent, it is known', () => {
     ],
     ['that 8-bit bytes need 8BITMIME', [], { data: Buffer.from('ü\r\n') }, 'eightbit_unsupported'],
     ['that the message is too large', ['SIZE 10'], {}, 'message_too_large'],
-    ['that a bare LF cannot travel', [], { data: Buffer.from('a\nb\r\n') }, 'malformed_message'],
+    ['that a bare LF cannot be sent', [], { data: Buffer.from('a\nb\r\n') }, 'malformed_message'],
     [
       'that an address would break the command',
       [],
@@ -305,7 +305,7 @@ describe('before anything is sent, it is known', () => {
 });
 
 describe('the transcript', () => {
-  test('of the first message begins with the opening; later ones say that they reuse it', async () => {
+  test('of the first message includes opening the session; later ones mention the reuse', async () => {
     await using receiver = await startSmtpReceiver({ keywords: ['PIPELINING'] });
     const connection = await connectionTo(receiver);
     const [first, second] = await Promise.all([
@@ -330,7 +330,7 @@ describe('the transcript', () => {
     expect(said(second)).toEqual(['note: (connection reused, message 2)', ...said(first).slice(5)]);
   });
 
-  test('never holds the message', async () => {
+  test('never contains the message', async () => {
     await using receiver = await startSmtpReceiver();
     const connection = await connectionTo(receiver);
     const result = await connection.send(
@@ -341,7 +341,7 @@ describe('the transcript', () => {
 });
 
 describe('quit', () => {
-  test('waits for what is in flight and then says goodbye', async () => {
+  test('waits for messages in flight and then sends QUIT', async () => {
     const answer = Promise.withResolvers<string>();
     await using receiver = await startSmtpReceiver({ onMessage: () => answer.promise });
     const connection = await connectionTo(receiver);
@@ -360,7 +360,7 @@ describe('quit', () => {
     expect(receiver.violations).toEqual([]);
   });
 
-  test('may be called twice, and after the end', async () => {
+  test('may be called twice, and after the connection has closed', async () => {
     await using receiver = await startSmtpReceiver();
     const connection = await connectionTo(receiver);
     await Promise.all([connection.quit(), connection.quit()]);

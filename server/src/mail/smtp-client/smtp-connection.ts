@@ -55,7 +55,7 @@ export class SmtpConnection {
     this.#clock = parts.clock;
     this.#timeouts = parts.timeouts;
     this.#openingTranscript = parts.openingTranscript;
-    this.#channel.onLost = (lost) => this.#onClosed(lost);
+    this.#channel.onClosed = (lost) => this.#onClosed(lost);
   }
 
   /** Whether the session is open for more messages. */

@@ -20,7 +20,7 @@ import type { TlsPolicy } from './start-tls.ts';
 const { good, wrongName, expired, forged, selfSigned, authority } = tlsFixtures;
 const verified: TlsPolicy = { kind: 'verified', names: ['mx.example.test'], ca: authority };
 
-test('a session is encrypted before anything is said but EHLO, and EHLO is said again', async () => {
+test('a session is encrypted before anything but EHLO is sent, and EHLO is repeated', async () => {
   await using receiver = await startSmtpReceiver({ tls: good });
   const connection = await connectionTo(receiver, { tls: verified });
   const result = await connection.send(smtpMessage());
@@ -41,7 +41,7 @@ test('a session is encrypted before anything is said but EHLO, and EHLO is said 
   );
 });
 
-test('what was offered before TLS is forgotten', async () => {
+test('extensions offered before TLS are discarded', async () => {
   await using receiver = await startSmtpReceiver({
     tls: good,
     onEhlo: (_name, session) => (session.tls ? '250 mx' : '250-mx\n250-SMTPUTF8\n250 STARTTLS'),
@@ -52,31 +52,31 @@ test('what was offered before TLS is forgotten', async () => {
 
 describe('a certificate', () => {
   test.each<[string, ReceiverScript, TlsPolicy, boolean]>([
-    ['that is good passes', { tls: good }, verified, true],
+    ['that is valid is accepted', { tls: good }, verified, true],
     [
-      'for one of several names passes',
+      'for one of several names is accepted',
       { tls: good },
       { ...verified, names: ['mx.elsewhere.test', 'mx2.example.test'] },
       true,
     ],
-    ['for another name does not', { tls: wrongName }, verified, false],
-    ['that has expired does not', { tls: expired }, verified, false],
-    ['that is forged does not', { tls: forged }, verified, false],
-    ['that signed itself does not', { tls: selfSigned }, verified, false],
+    ['for another name is rejected', { tls: wrongName }, verified, false],
+    ['that has expired is rejected', { tls: expired }, verified, false],
+    ['that is forged is rejected', { tls: forged }, verified, false],
+    ['that is self-signed is rejected', { tls: selfSigned }, verified, false],
     [
-      'of an authority we do not know does not',
+      'of an unknown CA is rejected',
       { tls: good },
       { kind: 'verified', names: ['mx.example.test'] },
       false,
     ],
     [
-      'of any kind passes where only encryption is required',
+      'of any kind is accepted when only encryption is required',
       { tls: expired },
       { kind: 'required' },
       true,
     ],
     [
-      'of any kind passes where TLS is optional',
+      'of any kind is accepted when TLS is opportunistic',
       { tls: selfSigned },
       { kind: 'opportunistic' },
       true,
@@ -87,7 +87,7 @@ describe('a certificate', () => {
     expect(opened.ok).toBe(passes);
     if (!opened.ok) {
       expect(opened.failure).toMatchObject({ kind: 'certificate_rejected', stage: 'starttls' });
-      // The receiver we do not trust learns nothing more, least of all in plaintext.
+      // An untrusted receiver gets nothing more, least of all in plaintext.
       await receiver.until(() => receiver.sessions.every((session) => session.closed));
       expect(receiver.commands).toEqual(['EHLO sender.example.test', 'STARTTLS']);
     } else opened.connection.destroy();
@@ -113,24 +113,28 @@ describe.each(strict)('under the policy %s', (_name, tls) => {
       { brokenTls: 'nonsense', onStartTls: () => '454 4.7.0 not now' },
       { kind: 'refused', stage: 'starttls', reply: { code: 454 } },
     ],
-    ['a broken handshake', { brokenTls: 'nonsense' }, { kind: 'tls_failed', stage: 'starttls' }],
-    ['a hang-up in it', { brokenTls: 'hang_up' }, { kind: 'tls_failed', stage: 'starttls' }],
-    ['a TLS too old', tooOld, { kind: 'tls_failed', stage: 'starttls' }],
-  ])('%s ends the session, never in plaintext', async (_what, script, failure) => {
+    ['a failed handshake', { brokenTls: 'nonsense' }, { kind: 'tls_failed', stage: 'starttls' }],
+    [
+      'a disconnect during the handshake',
+      { brokenTls: 'hang_up' },
+      { kind: 'tls_failed', stage: 'starttls' },
+    ],
+    ['an outdated TLS version', tooOld, { kind: 'tls_failed', stage: 'starttls' }],
+  ])('%s closes the session without falling back to plaintext', async (_what, script, failure) => {
     await using receiver = await startSmtpReceiver(script);
     expect(await openTo(receiver, { tls })).toMatchObject({ ok: false, failure });
     expect(receiver.commands.filter((line) => line.startsWith('MAIL'))).toEqual([]);
   });
 });
 
-describe('where TLS is optional', () => {
+describe('when TLS is opportunistic', () => {
   test('a receiver without STARTTLS is used in plaintext', async () => {
     await using receiver = await startSmtpReceiver();
     const connection = await connectionTo(receiver);
     expect((await connection.send(smtpMessage())).session.tls).toBeNull();
   });
 
-  test('a receiver that refuses STARTTLS in words is used as it is', async () => {
+  test('a receiver that rejects STARTTLS is used in plaintext', async () => {
     await using receiver = await startSmtpReceiver({
       tls: good,
       onStartTls: () => '454 4.7.0 not now',
@@ -146,7 +150,7 @@ describe('where TLS is optional', () => {
     expect(opened).toMatchObject({ ok: false, failure: { kind: 'tls_failed' } });
   });
 
-  test('a broken handshake is told apart, so that the caller may come again without', async () => {
+  test('a failed handshake is reported as such, so that the caller may retry without TLS', async () => {
     await using receiver = await startSmtpReceiver({ brokenTls: 'nonsense' });
     const first = await openTo(receiver);
     expect(first).toMatchObject({ ok: false, failure: { kind: 'tls_failed', stage: 'starttls' } });
@@ -157,7 +161,7 @@ describe('where TLS is optional', () => {
 
 describe('STARTTLS', () => {
   test.each(['250 injected\r\n', '2', '250-half a reply\r\n'])(
-    'followed by %j in plaintext ends the session',
+    'followed by %j in plaintext closes the session',
     async (injected) => {
       await using receiver = await startSmtpReceiver({
         tls: good,
@@ -171,7 +175,7 @@ describe('STARTTLS', () => {
     },
   );
 
-  test('answered by a hang-up is a lost connection', async () => {
+  test('answered by a disconnect is a lost connection', async () => {
     await using receiver = await startSmtpReceiver({ tls: good, onStartTls: () => HANG_UP });
     const opened = await openTo(receiver);
     expect(opened).toMatchObject({ failure: { kind: 'connection_lost', stage: 'starttls' } });
@@ -189,7 +193,7 @@ describe('STARTTLS', () => {
   });
 
   test.each<[string, ReceiverScript]>([
-    ['without an answer', { tls: good, onStartTls: () => SILENCE }],
+    ['without a reply', { tls: good, onStartTls: () => SILENCE }],
     ['without a handshake', { brokenTls: 'silence' }],
   ])('%s times out', async (_what, script) => {
     await using receiver = await startSmtpReceiver(script);
@@ -203,7 +207,7 @@ describe('STARTTLS', () => {
 });
 
 describe('TLS from the first byte', () => {
-  test('works, and STARTTLS is not asked for', async () => {
+  test('works without STARTTLS', async () => {
     await using receiver = await startSmtpReceiver({ tls: good, implicitTls: true });
     const connection = await connectionTo(receiver, { tls: verified, implicitTls: true });
     const result = await connection.send(smtpMessage());
@@ -211,7 +215,7 @@ describe('TLS from the first byte', () => {
     expect(receiver.commands).not.toContain('STARTTLS');
   });
 
-  test('is never given up for plaintext', async () => {
+  test('never falls back to plaintext', async () => {
     await using receiver = await startSmtpReceiver();
     const opened = await openTo(receiver, { implicitTls: true, tls: { kind: 'none' } });
     expect(opened).toMatchObject({ ok: false, failure: { kind: 'tls_failed', stage: 'connect' } });

@@ -1,7 +1,7 @@
 import type { Caller } from '../../accounts/caller.ts';
 import type { Mode } from '../../accounts/tenant-scope.ts';
 import type { MailboxContact } from '../../contacts/contact-source.ts';
-import type { SenderDomain } from '../../domains/sender-domains.ts';
+import type { SenderDomain } from '../../domains/domain.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { newIdPair } from '../../lib/ids.ts';
 import { RefusedError } from '../../lib/refused-error.ts';

@@ -51,7 +51,7 @@ export function parseControlHeaders(
   for (const occurrences of byName.values()) {
     const [spelling] = occurrences[0] as readonly [string, string];
     const name = Object.keys(HEADER_READERS).find(
-      (known) => known.toLowerCase() === spelling.toLowerCase(),
+      (valid) => valid.toLowerCase() === spelling.toLowerCase(),
     );
     const values = occurrences.map(([, value]) => value);
     const problem = name === undefined ? UNKNOWN : HEADER_READERS[name]?.(values, control);

@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import type { SMTPServerOptions, SMTPServerSession } from 'smtp-server';
 import type { Caller } from '../../accounts/caller.ts';
+import { isLoopback } from '../../lib/net/client-network.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import { parseMailbox } from '../../mail/address.ts';
 import { MailParser } from '../../mail/mime/mail-parser.ts';
@@ -10,6 +11,7 @@ import { disabledCommands, protocolOptions } from '../protocol-server.ts';
 import { type DataStream, MemoryBudget } from '../receive-data.ts';
 import { type AuthMetrics, createAuthMetrics, createSmtpServiceMetrics } from '../smtp-metrics.ts';
 import { type ListenAddress, SmtpService, type SmtpServiceParts } from '../smtp-service.ts';
+import type { SessionTimeouts } from '../smtp-session.ts';
 import { type Certificate, type CertificateFiles, readCertificate } from '../tls-certificate.ts';
 import {
   type AcceptSubmissionParts,
@@ -23,7 +25,6 @@ import {
   authorizeMessage,
   type SubmissionAuthParts,
 } from './submission-auth.ts';
-import { SUBMISSION_LIMITS, type SubmissionLimits } from './submission-limits.ts';
 import { SubmissionSession } from './submission-session.ts';
 
 /**
@@ -47,6 +48,30 @@ export interface SubmissionListenerParts
   memoryBytesMax: number;
   limits?: Partial<SubmissionLimits>;
 }
+
+/** Time limits of a submission session, and which clients count as local. */
+export interface SubmissionLimits extends SessionTimeouts {
+  /** Time for the PROXY header and for the TLS handshake. */
+  handshakeMs: number;
+  /** Time until AUTH succeeds. */
+  authMs: number;
+  /** Time without a command from the client (RFC 5321 section 4.5.3.2.7). */
+  idleMs: number;
+  /** Delay of the reply to a network's first failed AUTH. */
+  authFailureDelayMs: number;
+  /** Whether a client address is on this machine; tests override it. */
+  isLocal: (ip: string) => boolean;
+}
+
+export const SUBMISSION_LIMITS: SubmissionLimits = {
+  handshakeMs: 20_000,
+  authMs: 60_000,
+  dataMs: 600_000,
+  sessionMs: 3_600_000,
+  idleMs: 300_000,
+  authFailureDelayMs: 500,
+  isLocal: isLoopback,
+};
 
 export class SubmissionListener {
   readonly #parts: SubmissionListenerParts;
@@ -127,7 +152,7 @@ export class SubmissionListener {
     return {
       onAuth: (auth, session, callback) => {
         this.#authenticate(auth.password ?? '', session).then(
-          (visit) => callback(null, { user: visit }),
+          (client) => callback(null, { user: client }),
           (error) => {
             callback(authReplyForError(error));
             this.#service.session(session.id)?.authFailed();

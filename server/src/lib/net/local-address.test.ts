@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isOwnListener } from './local-listeners.ts';
+import { isOwnListener } from './local-address.ts';
 
 test('recognizes an address and port of our own listeners in every notation', () => {
   const at = (address: string, port = 2525) => [{ address, port, family: 'IPv4' }];
