@@ -10,7 +10,7 @@ import { readIfMatch } from './if-match.ts';
 
 /**
  * A request as an operation sees it. It is a class because getters of an object literal are
- * defined anew, at some cost, for every object.
+ * redefined, at some cost, for every object.
  */
 export class RequestContext implements OperationRequest<unknown, unknown, unknown> {
   readonly caller: Caller;
