@@ -82,7 +82,7 @@ export function bounceOutcome(
  * on its own: forwarding servers report addresses that we never sent to. That does not apply when
  * the report says that our own recipient got the message.
  */
-function reportedFailure(
+export function reportedFailure(
   { recipientKey }: ReportedDelivery,
   { recipients }: DeliveryReport,
   hasOwnReturnPath: boolean,

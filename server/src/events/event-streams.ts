@@ -310,7 +310,7 @@ export class EventStreams {
 const DRAIN_CHECK_MS = 50;
 const DRAIN_TIMEOUT_MS = 10_000;
 
-function matchesTypes({ type }: StoredEvent, { types }: FeedFilter): boolean {
+export function matchesTypes({ type }: StoredEvent, { types }: FeedFilter): boolean {
   if (!types) return true;
   return types.includes(type) || types.includes(`${type.split('.')[0]}.*`);
 }

@@ -159,12 +159,12 @@ const ALARM_EXPLANATIONS: Record<AlarmKind, (subject: string) => string> = {
 };
 
 /** The remaining lifetime of a key is the only value for which lower is worse. */
-function shouldRaise({ kind, value }: AlarmReading, threshold: number): boolean {
+export function shouldRaise({ kind, value }: AlarmReading, threshold: number): boolean {
   if (threshold === 0) return false;
   return kind === 'key_expiring' ? value <= threshold : value >= threshold;
 }
 
-function shouldStayRaised({ kind, value }: AlarmReading, threshold: number): boolean {
+export function shouldStayRaised({ kind, value }: AlarmReading, threshold: number): boolean {
   if (threshold === 0) return false;
   return kind === 'key_expiring' ? value <= threshold : value >= threshold * CLEAR_RATIO;
 }

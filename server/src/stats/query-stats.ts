@@ -88,7 +88,9 @@ function volume({ accepted, delivered, bounced }: Figures): number {
   return Math.max(accepted, delivered + bounced);
 }
 
-function computeFigures(counts: readonly (readonly [counter: string, n: number])[]): Figures {
+export function computeFigures(
+  counts: readonly (readonly [counter: string, n: number])[],
+): Figures {
   const sums = new Map<string, number>();
   for (const [counter, n] of counts) sums.set(counter, (sums.get(counter) ?? 0) + n);
   const of = (counter: string): number => sums.get(counter) ?? 0;

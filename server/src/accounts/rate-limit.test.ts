@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { ManualClock } from '../lib/manual-clock.ts';
+import { RateLimiter } from './rate-limit.ts';
+
+function limiter(perSecond: number, burst: number) {
+  const clock = new ManualClock(1_000_000);
+  return { clock, limiter: new RateLimiter(perSecond, burst, clock) };
+}
+
+test('allows a burst, then rejects with the time to wait', () => {
+  const { limiter: limits } = limiter(2, 3);
+  const decisions = [1, 2, 3, 4].map(() => limits.take('w'));
+  expect(decisions.map(({ allowed }) => allowed)).toEqual([true, true, true, false]);
+  expect(decisions.map(({ remaining }) => remaining)).toEqual([2, 1, 0, 0]);
+  expect(decisions[3]?.retryAfterSeconds).toBe(1);
+});
+
+test('refills at the configured rate, up to the burst', () => {
+  const { clock, limiter: limits } = limiter(2, 3);
+  for (let n = 0; n < 3; n++) limits.take('w');
+  clock.advance(500);
+  expect([limits.take('w').allowed, limits.take('w').allowed]).toEqual([true, false]);
+  clock.advance(60_000);
+  expect(limits.take('w').remaining).toBe(2);
+});
+
+test('rounds the wait up to whole seconds', () => {
+  const { limiter: limits } = limiter(0.25, 1);
+  limits.take('w');
+  expect(limits.take('w')).toEqual({ allowed: false, remaining: 0, retryAfterSeconds: 4 });
+});
+
+test('counts workspaces separately, and ignores a clock that goes back', () => {
+  const { clock, limiter: limits } = limiter(1, 1);
+  expect(limits.take('a').allowed).toBe(true);
+  expect(limits.take('b').allowed).toBe(true);
+  clock.advance(-10_000);
+  expect(limits.take('a').allowed).toBe(false);
+});

@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest';
+import type { EventType } from '../events/event-types.ts';
+import { type Count, type CountedEvent, countEvents, type Dimension } from './count-events.ts';
+
+function event(type: EventType, change: Partial<CountedEvent> = {}): CountedEvent {
+  return {
+    workspaceId: 'w',
+    mode: 'live',
+    type,
+    createdAtMs: 90_000,
+    recipient: 'jane@gmail.com',
+    recipients: [],
+    tags: [],
+    bounceReason: null,
+    afterDelivery: false,
+    mx: null,
+    machine: false,
+    first: true,
+    sender: 'Shop@Shop.Example',
+    templateKey: null,
+    startedAtMs: null,
+    ...change,
+  };
+}
+
+function counters(counts: readonly Count[], dimension: Dimension, value = ''): object {
+  const own = counts.filter((count) => count.dimension === dimension && count.value === value);
+  return Object.fromEntries(own.map(({ counter, n }) => [counter, n]));
+}
+
+describe('counting events', () => {
+  test('an accepted message counts once, and its recipients each by their receiver', () => {
+    const counts = countEvents([
+      event('message.accepted', {
+        recipient: null,
+        recipients: ['a@gmail.com', 'b@gmail.com', 'c@outlook.com'],
+        tags: ['welcome', 'welcome'],
+        templateKey: 'greeting',
+      }),
+    ]);
+    const all = { messages: 1, accepted: 3 };
+    expect(counters(counts, 'all')).toEqual(all);
+    expect(counters(counts, 'tag', 'welcome')).toEqual(all);
+    expect(counters(counts, 'template', 'greeting')).toEqual(all);
+    expect(counters(counts, 'domain', 'shop.example')).toEqual(all);
+    const receivers = counts.filter(({ dimension }) => dimension === 'receiver');
+    expect(receivers.map(({ counter, n }) => [counter, n])).toEqual([
+      ['accepted', 2],
+      ['accepted', 1],
+    ]);
+  });
+
+  test('a delivery counts its latency when the start is known', () => {
+    expect(counters(countEvents([event('message.delivered')]), 'all')).toEqual({ delivered: 1 });
+    const timed = countEvents([event('message.delivered', { startedAtMs: 89_000 })]);
+    expect(Object.keys(counters(timed, 'all'))).toEqual([
+      'delivered',
+      expect.stringMatching(/^latency\.\d+$/),
+    ]);
+  });
+
+  test('a bounce counts its reason, and a late one is marked', () => {
+    const counts = countEvents([
+      event('message.bounced', { bounceReason: 'mailbox_full' }),
+      event('message.bounced', { afterDelivery: true }),
+    ]);
+    expect(counters(counts, 'all')).toEqual({
+      bounced: 2,
+      bounced_later: 1,
+      'bounced.mailbox_full': 1,
+      'bounced.unknown': 1,
+    });
+  });
+
+  test('opens and clicks of machines are separate, and only the first click counts', () => {
+    const counts = countEvents([
+      event('message.opened'),
+      event('message.opened', { machine: true }),
+      event('message.clicked'),
+      event('message.clicked', { first: false }),
+      event('message.clicked', { machine: true }),
+    ]);
+    expect(counters(counts, 'all')).toEqual({
+      opened: 1,
+      opened_by_machine: 1,
+      clicked: 1,
+      clicked_by_machine: 1,
+    });
+  });
+
+  test('events that are not about a message count nothing', () => {
+    const types = ['domain.verified', 'alarm.raised', 'message.scheduled'] as const;
+    expect(countEvents(types.map((type) => event(type)))).toEqual([]);
+  });
+
+  test('minutes, modes and workspaces are separate', () => {
+    const counts = countEvents([
+      event('message.failed', { createdAtMs: 59_999 }),
+      event('message.failed', { createdAtMs: 60_000 }),
+      event('message.failed', { createdAtMs: 60_001 }),
+      event('message.failed', { createdAtMs: 60_000, mode: 'test' }),
+      event('message.failed', { createdAtMs: 60_000, workspaceId: 'other' }),
+    ]);
+    const all = counts.filter(({ dimension }) => dimension === 'all');
+    expect(all.map(({ workspaceId, mode, atMs, n }) => [workspaceId, mode, atMs, n])).toEqual([
+      ['w', 'live', 0, 1],
+      ['w', 'live', 60_000, 2],
+      ['w', 'test', 60_000, 1],
+      ['other', 'live', 60_000, 1],
+    ]);
+  });
+
+  test('the caller may count a value under another label', () => {
+    const events = ['a', 'b'].map((tag) => event('message.failed', { tags: [tag] }));
+    const counts = countEvents(events, (_event, dimension, value) =>
+      dimension === 'tag' ? '(other)' : value,
+    );
+    expect(counters(counts, 'tag', '(other)')).toEqual({ failed: 2 });
+  });
+});
