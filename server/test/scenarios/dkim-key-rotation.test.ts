@@ -90,13 +90,13 @@ function selectorOf(keys: readonly ListedKey[], algorithm: string, slot: string)
 }
 
 test('the next key signs, the previous one stays valid, and a new next key is generated', async () => {
-  await using rig = await start();
-  const { dns, clock, id, call } = rig;
-  publishRecords(dns, rig.records);
+  await using setup = await start();
+  const { dns, clock, id, call } = setup;
+  publishRecords(dns, setup.records);
   const before = await call('POST', `/domains/${id}/verify`);
   expect(before.status).toBe('verified');
-  const signedBefore = await rig.sign();
-  expect(await rig.verified(signedBefore)).toEqual(['ed25519-sha256 pass', 'rsa-sha256 pass']);
+  const signedBefore = await setup.sign();
+  expect(await setup.verified(signedBefore)).toEqual(['ed25519-sha256 pass', 'rsa-sha256 pass']);
 
   const after = await call('POST', `/domains/${id}/rotate-dkim`);
   expect(after.status).toBe('verified');
@@ -107,10 +107,10 @@ test('the next key signs, the previous one stays valid, and a new next key is ge
     expect(selectorOf(is, algorithm, 'retired')).toBe(selectorOf(was, algorithm, 'current'));
     expect(was.map(({ selector }) => selector)).not.toContain(selectorOf(is, algorithm, 'next'));
   }
-  const signedAfter = await rig.sign();
+  const signedAfter = await setup.sign();
   expect(signedAfter.toString()).toContain(`s=${selectorOf(is, 'rsa', 'current')};`);
-  expect(await rig.verified(signedAfter)).toEqual(['ed25519-sha256 pass', 'rsa-sha256 pass']);
-  expect(await rig.verified(signedBefore)).toEqual(['ed25519-sha256 pass', 'rsa-sha256 pass']);
+  expect(await setup.verified(signedAfter)).toEqual(['ed25519-sha256 pass', 'rsa-sha256 pass']);
+  expect(await setup.verified(signedBefore)).toEqual(['ed25519-sha256 pass', 'rsa-sha256 pass']);
 
   // Previous keys stay listed so that they are not removed too early, and become optional later.
   const retired = after.records.filter((record: ListedRecord) =>
@@ -124,10 +124,10 @@ test('the next key signs, the previous one stays valid, and a new next key is ge
 });
 
 test('private keys are deleted when a key is retired', async () => {
-  await using rig = await start();
-  publishRecords(rig.dns, rig.records);
-  await rig.call('POST', `/domains/${rig.id}/rotate-dkim`);
-  const { rows } = await rig.app.app.storage.pool.query(
+  await using setup = await start();
+  publishRecords(setup.dns, setup.records);
+  await setup.call('POST', `/domains/${setup.id}/rotate-dkim`);
+  const { rows } = await setup.app.app.storage.pool.query(
     'select slot, encrypted_private_key is null as gone from domain_keys order by slot',
   );
   expect(rows.map(({ slot, gone }) => `${slot} ${gone}`)).toEqual([
@@ -138,16 +138,16 @@ test('private keys are deleted when a key is retired', async () => {
     'retired true',
     'retired true',
   ]);
-  const { rows: sealed } = await rig.app.app.storage.pool.query<{ text: string }>(
+  const { rows: sealed } = await setup.app.app.storage.pool.query<{ text: string }>(
     `select encode(encrypted_private_key, 'escape') as text from domain_keys where slot <> 'retired'`,
   );
   for (const { text } of sealed) expect(text).not.toContain('PRIVATE KEY');
 });
 
 test('is rejected until the next key is published', async () => {
-  await using rig = await start();
-  const { dns, id, call, app } = rig;
-  publishRecords(dns, rig.records);
+  await using setup = await start();
+  const { dns, id, call, app } = setup;
+  publishRecords(dns, setup.records);
   await call('POST', `/domains/${id}/verify`);
   const first = await call('POST', `/domains/${id}/rotate-dkim`);
   const next = first.records.find(
@@ -171,23 +171,23 @@ test('is rejected until the next key is published', async () => {
   expect(selectorOf(second.json.dkim_keys, 'rsa', 'current')).toBe(next.name.split('.')[0]);
 
   // Its Ed25519 key was never published: only RSA signs.
-  const signed = await rig.sign();
-  expect(await rig.verified(signed)).toEqual(['rsa-sha256 pass']);
+  const signed = await setup.sign();
+  expect(await setup.verified(signed)).toEqual(['rsa-sha256 pass']);
 });
 
 test('two concurrent requests make one rotation', async () => {
-  await using rig = await start();
-  publishRecords(rig.dns, rig.records);
-  await rig.call('POST', `/domains/${rig.id}/verify`);
+  await using setup = await start();
+  publishRecords(setup.dns, setup.records);
+  await setup.call('POST', `/domains/${setup.id}/verify`);
   const rotate = () =>
-    rig.app.call('POST', `/domains/${rig.id}/rotate-dkim`, { key: rig.app.liveKey });
+    setup.app.call('POST', `/domains/${setup.id}/rotate-dkim`, { key: setup.app.liveKey });
   const statuses = (await Promise.all([rotate(), rotate()])).map(({ status }) => status);
   expect(statuses.sort()).toEqual([200, 409]);
 });
 
 test('the number of rotations is limited while previous keys are listed; later these are removed', async () => {
-  await using rig = await start();
-  const { app, clock } = rig;
+  await using setup = await start();
+  const { app, clock } = setup;
   await app.app.domains.trust(app.workspaceId, { name: 'shop.test' });
   const { pool } = app.database;
   await pool.query(
@@ -197,10 +197,10 @@ test('the number of rotations is limited while previous keys are listed; later t
      from domains, generate_series(1, 10) n`,
     [new Date(clock.now())],
   );
-  const rotate = () => app.call('POST', `/domains/${rig.id}/rotate-dkim`, { key: app.liveKey });
+  const rotate = () => app.call('POST', `/domains/${setup.id}/rotate-dkim`, { key: app.liveKey });
   const refused = await rotate();
   expect([refused.status, refused.json.code]).toEqual([409, 'conflict']);
-  expect(refused.json.detail).toContain('10 times in a week');
+  expect(refused.json.detail).toContain('10 times within a week');
 
   clock.advance(7 * DAY_MS);
   const { status, json } = await rotate();
@@ -218,30 +218,30 @@ test('the number of rotations is limited while previous keys are listed; later t
 });
 
 test('a trusted domain is signed with both keys and rotates without DNS', async () => {
-  await using rig = await start();
-  const { app } = rig;
+  await using setup = await start();
+  const { app } = setup;
   await app.app.domains.trust(app.workspaceId, { name: 'shop.test' });
-  const signed = (await rig.sign()).toString();
+  const signed = (await setup.sign()).toString();
   expect(signed.match(/a=\S+;/g)?.sort()).toEqual(['a=ed25519-sha256;', 'a=rsa-sha256;']);
-  const rotated = await rig.call('POST', `/domains/${rig.id}/rotate-dkim`);
+  const rotated = await setup.call('POST', `/domains/${setup.id}/rotate-dkim`);
   expect(rotated.status).toBe('verified');
-  expect(rig.dns.queries).toEqual([]);
+  expect(setup.dns.queries).toEqual([]);
 });
 
 test('Ed25519 signs only while its record is there', async () => {
-  await using rig = await start();
-  const { dns, id, call } = rig;
+  await using setup = await start();
+  const { dns, id, call } = setup;
   publishRecords(
     dns,
-    rig.records.filter(({ required }) => required),
+    setup.records.filter(({ required }) => required),
   );
   await call('POST', `/domains/${id}/verify`);
-  const algorithms = async () => (await rig.sign()).toString().match(/a=\w+-sha256/g);
+  const algorithms = async () => (await setup.sign()).toString().match(/a=\w+-sha256/g);
   expect(await algorithms()).toEqual(['a=rsa-sha256']);
-  publishRecords(dns, rig.records);
+  publishRecords(dns, setup.records);
   await call('POST', `/domains/${id}/verify`);
   expect(await algorithms()).toHaveLength(2);
-  const optional = rig.records.filter(({ purpose, required }) => purpose === 'dkim' && !required);
+  const optional = setup.records.filter(({ purpose, required }) => purpose === 'dkim' && !required);
   for (const { name } of optional) dns.setName(name, 'SERVFAIL');
   await call('POST', `/domains/${id}/verify`);
   expect(await algorithms()).toHaveLength(2);
@@ -251,8 +251,8 @@ test('Ed25519 signs only while its record is there', async () => {
 });
 
 test('delivery learns of changes by notification, and within a second without', async () => {
-  await using rig = await start();
-  const { app, clock, signingKeys, notices, call, id } = rig;
+  await using setup = await start();
+  const { app, clock, signingKeys, notices, call, id } = setup;
   const find = () => signingKeys.find(app.workspaceId, 'shop.test');
   expect(await find()).toBeUndefined();
   await app.app.domains.trust(app.workspaceId, { name: 'shop.test' });
@@ -277,38 +277,38 @@ test('delivery learns of changes by notification, and within a second without', 
 });
 
 test('with a different SECRET_KEY nothing is signed and nothing is sent', async () => {
-  await using rig = await start();
-  await rig.app.app.domains.trust(rig.app.workspaceId, { name: 'shop.test' });
-  const stranger = new SigningDomainCache({
-    pool: rig.app.app.storage.pool,
-    clock: rig.clock,
+  await using setup = await start();
+  await setup.app.app.domains.trust(setup.app.workspaceId, { name: 'shop.test' });
+  const otherCache = new SigningDomainCache({
+    pool: setup.app.app.storage.pool,
+    clock: setup.clock,
     sealer: createEncryptor(Buffer.alloc(32, 1), 'dkim'),
     isListening: () => true,
   });
-  await expect(stranger.find(rig.app.workspaceId, 'shop.test')).rejects.toThrow();
+  await expect(otherCache.find(setup.app.workspaceId, 'shop.test')).rejects.toThrow();
 });
 
 test('several nodes share the verification: each due domain is checked once', async () => {
-  await using rig = await start();
-  const { app, dns, clock } = rig;
+  await using setup = await start();
+  const { app, dns, clock } = setup;
   await using second = await startApp({
     database: app.database,
     clock,
     env: { DNS_SERVERS: dns.address, HELO_NAME: 'mail.postrider.test' },
   });
   expect(second.workspaceId).toBe(app.workspaceId);
-  for (let n = 1; n <= 5; n++) await rig.call('POST', '/domains', { name: `d${n}.test` });
+  for (let n = 1; n <= 5; n++) await setup.call('POST', '/domains', { name: `d${n}.test` });
   dns.queries.length = 0;
   const looked = async () => {
-    const { data } = await rig.call('GET', '/domains');
+    const { data } = await setup.call('GET', '/domains');
     return data.every(({ checked_at }: { checked_at: string | null }) => checked_at !== null);
   };
   clock.advance(60_000);
   await until(looked, { clock, stepMs: 100, what: 'all domains are checked' });
   for (let n = 1; n <= 5; n++) {
-    const asked = dns.queries.filter(
+    const txtQueries = dns.queries.filter(
       ({ name, type }) => name === `_postrider.d${n}.test` && type === 'TXT',
     );
-    expect(asked).toHaveLength(1);
+    expect(txtQueries).toHaveLength(1);
   }
 });

@@ -90,7 +90,9 @@ test('it can be the only port, and a configured port in use prevents the start',
   const own = String(await freePort());
   await expect(
     startTlsApp({ SUBMISSION_PORT: own, SUBMISSION_TLS_PORT: String(app.tlsPort) }),
-  ).rejects.toThrow(`127.0.0.1:${app.tlsPort}. Stop it, set SUBMISSION_TLS_PORT`);
+  ).rejects.toThrow(
+    `Port ${app.tlsPort} on 127.0.0.1 is already in use. Stop the other program, change SUBMISSION_TLS_PORT`,
+  );
   // Ports that were already open are closed again.
   const again = net.createServer().listen(Number(own), '127.0.0.1');
   await once(again, 'listening');
@@ -110,11 +112,11 @@ test('a renewed certificate is used without a restart', async () => {
 describe('a client without a TLS handshake', () => {
   test('gets no reply, and is disconnected when it sends data or times out', async () => {
     await using app = await startTlsApp({}, { handshakeMs: 200 });
-    for (const words of ['', 'EHLO client.example\r\n', '\x16\x03\x01\xff\xff']) {
+    for (const bytes of ['', 'EHLO client.example\r\n', '\x16\x03\x01\xff\xff']) {
       const socket = net.connect(app.tlsPort, '127.0.0.1');
       const heard: Buffer[] = [];
       socket.on('data', (chunk) => heard.push(chunk)).on('error', () => {});
-      socket.write(words);
+      socket.write(bytes);
       await once(socket, 'close');
       // TLS may send an alert, but there is no greeting.
       expect(Buffer.concat(heard).toString('latin1')).not.toMatch(/220|ESMTP/);

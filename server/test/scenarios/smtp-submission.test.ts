@@ -220,7 +220,7 @@ describe('content is preserved', () => {
     ]);
     const many = Array.from({ length: DEFAULT_SEND_LIMITS.headersMax + 1 }, () => 'X-Trace: 1');
     const refused = await submit(mail(['To: a@example.com', ...many]), ['a@example.com']);
-    expect(refused).toMatchObject({ code: 550, text: expect.stringContaining('extra headers') });
+    expect(refused).toMatchObject({ code: 550, text: expect.stringContaining('custom headers') });
   });
 
   test('non-ASCII addresses', async () => {
@@ -328,10 +328,10 @@ describe('control headers', () => {
     ['X-Postrider-Idempotency-Key: a b', 'visible ASCII'],
     ['X-Postrider-Tags: a', 'Unknown header'],
     ['X-Postrider-Track-Clicks: maybe', 'true or false'],
-  ])('%s is rejected with an explanation', async (header, words) => {
+  ])('%s is rejected with an explanation', async (header, explanation) => {
     const { code, text } = await submit(mail(['To: a@example.com', header]), ['a@example.com']);
     expect(code).toBe(550);
-    expect(text).toContain(words);
+    expect(text).toContain(explanation);
   });
 
   test('the same idempotency key is the same message, whatever headers the client adds', async () => {
@@ -421,7 +421,9 @@ describe('authentication', () => {
       await client.command('RSET');
     }
     expect(replies[0]).toMatch(/^2\.1\.0/);
-    expect(replies.some((text) => text.startsWith('4.7.1 The workspace may make 1'))).toBe(true);
+    expect(replies.some((text) => text.startsWith('4.7.1 The workspace is limited to 1'))).toBe(
+      true,
+    );
   });
 
   test('a suppressed recipient is skipped, and the others get the message', async () => {

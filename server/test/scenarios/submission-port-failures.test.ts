@@ -39,10 +39,10 @@ test('during a database outage it replies 451 and stores nothing, and works agai
     code: 451,
     text: expect.stringMatching(/^4\.3\.0 /),
   });
-  using stranger = await SubmissionClient.connect(port);
-  await stranger.reply();
-  await stranger.command('EHLO client.example');
-  expect((await stranger.login(app.liveKey)).code).toBe(454);
+  using unauthenticated = await SubmissionClient.connect(port);
+  await unauthenticated.reply();
+  await unauthenticated.command('EHLO client.example');
+  expect((await unauthenticated.login(app.liveKey)).code).toBe(454);
   await way.reconnect();
   await expect.poll(async () => (await client.send(GOOD)).code, { timeout: 30_000 }).toBe(250);
   const { rows } = await database.pool.query('select count(*)::int as n from messages');
@@ -152,7 +152,7 @@ test('with a certificate a key is taken only under TLS, and a renewed one is tak
 
   await writeFile(cert, tlsFixtures.selfSigned.cert);
   await expect(app.app.submission.renewCertificate()).rejects.toThrow(
-    'no certificate with its key',
+    'not a certificate and its private key',
   );
   using before = await secured();
   expect((await before.command('NOOP')).code).toBe(250);
@@ -236,13 +236,13 @@ test('unauthenticated clients and unfinished messages are timed out', async () =
 });
 
 test('a configured port in use prevents the start; the default port does not', async () => {
-  const taken = net.createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => taken.once('listening', resolve));
-  const { port } = taken.address() as net.AddressInfo;
+  const otherServer = net.createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => otherServer.once('listening', resolve));
+  const { port } = otherServer.address() as net.AddressInfo;
   await expect(startApp({ env: { SUBMISSION_PORT: String(port) } })).rejects.toThrow(
     `Port ${port} on 127.0.0.1 is already in use. Stop the other program, change SUBMISSION_PORT, or set it to off.`,
   );
-  taken.close();
+  otherServer.close();
   // Another node that has the default port serves it.
   const standard = net.createServer().listen(2587, '127.0.0.1');
   await new Promise((resolve) => standard.once('listening', resolve).once('error', resolve));
@@ -268,8 +268,8 @@ test('an address that is not local prevents the start, whatever the port', async
 });
 
 test('only a process with the smtp role opens the port, and off disables it', async () => {
-  await using door = await startApp({ env: { ...OPEN, ROLES: 'smtp' } });
-  expect(door.app.submission.port).toBeTypeOf('number');
+  await using smtpNode = await startApp({ env: { ...OPEN, ROLES: 'smtp' } });
+  expect(smtpNode.app.submission.port).toBeTypeOf('number');
   await using api = await startApp({ env: { ...OPEN, ROLES: 'api' } });
   expect(api.app.submission.port).toBeUndefined();
   expect((await api.call('GET', '/smtp')).json).toMatchObject({
@@ -285,12 +285,17 @@ test('only a process with the smtp role opens the port, and off disables it', as
 
 test('the API reports the public address of the port, wherever it listens', async () => {
   const SUBMISSION_URL = 'smtp://Mail.example.com, smtps://mail.example.com:2465/';
-  const told = { host: 'mail.example.com', port: 587, tls_port: 2465 };
+  const expected = { host: 'mail.example.com', port: 587, tls_port: 2465 };
   await using here = await startApp({ env: { ...OPEN, SUBMISSION_URL } });
   const settings = (await here.call('GET', '/smtp')).json;
-  expect(settings).toMatchObject({ open: true, closed_because: null, starttls: false, ...told });
+  expect(settings).toMatchObject({
+    open: true,
+    closed_because: null,
+    starttls: false,
+    ...expected,
+  });
   await using api = await startApp({ env: { ...OPEN, ROLES: 'api', SUBMISSION_URL } });
-  expect((await api.call('GET', '/smtp')).json).toMatchObject({ open: true, ...told });
+  expect((await api.call('GET', '/smtp')).json).toMatchObject({ open: true, ...expected });
   await using one = await startApp({
     env: { ...OPEN, ROLES: 'api', SUBMISSION_URL: 'smtps://[2001:db8::1]' },
   });
@@ -313,7 +318,9 @@ test('invalid certificates are reported in one sentence', async () => {
   const file = path.join(folder.path, 'not.pem');
   await writeFile(file, 'nothing');
   const env = { ...OPEN, SUBMISSION_TLS_CERT: file, SUBMISSION_TLS_KEY: `${file}.gone` };
-  await expect(startApp({ env })).rejects.toThrow(/^SUBMISSION_TLS_KEY: .*not\.pem\.gone cannot/);
+  await expect(startApp({ env })).rejects.toThrow(
+    /^Cannot read SUBMISSION_TLS_KEY .*not\.pem\.gone/,
+  );
   await copyFile(file, `${file}.gone`);
   await expect(startApp({ env })).rejects.toThrow(/are not a certificate and its private key/);
 });
