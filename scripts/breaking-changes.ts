@@ -97,11 +97,11 @@ export function breakingChanges(before: OpenApi, after: OpenApi): string[] {
         const present = now.responses[status];
         if (!present) return [`the response ${status} was removed`];
         const [old, current] = [resolved(before, response), resolved(after, present)];
-        const headersGone = Object.keys(old.headers ?? {}).filter(
+        const removedHeaders = Object.keys(old.headers ?? {}).filter(
           (header) => !(header in (current.headers ?? {})),
         );
         return [
-          ...headersGone.map((header) => `the header ${header} of ${status} was removed`),
+          ...removedHeaders.map((header) => `the header ${header} of ${status} was removed`),
           ...contentChanges('response', old.content, current.content).map(
             (change) => `${status}: ${change}`,
           ),

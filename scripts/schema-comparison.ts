@@ -134,8 +134,8 @@ function valueChanges(direction: Direction, was: Schema, now: Schema, place: str
   }
   if (!newValues) return [];
   if (!oldValues) return [`${place} now accepts only ${newValues.join(', ')}`];
-  const gone = oldValues.filter((value) => !newValues.includes(value));
-  return gone.length > 0 ? [`${place} no longer accepts ${gone.join(', ')}`] : [];
+  const removed = oldValues.filter((value) => !newValues.includes(value));
+  return removed.length > 0 ? [`${place} no longer accepts ${removed.join(', ')}`] : [];
 }
 
 const UPPER = ['maxLength', 'maxItems', 'maximum', 'maxProperties'];

@@ -117,7 +117,7 @@ async function takeScreenshots(): Promise<void> {
     }),
     log: silentLog,
     clock,
-    liveRoute: withOccasionalBounces(simulatorTransport(clock)),
+    liveTransport: withOccasionalBounces(simulatorTransport(clock)),
   });
   undo.defer(() => app.stop());
   const shop = await simulateWeek(app, clock, dns);

@@ -13,20 +13,20 @@ const PROBLEM: Problem = {
   request_id: 'req_1',
 };
 
-function told(changes: Partial<Problem> = {}): string {
+function messageFor(changes: Partial<Problem> = {}): string {
   return new PostriderError('POST /x', { ...PROBLEM, ...changes }).message;
 }
 
 test('a PostriderError message is one line with the fix and the request id', () => {
   const line =
     'POST /x: 422 validation_failed: Two lines, and a control character. Correct them. (req_1)';
-  expect(told()).toBe(line);
+  expect(messageFor()).toBe(line);
 });
 
 test('a message repeats nothing and omits missing parts', () => {
   const detail = 'Give html.';
   const line = 'POST /x: 422 validation_failed: Give html.';
-  expect(told({ detail, fix: detail, request_id: '' })).toBe(line);
+  expect(messageFor({ detail, fix: detail, request_id: '' })).toBe(line);
   expect(new PostriderError('POST /x', PROBLEM).errors).toEqual([]);
 });
 
@@ -40,9 +40,9 @@ test('five invalid fields are listed and the rest are counted', () => {
     field({ pointer: '/5' }),
   ];
   const five = '[/to: no; limit: no; user.name: no; wrong: no; /5: no';
-  expect(told({ errors })).toContain(`${five}]`);
+  expect(messageFor({ errors })).toContain(`${five}]`);
   const seven = [...errors, field({ pointer: '/6' }), field({ pointer: '/7' })];
-  expect(told({ errors: seven })).toContain(`${five}; and 2 more]`);
+  expect(messageFor({ errors: seven })).toContain(`${five}; and 2 more]`);
 });
 
 test.for([

@@ -33,8 +33,8 @@ test('sends a message and reads it from the test inbox and the API', async () =>
 });
 
 test('waiting for a message that does not arrive returns null', async () => {
-  const nobody = `${crypto.randomUUID()}@example.com`;
-  expect(await postrider.testInbox.wait({ to: nobody, timeoutSeconds: 1 })).toBeNull();
+  const unused = `${crypto.randomUUID()}@example.com`;
+  expect(await postrider.testInbox.wait({ to: unused, timeoutSeconds: 1 })).toBeNull();
 });
 
 test('two sends with the same idempotency key create one message', async () => {

@@ -54,8 +54,8 @@ function page(data: unknown[], next_cursor: string, has_more: boolean) {
 }
 
 function problem(status: number) {
-  const words = { type: 'about:blank', title: 'T', detail: 'D', fix: 'F', request_id: 'req_1' };
-  return { ...words, status, code: 'some_code' };
+  const texts = { type: 'about:blank', title: 'T', detail: 'D', fix: 'F', request_id: 'req_1' };
+  return { ...texts, status, code: 'some_code' };
 }
 
 test('following reads page by page and waits only at the end', async () => {

@@ -47,16 +47,16 @@ function check(answer: RecordedResponse): void {
   const operation = operations.find(
     (one) => one.method === answer.method && one.pattern.test(answer.path),
   );
-  const said = `${answer.method} ${answer.path} ${answer.status} ${answer.code ?? ''}`;
-  if (FORCED.has(said)) return;
+  const description = `${answer.method} ${answer.path} ${answer.status} ${answer.code ?? ''}`;
+  if (FORCED.has(description)) return;
   if (!operation) {
-    if (!WITHOUT_OPERATION.has(answer.code ?? '')) wrong.push(said);
+    if (!WITHOUT_OPERATION.has(answer.code ?? '')) wrong.push(description);
     return;
   }
   const isProblem = answer.mediaType === 'application/problem+json';
   const promise = `${operation.id} ${answer.status}${isProblem ? ` ${answer.code}` : ''}`;
   if (promisesOf(operation).includes(promise)) seen.add(promise);
-  else if (!(answer.code === 'not_found' && answer.path.endsWith('/'))) wrong.push(said);
+  else if (!(answer.code === 'not_found' && answer.path.endsWith('/'))) wrong.push(description);
 }
 
 function promisesOf(operation: DocumentedOperation): string[] {

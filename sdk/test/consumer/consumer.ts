@@ -41,7 +41,7 @@ export async function whatIsRefused(event: PostriderEvent): Promise<void> {
   // @ts-expect-error The recipient is an object.
   await postrider.send({ to: 'jane@example.com' });
   // @ts-expect-error There is no such filter.
-  postrider.messages.list({ colour: 'green' });
+  postrider.messages.list({ color: 'green' });
   // @ts-expect-error It is not a list.
   postrider.all('/limits');
   // @ts-expect-error There is no such event.

@@ -80,6 +80,129 @@ const VIEWS: View[] = [
   },
 ];
 
+const button = (name: string) => (page: Page) =>
+  page.getByRole('main').getByRole('button', { name }).first().click();
+
+const menuItem = (menu: string, item: string) => async (page: Page) => {
+  await page.getByRole('button', { name: menu }).first().click();
+  await page.getByRole('menuitem', { name: item }).click();
+};
+
+const DIALOGS: View[] = [
+  {
+    name: 'New API key, created',
+    path: () => '/app/api-keys?new=true',
+    open: async (page) => {
+      await page.getByRole('textbox', { name: 'Name' }).fill('Web shop');
+      await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
+      await page.getByTestId('token').waitFor();
+      await page.getByRole('button', { name: 'SMTP', exact: true }).waitFor();
+    },
+  },
+  {
+    name: 'Edit API key',
+    path: () => '/app/api-keys',
+    open: menuItem('Actions for Web shop', 'Edit'),
+  },
+  {
+    name: 'Rotate API key',
+    path: () => '/app/api-keys',
+    open: menuItem('Actions for Web shop', 'Rotate key'),
+  },
+  {
+    name: 'Revoke API key',
+    path: () => '/app/api-keys',
+    open: menuItem('Actions for Web shop', 'Revoke'),
+  },
+  { name: 'Add contact', path: () => '/app/contacts?new=true' },
+  { name: 'Import contacts', path: () => '/app/contacts', open: button('Import') },
+  { name: 'Add domain', path: () => '/app/domains?new=true' },
+  {
+    name: 'Rotate DKIM keys',
+    path: ({ domainId }) => `/app/domains/${domainId}`,
+    open: menuItem('More actions', 'Rotate DKIM keys'),
+  },
+  { name: 'Add suppressions', path: () => '/app/suppressions?new=true' },
+  { name: 'New template', path: () => '/app/templates?new=true' },
+  {
+    name: 'Publish template',
+    path: () => '/app/templates/template/password-reset',
+    open: button('Publish'),
+  },
+  {
+    name: 'Test template',
+    path: () => '/app/templates/template/order-shipped',
+    open: button('Send test'),
+  },
+  {
+    name: 'Template variable',
+    path: () => '/app/templates/template/order-shipped',
+    open: async (page) => {
+      await page.getByRole('tab', { name: 'Variables' }).click();
+      await page.getByRole('button', { name: 'Edit order' }).click();
+    },
+  },
+  {
+    name: 'Compare template versions',
+    path: () => '/app/templates/template/order-shipped',
+    open: async (page) => {
+      await page.getByRole('tab', { name: 'Versions' }).click();
+      await page.getByRole('button', { name: 'Compare' }).first().click();
+    },
+  },
+  { name: 'Add webhook endpoint', path: () => '/app/webhooks?new=true' },
+  {
+    name: 'Webhook endpoint, created',
+    path: () => '/app/webhooks?new=true',
+    open: async (page) => {
+      await page.getByLabel('URL').fill('http://127.0.0.1:9/created');
+      await page.getByRole('dialog').getByRole('button', { name: 'Add endpoint' }).click();
+      await page.getByTestId('token').waitFor();
+    },
+  },
+  {
+    name: 'Edit webhook endpoint',
+    path: ({ webhookId }) => `/app/webhooks/${webhookId}`,
+    open: menuItem('More actions', 'Edit'),
+  },
+  {
+    name: 'Rotate webhook secret',
+    path: ({ webhookId }) => `/app/webhooks/${webhookId}`,
+    open: menuItem('More actions', 'Rotate secret'),
+  },
+  {
+    name: 'Test webhook endpoint',
+    path: ({ webhookId }) => `/app/webhooks/${webhookId}`,
+    open: async (page) => {
+      await button('Send test')(page);
+      await page.getByRole('button', { name: 'Send', exact: true }).click();
+      await page.getByRole('button', { name: 'Send again' }).waitFor();
+    },
+  },
+  {
+    name: 'Replay webhook events',
+    path: ({ webhookId }) => `/app/webhooks/${webhookId}`,
+    open: button('Replay'),
+  },
+  { name: 'Invite member', path: () => '/app/team?new=true' },
+  { name: 'Turn on two-factor', path: () => '/app/settings', open: button('Turn on') },
+  {
+    name: 'Sign out everywhere',
+    path: () => '/app/settings?tab=sessions',
+    open: button('Sign out everywhere else'),
+  },
+  {
+    name: 'New workspace',
+    path: () => '/app/settings',
+    open: menuItem('Workspace Test. Switch', 'New workspace'),
+  },
+  {
+    name: 'Keyboard shortcuts',
+    path: () => '/app/settings',
+    open: (page) => page.keyboard.press('?'),
+  },
+];
+
 browserSuite(
   'accessibility and layout',
   (suite) => {
@@ -98,6 +221,27 @@ browserSuite(
       return { ...data, domainId: domain.json.id, webhookId: webhook.json.id };
     }
 
+    test.each([
+      '/app',
+      '/app/messages',
+      '/app/test-inbox',
+      '/app/templates',
+      '/app/contacts',
+      '/app/suppressions',
+      '/app/webhooks',
+      '/app/events',
+    ])('in an empty workspace, %s fits its window', async (path) => {
+      const page = await suite.openAs('owner');
+      await page.goto(path);
+      await waitForContent(page);
+      await page.locator('main pre').first().waitFor();
+      for (const width of WIDTHS) {
+        await page.setViewportSize({ width, height: 800 });
+        await expect.poll(async () => [width, await overflows(page)]).toEqual([width, []]);
+        expect([width, await page.evaluate(CODE_OUTSIDE)]).toEqual([width, []]);
+      }
+    });
+
     test.each(VIEWS)('$name', async ({ path, open }) => {
       const app = suite.app();
       const filling = filled.get(app) ?? fill();
@@ -114,6 +258,22 @@ browserSuite(
       for (const width of WIDTHS) {
         await page.setViewportSize({ width, height: 800 });
         // Charts resize a moment later.
+        await expect.poll(async () => [width, await overflows(page)]).toEqual([width, []]);
+      }
+    });
+
+    test.each(DIALOGS)('the dialog "$name" fits its window', async ({ path, open }) => {
+      const app = suite.app();
+      const filling = filled.get(app) ?? fill();
+      filled.set(app, filling);
+      const page = await suite.openAs('owner');
+      await page.goto(path(await filling));
+      await waitForContent(page);
+      await open?.(page);
+      await page.getByRole('dialog').waitFor();
+      await waitForContent(page);
+      for (const width of WIDTHS) {
+        await page.setViewportSize({ width, height: 800 });
         await expect.poll(async () => [width, await overflows(page)]).toEqual([width, []]);
       }
     });
@@ -196,6 +356,12 @@ async function waitForContent(page: Page): Promise<void> {
   await page.locator('h1, dialog[open]').first().waitFor({ state: 'attached' });
   await page.locator('.skeleton').first().waitFor({ state: 'detached' });
 }
+
+/** Copy buttons of code blocks that are outside the window. */
+const CODE_OUTSIDE = `[...document.querySelectorAll('main button[aria-label^=Copy]')]
+  .filter((button) => button.checkVisibility())
+  .map((button) => button.getBoundingClientRect().right)
+  .filter((right) => right > innerWidth)`;
 
 /** Words of up to 20 characters in table cells that are broken across lines. */
 const BROKEN_WORDS = `[...document.querySelectorAll('main td')].flatMap((cell) => {

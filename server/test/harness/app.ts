@@ -87,7 +87,7 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
     log: options.log ?? silentLog,
     passwordCost: PASSWORD_COST,
     ...(options.clock ? { clock: options.clock } : {}),
-    ...(options.liveRoute ? { liveRoute: options.liveRoute } : {}),
+    ...(options.liveRoute ? { liveTransport: options.liveRoute } : {}),
     ...(options.webhooks ? { webhooks: options.webhooks } : {}),
     ...(options.streams ? { streams: options.streams } : {}),
     ...(options.submission ? { submission: options.submission } : {}),

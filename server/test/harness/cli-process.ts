@@ -42,10 +42,10 @@ export async function runPostrider(
   const ended = new Promise<Pick<CommandResult, 'code' | 'signal'>>((resolve) =>
     child.once('exit', (code, signal) => resolve({ code, signal })),
   );
-  const told = Promise.all([child.stdout, child.stderr].map((one) => (one ? text(one) : '')));
+  const outputs = Promise.all([child.stdout, child.stderr].map((one) => (one ? text(one) : '')));
   await options.terminateAfter;
   if (options.terminateAfter) child.kill('SIGTERM');
-  const [stdout = '', stderr = ''] = await told;
+  const [stdout = '', stderr = ''] = await outputs;
   return { ...(await ended), stdout, stderr };
 }
 

@@ -6,5 +6,5 @@ import { createLog } from '../../src/lib/log.ts';
 await buildApp({
   config: readConfig(process.env),
   log: createLog({ level: 'fatal' }),
-  aroundLiveRoute: new URL('./crashing-route.ts', import.meta.url),
+  transportWrapper: new URL('./crashing-transport.ts', import.meta.url),
 });

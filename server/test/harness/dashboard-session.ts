@@ -67,8 +67,8 @@ export async function createPerson(
   const { pool } = app.app.storage;
   const nowMs = Date.now();
   const name = email.split('@')[0] as string;
-  const words = { email, emailKey: email.toLowerCase(), name, passwordHash };
-  const person = newPerson(words, nowMs);
+  const fields = { email, emailKey: email.toLowerCase(), name, passwordHash };
+  const person = newPerson(fields, nowMs);
   await insertPerson(pool, person);
   if (role) {
     await insertMembership(pool, { workspaceId, personId: person.id, role, createdAtMs: nowMs });

@@ -20,13 +20,13 @@ export interface DatabaseProxy extends AsyncDisposable {
 
 export async function startDatabaseProxy(url: string): Promise<DatabaseProxy> {
   const { host, port, user, database } = parseIntoClientConfig(url);
-  const folder = await mkdtemp(path.join(tmpdir(), 'cut-'));
+  const folder = await mkdtemp(path.join(tmpdir(), 'database-proxy-'));
   const open = new Set<net.Socket>();
-  const answering = new Set<net.Socket>();
+  const upstream = new Set<net.Socket>();
   const server = net.createServer((near) => {
     const far = net.connect({ path: `${host}/.s.PGSQL.${port ?? 5432}` });
-    answering.add(far);
-    far.on('close', () => answering.delete(far));
+    upstream.add(far);
+    far.on('close', () => upstream.delete(far));
     for (const [socket, other] of [
       [near, far],
       [far, near],
@@ -41,25 +41,25 @@ export async function startDatabaseProxy(url: string): Promise<DatabaseProxy> {
     }
   });
   const socketPath = path.join(folder, '.s.PGSQL.5432');
-  const mend = () => new Promise<void>((resolve) => server.listen(socketPath, resolve));
-  const cut = () =>
+  const reconnect = () => new Promise<void>((resolve) => server.listen(socketPath, resolve));
+  const disconnect = () =>
     new Promise<void>((resolve) => {
       server.close(() => resolve());
       for (const socket of open) socket.destroy();
     });
-  await mend();
+  await reconnect();
   return {
     url: `postgresql://${user}@/${database}?host=${encodeURIComponent(folder)}&port=5432`,
-    disconnect: cut,
-    reconnect: mend,
+    disconnect,
+    reconnect,
     stall() {
       for (const socket of open) socket.unpipe();
     },
     dropResponses() {
-      for (const socket of answering) socket.unpipe().resume();
+      for (const socket of upstream) socket.unpipe().resume();
     },
     async [Symbol.asyncDispose]() {
-      if (server.listening) await cut();
+      if (server.listening) await disconnect();
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -141,8 +141,9 @@ export async function startDnsServer(
       authorities: isAbsence(reply) ? [startOfAuthority(name, reply.ttlSeconds)] : [],
     };
     const whole = dnsPacket.encode(packet);
-    const room = query.additionals?.find((record) => record.type === 'OPT')?.udpPayloadSize ?? 512;
-    if (transport === 'tcp' || (!reply.truncated && whole.length <= room)) return whole;
+    const payloadSize =
+      query.additionals?.find((record) => record.type === 'OPT')?.udpPayloadSize ?? 512;
+    if (transport === 'tcp' || (!reply.truncated && whole.length <= payloadSize)) return whole;
     return dnsPacket.encode({
       ...packet,
       flags: (packet.flags ?? 0) | dnsPacket.TRUNCATED_RESPONSE,
@@ -160,7 +161,7 @@ function lengthOf(bytes: Buffer): Buffer {
 
 /** UDP and TCP must share a port; a port that is free for UDP may be in use for TCP. */
 async function listenOnBoth(): Promise<{ udp: DatagramSocket; tcp: Server; port: number }> {
-  for (let tries = 0; tries < 50; tries++) {
+  for (let attempts = 0; attempts < 50; attempts++) {
     const udp = createSocket('udp4');
     udp.bind(0, '127.0.0.1');
     await once(udp, 'listening');
@@ -190,7 +191,7 @@ const ALIASES_MAX = 8;
 /** Follows aliases like a recursive server; the answer is authenticated only if all names are. */
 function findReply(
   names: ReadonlyMap<string, ScriptedName | DnsFailure>,
-  asked: string,
+  queried: string,
   type: string,
 ): Reply | 'silence' {
   const reply: Reply = {
@@ -200,7 +201,7 @@ function findReply(
     ttlSeconds: 0,
     answers: [],
   };
-  let name = asked;
+  let name = queried;
   for (let hops = 0; hops < ALIASES_MAX; hops++) {
     const scripted = names.get(name) ?? (isParentOfAny(names, name) ? {} : 'NXDOMAIN');
     if (isFailure(scripted)) return withFailure(reply, scripted);
@@ -241,9 +242,9 @@ function isAbsence({ answers }: Reply): boolean {
 }
 
 /** The zone's SOA defines how long a negative answer is cached (RFC 2308). */
-function startOfAuthority(asked: string, ttlSeconds: number): dnsPacket.PacketRecord {
+function startOfAuthority(queried: string, ttlSeconds: number): dnsPacket.PacketRecord {
   const data = { mname: 'ns.test', rname: 'hostmaster.test', minimum: ttlSeconds };
-  return { name: asked, type: 'SOA', ttl: ttlSeconds, data };
+  return { name: queried, type: 'SOA', ttl: ttlSeconds, data };
 }
 
 function dataOf(type: string, records: ScriptedName[ScriptedType]): unknown[] {

@@ -29,9 +29,9 @@ export async function startEmbeddedProcess(
     pid: child.pid as number,
     postmaster,
     async kill(signal) {
-      const gone = once(child, 'exit');
+      const exited = once(child, 'exit');
       child.kill(signal);
-      await gone;
+      await exited;
     },
   };
 }

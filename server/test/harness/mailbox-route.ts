@@ -12,7 +12,7 @@ export interface MailboxRoute extends Transport {
 export function mailboxRoute(): MailboxRoute {
   const limit = new ConcurrencyLimit(100);
   const arrived: MailboxRoute['arrived'] = [];
-  const taken = new Set<MessageContent>();
+  const read = new Set<MessageContent>();
   let wake: (() => void)[] = [];
   return {
     needsContent: true,
@@ -27,9 +27,9 @@ export function mailboxRoute(): MailboxRoute {
     },
     async next(to) {
       for (;;) {
-        const found = arrived.find((one) => one.to === to && !taken.has(one.content));
+        const found = arrived.find((one) => one.to === to && !read.has(one.content));
         if (found) {
-          taken.add(found.content);
+          read.add(found.content);
           return found.content;
         }
         await new Promise<void>((resolve) => wake.push(resolve));

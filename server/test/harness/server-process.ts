@@ -143,8 +143,8 @@ export async function createServerProcess(options: ServerProcessOptions): Promis
 
 /** Linux lists the children in /proc, even where `ps` is not installed. */
 async function childrenOf(pid: number): Promise<number[]> {
-  const told = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => undefined);
-  if (told !== undefined) return told.trim().split(' ').filter(Boolean).map(Number);
+  const listed = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => undefined);
+  if (listed !== undefined) return listed.trim().split(' ').filter(Boolean).map(Number);
   const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=']);
   return stdout.split('\n').flatMap((line) => {
     const [child, parent] = line.trim().split(/\s+/).map(Number);

@@ -115,7 +115,7 @@ export class ReceiverSession {
     const offered = ['mx.example.test', ...keywords];
     if ((tls || brokenTls) && !this.tls) offered.push('STARTTLS');
     return offered
-      .map((word, index) => `250${index === offered.length - 1 ? ' ' : '-'}${word}`)
+      .map((keyword, index) => `250${index === offered.length - 1 ? ' ' : '-'}${keyword}`)
       .join('\n');
   }
 

@@ -19,9 +19,9 @@ export async function startTransactionPooler(
     let session: Session | undefined = new Session(`${host}/.s.PGSQL.${port ?? 5432}`);
     open.add(session.socket).add(client);
     client.on('error', () => {});
-    client.on('data', (asked) => {
+    client.on('data', (query) => {
       session ??= free.pop() as Session;
-      session.ask(asked, client, (served) => {
+      session.ask(query, client, (served) => {
         session = undefined;
         free.push(served);
       });
@@ -52,11 +52,11 @@ class Session {
     this.socket.on('data', (piece) => this.#answer(piece));
   }
 
-  ask(asked: Buffer, client: net.Socket, free: (served: Session) => void): void {
+  ask(query: Buffer, client: net.Socket, free: (served: Session) => void): void {
     this.#client = client;
     this.#free = free;
     // A client that disconnects from the pooler does not end the session.
-    if (asked[0] !== TERMINATE) this.socket.write(asked);
+    if (query[0] !== TERMINATE) this.socket.write(query);
   }
 
   /** A session is free again when PostgreSQL reports ReadyForQuery outside a transaction. */

@@ -45,12 +45,12 @@ test(`${KILLS} kills: every accepted message arrives or has a recorded outcome`,
     'mx.example.test': { A: ['127.0.0.1'], ttlSeconds: 60 },
   });
   const log = new Map<string, Arrival[]>();
-  const asked = new Set<string>();
+  const seen = new Set<string>();
   await using receiver = await startSmtpReceiver({
     onRcpt: (to) => {
       if (to.startsWith('no-')) return '550 5.1.1 No such user';
-      const known = asked.has(to);
-      asked.add(to);
+      const known = seen.has(to);
+      seen.add(to);
       return to.startsWith('later-') && !known ? '451 4.7.1 Greylisted' : undefined;
     },
     onMessage: async ({ raw, recipients }) => {
@@ -89,10 +89,10 @@ test(`${KILLS} kills: every accepted message arrives or has a recorded outcome`,
     const accepted = new Map((await Promise.all(clients)).flatMap((some) => [...some]));
     const ends = await allEnds(server, key, accepted);
 
-    const faults = [...accepted.keys()].flatMap((to) =>
-      faultsOf(to, log.get(to) ?? [], ends.get(to) as End[], kills),
+    const errors = [...accepted.keys()].flatMap((to) =>
+      errorsOf(to, log.get(to) ?? [], ends.get(to) as End[], kills),
     );
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
     expect(accepted.size).toBeGreaterThan(KILLS * 3);
     const doubled = [...log.values()].filter((arrivals) => arrivals.length > 1).length;
     console.log(
@@ -107,28 +107,28 @@ test(`${KILLS} kills: every accepted message arrives or has a recorded outcome`,
   }
 });
 
-function faultsOf(to: string, arrivals: Arrival[], ends: End[], kills: Kill[]): string[] {
-  const faults: string[] = [];
+function errorsOf(to: string, arrivals: Arrival[], ends: End[], kills: Kill[]): string[] {
+  const errors: string[] = [];
   const [end] = ends;
   const wanted = to.startsWith('no-') ? 'message.bounced' : 'message.delivered';
   if (ends.length !== 1 || end?.type !== wanted) {
-    faults.push(`${to}: ended as ${ends.map(({ type }) => type).join(', ') || 'nothing'}`);
+    errors.push(`${to}: ended as ${ends.map(({ type }) => type).join(', ') || 'nothing'}`);
   }
-  if (wanted === 'message.delivered' && arrivals.length === 0) faults.push(`${to}: never arrived`);
+  if (wanted === 'message.delivered' && arrivals.length === 0) errors.push(`${to}: never arrived`);
   for (const [n, arrival] of arrivals.entries()) {
     const next = arrivals[n + 1];
     if (!next) {
       // A message that arrives after its outcome was committed is an unjustified duplicate.
       if (end && arrival.atMs > end.atMs)
-        faults.push(`${to}: arrived after its outcome was recorded`);
+        errors.push(`${to}: arrived after its outcome was recorded`);
       continue;
     }
-    if (arrival.messageId !== next.messageId) faults.push(`${to}: different Message-ID`);
-    if (arrival.digest !== next.digest) faults.push(`${to}: different bytes`);
+    if (arrival.messageId !== next.messageId) errors.push(`${to}: different Message-ID`);
+    if (arrival.digest !== next.digest) errors.push(`${to}: different bytes`);
     const excused = kills.some(({ fromMs, toMs }) => toMs >= arrival.atMs && fromMs <= next.atMs);
-    if (!excused) faults.push(`${to}: arrived twice without a kill in between`);
+    if (!excused) errors.push(`${to}: arrived twice without a kill in between`);
   }
-  return faults;
+  return errors;
 }
 
 function count(kills: Kill[]): string {

@@ -45,7 +45,7 @@ async function scene() {
         [workspaceId, new Date(clock.now()), counter, n, mode],
       );
     },
-    async told() {
+    async alarmEvents() {
       const events = await eventsOf(pool, workspaceId);
       return events.map(({ type, data }) => {
         const { alarm } = data as { alarm: { kind: string; subject: string | null } };
@@ -61,25 +61,25 @@ test('a bounce rate above its threshold, from too few messages to the end of the
   await on.count('delivered', 50);
   await on.count('bounced', 20);
   await on.alarms.check();
-  expect(await on.told()).toEqual([]);
+  expect(await on.alarmEvents()).toEqual([]);
   await on.count('delivered', 180);
   await Promise.all([on.alarms.check(), on.alarms.check(), on.alarms.check()]);
   await on.alarms.check();
   const raised = ['alarm.raised', 'bounce_rate', 'a.example'];
-  expect(await on.told()).toEqual([raised]);
+  expect(await on.alarmEvents()).toEqual([raised]);
   // Slightly below the threshold is still the same alarm.
   await on.count('bounced', 9);
   await on.alarms.check();
-  expect(await on.told()).toEqual([raised]);
+  expect(await on.alarmEvents()).toEqual([raised]);
   await on.count('bounced', 2);
   await on.alarms.check();
   const cleared = ['alarm.cleared', 'bounce_rate', 'a.example'];
-  expect(await on.told()).toEqual([raised, cleared]);
+  expect(await on.alarmEvents()).toEqual([raised, cleared]);
   await on.count('bounced', 60);
   await on.alarms.check();
   on.clock.advance(2 * 60 * MINUTE_MS);
   await on.alarms.check();
-  expect(await on.told()).toEqual([raised, cleared, raised, cleared]);
+  expect(await on.alarmEvents()).toEqual([raised, cleared, raised, cleared]);
 });
 
 test('complaints', async () => {
@@ -87,10 +87,10 @@ test('complaints', async () => {
   await on.count('delivered', 1_000);
   await on.count('complained', 2);
   await on.alarms.check();
-  expect(await on.told()).toEqual([]);
+  expect(await on.alarmEvents()).toEqual([]);
   await on.count('complained', 3);
   await on.alarms.check();
-  expect(await on.told()).toEqual([['alarm.raised', 'complaint_rate', 'a.example']]);
+  expect(await on.alarmEvents()).toEqual([['alarm.raised', 'complaint_rate', 'a.example']]);
 });
 
 test('simulated test mode mail raises no alarm and does not affect live rates', async () => {
@@ -100,11 +100,11 @@ test('simulated test mode mail raises no alarm and does not affect live rates', 
   await on.count('bounced', 500, 'test');
   await on.count('complained', 500, 'test');
   await on.alarms.check();
-  expect(await on.told()).toEqual([]);
+  expect(await on.alarmEvents()).toEqual([]);
   await on.count('bounced', 500);
   await on.count('complained', 500);
   await on.alarms.check();
-  expect(await on.told()).toEqual([
+  expect(await on.alarmEvents()).toEqual([
     ['alarm.raised', 'bounce_rate', 'a.example'],
     ['alarm.raised', 'complaint_rate', 'a.example'],
   ]);
@@ -118,14 +118,14 @@ test('mail that is queued for too long', async () => {
   ]);
   clock.advance(14 * MINUTE_MS);
   await on.alarms.check();
-  expect(await on.told()).toEqual([]);
+  expect(await on.alarmEvents()).toEqual([]);
   clock.advance(2 * MINUTE_MS);
   await on.alarms.check();
   await on.alarms.check();
-  expect(await on.told()).toEqual([['alarm.raised', 'queue_age', null]]);
+  expect(await on.alarmEvents()).toEqual([['alarm.raised', 'queue_age', null]]);
   await pool.query(`update deliveries set status = 'delivered', due_at = null`);
   await on.alarms.check();
-  expect((await on.told()).at(-1)).toEqual(['alarm.cleared', 'queue_age', null]);
+  expect((await on.alarmEvents()).at(-1)).toEqual(['alarm.cleared', 'queue_age', null]);
 });
 
 test('a failing webhook endpoint', async () => {
@@ -138,15 +138,15 @@ test('a failing webhook endpoint', async () => {
     [workspaceId, uuidv7(clock.now()), new Date(clock.now())],
   );
   await on.alarms.check();
-  expect(await on.told()).toEqual([]);
+  expect(await on.alarmEvents()).toEqual([]);
   clock.advance(31 * MINUTE_MS);
   await on.alarms.check();
-  expect(await on.told()).toMatchObject([
+  expect(await on.alarmEvents()).toMatchObject([
     ['alarm.raised', 'webhook_failing', expect.stringMatching(/^whk_/)],
   ]);
   await pool.query('update webhooks set failing_since = null');
   await on.alarms.check();
-  expect((await on.told()).map(([type]) => type)).toEqual(['alarm.raised', 'alarm.cleared']);
+  expect((await on.alarmEvents()).map(([type]) => type)).toEqual(['alarm.raised', 'alarm.cleared']);
 });
 
 async function newKey(
@@ -170,16 +170,16 @@ test('an API key that is about to expire, until it has expired', async () => {
   await on.alarms.check();
   on.clock.advance(22 * DAY_MS);
   await on.alarms.check();
-  expect(await on.told()).toEqual([]);
+  expect(await on.alarmEvents()).toEqual([]);
   on.clock.advance(2 * DAY_MS);
   await Promise.all([on.alarms.check(), on.alarms.check()]);
   on.clock.advance(DAY_MS);
   await on.alarms.check();
   const raised = ['alarm.raised', 'key_expiring', key];
-  expect(await on.told()).toEqual([raised]);
+  expect(await on.alarmEvents()).toEqual([raised]);
   await on.pool.query('update api_keys set revoked_at = $1', [new Date(on.clock.now())]);
   await on.alarms.check();
-  expect(await on.told()).toEqual([raised, ['alarm.cleared', 'key_expiring', key]]);
+  expect(await on.alarmEvents()).toEqual([raised, ['alarm.cleared', 'key_expiring', key]]);
 });
 
 test('an API key whose expiry is extended', async () => {
@@ -189,7 +189,7 @@ test('an API key whose expiry is extended', async () => {
   await on.alarms.check();
   await on.pool.query(`update api_keys set expires_at = expires_at + interval '90 days'`);
   await on.alarms.check();
-  expect(await on.told()).toEqual([
+  expect(await on.alarmEvents()).toEqual([
     ['alarm.raised', 'key_expiring', key],
     ['alarm.cleared', 'key_expiring', key],
   ]);
@@ -210,19 +210,22 @@ test('a domain with missing records, until they are back', async () => {
   await using on = await scene();
   const become = await newDomain(on);
   await on.alarms.check();
-  expect(await on.told()).toEqual([]);
+  expect(await on.alarmEvents()).toEqual([]);
   await become('degraded');
   await on.alarms.check();
   // When it stops sending, that is still the same alarm.
   await become('failed');
   await on.alarms.check();
   const raised = ['alarm.raised', 'domain_degraded', 'a.example'];
-  expect(await on.told()).toEqual([raised]);
+  expect(await on.alarmEvents()).toEqual([raised]);
   const [event] = await eventsOf(on.pool, on.workspaceId);
   expect(event?.data).toMatchObject({ alarm: { value: 2, threshold: 1 } });
   await become('verified');
   await on.alarms.check();
-  expect(await on.told()).toEqual([raised, ['alarm.cleared', 'domain_degraded', 'a.example']]);
+  expect(await on.alarmEvents()).toEqual([
+    raised,
+    ['alarm.cleared', 'domain_degraded', 'a.example'],
+  ]);
 });
 
 test('a threshold of 0 disables an alarm and ends a raised one', async () => {
@@ -239,7 +242,7 @@ test('a threshold of 0 disables an alarm and ends a raised one', async () => {
   await on.count('bounced', 100);
   await (await newDomain(on))('degraded');
   await on.alarms.check();
-  expect(await on.told()).toHaveLength(2);
+  expect(await on.alarmEvents()).toHaveLength(2);
   const { pool, clock } = on;
   const silent = new Alarms({
     pool,
@@ -248,7 +251,7 @@ test('a threshold of 0 disables an alarm and ends a raised one', async () => {
   });
   await silent.check();
   await silent.check();
-  expect((await on.told()).slice(2).map(([type]) => type)).toEqual([
+  expect((await on.alarmEvents()).slice(2).map(([type]) => type)).toEqual([
     'alarm.cleared',
     'alarm.cleared',
   ]);

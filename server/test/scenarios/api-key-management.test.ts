@@ -108,14 +108,14 @@ test('a rotated-out secret cannot rotate the key again', async () => {
 
 test('an idempotent replay returns the secret of a key only to its creator', async () => {
   const weak = await made({ scopes: ['read:api_keys', 'write:api_keys'] });
-  const asked = {
+  const request = {
     body: { name: 'Once', scopes: ['send:transactional'] },
     headers: { 'idempotency-key': `once-${weak.id}` },
   };
-  const first = await app.call('POST', '/api-keys', asked);
-  const again = await app.call('POST', '/api-keys', asked);
+  const first = await app.call('POST', '/api-keys', request);
+  const again = await app.call('POST', '/api-keys', request);
   expect(again.json.token).toBe(first.json.token);
-  const stolen = await app.call('POST', '/api-keys', { ...asked, key: weak.token });
+  const stolen = await app.call('POST', '/api-keys', { ...request, key: weak.token });
   expect([stolen.status, stolen.json.code]).toEqual([422, 'idempotency_key_reused']);
 });
 

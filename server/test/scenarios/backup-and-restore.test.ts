@@ -193,7 +193,7 @@ async function call(
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     ...(body ? { method: 'POST', body: JSON.stringify(body) } : {}),
   });
-  const told = (await answer.json()) as { id: string; status: string };
-  if (!answer.ok) throw new Error(`${place}: ${answer.status} ${JSON.stringify(told)}`);
-  return told;
+  const message = (await answer.json()) as { id: string; status: string };
+  if (!answer.ok) throw new Error(`${place}: ${answer.status} ${JSON.stringify(message)}`);
+  return message;
 }

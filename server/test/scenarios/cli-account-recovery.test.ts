@@ -14,8 +14,8 @@ const EMAIL = 'owner@people.example';
 
 async function people(app: TestApp, ...args: string[]) {
   const env = { ...databaseEnv(app.database), BASE_URL: 'https://mail.example.com' };
-  const told = await runPostrider(['people', ...args, '--json'], { env });
-  return { ...told, json: told.stdout === '' ? undefined : JSON.parse(told.stdout) };
+  const result = await runPostrider(['people', ...args, '--json'], { env });
+  return { ...result, json: result.stdout === '' ? undefined : JSON.parse(result.stdout) };
 }
 
 test('with a link for a new password, which works once', async () => {
@@ -58,8 +58,8 @@ test.each(['reset-password', 'remove-second-factor'])(
   '%s: an unknown address is reported',
   async (command) => {
     await using app = await startApp();
-    const told = await people(app, command, 'nobody@people.example');
-    expect([told.code, told.stdout]).toEqual([2, '']);
-    expect(told.stderr).toContain('No user with email');
+    const result = await people(app, command, 'nobody@people.example');
+    expect([result.code, result.stdout]).toEqual([2, '']);
+    expect(result.stderr).toContain('No user with email');
   },
 );

@@ -72,11 +72,11 @@ it('finds no problems with a healthy server', async () => {
 
 it('finds unresponsive name servers, a port in use, blocked outbound SMTP and a database without fsync', async () => {
   await using dns = await startDnsServer({ 'example.com': 'silence' });
-  const stranger = createServer((socket) => socket.end('HTTP/1.1 404 Not Found\r\n\r\n'));
-  stranger.listen(0, '127.0.0.1');
-  await once(stranger, 'listening');
+  const otherServer = createServer((socket) => socket.end('HTTP/1.1 404 Not Found\r\n\r\n'));
+  otherServer.listen(0, '127.0.0.1');
+  await once(otherServer, 'listening');
   await using database = await createTestDatabase({ empty: true });
-  const port = String((stranger.address() as AddressInfo).port);
+  const port = String((otherServer.address() as AddressInfo).port);
   const { code, of } = await examine(
     {
       ...databaseEnv(database),
@@ -89,7 +89,7 @@ it('finds unresponsive name servers, a port in use, blocked outbound SMTP and a 
     '--outgoing',
     '127.0.0.1',
   );
-  stranger.close();
+  otherServer.close();
   expect(code).toBe(1);
   expect(of('database')?.status).toBe('ok');
   expect(of('durability')).toMatchObject({ status: 'fail', fix: expect.stringContaining('fsync') });
@@ -152,11 +152,11 @@ it('finds a return path host that does not resolve or points elsewhere', async (
     MX_PORT: String(other.port),
     RETURN_PATH_PORT: String(other.port),
   };
-  const taken = await examine(env, '--incoming');
-  expect(taken.of('return path')).toMatchObject({ status: 'warn', fix: expect.any(String) });
-  expect(taken.of('return path')?.detail).toContain('Another program is listening');
-  expect(taken.of('incoming mail')).toMatchObject({ status: 'warn' });
-  expect(taken.of('incoming mail')?.detail).toContain('is another server');
+  const inUse = await examine(env, '--incoming');
+  expect(inUse.of('return path')).toMatchObject({ status: 'warn', fix: expect.any(String) });
+  expect(inUse.of('return path')?.detail).toContain('Another program is listening');
+  expect(inUse.of('incoming mail')).toMatchObject({ status: 'warn' });
+  expect(inUse.of('incoming mail')?.detail).toContain('is another server');
   const lost = await examine({ ...env, RETURN_PATH_PORT: 'off', BOUNCE_HOST: 'gone.example.org' });
   expect(lost.of('return path')?.detail).toContain('is off');
   expect(lost.of('bounce host')).toMatchObject({
@@ -218,14 +218,14 @@ it('checks the submission ports and their certificate as a client would', {
     BASE_URL: 'https://other.test',
     NODE_EXTRA_CA_CERTS: '',
   });
-  const words = unknown.checks.filter(({ name }) => name === 'certificate');
-  expect(words.map(({ status, detail }) => [status, detail])).toEqual([
+  const certificateChecks = unknown.checks.filter(({ name }) => name === 'certificate');
+  expect(certificateChecks.map(({ status, detail }) => [status, detail])).toEqual([
     ['warn', expect.stringContaining('not for other.test,')],
     ['warn', expect.stringContaining('does not trust the certificate')],
   ]);
 
-  const told = { BASE_URL: 'https://other.test', SUBMISSION_URL: 'smtps://mx.example.test' };
-  expect((await examine({ ...env, ...told })).of('certificate')?.status).toBe('ok');
+  const urls = { BASE_URL: 'https://other.test', SUBMISSION_URL: 'smtps://mx.example.test' };
+  expect((await examine({ ...env, ...urls })).of('certificate')?.status).toBe('ok');
 
   // The certificate in use counts, not the one on disk.
   await write(tlsFixtures.selfSigned);
@@ -269,8 +269,8 @@ it('checks the certificate on disk before a server uses it, and ports in use by 
   await writeFile(SUBMISSION_TLS_KEY, tlsFixtures.good.key);
   const broken = await examine({ ...settings, SUBMISSION_TLS_CERT, SUBMISSION_TLS_KEY });
   expect(broken.of('certificate')?.detail).toContain('not a matching certificate and key');
-  const taken = await examine({ ...env, SUBMISSION_PORT: String(other.port) });
-  expect(taken.of('submission')).toMatchObject({
+  const inUse = await examine({ ...env, SUBMISSION_PORT: String(other.port) });
+  expect(inUse.of('submission')).toMatchObject({
     status: 'warn',
     detail: expect.stringContaining('Another program is listening'),
   });

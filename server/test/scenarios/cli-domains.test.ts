@@ -38,9 +38,9 @@ test('adds a domain, verifies it once its records are published, and lists it', 
 
   // Scripts wait for it by the exit code.
   expect((await ending(1, 'verify', 'shop.test')).status).toBe('pending');
-  const told = await runPostrider(['domains', 'verify', 'shop.test'], { env });
-  expect(told).toMatchObject({ code: 1, stderr: '' });
-  expect(told.stdout).toContain('may not send yet');
+  const result = await runPostrider(['domains', 'verify', 'shop.test'], { env });
+  expect(result).toMatchObject({ code: 1, stderr: '' });
+  expect(result.stdout).toContain('may not send yet');
   publishRecords(dns, added.records);
   expect((await run('verify', added.id)).status).toBe('verified');
   expect((await run('list')).data).toMatchObject([{ name: 'shop.test', status: 'verified' }]);
@@ -77,10 +77,10 @@ test('a verification that takes too long is aborted, and its embedded database i
   await using dns = await startDnsServer({ '_postrider.shop.test': 'silence' });
   const env = { DATA_DIR: folder.path, DNS_SERVERS: dns.address };
   expect((await runPostrider(['domains', 'add', 'shop.test'], { env })).code).toBe(0);
-  const asked = until(() => dns.queries.length > 0, { timeoutMs: 100_000 });
+  const queried = until(() => dns.queries.length > 0, { timeoutMs: 100_000 });
   const ended = await runPostrider(['domains', 'verify', 'shop.test'], {
     env,
-    terminateAfter: asked,
+    terminateAfter: queried,
   });
   expect(ended).toEqual({ code: null, signal: 'SIGTERM', stdout: '', stderr: '' });
   expect(existsSync(path.join(folder.path, 'postgres', 'postmaster.pid'))).toBe(false);

@@ -28,10 +28,10 @@ test('lists the queue by workspace and receiver, with the most frequent reason',
       body: validMessage({ to: { email }, ...more }),
     });
   const queue = async (...args: string[]) => {
-    const told = await runPostrider(['queue', '--json', ...args], {
+    const result = await runPostrider(['queue', '--json', ...args], {
       env: databaseEnv(app.database),
     });
-    return JSON.parse(told.stdout).data;
+    return JSON.parse(result.stdout).data;
   };
   expect(await queue()).toEqual([]);
 

@@ -52,8 +52,8 @@ type Call = Parameters<TestApp['call']>[2];
 
 function call(operation: DocumentedOperation, options: Call = {}, query = '') {
   const path = fillPath(operation.path, 'none') + query;
-  const asked = operation.sessionOnly && options.key === undefined ? owner.visitor : app;
-  return asked.call(operation.method, path, options);
+  const client = operation.sessionOnly && options.key === undefined ? owner.visitor : app;
+  return client.call(operation.method, path, options);
 }
 
 async function everywhere(
@@ -336,7 +336,7 @@ test('too many requests are 429 with Retry-After', async () => {
     const call = operation.takesBody ? { body: {} } : {};
     // On a slow machine, capacity may become free between two requests: then send another one.
     let answer = await slow.call('GET', '/limits');
-    for (let tries = 0; answer.status !== 429 || tries === 0; tries++) {
+    for (let attempts = 0; answer.status !== 429 || attempts === 0; attempts++) {
       while ((await slow.call('GET', '/limits')).status !== 429);
       answer = await slow.call(operation.method, path, call);
     }
@@ -351,7 +351,7 @@ test('too many requests are 429 with Retry-After', async () => {
 
 describe('an Idempotency-Key', () => {
   /** Keys of operations outside any workspace are stored under the person. */
-  async function takenKey(
+  async function usedKey(
     operation: DocumentedOperation,
     key: string,
     status: number | null,
@@ -382,7 +382,7 @@ describe('an Idempotency-Key', () => {
   ])('that %s is rejected', async (_, stored, status, code) => {
     await everywhere(async (operation) => {
       const key = `${operation.id}-${code}`;
-      await takenKey(operation, key, stored);
+      await usedKey(operation, key, stored);
       if (stored === null) {
         await app.database.pool.query(
           'update idempotency_keys set request_hash = $2 where key = $1',

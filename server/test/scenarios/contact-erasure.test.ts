@@ -168,8 +168,8 @@ test('webhook response bodies that contain the address are erased too, even of d
   expect(await placesOf(address)).toEqual([]);
   expect(await answers('[erased]')).toBe(6);
   const ofSlow = decodeId('whk', endpoints[2] as string);
-  const tries = await pool.query('select from webhook_attempts where webhook_id = $1', [ofSlow]);
-  expect(tries.rowCount).toBe(0);
+  const attempts = await pool.query('select from webhook_attempts where webhook_id = $1', [ofSlow]);
+  expect(attempts.rowCount).toBe(0);
   for (const id of endpoints.slice(1)) await app.call('DELETE', `/webhooks/${id}`);
 });
 
@@ -180,7 +180,7 @@ test('the encrypted content of a message with secret values is erased too', asyn
   });
   await settled(id);
   const sealer = createEncryptor(app.app.storage.secretKey, 'content');
-  const words = {
+  const secretContent = {
     subject: 'For sealed@gone.test',
     head: {
       to: [{ email: 'stays@stays.test', name: 'S' }],
@@ -192,7 +192,7 @@ test('the encrypted content of a message with secret values is erased too', asyn
   const uuid = decodeId('msg', id);
   await app.database.pool.query(
     'update message_contents set encrypted_content = $2 where id = $1',
-    [uuid, sealer.encrypt(Buffer.from(JSON.stringify(words)))],
+    [uuid, sealer.encrypt(Buffer.from(JSON.stringify(secretContent)))],
   );
   expect((await app.call('DELETE', '/contacts/sealed@gone.test?erase=true')).status).toBe(200);
   const { rows } = await app.database.pool.query<{ encrypted_content: Buffer }>(

@@ -59,13 +59,13 @@ describe('another node takes over', () => {
     await using database = await createTestDatabase();
     await using dns = await startDnsServer(DNS);
     const held = latch();
-    let asked = 0;
+    let requests = 0;
     // The suspended worker would record a bounce; the other one delivers.
     await using receiver = await startSmtpReceiver({
       keywords: [],
       onRcpt: async () => {
-        asked += 1;
-        if (asked > 1) return undefined;
+        requests += 1;
+        if (requests > 1) return undefined;
         await held.opened;
         return '550 5.1.1 No such user';
       },
@@ -204,14 +204,14 @@ describe('a message that crashes its worker', () => {
       { workspaceId, nowMs, recipients: ['poison@example.org'] },
       { workspaceId, nowMs, recipients: ['good@example.org'] },
     ])) as [string, string];
-    let tries = 0;
+    let attemptCount = 0;
     const limit = new ConcurrencyLimit(5);
     const route: Transport = {
       needsContent: true,
       limitFor: () => limit,
       attempt: async (_message, deliveries) => {
         if (deliveries[0]?.recipient.startsWith('poison')) {
-          tries += 1;
+          attemptCount += 1;
           throw new Error('a bug');
         }
         return deliveries.map(() => accepted(clock.now()));
@@ -228,7 +228,7 @@ describe('a message that crashes its worker', () => {
       status: 'failed',
       reason: 'internal_error',
     });
-    expect(tries).toBe(6);
+    expect(attemptCount).toBe(6);
     expect((await deliveriesOf(pool, good))[0]?.status).toBe('delivered');
     const failed = (await eventsOf(pool, workspaceId)).filter(
       (event) => event.type === 'message.failed',

@@ -79,8 +79,8 @@ async function counts(pool: Awaited<ReturnType<typeof createTestDatabase>>['pool
 
 test('a 60-second outage: nothing lost, nothing duplicated', async () => {
   const count = 1_500;
-  await using house = await setUp(count);
-  const { database, way, clock, receiver, live } = house;
+  await using setup = await setUp(count);
+  const { database, way, clock, receiver, live } = setup;
   const limits = { unrecordedMax: 200, wireMax: 100 };
   await using node = startEngine({ url: way.url, clock, live, limits });
   await until(() => receiver.messages.length >= 300, { clock, stepMs: 20 });
@@ -94,7 +94,7 @@ test('a 60-second outage: nothing lost, nothing duplicated', async () => {
   // It accepts no handoffs either: other nodes may deliver those messages.
   expect(node.engine.reserveCapacity(1, 1)).toBeUndefined();
   await way.reconnect();
-  await house.allDelivered();
+  await setup.allDelivered();
   const arrived = receiver.messages.flatMap((mail) => mail.recipients);
   expect(arrived).toHaveLength(count);
   expect(new Set(arrived).size).toBe(count);
@@ -107,15 +107,15 @@ test('a 60-second outage: nothing lost, nothing duplicated', async () => {
 
 test('an outage longer than a lease: finished deliveries are recorded and not repeated', async () => {
   const count = 300;
-  await using house = await setUp(count);
-  const { way, clock, receiver, live } = house;
+  await using setup = await setUp(count);
+  const { way, clock, receiver, live } = setup;
   await using _node = startEngine({ url: way.url, clock, live, limits: { inFlightMax: 50 } });
   await until(() => receiver.messages.length >= 50, { clock, stepMs: 20 });
   await way.disconnect();
   const startedMs = clock.now();
   await until(() => clock.now() - startedMs > 150_000, { clock, stepMs: 500 });
   await way.reconnect();
-  await house.allDelivered();
+  await setup.allDelivered();
   const arrived = receiver.messages.flatMap((mail) => mail.recipients);
   expect(arrived).toHaveLength(count);
   expect(new Set(arrived).size).toBe(count);
@@ -123,8 +123,8 @@ test('an outage longer than a lease: finished deliveries are recorded and not re
 
 test('a database that rejects connections for a while: no result is dropped, so nothing is sent twice', async () => {
   const count = 1_500;
-  await using house = await setUp(count);
-  const { database, clock, receiver, live } = house;
+  await using setup = await setUp(count);
+  const { database, clock, receiver, live } = setup;
   await using node = startEngine({ url: database.url, clock, live, limits: { inFlightMax: 50 } });
   await until(() => receiver.messages.length >= 50, { clock, stepMs: 20 });
   await database.allowConnections(false);
@@ -132,14 +132,14 @@ test('a database that rejects connections for a while: no result is dropped, so 
   await until(() => clock.now() - startedMs > 30_000, { clock, stepMs: 250 });
   expect(node.engine.stats.unrecorded).toBeGreaterThan(0);
   await database.allowConnections(true);
-  await house.allDelivered();
+  await setup.allDelivered();
   expect(receiver.messages).toHaveLength(count);
 });
 
 test('a response lost after the commit: the result is written once', async () => {
   const count = 20;
-  await using house = await setUp(count);
-  const { database, way, clock, receiver, live } = house;
+  await using setup = await setUp(count);
+  const { database, way, clock, receiver, live } = setup;
   const holder = await database.pool.connect();
   await holder.query('begin; lock table attempts in share mode');
   await using node = startEngine({ url: way.url, clock, live });
@@ -174,7 +174,7 @@ test('a response lost after the commit: the result is written once', async () =>
 test('an outage during a domain lookup is not counted as an attempt, and the message is sent afterwards', async () => {
   let lookUps = 0;
   let keys: Pool | undefined;
-  await using house = await setUp(3, (url) => ({
+  await using setup = await setUp(3, (url) => ({
     async settingsFor(...domain) {
       lookUps += 1;
       keys ??= openPool({ hosts: [{ connectionString: url }], log: silentLog });
@@ -183,7 +183,7 @@ test('an outage during a domain lookup is not counted as an attempt, and the mes
     },
     keysFor: unsignedSenders.keysFor,
   }));
-  const { database, way, clock, live } = house;
+  const { database, way, clock, live } = setup;
   await way.disconnect();
   await using node = startEngine({ url: database.url, clock, live });
   await until(() => lookUps > 6, { clock, stepMs: 50 });
@@ -197,8 +197,8 @@ test('an outage during a domain lookup is not counted as an attempt, and the mes
 
 test('disk full: results wait until there is space again', async () => {
   const count = 100;
-  await using house = await setUp(count);
-  const { database, pool, clock, receiver, live } = house;
+  await using setup = await setUp(count);
+  const { database, pool, clock, receiver, live } = setup;
   await pool.query(`
     create table disk (full_now boolean);
     insert into disk values (true);
@@ -224,8 +224,8 @@ test('disk full: results wait until there is space again', async () => {
 });
 
 test('a result with text that the database cannot store is written without it', async () => {
-  await using house = await setUp(3);
-  const { database, pool, clock, receiver, live } = house;
+  await using setup = await setUp(3);
+  const { database, pool, clock, receiver, live } = setup;
   // Only one row is invalid: the others in the same commit must not be affected.
   await pool.query(`
     create function no_transcript() returns trigger language plpgsql as $$

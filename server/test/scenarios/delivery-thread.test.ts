@@ -27,7 +27,7 @@ import { until } from '../harness/until.ts';
 const SECRET_KEY = 'a secret key for tests, long enough to be one';
 
 /** One message at a time: the receiver holds the first at its final dot, and the others wait. */
-async function narrowHouse(database: TestDatabase) {
+async function serverWithOneConnection(database: TestDatabase) {
   const gate = Promise.withResolvers<undefined>();
   const receiver = await startSmtpReceiver({ onMessage: () => gate.promise });
   const dns = await startDnsServer({
@@ -71,7 +71,7 @@ async function statusOf(app: TestApp, id: string): Promise<string> {
 
 test('attachments arrive byte for byte, small ones in shared memory and large ones', async () => {
   await using database = await createTestDatabase();
-  await using it = await narrowHouse(database);
+  await using it = await serverWithOneConnection(database);
   it.letGo();
   const files = [3, 700, 700, 200_000].map((size, n) => ({
     filename: `${n}.bin`,
@@ -93,7 +93,7 @@ test('attachments arrive byte for byte, small ones in shared memory and large on
 
 test('messages queued in the thread can be cancelled and are never sent', async () => {
   await using database = await createTestDatabase();
-  await using it = await narrowHouse(database);
+  await using it = await serverWithOneConnection(database);
   const first = await send(it.app);
   await it.receiver.untilMessages(1);
   const second = await send(it.app);
@@ -112,7 +112,7 @@ test('messages queued in the thread can be cancelled and are never sent', async 
 
 test('a stop finishes the message in progress and releases the rest to the next node immediately', async () => {
   await using database = await createTestDatabase();
-  await using it = await narrowHouse(database);
+  await using it = await serverWithOneConnection(database);
   await send(it.app);
   await it.receiver.untilMessages(1);
   await send(it.app);
@@ -134,12 +134,12 @@ test('its metrics are part of those of the process', async () => {
   const sent = await app.call('POST', '/transactional/send', { body: validMessage() });
   expect(sent.status).toBe(202);
   await until(() => app.app.engine?.stats.delivered === 1);
-  const told = await (await fetch(`${app.url}/metrics`)).text();
-  expect(told).toContain('postrider_deliveries_total{outcome="delivered"} 1\n');
-  expect(told).toContain('postrider_deliveries_leased_total{source="handoff"} 1\n');
-  expect(told).toMatch(/^postrider_event_loop_busy_seconds_total\{thread="delivery"\} \d/m);
-  expect(told).toMatch(/^postrider_database_connections\{pool="delivery",state="idle"\} [1-9]/m);
-  expect(told).toMatch(/^postrider_database_waiting\{pool="keys"\} 0$/m);
+  const metrics = await (await fetch(`${app.url}/metrics`)).text();
+  expect(metrics).toContain('postrider_deliveries_total{outcome="delivered"} 1\n');
+  expect(metrics).toContain('postrider_deliveries_leased_total{source="handoff"} 1\n');
+  expect(metrics).toMatch(/^postrider_event_loop_busy_seconds_total\{thread="delivery"\} \d/m);
+  expect(metrics).toMatch(/^postrider_database_connections\{pool="delivery",state="idle"\} [1-9]/m);
+  expect(metrics).toMatch(/^postrider_database_waiting\{pool="keys"\} 0$/m);
 });
 
 test('event followers are notified of every commit', async () => {
@@ -147,32 +147,32 @@ test('event followers are notified of every commit', async () => {
   const { pool } = database;
   await using notices = listen({ hosts: placesOf(database), log: silentLog });
   let rings = 0;
-  const room = await openRoom(database, notices, () => {
+  const thread = await openThread(database, notices, () => {
     rings += 1;
   });
-  await room.ready;
-  room.engine?.start();
+  await thread.ready;
+  thread.engine?.start();
   const nowMs = systemClock.now();
   const workspaceId = await newWorkspace(pool, nowMs);
   const queued = { workspaceId, mode: 'test' as const, nowMs, recipients: ['jane@example.com'] };
   const [id = ''] = await enqueue(pool, [queued]);
   await until(async () => (await deliveriesOf(pool, id))[0]?.status === 'delivered');
   await until(() => rings === 1);
-  await room.engine?.stop();
-  await room.close();
+  await thread.engine?.stop();
+  await thread.close();
   // A thread that has exited is not waited for.
-  expect(await room.connections()).toEqual({});
-  expect(await room.engine?.withdraw(workspaceId, 'test', id)).toBe(false);
+  expect(await thread.connections()).toEqual({});
+  expect(await thread.engine?.withdraw(workspaceId, 'test', id)).toBe(false);
 });
 
 test('requests do not wait for an exiting thread', async () => {
   await using database = await createTestDatabase();
   await using notices = listen({ hosts: placesOf(database), log: silentLog });
-  const room = await openRoom(database, notices, () => {});
-  await room.ready;
-  const asked = room.connections();
-  await room.close();
-  await asked;
+  const thread = await openThread(database, notices, () => {});
+  await thread.ready;
+  const requested = thread.connections();
+  await thread.close();
+  await requested;
 });
 
 test('a crashed thread ends the process and logs the reason', async () => {
@@ -191,14 +191,14 @@ test('a crashed thread ends the process and logs the reason', async () => {
     RETURN_PATH_PORT: 'off',
     DELIVERY_THREAD: 'on',
   };
-  const ended = await new Promise<{ code: unknown; said: string }>((resolve) => {
+  const ended = await new Promise<{ code: unknown; output: string }>((resolve) => {
     execFile(process.execPath, [script], { env }, (error, stdout, stderr) =>
-      resolve({ code: error?.code, said: stdout + stderr }),
+      resolve({ code: error?.code, output: stdout + stderr }),
     );
   });
   expect(ended.code).toBe(1);
-  expect(ended.said).toContain('the thread of the delivery engine has ended');
-  expect(ended.said).toContain('A bug for this test.');
+  expect(ended.output).toContain('the thread of the delivery engine has ended');
+  expect(ended.output).toContain('A bug for this test.');
   // Still leased: after the lease has expired, a node counts the crash and tries again.
   expect((await deliveriesOf(database.pool, id))[0]?.status).toBe('queued');
 });
@@ -218,7 +218,7 @@ function placesOf({ url }: TestDatabase): DatabaseHosts {
   return [{ connectionString: url }];
 }
 
-function openRoom(database: TestDatabase, notices: NotificationListener, told: () => void) {
+function openThread(database: TestDatabase, notices: NotificationListener, onEvents: () => void) {
   const { pool, url } = database;
   const storage = { pool, places: placesOf(database), secretKey: Buffer.alloc(32) };
   return openDelivery({
@@ -228,7 +228,7 @@ function openRoom(database: TestDatabase, notices: NotificationListener, told: (
     storage: storage as Partial<Storage> as Storage,
     notices,
     ownPlaces: () => [],
-    told,
+    told: onEvents,
   });
 }
 

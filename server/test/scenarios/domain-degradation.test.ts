@@ -16,7 +16,7 @@ import { type ListedRecord, publishRecords } from '../harness/publish-dns-record
 
 const HOUR_MS = 3_600_000;
 
-interface Rig extends AsyncDisposable {
+interface TestSetup extends AsyncDisposable {
   app: TestApp;
   dns: ScriptedDnsServer;
   clock: ManualClock;
@@ -39,7 +39,7 @@ interface Seen {
   records: ListedRecord[];
 }
 
-async function verifiedDomain(): Promise<Rig> {
+async function verifiedDomain(): Promise<TestSetup> {
   const dns = await startDnsServer();
   const clock = new ManualClock(systemClock.now());
   const app = await startApp({
@@ -50,7 +50,7 @@ async function verifiedDomain(): Promise<Rig> {
     app.call(method, path, { key: app.liveKey, ...(body === undefined ? {} : { body }) });
   const domain = (await call('POST', '/domains', { name: 'shop.test' })).json;
   publishRecords(dns, domain.records);
-  const rig: Rig = {
+  const setup: TestSetup = {
     app,
     dns,
     clock,
@@ -68,11 +68,11 @@ async function verifiedDomain(): Promise<Rig> {
       return (await call('POST', '/transactional/send', body)).status;
     },
     async passUntil(status) {
-      for (let seen = await rig.read(); seen.status !== status; seen = await rig.read()) {
+      for (let seen = await setup.read(); seen.status !== status; seen = await setup.read()) {
         const { checked_at, next_check_at } = seen;
         clock.advance(Math.max(0, Date.parse(next_check_at) - clock.now()));
         // Small steps: DNS timeouts are measured on this clock too.
-        await until(async () => (await rig.read()).checked_at !== checked_at, {
+        await until(async () => (await setup.read()).checked_at !== checked_at, {
           clock,
           stepMs: 200,
           what: 'the server checks again',
@@ -84,24 +84,24 @@ async function verifiedDomain(): Promise<Rig> {
       await dns[Symbol.asyncDispose]();
     },
   };
-  expect((await rig.verify()).status).toBe('verified');
-  return rig;
+  expect((await setup.verify()).status).toBe('verified');
+  return setup;
 }
 
 test('degraded immediately, sending for three days, then stopped, then recovered', async () => {
-  await using rig = await verifiedDomain();
-  const record = rig.record('return_path_spf');
-  rig.dns.set(record.name, 'TXT', []);
+  await using setup = await verifiedDomain();
+  const record = setup.record('return_path_spf');
+  setup.dns.set(record.name, 'TXT', []);
 
-  const goneAtMs = rig.clock.now();
-  const nextCheckAtMs = Date.parse((await rig.read()).next_check_at);
-  expect(nextCheckAtMs - goneAtMs).toBeLessThanOrEqual(24 * HOUR_MS);
-  await rig.passUntil('degraded');
-  const { sending_stops_at } = await rig.read();
+  const lostAtMs = setup.clock.now();
+  const nextCheckAtMs = Date.parse((await setup.read()).next_check_at);
+  expect(nextCheckAtMs - lostAtMs).toBeLessThanOrEqual(24 * HOUR_MS);
+  await setup.passUntil('degraded');
+  const { sending_stops_at } = await setup.read();
   const stopsAtMs = Date.parse(sending_stops_at as string);
-  expect(stopsAtMs - goneAtMs).toBeGreaterThan(72 * HOUR_MS);
-  const told = (await rig.events()).at(-1);
-  expect(told).toMatchObject({
+  expect(stopsAtMs - lostAtMs).toBeGreaterThan(72 * HOUR_MS);
+  const lastEvent = (await setup.events()).at(-1);
+  expect(lastEvent).toMatchObject({
     type: 'domain.degraded',
     data: {
       domain: { name: 'shop.test', status: 'degraded' },
@@ -109,137 +109,142 @@ test('degraded immediately, sending for three days, then stopped, then recovered
       records: [{ purpose: 'return_path_spf', name: record.name, status: 'missing' }],
     },
   });
-  expect(await rig.send()).toBe(202);
+  expect(await setup.send()).toBe(202);
 
-  rig.clock.advance(stopsAtMs - rig.clock.now() - HOUR_MS / 2);
-  expect(await rig.verify()).toMatchObject({ status: 'degraded', next_check_at: sending_stops_at });
-  expect(await rig.send()).toBe(202);
+  setup.clock.advance(stopsAtMs - setup.clock.now() - HOUR_MS / 2);
+  expect(await setup.verify()).toMatchObject({
+    status: 'degraded',
+    next_check_at: sending_stops_at,
+  });
+  expect(await setup.send()).toBe(202);
 
-  await rig.passUntil('failed');
-  expect(rig.clock.now()).toBeGreaterThanOrEqual(stopsAtMs);
-  await until(async () => (await rig.send()) === 403, { what: 'sends are rejected' });
-  expect((await rig.events()).at(-1)).toMatchObject({
+  await setup.passUntil('failed');
+  expect(setup.clock.now()).toBeGreaterThanOrEqual(stopsAtMs);
+  await until(async () => (await setup.send()) === 403, { what: 'sends are rejected' });
+  expect((await setup.events()).at(-1)).toMatchObject({
     type: 'domain.degraded',
     data: { domain: { status: 'failed' }, sending_stops_at: null },
   });
 
-  publishRecords(rig.dns, [record]);
-  await rig.passUntil('verified');
-  await until(async () => (await rig.send()) === 202, { what: 'sends are accepted again' });
-  expect((await rig.events()).map(({ type }) => type)).toEqual([
+  publishRecords(setup.dns, [record]);
+  await setup.passUntil('verified');
+  await until(async () => (await setup.send()) === 202, { what: 'sends are accepted again' });
+  expect((await setup.events()).map(({ type }) => type)).toEqual([
     'domain.verified',
     'domain.degraded',
     'domain.degraded',
     'domain.verified',
   ]);
-  const check = await createEventCheck(rig.app.url);
-  const { json } = await rig.app.call('GET', '/events?type=domain.*', { key: rig.app.liveKey });
+  const check = await createEventCheck(setup.app.url);
+  const { json } = await setup.app.call('GET', '/events?type=domain.*', { key: setup.app.liveKey });
   for (const event of json.data) check(event);
 });
 
 test('a record that returns in time ends the degradation', async () => {
-  await using rig = await verifiedDomain();
-  const record = rig.record('ownership');
-  rig.dns.remove(record.name);
-  expect((await rig.verify()).status).toBe('degraded');
-  rig.clock.advance(71 * HOUR_MS);
-  publishRecords(rig.dns, [record]);
-  expect(await rig.verify()).toMatchObject({ status: 'verified', sending_stops_at: null });
+  await using setup = await verifiedDomain();
+  const record = setup.record('ownership');
+  setup.dns.remove(record.name);
+  expect((await setup.verify()).status).toBe('degraded');
+  setup.clock.advance(71 * HOUR_MS);
+  publishRecords(setup.dns, [record]);
+  expect(await setup.verify()).toMatchObject({ status: 'verified', sending_stops_at: null });
 
   // The next loss gets the full grace period again.
-  rig.dns.remove(record.name);
-  const { status, sending_stops_at } = await rig.verify();
+  setup.dns.remove(record.name);
+  const { status, sending_stops_at } = await setup.verify();
   expect(status).toBe('degraded');
-  expect(Date.parse(sending_stops_at as string)).toBe(rig.clock.now() + 72 * HOUR_MS);
+  expect(Date.parse(sending_stops_at as string)).toBe(setup.clock.now() + 72 * HOUR_MS);
 });
 
 test('each missing record is reported, and the first one starts the grace period', async () => {
-  await using rig = await verifiedDomain();
-  rig.dns.remove(rig.record('dkim').name);
-  const first = await rig.verify();
-  rig.clock.advance(HOUR_MS);
-  rig.dns.remove(rig.record('ownership').name);
-  const second = await rig.verify();
+  await using setup = await verifiedDomain();
+  setup.dns.remove(setup.record('dkim').name);
+  const first = await setup.verify();
+  setup.clock.advance(HOUR_MS);
+  setup.dns.remove(setup.record('ownership').name);
+  const second = await setup.verify();
   expect(second.sending_stops_at).toBe(first.sending_stops_at);
-  rig.clock.advance(HOUR_MS);
-  expect((await rig.verify()).status).toBe('degraded');
-  const told = (await rig.events()).slice(1);
-  expect(told.map(({ data }) => (data.records as unknown[]).length)).toEqual([1, 2]);
+  setup.clock.advance(HOUR_MS);
+  expect((await setup.verify()).status).toBe('degraded');
+  const lastEvent = (await setup.events()).slice(1);
+  expect(lastEvent.map(({ data }) => (data.records as unknown[]).length)).toEqual([1, 2]);
 });
 
 test('without its next key a domain is degraded but keeps sending', async () => {
-  await using rig = await verifiedDomain();
-  rig.dns.remove(rig.record('dkim', 1).name);
-  expect(await rig.verify()).toMatchObject({ status: 'degraded', sending_stops_at: null });
-  rig.clock.advance(100 * HOUR_MS);
-  expect((await rig.verify()).status).toBe('degraded');
-  expect(await rig.send()).toBe(202);
+  await using setup = await verifiedDomain();
+  setup.dns.remove(setup.record('dkim', 1).name);
+  expect(await setup.verify()).toMatchObject({ status: 'degraded', sending_stops_at: null });
+  setup.clock.advance(100 * HOUR_MS);
+  expect((await setup.verify()).status).toBe('degraded');
+  expect(await setup.send()).toBe(202);
 });
 
 test('optional records may come and go', async () => {
-  await using rig = await verifiedDomain();
-  rig.dns.remove(rig.record('dmarc').name);
-  rig.dns.remove(rig.record('dkim', 2).name);
-  expect((await rig.verify()).status).toBe('verified');
+  await using setup = await verifiedDomain();
+  setup.dns.remove(setup.record('dmarc').name);
+  setup.dns.remove(setup.record('dkim', 2).name);
+  expect((await setup.verify()).status).toBe('verified');
 });
 
 test('a DNS failure is not a missing record', async () => {
-  await using rig = await verifiedDomain();
-  for (const { name } of rig.domain.records) rig.dns.setName(name, 'SERVFAIL');
-  const unsure = await rig.verify();
+  await using setup = await verifiedDomain();
+  for (const { name } of setup.domain.records) setup.dns.setName(name, 'SERVFAIL');
+  const unsure = await setup.verify();
   expect(unsure.status).toBe('verified');
   expect(unsure.records.map(({ status }) => status)).toEqual(
     unsure.records.map(() => 'lookup_failed'),
   );
   expect(unsure.records[0]?.mistakes).toMatchObject([{ code: 'lookup_failed' }]);
-  rig.clock.advance(100 * HOUR_MS);
-  expect((await rig.verify()).status).toBe('verified');
-  expect(await rig.events()).toHaveLength(1);
+  setup.clock.advance(100 * HOUR_MS);
+  expect((await setup.verify()).status).toBe('verified');
+  expect(await setup.events()).toHaveLength(1);
 
   // It does not end a grace period early or verify an unverified domain either.
-  for (const { name } of rig.domain.records) rig.dns.remove(name);
-  publishRecords(rig.dns, rig.domain.records);
-  rig.dns.remove(rig.record('ownership').name);
-  expect((await rig.verify()).status).toBe('degraded');
-  for (const { name } of rig.domain.records) rig.dns.setName(name, 'SERVFAIL');
-  rig.clock.advance(100 * HOUR_MS);
-  expect((await rig.verify()).status).toBe('degraded');
-  for (const { name } of rig.domain.records) rig.dns.remove(name);
-  expect((await rig.verify()).status).toBe('failed');
-  for (const { name } of rig.domain.records) rig.dns.setName(name, 'SERVFAIL');
-  expect((await rig.verify()).status).toBe('failed');
+  for (const { name } of setup.domain.records) setup.dns.remove(name);
+  publishRecords(setup.dns, setup.domain.records);
+  setup.dns.remove(setup.record('ownership').name);
+  expect((await setup.verify()).status).toBe('degraded');
+  for (const { name } of setup.domain.records) setup.dns.setName(name, 'SERVFAIL');
+  setup.clock.advance(100 * HOUR_MS);
+  expect((await setup.verify()).status).toBe('degraded');
+  for (const { name } of setup.domain.records) setup.dns.remove(name);
+  expect((await setup.verify()).status).toBe('failed');
+  for (const { name } of setup.domain.records) setup.dns.setName(name, 'SERVFAIL');
+  expect((await setup.verify()).status).toBe('failed');
 });
 
 test('a check dated by a wrong clock does not block the next check', async () => {
-  await using rig = await verifiedDomain();
-  const year = new Date(rig.clock.now() + 365 * 24 * HOUR_MS);
-  await rig.app.database.pool.query('update domains set checked_at = $1', [year]);
-  rig.dns.remove(rig.record('ownership').name);
-  const seen = await rig.verify();
+  await using setup = await verifiedDomain();
+  const year = new Date(setup.clock.now() + 365 * 24 * HOUR_MS);
+  await setup.app.database.pool.query('update domains set checked_at = $1', [year]);
+  setup.dns.remove(setup.record('ownership').name);
+  const seen = await setup.verify();
   expect(seen).toMatchObject({
     status: 'degraded',
-    checked_at: new Date(rig.clock.now()).toISOString(),
+    checked_at: new Date(setup.clock.now()).toISOString(),
   });
 });
 
 test('a next check scheduled too late by a wrong clock is ignored', async () => {
-  await using rig = await verifiedDomain();
-  const year = new Date(rig.clock.now() + 365 * 24 * HOUR_MS);
-  await rig.app.database.pool.query('update domains set checked_at = $1, check_due_at = $1', [
+  await using setup = await verifiedDomain();
+  const year = new Date(setup.clock.now() + 365 * 24 * HOUR_MS);
+  await setup.app.database.pool.query('update domains set checked_at = $1, check_due_at = $1', [
     year,
   ]);
-  rig.dns.remove(rig.record('ownership').name);
-  await until(async () => (await rig.read()).status === 'degraded', {
-    clock: rig.clock,
+  setup.dns.remove(setup.record('ownership').name);
+  await until(async () => (await setup.read()).status === 'degraded', {
+    clock: setup.clock,
     stepMs: 200,
     what: 'the background check runs',
   });
-  expect(Date.parse((await rig.read()).next_check_at)).toBeLessThan(rig.clock.now() + 2 * HOUR_MS);
+  expect(Date.parse((await setup.read()).next_check_at)).toBeLessThan(
+    setup.clock.now() + 2 * HOUR_MS,
+  );
 });
 
 test('a new domain is not verified while a DNS lookup fails', async () => {
-  await using rig = await verifiedDomain();
-  const { app, dns } = rig;
+  await using setup = await verifiedDomain();
+  const { app, dns } = setup;
   const added = await app.call('POST', '/domains', {
     key: app.liveKey,
     body: { name: 'new.test' },

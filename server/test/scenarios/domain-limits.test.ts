@@ -99,8 +99,8 @@ test('unresponsive domains of one workspace do not block verification in others'
 
 test('a workspace with many due domains does not delay others', async () => {
   const silent = await addSilent(app, 5);
-  const { id: neighbour } = await app.app.workspaces.create('Neighbour');
-  const [last] = await addSilent(app, 1, neighbour);
+  const { id: otherWorkspace } = await app.app.workspaces.create('Neighbour');
+  const [last] = await addSilent(app, 1, otherWorkspace);
   const { pool } = app.database;
   // In the future, so that the background check does not pick them up.
   const nowMs = systemClock.now() + 12 * 3_600_000;
@@ -112,12 +112,12 @@ test('a workspace with many due domains does not delay others', async () => {
   const first = silent.map(({ id }) => id);
   await due(first, nowMs - 2000);
   await due([last?.id as string], nowMs - 1000);
-  const taken = await claimDueDomains(pool, {
+  const claimed = await claimDueDomains(pool, {
     ...{ nowMs, leasedUntilMs: nowMs + 1000, latestPlausibleMs: nowMs + 86_400_000 },
     limit: 2,
   });
-  expect(taken.map(({ workspaceId }) => workspaceId).sort()).toEqual(
-    [app.workspaceId, neighbour].sort(),
+  expect(claimed.map(({ workspaceId }) => workspaceId).sort()).toEqual(
+    [app.workspaceId, otherWorkspace].sort(),
   );
 });
 

@@ -40,7 +40,7 @@ async function verify(who: Who, id: string) {
 }
 
 /** Reads the events table: the feed may be slightly behind. */
-async function told(who: Who): Promise<EventState[]> {
+async function claimEvents(who: Who): Promise<EventState[]> {
   const events = await eventsOf(app.database.pool, workspaces[who]);
   return events.filter(({ type }) => type.startsWith('domain.'));
 }
@@ -72,17 +72,17 @@ test('the same domain needs its own token, and then both may send', async () => 
     status: 'wrong',
     mistakes: [{ code: 'other_value' }],
   });
-  expect(await told('rival')).toEqual([]);
+  expect(await claimEvents('rival')).toEqual([]);
 
   const { name, value } = ownership(rivals.records);
   dns.set(name, 'TXT', [ownership(shops.records).value, value]);
   expect((await verify('rival', rivals.id)).status).toBe('verified');
   expect((await verify('shop', shops.id)).status).toBe('verified');
-  expect((await told('shop')).map(({ type }) => type)).toEqual([
+  expect((await claimEvents('shop')).map(({ type }) => type)).toEqual([
     'domain.verified',
     'domain.claimed',
   ]);
-  expect((await told('shop'))[1]?.data).toEqual({
+  expect((await claimEvents('shop'))[1]?.data).toEqual({
     domain: { id: shops.id, name: 'shared.test', status: 'verified' },
     claimed_name: 'shared.test',
   });
@@ -92,16 +92,16 @@ test('a subdomain needs its own token, and the claim is reported', async () => {
   const shops = await add('shop', 'parent.test');
   publishRecords(dns, shops.records);
   await verify('shop', shops.id);
-  const before = (await told('shop')).length;
+  const before = (await claimEvents('shop')).length;
 
   const rivals = await add('rival', 'news.eu.parent.test');
   expect((await verify('rival', rivals.id)).status).toBe('pending');
   // An unverified domain is not reported: otherwise anyone could raise false alarms.
-  expect(await told('shop')).toHaveLength(before);
+  expect(await claimEvents('shop')).toHaveLength(before);
 
   publishRecords(dns, rivals.records);
   expect((await verify('rival', rivals.id)).status).toBe('verified');
-  expect((await told('shop')).slice(before)).toMatchObject([
+  expect((await claimEvents('shop')).slice(before)).toMatchObject([
     {
       type: 'domain.claimed',
       data: { domain: { name: 'parent.test' }, claimed_name: 'news.eu.parent.test' },
@@ -112,32 +112,32 @@ test('a subdomain needs its own token, and the claim is reported', async () => {
   expect((await verify('rival', rivals.id)).status).toBe('degraded');
   publishRecords(dns, rivals.records);
   expect((await verify('rival', rivals.id)).status).toBe('verified');
-  expect(await told('shop')).toHaveLength(before + 1);
+  expect(await claimEvents('shop')).toHaveLength(before + 1);
 });
 
 test('a parent or sibling domain is not a claim', async () => {
   const shops = await add('shop', 'mail.deep.test');
   publishRecords(dns, shops.records);
   await verify('shop', shops.id);
-  const before = (await told('shop')).length;
+  const before = (await claimEvents('shop')).length;
   for (const name of ['deep.test', 'other.deep.test', 'deep.mail.deep.test.test']) {
     const rivals = await add('rival', name);
     publishRecords(dns, rivals.records);
     expect((await verify('rival', rivals.id)).status).toBe('verified');
   }
-  expect(await told('shop')).toHaveLength(before);
+  expect(await claimEvents('shop')).toHaveLength(before);
 });
 
 test('domains of other workspaces are invisible and cannot be changed', async () => {
   const { id } = await add('shop', 'private.test');
-  const tries: [string, string, unknown][] = [
+  const requests: [string, string, unknown][] = [
     ['GET', `/domains/${id}`, undefined],
     ['PATCH', `/domains/${id}`, { tls: 'required' }],
     ['POST', `/domains/${id}/verify`, undefined],
     ['POST', `/domains/${id}/rotate-dkim`, undefined],
     ['DELETE', `/domains/${id}`, undefined],
   ];
-  for (const [method, path, body] of tries) {
+  for (const [method, path, body] of requests) {
     const answer = await app.call(method, path, {
       key: keys.rival,
       ...(body === undefined ? {} : { body }),
@@ -152,11 +152,11 @@ test('domains trusted by the operator need no DNS, and the claim is reported', a
   const shops = await add('shop', 'trusted.test');
   publishRecords(dns, shops.records);
   await verify('shop', shops.id);
-  const before = (await told('shop')).length;
+  const before = (await claimEvents('shop')).length;
 
   const trusted = await app.app.domains.trust(workspaces.rival, { name: 'Trusted.test' });
   expect(trusted).toMatchObject({ status: 'verified', trusted: true, checkDueAtMs: null });
-  expect((await told('shop')).slice(before)).toMatchObject([{ type: 'domain.claimed' }]);
+  expect((await claimEvents('shop')).slice(before)).toMatchObject([{ type: 'domain.claimed' }]);
   // Records are checked on request, without consequences.
   const { json } = await app.call('GET', '/domains?limit=1', { key: keys.rival });
   const [{ id }] = json.data;

@@ -22,7 +22,7 @@ import { openEventSource } from '../harness/event-source-reader.ts';
 
 const MINUTE_MS = 60_000;
 
-interface Told {
+interface FeedEvent {
   id: string;
   type: string;
   data: Record<string, unknown>;
@@ -40,8 +40,8 @@ describe('GET /events', () => {
   });
   afterAll(() => app[Symbol.asyncDispose]());
 
-  async function all(query: string): Promise<Told[]> {
-    const events: Told[] = [];
+  async function all(query: string): Promise<FeedEvent[]> {
+    const events: FeedEvent[] = [];
     for (let cursor = '', more = true; more; ) {
       const { json } = await app.call('GET', `/events?limit=3&${query}${cursor}`);
       events.push(...json.data);
@@ -51,7 +51,7 @@ describe('GET /events', () => {
     return events;
   }
 
-  const ids = (events: Told[]): string[] => events.map(({ id }) => id);
+  const ids = (events: FeedEvent[]): string[] => events.map(({ id }) => id);
 
   test.each([
     '',
@@ -102,7 +102,7 @@ describe('GET /events', () => {
     await until(() => reader.events.length >= 2);
     reader.close();
     const { json: feed } = await app.call('GET', `/events?cursor=${page.follow_cursor}`);
-    const own = (events: Told[]) =>
+    const own = (events: FeedEvent[]) =>
       events.filter(({ data }) => data.message_id === sent.json.id).map(({ type }) => type);
     expect(own(reader.events)).toEqual(['message.accepted', 'message.delivered']);
     expect(own(feed.data)).toEqual(['message.accepted', 'message.delivered']);
@@ -164,7 +164,7 @@ describe('GET /events', () => {
     const seen = ids(page.data);
     await until(async () => {
       const { json } = await app.call('GET', `/events?limit=100&cursor=${page.follow_cursor}`);
-      return json.data.length >= 3 && json.data.every(({ id }: Told) => !seen.includes(id));
+      return json.data.length >= 3 && json.data.every(({ id }: FeedEvent) => !seen.includes(id));
     });
     const { json: rest } = await app.call('GET', `/events?limit=100&cursor=${page.follow_cursor}`);
     expect(ids([...page.data, ...rest.data]).sort()).toEqual(ids(await all('')).sort());
@@ -237,8 +237,8 @@ describe('the room', () => {
   }, async () => {
     const { database, scope } = await scene();
     await using _ = database;
-    const neighbour = await newWorkspace(database.pool, nowMs);
-    for (const workspaceId of [neighbour, scope.workspaceId]) {
+    const otherWorkspace = await newWorkspace(database.pool, nowMs);
+    for (const workspaceId of [otherWorkspace, scope.workspaceId]) {
       for (let n = 0; n < 40; n++) {
         const atMs = nowMs + n * 360 * MINUTE_MS;
         await fill(database.pool, workspaceId, atMs, 1_000);

@@ -13,15 +13,15 @@ import { startWebhookReceiver } from '../harness/webhook-receiver.ts';
  * type.
  */
 
-interface Told {
+interface FeedEvent {
   id: string;
   type: string;
   sequence: number | null;
   data: { message_id?: string; recipient?: string };
 }
 
-async function ledger(app: TestApp): Promise<Told[]> {
-  const events: Told[] = [];
+async function ledger(app: TestApp): Promise<FeedEvent[]> {
+  const events: FeedEvent[] = [];
   for (let cursor = '', more = true; more; ) {
     const { json } = await app.call('GET', `/events?limit=100${cursor}`);
     events.push(...json.data);
@@ -123,8 +123,8 @@ test('events match their schemas, in sequence order', async () => {
 
   const own = events.filter(({ data }) => data.message_id);
   const byRecipient = Map.groupBy(own, ({ data }) => `${data.message_id} ${data.recipient ?? ''}`);
-  for (const told of byRecipient.values()) {
-    const numbers = told.map(({ sequence }) => sequence);
+  for (const recipientEvents of byRecipient.values()) {
+    const numbers = recipientEvents.map(({ sequence }) => sequence);
     expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => (a ?? 0) - (b ?? 0)));
     expect(numbers.every((number) => (number ?? 0) > 0)).toBe(true);
   }

@@ -36,7 +36,7 @@ interface Scene {
   reader: EventSourceReader;
 }
 
-async function somebodyReads(): Promise<Scene> {
+async function openStream(): Promise<Scene> {
   people += 1;
   const person = await createPerson(here, `reader${people}@people.example`, 'developer');
   const visitor = await signInAs(here, person);
@@ -59,7 +59,7 @@ const ended = ({ reader }: Scene) =>
   until(() => reader.ended, { what: 'the stream has ended', timeoutMs: 5_000 });
 
 test('signing out ends the streams of the session', async () => {
-  const scene = await somebodyReads();
+  const scene = await openStream();
   const cookie = scene.visitor.cookie;
   expect((await scene.visitor.call('DELETE', '/session')).status).toBe(204);
   await ended(scene);
@@ -68,38 +68,38 @@ test('signing out ends the streams of the session', async () => {
 });
 
 test('signing out one session from another, or all sessions, ends their streams', async () => {
-  const scene = await somebodyReads();
+  const scene = await openStream();
   const { json } = await scene.visitor.call('GET', '/me/sessions');
   await scene.visitor.call('DELETE', `/me/sessions/${json.data[0].id}`);
   await ended(scene);
 
-  const other = await somebodyReads();
+  const other = await openStream();
   expect((await other.visitor.call('DELETE', '/me/sessions')).status).toBe(204);
   await ended(other);
 });
 
 test('a password change ends the streams of other sessions', async () => {
-  const scene = await somebodyReads();
+  const scene = await openStream();
   const body = { current_password: 'tulip freight oboe', new_password: 'another oboe, freighted' };
   expect((await scene.visitor.call('POST', '/me/password', { body })).status).toBeLessThan(300);
   await ended(scene);
 });
 
 test('removing or leaving a membership ends its streams', async () => {
-  const removed = await somebodyReads();
+  const removed = await openStream();
   const owner = await theOwner();
   expect((await owner.call('DELETE', `/members/${removed.personId}`)).status).toBe(204);
   await ended(removed);
   await expect(readAs(there, removed.visitor)).rejects.toThrow('403');
 
-  const leaving = await somebodyReads();
+  const leaving = await openStream();
   const path = `/workspaces/${leaving.visitor.workspace}/leave`;
   expect((await leaving.visitor.call('POST', path)).status).toBe(204);
   await ended(leaving);
 });
 
 test('a role change ends the stream; a role that may still read can reconnect', async () => {
-  const scene = await somebodyReads();
+  const scene = await openStream();
   const owner = await theOwner();
   const body = { role: 'viewer' };
   expect((await owner.call('PATCH', `/members/${scene.personId}`, { body })).status).toBe(200);
@@ -108,8 +108,8 @@ test('a role change ends the stream; a role that may still read can reconnect', 
 });
 
 test('streams of others continue', async () => {
-  const scene = await somebodyReads();
-  const other = await somebodyReads();
+  const scene = await openStream();
+  const other = await openStream();
   await scene.visitor.call('DELETE', '/session');
   await ended(scene);
   await here.call('POST', '/transactional/send', { body: validMessage() });

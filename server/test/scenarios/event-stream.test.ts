@@ -130,7 +130,7 @@ test('shutdown does not wait for readers', async () => {
   await until(() => reader.ended);
 });
 
-async function room(
+async function openStreams(
   limits: ConstructorParameters<typeof EventStreams>[0]['limits'],
   clock = systemClock,
 ) {
@@ -164,7 +164,7 @@ async function room(
 }
 
 test('a reader that does not read is disconnected, and the others get all events', async () => {
-  await using scene = await room({ bufferedBytesMax: 50_000 });
+  await using scene = await openStreams({ bufferedBytesMax: 50_000 });
   const { streams, scope } = scene;
   const idle = await streams.open(scope, undefined, {});
   const busy = await streams.open(scope, undefined, {});
@@ -182,7 +182,7 @@ test('a reader that does not read is disconnected, and the others get all events
 });
 
 test('a long backlog is read at the reader’s speed', async () => {
-  await using scene = await room({ bufferedBytesMax: 50_000 });
+  await using scene = await openStreams({ bufferedBytesMax: 50_000 });
   await scene.tell(400, 1_000);
   const slow = await scene.streams.open(
     scene.scope,
@@ -200,7 +200,7 @@ test('a long backlog is read at the reader’s speed', async () => {
 
 test('sends heartbeats, and ends after its lifetime', async () => {
   const clock = new ManualClock(Date.now());
-  await using scene = await room({ heartbeatMs: 1_000, lifetimeMs: 10_000 }, clock);
+  await using scene = await openStreams({ heartbeatMs: 1_000, lifetimeMs: 10_000 }, clock);
   const body = await scene.streams.open(scene.scope, undefined, {});
   let text = '';
   let ended = false;

@@ -14,48 +14,48 @@ import { HANG_UP, SILENCE } from '../harness/smtp-receiver.ts';
 
 describe('the text of a reply', () => {
   test('may be truncated within a character, and its event is still found', async () => {
-    const said = `${'x'.repeat(1023)}\u{1f600}`;
-    await using rig = await setUpDelivery({ receivers: [{ onRcpt: () => `550 ${said}` }] });
-    const id = await rig.send();
-    expect((await rig.waitForStatus(id))[0]?.status).toBe('bounced');
-    const scope = { workspaceId: rig.workspaceId, mode: 'live' } as const;
+    const replyText = `${'x'.repeat(1023)}\u{1f600}`;
+    await using setup = await setUpDelivery({ receivers: [{ onRcpt: () => `550 ${replyText}` }] });
+    const id = await setup.send();
+    expect((await setup.waitForStatus(id))[0]?.status).toBe('bounced');
+    const scope = { workspaceId: setup.workspaceId, mode: 'live' } as const;
     const filter = { recipient: 'jane@example.org' };
-    const { events } = await readFeed(rig.database.pool, scope, EVENT_LOG_START, 10, filter);
+    const { events } = await readFeed(setup.database.pool, scope, EVENT_LOG_START, 10, filter);
     expect(events.map(({ type }) => type)).toContain('message.bounced');
   });
 });
 
 describe('server selection', () => {
   test('first MX down: the second gets it in the same attempt', async () => {
-    await using rig = await setUpDelivery({ receivers: [{}, {}] });
-    await rig.receiver.close();
-    const id = await rig.send();
-    expect((await rig.waitForStatus(id))[0]).toMatchObject({ status: 'delivered', attempts: 1 });
-    expect(rig.receivers[1]?.messages).toHaveLength(1);
-    const [attempt] = await rig.attempts(id);
+    await using setup = await setUpDelivery({ receivers: [{}, {}] });
+    await setup.receiver.close();
+    const id = await setup.send();
+    expect((await setup.waitForStatus(id))[0]).toMatchObject({ status: 'delivered', attempts: 1 });
+    expect(setup.receivers[1]?.messages).toHaveLength(1);
+    const [attempt] = await setup.attempts(id);
     expect(attempt?.smtp?.mx).toBe('mx2.example.test');
     expect(attempt?.transcript).toMatch(/connecting to mx1[\s\S]*connecting to mx2/);
   });
 
   test('first MX greets with 554: the second is tried', async () => {
-    await using rig = await setUpDelivery({ receivers: [{ onConnect: () => '554 No' }, {}] });
-    const id = await rig.send();
-    expect((await rig.waitForStatus(id))[0]).toMatchObject({ status: 'delivered', attempts: 1 });
+    await using setup = await setUpDelivery({ receivers: [{ onConnect: () => '554 No' }, {}] });
+    const id = await setup.send();
+    expect((await setup.waitForStatus(id))[0]).toMatchObject({ status: 'delivered', attempts: 1 });
   });
 
   test('all MX down: deferred, and delivered when one is back', async () => {
-    await using rig = await setUpDelivery({ receivers: [{}, {}] });
-    const [first, second] = rig.receivers;
+    await using setup = await setUpDelivery({ receivers: [{}, {}] });
+    const [first, second] = setup.receivers;
     await first?.close();
     await second?.close();
-    const id = await rig.send();
-    await rig.waitForStatus(id, 'deferred');
-    const [failed] = await rig.attempts(id);
+    const id = await setup.send();
+    await setup.waitForStatus(id, 'deferred');
+    const [failed] = await setup.attempts(id);
     expect(failed?.bounce).toMatchObject({ class: 'soft', reason: 'network_unreachable' });
     await second?.listen();
-    expect((await rig.waitForStatus(id))[0]?.status).toBe('delivered');
+    expect((await setup.waitForStatus(id))[0]?.status).toBe('delivered');
     expect(second?.messages).toHaveLength(1);
-    const events = (await rig.events()).map((event) => event.type);
+    const events = (await setup.events()).map((event) => event.type);
     expect(events.at(-1)).toBe('message.delivered');
     expect(events.filter((type) => type === 'message.deferred').length).toBeGreaterThan(0);
   });
@@ -79,26 +79,26 @@ describe('server selection', () => {
 
 describe('failures during a session', () => {
   test('greylisted, then delivered after about a minute', async () => {
-    let asked = 0;
-    await using rig = await setUpDelivery({
-      receivers: [{ onRcpt: () => (++asked === 1 ? '451 4.7.1 Greylisted' : undefined) }],
+    let requestCount = 0;
+    await using setup = await setUpDelivery({
+      receivers: [{ onRcpt: () => (++requestCount === 1 ? '451 4.7.1 Greylisted' : undefined) }],
     });
-    const id = await rig.send();
-    expect((await rig.waitForStatus(id))[0]).toMatchObject({ status: 'delivered', attempts: 2 });
-    const [first, second] = await rig.attempts(id);
+    const id = await setup.send();
+    expect((await setup.waitForStatus(id))[0]).toMatchObject({ status: 'delivered', attempts: 2 });
+    const [first, second] = await setup.attempts(id);
     expect(first).toMatchObject({ outcome: 'deferred', bounce: { reason: 'greylisted' } });
     const waitedMs = (second?.started_at ?? 0) - (first?.finished_at ?? 0);
     expect(waitedMs).toBeGreaterThanOrEqual(48_000);
     expect(waitedMs).toBeLessThan(80_000);
-    const deferred = (await rig.events()).find((event) => event.type === 'message.deferred');
+    const deferred = (await setup.events()).find((event) => event.type === 'message.deferred');
     expect(deferred?.data.next_attempt_at).toMatch(/^\d{4}-\d\d-\d\dT/);
   });
 
   test('a receiver that allows one connection: all messages use it', async () => {
     const gate = Promise.withResolvers<undefined>();
     let held = 0;
-    const isOnlyOne = () => rig.receiver.sessions.every(({ closed }) => closed);
-    await using rig = await setUpDelivery({
+    const isOnlyOne = () => setup.receiver.sessions.every(({ closed }) => closed);
+    await using setup = await setUpDelivery({
       receivers: [
         {
           onConnect: () => (isOnlyOne() ? undefined : '421 4.7.0 Too many connections'),
@@ -109,24 +109,24 @@ describe('failures during a session', () => {
         },
       ],
     });
-    await rig.waitForStatus(await rig.send());
+    await setup.waitForStatus(await setup.send());
     const ids: string[] = [];
-    for (let n = 0; n < 12; n++) ids.push(await rig.send({ recipients: [`u${n}@example.org`] }));
-    await rig.until(() => held === 2, 10);
-    const beganAtMs = rig.clock.now();
-    await rig.until(() => rig.clock.now() > beganAtMs + 20_000, 100);
+    for (let n = 0; n < 12; n++) ids.push(await setup.send({ recipients: [`u${n}@example.org`] }));
+    await setup.until(() => held === 2, 10);
+    const beganAtMs = setup.clock.now();
+    await setup.until(() => setup.clock.now() > beganAtMs + 20_000, 100);
     gate.resolve(undefined);
     for (const id of ids) {
-      const [state] = await rig.waitForStatus(id);
+      const [state] = await setup.waitForStatus(id);
       expect(state).toMatchObject({ status: 'delivered', attempts: 1 });
     }
-    expect(rig.receiver.sessions.length).toBeLessThanOrEqual(4);
+    expect(setup.receiver.sessions.length).toBeLessThanOrEqual(4);
   });
 
   test('one of two connections is refused before the other is greeted: nothing is deferred', async () => {
     const refused = Promise.withResolvers<undefined>();
     let connections = 0;
-    await using rig = await setUpDelivery({
+    await using setup = await setUpDelivery({
       receivers: [
         {
           onConnect: () => {
@@ -138,32 +138,41 @@ describe('failures during a session', () => {
       ],
     });
     // A known receiver gets several connections, and the first one does not outlive the others.
-    await rig.waitForStatus(await rig.send());
-    await rig.until(() => rig.receiver.sessions[0]?.closed ?? false, 10_000);
+    await setup.waitForStatus(await setup.send());
+    await setup.until(() => setup.receiver.sessions[0]?.closed ?? false, 10_000);
     const ids: string[] = [];
-    for (let n = 0; n < 4; n++) ids.push(await rig.send({ recipients: [`u${n}@example.org`] }));
-    await rig.until(() => rig.receiver.sessions[2]?.closed ?? false, 10);
+    for (let n = 0; n < 4; n++) ids.push(await setup.send({ recipients: [`u${n}@example.org`] }));
+    await setup.until(() => setup.receiver.sessions[2]?.closed ?? false, 10);
     refused.resolve(undefined);
     for (const id of ids) {
-      expect((await rig.waitForStatus(id))[0]).toMatchObject({ status: 'delivered', attempts: 1 });
+      expect((await setup.waitForStatus(id))[0]).toMatchObject({
+        status: 'delivered',
+        attempts: 1,
+      });
     }
     expect(connections).toBe(3);
   });
 
   test('421 during a session: the remaining messages use a new connection immediately', async () => {
     let count = 0;
-    await using rig = await setUpDelivery({
+    await using setup = await setUpDelivery({
       receivers: [{ onMail: () => (++count === 3 ? '421 4.7.0 Enough for now' : undefined) }],
     });
-    const ids = await Promise.all([rig.send(), rig.send(), rig.send(), rig.send(), rig.send()]);
-    for (const id of ids) expect((await rig.waitForStatus(id))[0]?.status).toBe('delivered');
-    expect(rig.receiver.messages).toHaveLength(5);
-    expect(rig.receiver.violations).toEqual([]);
+    const ids = await Promise.all([
+      setup.send(),
+      setup.send(),
+      setup.send(),
+      setup.send(),
+      setup.send(),
+    ]);
+    for (const id of ids) expect((await setup.waitForStatus(id))[0]?.status).toBe('delivered');
+    expect(setup.receiver.messages).toHaveLength(5);
+    expect(setup.receiver.violations).toEqual([]);
   });
 
   test('disconnect during DATA: retried with the same bytes and the same signature', async () => {
     let dropped = false;
-    await using rig = await setUpDelivery({
+    await using setup = await setUpDelivery({
       receivers: [
         {
           onDataBytes: () => {
@@ -174,17 +183,17 @@ describe('failures during a session', () => {
         },
       ],
     });
-    const id = await rig.send({ html: `<p>${'long '.repeat(60_000)}</p>` });
-    expect((await rig.waitForStatus(id))[0]).toMatchObject({ status: 'delivered', attempts: 2 });
-    const [first] = await rig.attempts(id);
+    const id = await setup.send({ html: `<p>${'long '.repeat(60_000)}</p>` });
+    expect((await setup.waitForStatus(id))[0]).toMatchObject({ status: 'delivered', attempts: 2 });
+    const [first] = await setup.attempts(id);
     expect(first?.bounce?.reason).toBe('connection_lost');
-    expect(rig.receiver.messages.filter((mail) => mail.accepted)).toHaveLength(1);
-    await expectSigned(rig.receiver.messages.at(-1)?.raw as Buffer);
+    expect(setup.receiver.messages.filter((mail) => mail.accepted)).toHaveLength(1);
+    await expectSigned(setup.receiver.messages.at(-1)?.raw as Buffer);
   });
 
   test('the reply to the final dot is lost: recorded as ambiguous, sent again unchanged', async () => {
     let lost = false;
-    await using rig = await setUpDelivery({
+    await using setup = await setUpDelivery({
       receivers: [
         {
           onMessage: () => {
@@ -195,99 +204,99 @@ describe('failures during a session', () => {
         },
       ],
     });
-    const id = await rig.send();
-    expect((await rig.waitForStatus(id))[0]).toMatchObject({ status: 'delivered', attempts: 2 });
-    const [first] = await rig.attempts(id);
+    const id = await setup.send();
+    expect((await setup.waitForStatus(id))[0]).toMatchObject({ status: 'delivered', attempts: 2 });
+    const [first] = await setup.attempts(id);
     expect(first).toMatchObject({ outcome: 'deferred', bounce: { reason: 'connection_lost' } });
     expect(first?.bounce?.explanation).toContain('may have arrived');
-    const [one, two] = rig.receiver.messages.map((mail) => mail.raw);
+    const [one, two] = setup.receiver.messages.map((mail) => mail.raw);
     expect(one && two && one.equals(two)).toBe(true);
     await expectSigned(two as Buffer);
-    const { rows } = await rig.database.pool.query('select signature from message_contents');
+    const { rows } = await setup.database.pool.query('select signature from message_contents');
     expect(rows[0].signature).toMatch(/^DKIM-Signature:/);
   });
 
   test('a tarpit times out and does not delay other receivers', async () => {
-    await using rig = await setUpDelivery({
+    await using setup = await setUpDelivery({
       receivers: [{ onConnect: () => SILENCE }, {}],
       dns: {
         'slow.example': { MX: ['10 mx1.example.test'] },
         'quick.example': { MX: ['10 mx2.example.test'] },
       },
     });
-    const slow = await rig.send({ recipients: ['a@slow.example'] });
-    await rig.until(() => rig.receiver.sessions.length > 0, 10);
-    const quick = await rig.send({ recipients: ['b@quick.example'] });
-    await rig.until(() => rig.receivers[1]?.messages.length === 1, 10);
-    expect((await rig.waitForStatus(quick))[0]?.status).toBe('delivered');
-    await rig.until(async () => (await rig.attempts(slow)).length > 0, 10_000);
-    expect((await rig.attempts(slow))[0]?.bounce).toMatchObject({ reason: 'timed_out' });
+    const slow = await setup.send({ recipients: ['a@slow.example'] });
+    await setup.until(() => setup.receiver.sessions.length > 0, 10);
+    const quick = await setup.send({ recipients: ['b@quick.example'] });
+    await setup.until(() => setup.receivers[1]?.messages.length === 1, 10);
+    expect((await setup.waitForStatus(quick))[0]?.status).toBe('delivered');
+    await setup.until(async () => (await setup.attempts(slow)).length > 0, 10_000);
+    expect((await setup.attempts(slow))[0]?.bounce).toMatchObject({ reason: 'timed_out' });
   });
 
   test('replies sent byte by byte and replies with many lines are understood', async () => {
-    await using rig = await setUpDelivery({
+    await using setup = await setUpDelivery({
       receivers: [{ oneByteAtATime: true, onConnect: () => '220-one\n220-two\n220 three' }],
     });
-    const id = await rig.send();
-    expect((await rig.waitForStatus(id))[0]?.status).toBe('delivered');
+    const id = await setup.send();
+    expect((await setup.waitForStatus(id))[0]?.status).toBe('delivered');
   });
 
   test('a receiver that sends one byte per second gets its message, with a renewed lease', async () => {
-    await using rig = await setUpDelivery({ receivers: [{ oneByteAtATime: true }] });
-    const { clock, receiver } = rig;
+    await using setup = await setUpDelivery({ receivers: [{ oneByteAtATime: true }] });
+    const { clock, receiver } = setup;
     receiver.script.beforeEachByte = () =>
       new Promise((resolve) => {
         clock.after(1_000, resolve);
       });
     const startMs = clock.now();
-    const id = await rig.send();
-    expect((await rig.waitForStatus(id))[0]).toMatchObject({ status: 'delivered', attempts: 1 });
+    const id = await setup.send();
+    expect((await setup.waitForStatus(id))[0]).toMatchObject({ status: 'delivered', attempts: 1 });
     // Longer than a lease: without renewal the delivery would be considered lost.
     expect(clock.now() - startMs).toBeGreaterThan(150_000);
     expect(receiver.sessions).toHaveLength(1);
-    expect(rig.node.engine.stats.leasesLost).toBe(0);
+    expect(setup.node.engine.stats.leasesLost).toBe(0);
   });
 
   test('a receiver that exceeds the timeouts of the RFC is disconnected and retried', async () => {
-    await using rig = await setUpDelivery({
+    await using setup = await setUpDelivery({
       receivers: [{ oneByteAtATime: true, onRcpt: () => `250 2.1.5 ${'so slow '.repeat(60)}` }],
     });
-    const { clock, receiver } = rig;
+    const { clock, receiver } = setup;
     receiver.script.beforeEachByte = () =>
       new Promise((resolve) => {
         clock.after(1_000, resolve);
       });
-    const id = await rig.send();
-    await rig.until(async () => (await rig.attempts(id)).length > 0);
-    const [first] = await rig.attempts(id);
+    const id = await setup.send();
+    await setup.until(async () => (await setup.attempts(id)).length > 0);
+    const [first] = await setup.attempts(id);
     expect(first).toMatchObject({ outcome: 'deferred', bounce: { reason: 'timed_out' } });
     delete receiver.script.onRcpt;
-    expect((await rig.waitForStatus(id))[0]).toMatchObject({ status: 'delivered', attempts: 2 });
+    expect((await setup.waitForStatus(id))[0]).toMatchObject({ status: 'delivered', attempts: 2 });
   });
 
   test('an invalid reply defers the message, and the attempt says so', async () => {
-    await using rig = await setUpDelivery({
+    await using setup = await setUpDelivery({
       receivers: [{ onRcpt: () => Buffer.from('hello?\r\n') }],
     });
-    const id = await rig.send();
-    await rig.waitForStatus(id, 'deferred');
-    expect((await rig.attempts(id))[0]?.bounce).toMatchObject({ reason: 'protocol_error' });
+    const id = await setup.send();
+    await setup.waitForStatus(id, 'deferred');
+    expect((await setup.attempts(id))[0]?.bounce).toMatchObject({ reason: 'protocol_error' });
   });
 });
 
 describe('recipients are independent', () => {
   test('one of three rejected: the others get it in one transaction, and only one bounces', async () => {
-    await using rig = await setUpDelivery({
+    await using setup = await setUpDelivery({
       receivers: [{ onRcpt: (to) => (to.startsWith('no') ? '550 5.1.1 No such user' : undefined) }],
     });
-    const id = await rig.send({
+    const id = await setup.send({
       recipients: ['a@example.org', 'no@example.org', 'c@example.org'],
     });
-    const states = await rig.waitForStatus(id);
+    const states = await setup.waitForStatus(id);
     expect(states.map((state) => state.status)).toEqual(['delivered', 'bounced', 'delivered']);
-    expect(rig.receiver.messages).toHaveLength(1);
-    expect(rig.receiver.messages[0]?.recipients).toEqual(['a@example.org', 'c@example.org']);
-    const suppressed = await rig.database.pool.query(
+    expect(setup.receiver.messages).toHaveLength(1);
+    expect(setup.receiver.messages[0]?.recipients).toEqual(['a@example.org', 'c@example.org']);
+    const suppressed = await setup.database.pool.query(
       'select key, reason, evidence from suppressions',
     );
     expect(suppressed.rows).toEqual([
@@ -297,44 +306,48 @@ describe('recipients are independent', () => {
         evidence: expect.objectContaining({ smtp: expect.objectContaining({ enhanced: '5.1.1' }) }),
       },
     ]);
-    const created = (await rig.events()).filter((event) => event.type === 'suppression.created');
+    const created = (await setup.events()).filter((event) => event.type === 'suppression.created');
     expect(created).toHaveLength(1);
   });
 
   test('a nonexistent mailbox stays suppressed even if a temporary suppression existed', async () => {
-    await using rig = await setUpDelivery({
+    await using setup = await setUpDelivery({
       receivers: [
         {
           onRcpt: async () => {
-            await rig.database.pool.query(
+            await setup.database.pool.query(
               `insert into suppressions (workspace_id, mode, key, id, email, reason, note, created_at, expires_at)
                values ($1, 'live', 'jane@example.org', $1, 'jane@example.org', 'manual', 'A while', $2, $3)`,
-              [rig.workspaceId, sqlTime(rig.clock.now()), sqlTime(rig.clock.now() + 3_600_000)],
+              [
+                setup.workspaceId,
+                sqlTime(setup.clock.now()),
+                sqlTime(setup.clock.now() + 3_600_000),
+              ],
             );
             return '550 5.1.1 No such user';
           },
         },
       ],
     });
-    const id = await rig.send({ recipients: ['jane@example.org'] });
-    expect(await rig.waitForStatus(id)).toMatchObject([{ status: 'bounced' }]);
-    const { rows } = await rig.database.pool.query(
+    const id = await setup.send({ recipients: ['jane@example.org'] });
+    expect(await setup.waitForStatus(id)).toMatchObject([{ status: 'bounced' }]);
+    const { rows } = await setup.database.pool.query(
       'select id, reason, note, expires_at, evidence is not null as proved from suppressions',
     );
-    const entry = { id: rig.workspaceId, reason: 'hard_bounce', note: 'A while', proved: true };
+    const entry = { id: setup.workspaceId, reason: 'hard_bounce', note: 'A while', proved: true };
     expect(rows).toEqual([{ ...entry, expires_at: null }]);
-    const types = (await rig.events()).map(({ type }) => type);
+    const types = (await setup.events()).map(({ type }) => type);
     expect(types).not.toContain('suppression.created');
   });
 
   test('recipients at several domains are delivered to their own servers', async () => {
-    await using rig = await setUpDelivery({
+    await using setup = await setUpDelivery({
       receivers: [{}, {}],
       dns: { 'other.example': { MX: ['10 mx2.example.test'] } },
     });
-    const id = await rig.send({ recipients: ['a@example.org', 'b@other.example'] });
-    const states = await rig.waitForStatus(id);
+    const id = await setup.send({ recipients: ['a@example.org', 'b@other.example'] });
+    const states = await setup.waitForStatus(id);
     expect(states.map((state) => state.status)).toEqual(['delivered', 'delivered']);
-    expect(rig.receivers.map((one) => one.messages.length)).toEqual([1, 1]);
+    expect(setup.receivers.map((one) => one.messages.length)).toEqual([1, 1]);
   });
 });

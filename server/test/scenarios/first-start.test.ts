@@ -62,15 +62,15 @@ it('creates a key, prints it once, and rejects a second server', async () => {
 
 it('reports a port in use and stops the database that it started', async () => {
   await using folder = await createTempDir();
-  const stranger = createServer();
-  stranger.listen(0, '127.0.0.1');
-  await once(stranger, 'listening');
-  const { port } = stranger.address() as AddressInfo;
-  const doors = { SUBMISSION_PORT: 'off', RETURN_PATH_PORT: 'off' };
+  const otherServer = createServer();
+  otherServer.listen(0, '127.0.0.1');
+  await once(otherServer, 'listening');
+  const { port } = otherServer.address() as AddressInfo;
+  const noPorts = { SUBMISSION_PORT: 'off', RETURN_PATH_PORT: 'off' };
   const { code, stdout, stderr } = await runPostrider(['start'], {
-    env: { DATA_DIR: folder.path, PORT: String(port), LOG_LEVEL: 'warn', ...doors },
+    env: { DATA_DIR: folder.path, PORT: String(port), LOG_LEVEL: 'warn', ...noPorts },
   });
-  stranger.close();
+  otherServer.close();
   expect(code).toBe(1);
   // Nothing keeps running that could log errors about the stopped database.
   expect(stdout).toBe('');
@@ -177,14 +177,14 @@ interface Pasted {
 /** The printed curl commands, parsed as a shell would. */
 function pastedRequests(output: string): [Pasted, Pasted] {
   const commands = [...output.matchAll(/curl (?:.*\\\n)*.*\n/g)].map(([command]) => {
-    const words = [...command.replaceAll('\\\n', ' ').matchAll(/'([^']*)'|(\S+)/g)].map(
+    const tokens = [...command.replaceAll('\\\n', ' ').matchAll(/'([^']*)'|(\S+)/g)].map(
       ([, quoted, bare]) => quoted ?? bare ?? '',
     );
-    const after = (flag: string) => words.filter((_, index) => words[index - 1] === flag);
+    const after = (flag: string) => tokens.filter((_, index) => tokens[index - 1] === flag);
     const headers = after('-H').map((header) => header.split(': ') as [string, string]);
     const [body] = after('-d');
     return {
-      url: words[1] as string,
+      url: tokens[1] as string,
       headers: Object.fromEntries(headers),
       ...(body === undefined ? {} : { body }),
     };

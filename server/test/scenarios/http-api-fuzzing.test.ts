@@ -40,7 +40,7 @@ interface Document {
 }
 
 /** Responds late by design. */
-const WAITS = new Set(['waitForTestMessage', 'streamEvents']);
+const LONG_POLLS = new Set(['waitForTestMessage', 'streamEvents']);
 const RUNS = Number(process.env.FUZZ_RUNS ?? 40);
 
 let app: TestApp;
@@ -141,7 +141,7 @@ function fittingObject(schema: Schema, depth: number): fc.Arbitrary<unknown> {
 test('every response to generated input is documented', { timeout: 600_000 }, async () => {
   for (const [path, methods] of Object.entries(document.paths)) {
     for (const [method, described] of Object.entries(methods)) {
-      if (WAITS.has(described.operationId)) continue;
+      if (LONG_POLLS.has(described.operationId)) continue;
       await fuzz(path, method.toUpperCase(), described);
     }
   }
@@ -165,8 +165,8 @@ async function fuzz(path: string, method: string, described: Described): Promise
   const body = json ? bent(json.schema) : fc.constant(undefined);
   const id = fc.oneof(oddText, fc.constantFrom('none', 'jane@example.com', 'welcome'));
   await fc.assert(
-    fc.asyncProperty(query, body, id, async (asked, sent, name) => {
-      const search = new URLSearchParams(asked as Record<string, string>).toString();
+    fc.asyncProperty(query, body, id, async (queryParameters, sent, name) => {
+      const search = new URLSearchParams(queryParameters as Record<string, string>).toString();
       // Dot segments would be removed from the path before the request is sent.
       const url = fillPath(path, /^\.*$/.test(name) ? 'x' : name) + (search ? `?${search}` : '');
       const answer = await app.call(method, url, sent === undefined ? {} : { body: sent });

@@ -75,8 +75,8 @@ test('an existing account joins only after signing in', async () => {
   const other = await app.app.workspaces.create('Other');
   const joe = await createPerson(app, 'joe@people.example', 'owner', other.id);
   const token = tokenOf((await invite(owner, 'joe@people.example', 'viewer')).json.link);
-  const stranger = await member(app, 'viewer', 'stranger@people.example');
-  for (const visitor of [new SessionClient(app), stranger.visitor]) {
+  const outsider = await member(app, 'viewer', 'stranger@people.example');
+  for (const visitor of [new SessionClient(app), outsider.visitor]) {
     const refused = await accept(visitor, token, JOE);
     expect([refused.status, refused.json.code]).toEqual([409, 'sign_in_first']);
   }
@@ -99,10 +99,10 @@ test('with a domain the link goes by mail alone, and is read in no list', async 
   await owner.call('PATCH', '/me', { body: { name: '<b>{{ contact.email }}</b>' } });
   const made = await invite(owner, 'joe@people.example', 'admin');
   expect([made.json.mailed, made.json.link]).toEqual([true, null]);
-  const letter = await route.next('joe@people.example');
-  expect(letter.html).toContain('&lt;b&gt;{{ contact.email }}&lt;/b&gt;');
-  expect(letter.subject).toBe('<b>{{ contact.email }}</b> invited you to Test on Postrider');
-  const token = /invitation#([\w-]{43})"/.exec(letter.html)?.[1] as string;
+  const received = await route.next('joe@people.example');
+  expect(received.html).toContain('&lt;b&gt;{{ contact.email }}&lt;/b&gt;');
+  expect(received.subject).toBe('<b>{{ contact.email }}</b> invited you to Test on Postrider');
+  const token = /invitation#([\w-]{43})"/.exec(received.html)?.[1] as string;
   owner.mode = 'live';
   const [message] = (await owner.call('GET', '/messages')).json.data;
   const shown = await owner.call('GET', `/messages/${message.id}/content`);

@@ -194,7 +194,7 @@ describe('locales', () => {
     });
   });
 
-  const words = async (more: Record<string, unknown>) => {
+  const subjectOf = async (more: Record<string, unknown>) => {
     const { subject, html, text } = await ok(dryRun('many', more));
     return [subject, html, text];
   };
@@ -205,22 +205,22 @@ describe('locales', () => {
     ['DE-at', ['Servus', 'Guten Tag Baba', 'Guten Tag Baba']],
     ['it', ['Hello', '1234,50\u00a0€ Bye', 'English']],
   ])('%s falls back by subtag and by field, also in partials', async (locale, expected) => {
-    expect(await words({ locale })).toEqual(expected);
+    expect(await subjectOf({ locale })).toEqual(expected);
   });
 
   test('without one, the contact’s locale is used', async () => {
     await ok(app.call('PUT', '/contacts/hans@example.com', { body: { locale: 'de-DE' } }));
-    expect((await words({ to: { email: 'hans@example.com' } }))[0]).toBe('Hallo');
+    expect((await subjectOf({ to: { email: 'hans@example.com' } }))[0]).toBe('Hallo');
     expect(
       (
-        await words({
+        await subjectOf({
           to: { email: 'hans@example.com' },
           locale: 'fr-FR',
           template_variables: { extra: 'x' },
         })
       )[0],
     ).toBe('Bonjour');
-    expect((await words({}))[0]).toBe('Hello');
+    expect((await subjectOf({}))[0]).toBe('Hello');
   });
 
   test('variables of one variant are required only in its own sends', async () => {

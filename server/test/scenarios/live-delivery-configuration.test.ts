@@ -17,18 +17,18 @@ import { until } from '../harness/until.ts';
  * with a scripted name server and receiver.
  */
 
-interface House extends AsyncDisposable {
+interface Server extends AsyncDisposable {
   app: TestApp;
   receiver: Awaited<ReturnType<typeof startSmtpReceiver>>;
   dns: Awaited<ReturnType<typeof startDnsServer>>;
   domainId: string;
 }
 
-async function house(
+async function startServer(
   thread: string,
   script: ReceiverScript,
   env: (port: number) => Record<string, string> = () => ({}),
-): Promise<House> {
+): Promise<Server> {
   const receiver = await startSmtpReceiver(script);
   const dns = await startDnsServer({
     'example.com': { MX: ['10 mx1.example.test'] },
@@ -81,7 +81,7 @@ async function attempts(app: TestApp, id: string) {
 
 describe.each(['on', 'off'])('with DELIVERY_THREAD %s', (thread) => {
   test('directly to the MX, with our HELO name, and every step is recorded', async () => {
-    await using it = await house(thread, { tls: tlsFixtures.good });
+    await using it = await startServer(thread, { tls: tlsFixtures.good });
     const { app, receiver } = it;
     const id = await send(app, {
       cc: [{ email: 'cc@example.com' }],
@@ -101,20 +101,20 @@ describe.each(['on', 'off'])('with DELIVERY_THREAD %s', (thread) => {
       outcome: 'delivered',
       smtp: { code: 250, mx: 'mx1.example.test', ip: '127.0.0.1', tls: 'TLSv1.3' },
     });
-    const said = (side: string): string =>
+    const linesOf = (side: string): string =>
       tried[0].transcript
         .filter((line: { side: string }) => line.side === side)
         .map((line: { text: string }) => line.text)
         .join('\n');
-    expect(said('us')).toMatch(/EHLO mail\.house\.test[\s\S]*STARTTLS[\s\S]*RCPT TO:<jane@/);
-    expect(said('them')).toMatch(/220 [\s\S]*250 2\.0\.0 queued/);
-    expect(said('note')).toMatch(/TLSv1\.3.*(AES|CHACHA)/);
+    expect(linesOf('us')).toMatch(/EHLO mail\.house\.test[\s\S]*STARTTLS[\s\S]*RCPT TO:<jane@/);
+    expect(linesOf('them')).toMatch(/220 [\s\S]*250 2\.0\.0 queued/);
+    expect(linesOf('note')).toMatch(/TLSv1\.3.*(AES|CHACHA)/);
     expect(JSON.stringify(tried)).not.toContain('secret garden');
   });
 
   test('through a relay with a password, which is never recorded', async () => {
     const seen: string[] = [];
-    await using it = await house(
+    await using it = await startServer(
       thread,
       {
         tls: tlsFixtures.good,
@@ -133,13 +133,13 @@ describe.each(['on', 'off'])('with DELIVERY_THREAD %s', (thread) => {
     await becomes(it.app, id, 'delivered');
     expect(seen).toEqual(['us p,w-9137']);
     expect(it.dns.queries).toEqual([]);
-    const told = JSON.stringify(await attempts(it.app, id));
-    expect(told).not.toContain('p,w-9137');
-    expect(told).not.toContain(Buffer.from('\0us\0p,w-9137').toString('base64'));
+    const recorded = JSON.stringify(await attempts(it.app, id));
+    expect(recorded).not.toContain('p,w-9137');
+    expect(recorded).not.toContain(Buffer.from('\0us\0p,w-9137').toString('base64'));
   });
 
   test('a domain that requires TLS never uses a receiver without it, and others do', async () => {
-    await using it = await house(thread, {});
+    await using it = await startServer(thread, {});
     const { app, receiver } = it;
     const set = await app.call('PATCH', `/domains/${it.domainId}`, {
       key: app.liveKey,
@@ -166,7 +166,7 @@ describe.each(['on', 'off'])('with DELIVERY_THREAD %s', (thread) => {
       messagesPerConnectionMax: 3,
     };
     await writeFile(file, JSON.stringify({ receivers: [own] }));
-    await using it = await house(thread, {}, () => ({ SHAPING_FILE: file }));
+    await using it = await startServer(thread, {}, () => ({ SHAPING_FILE: file }));
     const ids: string[] = [];
     for (let n = 0; n < 7; n++)
       ids.push(await send(it.app, { to: { email: `u${n}@example.com` } }));
@@ -191,26 +191,26 @@ describe.each(['on', 'off'])('with DELIVERY_THREAD %s', (thread) => {
       'mx1.example.test': { A: ['127.0.0.1'] },
     });
     const env = { DNS_SERVERS: dns.address, MX_PORT: String(receiver.port) };
-    await using door = await startApp({ database, env: { ...env, ROLES: 'api' } });
-    await door.app.domains.trust(door.workspaceId, { name: 'example.org' });
-    const id = await send(door);
-    expect((await look(door, id)).status).toBe('queued');
+    await using apiNode = await startApp({ database, env: { ...env, ROLES: 'api' } });
+    await apiNode.app.domains.trust(apiNode.workspaceId, { name: 'example.org' });
+    const id = await send(apiNode);
+    expect((await look(apiNode, id)).status).toBe('queued');
     expect(receiver.sessions).toHaveLength(0);
     await using _worker = await startApp({ database, env: { ...env, ROLES: 'delivery' } });
-    await becomes(door, id, 'delivered');
-    const next = await send(door);
-    await becomes(door, next, 'delivered');
+    await becomes(apiNode, id, 'delivered');
+    const next = await send(apiNode);
+    await becomes(apiNode, next, 'delivered');
     expect(receiver.messages).toHaveLength(2);
   });
 
   test('after a hard bounce the next 202 reports the suppression, and the address is not contacted again', async () => {
-    await using it = await house(thread, { onRcpt: () => '550 5.1.1 No such user' });
+    await using it = await startServer(thread, { onRcpt: () => '550 5.1.1 No such user' });
     const { app, receiver } = it;
     const id = await send(app);
     await becomes(app, id, 'bounced');
     const bounced = (await look(app, id)).recipients[0];
     expect(bounced).toMatchObject({ status: 'bounced', reason: 'unknown_mailbox' });
-    const asked = receiver.commands.length;
+    const commandCount = receiver.commands.length;
     const again = await app.call('POST', '/transactional/send', {
       key: app.liveKey,
       body: validMessage(),
@@ -219,7 +219,7 @@ describe.each(['on', 'off'])('with DELIVERY_THREAD %s', (thread) => {
     expect(again.json.recipients[0]).toMatchObject({ status: 'suppressed', reason: 'hard_bounce' });
     const other = await send(app, { to: { email: 'other@example.com' } });
     await becomes(app, other, 'bounced');
-    expect(receiver.commands.slice(asked).join()).not.toContain('jane@example.com');
+    expect(receiver.commands.slice(commandCount).join()).not.toContain('jane@example.com');
   });
 
   test('a message can be cancelled until its delivery starts', async () => {
@@ -227,7 +227,7 @@ describe.each(['on', 'off'])('with DELIVERY_THREAD %s', (thread) => {
     const held = new Promise<undefined>((resolve) => {
       answer = () => resolve(undefined);
     });
-    await using it = await house(thread, {
+    await using it = await startServer(thread, {
       onRcpt: (to) => (to.startsWith('later') ? '451 4.7.1 Greylisted' : undefined),
       onMessage: () => held,
     });

@@ -78,10 +78,10 @@ test('one message with an attachment, its return path and its attempt', async ()
     'select transcript from attempts where message_id = $1',
     [id],
   );
-  const said = rows[0]?.transcript ?? '';
-  expect(said).toContain('EHLO mail.sender.test');
-  expect(said).toContain('RCPT TO:<jane@example.org>');
-  expect(said).not.toContain('two dots');
+  const dialog = rows[0]?.transcript ?? '';
+  expect(dialog).toContain('EHLO mail.sender.test');
+  expect(dialog).toContain('RCPT TO:<jane@example.org>');
+  expect(dialog).not.toContain('two dots');
 });
 
 test('hundreds of messages share a few connections', async () => {

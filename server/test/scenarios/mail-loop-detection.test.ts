@@ -22,10 +22,10 @@ async function bounceOf(app: TestApp) {
   const attempts = await app.call('GET', `/messages/${sent.json.id}/attempts`, {
     key: app.liveKey,
   });
-  const words = attempts.json.data[0].transcript
+  const dialog = attempts.json.data[0].transcript
     .map(({ text }: { text: string }) => text)
     .join('\n');
-  return { recipient: (await look()).recipients[0], words };
+  return { recipient: (await look()).recipients[0], words: dialog };
 }
 
 const ZONE = {
@@ -40,22 +40,22 @@ test.each([
   ['RETURN_PATH_PORT', 'on'],
 ])(
   'an MX at our own %s is not contacted, with DELIVERY_THREAD %s',
-  async (door, DELIVERY_THREAD) => {
+  async (portKind, DELIVERY_THREAD) => {
     await using dns = await startDnsServer(ZONE);
     const port = String(await freePort());
     await using app = await startApp({
       env: {
         DNS_SERVERS: dns.address,
         MX_PORT: port,
-        [door]: port,
+        [portKind]: port,
         HELO_NAME: 'mail.house.test',
         DELIVERY_THREAD,
       },
     });
-    const { recipient, words } = await bounceOf(app);
+    const { recipient, words: dialog } = await bounceOf(app);
     expect(recipient).toMatchObject(LOOP);
-    expect(words).toContain('] is this server.');
-    expect(words).not.toContain('220 ');
+    expect(dialog).toContain('] is this server.');
+    expect(dialog).not.toContain('220 ');
   },
 );
 
@@ -66,7 +66,7 @@ test('an MX that greets with our own name is a loop, wherever it listens', async
   await using node = await startApp({ env: { RETURN_PATH_PORT: '0', HELO_NAME } });
   const port = String(node.app.returnPath.place?.port);
   await using app = await startApp({ env: { DNS_SERVERS: dns.address, MX_PORT: port, HELO_NAME } });
-  const { recipient, words } = await bounceOf(app);
+  const { recipient, words: dialog } = await bounceOf(app);
   expect(recipient).toMatchObject(LOOP);
-  expect(words).toContain("identified itself with this server's own name");
+  expect(dialog).toContain("identified itself with this server's own name");
 });

@@ -107,11 +107,11 @@ test('a deferred message is attempted immediately and keeps its expiry', async (
   const id = await send({ ttl_seconds: 200, to: { email: 'deferred@example.com' } });
   await becomes(id, 'deferred', 1);
   clock.advance(30_000);
-  const askedMs = clock.now();
+  const requestedAtMs = clock.now();
   expect((await retry(id)).status).toBe(200);
   await becomes(id, 'deferred', 2);
   const { json } = await app.call('GET', `/messages/${id}/attempts`, { key: app.liveKey });
-  expect(Date.parse(json.data[1].started_at) - askedMs).toBeLessThan(10_000);
+  expect(Date.parse(json.data[1].started_at) - requestedAtMs).toBeLessThan(10_000);
   await becomes(id, 'expired', 2);
   const end = (await timeline(id)).at(-1);
   expect((end?.atMs ?? 0) - startMs).toBeGreaterThanOrEqual(200_000);
@@ -134,9 +134,9 @@ test('after a hard bounce the suppression takes precedence', async () => {
   answer = '550 5.1.1 No such user';
   const other = await send({ to: { email: 'also-gone@example.com' } });
   await becomes(other, 'bounced', 1);
-  const asked = receiver.sessions.flatMap(({ commands }) => commands).length;
+  const commandCount = receiver.sessions.flatMap(({ commands }) => commands).length;
   await retry(other);
   await becomes(other, 'suppressed', 1);
-  const since = receiver.sessions.flatMap(({ commands }) => commands).slice(asked);
+  const since = receiver.sessions.flatMap(({ commands }) => commands).slice(commandCount);
   expect(since.filter((command) => command.startsWith('RCPT'))).toEqual([]);
 });

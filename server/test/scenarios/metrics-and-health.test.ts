@@ -42,8 +42,8 @@ test('metrics show the outcomes of deliveries and webhooks', async () => {
     const ended = ['delivered', 'bounced'].map((outcome) =>
       of(`postrider_deliveries_total{outcome="${outcome}"}`),
     );
-    const told = of('postrider_webhook_attempts_total{outcome="succeeded"}');
-    return ended.join() === '2,1' && told === 1;
+    const succeeded = of('postrider_webhook_attempts_total{outcome="succeeded"}');
+    return ended.join() === '2,1' && succeeded === 1;
   });
   const { of } = await figuresOf(app.url);
   expect(of('postrider_deliveries_total{outcome="failed"}')).toBe(0);
@@ -134,10 +134,10 @@ test('during a database outage other metrics remain, and the node is not ready',
 
 test('several nodes on one machine work without a port if none is configured', async () => {
   await using database = await createTestDatabase();
-  const taken = createServer();
+  const otherServer = createServer();
   // The node that has the port serves it.
   await new Promise<void>((resolve) => {
-    taken.once('error', () => resolve()).listen(3000, '127.0.0.1', resolve);
+    otherServer.once('error', () => resolve()).listen(3000, '127.0.0.1', resolve);
   });
   const start = (env: Record<string, string>) => startApp({ database, env });
   await using node = await start({ PORT: '', ROLES: 'delivery' });
@@ -145,5 +145,5 @@ test('several nodes on one machine work without a port if none is configured', a
   const inUse = { code: 'EADDRINUSE' };
   await expect(start({ PORT: '3000', ROLES: 'delivery' })).rejects.toMatchObject(inUse);
   await expect(start({ PORT: '', ROLES: 'api' })).rejects.toMatchObject(inUse);
-  await new Promise((resolve) => taken.close(resolve));
+  await new Promise((resolve) => otherServer.close(resolve));
 });

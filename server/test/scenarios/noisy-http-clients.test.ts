@@ -54,10 +54,10 @@ test('a slow body is ended at the deadline with 408 and stores nothing', async (
   socket.write(head(app, 1_000_000));
   const drip = setInterval(() => socket.write(' '), 50);
   await served(app);
-  const said = await answer;
+  const reply = await answer;
   clearInterval(drip);
-  expect(said).toMatch(/^HTTP\/1\.1 408 /);
-  expect(said).toContain('"code":"request_timeout"');
+  expect(reply).toMatch(/^HTTP\/1\.1 408 /);
+  expect(reply).toContain('"code":"request_timeout"');
 });
 
 test('invalid HTTP is 400 in the usual problem format', async () => {
@@ -65,9 +65,9 @@ test('invalid HTTP is 400 in the usual problem format', async () => {
   const socket = await rawSocket(app);
   const answer = answerOn(socket);
   socket.write('GET / HTTP/9.9\r\nnonsense\r\n\r\n');
-  const said = await answer;
-  expect(said).toMatch(/^HTTP\/1\.1 400 /);
-  expect(said).toContain('application/problem+json');
+  const reply = await answer;
+  expect(reply).toMatch(/^HTTP\/1\.1 400 /);
+  expect(reply).toContain('application/problem+json');
 });
 
 test('a client that disconnects in the middle of its body stores nothing', async () => {

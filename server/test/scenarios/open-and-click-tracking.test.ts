@@ -44,16 +44,21 @@ function visit(app: TestApp, path: string, init: RequestInit = { headers: BROWSE
   return fetch(app.url + path, { redirect: 'manual', ...init });
 }
 
-interface ToldEvent {
+interface TrackingEvent {
   type: string;
   sequence: number;
   data: { machine: boolean; url?: string; first?: boolean };
 }
 
-async function told(app: TestApp, id: string, count: number, key?: string): Promise<ToldEvent[]> {
-  const read = async (): Promise<ToldEvent[]> => {
+async function trackingEvents(
+  app: TestApp,
+  id: string,
+  count: number,
+  key?: string,
+): Promise<TrackingEvent[]> {
+  const read = async (): Promise<TrackingEvent[]> => {
     const answer = await app.call('GET', `/events?message_id=${id}`, key ? { key } : {});
-    return answer.json.data.filter(({ type }: ToldEvent) => /opened|clicked/.test(type));
+    return answer.json.data.filter(({ type }: TrackingEvent) => /opened|clicked/.test(type));
   };
   await until(async () => (await read()).length >= count);
   return read();
@@ -76,13 +81,13 @@ test('the first open and click are reported once, with tags and metadata', async
   expect(opened.headers.get('cache-control')).toContain('no-store');
   const clicked = await visit(app, links[0] as string);
   expect([clicked.status, clicked.headers.get('location')]).toEqual([302, SHOP]);
-  await told(app, id, 2);
+  await trackingEvents(app, id, 2);
   for (const path of [image, links[0], image, links[0]]) await visit(app, path as string);
   await visit(app, links[1] as string);
   // Events that are recorded later have higher sequence numbers.
   await visit(app, image as string, { method: 'HEAD', headers: BROWSER });
 
-  const events = await told(app, id, 4);
+  const events = await trackingEvents(app, id, 4);
   for (const event of events) check(event);
   expect(events.map(({ type, data }) => [type, data.machine, data.url, data.first])).toEqual([
     ['message.opened', false, undefined, undefined],
@@ -166,7 +171,7 @@ test('unsigned links are 404 and record nothing', async () => {
     expect([path, answer.status, answer.headers.get('location')]).toEqual([path, 404, null]);
   }
   await visit(app, image);
-  expect(await told(app, id, 1)).toHaveLength(1);
+  expect(await trackingEvents(app, id, 1)).toHaveLength(1);
 });
 
 test('a domain sets the default for its messages, and fast clients count as bots', async () => {
@@ -184,14 +189,14 @@ test('a domain sets the default for its messages, and fast clients count as bots
   const [link = ''] = html.match(/(?<=href="http:\/\/go\.example\.org)\/t\/c\/[^"]+/) ?? [];
   const hurried = await visit(app, link);
   expect(hurried.headers.get('location')).toBe(SHOP);
-  const [click] = await told(app, id, 1, key);
+  const [click] = await trackingEvents(app, id, 1, key);
   expect(click?.data.machine).toBe(true);
 
   await app.database.pool.query(
     `update deliveries set finished_at = finished_at - interval '1 hour'`,
   );
   await visit(app, link);
-  const events = await told(app, id, 2, key);
+  const events = await trackingEvents(app, id, 2, key);
   expect(events.map(({ data }) => data.machine)).toEqual([true, false]);
 
   await send(app, { tracking: { opens: false, clicks: false } }, key);
@@ -210,8 +215,8 @@ test('opens and clicks of an erased recipient are not recorded', async () => {
   const clicked = await visit(app, goneLinks[0] as string);
   expect(clicked.headers.get('location')).toBe(SHOP);
   await visit(app, image);
-  await told(app, stays, 1);
-  expect(await told(app, gone, 0)).toEqual([]);
+  await trackingEvents(app, stays, 1);
+  expect(await trackingEvents(app, gone, 0)).toEqual([]);
 });
 
 test('links redirect during a database outage', async () => {

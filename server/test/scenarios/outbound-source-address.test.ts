@@ -11,52 +11,52 @@ const NOT_BY_IPV6 = { ipv4: 'any', ipv6: undefined };
 const NOT_BY_IPV4 = { ipv4: undefined, ipv6: 'any' };
 
 test('direct delivery uses it, and the attempt records it', async () => {
-  await using rig = await setUpDelivery({ outgoing: { ipv4: '127.0.0.9', ipv6: undefined } });
-  const id = await rig.send();
-  await rig.waitForStatus(id, 'delivered');
-  expect(rig.receiver.sessions.map(({ from }) => from)).toEqual(['127.0.0.9']);
-  const [attempt] = await rig.attempts(id);
+  await using setup = await setUpDelivery({ outgoing: { ipv4: '127.0.0.9', ipv6: undefined } });
+  const id = await setup.send();
+  await setup.waitForStatus(id, 'delivered');
+  expect(setup.receiver.sessions.map(({ from }) => from)).toEqual(['127.0.0.9']);
+  const [attempt] = await setup.attempts(id);
   expect(attempt?.transcript).toMatch(/connecting to mx1\S* \S+ from 127\.0\.0\.9\)/);
 });
 
 test('relays use it', async () => {
   await using post = await startSmtpReceiver();
-  await using rig = await setUpDelivery({
+  await using setup = await setUpDelivery({
     additionalReceivers: [post],
     outgoing: { ipv4: '127.0.0.9', ipv6: undefined },
     routes: [{ kind: 'relay', host: 'localhost', port: post.port, tls: 'opportunistic' }],
   });
-  await rig.waitForStatus(await rig.send(), 'delivered');
+  await setup.waitForStatus(await setup.send(), 'delivered');
   expect(post.sessions.map(({ from }) => from)).toEqual(['127.0.0.9']);
 });
 
 test('IPv4 only: a server with both families is reached immediately', async () => {
-  await using rig = await setUpDelivery({ outgoing: NOT_BY_IPV6 });
-  rig.dns.set('mx1.example.test', 'AAAA', ['2001:db8::1']);
-  rig.receiver.script.onConnect = () => '421 Later';
-  const id = await rig.send();
-  await rig.waitForStatus(id, 'deferred');
-  expect((await rig.attempts(id))[0]?.transcript).not.toContain('2001:db8::1');
+  await using setup = await setUpDelivery({ outgoing: NOT_BY_IPV6 });
+  setup.dns.set('mx1.example.test', 'AAAA', ['2001:db8::1']);
+  setup.receiver.script.onConnect = () => '421 Later';
+  const id = await setup.send();
+  await setup.waitForStatus(id, 'deferred');
+  expect((await setup.attempts(id))[0]?.transcript).not.toContain('2001:db8::1');
 });
 
 test('a domain without an address of the enabled family: deferred, not an unknown domain', async () => {
-  await using rig = await setUpDelivery({ outgoing: NOT_BY_IPV4 });
-  const id = await rig.send();
-  await rig.waitForStatus(id, 'deferred');
-  const [attempt] = await rig.attempts(id);
+  await using setup = await setUpDelivery({ outgoing: NOT_BY_IPV4 });
+  const id = await setup.send();
+  await setup.waitForStatus(id, 'deferred');
+  const [attempt] = await setup.attempts(id);
   expect(attempt?.bounce).toMatchObject({ class: 'soft', reason: 'network_unreachable' });
   expect(attempt?.bounce?.explanation).toContain('OUTGOING_ADDRESSES');
-  expect(rig.receiver.sessions).toHaveLength(0);
+  expect(setup.receiver.sessions).toHaveLength(0);
 });
 
 test('a relay without an address of the enabled family: deferred', async () => {
-  await using rig = await setUpDelivery({
+  await using setup = await setUpDelivery({
     outgoing: NOT_BY_IPV4,
     routes: [{ kind: 'relay', host: '127.0.0.1', port: 1, tls: 'opportunistic' }],
   });
-  const id = await rig.send();
-  await rig.waitForStatus(id, 'deferred');
-  expect((await rig.attempts(id))[0]?.bounce?.explanation).toContain('No relay could be reached');
+  const id = await setup.send();
+  await setup.waitForStatus(id, 'deferred');
+  expect((await setup.attempts(id))[0]?.bounce?.explanation).toContain('No relay could be reached');
 });
 
 test('an address that is not local prevents the start', async () => {

@@ -12,113 +12,113 @@ const ENFORCED = 'version: STSv1\r\nmode: enforce\r\nmx: mx1.example.test\r\nmax
 const STS_DNS = { '_mta-sts.example.org': { TXT: ['v=STSv1; id=1'] } };
 
 test('STARTTLS is used when offered, whatever the certificate, and recorded', async () => {
-  await using rig = await setUpDelivery({ receivers: [{ tls: tlsFixtures.selfSigned }] });
-  const id = await rig.send();
-  expect((await rig.waitForStatus(id))[0]?.status).toBe('delivered');
-  expect(rig.receiver.messages[0]?.tls?.version).toBe('TLSv1.3');
-  expect((await rig.attempts(id))[0]?.smtp?.tls).toBe('TLSv1.3');
+  await using setup = await setUpDelivery({ receivers: [{ tls: tlsFixtures.selfSigned }] });
+  const id = await setup.send();
+  expect((await setup.waitForStatus(id))[0]?.status).toBe('delivered');
+  expect(setup.receiver.messages[0]?.tls?.version).toBe('TLSv1.3');
+  expect((await setup.attempts(id))[0]?.smtp?.tls).toBe('TLSv1.3');
 });
 
 test('STARTTLS broken: once more in the clear, in the same attempt, because nothing demands it', async () => {
-  await using rig = await setUpDelivery({
+  await using setup = await setUpDelivery({
     receivers: [{ tls: tlsFixtures.selfSigned, brokenTls: 'nonsense' }],
   });
-  const id = await rig.send();
-  expect((await rig.waitForStatus(id))[0]).toMatchObject({ status: 'delivered', attempts: 1 });
-  expect(rig.receiver.messages[0]?.tls).toBeNull();
-  const [attempt] = await rig.attempts(id);
+  const id = await setup.send();
+  expect((await setup.waitForStatus(id))[0]).toMatchObject({ status: 'delivered', attempts: 1 });
+  expect(setup.receiver.messages[0]?.tls).toBeNull();
+  const [attempt] = await setup.attempts(id);
   expect(attempt?.transcript).toMatch(/client: STARTTLS[\s\S]*connecting to mx1/);
 });
 
 test('STARTTLS broken under a demand: deferred, nothing in the clear', async () => {
-  await using rig = await setUpDelivery({
+  await using setup = await setUpDelivery({
     tls: 'required',
     receivers: [{ tls: tlsFixtures.selfSigned, brokenTls: 'nonsense' }],
   });
-  const id = await rig.send();
-  await rig.waitForStatus(id, 'deferred');
-  expect((await rig.attempts(id))[0]?.bounce?.reason).toBe('tls_failed');
-  expect(rig.receiver.commands.some((command) => command.startsWith('MAIL'))).toBe(false);
+  const id = await setup.send();
+  await setup.waitForStatus(id, 'deferred');
+  expect((await setup.attempts(id))[0]?.bounce?.reason).toBe('tls_failed');
+  expect(setup.receiver.commands.some((command) => command.startsWith('MAIL'))).toBe(false);
 });
 
 test('TLS required and not offered: deferred, then delivered when it is', async () => {
-  await using rig = await setUpDelivery({ tls: 'required' });
-  const id = await rig.send();
-  await rig.waitForStatus(id, 'deferred');
-  expect((await rig.attempts(id))[0]?.bounce?.reason).toBe('tls_required');
-  expect(rig.receiver.commands.some((command) => command.startsWith('MAIL'))).toBe(false);
-  rig.receiver.script.tls = tlsFixtures.selfSigned;
-  expect((await rig.waitForStatus(id))[0]?.status).toBe('delivered');
-  expect(rig.receiver.messages[0]?.tls).not.toBeNull();
+  await using setup = await setUpDelivery({ tls: 'required' });
+  const id = await setup.send();
+  await setup.waitForStatus(id, 'deferred');
+  expect((await setup.attempts(id))[0]?.bounce?.reason).toBe('tls_required');
+  expect(setup.receiver.commands.some((command) => command.startsWith('MAIL'))).toBe(false);
+  setup.receiver.script.tls = tlsFixtures.selfSigned;
+  expect((await setup.waitForStatus(id))[0]?.status).toBe('delivered');
+  expect(setup.receiver.messages[0]?.tls).not.toBeNull();
 });
 
 test('MTA-STS enforce with a wrong certificate: deferred, and not a byte of mail', async () => {
-  await using rig = await setUpDelivery({
+  await using setup = await setUpDelivery({
     stsPolicy: ENFORCED,
     dns: STS_DNS,
     receivers: [{ tls: tlsFixtures.wrongName }],
   });
-  const id = await rig.send();
-  await rig.waitForStatus(id, 'deferred');
-  const [attempt] = await rig.attempts(id);
+  const id = await setup.send();
+  await setup.waitForStatus(id, 'deferred');
+  const [attempt] = await setup.attempts(id);
   expect(attempt?.bounce?.reason).toBe('tls_failed');
   expect(attempt?.bounce?.explanation).toContain('certificate');
-  expect(rig.receiver.commands.some((command) => command.startsWith('MAIL'))).toBe(false);
+  expect(setup.receiver.commands.some((command) => command.startsWith('MAIL'))).toBe(false);
 });
 
 test('MTA-STS enforce that does not name the server: deferred without a connection', async () => {
-  await using rig = await setUpDelivery({
+  await using setup = await setUpDelivery({
     stsPolicy: ENFORCED.replace('mx1', 'mx9'),
     dns: STS_DNS,
     receivers: [{ tls: tlsFixtures.good }],
   });
-  const id = await rig.send();
-  await rig.waitForStatus(id, 'deferred');
-  expect(rig.receiver.sessions).toHaveLength(0);
+  const id = await setup.send();
+  await setup.waitForStatus(id, 'deferred');
+  expect(setup.receiver.sessions).toHaveLength(0);
 });
 
 /** A TLSA record (3 1 1) for the receiver's port, in signed zones. */
-function daneFor(rig: DeliverySetup, cert: string): void {
+function daneFor(setup: DeliverySetup, cert: string): void {
   const key = new X509Certificate(cert).publicKey.export({ type: 'spki', format: 'der' });
   const data = createHash('sha256').update(key).digest();
-  rig.dns.setName('example.org', { MX: ['10 mx1.example.test'], authenticated: true });
-  rig.dns.setName('mx1.example.test', { A: ['127.0.0.1'], AAAA: [], authenticated: true });
-  rig.dns.setName(`_${rig.receiver.port}._tcp.mx1.example.test`, {
+  setup.dns.setName('example.org', { MX: ['10 mx1.example.test'], authenticated: true });
+  setup.dns.setName('mx1.example.test', { A: ['127.0.0.1'], AAAA: [], authenticated: true });
+  setup.dns.setName(`_${setup.receiver.port}._tcp.mx1.example.test`, {
     TLSA: [{ usage: 3, selector: 1, matchingType: 1, data }],
     authenticated: true,
   });
 }
 
 test('DANE: a key that DNS does not name gets nothing, one that it names gets the mail', async () => {
-  await using rig = await setUpDelivery({ receivers: [{ tls: tlsFixtures.selfSigned }] });
-  daneFor(rig, tlsFixtures.good.cert);
-  const id = await rig.send();
-  await rig.waitForStatus(id, 'deferred');
-  expect((await rig.attempts(id))[0]?.bounce?.reason).toBe('tls_failed');
-  expect(rig.receiver.commands.some((command) => command.startsWith('MAIL'))).toBe(false);
-  daneFor(rig, tlsFixtures.selfSigned.cert);
-  expect((await rig.waitForStatus(id))[0]?.status).toBe('delivered');
-  expect(rig.receiver.messages[0]?.tls).not.toBeNull();
+  await using setup = await setUpDelivery({ receivers: [{ tls: tlsFixtures.selfSigned }] });
+  daneFor(setup, tlsFixtures.good.cert);
+  const id = await setup.send();
+  await setup.waitForStatus(id, 'deferred');
+  expect((await setup.attempts(id))[0]?.bounce?.reason).toBe('tls_failed');
+  expect(setup.receiver.commands.some((command) => command.startsWith('MAIL'))).toBe(false);
+  daneFor(setup, tlsFixtures.selfSigned.cert);
+  expect((await setup.waitForStatus(id))[0]?.status).toBe('delivered');
+  expect(setup.receiver.messages[0]?.tls).not.toBeNull();
 });
 
 test('DANE: domains behind one server share its connections', async () => {
-  await using rig = await setUpDelivery({ receivers: [{ tls: tlsFixtures.selfSigned }] });
-  daneFor(rig, tlsFixtures.selfSigned.cert);
-  rig.dns.setName('example.net', { MX: ['10 mx1.example.test'], authenticated: true });
+  await using setup = await setUpDelivery({ receivers: [{ tls: tlsFixtures.selfSigned }] });
+  daneFor(setup, tlsFixtures.selfSigned.cert);
+  setup.dns.setName('example.net', { MX: ['10 mx1.example.test'], authenticated: true });
   // In small steps: an idle connection is closed after ten seconds.
-  await rig.waitForStatus(await rig.send(), 'delivered', 10);
-  await rig.waitForStatus(await rig.send({ recipients: ['jim@example.net'] }), 'delivered', 10);
-  expect(rig.receiver.sessions).toHaveLength(1);
+  await setup.waitForStatus(await setup.send(), 'delivered', 10);
+  await setup.waitForStatus(await setup.send({ recipients: ['jim@example.net'] }), 'delivered', 10);
+  expect(setup.receiver.sessions).toHaveLength(1);
 });
 
 test('DANE and no STARTTLS, or a broken one: deferred, never in the clear', async () => {
-  await using rig = await setUpDelivery();
-  daneFor(rig, tlsFixtures.good.cert);
-  const id = await rig.send();
-  await rig.waitForStatus(id, 'deferred');
-  expect((await rig.attempts(id))[0]?.bounce?.reason).toBe('tls_required');
-  rig.receiver.script.brokenTls = 'nonsense';
-  await rig.until(async () => (await rig.attempts(id)).length === 2, 5_000);
-  expect((await rig.attempts(id))[1]?.bounce?.reason).toBe('tls_failed');
-  expect(rig.receiver.commands.some((command) => command.startsWith('MAIL'))).toBe(false);
+  await using setup = await setUpDelivery();
+  daneFor(setup, tlsFixtures.good.cert);
+  const id = await setup.send();
+  await setup.waitForStatus(id, 'deferred');
+  expect((await setup.attempts(id))[0]?.bounce?.reason).toBe('tls_required');
+  setup.receiver.script.brokenTls = 'nonsense';
+  await setup.until(async () => (await setup.attempts(id)).length === 2, 5_000);
+  expect((await setup.attempts(id))[1]?.bounce?.reason).toBe('tls_failed');
+  expect(setup.receiver.commands.some((command) => command.startsWith('MAIL'))).toBe(false);
 });

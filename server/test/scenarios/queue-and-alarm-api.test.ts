@@ -20,13 +20,13 @@ test('the queue is counted by status, with its oldest message', async () => {
 
   const soon = nowMs + HOUR_MS;
   const late = nowMs - HOUR_MS;
-  const stranger = await newWorkspace(pool, nowMs);
+  const otherWorkspace = await newWorkspace(pool, nowMs);
   await enqueue(pool, [
     { workspaceId, nowMs, recipients: ['a@example.com', 'b@example.com'], dueAtMs: late },
     { workspaceId, nowMs, recipients: ['c@example.com'], status: 'deferred', dueAtMs: soon },
     { workspaceId, nowMs, recipients: ['d@example.com'], status: 'scheduled', dueAtMs: soon },
     { workspaceId, nowMs, mode: 'test', recipients: ['e@example.com'], dueAtMs: soon },
-    { workspaceId: stranger, nowMs, recipients: ['f@example.com'], dueAtMs: late - HOUR_MS },
+    { workspaceId: otherWorkspace, nowMs, recipients: ['f@example.com'], dueAtMs: late - HOUR_MS },
   ]);
   expect(await queue(app.liveKey)).toEqual({
     queued: 2,

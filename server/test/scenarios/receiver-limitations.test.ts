@@ -7,50 +7,52 @@ import { setUpDelivery } from '../harness/delivery-setup.ts';
  */
 
 test('SMTPUTF8 missing: bounced with 5.6.7, nothing rewritten, the address not suppressed', async () => {
-  await using rig = await setUpDelivery({ receivers: [{ keywords: ['PIPELINING', '8BITMIME'] }] });
-  const id = await rig.send({ recipients: ['jörg@example.org'] });
-  expect((await rig.waitForStatus(id))[0]).toMatchObject({
+  await using setup = await setUpDelivery({
+    receivers: [{ keywords: ['PIPELINING', '8BITMIME'] }],
+  });
+  const id = await setup.send({ recipients: ['jörg@example.org'] });
+  expect((await setup.waitForStatus(id))[0]).toMatchObject({
     status: 'bounced',
     reason: 'smtputf8_unsupported',
   });
-  expect((await rig.attempts(id))[0]?.smtp).toMatchObject({ enhanced: '5.6.7' });
-  expect(rig.receiver.messages).toHaveLength(0);
-  expect((await rig.database.pool.query('select from suppressions')).rowCount).toBe(0);
+  expect((await setup.attempts(id))[0]?.smtp).toMatchObject({ enhanced: '5.6.7' });
+  expect(setup.receiver.messages).toHaveLength(0);
+  expect((await setup.database.pool.query('select from suppressions')).rowCount).toBe(0);
 });
 
 test('SMTPUTF8 offered: delivered to the address as it is', async () => {
-  await using rig = await setUpDelivery({
+  await using setup = await setUpDelivery({
     receivers: [{ keywords: ['PIPELINING', '8BITMIME', 'SMTPUTF8'] }],
   });
-  const id = await rig.send({ recipients: ['jörg@example.org'] });
-  expect((await rig.waitForStatus(id))[0]?.status).toBe('delivered');
-  expect(rig.receiver.messages[0]?.recipients).toEqual(['jörg@example.org']);
-  expect(rig.receiver.messages[0]?.mailParameters).toContain('SMTPUTF8');
+  const id = await setup.send({ recipients: ['jörg@example.org'] });
+  expect((await setup.waitForStatus(id))[0]?.status).toBe('delivered');
+  expect(setup.receiver.messages[0]?.recipients).toEqual(['jörg@example.org']);
+  expect(setup.receiver.messages[0]?.mailParameters).toContain('SMTPUTF8');
 });
 
 test('SIZE exceeded: bounced as soft, before anything was sent', async () => {
-  await using rig = await setUpDelivery({ receivers: [{ keywords: ['SIZE 1000'] }] });
-  const id = await rig.send({ html: `<p>${'x'.repeat(5000)}</p>` });
-  expect((await rig.waitForStatus(id))[0]).toMatchObject({
+  await using setup = await setUpDelivery({ receivers: [{ keywords: ['SIZE 1000'] }] });
+  const id = await setup.send({ html: `<p>${'x'.repeat(5000)}</p>` });
+  expect((await setup.waitForStatus(id))[0]).toMatchObject({
     status: 'bounced',
     reason: 'message_too_large',
   });
-  const bounced = (await rig.events()).find((event) => event.type === 'message.bounced');
+  const bounced = (await setup.events()).find((event) => event.type === 'message.bounced');
   expect(bounced?.data).toMatchObject({ bounce: { class: 'soft' } });
-  expect(rig.receiver.commands.some((command) => command.startsWith('MAIL'))).toBe(false);
+  expect(setup.receiver.commands.some((command) => command.startsWith('MAIL'))).toBe(false);
 });
 
 test('a full mailbox is a soft bounce: the next message is attempted again', async () => {
   let full = true;
-  await using rig = await setUpDelivery({
+  await using setup = await setUpDelivery({
     receivers: [{ onRcpt: () => (full ? '552 5.2.2 Mailbox full' : undefined) }],
   });
-  const first = await rig.send();
-  expect((await rig.waitForStatus(first))[0]).toMatchObject({
+  const first = await setup.send();
+  expect((await setup.waitForStatus(first))[0]).toMatchObject({
     status: 'bounced',
     reason: 'mailbox_full',
   });
   full = false;
-  const second = await rig.send();
-  expect((await rig.waitForStatus(second))[0]?.status).toBe('delivered');
+  const second = await setup.send();
+  expect((await setup.waitForStatus(second))[0]?.status).toBe('delivered');
 });

@@ -23,10 +23,10 @@ import { until } from '../harness/until.ts';
  */
 
 const SIZE = 1024 * 1024;
-let house: ReturnPathServer;
+let server: ReturnPathServer;
 
 beforeAll(async () => {
-  house = await startReturnPathServer({
+  server = await startReturnPathServer({
     env: {
       MESSAGE_MAX_BYTES: String(SIZE),
       RETURN_PATH_CONNECTIONS_PER_SOURCE: '8',
@@ -34,24 +34,24 @@ beforeAll(async () => {
     returnPath: { dataMs: 30_000 },
   });
 });
-afterAll(() => house?.[Symbol.asyncDispose]());
+afterAll(() => server?.[Symbol.asyncDispose]());
 
 let sent = 0;
 function send() {
   sent += 1;
-  return house.send({ to: { email: `u${sent}@example.com` } });
+  return server.send({ to: { email: `u${sent}@example.com` } });
 }
 
 async function expectBounced(id: string): Promise<void> {
-  expect((await house.message(id)).status).toBe('bounced');
+  expect((await server.message(id)).status).toBe('bounced');
 }
 
 test('no authentication, no relaying, no VRFY or EXPN', async () => {
-  using client = await connectAndGreet(house.port);
+  using client = await connectAndGreet(server.port);
   const extensions = (await client.command('EHLO x')).lines.join(' ');
   expect(extensions).not.toMatch(/AUTH|STARTTLS/);
   expect(extensions).toContain(`SIZE ${2 * SIZE}`);
-  expect((await client.login(house.app.liveKey)).code).toBeGreaterThanOrEqual(500);
+  expect((await client.login(server.app.liveKey)).code).toBeGreaterThanOrEqual(500);
   expect((await client.command('MAIL FROM:<spammer@example.com>')).code).toBe(250);
   for (const to of [
     'victim@example.com',
@@ -64,12 +64,12 @@ test('no authentication, no relaying, no VRFY or EXPN', async () => {
   expect((await client.command('VRFY postmaster')).code).toBe(252);
   expect((await client.command('EXPN all')).code).toBe(502);
   expect(
-    house.receiver.messages.some(({ recipients }) => recipients.includes('victim@example.com')),
+    server.receiver.messages.some(({ recipients }) => recipients.includes('victim@example.com')),
   ).toBe(false);
 });
 
 test('clients that probe for mailboxes are disconnected', async () => {
-  using client = await connectAndGreet(house.port);
+  using client = await connectAndGreet(server.port);
   await client.command('MAIL FROM:<>');
   const codes: number[] = [];
   for (let n = 0; n < 12; n++)
@@ -86,24 +86,24 @@ test('a report with a large returned message is read from its start, and one abo
     'Hello\r\n',
     `Hello\r\n${tail}`,
   );
-  expect((await house.report(returnPath, report)).code).toBe(250);
+  expect((await server.report(returnPath, report)).code).toBe(250);
   await expectBounced(id);
 
   const other = await send();
   const tooLarge = `${dsn()}\r\n${line.repeat((2.2 * SIZE) / line.length)}`;
-  expect(await house.report(other.returnPath, tooLarge)).toMatchObject({ code: 552 });
-  using client = await connectAndGreet(house.port);
+  expect(await server.report(other.returnPath, tooLarge)).toMatchObject({ code: 552 });
+  using client = await connectAndGreet(server.port);
   expect((await client.command(`MAIL FROM:<> SIZE=${3 * SIZE}`)).code).toBe(552);
-  expect((await house.message(other.id)).status).toBe('delivered');
+  expect((await server.message(other.id)).status).toBe('delivered');
 });
 
 test('only CRLF.CRLF ends a message', async () => {
   const { id, returnPath } = await send();
   for (const end of ['\n.\n', '\n.\r\n', '\r\n.\n', '\r.\r']) {
     const smuggled = `Subject: x${end}MAIL FROM:<>\r\nRCPT TO:<${returnPath}>\r\nDATA\r\n${dsn()}`;
-    expect((await house.report(returnPath, smuggled)).code).toBe(550);
+    expect((await server.report(returnPath, smuggled)).code).toBe(550);
   }
-  expect((await house.message(id)).status).toBe('delivered');
+  expect((await server.message(id)).status).toBe('delivered');
 });
 
 test('hostile messages do no harm, and the next report is processed', async () => {
@@ -123,19 +123,19 @@ test('hostile messages do no harm, and the next report is processed', async () =
     '\0\r\n\0',
   ];
   for (const mail of hostile) {
-    const { code } = await house.report(returnPath, mail);
+    const { code } = await server.report(returnPath, mail);
     expect([250, 550]).toContain(code);
   }
   const { id, returnPath: next } = await send();
-  const words = '550 5.1.1 \0\u001b[31m<script> \u202e gone \ud800';
-  expect((await house.report(next, dsn({ diagnostic: words }))).code).toBe(250);
-  const [recipient] = (await house.message(id)).recipients;
+  const hostileText = '550 5.1.1 \0\u001b[31m<script> \u202e gone \ud800';
+  expect((await server.report(next, dsn({ diagnostic: hostileText }))).code).toBe(250);
+  const [recipient] = (await server.message(id)).recipients;
   expect(recipient).toMatchObject({ status: 'bounced', smtp: { code: 550 } });
   expect(recipient.smtp.text).not.toMatch(/\p{Cc}/u);
 });
 
 test('random input gets a reply or a disconnect, and the port keeps working', async () => {
-  const word = fc.constantFrom(
+  const token = fc.constantFrom(
     'EHLO x',
     'HELO',
     'MAIL FROM:<>',
@@ -154,10 +154,10 @@ test('random input gets a reply or a disconnect, and the port keeps working', as
     '\r',
     '\xff\xfe',
   );
-  const line = fc.oneof(word, fc.string({ unit: 'binary', maxLength: 40 }));
+  const line = fc.oneof(token, fc.string({ unit: 'binary', maxLength: 40 }));
   await fc.assert(
     fc.asyncProperty(fc.array(line, { maxLength: 12 }), async (lines) => {
-      using client = await SubmissionClient.connect(house.port);
+      using client = await SubmissionClient.connect(server.port);
       for (const one of lines) client.write(`${one}\r\n`);
       client.write('\r\n.\r\nQUIT\r\n');
       expect((await client.reply()).code).toBeGreaterThan(0);
@@ -165,26 +165,26 @@ test('random input gets a reply or a disconnect, and the port keeps working', as
     { numRuns: 40 },
   );
   const { id, returnPath } = await send();
-  await house.report(returnPath, dsn());
+  await server.report(returnPath, dsn());
   await expectBounced(id);
 });
 
 test('the number of connections per client address is limited', async () => {
   // Connections of other tests have ended when they are no longer counted.
   await until(async () => {
-    const metrics = await fetch(`${house.app.url}/metrics`).then((answer) => answer.text());
+    const metrics = await fetch(`${server.app.url}/metrics`).then((answer) => answer.text());
     return /^postrider_return_path_connections 0$/m.test(metrics);
   });
   const clients: SubmissionClient[] = [];
   try {
-    for (let n = 0; n < 8; n++) clients.push(await connectAndGreet(house.port));
-    using late = await SubmissionClient.connect(house.port);
+    for (let n = 0; n < 8; n++) clients.push(await connectAndGreet(server.port));
+    using late = await SubmissionClient.connect(server.port);
     expect(await late.reply()).toMatchObject({ code: 421, text: expect.stringContaining('4.7.0') });
   } finally {
     for (const client of clients) client[Symbol.dispose]();
   }
   await until(async () => {
-    using client = await SubmissionClient.connect(house.port);
+    using client = await SubmissionClient.connect(server.port);
     return (await client.reply()).code === 220;
   });
 });
@@ -192,14 +192,14 @@ test('the number of connections per client address is limited', async () => {
 test('a sender that disconnects before the 250 and retries counts once', async () => {
   const { id, returnPath } = await send();
   const report = dsn({ recipient: `u${sent}@example.com` });
-  const client = await connectAndGreet(house.port);
+  const client = await connectAndGreet(server.port);
   for (const line of ['MAIL FROM:<>', `RCPT TO:<${returnPath}>`, 'DATA'])
     await client.command(line);
   client.write(`${report}\r\n.\r\n`);
-  await until(async () => (await house.message(id)).status === 'bounced');
+  await until(async () => (await server.message(id)).status === 'bounced');
   client[Symbol.dispose]();
-  expect((await house.report(returnPath, report)).code).toBe(250);
-  const bounces = (await house.events(id)).filter(({ type }) => type === 'message.bounced');
+  expect((await server.report(returnPath, report)).code).toBe(250);
+  const bounces = (await server.events(id)).filter(({ type }) => type === 'message.bounced');
   expect(bounces).toHaveLength(1);
 });
 
@@ -257,13 +257,13 @@ describe('the door', () => {
   test('only the smtp role opens it; a configured port in use prevents the start, the default port does not', async () => {
     await using api = await startApp({ env: { RETURN_PATH_PORT: '0', ROLES: 'api,delivery' } });
     expect(api.app.returnPath.place).toBeUndefined();
-    const taken = net.createServer().listen(0, '127.0.0.1');
-    await new Promise((resolve) => taken.once('listening', resolve));
-    const { port } = taken.address() as net.AddressInfo;
+    const otherServer = net.createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => otherServer.once('listening', resolve));
+    const { port } = otherServer.address() as net.AddressInfo;
     await expect(startApp({ env: { RETURN_PATH_PORT: String(port) } })).rejects.toThrow(
       `Port ${port} on 127.0.0.1 is already in use. Stop the other program, change RETURN_PATH_PORT, or set it to off.`,
     );
-    taken.close();
+    otherServer.close();
     const standard = net.createServer().listen(2525, '127.0.0.1');
     await new Promise((resolve) => standard.once('listening', resolve).once('error', resolve));
     await using app = await startApp({ env: { RETURN_PATH_PORT: '' } });

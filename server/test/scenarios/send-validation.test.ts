@@ -158,30 +158,30 @@ test('all errors are reported at once', async () => {
 });
 
 test('type errors and value errors are reported in one response', async () => {
-  const told = async (changes: object) => {
+  const errorsFor = async (changes: object) => {
     const body = { ...validMessage(), ...changes };
     const { json } = await app.call('POST', '/transactional/send', { body });
     const pointers = json.errors.map((error: { pointer: string }) => error.pointer).sort();
     return [json.code, ...pointers];
   };
   const misshapen = { extra: 1, headers: { From: 'x' }, time_zone: 'Mars/Base' };
-  expect(await told({ ...misshapen, from: undefined })).toEqual([
+  expect(await errorsFor({ ...misshapen, from: undefined })).toEqual([
     'validation_failed',
     ...['/extra', '/from', '/headers/From', '/time_zone'],
   ]);
-  expect(await told({ subject: undefined, subjct: 'Hello' })).toEqual([
+  expect(await errorsFor({ subject: undefined, subjct: 'Hello' })).toEqual([
     'validation_failed',
     ...['/subject', '/subjct'].sort(),
   ]);
   const absent = { from: undefined, html: undefined };
-  expect(await told({ ...absent, to: { email: 'x' } })).toEqual([
+  expect(await errorsFor({ ...absent, to: { email: 'x' } })).toEqual([
     'validation_failed',
     ...['/from', '/html', '/to/email'],
   ]);
-  expect(await told(absent)).toEqual(['content_missing', '/from', '/html']);
+  expect(await errorsFor(absent)).toEqual(['content_missing', '/from', '/html']);
   // Unknowable errors are not reported: here the template might have a sender.
   const template = { subject: undefined, html: undefined, from: undefined, template_key: 'No!' };
-  expect(await told(template)).toEqual(['validation_failed', '/template_key']);
+  expect(await errorsFor(template)).toEqual(['validation_failed', '/template_key']);
 });
 
 test('for a field with two formats, the error refers to the intended one', async () => {

@@ -61,23 +61,23 @@ test('an ended or unknown session is 401 before the body is read', async () => {
 });
 
 test('a request without a cookie is treated like one without a key', async () => {
-  const nobody = new SessionClient(app);
+  const anonymous = new SessionClient(app);
   for (const value of [undefined, 'postrider_session=', 'unrelated=1']) {
-    nobody.cookie = value;
-    await everywhere(isPrivate, broken, [401, 'missing_api_key'], nobody);
+    anonymous.cookie = value;
+    await everywhere(isPrivate, broken, [401, 'missing_api_key'], anonymous);
   }
 });
 
 test('a workspace of others is 403, like an unknown one', async () => {
   const other = await app.app.workspaces.create('Other');
   const person = await createPerson(app, 'other@people.example', 'owner', other.id);
-  const stranger = await signInAs(app, person);
-  const theirs = stranger.workspace as string;
+  const outsider = await signInAs(app, person);
+  const theirs = outsider.workspace as string;
   const answers = new Set<string>();
   for (const workspace of [theirs, 'wsp_01kc8x3f7ye6qvj2m4n5p6q7r8', 'nonsense']) {
-    stranger.workspace = workspace;
-    await everywhere(isOfWorkspace, broken, [403, 'not_a_member'], stranger);
-    answers.add((await stranger.call('GET', '/messages')).json.detail);
+    outsider.workspace = workspace;
+    await everywhere(isOfWorkspace, broken, [403, 'not_a_member'], outsider);
+    answers.add((await outsider.call('GET', '/messages')).json.detail);
   }
   expect(answers.size).toBe(1);
 });

@@ -91,9 +91,9 @@ test('a wrong password and an unknown address get the same response', async () =
   );
   const noAddress = await new SessionClient(app).signIn('no address at all', 'kettle rain ladders');
   expect(wrong.status).toBe(401);
-  const words = ({ json: { request_id: _, ...rest } }: typeof wrong): unknown => rest;
-  expect(words(unknown)).toEqual(words(wrong));
-  expect(words(noAddress)).toEqual(words(wrong));
+  const withoutRequestId = ({ json: { request_id: _, ...rest } }: typeof wrong): unknown => rest;
+  expect(withoutRequestId(unknown)).toEqual(withoutRequestId(wrong));
+  expect(withoutRequestId(noAddress)).toEqual(withoutRequestId(wrong));
 });
 
 test('a session ends after a week without use, and after thirty days in any case', async () => {

@@ -15,7 +15,7 @@ import { tlsFixtures } from '../harness/tls-fixtures.ts';
  */
 
 const PROXY = '127.0.0.1';
-const STRANGER = '127.0.0.2';
+const UNTRUSTED = '127.0.0.2';
 const CLIENT = '203.0.113.7';
 const TLS = { ca: tlsFixtures.authority, servername: 'localhost' };
 const MAIL = 'From: hello@example.org\r\nTo: a@example.com\r\nSubject: Hi\r\n\r\nHello';
@@ -126,8 +126,8 @@ describe('the client address in the header', () => {
       await Promise.all(there.map(offered));
       using tooMany = await proxied(line('203.0.113.20'), to);
       expect((await tooMany.reply()).code).toBe(421);
-      using neighbour = await proxied(line('203.0.113.21'), to);
-      expect((await neighbour.reply()).code).toBe(220);
+      using sibling = await proxied(line('203.0.113.21'), to);
+      expect((await sibling.reply()).code).toBe(220);
       for (const client of there) client[Symbol.dispose]();
     }
   });
@@ -157,8 +157,8 @@ describe('an unencrypted key', () => {
     using near = await proxied(line('127.0.0.1'));
     expect(await offered(near)).toContain('AUTH PLAIN LOGIN');
     expect((await near.login(app.testKey)).code).toBe(235);
-    using nobody = await proxied('PROXY UNKNOWN\r\n');
-    expect((await offered(nobody)).join()).not.toContain('AUTH');
+    using unknown = await proxied('PROXY UNKNOWN\r\n');
+    expect((await offered(unknown)).join()).not.toContain('AUTH');
   });
 
   test('is rejected from a proxy on another machine, whatever its header says', async () => {
@@ -199,13 +199,13 @@ describe('TLS that ends at the proxy', () => {
       env: { SUBMISSION_PORT: '0', SUBMISSION_TRUST_PROXY: PROXY },
       submission: { isLocal: () => false },
     });
-    const { client } = await connect(STRANGER, far.app.submission.port as number);
-    using stranger = client;
-    expect((await stranger.reply()).code).toBe(220);
-    stranger.write(block(CLIENT, ssl(0x01)));
-    stranger.write('EHLO x\r\n');
+    const { client } = await connect(UNTRUSTED, far.app.submission.port as number);
+    using untrusted = client;
+    expect((await untrusted.reply()).code).toBe(220);
+    untrusted.write(block(CLIENT, ssl(0x01)));
+    untrusted.write('EHLO x\r\n');
     const codes: number[] = [];
-    do codes.push((await stranger.reply()).code);
+    do codes.push((await untrusted.reply()).code);
     while (codes.at(-1) !== 0);
     // Servers without the PROXY protocol read QUIT in its signature, by design.
     expect(codes.slice(-2)).toEqual([221, 0]);
@@ -214,16 +214,16 @@ describe('TLS that ends at the proxy', () => {
 
 describe('untrusted clients', () => {
   test('a PROXY header from an untrusted client is an invalid command', async () => {
-    const { client } = await connect(STRANGER);
-    using stranger = client;
-    expect((await stranger.reply()).code).toBe(220);
-    const { code } = await stranger.command(line(CLIENT).trimEnd());
+    const { client } = await connect(UNTRUSTED);
+    using untrusted = client;
+    expect((await untrusted.reply()).code).toBe(220);
+    const { code } = await untrusted.command(line(CLIENT).trimEnd());
     expect(code).toBeGreaterThanOrEqual(400);
     const key = await app.newKey({ allowedIps: ['203.0.113.0/24'] });
-    expect((await stranger.command('EHLO x')).code).toBe(250);
-    expect(await stranger.login(key)).toMatchObject({
+    expect((await untrusted.command('EHLO x')).code).toBe(250);
+    expect(await untrusted.login(key)).toMatchObject({
       code: 535,
-      text: expect.stringContaining(STRANGER),
+      text: expect.stringContaining(UNTRUSTED),
     });
   });
 

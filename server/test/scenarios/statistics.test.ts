@@ -207,7 +207,7 @@ describe('rollups', () => {
   });
 });
 
-interface ToldGroup {
+interface StatsGroup {
   group: string;
   totals: { accepted: number };
   points: unknown[];
@@ -283,13 +283,13 @@ describe('GET /stats', () => {
       ['limit=10&points=false', 0],
     ] as const) {
       const { json } = await ask(query);
-      const told = json.data.map((one: ToldGroup) => [
+      const groups = json.data.map((one: StatsGroup) => [
         one.group,
         one.totals.accepted,
         one.points.length,
       ]);
       const largest = Array.from({ length: 10 }, (_, n) => [`tag-${191 + n}`, 1_200, points]);
-      expect(told.toSorted()).toEqual(largest);
+      expect(groups.toSorted()).toEqual(largest);
     }
     const wide = await ask('limit=100');
     expect([wide.status, wide.json.errors?.[0]?.parameter]).toEqual([422, 'limit']);
@@ -297,8 +297,8 @@ describe('GET /stats', () => {
   });
 
   test('the other mode and other tenants see nothing', async () => {
-    const neighbour = await app.app.workspaces.create('Neighbour');
-    for (const key of [app.liveKey, await app.newKey({ workspaceId: neighbour.id })]) {
+    const otherWorkspace = await app.app.workspaces.create('Neighbour');
+    for (const key of [app.liveKey, await app.newKey({ workspaceId: otherWorkspace.id })]) {
       const { json } = await app.call('GET', '/stats', { key });
       expect(json.data[0].totals.messages).toBe(0);
     }

@@ -273,7 +273,7 @@ describe('commands', () => {
 });
 
 test('random input does not crash the server', { timeout: 60_000 }, async () => {
-  const word = fc.oneof(
+  const token = fc.oneof(
     fc.constantFrom(
       'EHLO a',
       'AUTH PLAIN',
@@ -287,7 +287,7 @@ test('random input does not crash the server', { timeout: 60_000 }, async () => 
   );
   const session = fc.record({
     loggedIn: fc.boolean(),
-    lines: fc.array(word, { maxLength: 8 }),
+    lines: fc.array(token, { maxLength: 8 }),
     mail: fc.oneof(
       fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
       fc

@@ -316,8 +316,8 @@ test('a hard bounce makes a temporary entry permanent', async () => {
   const { suppression } = await suppressions.add(scope, pause);
   await suppressions.add(scope, { email: 'never@one.test' });
   for (const emailKey of ['pause@one.test', 'never@one.test']) {
-    const said = { emailKey, reason: 'complaint', evidence: { message_id: 'msg_1' } } as const;
-    await suppressions.suppress(database.pool, scope, said);
+    const complaint = { emailKey, reason: 'complaint', evidence: { message_id: 'msg_1' } } as const;
+    await suppressions.suppress(database.pool, scope, complaint);
   }
   clock.advance(60_000);
   await suppressions.removeExpired();

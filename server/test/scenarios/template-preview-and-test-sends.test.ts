@@ -59,8 +59,10 @@ describe('publishing checks', () => {
       }),
     );
     const { warnings } = await ok(post('/templates/warned/publish'));
-    const told = warnings.map((one: { field: string; code: string }) => `${one.field} ${one.code}`);
-    expect(told).toEqual(
+    const found = warnings.map(
+      (one: { field: string; code: string }) => `${one.field} ${one.code}`,
+    );
+    expect(found).toEqual(
       expect.arrayContaining([
         'html image_without_alt',
         'html image_not_https',
@@ -144,8 +146,8 @@ describe('a preview', () => {
     const narrow = await app.newKey({ scopes: ['read:templates'] });
     const refused = await app.call('POST', '/templates/preview/render', { body, key: narrow });
     expect(refused.json.code).toBe('insufficient_scope');
-    const nobody = await post('/templates/preview/render', { contact_email: 'no@example.com' });
-    expect(nobody.json.errors[0]).toMatchObject({ pointer: '/contact_email' });
+    const unknown = await post('/templates/preview/render', { contact_email: 'no@example.com' });
+    expect(unknown.json.errors[0]).toMatchObject({ pointer: '/contact_email' });
   });
 });
 

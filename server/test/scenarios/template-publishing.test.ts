@@ -276,7 +276,7 @@ test('declared defaults apply, and required variables are required', async () =>
 
 describe('versions', () => {
   const key = 'versions';
-  const words = async (more = {}) => (await ok(dryRun(key, more))).subject;
+  const subjectOf = async (more = {}) => (await ok(dryRun(key, more))).subject;
 
   test('are numbered, kept, compared and published again', async () => {
     await ok(post('/templates', { key, subject: 'One', html: '<p>1</p>' }));
@@ -288,16 +288,16 @@ describe('versions', () => {
     const first = await ok(post(`/templates/${key}/publish`, { note: 'the first' }));
     expect(first).toMatchObject({ key, version: 1, note: 'the first', touches: [] });
     await ok(patch(`/templates/${key}`, { subject: 'Two', html: '<p>1</p>\n<p>2</p>' }));
-    expect(await words()).toBe('One');
+    expect(await subjectOf()).toBe('One');
     expect((await ok(get(`/templates/${key}`))).has_unpublished_changes).toBe(true);
     expect((await ok(post(`/templates/${key}/publish`))).version).toBe(2);
-    expect(await words()).toBe('Two');
-    expect(await words({ template_version: 1 })).toBe('One');
-    expect(await words({ template_version: 'draft' })).toBe('Two');
+    expect(await subjectOf()).toBe('Two');
+    expect(await subjectOf({ template_version: 1 })).toBe('One');
+    expect(await subjectOf({ template_version: 'draft' })).toBe('Two');
 
     const back = await ok(post(`/templates/${key}/publish`, { version: 1, note: 'back' }));
     expect(back).toMatchObject({ version: 1, note: 'back' });
-    expect(await words()).toBe('One');
+    expect(await subjectOf()).toBe('One');
     expect(await ok(get(`/templates/${key}`))).toMatchObject({
       published_version: 1,
       has_unpublished_changes: true,
@@ -356,7 +356,7 @@ describe('versions', () => {
   });
 
   test('publishing adds a live event', async () => {
-    const told = async () => {
+    const publishedEvents = async () => {
       const { data } = await ok(
         app.call('GET', '/events?type=template.published&limit=100', { key: app.liveKey }),
       );
@@ -366,7 +366,7 @@ describe('versions', () => {
     };
     // The feed may be slightly behind.
     await expect
-      .poll(told, { timeout: 20_000 })
+      .poll(publishedEvents, { timeout: 20_000 })
       .toEqual([1, 2, 1].map((version) => ({ template: { kind: 'template', key, version } })));
   });
 });

@@ -145,8 +145,8 @@ test('two thousand concurrent sends each arrive with their own values', {
 });
 
 test('publishing, pinning and rolling back race with sends', async () => {
-  const words = (n: number) => ({ subject: `V${n}`, html: `<p>V${n}</p>` });
-  await published('/templates', { key: 'raced', ...words(1) });
+  const contentOf = (n: number) => ({ subject: `V${n}`, html: `<p>V${n}</p>` });
+  await published('/templates', { key: 'raced', ...contentOf(1) });
   /** Published versions, each with the steps during which it was the current one. */
   const reigns: { version: number; from: number; to: number }[] = [
     { version: 1, from: 0, to: Number.POSITIVE_INFINITY },
@@ -166,7 +166,7 @@ test('publishing, pinning and rolling back race with sends', async () => {
   async function publish(): Promise<void> {
     for (let round = 0; round < 24; round++) {
       const again = round % 4 === 3 ? 1 + (round % last) : undefined;
-      if (again === undefined) await patch('/templates/raced', words(last + 1));
+      if (again === undefined) await patch('/templates/raced', contentOf(last + 1));
       const begun = ++step;
       const { version } = await post('/templates/raced/publish', again ? { version: again } : {});
       last = Math.max(last, version);
@@ -197,7 +197,7 @@ test('publishing, pinning and rolling back race with sends', async () => {
   expect(sent.length).toBeGreaterThan(100);
   expect(new Set(sent.map(({ version }) => version)).size).toBeGreaterThan(5);
   for (const { id, version, pinned, from, to, strict } of sent) {
-    expect(stored.get(decodeId('msg', id) as string)).toMatchObject(words(version));
+    expect(stored.get(decodeId('msg', id) as string)).toMatchObject(contentOf(version));
     if (pinned !== undefined) expect(version).toBe(pinned);
     else if (strict) {
       const reigned = reigns.some(

@@ -43,10 +43,10 @@ async function made(key: string, html: string): Promise<void> {
   expect((await app.call('PATCH', `/templates/${key}`, { body: { html } })).status).toBe(200);
 }
 
-function expectLimit(answer: TestResponse, words: RegExp): void {
+function expectLimit(answer: TestResponse, detailPattern: RegExp): void {
   expect([answer.status, answer.json.code]).toEqual([422, 'template_limit']);
   expect(answer.json.errors).toMatchObject([{ code: 'template_limit' }]);
-  expect(answer.json.detail).toMatch(words);
+  expect(answer.json.detail).toMatch(detailPattern);
 }
 
 const { subject: _, html: __, ...envelope } = validMessage();

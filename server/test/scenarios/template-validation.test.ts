@@ -89,8 +89,8 @@ describe('a draft that cannot be rendered', () => {
   test.each([
     ['deep', 'template_limit'],
     ['needy?version=7', 'template_not_found'],
-  ])('the schema of %s', async (asked, code) => {
-    const [key, query] = asked.split('?');
+  ])('the schema of %s', async (request, code) => {
+    const [key, query] = request.split('?');
     const answer = await app.call('GET', `/templates/${key}/schema${query ? `?${query}` : ''}`);
     expect(answer.json.code).toBe(code);
   });

@@ -20,9 +20,9 @@ import { until } from '../harness/until.ts';
  */
 
 let app: TestApp;
-let neighbour: string;
-let neighbourLive: string;
-let neighbourPerson: SessionClient;
+let otherKey: string;
+let otherLiveKey: string;
+let otherSession: SessionClient;
 const ids = new Map<string, string>();
 
 /** Path values by the first segments after /api/v1. New resources must be added here. */
@@ -50,10 +50,10 @@ beforeAll(async () => {
     env: { WEBHOOK_ALLOW_PRIVATE: 'true', WEBHOOK_PORTS: '9,443,1024-65535' },
   });
   const workspace = await app.app.workspaces.create('Neighbour');
-  neighbour = await app.newKey({ workspaceId: workspace.id });
-  neighbourLive = await app.newKey({ workspaceId: workspace.id, mode: 'live' });
+  otherKey = await app.newKey({ workspaceId: workspace.id });
+  otherLiveKey = await app.newKey({ workspaceId: workspace.id, mode: 'live' });
   const person = await createPerson(app, 'neighbour@people.example', 'owner', workspace.id);
-  neighbourPerson = await signInAs(app, person, workspace.id);
+  otherSession = await signInAs(app, person, workspace.id);
   await makeOneOfEach();
   await makePeople();
 });
@@ -119,10 +119,10 @@ test('another tenant gets the response for an unknown id', async () => {
     if (real === undefined) continue;
     const body = operation.exampleBody === undefined ? {} : { body: operation.exampleBody };
     for (const [by, call] of [
-      [app, { ...body, key: neighbour }],
-      [app, { ...body, key: neighbourLive }],
-      [neighbourPerson, body],
-      [neighbourPerson, { ...body, headers: { 'postrider-mode': 'live' } }],
+      [app, { ...body, key: otherKey }],
+      [app, { ...body, key: otherLiveKey }],
+      [otherSession, body],
+      [otherSession, { ...body, headers: { 'postrider-mode': 'live' } }],
     ] as const) {
       const [theirs, none] = [real, never as string].map((id) =>
         by.call(operation.method, fillPath(operation.path, id), call),
@@ -130,9 +130,9 @@ test('another tenant gets the response for an unknown id', async () => {
       const [a, b] = [await theirs, await none];
       expect([operation.id, a?.status]).toEqual([operation.id, b?.status]);
       expect(a?.status, operation.id).toBeGreaterThanOrEqual(403);
-      const { request_id: _a, ...words } = a?.json ?? {};
+      const { request_id: _a, ...rest } = a?.json ?? {};
       const { request_id: _b, ...others } = b?.json ?? {};
-      expect(words).toEqual(others);
+      expect(rest).toEqual(others);
     }
   }
 });
@@ -150,8 +150,8 @@ test('the lists of another tenant are empty', async () => {
   for (const list of lists) {
     if (list.id === 'listApiKeys') continue;
     const answers = [
-      await app.call('GET', list.path, { key: neighbour }),
-      await neighbourPerson.call('GET', list.path),
+      await app.call('GET', list.path, { key: otherKey }),
+      await otherSession.call('GET', list.path),
     ];
     for (const { json } of answers) {
       const foreign = JSON.stringify(json);

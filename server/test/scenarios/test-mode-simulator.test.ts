@@ -71,20 +71,20 @@ test('every simulator address ends as documented, with its events in order', asy
       due_at: null,
       event_sequence: 1 + expected.events.length,
     });
-    const told = events.filter((event) => event.data.message_id === encodeId('msg', id));
+    const messageEvents = events.filter((event) => event.data.message_id === encodeId('msg', id));
     expect
       .soft(
-        told.map((event) => event.type),
+        messageEvents.map((event) => event.type),
         part,
       )
       .toEqual(expected.events.map((type) => `message.${type}`));
     expect
       .soft(
-        told.map((event) => event.sequence),
+        messageEvents.map((event) => event.sequence),
         part,
       )
-      .toEqual(told.map((_, n) => n + 2));
-    expect.soft(told.at(-1)?.data, part).toMatchObject({
+      .toEqual(messageEvents.map((_, n) => n + 2));
+    expect.soft(messageEvents.at(-1)?.data, part).toMatchObject({
       recipient: `${part}@simulator.test`,
       attempt: attempts,
       tags: ['sign-up'],

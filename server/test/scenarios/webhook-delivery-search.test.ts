@@ -66,15 +66,15 @@ async function find(query: string, path = '/webhook-deliveries', limit = 3): Pro
 
 test('all deliveries for a message, to every endpoint', async () => {
   const [first, second] = messages;
-  const told = await find(`message_id=${first}`, undefined, 1);
-  expect(told.map((one) => [one.webhook_id, one.event_type, one.status])).toEqual([
+  const sent = await find(`message_id=${first}`, undefined, 1);
+  expect(sent.map((one) => [one.webhook_id, one.event_type, one.status])).toEqual([
     [goodId, 'message.delivered', 'succeeded'],
     ...[
       [goodId, 'message.accepted', 'succeeded'],
       [badId, 'message.accepted', 'failed'],
     ].sort(([a = ''], [b = '']) => (a < b ? 1 : -1)),
   ]);
-  expect(told.every(({ message_id }) => message_id === first)).toBe(true);
+  expect(sent.every(({ message_id }) => message_id === first)).toBe(true);
   expect((await find(`message_id=${second}`)).map(({ webhook_id }) => webhook_id)).toEqual([
     goodId,
     goodId,
@@ -145,11 +145,11 @@ test('unknown deliveries and those of other tenants are not found', async () => 
 });
 
 test('a rare delivery among many is found in steps, with no row skipped between endpoints', async () => {
-  await using rig = await setUpWebhooks();
-  await rig.node.dispatcher?.stop(100);
-  const { pool, scope } = rig;
+  await using setup = await setUpWebhooks();
+  await setup.node.dispatcher?.stop(100);
+  const { pool, scope } = setup;
   const endpoints: string[] = [];
-  for (const n of [1, 2]) endpoints.push((await rig.createEndpoint(`http://127.0.0.1:${n}/`)).id);
+  for (const n of [1, 2]) endpoints.push((await setup.createEndpoint(`http://127.0.0.1:${n}/`)).id);
   // One has 12,000 rows and the other 40: their pages end at different events.
   for (const [n, count] of [12_000, 40].entries()) {
     await pool.query(

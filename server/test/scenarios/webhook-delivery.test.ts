@@ -58,17 +58,17 @@ test('an endpoint gets only the events that it subscribes to', async () => {
 
 test('test events never reach a live endpoint, or another tenant’s', async () => {
   await using live = await startWebhookReceiver();
-  await using stranger = await startWebhookReceiver();
+  await using otherReceiver = await startWebhookReceiver();
   await using own = await startWebhookReceiver();
-  const neighbour = await app.app.workspaces.create('Neighbour');
+  const otherWorkspace = await app.app.workspaces.create('Neighbour');
   await endpoint(live.url, ['*'], app.liveKey);
-  await endpoint(stranger.url, ['*'], await app.newKey({ workspaceId: neighbour.id }));
+  await endpoint(otherReceiver.url, ['*'], await app.newKey({ workspaceId: otherWorkspace.id }));
   await endpoint(own.url, ['message.*']);
-  const foreign = stranger.received.length;
+  const foreign = otherReceiver.received.length;
   await send();
   await until(() => own.received.length === 2);
   expect(live.received).toEqual([]);
-  expect(stranger.received).toHaveLength(foreign);
+  expect(otherReceiver.received).toHaveLength(foreign);
 });
 
 test('an endpoint gets no events from before its creation or while it was disabled', async () => {

@@ -20,40 +20,40 @@ test.each<[string, ScriptedResponse]>([
   `an endpoint that %s, with ${BACKLOG} queued events`,
   { timeout: 300_000 },
   async (_, answer) => {
-    await using rig = await setUpWebhooks({ deadlineMs: 2_000 });
+    await using setup = await setUpWebhooks({ deadlineMs: 2_000 });
     await using dead = await startWebhookReceiver({ answer: () => answer });
     await using live = await startWebhookReceiver();
-    await rig.createEndpoint(dead.url, ['template.*']);
-    await rig.createEndpoint(live.url, ['domain.*']);
-    await backlog(rig, BACKLOG);
-    await until(async () => (await waiting(rig)) >= BACKLOG, { timeoutMs: 120_000 });
+    await setup.createEndpoint(dead.url, ['template.*']);
+    await setup.createEndpoint(live.url, ['domain.*']);
+    await backlog(setup, BACKLOG);
+    await until(async () => (await waiting(setup)) >= BACKLOG, { timeoutMs: 120_000 });
     await until(() => dead.received.length >= 12, { timeoutMs: 60_000 });
 
     const before = dead.received.length;
     const startedAtMs = systemClock.now();
     for (let n = 0; n < 40; n++) {
-      await rig.appendEvents(1, 'domain.verified');
+      await setup.appendEvents(1, 'domain.verified');
       await until(() => live.received.length === n + 1);
     }
     const seconds = (systemClock.now() - startedAtMs) / 1000;
     // Once it is known to be dead: one request at a time, less and less often, down to one in five seconds.
     expect(dead.received.length - before).toBeLessThanOrEqual(6 + seconds);
-    expect(rig.node.dispatcher?.stats.ready).toBeLessThan(100);
+    expect(setup.node.dispatcher?.stats.ready).toBeLessThan(100);
   },
 );
 
-async function backlog(rig: WebhookSetup, count: number): Promise<void> {
-  for (let told = 0; told < count; told += 1_000) {
-    await rig.pool.query(
+async function backlog(setup: WebhookSetup, count: number): Promise<void> {
+  for (let sent = 0; sent < count; sent += 1_000) {
+    await setup.pool.query(
       `insert into events (workspace_id, mode, tx, id, type, created_at, data)
        select $1, 'test', pg_current_xact_id()::text::bigint,
               ($3 || substr(md5(random()::text), 1, 20))::uuid,
               'template.published', now(), '{}'
          from generate_series(1, $2::int)`,
-      [rig.scope.workspaceId, Math.min(1_000, count - told), timePart(systemClock.now())],
+      [setup.scope.workspaceId, Math.min(1_000, count - sent), timePart(systemClock.now())],
     );
   }
-  rig.node.dispatcher?.wake();
+  setup.node.dispatcher?.wake();
 }
 
 /** The first 48 bits of a UUIDv7. */
@@ -61,8 +61,8 @@ function timePart(ms: number): string {
   return ms.toString(16).padStart(12, '0');
 }
 
-async function waiting(rig: WebhookSetup): Promise<number> {
-  const { rows } = await rig.pool.query<{ n: number }>(
+async function waiting(setup: WebhookSetup): Promise<number> {
+  const { rows } = await setup.pool.query<{ n: number }>(
     `select count(*) as n from webhook_deliveries where event_type = 'template.published'`,
   );
   return rows[0]?.n ?? 0;

@@ -22,10 +22,10 @@ afterAll(async () => {
   await strict[Symbol.asyncDispose]();
 });
 
-const URL_OF_NOBODY = 'http://127.0.0.1:9/hook';
+const UNREACHABLE_URL = 'http://127.0.0.1:9/hook';
 
 async function made(body: Record<string, unknown> = {}) {
-  const answer = await app.call('POST', '/webhooks', { body: { url: URL_OF_NOBODY, ...body } });
+  const answer = await app.call('POST', '/webhooks', { body: { url: UNREACHABLE_URL, ...body } });
   expect(answer.status).toBe(201);
   return answer.json;
 }
@@ -33,7 +33,7 @@ async function made(body: Record<string, unknown> = {}) {
 test('an endpoint is created, read, changed and deleted', async () => {
   const created = await made({ events: ['message.*', 'message.*'], description: 'Shop' });
   expect(created).toMatchObject({
-    url: URL_OF_NOBODY,
+    url: UNREACHABLE_URL,
     events: ['message.*'],
     description: 'Shop',
     enabled: true,
@@ -64,7 +64,7 @@ test('an endpoint is created, read, changed and deleted', async () => {
 });
 
 test('a change without effect adds no event', async () => {
-  const fields = { url: URL_OF_NOBODY, events: ['message.*'], headers: { Authorization: 'x' } };
+  const fields = { url: UNREACHABLE_URL, events: ['message.*'], headers: { Authorization: 'x' } };
   const { secret: _, ...created } = await made(fields);
   const path = `/webhooks/${created.id}`;
   for (const body of [
@@ -122,8 +122,8 @@ test('a replay with an invalid range is rejected with all errors', async () => {
     [{ from: day(1), to: 'now' }, '/to'],
   ] as const) {
     const { status, json } = await app.call('POST', `/webhooks/${id}/replay`, { body });
-    const told = json.errors?.map(({ pointer }: { pointer: string }) => pointer);
-    expect([body, status, told]).toEqual([body, 422, pointers]);
+    const invalidFields = json.errors?.map(({ pointer }: { pointer: string }) => pointer);
+    expect([body, status, invalidFields]).toEqual([body, 422, pointers]);
   }
 });
 

@@ -15,32 +15,34 @@ const AT_ONCE = 5_000;
 test('a replay continues where the previous request ended', {
   timeout: 120_000,
 }, async () => {
-  await using rig = await setUpWebhooks({ limits: { inFlightMax: 0 } });
+  await using setup = await setUpWebhooks({ limits: { inFlightMax: 0 } });
   const beganMs = Date.now() - 5 * 60_000;
   for (let n = 0; n < COUNT; n += AT_ONCE) {
     const events = Array.from({ length: AT_ONCE }, (_, i) => ({
-      ...rig.scope,
+      ...setup.scope,
       type: 'template.published' as const,
       atMs: beganMs + n + i,
       data: {},
     }));
-    await appendEvents(rig.pool, events);
+    await appendEvents(setup.pool, events);
   }
   await until(async () => {
-    const { rowCount } = await rig.pool.query('select from events where tx >= event_log_horizon()');
+    const { rowCount } = await setup.pool.query(
+      'select from events where tx >= event_log_horizon()',
+    );
     return rowCount === 0;
   });
-  const { id } = await rig.createEndpoint('http://127.0.0.1:9/');
+  const { id } = await setup.createEndpoint('http://127.0.0.1:9/');
   const outside = 1_000;
   const range = { toMs: Date.now(), onlyFailed: false };
   const froms = [beganMs + outside];
   let replayed = 0;
   for (const fromMs of froms) {
-    const step = await rig.node.history.replayRange(rig.scope, id, { ...range, fromMs });
+    const step = await setup.node.history.replayRange(setup.scope, id, { ...range, fromMs });
     replayed += step.replayed;
     if (step.nextFromMs !== null) froms.push(step.nextFromMs);
   }
   expect(froms).toEqual([beganMs + outside, beganMs + outside + 50_000]);
   expect(replayed).toBe(COUNT - outside);
-  expect(await rig.deliveries()).toHaveLength(COUNT - outside);
+  expect(await setup.deliveries()).toHaveLength(COUNT - outside);
 });

@@ -17,15 +17,15 @@ test('a 45-second outage: each event once, each attempt recorded', async () => {
   await using receiver = await startWebhookReceiver();
   // A small in-memory limit, so that most events are still queued; no attempt times out as the clock advances.
   const limits = { wireMax: 4, readyMax: 30 };
-  await using rig = await setUpWebhooks({ clock, limits, deadlineMs: 3_600_000 });
-  await rig.createEndpoint(receiver.url);
-  const { dispatcher } = rig.node;
+  await using setup = await setUpWebhooks({ clock, limits, deadlineMs: 3_600_000 });
+  await setup.createEndpoint(receiver.url);
+  const { dispatcher } = setup.node;
   // Results block on each other, so that some are pending when the outage starts.
-  const holder = await rig.pool.connect();
+  const holder = await setup.pool.connect();
   await holder.query('begin; lock table webhook_attempts in share mode');
-  const ids = await rig.appendEvents(count);
+  const ids = await setup.appendEvents(count);
   await until(() => receiver.received.length >= 20, { clock, stepMs: 5 });
-  await rig.database.allowConnections(false);
+  await setup.database.allowConnections(false);
   holder.release(true);
   await until(() => dispatcher?.stats.inFlight === 0, { clock, stepMs: 5 });
   const postedThen = receiver.received.length;
@@ -34,11 +34,11 @@ test('a 45-second outage: each event once, each attempt recorded', async () => {
   await until(() => clock.now() - startedMs > 45_000, { clock, stepMs: 250 });
   // Nothing is sent while results could not be recorded.
   expect(receiver.received.length).toBe(postedThen);
-  await rig.database.allowConnections(true);
+  await setup.database.allowConnections(true);
   const succeeded = async () =>
-    (await rig.deliveries()).filter(({ status }) => status === 'succeeded').length;
+    (await setup.deliveries()).filter(({ status }) => status === 'succeeded').length;
   await until(async () => (await succeeded()) === count, { clock, stepMs: 50, timeoutMs: 60_000 });
   expect(receiver.received.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
-  const { rows } = await rig.pool.query('select number from webhook_attempts');
+  const { rows } = await setup.pool.query('select number from webhook_attempts');
   expect(rows).toEqual(ids.map(() => ({ number: 1 })));
 });

@@ -21,9 +21,9 @@ const WORKERS = 2;
 test(`${EVENTS} events arrive although receivers fail and workers are killed`, {
   timeout: 300_000 + EVENTS * 120,
 }, async () => {
-  await using rig = await setUpWebhooks();
+  await using setup = await setUpWebhooks();
   // The setup's own dispatcher is not used: the workers send everything.
-  await rig.node.dispatcher?.stop(1_000);
+  await setup.node.dispatcher?.stop(1_000);
   await using receiver = await startWebhookReceiver({
     answer: () => {
       const dice = randomInt(100);
@@ -31,8 +31,8 @@ test(`${EVENTS} events arrive although receivers fail and workers are killed`, {
       return dice < 10 ? { status: 500 } : dice < 20 ? 'close' : { status: 503, body: 'later' };
     },
   });
-  await rig.createEndpoint(receiver.url);
-  const workers = Array.from({ length: WORKERS }, () => startWorker(rig.database.url));
+  await setup.createEndpoint(receiver.url);
+  const workers = Array.from({ length: WORKERS }, () => startWorker(setup.database.url));
   const expected = new Set<string>();
   const over = new AbortController();
   const killing = (async () => {
@@ -44,13 +44,13 @@ test(`${EVENTS} events arrive although receivers fail and workers are killed`, {
       await worker.begun;
       await sleep(randomInt(50, 900));
       await kill(worker);
-      workers[n] = startWorker(rig.database.url);
+      workers[n] = startWorker(setup.database.url);
       kills += 1;
     }
     return kills;
   })();
-  for (let told = 0; told < EVENTS; told += 200) {
-    const ids = await appendTestEvents(rig.pool, rig.scope, systemClock, 200);
+  for (let appended = 0; appended < EVENTS; appended += 200) {
+    const ids = await appendTestEvents(setup.pool, setup.scope, systemClock, 200);
     for (const id of ids) expected.add(id);
   }
   await until(() => new Set(receiver.received.map(({ id }) => id)).size >= EVENTS / 2, {
@@ -61,10 +61,10 @@ test(`${EVENTS} events arrive although receivers fail and workers are killed`, {
   await until(
     async () => {
       // The retry schedule is not tested here: make retries due now.
-      await rig.pool.query(
+      await setup.pool.query(
         `update webhook_deliveries set due_at = now() where status = 'pending' and lease is null`,
       );
-      const { rows } = await rig.pool.query(
+      const { rows } = await setup.pool.query(
         `select from webhook_deliveries where status <> 'succeeded' limit 1`,
       );
       return rows.length === 0;
@@ -86,7 +86,7 @@ test(`${EVENTS} events arrive although receivers fail and workers are killed`, {
     expect(versions.size).toBe(1);
     expect(JSON.parse([...versions][0] as string).id).toBe(id);
   }
-  const { rows } = await rig.pool.query<{ n: number }>(
+  const { rows } = await setup.pool.query<{ n: number }>(
     'select count(*) as n from webhook_deliveries',
   );
   expect(rows[0]?.n).toBe(expected.size);

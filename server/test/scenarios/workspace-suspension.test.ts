@@ -35,8 +35,8 @@ test('a suspended workspace sends nothing until it is resumed', async () => {
   });
   const MX_PORT = String(receiver.port);
   await using app = await startApp({ env: { DNS_SERVERS: dns.address, MX_PORT } });
-  const neighbour = await app.app.workspaces.create('Neighbour');
-  for (const id of [app.workspaceId, neighbour.id]) {
+  const otherWorkspace = await app.app.workspaces.create('Neighbour');
+  for (const id of [app.workspaceId, otherWorkspace.id]) {
     await app.app.domains.trust(id, { name: 'example.org' });
   }
   const { json: waiting } = await send(app, app.liveKey);
@@ -62,7 +62,7 @@ test('a suspended workspace sends nothing until it is resumed', async () => {
 
   // Neither its test mode nor other workspaces are affected.
   expect((await send(app, app.testKey)).status).toBe(202);
-  const others = await app.newKey({ workspaceId: neighbour.id, mode: 'live' });
+  const others = await app.newKey({ workspaceId: otherWorkspace.id, mode: 'live' });
   expect((await send(app, others, { subject: 'Of the neighbour' })).status).toBe(202);
   await receiver.untilMessages(1);
   expect(receiver.messages[0]?.raw.toString()).toContain('Of the neighbour');
@@ -109,11 +109,11 @@ test.each([
   [['suspend', 'Test'], 2, '--reason'],
   [['suspend', 'Test', '--reason', ' '], 2, '--reason must have 1 to 500 printable characters.'],
   [['resume', 'Nobody'], 2, 'Workspace "Nobody" not found'],
-])('%j is rejected and changes nothing', async (args, code, words) => {
+])('%j is rejected and changes nothing', async (args, code, message) => {
   await using app = await startApp();
-  const told = await command(app, ...args);
-  expect(told.code).toBe(code);
-  expect(told.stderr).toContain(words);
+  const result = await command(app, ...args);
+  expect(result.code).toBe(code);
+  expect(result.stderr).toContain(message);
   const [workspace] = await app.app.workspaces.list();
   expect(workspace?.suspension).toBeNull();
 });
