@@ -111,19 +111,13 @@ export function Dialog({
       </div>
       <div className="px-5 pt-3 pb-5">{children}</div>
       {confirmingDiscard && (
-        <DiscardDialog onStay={() => setConfirmingDiscard(false)} onDrop={onClose} />
+        <DiscardDialog onKeep={() => setConfirmingDiscard(false)} onDiscard={onClose} />
       )}
     </dialog>
   );
 }
 
-function DiscardDialog({
-  onStay: onKeep,
-  onDrop: onDiscard,
-}: {
-  onStay: () => void;
-  onDrop: () => void;
-}) {
+function DiscardDialog({ onKeep, onDiscard }: { onKeep: () => void; onDiscard: () => void }) {
   return (
     <Dialog
       title="Discard unsaved changes?"

@@ -46,7 +46,7 @@ const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'lo
 
 export function relativeTime(at: string, now: number): string {
   let amount = (Date.parse(at) - now) / 1000;
-  if (Math.abs(amount) < 10) return 'just now';
+  if (Math.abs(amount) < 10) return amount > 0 ? 'in a few seconds' : 'just now';
   for (const [unit, count] of UNITS) {
     if (Math.abs(amount) < count) return relative.format(Math.round(amount), unit);
     amount /= count;

@@ -65,8 +65,8 @@ function Monogram({ name }: { name: string }) {
   return (
     <span
       aria-hidden
-      data-letter={initialOf(name)}
-      className="inline-flex size-6 shrink-0 items-center justify-center rounded-md bg-accent text-xs font-bold text-on-accent before:content-[attr(data-letter)]"
+      data-initial={initialOf(name)}
+      className="inline-flex size-6 shrink-0 items-center justify-center rounded-md bg-accent text-xs font-bold text-on-accent before:content-[attr(data-initial)]"
     />
   );
 }
@@ -100,8 +100,8 @@ export function AccountMenu() {
         >
           <span
             aria-hidden
-            data-letter={initialOf(me.name)}
-            className="inline-flex size-6 shrink-0 items-center justify-center rounded-full bg-panel text-xs font-semibold text-soft ring-1 ring-(--canvas-line) before:content-[attr(data-letter)]"
+            data-initial={initialOf(me.name)}
+            className="inline-flex size-6 shrink-0 items-center justify-center rounded-full bg-panel text-xs font-semibold text-soft ring-1 ring-(--canvas-line) before:content-[attr(data-initial)]"
           />
           <span className="min-w-0 flex-1">
             <span className="block truncate text-sm font-medium">{me.name}</span>

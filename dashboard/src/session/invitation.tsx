@@ -26,10 +26,10 @@ export function InvitationPage() {
     queryFn: () => unwrap(api.POST('/api/v1/invitations/inspect', { body: { token } })),
     retry: false,
   });
-  const joined = (person: Me | null) => {
-    if (!person) return;
-    completeSignIn(queries, person);
-    const newest = person.workspaces.find(({ name }) => name === invitation.data?.workspace_name);
+  const joined = (user: Me | null) => {
+    if (!user) return;
+    completeSignIn(queries, user);
+    const newest = user.workspaces.find(({ name }) => name === invitation.data?.workspace_name);
     if (newest) selectWorkspace(newest.id);
     void navigate({ to: '/' });
   };

@@ -1,7 +1,7 @@
 /** Round axis values from 0 to at least `max`, for the horizontal grid lines. */
-export function ticksUpTo(max: number, wanted = 3): number[] {
+export function ticksUpTo(max: number, steps = 3): number[] {
   if (!(max > 0)) return [0, 1];
-  const step = roundUp(max / wanted);
+  const step = roundUp(max / steps);
   const count = Math.ceil(max / step);
   return Array.from({ length: count + 1 }, (_, index) => index * step);
 }

@@ -32,7 +32,7 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
     expires_at: null,
   });
   const creating = useMutation({
-    // Sent in the key's own mode, so that nobody in test mode creates a live key by accident.
+    // Sent in the key's own mode, so that a live key is never created in test mode by accident.
     mutationFn: () =>
       unwrap(
         apiFor({ ...selection, mode: fields.mode }).POST('/api/v1/api-keys', { body: fields }),

@@ -63,7 +63,7 @@ export function KeyForm({
           ]}
         />
       )}
-      <ScopeChoice value={value.scopes} onChange={(scopes) => onChange({ ...value, scopes })} />
+      <ScopeSelect value={value.scopes} onChange={(scopes) => onChange({ ...value, scopes })} />
       <Expiry
         value={value.expires_at}
         error={fieldError(error, '/expires_at')}
@@ -94,7 +94,7 @@ export function KeyForm({
   );
 }
 
-function ScopeChoice({ value, onChange }: { value: Scope[]; onChange: (next: Scope[]) => void }) {
+function ScopeSelect({ value, onChange }: { value: Scope[]; onChange: (next: Scope[]) => void }) {
   const [preset, setPreset] = useState<Preset>(presetOf(value));
   const can = useCan();
   const granted = (scopes: readonly Scope[]) => scopes.filter((scope) => can(scope));

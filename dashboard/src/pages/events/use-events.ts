@@ -51,10 +51,10 @@ export function useEvents(filters: EventFilters, paused: boolean) {
         refetchQueries(queries, { queryKey: ['events'] });
         return;
       }
-      const wanted = events.filter((event) => matches(event, { ...filters })).toReversed();
-      if (wanted.length === 0) return;
+      const matching = events.filter((event) => matches(event, { ...filters })).toReversed();
+      if (matching.length === 0) return;
       const append = isPaused.current ? setHeld : setLive;
-      append((known) => [...wanted, ...known].slice(0, MAX_LIVE_EVENTS));
+      append((known) => [...matching, ...known].slice(0, MAX_LIVE_EVENTS));
     });
   }, [queries, keyText]);
   useEffect(() => {
@@ -80,8 +80,8 @@ function matches(event: LiveEvent, { type, recipient }: EventFilters): boolean {
   if (type && event.type !== type && type !== `${event.type.split('.')[0]}.*`) return false;
   if (!recipient) return true;
   const { recipient: one, recipients = [] } = event.data as EventData;
-  const wanted = recipient.toLowerCase();
+  const expected = recipient.toLowerCase();
   return [one, ...recipients.map(({ email }) => email)].some(
-    (email) => email?.toLowerCase() === wanted,
+    (email) => email?.toLowerCase() === expected,
   );
 }

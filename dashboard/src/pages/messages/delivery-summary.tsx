@@ -8,7 +8,7 @@ import { Alert } from '../../components/alert.tsx';
 import { ExactTime, Time } from '../../components/time.tsx';
 import { formatCount, formatWholeDuration } from '../../lib/format.ts';
 import { tlsName } from './event-labels.tsx';
-import { isSimulated, whyFailed, whySuppressed } from './failure-reasons.ts';
+import { describeFailure, describeSuppression, isSimulated } from './failure-reasons.ts';
 import { groupRecipients, type RecipientGroup } from './recipient-groups.ts';
 
 /**
@@ -69,7 +69,7 @@ function GroupSummary({ message, group }: GroupProps) {
     case 'expired':
       return <Expired message={message} group={group} />;
     case 'failed':
-      return <Alert tone="bad" title={whyFailed(reason)} />;
+      return <Alert tone="bad" title={describeFailure(reason)} />;
     case 'deferred':
       return <Deferred message={message} group={group} />;
     case 'bounced':
@@ -175,7 +175,10 @@ function Complained({ group }: { group: RecipientGroup }) {
 function Suppressed({ group }: { group: RecipientGroup }) {
   const [{ email, reason }] = group.recipients;
   return (
-    <Alert tone="warn" title={`Not sent to ${recipientsText(group)}: ${whySuppressed(reason)}`}>
+    <Alert
+      tone="warn"
+      title={`Not sent to ${recipientsText(group)}: ${describeSuppression(reason)}`}
+    >
       <p>
         If the address is valid again, remove it from the <SuppressionLink email={email} /> and send
         a new message.

@@ -16,7 +16,7 @@ import type { ReactNode } from 'react';
 import type { Schema } from '../../api/client.ts';
 import type { Tone } from '../../components/badge.tsx';
 import { Time } from '../../components/time.tsx';
-import { isSimulated, whyFailed, whySuppressed } from './failure-reasons.ts';
+import { describeFailure, describeSuppression, isSimulated } from './failure-reasons.ts';
 
 /** The event data that the UI uses; each event type has some of these fields. */
 export interface EventData {
@@ -94,7 +94,7 @@ export function labelEvent(type: string, data: EventData): EventLabel {
         icon: Ban,
         tone: 'plain',
         title: 'Not sent: suppressed',
-        detail: whySuppressed(data.reason ?? null),
+        detail: describeSuppression(data.reason ?? null),
       };
     case 'message.deferred':
       return {
@@ -124,7 +124,7 @@ export function labelEvent(type: string, data: EventData): EventLabel {
         icon: TriangleAlert,
         tone: 'bad',
         title: 'Failed',
-        detail: whyFailed(data.reason ?? null),
+        detail: describeFailure(data.reason ?? null),
       };
     case 'message.expired':
       return {

@@ -7,7 +7,7 @@ const SUPPRESSED: Record<string, string> = {
   unsubscribe: 'The recipient unsubscribed.',
 };
 
-export function whySuppressed(reason: string | null): string {
+export function describeSuppression(reason: string | null): string {
   return SUPPRESSED[reason ?? ''] ?? 'The address is on the suppression list.';
 }
 
@@ -25,7 +25,7 @@ const FAILED: Record<string, string> = {
   internal_error: 'Sending failed repeatedly because of an internal error. Check the server log.',
 };
 
-export function whyFailed(reason: string | null): string {
+export function describeFailure(reason: string | null): string {
   const known = FAILED[reason ?? ''];
   if (known) return known;
   return reason ? `Sending failed: ${reason.replaceAll('_', ' ')}.` : 'Sending failed.';

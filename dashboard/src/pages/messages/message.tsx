@@ -14,7 +14,7 @@ import { Detail, DetailList, Page, Section } from '../../components/page.tsx';
 import { SkeletonPage } from '../../components/skeleton.tsx';
 import { Tabs } from '../../components/tabs.tsx';
 import { Time } from '../../components/time.tsx';
-import { formatBytes, formatWholeDuration } from '../../lib/format.ts';
+import { capitalize, formatBytes, formatWholeDuration } from '../../lib/format.ts';
 import { selectMode } from '../../session/selection.ts';
 import { useCan } from '../../session/session.ts';
 import { Attempts } from './attempts.tsx';
@@ -124,7 +124,7 @@ function Recipients({ recipients }: { recipients: Schema<'Recipient'>[] }) {
               <StatusBadge status={recipient.status} />
             </div>
             <div className="text-xs break-words text-faint">
-              {recipient.kind}
+              {capitalize(recipient.kind)}
               {recipient.name && ` · ${recipient.name}`}
               {recipient.attempts > 1 && ` · ${recipient.attempts} attempts`}
               {recipient.next_attempt_at && (

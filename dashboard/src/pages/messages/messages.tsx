@@ -61,7 +61,7 @@ export function MessagesPage() {
               <MessageRow
                 message={message}
                 arrived={isNew(message.id)}
-                wanted={filters.recipient ?? filters.q}
+                searched={filters.recipient ?? filters.q}
               />
             )}
           </VirtualList>
@@ -78,15 +78,15 @@ export function MessagesPage() {
 function MessageRow({
   message,
   arrived,
-  wanted,
+  searched,
 }: {
   message: MessageSummary;
   arrived: boolean;
-  wanted: string | undefined;
+  searched: string | undefined;
 }) {
-  const shown = shownRecipient(message, wanted);
+  const shown = shownRecipient(message, searched);
   const others = message.recipients.length - 1;
-  const why = shown?.bounce?.explanation;
+  const explanation = shown?.bounce?.explanation;
   return (
     <div
       className={classNames(
@@ -112,7 +112,9 @@ function MessageRow({
         ) : (
           <bdi>{message.subject}</bdi>
         )}
-        {why !== undefined && <span className="ml-2 text-xs text-faint">{firstSentence(why)}</span>}
+        {explanation !== undefined && (
+          <span className="ml-2 text-xs text-faint">{firstSentence(explanation)}</span>
+        )}
       </Link>
       <span className="hidden items-center gap-1 md:flex">
         {message.tags.slice(0, 2).map((tag) => (
@@ -128,8 +130,8 @@ function MessageRow({
 }
 
 /** The recipient that matches the search, or has the message's status, or the first one. */
-function shownRecipient({ recipients, status }: MessageSummary, wanted: string | undefined) {
-  const text = wanted?.toLowerCase();
+function shownRecipient({ recipients, status }: MessageSummary, searched: string | undefined) {
+  const text = searched?.toLowerCase();
   return (
     (text && recipients.find(({ email }) => email.toLowerCase().includes(text))) ||
     recipients.find((recipient) => recipient.status === status) ||

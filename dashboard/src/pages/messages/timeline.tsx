@@ -47,13 +47,7 @@ function TimelineEntry({
   last: boolean;
 }) {
   const data = event.data as EventData;
-  const {
-    icon: Icon,
-    tone,
-    title,
-    detail,
-    hideReply: withoutAnswer,
-  } = labelEvent(event.type, data);
+  const { icon: Icon, tone, title, detail, hideReply } = labelEvent(event.type, data);
   // Explain repeated deferrals with the same reason only once.
   const isRepeated =
     before?.type === event.type &&
@@ -78,7 +72,7 @@ function TimelineEntry({
           <ExactTime at={event.created_at} className="ml-auto shrink-0 text-xs text-faint" />
         </div>
         {detail && !isRepeated && <p className="text-sm text-soft">{detail}</p>}
-        {data.smtp?.text && !withoutAnswer && (
+        {data.smtp?.text && !hideReply && (
           <p className="mt-1 font-mono text-xs break-words text-faint">
             {[data.smtp.code, data.smtp.enhanced, data.smtp.text].filter(Boolean).join(' ')}
           </p>

@@ -112,9 +112,9 @@ function Charts({ range, stats }: { range: Range; stats: ReturnType<typeof useSt
 }
 
 /** While another range is loading, the data still shown keeps its own interval. */
-function shownRange(interval: string, wanted: Range): Range {
-  if (interval === wanted.interval) return wanted;
-  return Object.values(RANGES).find((range) => range.interval === interval) ?? wanted;
+function shownRange(interval: string, selected: Range): Range {
+  if (interval === selected.interval) return selected;
+  return Object.values(RANGES).find((range) => range.interval === interval) ?? selected;
 }
 
 function SkeletonCharts() {

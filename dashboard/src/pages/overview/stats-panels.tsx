@@ -24,7 +24,7 @@ export const MAX_COMPLAINT_RATE = 0.003;
 
 export function StatTiles({ totals }: { totals: Figures }) {
   const { rates } = totals;
-  const lost = totals.failed + totals.expired;
+  const undelivered = totals.failed + totals.expired;
   return (
     <dl className="grid grid-cols-2 gap-px overflow-hidden rounded-xl border border-line bg-line lg:grid-cols-4">
       <StatTile name="Accepted" value={formatCompact(totals.accepted)}>
@@ -42,7 +42,7 @@ export function StatTiles({ totals }: { totals: Figures }) {
         bad={rates.bounced !== null && rates.bounced >= MAX_BOUNCE_RATE}
       >
         {formatNumber(totals.bounced)} bounced
-        {lost > 0 && `, ${formatNumber(lost)} failed`}
+        {undelivered > 0 && `, ${formatNumber(undelivered)} failed`}
       </StatTile>
       <StatTile
         name="Complaints"

@@ -96,7 +96,7 @@ function RenderedPreview({ draft, locale }: { draft: Draft; locale: string | nul
     <div className="grid gap-3">
       {rendered.isError && <ErrorAlert error={rendered.error} />}
       {rendered.data ? (
-        <RenderedMail rendered={rendered.data} />
+        <RenderedEmail rendered={rendered.data} />
       ) : (
         rendered.isPending && <SkeletonRows rows={4} />
       )}
@@ -104,7 +104,7 @@ function RenderedPreview({ draft, locale }: { draft: Draft; locale: string | nul
   );
 }
 
-function RenderedMail({ rendered }: { rendered: Rendered }) {
+function RenderedEmail({ rendered }: { rendered: Rendered }) {
   const [view, setView] = useState<'html' | 'text' | 'source'>('html');
   return (
     <>

@@ -21,9 +21,9 @@ export function TestSendDialog({ draft, onClose }: { draft: Draft; onClose: () =
   const me = useMe();
   const navigate = useNavigate();
   const [to, setTo] = useState(me.email);
-  const [written, setFrom] = useState(draft.fields.from?.email);
+  const [typedFrom, setTypedFrom] = useState(draft.fields.from?.email);
   const suggested = useSenderAddress(draft.fields.from === null);
-  const from = written ?? suggested;
+  const from = typedFrom ?? suggested;
   const sending = useMutation({
     mutationFn: async () => {
       await draft.saveNow();
@@ -80,7 +80,7 @@ export function TestSendDialog({ draft, onClose }: { draft: Draft; onClose: () =
           <TextInput
             type="email"
             value={from}
-            onChange={(event) => setFrom(event.target.value)}
+            onChange={(event) => setTypedFrom(event.target.value)}
             placeholder="hello@yourdomain.com"
             required={draft.fields.from === null}
           />

@@ -41,10 +41,10 @@ export function InboxMessagePane({
     queryFn: () => unwrap(api.GET('/api/v1/test/inbox/{id}', { params: { path: { id } } })),
     staleTime: 60_000,
     // Right after sending, the message may not have arrived yet.
-    retry: (looks, error) => {
+    retry: (failures, error) => {
       const { status } = toProblem(error);
-      if (status === 404) return looks < ARRIVAL_RETRIES;
-      return looks < 2 && (status === 0 || status >= 500);
+      if (status === 404) return failures < ARRIVAL_RETRIES;
+      return failures < 2 && (status === 0 || status >= 500);
     },
     retryDelay: ARRIVAL_RETRY_MS,
   });
@@ -63,15 +63,15 @@ export function InboxMessagePane({
       <ErrorAlert error={query.error} className="m-6" onRetry={() => void query.refetch()} />
     );
   }
-  return <InboxMessageView mail={query.data} onBack={onBack} onHide={onHide} />;
+  return <InboxMessageView message={query.data} onBack={onBack} onHide={onHide} />;
 }
 
 function InboxMessageView({
-  mail,
+  message,
   onBack,
   onHide,
 }: {
-  mail: InboxMessage;
+  message: InboxMessage;
   onBack: () => void;
   onHide: (on: boolean) => void;
 }) {
@@ -84,7 +84,9 @@ function InboxMessageView({
       hide: () => onHide(true),
       show: () => onHide(false),
       run: async () => {
-        await unwrap(api.DELETE('/api/v1/test/inbox/{id}', { params: { path: { id: mail.id } } }));
+        await unwrap(
+          api.DELETE('/api/v1/test/inbox/{id}', { params: { path: { id: message.id } } }),
+        );
         await queries.invalidateQueries({ queryKey: ['test-inbox'] });
       },
     });
@@ -98,9 +100,9 @@ function InboxMessageView({
           onClick={onBack}
         />
         <h2 className="min-w-0 flex-1 text-xl font-semibold tracking-tight break-words">
-          {mail.subject || 'No subject'}
+          {message.subject || 'No subject'}
         </h2>
-        <Link to="/messages/$id" params={{ id: mail.id }} className={buttonClass('plain')}>
+        <Link to="/messages/$id" params={{ id: message.id }} className={buttonClass('plain')}>
           Timeline
         </Link>
         {canWrite && (
@@ -113,30 +115,30 @@ function InboxMessageView({
           />
         )}
       </div>
-      <Envelope mail={mail} />
-      <ExtractedItems mail={mail} />
+      <Envelope message={message} />
+      <ExtractedItems message={message} />
       <Tabs
         label="Message views"
         value={view}
         onChange={setView}
         tabs={[
-          { id: 'html', label: 'Email', content: <EmailPreview html={mail.html} /> },
+          { id: 'html', label: 'Email', content: <EmailPreview html={message.html} /> },
           {
             id: 'text',
             label: 'Text',
-            content: <CodeBlock code={mail.text} label="text part" wrap />,
+            content: <CodeBlock code={message.text} label="text part" wrap />,
           },
           {
             id: 'source',
             label: 'Source',
-            content: <CodeBlock code={mail.html} label="HTML source" wrap />,
+            content: <CodeBlock code={message.html} label="HTML source" wrap />,
           },
-          ...(mail.attachments.length > 0
+          ...(message.attachments.length > 0
             ? [
                 {
                   id: 'attachments',
-                  label: `Attachments (${mail.attachments.length})`,
-                  content: <Attachments attachments={mail.attachments} />,
+                  label: `Attachments (${message.attachments.length})`,
+                  content: <Attachments attachments={message.attachments} />,
                 },
               ]
             : []),
@@ -146,8 +148,8 @@ function InboxMessageView({
   );
 }
 
-function Envelope({ mail }: { mail: InboxMessage }) {
-  const sender = mail.from.name || mail.from.email;
+function Envelope({ message }: { message: InboxMessage }) {
+  const sender = message.from.name || message.from.email;
   return (
     <div className="mt-3 mb-4 flex flex-wrap items-center gap-x-3 gap-y-1 sm:flex-nowrap">
       <span
@@ -159,23 +161,23 @@ function Envelope({ mail }: { mail: InboxMessage }) {
       <div className="min-w-0 flex-1 text-sm">
         <div className="break-words">
           <span className="font-medium">{sender}</span>
-          {mail.from.name && <span className="text-faint"> &lt;{mail.from.email}&gt;</span>}
+          {message.from.name && <span className="text-faint"> &lt;{message.from.email}&gt;</span>}
         </div>
         <div className="break-words text-soft">
-          to {mail.to.map(({ email, name }) => name || email).join(', ')}
+          to {message.to.map(({ email, name }) => name || email).join(', ')}
         </div>
       </div>
       <time
-        dateTime={mail.arrived_at}
+        dateTime={message.arrived_at}
         className="shrink-0 text-xs text-faint max-sm:basis-full max-sm:pl-12"
       >
-        {exactTime(mail.arrived_at).split('\n')[0]}
+        {exactTime(message.arrived_at).split('\n')[0]}
       </time>
     </div>
   );
 }
 
-function ExtractedItems({ mail: { codes, links } }: { mail: InboxMessage }) {
+function ExtractedItems({ message: { codes, links } }: { message: InboxMessage }) {
   if (codes.length === 0 && links.length === 0) return null;
   return (
     <div className="mb-4 flex flex-wrap gap-2">

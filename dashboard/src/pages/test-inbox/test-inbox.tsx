@@ -109,7 +109,7 @@ function Mailbox() {
         ) : (
           <ul aria-label="Messages">
             {rows.map((row) => (
-              <InboxRow key={row.id} mail={row} to={to} open={row.id === id} />
+              <InboxRow key={row.id} message={row} to={to} open={row.id === id} />
             ))}
           </ul>
         )}
@@ -178,15 +178,15 @@ function ListHeader({ to, empty }: { to: string | undefined; empty: boolean }) {
 }
 
 function InboxRow({
-  mail,
+  message,
   to,
   open,
 }: {
-  mail: InboxSummary;
+  message: InboxSummary;
   to: string | undefined;
   open: boolean;
 }) {
-  const [read] = useRead(mail.id);
+  const [read] = useRead(message.id);
   return (
     <li
       className={classNames(
@@ -199,22 +199,22 @@ function InboxRow({
           <span className="size-2 shrink-0 self-center rounded-full bg-accent" aria-hidden />
         )}
         <span className={classNames('min-w-0 flex-1 truncate', !read && 'font-semibold')}>
-          {mail.from.name || mail.from.email}
+          {message.from.name || message.from.email}
         </span>
-        <Time at={mail.arrived_at} className="shrink-0 text-xs text-faint" />
+        <Time at={message.arrived_at} className="shrink-0 text-xs text-faint" />
       </div>
       <Link
         to="/test-inbox"
-        search={{ ...(to ? { to } : {}), id: mail.id }}
+        search={{ ...(to ? { to } : {}), id: message.id }}
         data-row
         aria-current={open || undefined}
         className={classNames('cover block truncate', read ? 'text-soft' : 'font-medium')}
       >
         {!read && <span className="sr-only">Unread: </span>}
-        {mail.subject || 'No subject'}
+        {message.subject || 'No subject'}
       </Link>
       <div className="truncate text-xs text-faint">
-        to {mail.to.map(({ email }) => email).join(', ')}
+        to {message.to.map(({ email }) => email).join(', ')}
       </div>
     </li>
   );

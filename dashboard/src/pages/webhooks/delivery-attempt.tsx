@@ -33,7 +33,7 @@ export function DeliveryAttempt({
           headers={attempt.request_headers}
           status={attempt.status}
           error={attempt.error}
-          answer={attempt.response_body}
+          responseBody={attempt.response_body}
         />
       </div>
     </details>
@@ -45,13 +45,13 @@ export function RequestAndResponse({
   headers,
   status,
   error,
-  answer: responseBody,
+  responseBody,
 }: {
   url: string;
   headers: Record<string, string>;
   status: number | null;
   error: string | null;
-  answer: string | null;
+  responseBody: string | null;
 }) {
   return (
     <>

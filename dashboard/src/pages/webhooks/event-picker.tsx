@@ -44,14 +44,14 @@ function FamilyRow({
   onChange: (next: string[]) => void;
 }) {
   const wildcard = `${id}.*`;
-  const whole = value.includes(wildcard);
+  const allSelected = value.includes(wildcard);
   const others = value.filter((one) => one.split('.')[0] !== id);
-  const own = types.filter((type) => value.includes(type));
+  const selected = types.filter((type) => value.includes(type));
   const toggle = (type: string) => {
-    if (!whole) {
-      const next = own.includes(type as never)
-        ? own.filter((one) => one !== type)
-        : [...own, type as never];
+    if (!allSelected) {
+      const next = selected.includes(type as never)
+        ? selected.filter((one) => one !== type)
+        : [...selected, type as never];
       onChange([...others, ...next]);
       return;
     }
@@ -65,16 +65,16 @@ function FamilyRow({
       </span>
       <div className="flex flex-wrap items-center gap-1.5">
         <Chip
-          on={whole}
+          on={allSelected}
           label={wildcard}
           title={`All ${name} events, including future types`}
-          onClick={() => onChange(whole ? others : [...others, wildcard])}
+          onClick={() => onChange(allSelected ? others : [...others, wildcard])}
         />
         {types.map((type) => (
           <Chip
             key={type}
-            on={whole || own.includes(type)}
-            faded={whole}
+            on={allSelected || selected.includes(type)}
+            faded={allSelected}
             label={type.slice(id.length + 1)}
             name={type}
             title={describeEventType(type)}

@@ -79,7 +79,7 @@ function TestResult({ result }: { result: Schema<'WebhookTestResult'> }) {
         headers={result.request_headers}
         status={result.status}
         error={null}
-        answer={result.response_body}
+        responseBody={result.response_body}
       />
       <details>
         <summary className="text-xs font-medium text-faint">Payload</summary>
