@@ -107,7 +107,7 @@ function delayBeforeRetry(
   const backoffMs = Math.min(BACKOFF_MS_MIN * 2 ** (attempts - 1), BACKOFF_MS_MAX);
   const retryAfterMs = failure instanceof PostriderError ? failure.retryAfterMs : undefined;
   if (retryAfterMs !== undefined && retryAfterMs > WAIT_MS_MAX && !retryForever) return null;
-  // Jitter: clients that were told to wait one second would otherwise all return at the same moment.
+  // Jitter: clients with the same Retry-After would otherwise all return at the same moment.
   return retryAfterMs === undefined
     ? backoffMs * (0.5 + time.random() / 2)
     : retryAfterMs + (backoffMs * time.random()) / 2;

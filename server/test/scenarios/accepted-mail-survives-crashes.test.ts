@@ -240,7 +240,7 @@ async function allEnds(
     const missing = [...accepted.keys()].filter((to) => !ends.has(to));
     if (missing.length === 0) return ends;
     if (Date.now() - lastAtMs > STILL_MS) {
-      throw new Error(`Nothing goes on, and ${missing.length} have no end: ${missing.slice(0, 5)}`);
+      throw new Error(`No progress, and ${missing.length} have no outcome: ${missing.slice(0, 5)}`);
     }
     await sleep(100);
   }

@@ -18,7 +18,7 @@ async function people(app: TestApp, ...args: string[]) {
   return { ...result, json: result.stdout === '' ? undefined : JSON.parse(result.stdout) };
 }
 
-test('with a link for a new password, which works once', async () => {
+test('reset-password prints a link that works once', async () => {
   await using app = await startApp();
   const { person } = await member(app, 'owner');
   const listed = await people(app, 'list');

@@ -241,7 +241,7 @@ describe('bodies', () => {
     }, takesJson);
   });
 
-  test('with a field that is not known are 422 and name it', async () => {
+  test('with an unknown field are 422 and name it', async () => {
     await everywhere(async (operation) => {
       const answer = await call(operation, { body: { unheard_of: 1 } });
       expect([operation.id, answer.status]).toEqual([operation.id, 422]);

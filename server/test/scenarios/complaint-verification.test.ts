@@ -24,7 +24,7 @@ async function complaints(server: ReturnPathServer, id: string) {
   return (await server.events(id)).filter(({ type }) => type === 'message.complained');
 }
 
-test('with the return path in the returned header it is told once, and the state stays', async () => {
+test('a complaint with the return path in the returned header is recorded once, and the status stays', async () => {
   await using server = await startReturnPathServer();
   const { id, returnPath, raw } = await server.send({ metadata: { order: '7' } });
   const header = raw.slice(0, raw.indexOf('\r\n\r\n'));

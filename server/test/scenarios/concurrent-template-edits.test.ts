@@ -21,7 +21,7 @@ const publish = (path: string, ifMatch: string) =>
 
 async function make(kind: string, key: string): Promise<TestResponse> {
   const html = kind === 'layouts' ? '<p>{{ content }}</p>' : '<p>One</p>';
-  const more = kind === 'templates' ? { subject: 'A letter' } : {};
+  const more = kind === 'templates' ? { subject: 'A subject' } : {};
   const made = await app.call('POST', `/${kind}`, { body: { key, html, ...more } });
   expect(made.status).toBe(201);
   return made;

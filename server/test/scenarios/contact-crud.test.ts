@@ -96,7 +96,7 @@ test('an address can be changed, but not to one in use', async () => {
   expect((await app.call('GET', '/contacts/old@example.com')).status).toBe(404);
 });
 
-test('PUT makes or changes, and racing PUTs make one contact', async () => {
+test('PUT creates or updates, and concurrent PUTs create one contact', async () => {
   const first = await app.call('PUT', '/contacts/put@example.com', { body: { first_name: 'P' } });
   expect([first.status, first.json.first_name]).toEqual([201, 'P']);
   const second = await app.call('PUT', '/contacts/PUT@example.com', {
@@ -160,7 +160,7 @@ test('sends render placeholders from the contact and never create or change one'
   const send = (to: string) =>
     app.call('POST', '/transactional/send', {
       body: {
-        to: { email: to, name: 'Somebody Else' },
+        to: { email: to, name: 'Someone Else' },
         from: { email: 'a@example.org' },
         subject: 'For {{ contact.first_name | default: "you" }}',
         html: '<p>{{ contact.plan | default: "none" }} {{ contact.address.city | default: "?" }}</p>',

@@ -81,7 +81,7 @@ test('every trace of the address is erased, and the counts stay', async () => {
   });
   const other = await send({ to: { email: 'joann.smith@gone.test' } });
   for (const id of [alone, shared, other]) await settled(id);
-  await app.call('POST', '/suppressions', { body: { email: ANN, note: `told by ${ANN}` } });
+  await app.call('POST', '/suppressions', { body: { email: ANN, note: `requested by ${ANN}` } });
   const suppressed = await send({ to: { email: ANN } });
   await app.database.pool.query(`update message_contents set signature = 'of the old words'`);
   // Whole addresses only: joann.smith is another person.
@@ -179,7 +179,7 @@ test('the encrypted content of a message with secret values is erased too', asyn
     cc: [{ email: 'sealed@gone.test', name: 'Sealed Name' }],
   });
   await settled(id);
-  const sealer = createEncryptor(app.app.storage.secretKey, 'content');
+  const encryptor = createEncryptor(app.app.storage.secretKey, 'content');
   const secretContent = {
     subject: 'For sealed@gone.test',
     head: {
@@ -192,14 +192,14 @@ test('the encrypted content of a message with secret values is erased too', asyn
   const uuid = decodeId('msg', id);
   await app.database.pool.query(
     'update message_contents set encrypted_content = $2 where id = $1',
-    [uuid, sealer.encrypt(Buffer.from(JSON.stringify(secretContent)))],
+    [uuid, encryptor.encrypt(Buffer.from(JSON.stringify(secretContent)))],
   );
   expect((await app.call('DELETE', '/contacts/sealed@gone.test?erase=true')).status).toBe(200);
   const { rows } = await app.database.pool.query<{ encrypted_content: Buffer }>(
     'select encrypted_content from message_contents where id = $1',
     [uuid],
   );
-  expect(JSON.parse(sealer.decrypt(rows[0]?.encrypted_content as Buffer).toString())).toEqual({
+  expect(JSON.parse(encryptor.decrypt(rows[0]?.encrypted_content as Buffer).toString())).toEqual({
     subject: 'For erased@erased.invalid',
     head: {
       to: [{ email: 'stays@stays.test', name: 'S' }],

@@ -80,7 +80,7 @@ test('a user demoted or signed out during the request creates no key', async () 
     'postrider-workspace': admin.workspace ?? '',
     'postrider-mode': 'live',
   };
-  const body = { name: 'A door that stays open', scopes: ['write:domains'] };
+  const body = { name: 'A persistent key', scopes: ['write:domains'] };
   const make = (role: string) =>
     owner.call('PATCH', `/members/${person.publicId}`, { body: { role } });
   const demoted = await slowly('/api-keys', headers, body, () => make('viewer'));

@@ -154,7 +154,7 @@ describe('a scheduled message', () => {
   });
 });
 
-describe('a cancel', () => {
+describe('cancellation', () => {
   test('cancels queued deliveries, but not one in progress', async () => {
     let release = () => {};
     const held = new Promise<undefined>((resolve) => {

@@ -131,7 +131,7 @@ describe('another node takes over', () => {
   }, 120_000);
 });
 
-describe('a stop', () => {
+describe('shutdown', () => {
   test('finishes deliveries in progress and releases the others immediately', async () => {
     await using database = await createTestDatabase();
     const { pool } = database;

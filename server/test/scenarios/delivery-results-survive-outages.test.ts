@@ -190,7 +190,7 @@ test('an outage during a domain lookup is not counted as an attempt, and the mes
   expect(await counts(database.pool)).toEqual({ deliveries: 0, attempts: 0, events: 0 });
   await way.reconnect();
   await until(async () => (await counts(database.pool))?.deliveries === 3, { clock, stepMs: 50 });
-  expect(node.engine.stats).toMatchObject({ deferred: 0, faults: 0 });
+  expect(node.engine.stats).toMatchObject({ deferred: 0, errors: 0 });
   expect(await counts(database.pool)).toEqual({ deliveries: 3, attempts: 3, events: 3 });
   await keys?.end();
 });

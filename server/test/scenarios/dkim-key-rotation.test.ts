@@ -47,12 +47,12 @@ async function start() {
   const signingKeys = new SigningDomainCache({
     pool,
     clock,
-    sealer: createEncryptor(secretKey, 'dkim'),
+    encryptor: createEncryptor(secretKey, 'dkim'),
     isListening: () => notices.arrive,
   });
   /** Signs as delivery would, in a process that has just been notified of all changes. */
   const sign = async (): Promise<Buffer> => {
-    signingKeys.forgetWorkspace(app.workspaceId);
+    signingKeys.invalidateWorkspace(app.workspaceId);
     const found = await signingKeys.find(app.workspaceId, 'shop.test');
     const fields = await signDkim(MAIL, found?.keys ?? [], { dateMs: clock.now() });
     return Buffer.concat([Buffer.from(fields), MAIL]);
@@ -228,7 +228,7 @@ test('a trusted domain is signed with both keys and rotates without DNS', async 
   expect(setup.dns.queries).toEqual([]);
 });
 
-test('Ed25519 signs only while its record is there', async () => {
+test('Ed25519 signs only while its record is published', async () => {
   await using setup = await start();
   const { dns, id, call } = setup;
   publishRecords(
@@ -257,7 +257,7 @@ test('delivery learns of changes by notification, and within a second without', 
   expect(await find()).toBeUndefined();
   await app.app.domains.trust(app.workspaceId, { name: 'shop.test' });
   expect(await find()).toBeUndefined();
-  signingKeys.forgetWorkspace(app.workspaceId);
+  signingKeys.invalidateWorkspace(app.workspaceId);
   expect(await find()).toMatchObject({
     tlsRequired: false,
     returnPathHost: 'bounce.shop.test',
@@ -282,7 +282,7 @@ test('with a different SECRET_KEY nothing is signed and nothing is sent', async 
   const otherCache = new SigningDomainCache({
     pool: setup.app.app.storage.pool,
     clock: setup.clock,
-    sealer: createEncryptor(Buffer.alloc(32, 1), 'dkim'),
+    encryptor: createEncryptor(Buffer.alloc(32, 1), 'dkim'),
     isListening: () => true,
   });
   await expect(otherCache.find(setup.app.workspaceId, 'shop.test')).rejects.toThrow();

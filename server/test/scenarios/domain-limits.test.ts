@@ -78,7 +78,7 @@ test('unresponsive domains of one workspace do not block verification in others'
     }
   }
   const verify = (id: string, key: string) => other.call('POST', `/domains/${id}/verify`, { key });
-  // The clock stands still, so none of these queries is answered or times out.
+  // The clock does not advance, so none of these queries is answered or times out.
   const waiting = silent.map(({ id }) => verify(encodeId('dom', id), other.liveKey));
   await until(() => dns.queries.length >= 48);
 

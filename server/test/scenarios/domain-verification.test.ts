@@ -261,7 +261,7 @@ describe('a domain', () => {
     [{ name: 'host.test', tracking_host: 'bounce.host.test' }, '/tracking_host'],
     [{ name: 'host.test', status: 'verified' }, '/status'],
     [{ name: 'host.test', trusted: true }, '/trusted'],
-  ])('with %j is refused', async (body, pointer) => {
+  ])('with %j is rejected', async (body, pointer) => {
     const { status, json } = await call('POST', '/domains', body);
     expect(status).toBe(422);
     expect(json.errors[0].pointer).toBe(pointer);

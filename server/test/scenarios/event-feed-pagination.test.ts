@@ -171,7 +171,7 @@ describe('GET /events', () => {
   });
 });
 
-describe('the room', () => {
+describe('the events module', () => {
   const nowMs = Date.now();
 
   async function scene() {

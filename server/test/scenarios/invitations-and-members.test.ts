@@ -91,7 +91,7 @@ test('an existing account joins only after signing in', async () => {
   expect(visitor.cookie).toBe(cookie);
 });
 
-test('with a domain the link goes by mail alone, and is read in no list', async () => {
+test('with a sending domain the link is only in the email, not in any list', async () => {
   const route = mailboxRoute();
   await using app = await startApp({ liveRoute: route });
   await app.app.domains.trust(app.workspaceId, { name: 'shop.example' });

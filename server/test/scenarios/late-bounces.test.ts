@@ -345,9 +345,9 @@ test('a report for an erased address adds no event and does not restore the addr
   expect((await server.report(returnPath, dsn())).code).toBe(250);
   const { rows } = await server.database.pool.query(
     `select (select count(*)::int from suppressions where key like 'jane%') as suppressed,
-       (select count(*)::int from events where data::text like '%jane@example.com%') as told`,
+       (select count(*)::int from events where data::text like '%jane@example.com%') as events`,
   );
-  expect(rows).toEqual([{ suppressed: 0, told: 0 }]);
+  expect(rows).toEqual([{ suppressed: 0, events: 0 }]);
 });
 
 describe('without the database', () => {

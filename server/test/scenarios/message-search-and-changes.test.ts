@@ -224,7 +224,7 @@ test('the database rejects an invalid status transition', async () => {
 
 test('content and raw return what was sent', async () => {
   const { id } = await send({
-    text: 'In plain words',
+    text: 'Plain text',
     attachments: [
       { filename: 'Rechnung ä.pdf', content: 'aGVsbG8=', content_type: 'application/pdf' },
     ],
@@ -235,7 +235,7 @@ test('content and raw return what was sent', async () => {
   expect(json).toMatchObject({
     subject: 'Hello',
     html: '<p>Hello!</p>',
-    text: 'In plain words',
+    text: 'Plain text',
     attachments: [{ filename: 'Rechnung ä.pdf', content_type: 'application/pdf', size_bytes: 5 }],
   });
   const raw = await app.call('GET', `/messages/${id}/raw`);

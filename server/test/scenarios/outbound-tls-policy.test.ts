@@ -19,7 +19,7 @@ test('STARTTLS is used when offered, whatever the certificate, and recorded', as
   expect((await setup.attempts(id))[0]?.smtp?.tls).toBe('TLSv1.3');
 });
 
-test('STARTTLS broken: once more in the clear, in the same attempt, because nothing demands it', async () => {
+test('broken STARTTLS without a TLS requirement: sent in the clear in the same attempt', async () => {
   await using setup = await setUpDelivery({
     receivers: [{ tls: tlsFixtures.selfSigned, brokenTls: 'nonsense' }],
   });
@@ -30,7 +30,7 @@ test('STARTTLS broken: once more in the clear, in the same attempt, because noth
   expect(attempt?.transcript).toMatch(/client: STARTTLS[\s\S]*connecting to mx1/);
 });
 
-test('STARTTLS broken under a demand: deferred, nothing in the clear', async () => {
+test('broken STARTTLS with a TLS requirement: deferred, nothing sent in the clear', async () => {
   await using setup = await setUpDelivery({
     tls: 'required',
     receivers: [{ tls: tlsFixtures.selfSigned, brokenTls: 'nonsense' }],
@@ -41,7 +41,7 @@ test('STARTTLS broken under a demand: deferred, nothing in the clear', async () 
   expect(setup.receiver.commands.some((command) => command.startsWith('MAIL'))).toBe(false);
 });
 
-test('TLS required and not offered: deferred, then delivered when it is', async () => {
+test('TLS required and not offered: deferred, then delivered once it is offered', async () => {
   await using setup = await setUpDelivery({ tls: 'required' });
   const id = await setup.send();
   await setup.waitForStatus(id, 'deferred');
@@ -52,7 +52,7 @@ test('TLS required and not offered: deferred, then delivered when it is', async 
   expect(setup.receiver.messages[0]?.tls).not.toBeNull();
 });
 
-test('MTA-STS enforce with a wrong certificate: deferred, and not a byte of mail', async () => {
+test('MTA-STS enforce with an invalid certificate: deferred, no mail sent', async () => {
   await using setup = await setUpDelivery({
     stsPolicy: ENFORCED,
     dns: STS_DNS,
@@ -66,7 +66,7 @@ test('MTA-STS enforce with a wrong certificate: deferred, and not a byte of mail
   expect(setup.receiver.commands.some((command) => command.startsWith('MAIL'))).toBe(false);
 });
 
-test('MTA-STS enforce that does not name the server: deferred without a connection', async () => {
+test('MTA-STS enforce without this MX: deferred without a connection', async () => {
   await using setup = await setUpDelivery({
     stsPolicy: ENFORCED.replace('mx1', 'mx9'),
     dns: STS_DNS,
@@ -89,7 +89,7 @@ function daneFor(setup: DeliverySetup, cert: string): void {
   });
 }
 
-test('DANE: a key that DNS does not name gets nothing, one that it names gets the mail', async () => {
+test('DANE: mail is sent only to a server whose key matches its TLSA record', async () => {
   await using setup = await setUpDelivery({ receivers: [{ tls: tlsFixtures.selfSigned }] });
   daneFor(setup, tlsFixtures.good.cert);
   const id = await setup.send();
@@ -111,7 +111,7 @@ test('DANE: domains behind one server share its connections', async () => {
   expect(setup.receiver.sessions).toHaveLength(1);
 });
 
-test('DANE and no STARTTLS, or a broken one: deferred, never in the clear', async () => {
+test('DANE with missing or broken STARTTLS: deferred, never sent in the clear', async () => {
   await using setup = await setUpDelivery();
   daneFor(setup, tlsFixtures.good.cert);
   const id = await setup.send();

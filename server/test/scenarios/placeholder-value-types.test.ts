@@ -21,7 +21,7 @@ const HUGE = 'wide '.repeat(40).trim();
 
 /** The kind, the value, and what a reader sees, except in the listed fields. */
 const KINDS: [string, unknown, string, Partial<Record<'line' | 'link', string>>?][] = [
-  ['plain words', 'Jane Doe', 'Jane Doe'],
+  ['plain text', 'Jane Doe', 'Jane Doe'],
   ['an empty text', '', ''],
   ['zero', 0, '0'],
   ['a negative fraction', -12.5, '-12.5'],
@@ -233,7 +233,7 @@ describe('a reply-to address', () => {
     expect(lacking.json.errors[0]).toMatchObject({ pointer: '/template_variables/ticket' });
   });
 
-  test('with a placeholder is no sender, and no recipient', async () => {
+  test('placeholders are rejected in sender and recipient addresses', async () => {
     for (const field of ['to', 'from', 'cc', 'bcc']) {
       const address = { email: '{{ v }}' };
       const value = field.endsWith('cc') ? [address] : address;

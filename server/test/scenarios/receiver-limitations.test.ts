@@ -20,7 +20,7 @@ test('SMTPUTF8 missing: bounced with 5.6.7, nothing rewritten, the address not s
   expect((await setup.database.pool.query('select from suppressions')).rowCount).toBe(0);
 });
 
-test('SMTPUTF8 offered: delivered to the address as it is', async () => {
+test('SMTPUTF8 offered: delivered to the unchanged address', async () => {
   await using setup = await setUpDelivery({
     receivers: [{ keywords: ['PIPELINING', '8BITMIME', 'SMTPUTF8'] }],
   });
@@ -30,7 +30,7 @@ test('SMTPUTF8 offered: delivered to the address as it is', async () => {
   expect(setup.receiver.messages[0]?.mailParameters).toContain('SMTPUTF8');
 });
 
-test('SIZE exceeded: bounced as soft, before anything was sent', async () => {
+test('SIZE exceeded: soft bounce before anything is sent', async () => {
   await using setup = await setUpDelivery({ receivers: [{ keywords: ['SIZE 1000'] }] });
   const id = await setup.send({ html: `<p>${'x'.repeat(5000)}</p>` });
   expect((await setup.waitForStatus(id))[0]).toMatchObject({

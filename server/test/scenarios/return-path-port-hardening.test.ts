@@ -203,7 +203,7 @@ test('a sender that disconnects before the 250 and retries counts once', async (
   expect(bounces).toHaveLength(1);
 });
 
-describe('the door', () => {
+describe('the listener', () => {
   test('idle clients and endless reports are timed out', async () => {
     await using slow = await startReturnPathServer({
       returnPath: { dataMs: 150, sessionMs: 5000 },
@@ -219,7 +219,7 @@ describe('the door', () => {
     expect((await idle.reply()).code).toBe(421);
   });
 
-  test('with the certificate of the submission port it offers TLS', async () => {
+  test('offers TLS with the certificate of the submission port', async () => {
     await using folder = await createTempDir();
     const cert = path.join(folder.path, 'cert.pem');
     const key = path.join(folder.path, 'key.pem');

@@ -26,7 +26,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 const isPrivate = ({ isPublic }: DocumentedOperation): boolean => !isPublic;
 const isOfWorkspace = (one: DocumentedOperation): boolean =>
   isPrivate(one) && one.scope !== 'person';
-const signsIn = ({ isPublic, problems }: DocumentedOperation): boolean =>
+const isSignIn = ({ isPublic, problems }: DocumentedOperation): boolean =>
   isPublic && (problems.get(403)?.includes('cross_site_request') ?? false);
 
 async function everywhere(
@@ -107,7 +107,7 @@ test('responses to sessions are not cacheable', async () => {
   }
 });
 
-describe('another site', () => {
+describe('a cross-site page that', () => {
   const changes = (one: DocumentedOperation): boolean => one.method !== 'GET' && !one.isPublic;
 
   test.each([
@@ -120,7 +120,7 @@ describe('another site', () => {
   ])('%s: it changes nothing with a user’s cookie', async (_, headers) => {
     const refused: [number, string] = [403, 'cross_site_request'];
     await everywhere(changes, (one) => ({ ...broken(one), headers }), refused);
-    await everywhere(signsIn, (one) => ({ ...broken(one), headers }), refused);
+    await everywhere(isSignIn, (one) => ({ ...broken(one), headers }), refused);
   });
 
   test('a cross-site form body is not even read', async () => {
@@ -163,7 +163,7 @@ describe('another site', () => {
 });
 
 describe('sign-in operations', () => {
-  const takesBody = (one: DocumentedOperation): boolean => signsIn(one) && one.takesBody;
+  const takesBody = (one: DocumentedOperation): boolean => isSignIn(one) && one.takesBody;
 
   test.each([
     ['malformed', '{"email": ', 400, 'malformed_json'],
@@ -182,7 +182,7 @@ describe('sign-in operations', () => {
   });
 
   test('reject an unknown query parameter', async () => {
-    for (const operation of all.filter((one) => signsIn(one) || one.id === 'getSetup')) {
+    for (const operation of all.filter((one) => isSignIn(one) || one.id === 'getSetup')) {
       const body = operation.takesBody ? { body: {} } : {};
       const answer = await owner.call(operation.method, `${operation.path}?unheard_of=1`, body);
       expect(answer.json.errors[0]).toMatchObject({ parameter: 'unheard_of' });
@@ -194,7 +194,7 @@ describe('sign-in operations', () => {
     await lost.app.storage.pool.end();
     const visitor = new SessionClient(lost);
     visitor.cookie = 'postrider_session=some';
-    for (const operation of all.filter((one) => signsIn(one) || one.id === 'getSetup')) {
+    for (const operation of all.filter((one) => isSignIn(one) || one.id === 'getSetup')) {
       const { exampleBody } = operation;
       const body = exampleBody === undefined ? {} : { body: exampleBody };
       const answer = await visitor.call(operation.method, operation.path, body);

@@ -172,7 +172,7 @@ describe('an unencrypted key', () => {
   });
 });
 
-describe('TLS that ends at the proxy', () => {
+describe('TLS terminated at the proxy', () => {
   test('allows authentication, and STARTTLS is not offered', async () => {
     const key = await app.newKey({ allowedIps: ['203.0.113.0/24'] });
     using client = await proxied(block(CLIENT, ssl(0x01)));

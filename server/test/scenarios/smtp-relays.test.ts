@@ -45,7 +45,7 @@ test('a relay with credentials gets all mail, whatever the MX', async () => {
     expect(attempt.transcript).not.toContain('secret');
 });
 
-test('TLS from the first byte', async () => {
+test('implicit TLS', async () => {
   await using post = await startSmtpReceiver({ tls: tlsFixtures.good, implicitTls: true });
   await using setup = await setUpDelivery({
     additionalReceivers: [post],

@@ -86,7 +86,7 @@ with e as (
   select e.*, date_trunc($1, e.created_at, 'UTC') as at, m.sender, m.template_key,
          extract(epoch from e.created_at - m.created_at) * 1000 as took_ms
     from events e join messages m on m.id = e.message_id),
-told as (
+changes as (
   select *, split_part(type, '.', 2) as counter from e
    where type ~ 'delivered|deferred|bounced|complained|suppressed|failed|expired|cancelled'
   union all select *, split_part(type, '.', 2)
@@ -96,11 +96,11 @@ told as (
   union all select *, 'latency.' || case when took_ms < 1 then 0 else least(116, 1 + floor(4 * log(2, took_ms))) end
     from e where type = 'message.delivered'),
 facts as (
-  select *, 1 as n from told
+  select *, 1 as n from changes
   union all select *, 'messages', 1 from e where type = 'message.accepted'
   union all select *, 'accepted', json_array_length(data->'recipients') from e where type = 'message.accepted'),
 mailboxes as (
-  select at, counter, data->>'recipient' as email from told
+  select at, counter, data->>'recipient' as email from changes
   union all select at, 'accepted', r->>'email' from e, json_array_elements(data->'recipients') r
     where type = 'message.accepted')
 select dimension, at, value, counter, sum(n)::int as n from (

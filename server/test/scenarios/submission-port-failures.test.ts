@@ -114,7 +114,7 @@ test('shutdown finishes the current message and rejects new ones', async () => {
   await app[Symbol.asyncDispose]();
 });
 
-test('with a certificate a key is taken only under TLS, and a renewed one is taken up', async () => {
+test('with a certificate, keys are accepted only over TLS, and a renewed certificate is used', async () => {
   await using folder = await createTempDir();
   const cert = path.join(folder.path, 'cert.pem');
   const key = path.join(folder.path, 'key.pem');

@@ -81,7 +81,7 @@ describe('the end of a message', () => {
   });
 });
 
-describe('sizes', () => {
+describe('size limits', () => {
   test('a message that declares too large a size, and one that is too large', async () => {
     using client = await SubmissionClient.connectAndLogIn(port, app.testKey);
     expect(await client.command(`MAIL FROM:<a@example.org> SIZE=${SIZE + 1}`)).toMatchObject({
@@ -163,7 +163,7 @@ describe('hostile content', () => {
     expect(json.subject).toBe('x Bcc: evil@example.com  Body');
   });
 
-  test('NUL, lone CR and bytes that are no text are taken without harm', async () => {
+  test('NUL, bare CR and invalid UTF-8 do no harm', async () => {
     const odd = Buffer.concat([
       Buffer.from(`${HEAD}X-Odd: a\rBcc: evil@example.com\r\n\r\n`),
       Buffer.from([0, 0xff, 0xfe, 0x0d, 0xc3, 0x28]),

@@ -158,7 +158,7 @@ describe('the list', () => {
     ['created_after=x', 'created_after'],
     ['cursor=e30', 'cursor'],
     ['q=', 'q'],
-  ])('refuses %s', async (query, parameter) => {
+  ])('rejects %s', async (query, parameter) => {
     const answer = await app.call('GET', `/suppressions?${query}`);
     expect([answer.status, answer.json.errors[0].parameter]).toEqual([422, parameter]);
   });
@@ -229,7 +229,7 @@ describe('in bulk', () => {
     expect((await app.call('POST', '/suppressions/bulk', { body: many(0) })).status).toBe(422);
   });
 
-  test('with nothing right is refused', async () => {
+  test('without any valid entry is rejected', async () => {
     const answer = await app.call('POST', '/suppressions/bulk', {
       body: { suppressions: [{ email: 'x' }, {}] },
     });

@@ -19,7 +19,7 @@ test('null MX: bounced immediately and permanently, and suppressed', async () =>
   expect((await setup.database.pool.query('select from suppressions')).rowCount).toBe(1);
 });
 
-test('NXDOMAIN: bounced at once', async () => {
+test('NXDOMAIN: bounced immediately', async () => {
   await using setup = await setUpDelivery();
   const id = await setup.send({ recipients: ['jane@exampel.org'] });
   expect((await setup.waitForStatus(id))[0]).toMatchObject({
@@ -30,7 +30,7 @@ test('NXDOMAIN: bounced at once', async () => {
   expect(attempt?.bounce?.explanation).toContain('does not exist');
 });
 
-test('SERVFAIL: deferred, and delivered when the name server is well again', async () => {
+test('SERVFAIL: deferred, and delivered when the name server has recovered', async () => {
   await using setup = await setUpDelivery({ dns: { 'ill.example': 'SERVFAIL' } });
   const id = await setup.send({ recipients: ['jane@ill.example'] });
   await setup.waitForStatus(id, 'deferred');

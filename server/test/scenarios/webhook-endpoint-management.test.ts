@@ -210,7 +210,7 @@ describe('validation rejects', () => {
   });
 });
 
-describe('a test', () => {
+describe('a webhook test', () => {
   test('sends a real sample of every type and returns the response', async () => {
     await using receiver = await startWebhookReceiver({
       answer: () => ({ status: 201, body: 'hi' }),

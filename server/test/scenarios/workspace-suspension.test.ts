@@ -63,9 +63,9 @@ test('a suspended workspace sends nothing until it is resumed', async () => {
   // Neither its test mode nor other workspaces are affected.
   expect((await send(app, app.testKey)).status).toBe(202);
   const others = await app.newKey({ workspaceId: otherWorkspace.id, mode: 'live' });
-  expect((await send(app, others, { subject: 'Of the neighbour' })).status).toBe(202);
+  expect((await send(app, others, { subject: 'From another workspace' })).status).toBe(202);
   await receiver.untilMessages(1);
-  expect(receiver.messages[0]?.raw.toString()).toContain('Of the neighbour');
+  expect(receiver.messages[0]?.raw.toString()).toContain('From another workspace');
   expect(receiver.messages).toHaveLength(1);
 
   const listed = await command(app, 'list');
