@@ -28,8 +28,3 @@ export async function findBrowser(): Promise<FoundBrowser | undefined> {
   const { default: packed } = await import('@sparticuz/chromium');
   return { executablePath: await packed.executablePath(), args: [...packed.args, ...ARGS] };
 }
-
-/** Whether this platform should have a browser. */
-export function browserExpected(): boolean {
-  return SYSTEM_PATHS.some((path) => existsSync(path)) || hasNpmChromium;
-}

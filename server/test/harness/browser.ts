@@ -1,14 +1,14 @@
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from 'vitest';
 import { buildDashboard } from '../../../scripts/build-dashboard.ts';
 import type { Person } from '../../src/accounts/people/person-store.ts';
 import { startApp, type TestApp, type TestAppOptions } from './app.ts';
-import { browserExpected, findBrowser } from './browser-chromium.ts';
+import { findBrowser } from './browser-chromium.ts';
 import { createPerson, signInAs } from './dashboard-session.ts';
 
 /**
- * Browser tests against a real server. On platforms without a browser, a single test says so and
- * passes. After a failed test, the server restarts with an empty database, so that later tests do
+ * Browser tests against a real server. Without a browser they are skipped, and the gate reports how
+ * many did not run. The test files of a worker share one browser. After a failed test, the server restarts with an empty database, so that later tests do
  * not depend on its leftovers; no test may rely on data of another.
  */
 
@@ -50,16 +50,7 @@ export function browserSuite(
   define: (suite: BrowserSuite) => void,
   options: TestAppOptions = {},
 ): void {
-  if (!chromiumFound) {
-    test(`${name}: no browser available`, () => {
-      console.log(
-        `Browser tests need Chromium on ${process.platform} ${process.arch}: install it or set CHROMIUM_PATH.`,
-      );
-      expect(browserExpected()).toBe(false);
-    });
-    return;
-  }
-  describe(name, () => {
+  describe.skipIf(!chromiumFound)(name, () => {
     let app: TestApp | undefined;
     let browser: Browser | undefined;
     const errors: string[] = [];
@@ -69,13 +60,12 @@ export function browserSuite(
     let restart = false;
     const start = async (): Promise<void> => {
       app = await startApp({ ...options, env: { BASE_URL: 'http://localhost', ...options.env } });
-      browser = await chromium.launch(chromiumFound);
+      browser = await sharedBrowser();
     };
     const stop = async (): Promise<void> => {
       for (const context of contexts.splice(0)) await context.close();
       windows.clear();
       roles.clear();
-      await browser?.close();
       await app?.[Symbol.asyncDispose]();
     };
     beforeAll(async () => {
@@ -135,6 +125,16 @@ export function browserSuite(
       },
     });
   });
+}
+
+let launched: Promise<Browser> | undefined;
+
+/** Never closed: Chromium exits with its worker. A crashed browser is replaced. */
+async function sharedBrowser(): Promise<Browser> {
+  const running = await launched?.catch(() => undefined);
+  if (running?.isConnected()) return running;
+  launched = chromium.launch(chromiumFound);
+  return launched;
 }
 
 async function newContext(
