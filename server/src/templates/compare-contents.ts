@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { unifiedDiff } from './line-diff.ts';
 import { baseContent, type StoredContent } from './stored-content.ts';
+import { unifiedDiff } from './unified-diff.ts';
 
 /** A field that differs between two contents. */
 export interface FieldChange {

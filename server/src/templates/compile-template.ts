@@ -1,9 +1,13 @@
 import type { FieldError } from '../lib/refused-error.ts';
 import { checkVariables } from './check-variables.ts';
 import { withDefaults } from './engine/apply-defaults.ts';
-import { inferVariables, mergeVariables, type TemplateVariable } from './infer-variables.ts';
+import {
+  inferVariables,
+  mergeInferred,
+  mergeVariables,
+  type TemplateVariable,
+} from './infer-variables.ts';
 import { localeChain } from './locales.ts';
-import { mergeInferred } from './merge-guesses.ts';
 import { type Mask, secretValues, withoutSecrets } from './redact.ts';
 import {
   baseContent,

@@ -1,6 +1,15 @@
+import { encodeId } from '../lib/ids.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import { draftEtag } from './public-template.ts';
+import { ID_PREFIXES } from './stored-content.ts';
 import type { Template } from './template-store.ts';
+
+/**
+ * The ETag of a draft revision. It contains the id, so it never matches another template that is
+ * created later with the same key.
+ */
+export function draftEtag({ kind, id, draftRevision }: Template): string {
+  return `"${encodeId(ID_PREFIXES[kind], id)}.${draftRevision}"`;
+}
 
 /** ETags of the draft revisions the caller accepts (If-Match); undefined accepts any. */
 export type ExpectedDraft = readonly string[] | undefined;

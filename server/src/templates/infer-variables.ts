@@ -70,6 +70,43 @@ export function mergeVariables(
   return merged;
 }
 
+/** Variables inferred from one text, or from several that are always sent together. */
+export interface InferredSet {
+  variables: readonly Variable[];
+  /** The texts are part of every message, not of one locale variant. */
+  unconditional: boolean;
+}
+
+/**
+ * Merges the variables of a template's locale variants. A variable that only some variants require is
+ * optional; a send that lacks it gets an error when its own variant is rendered. A specific type takes
+ * precedence over `string`.
+ */
+export function mergeInferred(lists: readonly InferredSet[]): Variable[] {
+  const variants = lists.filter(({ unconditional }) => !unconditional).length;
+  const merged = new Map<string, Variable & { neededBy: number; alwaysNeeded: boolean }>();
+  for (const { variables, unconditional } of lists) {
+    for (const { name, type, required } of variables) {
+      const known = merged.get(name) ?? {
+        name,
+        type,
+        required,
+        neededBy: 0,
+        alwaysNeeded: false,
+      };
+      if (known.type === 'string') known.type = type;
+      if (required && unconditional) known.alwaysNeeded = true;
+      else if (required) known.neededBy += 1;
+      merged.set(name, known);
+    }
+  }
+  return [...merged.values()].map(({ name, type, neededBy, alwaysNeeded }) => ({
+    name,
+    type,
+    required: alwaysNeeded || (variants > 0 && neededBy === variants),
+  }));
+}
+
 interface Inference {
   type: VariableType;
   certainty: number;

@@ -1,19 +1,14 @@
-import { encodeId, type IdPrefix } from '../lib/ids.ts';
+import { encodeId } from '../lib/ids.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import type { TemplateFinding } from './check-content.ts';
+import { draftEtag } from './draft-etag.ts';
 import type { TemplateVariable } from './infer-variables.ts';
 import type { Publication } from './publish-content.ts';
-import type { ContentKind, StoredContent } from './stored-content.ts';
+import { type ContentKind, ID_PREFIXES, type StoredContent } from './stored-content.ts';
 import type { TemplateCache } from './template-cache.ts';
 import type { Template, TemplateSummary, Version } from './template-store.ts';
 
 /** The public representations, shared by the API and the command line. */
-
-const ID_PREFIXES: Record<ContentKind, IdPrefix> = {
-  template: 'tpl',
-  layout: 'lay',
-  partial: 'prt',
-};
 
 export function publicTemplate(template: Template, variables: readonly TemplateVariable[]) {
   const { kind, draft } = template;
@@ -23,14 +18,6 @@ export function publicTemplate(template: Template, variables: readonly TemplateV
     ...timestamps(template),
     etag: draftEtag(template),
   };
-}
-
-/**
- * The ETag of a draft revision. It contains the id, so it never matches another template that is
- * created later with the same key.
- */
-export function draftEtag({ kind, id, draftRevision }: Template): string {
-  return `"${encodeId(ID_PREFIXES[kind], id)}.${draftRevision}"`;
 }
 
 export function publicSummary(template: TemplateSummary) {

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { IdPrefix } from '../lib/ids.ts';
 import type { DeclaredVariable } from './infer-variables.ts';
 import { localeChain } from './locales.ts';
 import {
@@ -16,6 +17,13 @@ import {
 export const CONTENT_KINDS = ['template', 'layout', 'partial'] as const;
 
 export type ContentKind = (typeof CONTENT_KINDS)[number];
+
+/** Prefixes of public ids. */
+export const ID_PREFIXES: Record<ContentKind, IdPrefix> = {
+  template: 'tpl',
+  layout: 'lay',
+  partial: 'prt',
+};
 
 export interface StoredContent {
   subject: string | null;

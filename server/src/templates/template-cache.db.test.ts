@@ -21,7 +21,7 @@ beforeAll(async () => {
   const clock = systemClock;
   workspaceId = await newWorkspace(pool, clock.now());
   cache = new TemplateCache({ pool, clock, isListening: () => true });
-  const changed = (id: string) => cache.forgetWorkspace(id);
+  const changed = (id: string) => cache.invalidateWorkspace(id);
   templates = new Templates({ pool, clock, onChange: changed });
 });
 afterAll(() => database[Symbol.asyncDispose]());

@@ -45,11 +45,11 @@ export class TemplateCache implements TemplateResolver {
   }
 
   /** Call when a template, layout or partial of the workspace has changed. */
-  forgetWorkspace(workspaceId: string): void {
+  invalidateWorkspace(workspaceId: string): void {
     this.#lookups.invalidate(workspaceId);
   }
 
-  forgetAll(): void {
+  invalidateAll(): void {
     this.#lookups.invalidateAll();
   }
 

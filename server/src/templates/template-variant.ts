@@ -1,7 +1,6 @@
-import { inferVariables, type Variable } from './infer-variables.ts';
+import { inferVariables, mergeInferred, type Variable } from './infer-variables.ts';
 import { type InlinedPage, inlinePage } from './inline-page.ts';
 import { followPartials, parseLayout, renderInLayout } from './layout.ts';
-import { mergeInferred } from './merge-guesses.ts';
 import {
   contentForLocale,
   fieldName,

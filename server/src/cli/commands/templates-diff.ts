@@ -1,6 +1,6 @@
-import { unifiedDiff } from '../../templates/line-diff.ts';
 import { type PushedTemplate, parsePushed } from '../../templates/push-templates.ts';
 import { readAllTemplates } from '../../templates/template-store.ts';
+import { unifiedDiff } from '../../templates/unified-diff.ts';
 import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';
 import type { Command } from '../command.ts';
 import { readTemplateFolder, toPushItems } from '../templates/read-template-folder.ts';
