@@ -1,11 +1,11 @@
 import { httpLoad, type LoadResult, postRequest } from './http-load.ts';
-import { sampleSend } from './sample.ts';
-import { startTarget, type TargetKind } from './targets.ts';
+import { sampleSend } from './sample-message.ts';
+import { startTarget, type TargetKind } from './start-target.ts';
 
 /**
- * How fast messages are accepted: ours, the same route without storage, and ours with one
- * transaction per request, in turns within one run. Only the ratios mean anything: the machine is
- * shared by client, server and database.
+ * How fast messages are accepted: by the server, by the same route without storage, and with one
+ * transaction per request, alternating within one run. Only the ratios are meaningful, because
+ * client, server and database share the machine.
  */
 
 const CONNECTIONS = 64;
@@ -41,12 +41,12 @@ export async function benchAccept(): Promise<void> {
 async function measure(kind: TargetKind): Promise<LoadResult> {
   await using target = await startTarget(kind, { env: { ROLES: 'api' } });
   const body = JSON.stringify(sampleSend('jane@example.com'));
-  // Awaited here: the target goes away at the end of this block.
+  // Awaited here, because the target is stopped at the end of this block.
   return await httpLoad({
     port: target.port,
     connections: CONNECTIONS,
     durationMs: DURATION_MS,
-    // V8 compiles the last of this path after some ten thousand requests.
+    // V8 has compiled the whole path after about ten thousand requests.
     warmUpMs: 6_000,
     request: (n) => postRequest('/api/v1/transactional/send', target.key, body, `bench-${n}`),
   });

@@ -6,27 +6,30 @@ import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { httpLoad, postRequest } from './http-load.ts';
 import { type Peer, startHaraka, startPostfix } from './peers.ts';
-import { sampleSend } from './sample.ts';
-import { lowLoadMs, now, rateOf, type Sink, settled, startSink } from './sink.ts';
+import { sampleSend } from './sample-message.ts';
 import { submitMany, submitOne } from './smtp-submit.ts';
-import { startTarget, type Target } from './targets.ts';
+import { lowLoadMs, now, rateOf, type Sink, settled, startSink } from './start-smtp-sink.ts';
+import { startTarget, type Target } from './start-target.ts';
 
 /**
- * HTTP in to SMTP out: ours, with and without signatures, beside Postfix and Haraka (SMTP in to SMTP
- * out, where they are installed), in one run into the same kind of sink. Also the time from "it is
- * ours now" to the sink's final dot at low load, the machine's own rate of RSA signatures, which is
- * the ceiling of signed mail, and the rate over one connection to a receiver that is far away. What
- * a million waiting deliveries cost is in history.ts.
+ * HTTP in, SMTP out: Postrider with and without signatures, next to Postfix and Haraka (SMTP in,
+ * SMTP out, where installed), in one run with the same kind of sink. Also the time from acceptance
+ * to the sink's final dot at low load, the machine's rate of RSA signatures, which is the upper
+ * bound for signed mail, and the rate over one connection to a distant receiver. history.ts
+ * measures the cost of a million queued deliveries.
  */
 
 const DURATION_MS = Number(process.env.BENCH_SECONDS ?? 8) * 1000;
-/** Before anybody is measured. Node compiles for the first 40,000 messages, and a mail server runs for months. */
+/**
+ * Warm-up before measuring: Node compiles during the first 40,000 messages, and a mail server runs
+ * for months.
+ */
 const WARM_UP_MS = Number(process.env.BENCH_WARM_UP_SECONDS ?? 20) * 1000;
 const PEER_MESSAGES = Number(process.env.BENCH_PEER_MESSAGES ?? 3_000);
 const FAR_MESSAGES = Number(process.env.BENCH_FAR_MESSAGES ?? 300);
 const PARTS = (process.env.BENCH_PARTS ?? 'rate,far').split(',');
 const ROUND_TRIP_MS = 50;
-/** Enough to keep both cores busy; the peers are at their best with fewer (smtp-submit.ts). */
+/** Enough to keep both cores busy; the other servers do best with fewer (smtp-submit.ts). */
 const CONNECTIONS = 64;
 const BATCH_MESSAGES = 100;
 const BATCH_CONNECTIONS = 4;
@@ -41,9 +44,9 @@ async function rates(): Promise<void> {
   const inBatches = await ours({ BENCH_UNSIGNED: '1' }, batches);
   const signed = await ours({});
   const rsa = await rsaRate();
-  print('ours, without DKIM', unsigned);
+  print('Postrider, without DKIM', unsigned);
   print(`the same, in batches of ${BATCH_MESSAGES}`, inBatches);
-  print('ours, with DKIM (RSA and Ed25519)', signed);
+  print('Postrider, with DKIM (RSA and Ed25519)', signed);
   console.log(`${'RSA-2048 signatures on all cores'.padEnd(36)} ${rsa.toFixed(0).padStart(6)} /s`);
   console.log(`signed / RSA ceiling   ${(signed.perSecond / rsa).toFixed(2)}`);
   await beside(
@@ -62,11 +65,11 @@ interface Figures {
 function print(what: string, { perSecond, lowLoadMs }: Figures): void {
   const rate = `${perSecond.toFixed(0).padStart(6)} messages/s`;
   console.log(
-    `${what.padEnd(36)} ${rate}   taken to final dot, low load: p50 ${lowLoadMs.toFixed(1)} ms`,
+    `${what.padEnd(36)} ${rate}   acceptance to final dot, low load: p50 ${lowLoadMs.toFixed(1)} ms`,
   );
 }
 
-/** From the first request until the sink has everything: what waits inside counts against us. */
+/** From the first request until the sink has everything, so that queued messages count. */
 async function ours(env: Record<string, string>, handIn = singly): Promise<Figures> {
   await using sink = await startSink();
   await using target = await startLive(sink.port, env);
@@ -105,7 +108,7 @@ function requestFor({ key }: Target): () => Buffer {
   return () => request;
 }
 
-/** Returns the moment of the 202. */
+/** Returns the time of the 202. */
 function sendOne(target: Target): Promise<number> {
   return new Promise((resolve, reject) => {
     const request = requestFor(target)();
@@ -144,7 +147,7 @@ async function beside(
   await using sink = await startSink();
   await using peer = await start(sink.port);
   if (!peer) {
-    console.log(`${missing}: not compared`);
+    console.log(`${missing}: skipped`);
     return;
   }
   const warmAt = now() + WARM_UP_MS;
@@ -152,15 +155,15 @@ async function beside(
   await settled(sink);
   const delay = await lowLoadMs(sink, () => submitOne(peer.port));
   const perSecond = await rateOf(sink, () => submitMany(peer.port, PEER_MESSAGES));
-  print(`${peer.name}, SMTP in, not signing`, { perSecond, lowLoadMs: delay });
+  print(`${peer.name}, SMTP in, unsigned`, { perSecond, lowLoadMs: delay });
   console.log(
-    `ours without DKIM / ${peer.name}   ${(unsigned.perSecond / perSecond).toFixed(1)} in rate, ${(
+    `Postrider without DKIM / ${peer.name}   ${(unsigned.perSecond / perSecond).toFixed(1)} in rate, ${(
       unsigned.lowLoadMs / delay
     ).toFixed(2)} in time at low load`,
   );
 }
 
-/** One connection is all that is allowed, so that nothing but the order of its commands counts. */
+/** Limited to one connection, so that only the order of its commands matters. */
 async function farAway(): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), 'postrider-far-'));
   const shaping = path.join(folder, 'shaping.json');
@@ -169,7 +172,7 @@ async function farAway(): Promise<void> {
     JSON.stringify({ default: { connectionsMax: 1, messagesPerConnectionMax: 1_000_000 } }),
   );
   await using sink = await startSink();
-  const proxy = fork(path.join(import.meta.dirname, 'delaying-proxy.ts'), [
+  const proxy = fork(path.join(import.meta.dirname, 'delay-proxy-main.ts'), [
     String(sink.port),
     String(ROUND_TRIP_MS),
   ]);
@@ -186,7 +189,7 @@ async function farAway(): Promise<void> {
     const perSecond = FAR_MESSAGES / ((lastAt - startedAt) / 1000);
     const roundTrips = 1000 / ROUND_TRIP_MS / perSecond;
     console.log(
-      `one connection, ${ROUND_TRIP_MS} ms away          ${perSecond.toFixed(1).padStart(6)} messages/s   ${roundTrips.toFixed(2)} round trips a message`,
+      `one connection, ${ROUND_TRIP_MS} ms away          ${perSecond.toFixed(1).padStart(6)} messages/s   ${roundTrips.toFixed(2)} round trips per message`,
     );
   } finally {
     proxy.kill('SIGTERM');

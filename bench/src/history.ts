@@ -1,12 +1,12 @@
 import { httpLoad, postRequest } from './http-load.ts';
-import { sampleSend } from './sample.ts';
-import { rateOf, startSink } from './sink.ts';
-import { startTarget, type Target } from './targets.ts';
+import { sampleSend } from './sample-message.ts';
+import { rateOf, startSink } from './start-smtp-sink.ts';
+import { startTarget, type Target } from './start-target.ts';
 
 /**
- * Nothing may grow with the history or the backlog: accepting and delivering, each measured with an
- * empty database and again, in the same process, with a million messages stored or waiting. Also the
- * memory of the server at rest and under load.
+ * Costs must not grow with the history or the backlog: acceptance and delivery, each measured with
+ * an empty database and again, in the same process, with a million stored or queued messages. Also
+ * the memory of the server when idle and under load.
  */
 
 const COUNT = Number(process.env.BENCH_HISTORY ?? 1_000_000);
@@ -20,7 +20,7 @@ export async function benchHistory(): Promise<void> {
 
 async function accepting(): Promise<void> {
   await using target = await startTarget('grouped', { env: { ROLES: 'api' } });
-  console.log(`memory at rest            ${(await target.memoryMiB()).toFixed(0)} MiB`);
+  console.log(`memory when idle          ${(await target.memoryMiB()).toFixed(0)} MiB`);
   await rate(target);
   const empty = await rate(target);
   console.log(`memory after load         ${(await target.memoryMiB()).toFixed(0)} MiB`);
@@ -33,7 +33,7 @@ async function accepting(): Promise<void> {
   );
 }
 
-/** What counts is what reaches the receiver, from the first request to the last final dot. */
+/** Counts what reaches the receiver, from the first request to the last final dot. */
 async function delivering(): Promise<void> {
   await using sink = await startSink();
   await using target = await startTarget('grouped', {

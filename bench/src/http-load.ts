@@ -1,8 +1,8 @@
 import net from 'node:net';
 
 /**
- * A client that costs as little as possible, because it shares the machine with what it measures:
- * raw sockets, one request at a time on each, answers recognised by their length alone.
+ * A client with minimal overhead, because it shares the machine with the server it measures: raw
+ * sockets, one request at a time on each, responses recognized by their length alone.
  */
 
 export interface LoadOptions {
@@ -10,7 +10,7 @@ export interface LoadOptions {
   connections: number;
   durationMs: number;
   warmUpMs: number;
-  /** The whole request, for the n-th send. */
+  /** The complete nth request. */
   request: (n: number) => string | Buffer;
 }
 
@@ -19,7 +19,7 @@ export interface LoadResult {
   p50Ms: number;
   p99Ms: number;
   count: number;
-  /** Answers that were not 2xx, by status. */
+  /** Responses other than 2xx, by status. */
   failures: Record<string, number>;
 }
 
@@ -45,7 +45,7 @@ export async function httpLoad(options: LoadOptions): Promise<LoadResult> {
   const connections: Promise<void>[] = [];
   for (let i = 0; i < options.connections; i++) {
     connections.push(connection(options.port, () => options.request(sent++), endAt, onAnswer));
-    // All at once, some would be turned away before the server had a chance to take them.
+    // Opened gradually, because the server would reject some of them otherwise.
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
   await Promise.all(connections);
@@ -73,7 +73,7 @@ function connection(
       port,
       host: '127.0.0.1',
       noDelay: true,
-      // Read in place: a stream of buffers is a fifth of what this client costs.
+      // Read in place: a stream of buffers would be a fifth of this client's cost.
       onread: { buffer: READ_INTO, callback: (length) => onData(length) },
     });
     const send = (): void => {
@@ -103,7 +103,7 @@ function connection(
   });
 }
 
-/** One for all connections: what came is taken out of it at once. */
+/** Shared by all connections, because data is consumed at once. */
 const READ_INTO = Buffer.alloc(64 * 1024);
 
 export function postRequest(

@@ -12,14 +12,14 @@ import net from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-/** Other mail servers of this machine, each with a configuration of its own in a temporary folder. */
+/** Other mail servers on this machine, each with its own configuration in a temporary directory. */
 export interface Peer extends AsyncDisposable {
   name: string;
-  /** Where it takes mail, all of which it relays to the sink. */
+  /** Where it accepts mail, all of which it relays to the sink. */
   port: number;
 }
 
-/** Postfix as Debian installs it; undefined where it is not, or where we may not start it. */
+/** Postfix as Debian installs it; undefined where it is missing or may not be started. */
 export async function startPostfix(sinkPort: number): Promise<Peer | undefined> {
   if (!existsSync('/usr/sbin/postfix') || process.getuid?.() !== 0) return undefined;
   const folder = mkdtempSync(path.join(tmpdir(), 'postrider-postfix-'));
@@ -76,16 +76,16 @@ function writePostfix(folder: string, port: number, sinkPort: number): void {
 }
 
 /**
- * Haraka from npm: `haraka` on the PATH, or the path of its launcher in HARAKA. To install it beside
- * this repository: `{"overrides": {"libmime": "5.3.7"}}` as package.json, `npm install Haraka`, and
- * HARAKA=…/node_modules/.bin/haraka.
+ * Haraka from npm: `haraka` on the PATH, or the path of its launcher in HARAKA. To install it next
+ * to this repository: `{"overrides": {"libmime": "5.3.7"}}` as package.json, `npm install Haraka`,
+ * and HARAKA=…/node_modules/.bin/haraka.
  */
 export async function startHaraka(sinkPort: number): Promise<Peer | undefined> {
   const launcher = findHaraka();
   if (launcher === undefined) return undefined;
   const folder = mkdtempSync(path.join(tmpdir(), 'postrider-haraka-'));
   const port = await freePort();
-  // Its own files come first: without all of them it greets nobody.
+  // Its default files come first: it does not start without all of them.
   execFileSync(launcher, ['-i', folder], { stdio: 'pipe' });
   writeHaraka(folder, port, sinkPort);
   const child = spawn(launcher, ['-c', folder], { stdio: 'ignore' });
@@ -117,7 +117,7 @@ function findHaraka(): string | undefined {
   });
 }
 
-/** One plugin of our own: everybody may relay, and every domain's server is the sink. */
+/** A plugin that lets everyone relay and routes every domain to the sink. */
 function writeHaraka(folder: string, port: number, sinkPort: number): void {
   for (const inner of ['config', 'plugins', 'queue'])
     mkdirSync(path.join(folder, inner), { recursive: true });
@@ -161,7 +161,7 @@ async function listening(port: number): Promise<void> {
       });
     });
     if (greeted) return;
-    if (performance.now() > deadline) throw new Error(`Nobody greets on port ${port}`);
+    if (performance.now() > deadline) throw new Error(`No greeting on port ${port}`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }

@@ -4,7 +4,7 @@ import { benchHistory } from './history.ts';
 import { benchTemplates } from './templates.ts';
 import { benchWebhooks } from './webhooks.ts';
 
-/** `npm run bench [name…]`: all benchmarks, or those named. */
+/** `npm run bench [name…]`: runs all benchmarks, or those named. */
 const BENCHES: Record<string, () => Promise<void>> = {
   accept: benchAccept,
   deliver: benchDeliver,
@@ -13,9 +13,9 @@ const BENCHES: Record<string, () => Promise<void>> = {
   webhooks: benchWebhooks,
 };
 
-const asked = process.argv.slice(2);
+const selected = process.argv.slice(2);
 for (const [name, bench] of Object.entries(BENCHES)) {
-  if (asked.length > 0 && !asked.includes(name)) continue;
+  if (selected.length > 0 && !selected.includes(name)) continue;
   console.log(`\n── ${name} ──`);
   await bench();
 }

@@ -1,8 +1,8 @@
 import type { Pool } from '../../server/src/db/pool.ts';
 
 /**
- * A past for the database: messages of another tenant that were delivered, or that wait for their
- * next try. Written by the database itself, in steps that keep its memory flat.
+ * Fills the database with messages of another tenant that were delivered or wait for a retry. The
+ * database generates them in batches that keep its memory flat.
  */
 export async function seed(
   pool: Pool,

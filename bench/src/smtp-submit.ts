@@ -1,14 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import net from 'node:net';
-import { sampleHtml } from './sample.ts';
-import { now } from './sink.ts';
+import { sampleHtml } from './sample-message.ts';
+import { now } from './start-smtp-sink.ts';
 
-/** Hands messages to another mail server by SMTP, for comparison with ours. */
+/** Submits messages to another mail server by SMTP, for comparison. */
 
 const SMTP_SOURCE = '/usr/sbin/smtp-source';
 
-/** Postfix's own load generator where it is installed: it costs the shared machine the least. */
+/** Postfix's load generator where installed: it has the least overhead. */
 export async function submitMany(port: number, messages: number): Promise<void> {
   if (!existsSync(SMTP_SOURCE)) {
     const share = Math.ceil(messages / SESSIONS);
@@ -23,7 +23,7 @@ export async function submitMany(port: number, messages: number): Promise<void> 
   );
 }
 
-/** Returns the moment at which the server took responsibility. */
+/** Returns the time at which the server accepted responsibility. */
 export async function submitOne(port: number): Promise<number> {
   const [acceptedAt] = await session(port, 1);
   return acceptedAt as number;
@@ -42,7 +42,7 @@ const MESSAGE = [
   '',
 ].join('\r\n');
 
-/** One command at a time, as the simplest client would. */
+/** One command at a time, like the simplest client. */
 function session(port: number, messages: number): Promise<number[]> {
   const script = ['EHLO bench.example\r\n'];
   for (let n = 0; n < messages; n++) {

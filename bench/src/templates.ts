@@ -3,13 +3,14 @@ import { CompiledTemplate } from '../../server/src/templates/compile-template.ts
 import { EMPTY_CONTENT } from '../../server/src/templates/stored-content.ts';
 import { RenderBudget } from '../../server/src/templates/template-engine.ts';
 import { httpLoad, type LoadResult, postRequest } from './http-load.ts';
-import { SENDER_DOMAIN } from './sample.ts';
-import { startTarget, type Target } from './targets.ts';
+import { SENDER_DOMAIN } from './sample-message.ts';
+import { startTarget, type Target } from './start-target.ts';
 
 /**
- * What a template costs: sends from a stored one (a layout, a partial, a loop of five lines, contact
- * fields; about 10 KB of html) against inline sends of the same finished html, in turns against one
- * server; renders alone; and how a render grows with its loop. Only the ratios mean anything.
+ * The cost of templates: sends from a stored template (a layout, a partial, a loop of five lines,
+ * contact fields; about 10 KB of HTML) compared with inline sends of the same rendered HTML,
+ * alternating against one server; renders alone; and how a render grows with its loop. Only the
+ * ratios are meaningful.
  */
 
 const CONNECTIONS = 64;
@@ -21,7 +22,7 @@ const SEND = '/api/v1/transactional/send';
 const PADDING = Array.from(
   { length: 62 },
   (_, n) =>
-    `<tr><td class="cell" style="padding:8px 0;color:#333333">Line ${n} of what every receipt says, in small print that nobody reads</td></tr>\n`,
+    `<tr><td class="cell" style="padding:8px 0;color:#333333">Line ${n} of what every receipt says, in small print that no one reads</td></tr>\n`,
 ).join('');
 
 const LAYOUT = `<!doctype html><html><head><style>.cell{font-size:12px} @media (max-width:600px){.cell{font-size:14px}}</style></head><body><div style="display:none">Your receipt</div><table>\n{{ content }}\n${PADDING}</table>{% render "footer" %}</body></html>`;
@@ -124,7 +125,7 @@ function caller(target: Target) {
   };
 }
 
-/** One core, nothing but rendering. */
+/** Rendering only, on one core. */
 function measureRenders(): void {
   const template = new CompiledTemplate({
     key: 'receipt',

@@ -1,21 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { httpLoad, postRequest } from './http-load.ts';
-import { sampleSend } from './sample.ts';
+import { sampleSend } from './sample-message.ts';
+import { startWebhookSink, type WebhookSink } from './start-webhook-sink.ts';
 import {
   addEndpoints,
   appendEvents,
-  type House,
-  type HouseUsage,
-  startHouse,
-  waitingEvents,
-} from './webhook-house.ts';
-import { type Sink, startSink } from './webhook-receivers.ts';
+  type EnvironmentUsage,
+  insertPendingDeliveries,
+  startWebhookEnvironment,
+  type WebhookEnvironment,
+} from './webhook-environment.ts';
 
 /**
- * Webhooks: how many events a second reach one and ten receivers, how long an event takes at low
- * load, also beside a dead endpoint, what an endpoint costs those who send mail, and what a million
- * undelivered events cost: in memory, and in time for the events of others. Server, database and
- * receivers share the machine, so only ratios within a run mean much, and time of the processor.
+ * Webhooks: events per second that reach one and ten receivers, the delay of an event at low load,
+ * also next to a dead endpoint, the cost of an endpoint for mail, and the cost of a million
+ * undelivered events in memory and in delay for other events. Server, database and receivers share
+ * the machine, so only ratios within a run and CPU time are meaningful.
  */
 
 const EVENTS = Number(process.env.BENCH_EVENTS ?? 20_000);
@@ -36,38 +36,42 @@ export async function benchWebhooks(): Promise<void> {
 }
 
 async function benchRate(receivers: number): Promise<void> {
-  await using house = await startHouse();
-  await using sink = await startSink(receivers);
-  await addEndpoints(house.target, sink.ports);
-  await deliverEvents(house, sink, receivers);
-  const figures = await deliverEvents(house, sink, receivers);
+  await using environment = await startWebhookEnvironment();
+  await using sink = await startWebhookSink(receivers);
+  await addEndpoints(environment.target, sink.ports);
+  await deliverEvents(environment, sink, receivers);
+  const figures = await deliverEvents(environment, sink, receivers);
   print(`to ${receivers} receiver${receivers === 1 ? '' : 's'}`, figures);
 }
 
 interface Figures {
   perSecond: number;
-  /** Microseconds of the processor for each, of the server and of PostgreSQL. */
+  /** CPU microseconds per event, of the server and of PostgreSQL. */
   micros: { node: number; postgres: number } | undefined;
 }
 
-/** From the commit of them all to the last receipt. */
-async function deliverEvents(house: House, sink: Sink, receivers = 1): Promise<Figures> {
-  await sink.ask('forget');
-  const before = house.usage();
+/** From the commit of all events to the last receipt. */
+async function deliverEvents(
+  environment: WebhookEnvironment,
+  sink: WebhookSink,
+  receivers = 1,
+): Promise<Figures> {
+  await sink.request('reset');
+  const before = environment.usage();
   const startedAt = performance.now();
-  await appendEvents(house.client, EVENTS / receivers);
+  await appendEvents(environment.client, EVENTS / receivers);
   await sink.untilReceived(EVENTS);
   const seconds = (performance.now() - startedAt) / 1000;
-  return { perSecond: EVENTS / seconds, micros: microsEach(before, house.usage(), EVENTS) };
+  return { perSecond: EVENTS / seconds, micros: microsEach(before, environment.usage(), EVENTS) };
 }
 
 function microsEach(
-  before: HouseUsage | undefined,
-  after: HouseUsage | undefined,
+  before: EnvironmentUsage | undefined,
+  after: EnvironmentUsage | undefined,
   count: number,
 ): Figures['micros'] {
   if (!before || !after) return undefined;
-  const each = (who: keyof HouseUsage): number =>
+  const each = (who: keyof EnvironmentUsage): number =>
     (after[who].cpuMicros - before[who].cpuMicros) / count;
   return { node: each('node'), postgres: each('postgres') };
 }
@@ -80,37 +84,42 @@ function print(what: string, { perSecond, micros }: Figures, unit = 'event'): vo
 }
 
 async function benchDelay(): Promise<void> {
-  await using house = await startHouse();
-  await using sink = await startSink(1);
-  await addEndpoints(house.target, sink.ports);
-  const at = await delaysOf(house, sink);
+  await using environment = await startWebhookEnvironment();
+  await using sink = await startWebhookSink(1);
+  await addEndpoints(environment.target, sink.ports);
+  const at = await delaysOf(environment, sink);
   console.log(
     `${'delay at low load'.padEnd(26)} p50 ${at(0.5)} ms   p95 ${at(0.95)} ms   p99 ${at(0.99)} ms (from an event to its receipt)`,
   );
 }
 
-/** A live endpoint, alone at first and then beside one that never answers and has a great deal waiting. */
+/**
+ * A live endpoint, alone at first and then next to one that never responds and has a large backlog.
+ */
 async function benchDead(): Promise<void> {
-  await using house = await startHouse();
-  await using live = await startSink(1);
-  await using dead = await startSink(1, 'hang');
-  await addEndpoints(house.target, live.ports);
-  const alone = await delaysOf(house, live);
-  await addEndpoints(house.target, dead.ports, 'domain.*');
-  await appendEvents(house.client, DEAD_BACKLOG, 'domain.verified');
-  await untilFannedOut(house, DEAD_BACKLOG);
-  const beside = await delaysOf(house, live);
+  await using environment = await startWebhookEnvironment();
+  await using live = await startWebhookSink(1);
+  await using dead = await startWebhookSink(1, 'hang');
+  await addEndpoints(environment.target, live.ports);
+  const alone = await delaysOf(environment, live);
+  await addEndpoints(environment.target, dead.ports, 'domain.*');
+  await appendEvents(environment.client, DEAD_BACKLOG, 'domain.verified');
+  await untilFannedOut(environment, DEAD_BACKLOG);
+  const beside = await delaysOf(environment, live);
   for (const share of [0.5, 0.95]) {
     const [before, after] = [alone(share), beside(share)];
     console.log(
-      `${`beside a dead endpoint`.padEnd(26)} p${share * 100} ${before} ms alone, ${after} ms with ${DEAD_BACKLOG} waiting next door (${(after / Math.max(1, before)).toFixed(2)} times)`,
+      `${`with a dead endpoint`.padEnd(26)} p${share * 100} ${before} ms alone, ${after} ms with a backlog of ${DEAD_BACKLOG} elsewhere (${(after / Math.max(1, before)).toFixed(2)} times)`,
     );
   }
 }
 
-/** From an event to its receipt, of messages sent one after the other; by percentile. */
-async function delaysOf(house: House, sink: Sink): Promise<(share: number) => number> {
-  const { port, key } = house.target;
+/** From an event to its receipt, for messages sent one after the other; by percentile. */
+async function delaysOf(
+  environment: WebhookEnvironment,
+  sink: WebhookSink,
+): Promise<(share: number) => number> {
+  const { port, key } = environment.target;
   const send = (): Promise<void> =>
     fetch(`http://127.0.0.1:${port}/api/v1/transactional/send`, {
       method: 'POST',
@@ -119,19 +128,19 @@ async function delaysOf(house: House, sink: Sink): Promise<(share: number) => nu
     }).then((answer) => void answer.arrayBuffer());
   for (let n = 0; n < 20; n++) await send();
   await sleep(1_000);
-  await sink.ask('forget');
+  await sink.request('reset');
   for (let n = 0; n < 200; n++) {
     await send();
     await sleep(20);
   }
   await sink.untilReceived(400);
-  const delays = (await sink.ask('delays')).delays.sort((a, b) => a - b);
+  const delays = (await sink.request('delays')).delays.sort((a, b) => a - b);
   return (share) => delays[Math.floor(delays.length * share)] ?? 0;
 }
 
 /**
- * The best of some rounds each. Under full load mail goes first (pace.ts), and what webhooks left
- * behind is sent when it ends: the last figure counts all of it.
+ * The best of several rounds. Under full load mail has priority (webhook-throttle.ts), and the
+ * webhook backlog is sent afterwards: the last figure includes all of it.
  */
 async function benchCost(): Promise<void> {
   const best: Partial<Record<'without' | 'with', Cost>> = {};
@@ -158,24 +167,24 @@ interface Cost extends Figures {
   rest: Figures;
 }
 
-/** Accepted and delivered to the test inbox, a second, the last delivery included. */
+/** Messages per second, accepted and delivered to the test inbox, including the last delivery. */
 async function acceptAndDeliver(withEndpoint: boolean): Promise<Cost> {
-  await using house = await startHouse();
-  await using sink = await startSink(1);
-  if (withEndpoint) await addEndpoints(house.target, sink.ports);
-  await sendFor(house, 1_000);
+  await using environment = await startWebhookEnvironment();
+  await using sink = await startWebhookSink(1);
+  if (withEndpoint) await addEndpoints(environment.target, sink.ports);
+  await sendFor(environment, 1_000);
   await sleep(1_000);
-  if (withEndpoint) await sink.untilReceived(await eventsOf(house));
-  await sink.ask('forget');
-  const eventsBefore = await eventsOf(house);
+  if (withEndpoint) await sink.untilReceived(await eventsOf(environment));
+  await sink.request('reset');
+  const eventsBefore = await eventsOf(environment);
 
-  const before = house.usage();
+  const before = environment.usage();
   const startedAt = performance.now();
-  const sent = await sendFor(house, SECONDS * 1000);
+  const sent = await sendFor(environment, SECONDS * 1000);
   const endedAt = performance.now();
-  const after = house.usage();
-  const { received: meanwhile } = await sink.ask('count');
-  const events = (await eventsOf(house)) - eventsBefore;
+  const after = environment.usage();
+  const { received: meanwhile } = await sink.request('count');
+  const events = (await eventsOf(environment)) - eventsBefore;
   if (withEndpoint) await sink.untilReceived(events);
   const restSeconds = (performance.now() - endedAt) / 1000;
   const left = Math.max(1, events - meanwhile);
@@ -184,12 +193,15 @@ async function acceptAndDeliver(withEndpoint: boolean): Promise<Cost> {
     micros: microsEach(before, after, sent),
     events,
     meanwhile,
-    rest: { perSecond: left / restSeconds, micros: microsEach(after, house.usage(), left) },
+    rest: { perSecond: left / restSeconds, micros: microsEach(after, environment.usage(), left) },
   };
 }
 
 /** How many were accepted; returns when all of them are delivered. */
-async function sendFor({ target, client }: House, durationMs: number): Promise<number> {
+async function sendFor(
+  { target, client }: WebhookEnvironment,
+  durationMs: number,
+): Promise<number> {
   const body = JSON.stringify(sampleSend('jane@example.com'));
   const load = await httpLoad({
     port: target.port,
@@ -207,29 +219,29 @@ async function sendFor({ target, client }: House, durationMs: number): Promise<n
   }
 }
 
-async function eventsOf({ client }: House): Promise<number> {
+async function eventsOf({ client }: WebhookEnvironment): Promise<number> {
   const { rows } = await client.query(
     `select count(*)::int as n from events where type like 'message.%'`,
   );
   return rows[0].n;
 }
 
-/** A million for an endpoint that never answers, and what that is to one that does. */
+/** A backlog of a million for an endpoint that never responds, and its effect on one that does. */
 async function benchBacklog(): Promise<void> {
-  await using house = await startHouse();
-  await using dead = await startSink(1, 'hang');
-  await using live = await startSink(1);
-  await addEndpoints(house.target, dead.ports, 'domain.*');
-  await addEndpoints(house.target, live.ports);
-  await deliverEvents(house, live);
-  const alone = await deliverEvents(house, live);
-  const before = house.usage();
-  await waitingEvents(house.client, BACKLOG);
+  await using environment = await startWebhookEnvironment();
+  await using dead = await startWebhookSink(1, 'hang');
+  await using live = await startWebhookSink(1);
+  await addEndpoints(environment.target, dead.ports, 'domain.*');
+  await addEndpoints(environment.target, live.ports);
+  await deliverEvents(environment, live);
+  const alone = await deliverEvents(environment, live);
+  const before = environment.usage();
+  await insertPendingDeliveries(environment.client, BACKLOG);
   await sleep(10_000);
-  const beside = await deliverEvents(house, live);
-  const after = house.usage();
-  print('nothing waits next door', alone);
-  print(`${BACKLOG} wait next door`, beside);
+  const beside = await deliverEvents(environment, live);
+  const after = environment.usage();
+  print('no backlog elsewhere', alone);
+  print(`backlog of ${BACKLOG} elsewhere`, beside);
   if (!before || !after) return;
   for (const [who, name] of [
     ['node', 'the server'],
@@ -241,9 +253,9 @@ async function benchBacklog(): Promise<void> {
   }
 }
 
-async function untilFannedOut(house: House, count: number): Promise<void> {
+async function untilFannedOut(environment: WebhookEnvironment, count: number): Promise<void> {
   for (;;) {
-    const { rows } = await house.client.query(
+    const { rows } = await environment.client.query(
       `select count(*)::int as n from webhook_deliveries where status <> 'succeeded'`,
     );
     if (rows[0].n >= count) return;

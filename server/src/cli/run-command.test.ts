@@ -85,8 +85,8 @@ describe('a mistake', () => {
   });
 });
 
-it.each(['--version', '-v', 'version'])('%s prints the version', async (word) => {
-  expect(await run([word])).toBe(0);
+it.each(['--version', '-v', 'version'])('%s prints the version', async (flag) => {
+  expect(await run([flag])).toBe(0);
   expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
@@ -103,8 +103,8 @@ describe('help', () => {
       ['--mode live|test', '--expires DURATION|TIME', 'send:transactional'],
     ],
     [['help', 'keys', 'create'], ['--allowed-ips LIST']],
-  ])('%j', async (args, words) => {
+  ])('%j', async (args, texts) => {
     expect(await run(args)).toBe(0);
-    for (const word of words) expect(stdout).toContain(word);
+    for (const text of texts) expect(stdout).toContain(text);
   });
 });

@@ -22,10 +22,10 @@ export async function runCommand(
   const rest = args.filter((arg) => arg !== 'help' || args.indexOf(arg) > 0);
   const wantsHelp =
     rest.length < args.length || rest.some((arg) => arg === '--help' || arg === '-h');
-  const words = rest.filter((arg) => !arg.startsWith('-'));
+  const positionals = rest.filter((arg) => !arg.startsWith('-'));
   if (['--version', '-v', 'version'].includes(args[0] ?? '')) return print(VERSION);
-  const command = findCommand(words);
-  if (!command) return helpOrUsageError(rest, words, wantsHelp);
+  const command = findCommand(positionals);
+  if (!command) return helpOrUsageError(rest, positionals, wantsHelp);
   if (wantsHelp) return print(commandHelp(command));
   return execute(command, args, context);
 }
@@ -44,26 +44,28 @@ const NAMES = [
 ];
 
 /** The command with the longest matching name. */
-function findCommand(words: readonly string[]): Command | undefined {
-  return COMMANDS.filter(({ name }) => name === words.slice(0, name.split(' ').length).join(' '))
+function findCommand(positionals: readonly string[]): Command | undefined {
+  return COMMANDS.filter(
+    ({ name }) => name === positionals.slice(0, name.split(' ').length).join(' '),
+  )
     .sort((a, b) => b.name.length - a.name.length)
     .at(0);
 }
 
 function helpOrUsageError(
   rest: readonly string[],
-  words: readonly string[],
+  positionals: readonly string[],
   wantsHelp: boolean,
 ): number {
-  const [first] = words;
+  const [first] = positionals;
   const [option] = rest;
   if (first === undefined) {
     if (wantsHelp || option === undefined) return print(commandList(COMMANDS));
     return printError(`Unknown option ${option}.`, commandList(COMMANDS));
   }
   const group = COMMANDS.filter(({ name }) => name.startsWith(`${first} `));
-  if (group.length > 0 && (wantsHelp || words.length === 1)) return print(commandList(group));
-  const given = words.slice(0, group.length > 0 ? 2 : 1).join(' ');
+  if (group.length > 0 && (wantsHelp || positionals.length === 1)) return print(commandList(group));
+  const given = positionals.slice(0, group.length > 0 ? 2 : 1).join(' ');
   const suggestion = didYouMean(given, NAMES);
   return printError(
     `Unknown command "${given}".${suggestion === undefined ? '' : ` Did you mean "${suggestion}"?`}`,

@@ -53,15 +53,15 @@ test('keeps claiming after a database outage, even when a timer fires early', as
   const clock = new HastyClock();
   let down = true;
   let scans = 0;
-  const answer = async <T>(found: T): Promise<T> => {
+  const respond = async <T>(found: T): Promise<T> => {
     if (down) throw new Error('Connection terminated');
     return found;
   };
   const loop = loopWith(clock, {
-    findRange: () => answer({ oldest: '', newest: '' }),
+    findRange: () => respond({ oldest: '', newest: '' }),
     scan: () => {
       scans += down ? 0 : 1;
-      return answer([]);
+      return respond([]);
     },
   });
   loop.start();

@@ -1,4 +1,4 @@
-import { WAIT_MAX_MS } from '../db/patient-writes.ts';
+import { RETRY_MAX_MS } from '../db/retrying-writer.ts';
 import { assert } from '../lib/assert.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
@@ -145,7 +145,7 @@ export class ClaimLoop {
     } catch (error) {
       if (!this.#databaseDown) log.warn({ err: error }, 'claiming deliveries failed, retrying');
       this.#databaseDown = true;
-      this.#pausedUntilMs = clock.now() + WAIT_MAX_MS;
+      this.#pausedUntilMs = clock.now() + RETRY_MAX_MS;
     }
   }
 
@@ -278,4 +278,4 @@ const SCAN_REST_BUSY_MS = 20;
  * Claims wait until all nodes have had time to write them: claiming at once would send that mail
  * twice.
  */
-const OUTAGE_GRACE_MS = 2 * WAIT_MAX_MS;
+const OUTAGE_GRACE_MS = 2 * RETRY_MAX_MS;

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import type { Worker } from 'node:worker_threads';
 import type { Mode } from '../accounts/tenant-scope.ts';
-import type { Connections } from '../db/pool.ts';
+import type { PoolUsage } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { HandedOffMessage, Lease } from '../messages/accept/delivery-handoff.ts';
@@ -91,7 +91,7 @@ export class EngineThread implements Engine {
   }
 
   /** The worker's database connections by pool. */
-  connections(): Promise<Record<string, Connections>> {
+  connections(): Promise<Record<string, PoolUsage>> {
     return this.#request({}, (requestId) => ({ kind: 'connections', requestId }));
   }
 

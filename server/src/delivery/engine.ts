@@ -95,7 +95,7 @@ class DeliveryEngine implements Engine {
     this.#ready = new ReadyQueue(
       (delivery) => transports[delivery.message.mode].limitFor(delivery.domain),
       this.#stats,
-      (workspaceId) => this.#shares.mayEnter(workspaceId),
+      (workspaceId) => this.#shares.canAcquire(workspaceId),
     );
     this.#recorder = new OutcomeRecorder({
       write: store.record,
@@ -281,7 +281,7 @@ class DeliveryEngine implements Engine {
       const taken = this.#ready.take(recipientsMax);
       if (!taken) break;
       this.#stats.inFlight += 1;
-      this.#shares.entered((taken.deliveries[0] as Delivery).message.workspaceId);
+      this.#shares.acquire((taken.deliveries[0] as Delivery).message.workspaceId);
       this.#prepare(taken.deliveries, taken.limit);
     }
     this.#pumping = false;
@@ -424,7 +424,7 @@ class DeliveryEngine implements Engine {
 
   #finishTransaction(transaction: MailTransaction): void {
     this.#stats.inFlight -= 1;
-    this.#shares.left(transaction.message.workspaceId);
+    this.#shares.release(transaction.message.workspaceId);
     this.#ready.capacityFreed();
     if (this.#stats.inFlight === 0) this.#onDrained?.();
     transaction.limit.release();

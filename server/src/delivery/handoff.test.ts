@@ -5,42 +5,45 @@ import { allocateStatsMemory, sharedStats } from './engine-stats.ts';
 import { releaseReservation, reserveCapacity } from './handoff.ts';
 
 /** Both sides of the handoff, each with its own view of the shared memory, as in two threads. */
-function hatch() {
+function handoff() {
   const memory = allocateStatsMemory();
   const engine = sharedStats(memory);
   engine.accepting = 1;
   const limits = { readyMax: 100, contentBytesMax: 1_000, leaseMs: 60_000 };
   const parts = { stats: sharedStats(memory), clock: new ManualClock(5_000), limits };
-  return { engine, ask: (count: number, bytes: number) => reserveCapacity(parts, count, bytes) };
+  return {
+    engine,
+    reserve: (count: number, bytes: number) => reserveCapacity(parts, count, bytes),
+  };
 }
 
 test('a lease is granted while the engine accepts', () => {
-  const { engine, ask } = hatch();
-  expect(ask(2, 300)).toMatchObject({ endsAtMs: 65_000, count: 2, bytes: 300 });
+  const { engine, reserve } = handoff();
+  expect(reserve(2, 300)).toMatchObject({ endsAtMs: 65_000, count: 2, bytes: 300 });
   engine.accepting = 0;
-  expect(ask(1, 1)).toBeUndefined();
+  expect(reserve(1, 1)).toBeUndefined();
 });
 
 test('a quarter of the ready queue stays free for claims', () => {
-  const { engine, ask } = hatch();
+  const { engine, reserve } = handoff();
   engine.ready = 70;
-  expect(ask(6, 0)).toBeUndefined();
-  expect(ask(5, 0)).toBeDefined();
-  expect(ask(1, 0)).toBeUndefined();
+  expect(reserve(6, 0)).toBeUndefined();
+  expect(reserve(5, 0)).toBeDefined();
+  expect(reserve(1, 0)).toBeUndefined();
 });
 
 test('content bytes are limited, including reserved ones', () => {
-  const { engine, ask } = hatch();
+  const { engine, reserve } = handoff();
   engine.contentBytes = 400;
-  expect(ask(1, 500)).toBeDefined();
-  expect(ask(1, 101)).toBeUndefined();
-  expect(ask(1, 100)).toBeDefined();
+  expect(reserve(1, 500)).toBeDefined();
+  expect(reserve(1, 101)).toBeUndefined();
+  expect(reserve(1, 100)).toBeDefined();
 });
 
 test('released reservations no longer count', () => {
-  const { engine, ask } = hatch();
-  const lease = ask(75, 1_000) as Lease;
-  expect(ask(1, 0)).toBeUndefined();
+  const { engine, reserve } = handoff();
+  const lease = reserve(75, 1_000) as Lease;
+  expect(reserve(1, 0)).toBeUndefined();
   releaseReservation(engine, lease);
-  expect(ask(75, 1_000)).toBeDefined();
+  expect(reserve(75, 1_000)).toBeDefined();
 });

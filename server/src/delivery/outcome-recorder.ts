@@ -1,9 +1,9 @@
+import { isTransientError } from '../db/database-errors.ts';
 import {
-  isPassing,
-  PatientWrites,
-  type PatientWritesParts,
-  WritesStoppedError,
-} from '../db/patient-writes.ts';
+  RetryingWriter,
+  type RetryingWriterOptions,
+  WriterStoppedError,
+} from '../db/retrying-writer.ts';
 import { GroupCommit } from '../lib/group-commit.ts';
 import type { DeliveryOutcome } from './delivery.ts';
 
@@ -15,14 +15,14 @@ import type { DeliveryOutcome } from './delivery.ts';
 export class OutcomeRecorder {
   readonly #parts: OutcomeRecorderParts;
   readonly #groups: GroupCommit<DeliveryOutcome, boolean>;
-  readonly #writes: PatientWrites;
+  readonly #writes: RetryingWriter;
 
   constructor(parts: OutcomeRecorderParts) {
     this.#parts = parts;
-    this.#writes = new PatientWrites({ ...parts, what: 'results' });
+    this.#writes = new RetryingWriter({ ...parts, what: 'results' });
     this.#groups = new GroupCommit<DeliveryOutcome, boolean>({
       commit: (outcomes) => this.#commit(outcomes),
-      isItemFault: (error) => !(error instanceof WritesStoppedError),
+      isItemError: (error) => !(error instanceof WriterStoppedError),
       groupItemsMax: 500,
       groupBytesMax: Number.POSITIVE_INFINITY,
       // The next group collects while one is written: larger groups save more than a second writer
@@ -46,13 +46,13 @@ export class OutcomeRecorder {
 
   /** Resolves when everything is written, or when the deadline has passed. */
   async finish(deadlineMs: number): Promise<void> {
-    const cancelDeadline = this.#writes.giveUpIn(deadlineMs);
+    const cancelDeadline = this.#writes.abortAfter(deadlineMs);
     await this.#groups.drained();
     cancelDeadline();
   }
 
   #commit(outcomes: DeliveryOutcome[]): Promise<boolean[]> {
-    return this.#writes.outlast(outcomes.length, async (again) => {
+    return this.#writes.run(outcomes.length, async (again) => {
       const written = await this.#write(outcomes);
       if (!again) return written;
       const writtenBefore = await this.#parts.findWritten(outcomes);
@@ -68,14 +68,14 @@ export class OutcomeRecorder {
     try {
       return await this.#parts.write(outcomes);
     } catch (error) {
-      if (outcomes.length > 1 || isPassing(error)) throw error;
+      if (outcomes.length > 1 || isTransientError(error)) throw error;
       this.#parts.log.error({ err: error }, 'outcome rejected, writing it without its text');
       return this.#parts.write(outcomes.map(withoutText));
     }
   }
 }
 
-export interface OutcomeRecorderParts extends Omit<PatientWritesParts, 'what'> {
+export interface OutcomeRecorderParts extends Omit<RetryingWriterOptions, 'what'> {
   write: (outcomes: readonly DeliveryOutcome[]) => Promise<boolean[]>;
   /** Which outcomes an earlier try has committed although its response was lost. */
   findWritten: (outcomes: readonly DeliveryOutcome[]) => Promise<boolean[]>;

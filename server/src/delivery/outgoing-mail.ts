@@ -1,4 +1,4 @@
-import { isStorageGone } from '../db/storage-gone.ts';
+import { isConnectionError } from '../db/database-errors.ts';
 import { assert } from '../lib/assert.ts';
 import { type DkimKey, signDkim } from '../mail/dkim/sign.ts';
 import { compose, needsSmtpUtf8 } from '../mail/mime/compose.ts';
@@ -69,7 +69,7 @@ async function prepareMail(message: Message, senders: SenderDomains): Promise<Pr
   try {
     sender = await senders.settingsFor(message.workspaceId, domain);
   } catch (error) {
-    if (isStorageGone(error)) throw new NotPreparedError(error);
+    if (isConnectionError(error)) throw new NotPreparedError(error);
     return {
       kind: 'unsigned',
       detail: `Loading the settings of ${domain} failed: ${errorText(error)}`,
@@ -109,7 +109,7 @@ async function sign(
     if (signature !== '') return signature;
     return { kind: 'unsigned', detail: 'The sender domain has no signing key.' };
   } catch (error) {
-    if (isStorageGone(error)) throw new NotPreparedError(error);
+    if (isConnectionError(error)) throw new NotPreparedError(error);
     return { kind: 'unsigned', detail: `Signing failed: ${errorText(error)}` };
   }
 }

@@ -101,7 +101,7 @@ describe('shaping rules', () => {
   test('reports every error in an operator’s file', () => {
     expect(shapingErrors({ default: { connectionsMax: 3 } })).toEqual([]);
     expect(shapingErrors([1])).not.toEqual([]);
-    expect(shapingErrors({ colour: 1 })[0]).toContain('colour');
+    expect(shapingErrors({ color: 1 })[0]).toContain('color');
     expect(shapingErrors({ receivers: [{ name: 'x', mx: 'no', connectionsMax: 0 }] })).toHaveLength(
       2,
     );

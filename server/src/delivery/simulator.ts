@@ -91,7 +91,7 @@ function transcriptOf(
   reply: SmtpReply,
   startedAt: number,
 ): SmtpTranscript {
-  const answer = `${reply.code}${reply.enhanced ? ` ${reply.enhanced}` : ''} ${reply.text}`;
+  const replyLine = `${reply.code}${reply.enhanced ? ` ${reply.enhanced}` : ''} ${reply.text}`;
   const lines: SmtpTranscript['lines'] = [];
   const say = (by: 'client' | 'server' | 'note', text: string) => lines.push({ atMs: 0, by, text });
   say('note', 'Simulated: nothing was sent');
@@ -103,13 +103,13 @@ function transcriptOf(
   say('server', '250 2.1.0 OK');
   say('client', `RCPT TO:<${delivery.recipient}>`);
   if (reply.code >= 400) {
-    say('server', answer);
+    say('server', replyLine);
     return { startedAt, lines };
   }
   say('server', '250 2.1.5 OK');
   say('client', 'DATA');
   say('server', '354 Go ahead');
   say('note', 'The message');
-  say('server', answer);
+  say('server', replyLine);
   return { startedAt, lines };
 }

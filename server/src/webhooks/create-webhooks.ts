@@ -60,7 +60,7 @@ const DNS_IN_FLIGHT_MAX = 64;
 /** Creates the webhooks module. */
 export function createWebhooks(parts: WebhookModuleParts): WebhookModule {
   const { pool, clock, settings, dispatchPool } = parts;
-  const sealer = createEncryptor(parts.secretKey, 'webhooks');
+  const encryptor = createEncryptor(parts.secretKey, 'webhooks');
   const guard = createTargetGuard({
     resolver: createWebhookResolver(parts),
     allowPrivate: settings.allowPrivate,
@@ -71,7 +71,7 @@ export function createWebhooks(parts: WebhookModuleParts): WebhookModule {
     ...(parts.ca === undefined ? {} : { ca: parts.ca }),
     ...(parts.deadlineMs === undefined ? {} : { deadlineMs: parts.deadlineMs }),
   });
-  const endpoints = new EndpointCache({ pool: dispatchPool ?? pool, sealer, rules: settings });
+  const endpoints = new EndpointCache({ pool: dispatchPool ?? pool, encryptor, rules: settings });
   const sending = {
     endpoints,
     post: client.post,
@@ -79,7 +79,7 @@ export function createWebhooks(parts: WebhookModuleParts): WebhookModule {
     userAgent: `Postrider-Webhooks/${parts.version}`,
   };
   const dispatcher = dispatchPool && createDispatcher(parts, dispatchPool, createAttempt(sending));
-  const webhooks = new Webhooks({ pool, clock, sealer, guard, rules: settings });
+  const webhooks = new Webhooks({ pool, clock, encryptor, guard, rules: settings });
   return {
     webhooks,
     history: new WebhookHistory({
@@ -90,7 +90,7 @@ export function createWebhooks(parts: WebhookModuleParts): WebhookModule {
     }),
     tester: new WebhookTester({
       ...sending,
-      endpoints: new EndpointCache({ pool, sealer, rules: settings }),
+      endpoints: new EndpointCache({ pool, encryptor, rules: settings }),
     }),
     dispatcher,
     close: () => client.close(),

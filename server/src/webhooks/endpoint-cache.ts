@@ -26,16 +26,16 @@ export interface Endpoint {
  */
 export class EndpointCache {
   readonly #pool: Pool;
-  readonly #sealer: Encryptor;
+  readonly #encryptor: Encryptor;
   readonly #rules: TargetRules;
   readonly #cached = new Map<
     string,
     { revision: number; endpoint: Promise<Endpoint | undefined> }
   >();
 
-  constructor(parts: { pool: Pool; sealer: Encryptor; rules: TargetRules }) {
+  constructor(parts: { pool: Pool; encryptor: Encryptor; rules: TargetRules }) {
     this.#pool = parts.pool;
-    this.#sealer = parts.sealer;
+    this.#encryptor = parts.encryptor;
     this.#rules = parts.rules;
   }
 
@@ -58,7 +58,7 @@ export class EndpointCache {
     const webhook = await findWebhook(this.#pool, scope, id);
     if (!webhook) return undefined;
     const secrets = (await readSecrets(this.#pool, scope, id)).map((stored) => ({
-      secret: createHmacSha256(this.#sealer.decrypt(stored.encryptedSecret)),
+      secret: createHmacSha256(this.#encryptor.decrypt(stored.encryptedSecret)),
       endsAtMs: stored.endsAtMs ?? Number.POSITIVE_INFINITY,
     }));
     const { encryptedHeaders, mode } = webhook;
@@ -71,7 +71,7 @@ export class EndpointCache {
       url,
       refusal: checkTargetRules(url, mode, this.#rules)?.detail,
       headers: encryptedHeaders
-        ? JSON.parse(this.#sealer.decrypt(encryptedHeaders).toString())
+        ? JSON.parse(this.#encryptor.decrypt(encryptedHeaders).toString())
         : {},
       secretsAt: (nowMs) =>
         secrets.filter(({ endsAtMs }) => endsAtMs > nowMs).map(({ secret }) => secret),

@@ -103,7 +103,7 @@ describe('names', () => {
   test('distinguishes a missing name from a failed lookup', async () => {
     const { dns, guard } = await guardOn({ 'silent.example': 'SERVFAIL' });
     await using _ = dns;
-    expect((await guard.resolve('nobody.example')).kind).toBe('absent');
+    expect((await guard.resolve('missing.example')).kind).toBe('absent');
     expect((await guard.resolve('silent.example')).kind).toBe('failed');
   });
 
@@ -155,7 +155,7 @@ describe('sockets', () => {
     await using _ = dns;
     const outcome = await requestVia(guard.lookup, `http://once.example:${receiver.port}/`);
     expect(outcome).toBe('204');
-    const asked = dns.queries.filter(({ name, type }) => name === 'once.example' && type === 'A');
-    expect(asked).toHaveLength(1);
+    const queries = dns.queries.filter(({ name, type }) => name === 'once.example' && type === 'A');
+    expect(queries).toHaveLength(1);
   });
 });

@@ -33,40 +33,40 @@ function post(url: string) {
   return poster.post({ url: new URL(url), headers, body });
 }
 
-async function answered(answer: ScriptedResponse) {
-  await using receiver = await startWebhookReceiver({ answer: () => answer });
-  return { posted: await post(receiver.url), receiver };
+async function respondWith(script: ScriptedResponse) {
+  await using receiver = await startWebhookReceiver({ answer: () => script });
+  return { response: await post(receiver.url), receiver };
 }
 
-describe('answers', () => {
+describe('responses', () => {
   test('2xx counts as delivered and returns the response body', async () => {
-    const { posted, receiver } = await answered({ status: 202, body: 'thanks' });
-    expect(posted).toMatchObject({ status: 202, body: 'thanks', error: null });
+    const { response, receiver } = await respondWith({ status: 202, body: 'thanks' });
+    expect(response).toMatchObject({ status: 202, body: 'thanks', error: null });
     expect(receiver.received[0]?.body).toBe('{"type":"x"}');
   });
 
   test('redirects are not followed', async () => {
     await using elsewhere = await startWebhookReceiver();
-    const { posted } = await answered({ status: 301, headers: { location: elsewhere.url } });
-    expect(posted.status).toBe(301);
-    expect(posted.error).toContain('Redirects are not followed');
+    const { response } = await respondWith({ status: 301, headers: { location: elsewhere.url } });
+    expect(response.status).toBe(301);
+    expect(response.error).toContain('Redirects are not followed');
     expect(elsewhere.received).toHaveLength(0);
   });
 
   test('a protocol upgrade is reported at once', async () => {
     const headers = { connection: 'upgrade', upgrade: 'h2c' };
-    const { posted } = await answered({ status: 101, headers });
-    expect(posted).toMatchObject({
+    const { response } = await respondWith({ status: 101, headers });
+    expect(response).toMatchObject({
       status: 101,
       error: expect.stringContaining('Only 2xx counts'),
     });
   });
 
   test('410, 429 and 500 are reported with their Retry-After', async () => {
-    expect((await answered({ status: 410 })).posted.error).toContain('permanently gone');
-    const limited = await answered({ status: 429, headers: { 'retry-after': '120' } });
-    expect(limited.posted).toMatchObject({ status: 429, retryAfterMs: 120_000 });
-    expect((await answered({ status: 500, body: 'oh no' })).posted).toMatchObject({
+    expect((await respondWith({ status: 410 })).response.error).toContain('permanently gone');
+    const limited = await respondWith({ status: 429, headers: { 'retry-after': '120' } });
+    expect(limited.response).toMatchObject({ status: 429, retryAfterMs: 120_000 });
+    expect((await respondWith({ status: 500, body: 'oh no' })).response).toMatchObject({
       status: 500,
       body: 'oh no',
       error: 'The endpoint responded with status 500. Only 2xx counts as delivered.',
@@ -74,15 +74,15 @@ describe('answers', () => {
   });
 
   test('the first 4 KiB of a long response are kept', async () => {
-    const { posted } = await answered({ status: 200, body: 'x'.repeat(50_000) });
-    expect(posted.status).toBe(200);
-    expect(posted.body).toBe('x'.repeat(4096));
+    const { response } = await respondWith({ status: 200, body: 'x'.repeat(50_000) });
+    expect(response.status).toBe(200);
+    expect(response.body).toBe('x'.repeat(4096));
   });
 
   test('an endless response is cut off, and its status counts', async () => {
-    const { posted } = await answered('endless');
-    expect(posted).toMatchObject({ status: 200, error: null });
-    expect(posted.body).toHaveLength(4096);
+    const { response } = await respondWith('endless');
+    expect(response).toMatchObject({ status: 200, error: null });
+    expect(response.body).toHaveLength(4096);
   });
 
   test('a response that stalls counts by its status, within the deadline', async () => {
@@ -95,33 +95,33 @@ describe('answers', () => {
       },
     };
     poster = createWebhookClient({ clock, guard, deadlineMs: 1_000 });
-    const { posted } = await answered('unfinished');
-    expect(posted).toMatchObject({ status: 200, error: null, body: 'and then' });
+    const { response } = await respondWith('unfinished');
+    expect(response).toMatchObject({ status: 200, error: null, body: 'and then' });
     expect(waits).toHaveLength(2);
     expect(Math.max(...waits)).toBeLessThanOrEqual(1_000);
   });
 
   test('NUL characters and invalid UTF-8 are handled', async () => {
-    const { posted } = await answered({ status: 200, body: 'a\0b' });
-    expect(posted.body).toBe('ab');
+    const { response } = await respondWith({ status: 200, body: 'a\0b' });
+    expect(response.body).toBe('ab');
   });
 });
 
 describe('no response', () => {
   test('a receiver that hangs is abandoned at the deadline', async () => {
-    const { posted } = await answered('hang');
-    expect(posted).toMatchObject({ status: null, body: null });
-    expect(posted.error).toBe('No response within 1 seconds.');
+    const { response } = await respondWith('hang');
+    expect(response).toMatchObject({ status: null, body: null });
+    expect(response.error).toBe('No response within 1 seconds.');
   });
 
   test('a connection closed early', async () => {
-    const { posted } = await answered('close');
-    expect(posted.error).toBe('The receiver closed the connection before responding.');
+    const { response } = await respondWith('close');
+    expect(response.error).toBe('The receiver closed the connection before responding.');
   });
 
   test('a response that is not HTTP', async () => {
-    const { posted } = await answered('garbage');
-    expect(posted.error).toBe('The response is not valid HTTP.');
+    const { response } = await respondWith('garbage');
+    expect(response.error).toBe('The response is not valid HTTP.');
   });
 
   test('no listener', async () => {
@@ -129,8 +129,8 @@ describe('no response', () => {
     await new Promise((resolve) => server.once('listening', resolve));
     const { port } = server.address() as AddressInfo;
     await new Promise((resolve) => server.close(resolve));
-    const posted = await post(`http://127.0.0.1:${port}/`);
-    expect(posted.error).toBe(`The connection to 127.0.0.1:${port} was refused.`);
+    const response = await post(`http://127.0.0.1:${port}/`);
+    expect(response.error).toBe(`The connection to 127.0.0.1:${port} was refused.`);
   });
 
   test('a forbidden address is never contacted', async () => {
@@ -140,13 +140,13 @@ describe('no response', () => {
       clock: systemClock,
       guard: createTargetGuard({ resolver, allowPrivate: false }),
     });
-    const posted = await strict.post({
+    const response = await strict.post({
       url: new URL(receiver.url),
       headers: {},
       body: Buffer.from('{}'),
     });
     strict.close();
-    expect(posted.error).toContain('was not contacted');
+    expect(response.error).toContain('was not contacted');
     expect(receiver.connections).toBe(0);
   });
 });
@@ -154,12 +154,12 @@ describe('no response', () => {
 describe('TLS', () => {
   async function over(tls: { key: string; cert: string }) {
     await using receiver = await startWebhookReceiver({ tls });
-    return { posted: await post(receiver.url), received: receiver.received };
+    return { response: await post(receiver.url), received: receiver.received };
   }
 
   test('a valid certificate is accepted', async () => {
-    const { posted, received } = await over(tlsFixtures.good);
-    expect(posted).toMatchObject({ status: 204, error: null });
+    const { response, received } = await over(tlsFixtures.good);
+    expect(response).toMatchObject({ status: 204, error: null });
     expect(received).toHaveLength(1);
   });
 
@@ -168,17 +168,17 @@ describe('TLS', () => {
     ['for another host', tlsFixtures.wrongName, 'is for a different host'],
     ['self-signed', tlsFixtures.selfSigned, 'not signed by a trusted authority'],
     ['forged', tlsFixtures.forged, ''],
-  ])('a certificate that is %s is rejected, and nothing is sent', async (_, tls, words) => {
-    const { posted, received } = await over(tls);
-    expect(posted.status).toBeNull();
-    expect(posted.error).toContain(words);
+  ])('a certificate that is %s is rejected, and nothing is sent', async (_, tls, error) => {
+    const { response, received } = await over(tls);
+    expect(response.status).toBeNull();
+    expect(response.error).toContain(error);
     expect(received).toHaveLength(0);
   });
 
   test('plain http behind an https URL is recognized', async () => {
     await using receiver = await startWebhookReceiver();
-    const posted = await post(receiver.url.replace('http:', 'https:'));
-    expect(posted.error).toContain('may be using plain HTTP');
+    const response = await post(receiver.url.replace('http:', 'https:'));
+    expect(response.error).toContain('may be using plain HTTP');
   });
 });
 
@@ -191,8 +191,8 @@ describe('connections', () => {
 
   test('are reused for the next attempt', async () => {
     await using receiver = await startWebhookReceiver();
-    const posted = await several(receiver, 5);
-    expect(posted.every((one) => one.error === null)).toBe(true);
+    const response = await several(receiver, 5);
+    expect(response.every((one) => one.error === null)).toBe(true);
     expect(receiver.connections).toBe(1);
   });
 
@@ -205,8 +205,8 @@ describe('connections', () => {
       closed = true;
       return 'close';
     };
-    const [posted] = await several(receiver, 1);
-    expect(posted).toMatchObject({ status: 204, error: null });
+    const [response] = await several(receiver, 1);
+    expect(response).toMatchObject({ status: 204, error: null });
     expect(receiver.received).toHaveLength(3);
   });
 });

@@ -129,9 +129,9 @@ function send(
         agent: agents[secure ? 'https:' : 'http:'],
         headers: posting.headers,
       });
-      let answered = false;
+      let responded = false;
       started.on('error', (error: NodeJS.ErrnoException) => {
-        if (ended || answered) return;
+        if (ended || responded) return;
         // The receiver closed the idle connection just before: retry on a new one.
         if (started.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE')) {
           request = begin();
@@ -140,7 +140,7 @@ function send(
         end({ error });
       });
       started.on('response', (response) => {
-        answered = true;
+        responded = true;
         timer.cancel();
         read(response);
       });

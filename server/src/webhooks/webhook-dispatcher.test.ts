@@ -16,8 +16,8 @@ test('the queue of a deleted endpoint is removed after a while', async () => {
     anyEnabled: async () => false,
     skipToEnd: async () => {},
     fanOut: async () => ({ seen: 0, made: 0, leased: [] }),
-    claim: async (_after, rooms) => {
-      known = rooms.perEndpoint.map(({ id }) => id);
+    claim: async (_after, capacity) => {
+      known = capacity.perEndpoint.map(({ id }) => id);
       return { rows: due.splice(0), cursor: undefined };
     },
     release: async () => {},
@@ -44,7 +44,7 @@ test('the queue of a deleted endpoint is removed after a while', async () => {
 test('a workspace whose endpoints do not respond leaves capacity to others', async () => {
   const clock = new ManualClock(1_000_000);
   const due = Array.from({ length: 100 }, (_, n) => rowOf(`silent ${n}`));
-  const asked: string[] = [];
+  const attempted: string[] = [];
   const store: DispatchStore = {
     anyEnabled: async () => false,
     skipToEnd: async () => {},
@@ -54,10 +54,10 @@ test('a workspace whose endpoints do not respond leaves capacity to others', asy
     failOrphans: async () => 0,
     record: async (results) => results.map(() => true),
   };
-  const { promise: answered, resolve: answer } = Promise.withResolvers<undefined>();
+  const { promise: responded, resolve: respond } = Promise.withResolvers<undefined>();
   const attempt = (row: LeasedRow) => {
-    asked.push(row.webhook_id);
-    return answered;
+    attempted.push(row.webhook_id);
+    return responded;
   };
   const dispatcher = new WebhookDispatcher({
     store,
@@ -69,11 +69,11 @@ test('a workspace whose endpoints do not respond leaves capacity to others', asy
   });
   dispatcher.start();
   await passes(clock, 5_000);
-  expect(asked.length).toBeGreaterThanOrEqual(10);
+  expect(attempted.length).toBeGreaterThanOrEqual(10);
   due.push({ ...rowOf('another’s'), workspace_id: 'another' });
   await passes(clock, 5_000);
-  expect(asked).toContain('another’s');
-  answer(undefined);
+  expect(attempted).toContain('another’s');
+  respond(undefined);
   await dispatcher.stop(1_000);
 });
 

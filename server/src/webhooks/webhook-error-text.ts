@@ -42,7 +42,7 @@ export function webhookErrorText(error: Error, url: URL, deadlineMs: number): st
   }
 }
 
-/** When several addresses failed, the first error stands for all. */
+/** When several addresses failed, the first error is reported. */
 function errorCode(error: Error): string {
   const inner = error instanceof AggregateError ? error.errors[0] : undefined;
   return (

@@ -190,11 +190,11 @@ export async function failOrphans(pool: Pool, nowMs: number, limit: number): Pro
            where d.status = 'pending'
              and (d.workspace_id, d.mode, d.webhook_id) > (q.workspace_id, q.mode, q.webhook_id)
            order by d.workspace_id, d.mode, d.webhook_id limit 1) n),
-      gone as materialized (
+      deleted as materialized (
         select * from queues q where not exists (select from webhooks w
           where w.workspace_id = q.workspace_id and w.mode = q.mode and w.id = q.webhook_id)),
       orphans as materialized (
-        select d.* from gone g cross join lateral (
+        select d.* from deleted g cross join lateral (
           select d.workspace_id, d.mode, d.webhook_id, d.event_id from webhook_deliveries d
            where d.status = 'pending' and d.workspace_id = g.workspace_id and d.mode = g.mode
              and d.webhook_id = g.webhook_id limit $2) d

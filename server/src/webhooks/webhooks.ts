@@ -46,7 +46,7 @@ export type WebhookChange = Partial<NewWebhook>;
 export interface WebhooksParts {
   pool: Pool;
   clock: Clock;
-  sealer: Encryptor;
+  encryptor: Encryptor;
   guard: TargetGuard;
   rules: TargetRules;
 }
@@ -178,7 +178,7 @@ export class Webhooks {
   headersOf(webhook: Webhook): CustomHeaders {
     if (!webhook.encryptedHeaders) return {};
     return JSON.parse(
-      this.#parts.sealer.decrypt(webhook.encryptedHeaders).toString(),
+      this.#parts.encryptor.decrypt(webhook.encryptedHeaders).toString(),
     ) as CustomHeaders;
   }
 
@@ -233,11 +233,11 @@ export class Webhooks {
 
   #encryptHeaders(headers: CustomHeaders): Buffer | null {
     if (Object.keys(headers).length === 0) return null;
-    return this.#parts.sealer.encrypt(Buffer.from(JSON.stringify(headers)));
+    return this.#parts.encryptor.encrypt(Buffer.from(JSON.stringify(headers)));
   }
 
   #encryptSecret(secret: Buffer, nowMs: number): { id: string; encryptedSecret: Buffer } {
-    return { id: uuidv7(nowMs), encryptedSecret: this.#parts.sealer.encrypt(secret) };
+    return { id: uuidv7(nowMs), encryptedSecret: this.#parts.encryptor.encrypt(secret) };
   }
 }
 

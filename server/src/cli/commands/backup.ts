@@ -31,7 +31,8 @@ export const backup: Command = {
     // backup.
     const data = await withInterruptible(
       () => startEmbedded({ dataDir, log: silentLog, holder: 'command' }),
-      ({ connection }, leaving) => createBaseBackup({ connection, dataDir, target, signal: leaving }),
+      ({ connection }, leaving) =>
+        createBaseBackup({ connection, dataDir, target, signal: leaving }),
     );
     const seconds = (systemClock.now() - beganAtMs) / 1000;
     const text = [

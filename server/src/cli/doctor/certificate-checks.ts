@@ -67,7 +67,7 @@ function checkValidity(leaf: X509Certificate, nowMs: number): CheckResult | unde
 function checkHost(leaf: X509Certificate, host: string): CheckResult | undefined {
   const matches = isIP(host) === 0 ? leaf.checkHost(host) : leaf.checkIP(host);
   if (matches !== undefined) return undefined;
-  const names = leaf.subjectAltName?.replaceAll(/(DNS|IP Address):/g, '') ?? 'nobody';
+  const names = leaf.subjectAltName?.replaceAll(/(DNS|IP Address):/g, '') ?? 'no name';
   return warn(
     NAME,
     `The certificate is for ${names}, not for ${host}, which clients use.`,

@@ -94,11 +94,11 @@ async function checkReverseDns(
     const detail = `${heloName} resolves to ${ip}, which is not a public address.`;
     return warn(name, detail, 'Publish the public address that mail is sent from.');
   }
-  const answer = await resolver.lookup('PTR', reverseName(ip), { fresh: true });
-  if (answer.kind === 'failed') {
+  const lookup = await resolver.lookup('PTR', reverseName(ip), { fresh: true });
+  if (lookup.kind === 'failed') {
     return warn(name, `The PTR record of ${ip} could not be resolved.`, 'Try again later.');
   }
-  const names = answer.kind === 'found' ? answer.records.map(printable) : [];
+  const names = lookup.kind === 'found' ? lookup.records.map(printable) : [];
   if (names.some((found) => found.toLowerCase() === heloName.toLowerCase())) {
     return ok(name, `${ip} is ${heloName}.`);
   }

@@ -15,11 +15,11 @@ export async function checkNameServers(
 ): Promise<CheckResult> {
   const name = 'name servers';
   const servers = formatServers(dnsServers);
-  const answer = await createDoctorResolver({ dnsServers }, clock).lookup('MX', 'example.com', {
+  const lookup = await createDoctorResolver({ dnsServers }, clock).lookup('MX', 'example.com', {
     fresh: true,
   });
   const which = servers.length > 0 ? servers.join(', ') : 'The system’s name servers';
-  return answer.kind === 'failed'
+  return lookup.kind === 'failed'
     ? fail(
         name,
         `${which} did not respond.`,

@@ -60,10 +60,9 @@ export async function probeSmtp(
   if ('kind' in ehlo) return ehlo;
   const offers = ehlo.reply.code < 300 ? parseCapabilities(ehlo.lines) : NO_CAPABILITIES;
   if (!secure && offers.startTls) {
-    const answer = await channel.command('STARTTLS', 'starttls', RESPONSE_TIMEOUT_MS);
+    const reply = await channel.command('STARTTLS', 'starttls', RESPONSE_TIMEOUT_MS);
     const plain = channel.detach();
-    if ('kind' in answer || 'kind' in plain)
-      return 'kind' in answer ? answer : (plain as SocketError);
+    if ('kind' in reply || 'kind' in plain) return 'kind' in reply ? reply : (plain as SocketError);
     secure = await secured(plain, target.servername);
     if ('kind' in secure) return secure;
   }

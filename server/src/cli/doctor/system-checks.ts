@@ -86,10 +86,10 @@ async function isPostrider(host: string, port: number): Promise<boolean> {
   const connectHost = connectableHost(host);
   const address = connectHost.includes(':') ? `[${connectHost}]` : connectHost;
   try {
-    const answer = await fetch(`http://${address}:${port}/healthz`, {
+    const response = await fetch(`http://${address}:${port}/healthz`, {
       signal: AbortSignal.timeout(3000),
     });
-    return answer.ok && ((await answer.json()) as { status?: unknown }).status === 'ok';
+    return response.ok && ((await response.json()) as { status?: unknown }).status === 'ok';
   } catch {
     return false;
   }

@@ -1,8 +1,8 @@
 import net from 'node:net';
 
 /**
- * A receiver that takes everything and keeps nothing, in a process of its own. It speaks just enough
- * SMTP, with PIPELINING, and counts messages; the parent asks for the count.
+ * An SMTP receiver that accepts and discards everything, in a process of its own. It supports just
+ * enough SMTP, with PIPELINING, and counts messages; the parent requests the count.
  */
 
 let received = 0;
@@ -18,7 +18,7 @@ const server = net.createServer((socket) => {
   socket.write('220 sink.example ESMTP\r\n');
   socket.on('data', (chunk: Buffer) => {
     let bytes = pending.length > 0 ? Buffer.concat([pending, chunk]) : chunk;
-    let answer = '';
+    let reply = '';
     for (;;) {
       if (inData) {
         const end = bytes.indexOf(END);
@@ -27,7 +27,7 @@ const server = net.createServer((socket) => {
         inData = false;
         received += 1;
         lastAt = performance.timeOrigin + performance.now();
-        answer += '250 2.0.0 taken\r\n';
+        reply += '250 2.0.0 taken\r\n';
         continue;
       }
       const line = bytes.indexOf('\r\n');
@@ -35,18 +35,18 @@ const server = net.createServer((socket) => {
       const verb = bytes.toString('latin1', 0, 4).toUpperCase();
       bytes = bytes.subarray(line + 2);
       if (verb === 'EHLO')
-        answer += '250-sink.example\r\n250-PIPELINING\r\n250-8BITMIME\r\n250 SIZE 50000000\r\n';
+        reply += '250-sink.example\r\n250-PIPELINING\r\n250-8BITMIME\r\n250 SIZE 50000000\r\n';
       else if (verb === 'DATA') {
         inData = true;
-        answer += '354 go\r\n';
+        reply += '354 go\r\n';
       } else if (verb === 'QUIT') {
         socket.end('221 bye\r\n');
         return;
-      } else answer += '250 2.1.0 ok\r\n';
+      } else reply += '250 2.1.0 ok\r\n';
     }
-    // Kept from the terminator's beginning on, so that one cut in two is still found.
+    // Keeps enough to recognize a terminator that is split between two chunks.
     pending = Buffer.from(inData && bytes.length > 8 ? bytes.subarray(-8) : bytes);
-    if (answer !== '') socket.write(answer);
+    if (reply !== '') socket.write(reply);
   });
 });
 

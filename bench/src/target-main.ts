@@ -1,6 +1,7 @@
 import Fastify from 'fastify';
 import { operatorIssuer } from '../../server/src/accounts/api-keys.ts';
 import { buildApp } from '../../server/src/bootstrap/build-app.ts';
+import type { DeliveryOverrides } from '../../server/src/bootstrap/build-delivery.ts';
 import { readConfig } from '../../server/src/config/read-config.ts';
 import { openPool } from '../../server/src/db/pool.ts';
 import { SendMessage } from '../../server/src/http/routes/transactional/schemas.ts';
@@ -8,19 +9,25 @@ import { bodyValidator } from '../../server/src/http/validation/schema-validator
 import { systemClock } from '../../server/src/lib/clock.ts';
 import { encodeId, uuidv7 } from '../../server/src/lib/ids.ts';
 import { createLog } from '../../server/src/lib/log.ts';
-import { SENDER_DOMAIN } from './sample.ts';
+import { SENDER_DOMAIN } from './sample-message.ts';
 import { seed } from './seed.ts';
-import type { TargetKind } from './targets.ts';
+import type { TargetKind } from './start-target.ts';
+import { withoutSigning } from './unsigned-transport.ts';
 
-/** One server of the comparison; see targets.ts for who starts it. */
+/** The server under test; start-target.ts starts it. */
 
 const kind = process.argv[2] as TargetKind;
 const report = (message: object): void => {
   process.send?.(message);
 };
-process.on('message', (asked: { seed?: number; state?: 'delivered' | 'waiting' } | string) => {
-  if (typeof asked === 'string') report({ rss: process.memoryUsage.rss() });
+process.on('message', (command: { seed?: number; state?: 'delivered' | 'waiting' } | string) => {
+  if (typeof command === 'string') report({ rss: process.memoryUsage.rss() });
 });
+
+const UNSIGNED: DeliveryOverrides = {
+  liveTransport: (createConfigured) => withoutSigning(createConfigured()),
+  threadEntry: new URL('./unsigned-delivery-thread.ts', import.meta.url),
+};
 
 if (kind === 'no-storage') await serveWithoutStorage();
 else await serve();
@@ -31,10 +38,10 @@ async function serve(): Promise<void> {
   const app = await buildApp({
     config,
     log,
-    ...(process.env.BENCH_UNSIGNED
-      ? { aroundLiveRoute: new URL('./unsigned.ts', import.meta.url) }
-      : {}),
-    ...(kind === 'one-transaction-each' ? { acceptGroup: { itemsMax: 1, inFlightMax: 20 } } : {}),
+    overrides: {
+      delivery: process.env.BENCH_UNSIGNED ? UNSIGNED : undefined,
+      acceptGroup: kind === 'one-transaction-each' ? { itemsMax: 1, inFlightMax: 20 } : undefined,
+    },
   });
   const workspace = (await app.workspaces.first()) ?? (await app.workspaces.create('Bench'));
   const made = await app.apiKeys.create(operatorIssuer(workspace.id), {
@@ -42,18 +49,18 @@ async function serve(): Promise<void> {
     mode: (process.env.BENCH_MODE as 'live' | 'test') ?? 'test',
   });
   await app.domains.trust(workspace.id, { name: SENDER_DOMAIN });
-  process.on('message', (asked: { seed?: number; state?: 'delivered' | 'waiting' }) => {
-    if (!asked.seed || !asked.state) return;
+  process.on('message', (command: { seed?: number; state?: 'delivered' | 'waiting' }) => {
+    if (!command.seed || !command.state) return;
     const pool = openPool({ hosts: app.storage.hosts, log, max: 1, statementTimeoutMs: 600_000 });
-    void seed(pool, asked.seed, asked.state)
+    void seed(pool, command.seed, command.state)
       .then(() => pool.end())
-      .then(() => report({ seeded: asked.seed }));
+      .then(() => report({ seeded: command.seed }));
   });
   process.once('SIGTERM', () => void app.stop().then(() => process.exit(0)));
   report({ port: Number(new URL(app.address).port), key: made.token });
 }
 
-/** The same framework and the same validation, and nothing behind them: the ceiling. */
+/** The same framework and validation without storage: the upper bound. */
 async function serveWithoutStorage(): Promise<void> {
   const server = Fastify({ logger: false });
   const validator = bodyValidator(SendMessage);

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import path from 'node:path';
 
-/** A receiver in a process of its own (smtp-sink.ts), and what it has taken so far. */
+/** Starts an SMTP sink (smtp-sink-main.ts) and reads its counters. */
 export interface Sink extends AsyncDisposable {
   port: number;
   count(): Promise<Taken>;
@@ -9,19 +9,19 @@ export interface Sink extends AsyncDisposable {
 
 export interface Taken {
   received: number;
-  /** When the last final dot came, in milliseconds since the epoch. */
+  /** When the last message was received, in milliseconds since the epoch. */
   lastAt: number;
 }
 
 export async function startSink(): Promise<Sink> {
-  const child = fork(path.join(import.meta.dirname, 'smtp-sink.ts'));
-  const answer = <T>(): Promise<T> =>
+  const child = fork(path.join(import.meta.dirname, 'smtp-sink-main.ts'));
+  const response = <T>(): Promise<T> =>
     new Promise((resolve) => child.once('message', (message) => resolve(message as T)));
-  const { port } = await answer<{ port: number }>();
+  const { port } = await response<{ port: number }>();
   return {
     port,
     count() {
-      const counted = answer<Taken>();
+      const counted = response<Taken>();
       child.send('count');
       return counted;
     },
@@ -31,7 +31,7 @@ export async function startSink(): Promise<Sink> {
   };
 }
 
-/** Waits until nothing more has come for a second. */
+/** Waits until no message has arrived for a second. */
 export async function settled(sink: Sink): Promise<Taken> {
   for (let last = await sink.count(); ; ) {
     await new Promise((resolve) => setTimeout(resolve, 1_000));
@@ -41,7 +41,7 @@ export async function settled(sink: Sink): Promise<Taken> {
   }
 }
 
-/** Messages a second that reached the sink, from now until nothing more comes. */
+/** Messages per second that reached the sink, from now until no more arrive. */
 export async function rateOf(sink: Sink, work: () => Promise<unknown>): Promise<number> {
   const before = (await sink.count()).received;
   const startedAt = now();
@@ -50,7 +50,7 @@ export async function rateOf(sink: Sink, work: () => Promise<unknown>): Promise<
   return (received - before) / ((lastAt - startedAt) / 1000);
 }
 
-/** The median time from "it is ours now" to the sink's final dot, one message at a time. */
+/** The median time from acceptance to the sink's final dot, one message at a time. */
 export async function lowLoadMs(sink: Sink, hand: () => Promise<number>): Promise<number> {
   const delays: number[] = [];
   for (let i = 0; i < 20; i++) {
@@ -63,7 +63,7 @@ export async function lowLoadMs(sink: Sink, hand: () => Promise<number>): Promis
   return delays.toSorted((a, b) => a - b)[10] as number;
 }
 
-/** The same clock as the sink's, finer than Date.now(). */
+/** The same clock as the sink's, with higher resolution than Date.now(). */
 export function now(): number {
   return performance.timeOrigin + performance.now();
 }

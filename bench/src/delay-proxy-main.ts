@@ -1,8 +1,8 @@
 import net from 'node:net';
 
 /**
- * A way to a receiver that is far away: every byte, in both directions, arrives half a round trip
- * later. It runs in a process of its own and is told the receiver's port and the round trip.
+ * Simulates a distant receiver: every byte, in both directions, arrives half a round trip later.
+ * Runs in a process of its own; the arguments are the receiver's port and the round trip.
  */
 
 const [target, roundTripMs] = process.argv.slice(2).map(Number) as [number, number];
@@ -14,7 +14,7 @@ const server = net.createServer({ noDelay: true }, (near) => {
     [far, near],
   ] as const) {
     from.on('error', () => to.destroy());
-    // Timers of one length fire in the order they were set, so that bytes keep theirs.
+    // Timers of equal length fire in order, so that bytes stay in order.
     from.on('data', (chunk) => setTimeout(() => to.write(chunk), roundTripMs / 2));
     from.on('end', () => setTimeout(() => to.end(), roundTripMs / 2));
   }

@@ -1,11 +1,11 @@
 import type { Delivery, Message, Transport } from '../../server/src/delivery/delivery.ts';
 
 /**
- * Put around the live route to compare with servers that do not sign: a message that carries a
- * signature already is not signed again, not even with an empty one.
+ * Wraps the live transport for comparison with servers that do not sign: a message that already has
+ * a signature, even an empty one, is not signed.
  */
-export function around(route: Transport): Transport {
-  return new Proxy(route, {
+export function withoutSigning(transport: Transport): Transport {
+  return new Proxy(transport, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
       if (name === 'attempt') {

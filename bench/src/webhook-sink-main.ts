@@ -1,27 +1,27 @@
 import net from 'node:net';
 
 /**
- * Receivers of webhooks that cost as little as possible, in a process of their own: requests are
- * recognised by their length alone and answered 204. `mode` "hang" takes and never answers.
+ * Webhook receivers with minimal overhead, in a process of their own: requests are recognized by
+ * their length alone and answered with 204. `mode` "hang" accepts requests and never responds.
  */
 
 const count = Number(process.argv[2] ?? 1);
-const mode = process.argv[3] ?? 'answer';
-const ANSWER = 'HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n';
+const mode = process.argv[3] ?? 'respond';
+const RESPONSE = 'HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n';
 
 let received = 0;
-/** Milliseconds from the event's time to its arrival; only the first of many are kept. */
+/** Milliseconds from the event's time to its arrival, up to a maximum count. */
 const delays: number[] = [];
 const DELAYS_MAX = 100_000;
 
 const ports = await Promise.all(Array.from({ length: count }, listen));
 process.send?.({ ports });
-process.on('message', (asked: string) => {
-  if (asked === 'forget') {
+process.on('message', (command: string) => {
+  if (command === 'reset') {
     received = 0;
     delays.length = 0;
   }
-  process.send?.({ received, delays: asked === 'delays' ? delays : [] });
+  process.send?.({ received, delays: command === 'delays' ? delays : [] });
 });
 
 function listen(): Promise<number> {
@@ -41,7 +41,7 @@ function listen(): Promise<number> {
         if (delays.length < DELAYS_MAX) note(text.slice(headEnd + 4, end));
         text = text.slice(end);
         received += 1;
-        if (mode === 'answer') socket.write(ANSWER);
+        if (mode === 'respond') socket.write(RESPONSE);
       }
     });
   });

@@ -4,23 +4,23 @@ import path from 'node:path';
 import pg from 'pg';
 import { startEmbedded } from '../../server/src/db/embedded-postgres.ts';
 import { silentLog } from '../../server/src/lib/log.ts';
-import { startTarget, type Target } from './targets.ts';
-import { type Usage, usageOf } from './usage.ts';
+import { type Usage, usageOf } from './process-usage.ts';
+import { startTarget, type Target } from './start-target.ts';
 
-/** A server and its PostgreSQL whose tables the benchmark may reach, and events for it to tell of. */
-export interface House extends AsyncDisposable {
+/** A server with a PostgreSQL that the benchmark can access directly. */
+export interface WebhookEnvironment extends AsyncDisposable {
   target: Target;
   client: pg.Client;
-  /** Of the server and of PostgreSQL, all its processes together. */
-  usage(): HouseUsage | undefined;
+  /** Usage of the server and of all PostgreSQL processes. */
+  usage(): EnvironmentUsage | undefined;
 }
 
-export interface HouseUsage {
+export interface EnvironmentUsage {
   node: Usage;
   postgres: Usage;
 }
 
-export async function startHouse(): Promise<House> {
+export async function startWebhookEnvironment(): Promise<WebhookEnvironment> {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'postrider-bench-'));
   const postgres = await startEmbedded({ dataDir, log: silentLog, holder: 'command' });
   const { user, host, database } = postgres.connection;
@@ -57,12 +57,12 @@ export async function addEndpoints(
   events = 'message.*',
 ): Promise<void> {
   for (const sinkPort of ports) {
-    const answer = await fetch(`http://127.0.0.1:${port}/api/v1/webhooks`, {
+    const response = await fetch(`http://127.0.0.1:${port}/api/v1/webhooks`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ url: `http://127.0.0.1:${sinkPort}/`, events: [events] }),
     });
-    if (answer.status !== 201) throw new Error(await answer.text());
+    if (response.status !== 201) throw new Error(await response.text());
   }
 }
 
@@ -82,7 +82,7 @@ const EVENT_DATA = JSON.stringify({
   },
 });
 
-/** As delivery would, in one commit. */
+/** Appends events in one commit, as delivery does. */
 export async function appendEvents(
   client: pg.Client,
   count: number,
@@ -98,22 +98,22 @@ export async function appendEvents(
 }
 
 /**
- * Events that were made into deliveries of the endpoint for domains and then waited: at once, where
- * the fan-out would take minutes. The followers are taken past them in the same commit.
+ * Inserts events together with their pending deliveries to the endpoint for domains, because the
+ * fan-out would take minutes. The event consumers are moved past them in the same commit.
  */
-export async function waitingEvents(client: pg.Client, count: number): Promise<void> {
+export async function insertPendingDeliveries(client: pg.Client, count: number): Promise<void> {
   const step = 100_000;
   for (let made = 0; made < count; made += step) {
-    await client.query(WAITING, [Math.min(step, count - made), EVENT_DATA]);
+    await client.query(INSERT_PENDING, [Math.min(step, count - made), EVENT_DATA]);
   }
   await client.query('analyze events, webhook_deliveries');
 }
 
-const WAITING = `
+const INSERT_PENDING = `
 with moved as (
     update event_consumers
        set tx = pg_current_xact_id()::text::bigint, id = 'ffffffff-ffff-ffff-ffff-ffffffffffff'),
-told as (
+inserted as (
     insert into events (workspace_id, mode, tx, id, type, created_at, data)
     select w.workspace_id, w.mode, pg_current_xact_id()::text::bigint, uuidv7(), 'domain.verified',
            clock_timestamp(), $2::json
@@ -123,4 +123,4 @@ told as (
 insert into webhook_deliveries (workspace_id, mode, webhook_id, event_id, event_tx, event_type,
                                 due_at, created_at)
 select t.workspace_id, t.mode, w.id, t.id, t.tx, t.type, t.created_at, t.created_at
-  from told t join webhooks w on 'domain.*' = any(w.events)`;
+  from inserted t join webhooks w on 'domain.*' = any(w.events)`;

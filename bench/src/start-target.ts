@@ -4,16 +4,16 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 /**
- * What is measured runs in a process of its own. A target says where it listens and which key opens
- * it, and goes away with the `await using` that holds it.
+ * Starts the server under test in a process of its own. It reports its port and API key, and is
+ * stopped by `await using`.
  */
 export interface Target extends AsyncDisposable {
   port: number;
   key: string;
   pid: number;
-  /** Resident memory of the process, in MiB. */
+  /** Resident memory of the process in MiB. */
   memoryMiB(): Promise<number>;
-  /** Gives the database a past of `count` messages of another tenant. */
+  /** Fills the database with `count` messages of another tenant. */
   seed(count: number, state: 'delivered' | 'waiting'): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ export interface TargetOptions {
 export async function startTarget(kind: TargetKind, options: TargetOptions = {}): Promise<Target> {
   const own = options.dataDir === undefined;
   const dataDir = options.dataDir ?? (await mkdtemp(path.join(tmpdir(), 'postrider-bench-')));
-  const child = fork(path.join(import.meta.dirname, 'target.ts'), [kind], {
+  const child = fork(path.join(import.meta.dirname, 'target-main.ts'), [kind], {
     env: {
       ...process.env,
       DATA_DIR: dataDir,
@@ -40,29 +40,29 @@ export async function startTarget(kind: TargetKind, options: TargetOptions = {})
     },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
-  const { port, key } = await firstMessage(child);
+  const { port, key } = await nextMessage(child);
   return {
     port,
     key,
     pid: child.pid as number,
     async memoryMiB() {
       child.send('memory');
-      return (await firstMessage<{ rss: number }>(child)).rss / 1024 / 1024;
+      return (await nextMessage<{ rss: number }>(child)).rss / 1024 / 1024;
     },
     async seed(count, state) {
       child.send({ seed: count, state });
-      await firstMessage(child);
+      await nextMessage(child);
     },
     async [Symbol.asyncDispose]() {
-      const gone = new Promise((resolve) => child.once('exit', resolve));
+      const exited = new Promise((resolve) => child.once('exit', resolve));
       child.kill('SIGTERM');
-      await gone;
+      await exited;
       if (own) await rm(dataDir, { recursive: true, force: true });
     },
   };
 }
 
-function firstMessage<T = { port: number; key: string }>(child: ChildProcess): Promise<T> {
+function nextMessage<T = { port: number; key: string }>(child: ChildProcess): Promise<T> {
   return new Promise((resolve, reject) => {
     child.once('message', (message) => resolve(message as T));
     child.once('exit', (code) => reject(new Error(`The target ended with ${code}`)));

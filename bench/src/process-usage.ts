@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 /**
- * What a process and its children have used so far. On a shared machine the time of the processor
- * says more than the clock on the wall. Read from /proc: undefined where there is none.
+ * CPU time and memory of a process and its children. On a shared machine CPU time says more than
+ * wall-clock time. Read from /proc; undefined where there is none.
  */
 export interface Usage {
   cpuMicros: number;
-  /** Memory that several share is counted once, in parts. */
+  /** Shared memory is counted proportionally. */
   memoryMiB: number;
 }
 
@@ -29,7 +29,7 @@ export function usageOf(pid: number | undefined): Usage | undefined {
   }
 }
 
-/** Undefined when it is somebody else's, or has just ended. */
+/** Undefined when it is not a child, or has just ended. */
 function childOf(pid: number, parent: number): Usage | undefined {
   try {
     const stat = statOf(pid);
@@ -40,12 +40,12 @@ function childOf(pid: number, parent: number): Usage | undefined {
   }
 }
 
-/** Linux counts in hundredths of a second, whatever its kernel does inside. */
+/** Linux reports CPU time in hundredths of a second. */
 const MICROS_A_TICK = 10_000;
 
 function statOf(pid: number): { parent: number; cpuMicros: number; endedMicros: number } {
   const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  // The name of the program comes second, in brackets, and may hold anything.
+  // The program name is the second field, in parentheses, and may contain anything.
   const fields = text
     .slice(text.lastIndexOf(')') + 2)
     .split(' ')
@@ -58,7 +58,7 @@ function statOf(pid: number): { parent: number; cpuMicros: number; endedMicros: 
   };
 }
 
-/** What was put out to swap is used all the same. */
+/** Swapped memory counts as used. */
 function memoryOf(pid: number): number {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1');
   const kilobytes = ['Pss', 'SwapPss'].map((what) =>

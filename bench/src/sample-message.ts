@@ -1,6 +1,6 @@
 export const SENDER_DOMAIN = 'bench.example';
 
-/** The message that all benchmarks send: about 2 KB of html, as a receipt would be. */
+/** The message that all benchmarks send: about 2 KB of HTML, like a receipt. */
 export function sampleHtml(bytes = 2048): string {
   const line =
     '<tr><td style="padding:8px 0">Coffee beans, dark roast</td><td align="right">12.50</td></tr>\n';
