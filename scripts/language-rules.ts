@@ -11,12 +11,17 @@ export interface LanguageRule {
 export const PROSE_RULES: LanguageRule[] = [
   // A private vocabulary where the industry has terms.
   { pattern: /\btold\b/i, instead: 'reported, returned, sent or notified' },
-  { pattern: /\b(?:tells|telling)\b(?![^.]*\bapart\b)/i, instead: 'reports, returns or shows' },
+  {
+    // One can tell someone something, and tell two apart.
+    pattern:
+      /\b(?:tells|telling)\b(?! (?:you|us|them|it|the|other|clients|users|operators|senders|whether)\b)(?![^.]*\bapart\b)/i,
+    instead: 'reports, returns or shows',
+  },
   { pattern: /\btell of\b/i, instead: 'report' },
   { pattern: /(?<!in-)\bhouses?\b/i, instead: 'server, service or module' },
   {
     pattern:
-      /(?<!\b(?:make|makes|making|leave|leaves|no|enough|more) )\brooms?\b(?! (?:for|to|left)\b)/i,
+      /(?<!\b(?:make|makes|making|leave|leaves|no|enough|more|with) )\brooms?\b(?! (?:for|to|left)\b)/i,
     instead: 'module, or space',
   },
   { pattern: /\bwalls?\b(?![ -](?:clock|time))/i, instead: 'boundary' },
@@ -30,7 +35,8 @@ export const PROSE_RULES: LanguageRule[] = [
   { pattern: /\bstrangers?\b/i, instead: 'unknown clients' },
   { pattern: /\bpatience\b/i, instead: 'timeout or retry window' },
   {
-    pattern: /\b(?:its|his|her|their|whose|our|your|the|these|those|same|own|plain) words\b/i,
+    pattern:
+      /\b(?:its|his|her|their|whose|our|your|the|these|those|same|own|plain) words\b(?! in )/i,
     instead: 'text, content or terms',
   },
   { pattern: /\bin words\b/i, instead: 'as text' },
@@ -42,11 +48,14 @@ export const PROSE_RULES: LanguageRule[] = [
   { pattern: /\bborn\b/i, instead: 'created' },
   { pattern: /\bwish(?:ed|es)?\b/i, instead: 'requested, wants' },
   { pattern: /\bdear(?:er|est)?\b/, instead: 'expensive' },
-  { pattern: /(?<!\b(?:same|one|real) )\bthings?\b/i, instead: 'the name of it' },
+  {
+    pattern: /\b(?:a|the|each|every|its|that|this|own|any) things?\b(?! to)/i,
+    instead: 'the name of it',
+  },
   {
     // Letters of the alphabet are named as such in the same sentence.
     pattern:
-      /(?<!first-)(?<!\b(?:dead|capital|small|first|cover|single|ASCII|each|every|upper-?case|lower-?case) )\bletters?\b(?!-spacing)(?![^.]*\b(?:digits?|numbers?|alphabet|case|accents?|ASCII|characters?|hyphens?)\b)/i,
+      /(?<!first-|single-)(?<!\b(?:dead|capital|small|first|cover|single|same|resemble|ASCII|each|every|upper-?case|lower-?case) )\bletters?\b(?!-spacing)(?![^.]*\b(?:digits?|numbers?|alphabet|case|accents?|ASCII|characters?|hyphens?)\b)/i,
     instead: 'email',
   },
 
@@ -54,10 +63,10 @@ export const PROSE_RULES: LanguageRule[] = [
   { pattern: /\b(?:whoever|whomever)\b/i, instead: 'anyone who, the operator, the user' },
   { pattern: /\bsomebody\b/i, instead: 'someone, a user, a client' },
   { pattern: /\bnobody\b(?![@'’`"])/i, instead: 'no one, or name the subject' },
-  { pattern: /\b(?:anybody|everybody)\b/i, instead: 'anyone, everyone' },
+  { pattern: /\b(?:[Aa]nybody|[Ee]verybody)\b/, instead: 'anyone, everyone' },
   {
     pattern:
-      /(?<!\b(?:there|here|it|which|that|this) )\b(?:is|are|was|were) no (?!longer|more|less|fewer|later|earlier|different|better|worse|larger|smaller|one|such|use)\w/i,
+      /(?<!\b(?:there|here|it|which|that|this) )\b(?:is|are|was|were) no (?!longer|more|less|fewer|later|earlier|evidence|guarantee|proof|exception|different|better|worse|larger|smaller|one|such|use)\w/i,
     instead: 'is not a …',
   },
   { pattern: /\bby (?:itself|themselves)\b/i, instead: 'automatically, or on its own' },
@@ -80,11 +89,13 @@ export const PROSE_RULES: LanguageRule[] = [
       /\blook(?:s|ed|ing)? (?!it\b|them\b|this\b|that\b)(?:[\w-]+ ){0,3}(?:[\w-]+) up\b(?! to)/i,
     instead: 'look up …',
   },
-  { pattern: /\bh(?:old|olds|eld|olding) (?:[\w-]+ ){0,4}against\b/i, instead: 'compare with' },
+  {
+    pattern: /\bhold(?:s|ing)? (?:[\w-]+ ){0,4}against\b|(?<!\bnot )\bheld against\b/i,
+    instead: 'compare with',
+  },
   { pattern: /\blies\b/i, instead: 'is, is stored' },
   {
-    pattern:
-      /\b(?:is|are|was|were|be|been) asked\b(?! (?:to|whether|if)\b)|\basked for\b(?! confirmation)/i,
+    pattern: /\b(?:is|are|was|were|be|been) asked\b(?! (?:to|whether|if)\b)/i,
     instead: 'requested, required, queried',
   },
   { pattern: /\b(?:for|of|to|than) who\b/i, instead: 'for users who …' },
@@ -184,6 +195,6 @@ export const ALLOWED: { file: RegExp; text: RegExp }[] = [
   { file: /^CODE_OF_CONDUCT\.md$/, text: /./ },
   // The account of that name on Unix systems.
   { file: /./, text: /\buser nobody\b|\bnobody:nogroup\b/ },
-  // The name of an icon.
-  { file: /^dashboard\//, text: /^BellOff$/ },
+  // Names of icons.
+  { file: /^dashboard\//, text: /^Bell(?:Off|Ring)$/ },
 ];

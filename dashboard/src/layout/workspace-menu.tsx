@@ -71,7 +71,7 @@ function Monogram({ name }: { name: string }) {
   );
 }
 
-/** Rendered with CSS so that the letter is not part of the button's accessible name. */
+/** Rendered with CSS so that the initial is not part of the button's accessible name. */
 function initialOf(name: string): string {
   return [...name.trim()][0]?.toUpperCase() ?? '·';
 }
