@@ -222,7 +222,7 @@ describe('bodies', () => {
       if (answer.status !== 400) return;
       expect([operation.id, answer.json.detail]).toEqual([
         operation.id,
-        'The body is empty: it must be a JSON object.',
+        'The body is empty. It must be a JSON object.',
       ]);
     }, parsesJson);
     const cancel = await app.call('POST', '/messages/msg_01kc8x3f7ye6qvj2m4n5p6q7r8/cancel', {
