@@ -335,7 +335,7 @@ test('the number of owned workspaces is limited, even with concurrent requests',
     [201, undefined],
     [429, 'quota_exceeded'],
   ]);
-  expect((await make()).json.detail).toContain('at most 3 workspaces');
+  expect((await make()).json.detail).toContain('At most 3 workspaces');
   expect(await ownersOf(app)).toBe(3);
 });
 
