@@ -117,7 +117,9 @@ async function takeScreenshots(): Promise<void> {
     }),
     log: silentLog,
     clock,
-    liveTransport: withOccasionalBounces(simulatorTransport(clock)),
+    overrides: {
+      delivery: { liveTransport: () => withOccasionalBounces(simulatorTransport(clock)) },
+    },
   });
   undo.defer(() => app.stop());
   const shop = await simulateWeek(app, clock, dns);

@@ -27,7 +27,7 @@ browserSuite(
     }
 
     async function report(to: string, data: string): Promise<void> {
-      using client = await connectAndGreet(suite.app().app.returnPath.place?.port ?? 0);
+      using client = await connectAndGreet(suite.app().app.returnPath.address?.port ?? 0);
       expect((await client.send({ from: '', to: [to], data })).code).toBe(250);
     }
 

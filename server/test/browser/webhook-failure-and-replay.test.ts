@@ -69,7 +69,7 @@ browserSuite(
       await page.goto(`/app/webhooks/${id}`);
       await page.getByText('No deliveries yet').waitFor();
       const message = await send('jane@example.com');
-      await page.getByText('Retrying').waitFor();
+      await page.getByText('Retrying', { exact: true }).first().waitFor();
       await page.goto(`/app/messages/${message.json.id}`);
       await page.getByRole('tab', { name: 'Webhooks' }).click();
       await page.getByRole('link', { name: receiver.url }).click();
