@@ -101,7 +101,7 @@ test('pull writes readable files, and pushing them changes nothing', async () =>
   ]);
   expect(await get('/templates/welcome')).toEqual(before);
   const same = await templates('diff', directory);
-  expect([same.code, same.stdout.trim()]).toEqual([0, 'No difference.']);
+  expect([same.code, same.stdout.trim()]).toEqual([0, 'No differences.']);
 });
 
 test('edits show up in diff, are pushed as drafts, and are used by sends once published', async () => {

@@ -89,7 +89,7 @@ test('the secret is shown on creation and rotation, never again', async () => {
   }
   const { rows } = await app.database.pool.query('select encrypted_secret from webhook_secrets');
   const bytes = Buffer.from(secret.replace('whsec_', ''), 'base64');
-  for (const row of rows) expect(row.sealed_secret.includes(bytes)).toBe(false);
+  for (const row of rows) expect(row.encrypted_secret.includes(bytes)).toBe(false);
 });
 
 test('headers are changed individually, and their values are never shown', async () => {
