@@ -139,13 +139,13 @@ function useCommands(): Command[] {
     ({ to, label, icon, key }): Command => ({ label, icon, keys: `g ${key}`, run: go(to) }),
   );
   const createCommands: [string, string, string][] = [
-    ['write:api_keys', 'Create an API key', '/api-keys'],
-    ['write:domains', 'Add a domain', '/domains'],
-    ['write:templates', 'Create a template', '/templates'],
-    ['write:webhooks', 'Add a webhook endpoint', '/webhooks'],
-    ['write:suppressions', 'Suppress an address', '/suppressions'],
-    ['write:contacts', 'Add a contact', '/contacts'],
-    ['write:members', 'Invite a member', '/team'],
+    ['write:api_keys', 'Create API key', '/api-keys'],
+    ['write:domains', 'Add domain', '/domains'],
+    ['write:templates', 'Create template', '/templates'],
+    ['write:webhooks', 'Add webhook endpoint', '/webhooks'],
+    ['write:suppressions', 'Add suppression', '/suppressions'],
+    ['write:contacts', 'Add contact', '/contacts'],
+    ['write:members', 'Invite member', '/team'],
   ];
   const other = mode === 'live' ? 'test' : 'live';
   return [

@@ -45,7 +45,7 @@ browserSuite('keyboard navigation', (suite) => {
 
     await keys(page, 'ControlOrMeta+K');
     await page.getByRole('combobox', { name: /command/ }).waitFor();
-    await page.keyboard.type('create an api');
+    await page.keyboard.type('create api');
     await keys(page, 'Enter');
     await page.getByRole('dialog', { name: 'Create API key' }).waitFor();
     await page.keyboard.type('Created without a mouse');

@@ -35,7 +35,11 @@ browserSuite(
       const { id, returnPath } = await delivered('jane@example.com');
       const page = await suite.openAs('developer', { mode: 'live' });
       await page.goto(`/app/messages/${id}`);
-      await page.getByText(/^Delivered to .+\.$/).waitFor();
+      await page
+        .getByRole('tabpanel')
+        .getByText(/^Delivered to .+\.$/)
+        .first()
+        .waitFor();
       await page.getByText('Delivered to jane@example.com').waitFor();
       await report(returnPath, dsn());
       await page.getByText('Bounced after delivery').waitFor();
@@ -55,7 +59,11 @@ browserSuite(
       const { id, returnPath } = await delivered('joe@example.com');
       const page = await suite.openAs('developer', { mode: 'live' });
       await page.goto(`/app/messages/${id}`);
-      await page.getByText(/^Delivered to .+\.$/).waitFor();
+      await page
+        .getByRole('tabpanel')
+        .getByText(/^Delivered to .+\.$/)
+        .first()
+        .waitFor();
       await report(returnPath, complaint());
       await page.getByText('Spam complaint', { exact: true }).waitFor();
       await page.getByText('The address is now suppressed.').waitFor();

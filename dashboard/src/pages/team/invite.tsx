@@ -32,7 +32,7 @@ export function Invite({ onClose }: { onClose: () => void }) {
   const link = inviting.data?.link;
   if (link) return <InvitationLinkDialog email={email} link={link} onClose={onClose} />;
   return (
-    <Dialog title="Invite a member" onClose={onClose}>
+    <Dialog title="Invite member" onClose={onClose}>
       <form
         className="grid gap-4"
         onSubmit={(event) => {

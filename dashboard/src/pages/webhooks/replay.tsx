@@ -123,7 +123,7 @@ export function ReplayMany({
                 onChange={(event) => setFrom(event.target.value)}
               />
             </Field>
-            <Field label="To" hint="Leave empty for now.">
+            <Field label="To" hint="Leave empty for the current time.">
               <TextInput
                 type="datetime-local"
                 value={to}
