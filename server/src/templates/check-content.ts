@@ -130,11 +130,8 @@ function pathUsesIn(
   }
 }
 
-export function syntaxFindings(
-  { issues: mistakes }: ContentSyntaxError,
-  field: string,
-): TemplateFinding[] {
-  return mistakes.map(({ detail, line, column }) => ({
+export function syntaxFindings({ issues }: ContentSyntaxError, field: string): TemplateFinding[] {
+  return issues.map(({ detail, line, column }) => ({
     severity: 'error',
     code: 'template_syntax',
     message: detail,
@@ -348,14 +345,14 @@ function checkTag(page: HtmlPage, tag: HtmlTag): void {
   if (tag.name === 'img') checkImage(page, tag);
   if (tag.name === 'a' || tag.name === 'area') checkLink(page, tag);
   if (tag.name === 'script' && !/json/i.test(attributeOf(tag, 'type')?.value ?? '')) {
-    page.report('warning', 'script', tag.start, 'Mail clients remove scripts.');
+    page.report('warning', 'script', tag.start, 'Email clients remove scripts.');
   }
   if (tag.name === 'form' || tag.name === 'iframe' || tag.name === 'video') {
     page.report(
       'warning',
       'unsupported_element',
       tag.start,
-      `Most mail clients remove \`<${tag.name}>\`.`,
+      `Most email clients remove \`<${tag.name}>\`.`,
     );
   }
 }

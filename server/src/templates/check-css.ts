@@ -87,7 +87,7 @@ export function checkCss(page: HtmlPage): void {
         'warning',
         'unsupported_css',
         tag.start,
-        'Most mail clients do not load linked style sheets.',
+        'Most email clients do not load linked style sheets.',
       );
     }
   }

@@ -147,9 +147,9 @@ function checkLocaleContent(
 
 /** Reports a partial that cannot be parsed once, and treats it as missing. */
 function skipBroken(partials: Partials, broken: TemplateFinding[]): Partials {
-  return (key, place) => {
+  return (key, format) => {
     try {
-      return partials(key, place);
+      return partials(key, format);
     } catch (error) {
       const known = error instanceof ContentSyntaxError || error instanceof ContentLimitError;
       if (!known) throw error;

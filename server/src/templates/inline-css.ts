@@ -91,7 +91,7 @@ function styleSheets(
   scan: HtmlScan,
   spans: readonly PlaceholderSpan[],
 ): StyleSheets {
-  const tokens = new Map<string, string>();
+  const placeholders = new Map<string, string>();
   const sheets: string[] = [];
   let next = 0;
   for (const { tag, start, end } of scan.rawTexts) {
@@ -105,16 +105,17 @@ function styleSheets(
     let css = '';
     let position = start;
     for (const span of inside) {
-      const word = `prword${tokens.size}x`;
-      tokens.set(word, source.slice(span.start, span.end));
-      css += source.slice(position, span.start) + word;
+      const identifier = `prplaceholder${placeholders.size}x`;
+      placeholders.set(identifier, source.slice(span.start, span.end));
+      css += source.slice(position, span.start) + identifier;
       position = span.end;
     }
     sheets.push(css + source.slice(position, end));
   }
   return {
     css: sheets.join('\n'),
-    restore: (css) => css.replace(/prword\d+x/g, (word) => tokens.get(word) ?? word),
+    restore: (css) =>
+      css.replace(/prplaceholder\d+x/g, (identifier) => placeholders.get(identifier) ?? identifier),
   };
 }
 
@@ -129,8 +130,8 @@ function isTooComplex(scan: HtmlScan, css: string): boolean {
   }
   const rules = css.split('{').length - 1;
   // Sibling and structural selectors visit every neighbor of every element.
-  const costly = /[~+]|:has|:nth|:not|:is|:where/.test(css) ? 100 : 1;
-  if (scan.tags.length * rules * costly > WORK_MAX) return true;
+  const selectorCost = /[~+]|:has|:nth|:not|:is|:where/.test(css) ? 100 : 1;
+  if (scan.tags.length * rules * selectorCost > WORK_MAX) return true;
   let depth = 0;
   let formatting = 0;
   for (const tag of scan.tags) {

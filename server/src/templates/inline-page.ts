@@ -57,8 +57,8 @@ function inlineParts(
 /** Where a layout has `{{ content }}`; parsing has ensured that it exists. */
 export function contentSlot(layout: string): { start: number; end: number } | undefined {
   return placeholderSpans(layout, 'html').find(
-    ({ start, end, isOutput: writes }) =>
-      writes && /^(?:\{\{-?|\$\{)\s*content(?![\w-])/.test(layout.slice(start, end)),
+    ({ start, end, isOutput }) =>
+      isOutput && /^(?:\{\{-?|\$\{)\s*content(?![\w-])/.test(layout.slice(start, end)),
   );
 }
 

@@ -103,9 +103,9 @@ export function sampleContact(
   const uses = variant.contents().flatMap((content) => pathUses(content, partials));
   const fields = uses
     .filter(({ path }) => path.startsWith('contact.'))
-    .map(({ path, type: guess }) => ({
+    .map(({ path, type }) => ({
       name: path.slice('contact.'.length),
-      type: guess,
+      type,
       required: false,
     }));
   return { ...sampleValues(fields), ...SAMPLE_CONTACT };

@@ -185,8 +185,8 @@ async function findAffected(
     const breakages = then.breakages.filter((detail) => !now.breakages.includes(detail));
     for (const detail of breakages) {
       const message = `The template \`${key}\` could no longer be sent: ${detail}`;
-      const place = { field: 'html', line: 1, column: 1 };
-      findings.push({ severity: 'error', code: 'breaks_template', message, ...place });
+      const position = { field: 'html', line: 1, column: 1 };
+      findings.push({ severity: 'error', code: 'breaks_template', message, ...position });
     }
   }
   return { affected, findings };

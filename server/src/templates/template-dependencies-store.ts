@@ -45,19 +45,19 @@ export async function readTemplateParts(
   const { version } = query;
   const draft = version === 'draft';
   const versionNumber = typeof version === 'number' ? versionParameter(version) : version;
-  const { rows } = await db.query<TemplatePart & { pieces: number; bytesSoFar: number }>({
-    text: `with recursive used as (
+  const { rows } = await db.query<TemplatePart & { partCount: number; totalBytes: number }>({
+    text: `with recursive dependencies as (
         ${draft ? DRAFT_ROOT : VERSION_ROOT}
         union
         select u.step + 1, ${query.allowDraftDependencies ? DEPENDENCY_OR_DRAFT : DEPENDENCY}
-      ), pieces as (
+      ), parts as (
         select distinct on (u.kind, u.key) u.step, u.kind, u.key, u.id, u.version,
           case when u.version is null then u.revision else 0 end as revision
-        from (select * from used limit ${ROWS_MAX}) u order by u.kind, u.key, u.step
+        from (select * from dependencies limit ${ROWS_MAX}) u order by u.kind, u.key, u.step
       ) ${query.withContent ? WITH_CONTENT : WITHOUT_CONTENT}`,
     values: [workspaceId, kind, key, ...(draft ? [] : [versionNumber])],
   });
-  assertWithinLimits(rows.at(-1)?.pieces ?? 0, rows.at(-1)?.bytesSoFar ?? 0);
+  assertWithinLimits(rows.at(-1)?.partCount ?? 0, rows.at(-1)?.totalBytes ?? 0);
   return rows.sort((a, b) => Number(isRoot(b)) - Number(isRoot(a)));
 
   function isRoot(row: TemplatePart): boolean {
@@ -78,26 +78,26 @@ export function assertWithinLimits(parts: number, bytes: number): void {
 
 const BYTES = 'lateral (select octet_length(n.content::text) as bytes) b';
 
-const WITHOUT_CONTENT = `select p.*, null as content, 0 as bytes, 0 as "bytesSoFar",
-    count(*) over () as pieces
-  from pieces p order by p.kind, p.key`;
+const WITHOUT_CONTENT = `select p.*, null as content, 0 as bytes, 0 as "totalBytes",
+    count(*) over () as "partCount"
+  from parts p order by p.kind, p.key`;
 
 /** Reads parts one by one until the limit is reached, so that contents beyond it are never detoasted. */
 const WITH_CONTENT = `, numbered as (
-    select p.*, coalesce(v.content, t.draft) as content, count(*) over () as pieces,
-      row_number() over (order by p.kind, p.key) as place
-    from pieces p
+    select p.*, coalesce(v.content, t.draft) as content, count(*) over () as "partCount",
+      row_number() over (order by p.kind, p.key) as ordinal
+    from parts p
     join templates t on t.workspace_id = $1 and t.kind = p.kind and t.key = p.key
     left join template_versions v on v.workspace_id = $1 and v.kind = p.kind and v.key = p.key
       and v.version = p.version
-  ), taken as (
-    select n.*, b.bytes, b.bytes as "bytesSoFar" from numbered n, ${BYTES} where n.place = 1
+  ), within_limit as (
+    select n.*, b.bytes, b.bytes as "totalBytes" from numbered n, ${BYTES} where n.ordinal = 1
     union all
-    select n.*, b.bytes, k."bytesSoFar" + b.bytes from taken k
-      join numbered n on n.place = k.place + 1, ${BYTES}
-    where k."bytesSoFar" <= ${PARTS_BYTES_MAX} and n.pieces <= ${PARTS_MAX}
+    select n.*, b.bytes, k."totalBytes" + b.bytes from within_limit k
+      join numbered n on n.ordinal = k.ordinal + 1, ${BYTES}
+    where k."totalBytes" <= ${PARTS_BYTES_MAX} and n."partCount" <= ${PARTS_MAX}
   )
-  select * from taken order by place`;
+  select * from within_limit order by ordinal`;
 
 const DRAFT_ROOT = `select 0 as step, t.kind, t.key, t.id, null::int as version,
     t.draft_revision as revision, t.draft_layout as layout, t.draft_partials as partials
@@ -115,7 +115,7 @@ const DEPTH_MAX = 12;
 /** Each part occurs at most once per depth, so more rows than this mean too many parts. */
 const ROWS_MAX = PARTS_MAX * (DEPTH_MAX + 1) + 1;
 
-const DEPENDENCY_JOIN = `from used u join templates t on t.workspace_id = $1 and u.step < ${DEPTH_MAX}
+const DEPENDENCY_JOIN = `from dependencies u join templates t on t.workspace_id = $1 and u.step < ${DEPTH_MAX}
   and (t.kind = 'layout' and t.key = u.layout or t.kind = 'partial' and t.key = any(u.partials))`;
 
 const PUBLISHED_VERSION = `template_versions v on v.workspace_id = $1 and v.kind = t.kind and v.key = t.key
@@ -140,15 +140,15 @@ export async function findDependents(
   limit: number,
 ): Promise<Dependent[]> {
   const { rows } = await db.query<Dependent>(
-    `with recursive users as (
+    `with recursive dependents as (
        select $2::text as kind, $3::text collate "C" as key, null::int as version
        union
-       select v.kind, v.key, v.version from users u
+       select v.kind, v.key, v.version from dependents u
          join template_versions v on v.workspace_id = $1
            and (u.kind = 'layout' and v.layout = u.key or u.kind = 'partial' and u.key = any(v.partials))
          join templates t on t.workspace_id = $1 and t.kind = v.kind and t.key = v.key
            and t.published_version = v.version)
-     select kind, key, version from users where version is not null and not (kind = $2 and key = $3)
+     select kind, key, version from dependents where version is not null and not (kind = $2 and key = $3)
      order by kind, key limit $4`,
     [workspaceId, kind, key, limit],
   );

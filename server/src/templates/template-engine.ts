@@ -54,7 +54,7 @@ export function hasPlaceholder(text: string): boolean {
 }
 
 /** Looks up a partial by key, parsed for the output format it is used in. */
-export type Partials = (key: string, place: OutputFormat) => ParsedContent | undefined;
+export type Partials = (key: string, format: OutputFormat) => ParsedContent | undefined;
 
 export interface RenderOptions {
   budget: RenderBudget;

@@ -6,8 +6,8 @@ import type { RenderOptions, TemplateData } from './template-engine.ts';
 export interface TemplateResolver {
   /** Throws a RefusedError `template_not_found` when the template or version does not exist. */
   resolve(
-    scope: { workspaceId: string },
-    wanted: TemplateVersionRef,
+    workspace: { workspaceId: string },
+    ref: TemplateVersionRef,
   ): ResolvedTemplate | Promise<ResolvedTemplate>;
 }
 
@@ -43,7 +43,7 @@ export type VariableValues = Readonly<Record<string, unknown>>;
 
 export interface TemplateVariant {
   /** Missing values are added to the budget, each with its position in the source. */
-  render(scope: TemplateData, options: RenderOptions): RenderedTemplate;
+  render(workspace: TemplateData, options: RenderOptions): RenderedTemplate;
 }
 
 export interface RenderedTemplate {
@@ -55,7 +55,7 @@ export interface RenderedTemplate {
 
 /** A resolver without stored templates. */
 export const noTemplates: TemplateResolver = {
-  resolve: (_scope, wanted) => {
-    throw new RefusedError('template_not_found', `There is no template "${wanted.key}".`);
+  resolve: (_workspace, ref) => {
+    throw new RefusedError('template_not_found', `There is no template "${ref.key}".`);
   },
 };

@@ -65,7 +65,7 @@ export async function findTemplate(
 
 export async function listTemplates(
   db: Queryable,
-  scope: Pick<ContentRef, 'workspaceId' | 'kind'>,
+  collection: Pick<ContentRef, 'workspaceId' | 'kind'>,
   page: SearchedPage,
 ): Promise<TemplateSummary[]> {
   const { rows } = await db.query<TemplateSummary>(
@@ -75,7 +75,13 @@ export async function listTemplates(
      where t.workspace_id = $1 and t.kind = $2 and ($3::uuid is null or t.id < $3)
        and ${containsTerms('$5', ['t.key', 't.name', 't.draft_subject'])}
      order by t.id desc limit $4`,
-    [scope.workspaceId, scope.kind, page.before ?? null, page.limit, searchPatterns(page.text)],
+    [
+      collection.workspaceId,
+      collection.kind,
+      page.before ?? null,
+      page.limit,
+      searchPatterns(page.text),
+    ],
   );
   return rows;
 }
@@ -279,15 +285,15 @@ export async function hasScheduledMessages(
   { workspaceId, key }: Pick<ContentRef, 'workspaceId' | 'key'>,
   nowMs: number,
 ): Promise<boolean> {
-  const { rows } = await db.query<{ awaited: boolean }>(
+  const { rows } = await db.query<{ isScheduled: boolean }>(
     `select exists (select from messages m
        where m.workspace_id = $1 and m.template_key = $2 and m.scheduled_at >= $3
          and exists (select from deliveries d where d.workspace_id = m.workspace_id
-           and d.mode = m.mode and d.message_id = m.id and d.status = 'scheduled')) as awaited`,
+           and d.mode = m.mode and d.message_id = m.id and d.status = 'scheduled')) as "isScheduled"`,
     // Messages overdue for days are no longer scheduled; going back further would scan the history.
     [workspaceId, key, sqlTime(nowMs - SCHEDULE_OVERDUE_MAX_MS)],
   );
-  return rows[0]?.awaited ?? false;
+  return rows[0]?.isScheduled ?? false;
 }
 
 const SCHEDULE_OVERDUE_MAX_MS = 3 * 24 * 60 * 60 * 1000;

@@ -238,7 +238,7 @@ function inUseError(
 ): RefusedError {
   const named = dependents
     .slice(0, DEPENDENTS_LISTED)
-    .map((user) => `the ${user.kind} "${user.key}"`);
+    .map((dependent) => `the ${dependent.kind} "${dependent.key}"`);
   const more = dependents.length > DEPENDENTS_LISTED ? ' and others' : '';
   return new RefusedError(
     'conflict',

@@ -85,7 +85,7 @@ class TextBuilder {
   text = '';
   /** Pending separators between the text so far and the next text: line breaks, or else spaces. */
   #breaks = 0;
-  #blanks = 0;
+  #spaces = 0;
   #marker = '';
   #lists: List[] = [];
   #quoteDepth = 0;
@@ -117,7 +117,7 @@ class TextBuilder {
 
   /** Adds text from the document. Most of it is plain ASCII, or only whitespace between two tags. */
   addSourceText(html: string, start: number, end: number): void {
-    if (this.#preDepth === 0 && isBlank(html, start, end)) this.#blanks ||= 1;
+    if (this.#preDepth === 0 && isBlank(html, start, end)) this.#spaces ||= 1;
     else this.addText(html.slice(start, end));
   }
 
@@ -128,14 +128,14 @@ class TextBuilder {
     }
     const text = isPlainAscii(raw)
       ? raw
-      : decodeEntities(raw).replace(INVISIBLE, '').replace(BLANKS, ' ');
+      : decodeEntities(raw).replace(INVISIBLE, '').replace(WHITESPACE, ' ');
     if (text === '') return;
     const from = text.charCodeAt(0) === SPACE ? 1 : 0;
     const to = text.charCodeAt(text.length - 1) === SPACE ? text.length - 1 : text.length;
-    if (from === 1) this.#blanks ||= 1;
+    if (from === 1) this.#spaces ||= 1;
     if (from >= to) return;
     this.#write(text.slice(from, to));
-    this.#blanks = to < text.length ? 1 : 0;
+    this.#spaces = to < text.length ? 1 : 0;
   }
 
   open(tokens: HtmlTokenizer): void {
@@ -158,7 +158,7 @@ class TextBuilder {
         break;
       case 'td':
       case 'th':
-        this.#blanks = 2;
+        this.#spaces = 2;
         break;
       case 'ul':
       case 'ol':
@@ -197,7 +197,7 @@ class TextBuilder {
     if (link === undefined || link.address === '') return;
     if (link.text === '') this.#write(link.address);
     else if (!isSameAddress(link.text, link.address)) {
-      this.#blanks = 1;
+      this.#spaces = 1;
       this.#write(`(${link.address})`);
     }
   }
@@ -211,13 +211,13 @@ class TextBuilder {
       this.text = this.#lineStart();
     } else if (this.#breaks > 0) {
       this.text += (this.#breaks === 1 ? '\n' : '\n\n') + this.#lineStart();
-    } else if (this.#blanks > 0) {
-      this.text += this.#blanks === 1 ? ' ' : '  ';
+    } else if (this.#spaces > 0) {
+      this.text += this.#spaces === 1 ? ' ' : '  ';
     }
-    if (this.#link !== undefined) this.#link.text += (this.#blanks > 0 ? ' ' : '') + text;
+    if (this.#link !== undefined) this.#link.text += (this.#spaces > 0 ? ' ' : '') + text;
     this.text += text;
     this.#breaks = 0;
-    this.#blanks = 0;
+    this.#spaces = 0;
   }
 
   #lineStart(): string {
@@ -248,7 +248,7 @@ class TextBuilder {
 
 const SPACE = 0x20;
 const AMPERSAND = 0x26;
-const BLANKS = /[ \t\n\r\f\u00a0\u2000-\u200a\u202f]+/g;
+const WHITESPACE = /[ \t\n\r\f\u00a0\u2000-\u200a\u202f]+/g;
 // Characters that senders pad preview text with, and soft hyphens.
 const INVISIBLE = /\u034f|[\u00ad\u200b\u2060\ufeff]/g;
 

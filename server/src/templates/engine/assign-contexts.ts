@@ -31,7 +31,7 @@ class ContextAssigner {
     for (const node of nodes) {
       if (node.kind === 'text') {
         const edits = context.advance(node.text);
-        if (context.fault !== undefined) this.#fail(lastAt, context.fault);
+        if (context.error !== undefined) this.#fail(lastAt, context.error);
         if (edits.length === 0) result.push(node);
         else pushEdited(result, node.text, edits, lastAt);
         continue;

@@ -70,7 +70,7 @@ export class HtmlContext {
   }
 
   /** Why the text so far cannot be parsed. */
-  get fault(): string | undefined {
+  get error(): string | undefined {
     return this.#error;
   }
 
@@ -288,15 +288,15 @@ export class HtmlContext {
     return quoted ? end + 1 : end;
   }
 
-  #readValue(piece: string): void {
-    this.#state.urlPart = advanceUrl(this.#state.urlPart, piece);
-    if (this.#state.attribute === 'style') this.#state.css = advanceCss(this.#state.css, piece);
+  #readValue(chunk: string): void {
+    this.#state.urlPart = advanceUrl(this.#state.urlPart, chunk);
+    if (this.#state.attribute === 'style') this.#state.css = advanceCss(this.#state.css, chunk);
     if (this.#state.tag === 'script' && this.#state.attribute === 'type') {
-      this.#state.scriptType = (this.#state.scriptType + piece)
+      this.#state.scriptType = (this.#state.scriptType + chunk)
         .toLowerCase()
         .slice(0, NAME_MAX_CHARS);
     }
-    if (this.#state.quote === '+' && piece.includes('"')) {
+    if (this.#state.quote === '+' && chunk.includes('"')) {
       this.#error = 'Put quotes around the attribute value.';
     }
   }

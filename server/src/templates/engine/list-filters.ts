@@ -114,8 +114,8 @@ function matcher(call: FilterCall): (item: unknown) => boolean {
   return (item) => areEqual(read(item), args[1], state);
 }
 
-function not(judge: (item: unknown) => boolean): (item: unknown) => boolean {
-  return (item) => !judge(item);
+function not(predicate: (item: unknown) => boolean): (item: unknown) => boolean {
+  return (item) => !predicate(item);
 }
 
 function sumOf(items: readonly unknown[], call: FilterCall): number {
@@ -176,7 +176,7 @@ function toSentence(items: readonly unknown[], { args, state }: FilterCall): str
   if (items.length === 0) return '';
   const last = toText(items.at(-1), state);
   if (items.length === 1) return last;
-  const word = args.length > 0 ? toText(args[0], state) : 'and';
+  const conjunction = args.length > 0 ? toText(args[0], state) : 'and';
   const first = joinTexts(items.slice(0, -1), ', ', state);
-  return `${first}${items.length > 2 ? ',' : ''} ${word} ${last}`;
+  return `${first}${items.length > 2 ? ',' : ''} ${conjunction} ${last}`;
 }

@@ -165,7 +165,7 @@ function valid(ms: number, floating: boolean, value: unknown): Instant {
 }
 
 function localTimeIn(state: RenderState, ms: number, timeZone: string): LocalTime {
-  const parts = dateFormat(state, 'en-US', timeZone, 'wall', {
+  const parts = dateFormat(state, 'en-US', timeZone, 'local time', {
     calendar: 'gregory',
     numberingSystem: 'latn',
     year: 'numeric',
@@ -196,13 +196,13 @@ function cachedFormatter<F extends Format>(state: RenderState, key: string, make
   const known = formatters.get(key);
   if (known) return known as F;
   state.spend(CREATE_FORMATTER_COST);
-  let made: F;
+  let formatter: F;
   try {
-    made = make();
+    formatter = make();
   } catch {
     throw new ValueError(`Unknown locale, currency or time zone (${key.slice(0, 60)}).`);
   }
   if (formatters.size >= FORMATTERS_MAX) formatters.clear();
-  formatters.set(key, made);
-  return made;
+  formatters.set(key, formatter);
+  return formatter;
 }

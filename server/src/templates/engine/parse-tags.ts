@@ -38,10 +38,10 @@ export function parseForTag(tag: Tag, reader: ExpressionReader): ForTag {
   while (!reader.ended()) {
     reader.accept(',');
     const at = reader.at;
-    const word = reader.identifier();
-    if (word === 'reversed') reversed = true;
-    else if (word === 'offset' && reader.accept(':')) offset = reader.value();
-    else if (word === 'limit' && reader.accept(':')) limit = reader.value();
+    const option = reader.identifier();
+    if (option === 'reversed') reversed = true;
+    else if (option === 'offset' && reader.accept(':')) offset = reader.value();
+    else if (option === 'limit' && reader.accept(':')) limit = reader.value();
     else {
       const detail = 'Only `limit:`, `offset:` and `reversed` are allowed after the list.';
       throw new ExpressionError(at, detail);
