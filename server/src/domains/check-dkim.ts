@@ -52,7 +52,7 @@ function checkKey(expected: string, text: string): CheckResult {
   const expectedKey = tagValue(expectedTags, 'p') ?? '';
   if (key === expectedKey) return checkOtherTags(expectedTags, tags);
   if (key === '')
-    return invalid('key_revoked', 'The key is empty, which tells receivers that it was revoked.');
+    return invalid('key_revoked', 'The key is empty, which means that it was revoked.');
   if (stripWhitespace(key) === expectedKey) {
     return invalid(
       'split_with_spaces',

@@ -265,7 +265,7 @@ async function findParentDmarcPolicy(
   return undefined;
 }
 
-/** Looks where a record ends up when its name was entered incorrectly. */
+/** Checks the names at which a record ends up when its name was entered incorrectly. */
 async function findMisplacedRecord(record: DomainRecord, resolver: Resolver): Promise<Mistake[]> {
   const zones = candidateZones(record.name);
   const [domain] = zones;

@@ -26,8 +26,8 @@ export class DkimKeyGenerator {
   readonly #waiting: (() => void)[] = [];
   #running = 0;
 
-  constructor(sealer: Encryptor) {
-    this.#encryptor = sealer;
+  constructor(encryptor: Encryptor) {
+    this.#encryptor = encryptor;
   }
 
   /** One RSA and one Ed25519 key, with selectors unique to this workspace. */

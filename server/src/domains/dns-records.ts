@@ -89,7 +89,7 @@ export function recordsToPublish(inputs: RecordInputs): DomainRecord[] {
       value: 'v=DMARC1; p=none',
       required: false,
       explanation:
-        'Tells receivers what to do with mail that fails authentication (DMARC). Start with this policy, and make it stricter once all your mail passes.',
+        'Sets the policy for mail that fails authentication (DMARC). Start with this policy, and make it stricter once all your mail passes.',
     },
     ...trackingRecords(inputs.tracking),
   ];

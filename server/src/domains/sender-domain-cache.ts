@@ -27,11 +27,11 @@ export class SenderDomainCache {
   }
 
   /** Called when a domain of the workspace has changed. */
-  forgetWorkspace(workspaceId: string): void {
+  invalidateWorkspace(workspaceId: string): void {
     this.#cache.invalidate(workspaceId);
   }
 
-  forgetAll(): void {
+  invalidateAll(): void {
     this.#cache.invalidateAll();
   }
 }

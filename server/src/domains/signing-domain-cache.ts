@@ -37,11 +37,11 @@ export class SigningDomainCache {
   constructor(parts: {
     pool: Pool;
     clock: Clock;
-    sealer: Encryptor;
+    encryptor: Encryptor;
     isListening: () => boolean;
   }) {
     this.#pool = parts.pool;
-    this.#encryptor = parts.sealer;
+    this.#encryptor = parts.encryptor;
     this.#cache = new NotifyCache({ ...parts, entriesMax: ENTRIES_MAX });
   }
 
@@ -55,11 +55,11 @@ export class SigningDomainCache {
   }
 
   /** Called when a domain of the workspace has changed. */
-  forgetWorkspace(workspaceId: string): void {
+  invalidateWorkspace(workspaceId: string): void {
     this.#cache.invalidate(workspaceId);
   }
 
-  forgetAll(): void {
+  invalidateAll(): void {
     this.#cache.invalidateAll();
   }
 

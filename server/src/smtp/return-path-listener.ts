@@ -120,8 +120,8 @@ export class ReturnPathListener {
   }
 
   /** Rejects with the socket's error when the port is not available. */
-  listen(place: ListenAddress): Promise<AddressInfo> {
-    return this.#service.listen(place);
+  listen(address: ListenAddress): Promise<AddressInfo> {
+    return this.#service.listen(address);
   }
 
   renewCertificate(): Promise<void> {

@@ -92,10 +92,10 @@ export class SmtpService<S extends SmtpSession> {
   }
 
   /** Rejects with the socket's error when the port is not available. */
-  async listen({ implicitTls = false, ...place }: ListenAddress): Promise<AddressInfo> {
+  async listen({ implicitTls = false, ...hostAndPort }: ListenAddress): Promise<AddressInfo> {
     const listener = new TcpListener({
       ...this.#parts,
-      ...place,
+      ...hostAndPort,
       handshakeMs: this.#handshakeMs,
       secureContext: implicitTls ? () => this.#server.context : undefined,
       onConnection: (socket, origin) => this.#server.handleSocket(socket, origin),

@@ -118,7 +118,7 @@ describe('a reply', () => {
     expect(decodeResponse(Buffer.concat([head, record]))).toBeUndefined();
   });
 
-  test('whose record claims more bytes than there are is rejected', () => {
+  test('with a record that claims more bytes than there are is rejected', () => {
     const bytes = encodeReply({ answers: [{ name: 'a.test', type: 'A', data: '192.0.2.1' }] });
     expect(decodeResponse(bytes.subarray(0, -1))).toBeUndefined();
   });

@@ -17,7 +17,7 @@ export function normalizeDnsName(text: string): string | undefined {
     name = name.toLowerCase();
     if (name.endsWith('.')) name = name.slice(0, -1);
     // domainToASCII also decodes %-escapes and full-width dots, so only names with non-ASCII
-    // letters use it.
+    // characters use it.
     if (/[^\0-\x7f]/.test(name)) name = /[%\\]/.test(name) ? '' : domainToASCII(name);
     if (!PLAIN.test(name)) return undefined;
   }

@@ -73,7 +73,7 @@ async function queryOnce(
 }
 
 /**
- * Resolvers echo the question unchanged, so the case of its letters carries random bits (0x20
+ * Resolvers echo the question unchanged, so its upper and lower case carries random bits (0x20
  * encoding).
  */
 function randomizeCase(name: string): string {

@@ -42,8 +42,8 @@ async function find(script: Script) {
     },
     resolver,
   );
-  const asked = server.queries.filter(({ type }) => type === 'TLSA').map(({ name }) => name);
-  return { finding, asked };
+  const queried = server.queries.filter(({ type }) => type === 'TLSA').map(({ name }) => name);
+  return { finding, queried };
 }
 
 describe('TLSA records bind', () => {
@@ -82,7 +82,7 @@ describe('a failed TLSA lookup', () => {
   test('in an unsigned zone does not happen, because no query is sent', async () => {
     const script = { ...signed([]), '_25._tcp.mx.test': 'SERVFAIL' } as Script;
     script['mx.test'] = { A: ['192.0.2.1'] };
-    expect(await find(script)).toEqual({ finding: { kind: 'absent' }, asked: [] });
+    expect(await find(script)).toEqual({ finding: { kind: 'absent' }, queried: [] });
   });
 });
 
@@ -148,7 +148,7 @@ describe('a host that is a CNAME', () => {
     };
     expect(await find(script)).toMatchObject({
       finding: { kind: 'usable', names: ['mx.test', 'example.test'] },
-      asked: ['_25._tcp.mx.test'],
+      queried: ['_25._tcp.mx.test'],
     });
   });
 
@@ -158,6 +158,6 @@ describe('a host that is a CNAME', () => {
       'mx.test': { CNAME: 'real.test' },
       '_25._tcp.mx.test': { TLSA: [good], authenticated: true },
     };
-    expect(await find(script)).toEqual({ finding: { kind: 'absent' }, asked: [] });
+    expect(await find(script)).toEqual({ finding: { kind: 'absent' }, queried: [] });
   });
 });

@@ -51,16 +51,16 @@ const serve =
     response.writeHead(status, headers).end(body);
 
 test('the policy is fetched from its well-known URL', async () => {
-  let asked = '';
+  let requested = '';
   await using web = await rig((request, response) => {
-    asked = `${request.method} https://${request.headers.host?.split(':')[0]}${request.url}`;
+    requested = `${request.method} https://${request.headers.host?.split(':')[0]}${request.url}`;
     serve('version: STSv1\r\n', { 'content-type': 'text/plain; charset=utf-8' })(request, response);
   });
   expect(await web.fetchPolicy('example.test')).toEqual({
     kind: 'fetched',
     text: 'version: STSv1\r\n',
   });
-  expect(asked).toBe('GET https://mta-sts.example.test/.well-known/mta-sts.txt');
+  expect(requested).toBe('GET https://mta-sts.example.test/.well-known/mta-sts.txt');
 });
 
 describe('nothing is accepted', () => {
@@ -125,13 +125,13 @@ describe('nothing is accepted', () => {
   });
 
   test('from a server that does not respond', async () => {
-    let asked = false;
+    let requested = false;
     await using web = await rig((_, response) => {
       response.writeHead(200, { 'content-type': 'text/plain' }).write('version:');
-      asked = true;
+      requested = true;
     });
     const pending = web.fetchPolicy('example.test');
-    await vi.waitUntil(() => asked);
+    await vi.waitUntil(() => requested);
     web.clock.advance(10_000);
     expect(await pending).toMatchObject({ detail: expect.stringContaining('within 10000 ms') });
   });

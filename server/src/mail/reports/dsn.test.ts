@@ -48,7 +48,7 @@ Action: failed
 `;
 }
 
-describe('what servers write', () => {
+describe('reports of common servers', () => {
   test('Postfix', () => {
     const text = report(`Reporting-MTA: dns; mx.example.com
 X-Postfix-Queue-ID: 4B2

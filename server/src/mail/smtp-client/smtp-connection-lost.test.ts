@@ -192,7 +192,7 @@ describe('an idle connection', () => {
   test.each([
     ['closes with 421', '421 4.4.2 idle too long\r\n'],
     ['sends an unsolicited reply', '250 surprise\r\n'],
-  ])('whose receiver %s is no longer usable', async (_what, bytes) => {
+  ])('is no longer usable when the receiver %s', async (_what, bytes) => {
     await using receiver = await startSmtpReceiver();
     const connection = await connectionTo(receiver);
     await connection.send(smtpMessage());

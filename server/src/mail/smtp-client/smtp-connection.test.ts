@@ -233,15 +233,15 @@ test('a server that is temporarily unavailable is disconnected, and not retried 
 test('several recipients are named for the reports of forwarding servers', async () => {
   await using receiver = await startSmtpReceiver({ keywords: ['PIPELINING', 'DSN'] });
   const connection = await connectionTo(receiver);
-  const asked = async (recipients: string[]) => {
+  const rcptCommands = async (recipients: string[]) => {
     const { transcript } = await connection.send(smtpMessage({ recipients }));
     return transcript.lines.map(({ text }) => text).filter((text) => text.startsWith('RCPT'));
   };
-  expect(await asked(['a@example.test', 'b+c@example.test'])).toEqual([
+  expect(await rcptCommands(['a@example.test', 'b+c@example.test'])).toEqual([
     'RCPT TO:<a@example.test> ORCPT=rfc822;a@example.test',
     'RCPT TO:<b+c@example.test>',
   ]);
-  expect(await asked(['a@example.test'])).toEqual(['RCPT TO:<a@example.test>']);
+  expect(await rcptCommands(['a@example.test'])).toEqual(['RCPT TO:<a@example.test>']);
   expect(receiver.messages[0]?.recipients).toEqual(['a@example.test', 'b+c@example.test']);
 });
 

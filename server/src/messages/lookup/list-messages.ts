@@ -22,7 +22,7 @@ import {
 
 export interface MessageQuery extends Omit<MessageFilter, 'searchTerms' | 'includeReceivers'> {
   status?: MessageStatus;
-  /** A name returned by `receivingProvider`. */
+  /** A name returned by `mailboxProvider`. */
   provider?: string;
   createdAfterMs?: number;
   createdBeforeMs?: number;

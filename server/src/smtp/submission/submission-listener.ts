@@ -135,8 +135,8 @@ export class SubmissionListener {
   }
 
   /** Rejects with the socket's error when the port is not available. */
-  listen(place: ListenAddress): Promise<AddressInfo> {
-    return this.#service.listen(place);
+  listen(address: ListenAddress): Promise<AddressInfo> {
+    return this.#service.listen(address);
   }
 
   renewCertificate(): Promise<void> {
