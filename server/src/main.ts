@@ -1,10 +1,10 @@
 import { onOutputError, runCommand } from './cli/run-command.ts';
 
 process.stdout.on('error', onOutputError);
-// There is nobody left to tell.
+// An error on stderr cannot be reported anywhere.
 process.stderr.on('error', () => {});
 
-// Loaded when asked for: a command that lists keys need not wait for the whole house.
+// Loaded on demand, so that other commands do not load the whole server.
 process.exitCode = await runCommand(process.argv.slice(2), {
   start: async (config) => (await import('./bootstrap/start.ts')).start(config),
   send: async (parts, order) =>

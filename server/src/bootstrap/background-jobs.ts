@@ -2,7 +2,6 @@ import type { ApiKeys } from '../accounts/api-keys.ts';
 import type { Authenticator } from '../accounts/authenticate.ts';
 import type { People } from '../accounts/people/people.ts';
 import type { ContactImports } from '../contacts/contact-imports.ts';
-import type { Erasures } from '../privacy/erase-address.ts';
 import type { Pool } from '../db/pool.ts';
 import type { DomainVerifier } from '../domains/domain-verifier.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -10,19 +9,18 @@ import type { Log } from '../lib/log.ts';
 import { PeriodicTasks } from '../lib/periodic-tasks.ts';
 import { deleteExpiredKeys } from '../messages/accept/idempotency-store.ts';
 import { deleteEncryptedContents } from '../messages/content/message-content-store.ts';
+import type { Erasures } from '../privacy/erase-address.ts';
 import type { Suppressions } from '../suppressions/suppressions.ts';
-import type { Submission } from './build-submission.ts';
 
-const SWEEP_MS = 10_000;
-const EXPIRY_ROUND_MS = 600_000;
 const RESUME_MS = 2_000;
-const FORGET_MS = 60_000;
+const FREQUENT_MS = 10_000;
 const CERTIFICATE_MS = 30_000;
-const FORGOTTEN_MAX = 500;
-const SWEPT_KEYS_MAX = 5_000;
+const MINUTE_MS = 60_000;
+const RARE_MS = 600_000;
+const CONTENTS_BATCH = 500;
+const KEYS_BATCH = 5_000;
 
-/** What the house does by itself, now and then, whoever calls. */
-export function startBackgroundJobs(parts: {
+export interface BackgroundJobsOptions {
   pool: Pool;
   clock: Clock;
   log: Log;
@@ -33,33 +31,37 @@ export function startBackgroundJobs(parts: {
   imports: ContactImports;
   erasures: Erasures;
   suppressions: Suppressions;
-  smtpPorts: readonly Pick<Submission, 'renewCertificate'>[];
-  /** Aborted when the server leaves: what takes long stops where it is. */
-  leaving: AbortSignal;
-}): PeriodicTasks {
-  const { pool, clock, log, authenticator, apiKeys, people, imports, leaving } = parts;
-  const { verifier, erasures, suppressions, smtpPorts } = parts;
-  const rounds = new PeriodicTasks({ clock, log });
-  rounds.schedule(SWEEP_MS, 'write when keys were used', () => authenticator.flushLastUsed());
-  rounds.schedule(EXPIRY_ROUND_MS, 'tell of keys that expire', () => apiKeys.notifyExpiring());
-  rounds.schedule(EXPIRY_ROUND_MS, 'forget ended sessions', () => people.sweep());
-  rounds.schedule(SWEEP_MS, 'verify domains', () => verifier.verifyDue(leaving));
-  rounds.schedule(RESUME_MS, 'go on with imports', () => imports.work());
-  rounds.schedule(RESUME_MS, 'go on with erasures', () => erasures.work());
-  rounds.schedule(SWEEP_MS, 'end suppressions', () => suppressions.removeExpired());
-  for (const port of smtpPorts) {
-    rounds.schedule(CERTIFICATE_MS, 'look for a new certificate', () => port.renewCertificate());
+  /** The SMTP listeners, whose certificate is reloaded when it was renewed. */
+  listeners: readonly { renewCertificate(): Promise<void> }[];
+  /** Aborted when the server stops, to end long jobs early. */
+  signal: AbortSignal;
+}
+
+/** Starts the periodic jobs. They run on every node; the database prevents duplicate work. */
+export function startBackgroundJobs(options: BackgroundJobsOptions): PeriodicTasks {
+  const { pool, clock, log, authenticator, apiKeys, people, imports, signal } = options;
+  const { verifier, erasures, suppressions, listeners } = options;
+  const jobs = new PeriodicTasks({ clock, log });
+  jobs.schedule(RESUME_MS, 'resume contact imports', () => imports.work());
+  jobs.schedule(RESUME_MS, 'resume erasures', () => erasures.work());
+  jobs.schedule(FREQUENT_MS, 'verify domains', () => verifier.verifyDue(signal));
+  jobs.schedule(FREQUENT_MS, 'save API key usage', () => authenticator.flushLastUsed());
+  jobs.schedule(FREQUENT_MS, 'remove expired suppressions', () => suppressions.removeExpired());
+  jobs.schedule(FREQUENT_MS, 'delete expired idempotency keys', async () => {
+    while (await deleteExpiredKeys(pool, clock.now(), KEYS_BATCH)) {
+      if (signal.aborted) return;
+    }
+  });
+  for (const listener of listeners) {
+    jobs.schedule(CERTIFICATE_MS, 'reload certificate', () => listener.renewCertificate());
   }
-  rounds.schedule(EXPIRY_ROUND_MS, 'forget old imports', () => imports.sweep());
-  rounds.schedule(FORGET_MS, 'forget secrets of finished messages', async () => {
-    while ((await deleteEncryptedContents(pool, clock.now(), FORGOTTEN_MAX)) === FORGOTTEN_MAX) {
-      if (leaving.aborted) return;
+  jobs.schedule(MINUTE_MS, 'delete encrypted content of finished messages', async () => {
+    while ((await deleteEncryptedContents(pool, clock.now(), CONTENTS_BATCH)) === CONTENTS_BATCH) {
+      if (signal.aborted) return;
     }
   });
-  rounds.schedule(SWEEP_MS, 'forget old idempotency keys', async () => {
-    while (await deleteExpiredKeys(pool, clock.now(), SWEPT_KEYS_MAX)) {
-      if (leaving.aborted) return;
-    }
-  });
-  return rounds;
+  jobs.schedule(RARE_MS, 'notify about expiring API keys', () => apiKeys.notifyExpiring());
+  jobs.schedule(RARE_MS, 'delete expired sessions', () => people.sweep());
+  jobs.schedule(RARE_MS, 'delete old contact imports', () => imports.sweep());
+  return jobs;
 }

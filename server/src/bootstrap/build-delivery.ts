@@ -8,7 +8,6 @@ import { StorageStartError } from '../db/database-errors.ts';
 import type { NotificationListener } from '../db/listen.ts';
 import type { Storage } from '../db/open-storage.ts';
 import { type PoolUsage, poolUsage } from '../db/pool.ts';
-import type { Transport } from '../delivery/delivery.ts';
 import type { Engine } from '../delivery/engine.ts';
 import { allocateStatsMemory } from '../delivery/engine-stats.ts';
 import { EngineThread } from '../delivery/engine-thread.ts';
@@ -17,85 +16,101 @@ import { assert } from '../lib/assert.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { isLocalAddress, isOwnListener } from '../lib/net/local-address.ts';
-import { engineLimits, loadTransportWrapper, openEngine } from './build-engine.ts';
-import type { ThreadData } from './delivery-thread.ts';
+import { buildEngine, engineLimits, type TransportFactory } from './build-engine.ts';
+import type { DeliveryThreadData } from './run-delivery-thread.ts';
 
-/** The part of the assembly that sends: the engine, in a thread of its own or in this one. */
-export interface DeliveryNeeds {
+/** Builds the delivery engine of this process, in the main thread or in a worker thread. */
+export interface DeliveryOptions {
   config: Config;
   clock: Clock;
   log: Log;
   storage: Storage;
-  notices: NotificationListener;
-  /** Where we take mail ourselves, once the doors are open. */
-  ownPlaces: () => AddressInfo[];
-  /** Results were committed, and events with them. */
-  told: () => void;
-  /** How live mail leaves, when not by the configured routes; in this thread alone. */
-  liveTransport?: Transport;
-  transportWrapper?: URL;
+  notifications: NotificationListener;
+  /** The open listeners for incoming mail. The array is filled before the engine starts. */
+  localListeners: AddressInfo[];
+  /** Called when outcomes, and events with them, were committed. */
+  onEventsCommitted: () => void;
+  overrides?: DeliveryOverrides | undefined;
 }
 
-export interface DeliveryRoom {
+/** Replaces parts of delivery, for tests and benchmarks. */
+export interface DeliveryOverrides {
+  liveTransport?: TransportFactory | undefined;
+  /**
+   * The entry point of the delivery thread. A function cannot be passed to a worker, so a different
+   * transport in a thread needs an entry point that calls `runDeliveryThread` with it.
+   */
+  threadEntry?: URL | undefined;
+}
+
+export interface DeliveryRuntime {
   /** Undefined without the role `delivery`. */
   engine: Engine | undefined;
-  /** Settles when the engine can be started. */
+  /** Resolves when the engine can be started. */
   ready: Promise<void>;
-  /** How long the thread of the engine has been at work; undefined when it has none of its own. */
+  /** The active time of the delivery thread; undefined without a thread. */
   busyMs: (() => number) | undefined;
   connections(): Promise<Record<string, PoolUsage>>;
-  /** When the engine has stopped, or was never started. */
+  /** Releases all resources, after the engine has stopped or if it was never started. */
   close(): Promise<void>;
 }
 
-export async function openDelivery(needs: DeliveryNeeds): Promise<DeliveryRoom> {
-  const { roles, delivery } = needs.config;
+export async function buildDelivery(options: DeliveryOptions): Promise<DeliveryRuntime> {
+  const { roles, delivery } = options.config;
   if (!roles.has('delivery')) {
-    const nothing = { engine: undefined, ready: Promise.resolve(), busyMs: undefined };
-    return { ...nothing, connections: async () => ({}), close: async () => {} };
+    return {
+      engine: undefined,
+      ready: Promise.resolve(),
+      busyMs: undefined,
+      connections: async () => ({}),
+      close: async () => {},
+    };
   }
   const shaping = readShaping(delivery.shapingFile);
   await checkOutgoing(delivery.outgoing);
-  return hasOwnThread(needs.config) ? openThread(needs, shaping) : openHere(needs, shaping);
+  return usesThread(options.config) ? buildInThread(options, shaping) : buildHere(options, shaping);
 }
 
-/** With one core a thread gains nothing, and who only delivers has nobody to share this one with. */
-function hasOwnThread({ roles, delivery }: Config): boolean {
+/** A thread gains nothing with one core, or if the process has no other role. */
+function usesThread({ roles, delivery }: Config): boolean {
   if (delivery.thread !== 'auto') return delivery.thread === 'on';
   return availableParallelism() > 1 && roles.size > 1;
 }
 
-function openThread(needs: DeliveryNeeds, shaping: ShapingRules | undefined): DeliveryRoom {
-  const { config, clock, log, storage, ownPlaces, told } = needs;
+const THREAD_ENTRY = new URL('./delivery-thread.ts', import.meta.url);
+
+function buildInThread(
+  options: DeliveryOptions,
+  shaping: ShapingRules | undefined,
+): DeliveryRuntime {
+  const { config, clock, log, storage, localListeners, overrides = {} } = options;
+  const { liveTransport, threadEntry = THREAD_ENTRY } = overrides;
+  assert(clock === systemClock, 'the delivery thread uses the system clock');
   assert(
-    clock === systemClock && !needs.liveTransport,
-    'a thread has the time and the routes of all',
+    !liveTransport || overrides.threadEntry,
+    'a transport in a thread has its own entry point',
   );
   const memory = allocateStatsMemory();
-  const data: ThreadData = {
+  const data: DeliveryThreadData = {
     settings: config.delivery,
     shaping,
-    places: storage.hosts,
+    hosts: storage.hosts,
     secretKey: storage.secretKey,
-    logLevel: log.level as ThreadData['logLevel'],
+    logLevel: log.level as DeliveryThreadData['logLevel'],
     memory,
-    transportWrapper: needs.transportWrapper?.href,
-  };
-  const worker = new Worker(new URL('./delivery-thread.ts', import.meta.url), { workerData: data });
-  const limits = engineLimits(config.delivery);
-  const broken = (error: Error): never => {
-    log.fatal({ err: error }, 'the thread of the delivery engine has ended: so does this process');
-    throw error;
   };
   const engine = new EngineThread({
-    worker,
+    worker: new Worker(threadEntry, { workerData: data }),
     memory,
     clock,
     log,
-    limits,
-    localListeners: ownPlaces,
-    onEventsCommitted: told,
-    onCrash: broken,
+    limits: engineLimits(config.delivery),
+    localListeners: () => localListeners,
+    onEventsCommitted: options.onEventsCommitted,
+    onCrash: (error) => {
+      log.fatal({ err: error }, 'delivery thread crashed: exiting');
+      throw error;
+    },
   });
   return {
     engine,
@@ -106,27 +121,20 @@ function openThread(needs: DeliveryNeeds, shaping: ShapingRules | undefined): De
   };
 }
 
-async function openHere(
-  needs: DeliveryNeeds,
-  shaping: ShapingRules | undefined,
-): Promise<DeliveryRoom> {
-  const { config, clock, log, storage, notices, ownPlaces, told } = needs;
-  const { transportWrapper } = needs;
-  const { engine, pool } = openEngine({
+function buildHere(options: DeliveryOptions, shaping: ShapingRules | undefined): DeliveryRuntime {
+  const { config, clock, log, storage, notifications, localListeners } = options;
+  const { engine, pool } = buildEngine({
     settings: config.delivery,
     shaping,
-    places: storage.hosts,
+    hosts: storage.hosts,
     secretKey: storage.secretKey,
     keysPool: storage.pool,
     clock,
     log,
-    notices,
-    isOwnAddress: (ip, port) => isOwnListener(ownPlaces(), ip, port),
-    told,
-    ...(needs.liveTransport ? { liveTransport: needs.liveTransport } : {}),
-    wrapLiveTransport: transportWrapper
-      ? await loadTransportWrapper(transportWrapper.href)
-      : (route) => route,
+    notifications,
+    isOwnListener: (ip, port) => isOwnListener(localListeners, ip, port),
+    onEventsCommitted: options.onEventsCommitted,
+    liveTransport: options.overrides?.liveTransport,
   });
   return {
     engine,
@@ -137,7 +145,7 @@ async function openHere(
   };
 }
 
-/** Mail that is to leave from somebody else's address would be deferred until it expires. */
+/** With a source address of another machine, all mail would be deferred until it expires. */
 async function checkOutgoing(outgoing: OutgoingAddresses): Promise<void> {
   for (const address of namedAddresses(outgoing)) {
     if (await isLocalAddress(address)) continue;
@@ -157,7 +165,7 @@ function readShaping(file: string | undefined): ShapingRules | undefined {
       `SHAPING_FILE: ${file} cannot be read as JSON: ${error instanceof Error ? error.message : ''}`,
     );
   }
-  const faults = shapingErrors(rules);
-  if (faults.length > 0) throw new StorageStartError(`SHAPING_FILE: ${faults.join(' ')}`);
+  const errors = shapingErrors(rules);
+  if (errors.length > 0) throw new StorageStartError(`SHAPING_FILE: ${errors.join(' ')}`);
   return rules as ShapingRules;
 }

@@ -24,65 +24,62 @@ import { createPolicyFetcher } from '../mail/policy/mta-sts-fetch.ts';
 import { CONTENT_KEY_PURPOSE, decryptContent } from '../messages/content/message-content.ts';
 
 /**
- * The delivery engine, joined with its own connections and the ways out. It is built here for
- * whichever thread it works in, and handed nothing but what can be given to a thread.
+ * Builds the delivery engine with its own connection pool and transports, for the main thread or a
+ * worker thread.
  */
-export interface EngineNeeds {
+export interface EngineOptions {
   settings: Config['delivery'];
   shaping: ShapingRules | undefined;
-  places: DatabaseHosts;
+  hosts: DatabaseHosts;
   secretKey: Buffer;
-  /** What keys to sign with are read through. */
+  /** The pool for reading DKIM keys. */
   keysPool: Pool;
   clock: Clock;
   log: Log;
-  notices: NotificationListener;
-  /** An address and port on which we take mail ourselves. */
-  isOwnAddress: (ip: string, port: number) => boolean;
-  /** Results were committed, and events with them. */
-  told: () => void;
+  notifications: NotificationListener;
+  /** Whether an address and port belong to a listener of this process, to prevent mail loops. */
+  isOwnListener: (ip: string, port: number) => boolean;
+  /** Called when outcomes, and events with them, were committed. */
+  onEventsCommitted: () => void;
+  /** Memory for the stats if another thread reads them. */
   memory?: SharedArrayBuffer;
-  /** Replaces the SMTP transport in tests. */
-  liveTransport?: Transport;
-  /** Wraps the live transport, for benchmarks and tests. */
-  wrapLiveTransport: (route: Transport) => Transport;
+  liveTransport?: TransportFactory | undefined;
 }
 
-export function openEngine(needs: EngineNeeds): { engine: Engine; pool: Pool } {
-  const { settings, clock, log, notices, told } = needs;
-  const pool = openPool({
-    hosts: needs.places,
-    log,
-    max: 6,
-    applicationName: 'postrider delivery',
-  });
-  const sealer = createEncryptor(needs.secretKey, CONTENT_KEY_PURPOSE);
-  const store = openDeliveryStore(pool, (sealed) => decryptContent(sealer, sealed));
+/** Creates the transport of live mail, given a function that creates the configured one. */
+export type TransportFactory = (createConfigured: () => Transport) => Transport;
+
+export function buildEngine(options: EngineOptions): { engine: Engine; pool: Pool } {
+  const { settings, clock, log, hosts, notifications } = options;
+  const pool = openPool({ hosts, log, max: 6, applicationName: 'postrider delivery' });
+  const encryptor = createEncryptor(options.secretKey, CONTENT_KEY_PURPOSE);
+  const store = openDeliveryStore(pool, (encrypted) => decryptContent(encryptor, encrypted));
+  const createConfigured = (): Transport => createSmtpTransport(options);
   const engine = createEngine({
     store: {
       ...store,
       record: async (outcomes) => {
         const written = await store.record(outcomes);
-        told();
+        options.onEventsCommitted();
         return written;
       },
     },
     clock,
     transports: {
-      live: needs.wrapLiveTransport(needs.liveTransport ?? createLiveTransport(needs)),
+      live: options.liveTransport?.(createConfigured) ?? createConfigured(),
       test: simulatorTransport(clock),
     },
     log,
     nodeName: `${hostname()}/${process.pid}`,
     limits: engineLimits(settings),
-    ...(needs.memory ? { memory: needs.memory } : {}),
+    ...(options.memory ? { memory: options.memory } : {}),
   });
-  notices.on('deliveries', () => engine.wake());
-  notices.onGap(() => engine.wake());
+  notifications.on('deliveries', () => engine.wake());
+  notifications.onGap(() => engine.wake());
   return { engine, pool };
 }
 
-/** The engine's, wherever it works, and those by which it is asked for room. */
+/** The limits of the engine, which the main thread also uses to reserve its capacity. */
 export function engineLimits(settings: Config['delivery']): EngineLimits {
   return {
     ...DEFAULT_LIMITS,
@@ -93,24 +90,15 @@ export function engineLimits(settings: Config['delivery']): EngineLimits {
   };
 }
 
-/** A function cannot be passed to a worker thread, but the URL of a module that exports it can. */
-export async function loadTransportWrapper(
-  address: string,
-): Promise<EngineNeeds['wrapLiveTransport']> {
-  return ((await import(address)) as { wrapTransport: EngineNeeds['wrapLiveTransport'] })
-    .wrapTransport;
-}
-
-/** How live mail leaves, built from the configuration. */
-function createLiveTransport(parts: EngineNeeds): Transport {
-  const { settings, clock } = parts;
+function createSmtpTransport(options: EngineOptions): Transport {
+  const { settings, clock } = options;
   const resolver = createResolver({
     clock,
     trustRemoteAuthentication: settings.dnsValidates,
     servers: settings.dnsServers,
   });
-  // A tenant chooses the domains, and whoever runs their DNS chooses the addresses: without a word
-  // from the operator none of them may lie inside the house.
+  // Tenants choose recipient domains, and the owners of those domains choose the addresses. Unless the
+  // operator allows it, such an address must not be inside the private network.
   const addressAllowed = settings.mxAllowPrivate ? () => true : isPublicAddress;
   return smtpTransport({
     clock,
@@ -125,41 +113,35 @@ function createLiveTransport(parts: EngineNeeds): Transport {
     addressAllowed,
     outgoing: settings.outgoing,
     heloName: settings.heloName,
-    senders: senderDomains(signingKeysOf(parts)),
-    returnPathKey: returnPathKey(parts.secretKey),
-    shaping: createShaping(parts.shaping),
-    isOwnAddress: parts.isOwnAddress,
+    senders: senderDomains(createSigningDomainCache(options)),
+    returnPathKey: returnPathKey(options.secretKey),
+    shaping: createShaping(options.shaping),
+    isOwnAddress: options.isOwnListener,
   });
 }
 
-/** What return paths are written with, and read with when they come back. */
+/** The key that signs return-path addresses, and verifies them when bounces arrive. */
 export function returnPathKey(secretKey: Buffer): Buffer {
   return Buffer.from(hkdfSync('sha256', secretKey, 'postrider', 'return-path', 32));
 }
 
-/** Believed until a notice says otherwise. */
-function signingKeysOf({
-  keysPool: pool,
-  clock,
-  secretKey,
-  notices,
-}: EngineNeeds): SigningDomainCache {
-  const noticesArrive = (): boolean => notices.connected;
-  const keys = new SigningDomainCache({
+function createSigningDomainCache(options: EngineOptions): SigningDomainCache {
+  const { keysPool: pool, clock, secretKey, notifications } = options;
+  const cache = new SigningDomainCache({
     pool,
     clock,
-    sealer: dkimEncryptor(secretKey),
-    isListening: noticesArrive,
+    encryptor: dkimEncryptor(secretKey),
+    isListening: () => notifications.connected,
   });
-  notices.on('domains', (workspaceId) => keys.forgetWorkspace(workspaceId));
-  notices.onGap(() => keys.forgetAll());
-  return keys;
+  notifications.on('domains', (workspaceId) => cache.invalidateWorkspace(workspaceId));
+  notifications.onGap(() => cache.invalidateAll());
+  return cache;
 }
 
-function senderDomains(signingKeys: SigningDomainCache): SenderDomains {
+function senderDomains(cache: SigningDomainCache): SenderDomains {
   return {
     async settingsFor(workspaceId, domain) {
-      const found = await signingKeys.find(workspaceId, domain);
+      const found = await cache.find(workspaceId, domain);
       return (
         found && {
           maySend: true,
@@ -170,7 +152,7 @@ function senderDomains(signingKeys: SigningDomainCache): SenderDomains {
       );
     },
     async keysFor(workspaceId, domain) {
-      return (await signingKeys.find(workspaceId, domain))?.keys ?? [];
+      return (await cache.find(workspaceId, domain))?.keys ?? [];
     },
   };
 }

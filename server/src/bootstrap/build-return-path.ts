@@ -1,27 +1,27 @@
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
-import { IpRanges } from '../lib/net/ip-ranges.ts';
 import { InboundReports } from '../bounces/inbound-reports.ts';
 import type { Config } from '../config/read-config.ts';
-import type { Pool } from '../db/pool.ts';
 import { StorageStartError } from '../db/database-errors.ts';
+import type { Pool } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import { ReturnPathListener, type ReturnPathLimits } from '../smtp/return-path-listener.ts';
-import { isHostError, explainListenError } from '../smtp/smtp-service.ts';
+import { IpRanges } from '../lib/net/ip-ranges.ts';
+import { type ReturnPathLimits, ReturnPathListener } from '../smtp/return-path-listener.ts';
+import { explainListenError, isHostError } from '../smtp/smtp-service.ts';
 import type { Suppressions } from '../suppressions/suppressions.ts';
 
-/** The door for bounces and complaints: opened or not, as the configuration says. */
-export interface ReturnPathPort {
-  /** Opens the port; the server goes on without it when the default port is taken. */
+/** The SMTP listener for bounces and complaints, if it is enabled in this process. */
+export interface ReturnPath {
+  /** Opens the port. If the default port is taken, the server runs without it. */
   listen(): Promise<void>;
-  /** Undefined while it is closed. */
-  readonly place: AddressInfo | undefined;
+  /** Undefined while the listener is closed. */
+  readonly address: AddressInfo | undefined;
   renewCertificate(): Promise<void>;
   drain(limitMs: number): Promise<void>;
 }
 
-export interface ReturnPathNeeds {
+export interface ReturnPathOptions {
   config: Config;
   clock: Clock;
   log: Log;
@@ -29,51 +29,51 @@ export interface ReturnPathNeeds {
   pool: Pool;
   suppressions: Suppressions;
   returnPathKey: Buffer;
-  /** Events were appended. */
   onEventsAppended: () => void;
-  limits?: Partial<ReturnPathLimits>;
+  /** The address is added when the listener is open. */
+  localListeners: AddressInfo[];
+  limits?: Partial<ReturnPathLimits> | undefined;
 }
 
-export async function openReturnPath(needs: ReturnPathNeeds): Promise<ReturnPathPort> {
-  const { config, log } = needs;
-  const { returnPath } = config;
-  const { port: wanted } = returnPath;
-  const isHere = wanted !== undefined && config.roles.has('smtp');
-  const door = isHere ? await openDoor(needs) : undefined;
-  let place: AddressInfo | undefined;
+export async function buildReturnPath(options: ReturnPathOptions): Promise<ReturnPath> {
+  const { config, log, localListeners } = options;
+  const { host, port, portIsExplicit } = config.returnPath;
+  const isEnabled = port !== undefined && config.roles.has('smtp');
+  const listener = isEnabled ? await createListener(options) : undefined;
+  let address: AddressInfo | undefined;
   return {
     async listen() {
-      if (!door || wanted === undefined) return;
+      if (!listener || port === undefined) return;
       try {
-        place = await door.listen({ host: returnPath.host, port: wanted });
+        address = await listener.listen({ host, port });
+        if (address) localListeners.push(address);
       } catch (error) {
-        const sentence = explainListenError(error, returnPath, {
+        const reason = explainListenError(error, config.returnPath, {
           host: 'RETURN_PATH_HOST',
           port: 'RETURN_PATH_PORT',
         });
-        if (sentence === undefined) throw error;
-        if (returnPath.portIsExplicit || isHostError(error)) throw new StorageStartError(sentence);
-        log.warn({ port: wanted }, `bounces and complaints are not taken: ${sentence}`);
+        if (reason === undefined) throw error;
+        if (portIsExplicit || isHostError(error)) throw new StorageStartError(reason);
+        log.warn({ port, reason }, 'bounces and complaints cannot be received');
       }
     },
-    get place() {
-      return place;
+    get address() {
+      return address;
     },
-    renewCertificate: async () => door?.renewCertificate(),
+    renewCertificate: async () => listener?.renewCertificate(),
     drain: async (limitMs) => {
-      if (place) await door?.drain(limitMs);
+      if (address) await listener?.drain(limitMs);
     },
   };
 }
 
-function openDoor(needs: ReturnPathNeeds): Promise<ReturnPathListener> {
-  const { config, clock, log, registry } = needs;
-  const reports = new InboundReports({ ...needs, bounceHost: config.domains.bounceHost });
+function createListener(options: ReturnPathOptions): Promise<ReturnPathListener> {
+  const { config, clock, log, registry } = options;
   return ReturnPathListener.open({
     clock,
     log,
     registry,
-    reports,
+    reports: new InboundReports({ ...options, bounceHost: config.domains.bounceHost }),
     hostname: config.delivery.heloName,
     baseUrl: config.http.baseUrl,
     certificate: config.submission.tls,
@@ -81,6 +81,6 @@ function openDoor(needs: ReturnPathNeeds): Promise<ReturnPathListener> {
     connectionsMax: config.returnPath.connectionsMax,
     connectionsPerNetwork: config.returnPath.connectionsPerSource,
     sentBytesMax: config.limits.messageMaxBytes,
-    ...(needs.limits ? { limits: needs.limits } : {}),
+    ...(options.limits ? { limits: options.limits } : {}),
   });
 }

@@ -12,25 +12,25 @@ import type { Log } from '../lib/log.ts';
 import { IpRanges } from '../lib/net/ip-ranges.ts';
 import type { MessageAcceptor } from '../messages/accept/accept-message.ts';
 import { explainListenError, isHostError } from '../smtp/smtp-service.ts';
-import type { SubmissionLimits } from '../smtp/submission/submission-listener.ts';
-import { SubmissionListener } from '../smtp/submission/submission-listener.ts';
+import {
+  type SubmissionLimits,
+  SubmissionListener,
+} from '../smtp/submission/submission-listener.ts';
 
-/** The door for programs that speak SMTP: opened or not, as the configuration says. */
+/** The SMTP submission listener, if it is enabled in this process. */
 export interface Submission {
-  /** Opens the ports; the server goes on without the first when its default is taken. */
+  /** Opens the ports. If the default port is taken, the server runs without it. */
   listen(): Promise<void>;
-  /** Undefined while it is closed, as is the one for TLS from the first byte. */
+  /** The open ports; undefined while they are closed. */
   readonly port: number | undefined;
   readonly tlsPort: number | undefined;
-  /** Of both. */
-  readonly places: readonly AddressInfo[];
-  /** What the API tells about it. */
+  /** The settings that the API shows to clients. */
   settings(): SmtpSettings;
   renewCertificate(): Promise<void>;
   drain(limitMs: number): Promise<void>;
 }
 
-export interface SubmissionNeeds {
+export interface SubmissionOptions {
   config: Config;
   clock: Clock;
   log: Log;
@@ -38,104 +38,116 @@ export interface SubmissionNeeds {
   acceptor: MessageAcceptor;
   authenticator: Authenticator;
   rateLimiter: RateLimiter;
-  limits?: Partial<SubmissionLimits>;
+  /** The addresses are added when the ports are open. */
+  localListeners: AddressInfo[];
+  limits?: Partial<SubmissionLimits> | undefined;
 }
 
-const OFF = 'The operator has switched it off.';
-const NOT_HERE =
-  'This process takes no mail by SMTP (ROLES); another one may, and SUBMISSION_URL would tell where.';
+const DISABLED = 'The operator has disabled it.';
+const NO_ROLE =
+  'This process does not accept mail over SMTP (ROLES). If another one does, set SUBMISSION_URL.';
 
-export async function openSubmission(needs: SubmissionNeeds): Promise<Submission> {
-  const { config, log } = needs;
-  const { submission, limits, http } = config;
-  const isHere = config.roles.has('smtp');
-  const isWanted = submission.port !== undefined || submission.tlsPort !== undefined;
-  const door = isWanted && isHere ? await openDoor(needs) : undefined;
-  let place: AddressInfo | undefined;
-  let tlsPlace: AddressInfo | undefined;
-  let closedBecause = isHere ? OFF : NOT_HERE;
-  const places = () => [place, tlsPlace].filter((one) => one !== undefined);
-  return {
-    async listen() {
-      if (submission.port !== undefined) {
-        place = await listenOn('SUBMISSION_PORT', { port: submission.port });
-      }
-      if (submission.tlsPort !== undefined) {
-        const wanted = { port: submission.tlsPort, implicitTls: true };
-        tlsPlace = await listenOn('SUBMISSION_TLS_PORT', wanted);
-      }
-    },
-    get port() {
-      return place?.port;
-    },
-    get tlsPort() {
-      return tlsPlace?.port;
-    },
-    get places() {
-      return places();
-    },
-    settings() {
-      const { publicAddress: reachedAt } = submission;
-      const open = places().length > 0 || (!isHere && reachedAt !== undefined);
-      const port = (reachedAt ? reachedAt.port : place?.port) ?? null;
-      const tlsPort = (reachedAt ? reachedAt.tlsPort : tlsPlace?.port) ?? null;
-      return {
-        open,
-        closed_because: open ? null : closedBecause,
-        host: reachedAt?.host ?? new URL(http.baseUrl).hostname,
-        port: open ? port : null,
-        tls_port: open ? tlsPort : null,
-        user: 'postrider',
-        starttls: open && port !== null && submission.tls !== undefined,
-        plaintext: submission.allowPlaintext ? 'anywhere' : 'this_machine',
-      };
-    },
-    renewCertificate: async () => door?.renewCertificate(),
-    drain: async (limitMs) => door?.drain(limitMs),
-  };
+export async function buildSubmission(options: SubmissionOptions): Promise<Submission> {
+  const { config, log, localListeners } = options;
+  const { submission } = config;
+  const hasRole = config.roles.has('smtp');
+  const isEnabled = submission.port !== undefined || submission.tlsPort !== undefined;
+  const listener = isEnabled && hasRole ? await createListener(options) : undefined;
+  let port: number | undefined;
+  let tlsPort: number | undefined;
+  let closedBecause = hasRole ? DISABLED : NO_ROLE;
 
-  async function listenOn(
-    variable: 'SUBMISSION_PORT' | 'SUBMISSION_TLS_PORT',
+  async function open(
+    setting: 'SUBMISSION_PORT' | 'SUBMISSION_TLS_PORT',
     wanted: { port: number; implicitTls?: boolean },
-  ): Promise<AddressInfo | undefined> {
-    const ownPlace = { host: submission.host, ...wanted };
+  ): Promise<number | undefined> {
+    const target = { host: submission.host, ...wanted };
     try {
-      return await door?.listen(ownPlace);
+      const address = await listener?.listen(target);
+      if (address) localListeners.push(address);
+      return address?.port;
     } catch (error) {
-      const sentence = explainListenError(error, ownPlace, {
-        host: 'SUBMISSION_HOST',
-        port: variable,
-      });
-      if (sentence === undefined) throw error;
-      const isWished = variable === 'SUBMISSION_TLS_PORT' || submission.portIsExplicit;
-      // A port may be taken by chance; a wrong address is always a mistake.
-      if (isWished || isHostError(error)) throw new StorageStartError(sentence);
-      closedBecause = sentence;
-      log.warn({ port: wanted.port }, `mail is not taken by SMTP: ${sentence}`);
+      const names = { host: 'SUBMISSION_HOST', port: setting };
+      const reason = explainListenError(error, target, names);
+      if (reason === undefined) throw error;
+      const isExplicit = setting === 'SUBMISSION_TLS_PORT' || submission.portIsExplicit;
+      // A default port may be taken by chance; an invalid address is always a configuration error.
+      if (isExplicit || isHostError(error)) throw new StorageStartError(reason);
+      closedBecause = reason;
+      log.warn({ port: wanted.port, reason }, 'mail cannot be accepted over SMTP');
       return undefined;
     }
   }
 
-  function openDoor(parts: SubmissionNeeds): Promise<SubmissionListener> {
-    const shape = bodyValidator(SendMessage);
-    return SubmissionListener.open({
-      clock: parts.clock,
-      log,
-      registry: parts.registry,
-      acceptor: parts.acceptor,
-      authenticator: parts.authenticator,
-      rateLimiter: parts.rateLimiter,
-      checkShape: (body) => shape.check(body),
-      hostname: config.delivery.heloName,
-      certificate: submission.tls,
-      allowPlaintext: submission.allowPlaintext,
-      trustedProxies: new IpRanges(submission.trustProxy),
-      connectionsMax: submission.connectionsMax,
-      connectionsPerNetwork: submission.connectionsPerSource,
-      messageBytesMax: limits.messageMaxBytes,
-      recipientsMax: limits.recipientsMax,
-      memoryBytesMax: limits.acceptBufferMaxBytes,
-      ...(parts.limits ? { limits: parts.limits } : {}),
-    });
-  }
+  return {
+    async listen() {
+      if (submission.port !== undefined) {
+        port = await open('SUBMISSION_PORT', { port: submission.port });
+      }
+      if (submission.tlsPort !== undefined) {
+        tlsPort = await open('SUBMISSION_TLS_PORT', {
+          port: submission.tlsPort,
+          implicitTls: true,
+        });
+      }
+    },
+    get port() {
+      return port;
+    },
+    get tlsPort() {
+      return tlsPort;
+    },
+    settings() {
+      const { publicAddress } = submission;
+      const isOpen = port !== undefined || tlsPort !== undefined;
+      const available = isOpen || (!hasRole && publicAddress !== undefined);
+      return clientSettings(config, publicAddress ?? { port, tlsPort }, available, closedBecause);
+    },
+    renewCertificate: async () => listener?.renewCertificate(),
+    drain: async (limitMs) => listener?.drain(limitMs),
+  };
+}
+
+function clientSettings(
+  { http, submission }: Config,
+  address: { host?: string; port: number | undefined; tlsPort: number | undefined },
+  open: boolean,
+  closedBecause: string,
+): SmtpSettings {
+  const port = (open && address.port) || null;
+  return {
+    open,
+    closed_because: open ? null : closedBecause,
+    host: address.host ?? new URL(http.baseUrl).hostname,
+    port,
+    tls_port: (open && address.tlsPort) || null,
+    user: 'postrider',
+    starttls: port !== null && submission.tls !== undefined,
+    plaintext: submission.allowPlaintext ? 'anywhere' : 'this_machine',
+  };
+}
+
+function createListener(options: SubmissionOptions): Promise<SubmissionListener> {
+  const { config, clock, log, registry, acceptor, authenticator, rateLimiter } = options;
+  const { submission, limits } = config;
+  const validator = bodyValidator(SendMessage);
+  return SubmissionListener.open({
+    clock,
+    log,
+    registry,
+    acceptor,
+    authenticator,
+    rateLimiter,
+    checkShape: (body) => validator.check(body),
+    hostname: config.delivery.heloName,
+    certificate: submission.tls,
+    allowPlaintext: submission.allowPlaintext,
+    trustedProxies: new IpRanges(submission.trustProxy),
+    connectionsMax: submission.connectionsMax,
+    connectionsPerNetwork: submission.connectionsPerSource,
+    messageBytesMax: limits.messageMaxBytes,
+    recipientsMax: limits.recipientsMax,
+    memoryBytesMax: limits.acceptBufferMaxBytes,
+    ...(options.limits ? { limits: options.limits } : {}),
+  });
 }

@@ -3,12 +3,11 @@ import type { Config } from '../config/read-config.ts';
 import type { NotificationListener } from '../db/listen.ts';
 import type { Storage } from '../db/open-storage.ts';
 import { openPool, type Pool } from '../db/pool.ts';
+import type { EventNotifier } from '../events/event-notifier.ts';
 import { EventStreams, type StreamLimits } from '../events/event-streams.ts';
-import { notifyEventsAppended } from '../events/events-store.ts';
-import { EventNotifier } from '../events/event-notifier.ts';
-import { encodeEventCursor } from '../http/routes/events/event-query.ts';
 import type { RouteDependencies } from '../http/operations.ts';
 import { registerTrackingEndpoints } from '../http/pages/tracking-endpoints.ts';
+import { encodeEventCursor } from '../http/routes/events/event-query.ts';
 import type { Clock } from '../lib/clock.ts';
 import { encodeId } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
@@ -18,121 +17,122 @@ import { StatsAggregator } from '../stats/stats-aggregator.ts';
 import { TrackingLinks } from '../tracking/tracking-links.ts';
 import { TrackingRecorder } from '../tracking/tracking-recorder.ts';
 import { VERSION } from '../version.ts';
-import type { WebhookDispatcher } from '../webhooks/webhook-dispatcher.ts';
 import {
-  type WebhookModuleParts,
   createWebhooks,
+  type WebhookModuleParts,
   type WebhookSettings,
 } from '../webhooks/create-webhooks.ts';
+import type { WebhookDispatcher } from '../webhooks/webhook-dispatcher.ts';
 
 /**
- * The part of the assembly that tells what happened: everything that follows the ledger of events.
- * Whoever appends events rings the bell, and the followers look.
+ * The consumers of the event log: webhooks, event streams, statistics and alarms. They are woken by
+ * the EventNotifier when events were committed, in this process or on another node.
  */
 export interface EventConsumers {
-  parts: Pick<RouteDependencies, 'webhooks' | 'webhookHistory' | 'webhookTester' | 'eventStreams'>;
-  /** Who sends webhooks here, and over which connections; neither without that role. */
+  routes: Pick<RouteDependencies, 'webhooks' | 'webhookHistory' | 'webhookTester' | 'eventStreams'>;
+  /** Undefined without the role `webhooks`, like its pool. */
   readonly dispatcher: WebhookDispatcher | undefined;
-  readonly pool: Pool | undefined;
-  /** Readers that stay connected are asked to go, so that the server can close. */
+  readonly dispatcherPool: Pool | undefined;
+  /** Ends all event streams, so that their connections do not delay the shutdown. */
   closeStreams(): void;
-  /** For whoever has appended events in a way that none of the others hears of. */
-  notify(): void;
-  /** A request that changed something has appended events; opens and clicks become some. */
-  registerRoutes(http: FastifyInstance): void;
+  /** Registers the endpoints that record opens and clicks as events. */
+  registerTrackingEndpoints(http: FastifyInstance): void;
   start(): void;
   stop(deadlineMs: number): Promise<void>;
 }
 
 export interface EventConsumersOptions {
   storage: Storage;
-  notices: NotificationListener;
+  notifications: NotificationListener;
+  notifier: EventNotifier;
   clock: Clock;
   log: Log;
   config: Config;
-  webhooks?: Pick<WebhookModuleParts, 'ca' | 'limits' | 'deadlineMs'>;
-  streams?: Partial<StreamLimits>;
+  webhooks?: Pick<WebhookModuleParts, 'ca' | 'limits' | 'deadlineMs'> | undefined;
+  streams?: Partial<StreamLimits> | undefined;
 }
 
-export function createEventConsumers(options: EventConsumersOptions): EventConsumers {
-  const { storage, notices, clock, log, config } = options;
-  const { pool } = storage;
-  const bell = new EventNotifier({ clock, notifyNodes: (from) => notifyEventsAppended(pool, from) });
-  notices.on('events', (from) => bell.receive(from));
+const STATS_CLEANUP_MS = 600_000;
+const ALARM_CHECK_MS = 30_000;
 
-  const dispatchPool = config.roles.has('webhooks')
+export function createEventConsumers(options: EventConsumersOptions): EventConsumers {
+  const { storage, notifier, clock, log, config } = options;
+  const { pool } = storage;
+  const hasRole = config.roles.has('webhooks');
+  const dispatcherPool = hasRole
     ? openPool({ hosts: storage.hosts, log, max: 4, applicationName: 'postrider webhooks' })
     : undefined;
-  const room = createWebhooks({
+  const webhooks = createWebhooks({
     pool,
-    dispatchPool,
+    dispatchPool: dispatcherPool,
     clock,
     log,
     secretKey: storage.secretKey,
     dnsServers: config.delivery.dnsServers,
     settings: webhookSettings(config),
     version: VERSION,
-    mailCommits: () => bell.publishedCount,
+    mailCommits: () => notifier.publishedCount,
     ...options.webhooks,
   });
-  bell.subscribe(() => room.dispatcher?.wake());
-
-  const eventStreams = new EventStreams({
+  notifier.subscribe(() => webhooks.dispatcher?.wake());
+  const eventStreams = createEventStreams(options);
+  const links = new TrackingLinks(storage.secretKey);
+  const visits = new TrackingRecorder({
     pool,
     clock,
     log,
-    cursorOf: encodeEventCursor,
-    ...(options.streams ? { limits: options.streams } : {}),
+    onEventsAppended: () => notifier.publish(),
   });
-  bell.subscribe(() => eventStreams.wake());
-  notices.on('accounts', (workspaceId) => eventStreams.closeWorkspace(workspaceId));
-  notices.on('people', (personId) => eventStreams.closeReader(encodeId('usr', personId)));
-  notices.onGap(() => eventStreams.closeForReauthentication());
-
-  const statistics = config.roles.has('webhooks')
-    ? new StatsAggregator({ pool, clock, log })
-    : undefined;
-  const links = new TrackingLinks(storage.secretKey);
-  const visits = new TrackingRecorder({ pool, clock, log, onEventsAppended: () => bell.publish() });
-  const rounds = new PeriodicTasks({ clock, log });
+  const statistics = hasRole ? new StatsAggregator({ pool, clock, log }) : undefined;
+  const tasks = new PeriodicTasks({ clock, log });
   if (statistics) {
     const alarms = new Alarms({ pool, clock, thresholds: config.alarms });
-    rounds.schedule(CLEANING_MS, 'delete old counts', () => statistics.deleteOld());
-    rounds.schedule(ALARMS_MS, 'look for alarms', () => alarms.check());
+    tasks.schedule(STATS_CLEANUP_MS, 'delete old statistics', () => statistics.deleteOld());
+    tasks.schedule(ALARM_CHECK_MS, 'check alarms', () => alarms.check());
   }
-
   return {
-    parts: {
-      webhooks: room.webhooks,
-      webhookHistory: room.history,
-      webhookTester: room.tester,
+    routes: {
+      webhooks: webhooks.webhooks,
+      webhookHistory: webhooks.history,
+      webhookTester: webhooks.tester,
       eventStreams,
     },
-    dispatcher: room.dispatcher,
-    pool: dispatchPool,
+    dispatcher: webhooks.dispatcher,
+    dispatcherPool,
     closeStreams: () => eventStreams.closeAll(),
-    notify: () => bell.publish(),
-    registerRoutes(http) {
-      registerTrackingEndpoints(http, { links, visits });
-    },
+    registerTrackingEndpoints: (http) => registerTrackingEndpoints(http, { links, visits }),
     start() {
-      room.dispatcher?.start();
+      webhooks.dispatcher?.start();
       statistics?.start();
     },
     async stop(deadlineMs) {
       await visits.drained();
       await eventStreams.stop();
-      await rounds.stop();
+      await tasks.stop();
       await statistics?.stop();
-      await room.dispatcher?.stop(deadlineMs);
-      room.close();
-      await dispatchPool?.end();
+      await webhooks.dispatcher?.stop(deadlineMs);
+      webhooks.close();
+      await dispatcherPool?.end();
     },
   };
 }
 
-const CLEANING_MS = 600_000;
-const ALARMS_MS = 30_000;
+/** Streams end when their workspace or reader loses access, and after a gap in notifications. */
+function createEventStreams(options: EventConsumersOptions): EventStreams {
+  const { storage, notifications, notifier, clock, log } = options;
+  const streams = new EventStreams({
+    pool: storage.pool,
+    clock,
+    log,
+    cursorOf: encodeEventCursor,
+    ...(options.streams ? { limits: options.streams } : {}),
+  });
+  notifier.subscribe(() => streams.wake());
+  notifications.on('accounts', (workspaceId) => streams.closeWorkspace(workspaceId));
+  notifications.on('people', (personId) => streams.closeReader(encodeId('usr', personId)));
+  notifications.onGap(() => streams.closeForReauthentication());
+  return streams;
+}
 
 function webhookSettings({ webhooks }: Config): WebhookSettings {
   const { allowPrivate, ports, concurrency, endpointConcurrency } = webhooks;

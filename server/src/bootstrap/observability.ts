@@ -1,10 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import type { Config } from '../config/read-config.ts';
-import { isDatabaseReachable } from '../db/database-answers.ts';
-import { poolUsage, type Pool } from '../db/pool.ts';
+import { isDatabaseReachable } from '../db/database-requirements.ts';
+import { type Pool, poolUsage } from '../db/pool.ts';
 import { registerHealthChecks } from '../http/observability/health-checks.ts';
-import { resolveListenAddresses, type HttpListener } from '../http/server/http-listener.ts';
 import { addCollectedMetric } from '../http/observability/http-metrics.ts';
 import {
   addDeliveryMetrics,
@@ -13,45 +12,45 @@ import {
   addQueueMetrics,
   addWebhookMetrics,
 } from '../http/observability/node-metrics.ts';
+import { type HttpListener, resolveListenAddresses } from '../http/server/http-listener.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { MessageAcceptor } from '../messages/accept/accept-message.ts';
 import { readQueue } from '../stats/queue-store.ts';
 import { VERSION } from '../version.ts';
-import type { WebhookDispatcher } from '../webhooks/webhook-dispatcher.ts';
-import type { DeliveryRoom } from './build-delivery.ts';
+import type { DeliveryRuntime } from './build-delivery.ts';
+import type { EventConsumers } from './event-consumers.ts';
 
-/**
- * What an operator may ask of every node, whatever its roles: whether it lives, whether it should
- * get traffic, and its figures.
- */
-export interface WatchedParts {
+/** Health checks and metrics, which every node serves, whatever its roles. */
+export interface ObservabilityOptions {
   registry: Registry;
   clock: Clock;
-  /** `ready`, or what the node is doing instead. */
+  /** `ready`, or why the node is not ready. */
   state: () => string;
-  /** Asked whether the database answers. */
   pool: Pool;
-  webhooksPool: Pool | undefined;
   acceptor: MessageAcceptor;
-  delivery: DeliveryRoom;
-  dispatcher: WebhookDispatcher | undefined;
+  delivery: DeliveryRuntime;
+  consumers: EventConsumers;
 }
 
-export function registerHealthAndMetrics(http: FastifyInstance, parts: WatchedParts): void {
-  const { registry, clock, pool, webhooksPool, delivery, dispatcher, acceptor } = parts;
+export function registerHealthAndMetrics(
+  http: FastifyInstance,
+  options: ObservabilityOptions,
+): void {
+  const { registry, clock, pool, delivery, acceptor } = options;
+  const { dispatcher, dispatcherPool } = options.consumers;
   registerHealthChecks(http, {
     registry,
     notReady: async () => {
-      const state = parts.state();
+      const state = options.state();
       if (state !== 'ready') return state;
-      return (await isDatabaseReachable(pool)) ? undefined : 'the database cannot be reached';
+      return (await isDatabaseReachable(pool)) ? undefined : 'the database is unreachable';
     },
   });
   addProcessMetrics(registry, VERSION, delivery.busyMs ? { delivery: delivery.busyMs } : {});
   addCollectedMetric(registry, {
     name: 'postrider_accept_waiting',
-    help: 'Sends that wait for their commit.',
+    help: 'Sends waiting for their commit.',
     type: 'gauge',
     read: () => acceptor.waiting,
   });
@@ -61,7 +60,7 @@ export function registerHealthAndMetrics(http: FastifyInstance, parts: WatchedPa
   addPoolMetrics(registry, async () => ({
     main: poolUsage(pool),
     ...(await delivery.connections()),
-    ...(webhooksPool ? { webhooks: poolUsage(webhooksPool) } : {}),
+    ...(dispatcherPool ? { webhooks: poolUsage(dispatcherPool) } : {}),
   }));
   addQueueMetrics(registry, {
     readQueue: () => readQueue(pool, 'all', clock.now()),
@@ -70,17 +69,21 @@ export function registerHealthAndMetrics(http: FastifyInstance, parts: WatchedPa
 }
 
 /**
- * A node that answers no API only needs its port to be watched. Where several share a machine and
- * nobody gave them ports, they work all the same.
+ * Opens the HTTP port. Without the role `api` it is only used for health checks and metrics, so a node
+ * runs without it if the default port is taken, as when several nodes share a machine.
  */
-export async function listenHttp(door: HttpListener, config: Config, log: Log): Promise<string> {
-  const { host, port, portIsExplicit: portIsWished } = config.http;
+export async function listenHttp(
+  listener: HttpListener,
+  config: Config,
+  log: Log,
+): Promise<string> {
+  const { host, port, portIsExplicit } = config.http;
   try {
-    return await door.listen(await resolveListenAddresses(host), port);
+    return await listener.listen(await resolveListenAddresses(host), port);
   } catch (error) {
     const taken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
-    if (!taken || portIsWished || config.roles.has('api')) throw error;
-    log.warn({ port }, 'the port is taken: this node cannot be watched. Set PORT');
+    if (!taken || portIsExplicit || config.roles.has('api')) throw error;
+    log.warn({ port }, 'port in use: health checks and metrics are not available, set PORT');
     return '';
   }
 }

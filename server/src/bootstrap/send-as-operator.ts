@@ -6,35 +6,35 @@ import { SenderDomainCache } from '../domains/sender-domain-cache.ts';
 import { SendMessage } from '../http/routes/transactional/schemas.ts';
 import { bodyValidator } from '../http/validation/schema-validator.ts';
 import { noHandoff } from '../messages/accept/delivery-handoff.ts';
-import { previewMessage } from '../messages/content/content-view.ts';
 import type { SendRequest } from '../messages/accept/send-request.ts';
+import { previewMessage } from '../messages/content/content-view.ts';
 import { TemplateCache } from '../templates/template-cache.ts';
-import { createAcceptor, createIdempotency } from './build-accepting.ts';
+import { createAcceptor, createIdempotency } from './build-acceptor.ts';
 
-/** A send without a door: the same checks and the same commit; whichever server runs delivers it. */
-export async function sendAsOperator(parts: DatabaseContext, order: OperatorSend): Promise<object> {
-  bodyValidator(SendMessage).check(order.body);
-  const request = order.body as SendRequest;
+/** Sends from the command line, with the same checks and commit as the API. A server delivers it. */
+export async function sendAsOperator(parts: DatabaseContext, send: OperatorSend): Promise<object> {
+  bodyValidator(SendMessage).check(send.body);
+  const request = send.body as SendRequest;
   const { pool, clock, config, secretKey } = parts;
-  const noticesArrive = (): boolean => false;
+  const isListening = (): boolean => false;
   const acceptor = createAcceptor({
     pool,
     clock,
     config,
-    domains: new SenderDomainCache({ pool, clock, isListening: noticesArrive }),
-    templates: new TemplateCache({ pool, clock, isListening: noticesArrive }),
+    domains: new SenderDomainCache({ pool, clock, isListening }),
+    templates: new TemplateCache({ pool, clock, isListening }),
     contacts: new ContactLookup({ pool }),
-    handover: noHandoff,
+    handoff: noHandoff,
     idempotency: createIdempotency(pool, clock, secretKey),
     secretKey,
   });
-  const caller = operator(order);
-  if (order.dryRun) return previewMessage(await acceptor.dryRun(caller, request));
-  const { response: answer } = await acceptor.acceptOne(caller, request, undefined, (message) => ({
+  const caller = operator(send);
+  if (send.dryRun) return previewMessage(await acceptor.dryRun(caller, request));
+  const { response } = await acceptor.acceptOne(caller, request, undefined, (message) => ({
     status: 202,
     body: JSON.stringify(message),
   }));
-  return JSON.parse(answer.body) as object;
+  return JSON.parse(response.body) as object;
 }
 
 function operator({ workspaceId, mode }: OperatorSend): Caller {

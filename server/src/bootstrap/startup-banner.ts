@@ -3,8 +3,8 @@ import type { Config } from '../config/read-config.ts';
 import type { App } from './build-app.ts';
 
 /**
- * What the operator reads when the server runs. The first start makes a workspace and a test key,
- * and shows a command that works when pasted.
+ * The text printed when the server is ready. The first start creates a workspace and a test key, and
+ * shows commands that can be pasted.
  */
 export async function startupBanner(app: App, config: Config): Promise<string> {
   if (!config.roles.has('api')) return workerBanner(app, config);
@@ -14,36 +14,36 @@ export async function startupBanner(app: App, config: Config): Promise<string> {
   const lines = [
     '',
     `  Postrider is running at ${url}`,
-    `  Reference: ${url}/docs`,
+    `  API docs: ${url}/docs`,
     ...smtpLine(app),
     '',
     ...(setupLink === undefined ? [] : ownerSteps(url, setupLink)),
     ...(token === undefined
-      ? ['  Make a key: npx postrider keys create --mode test --scopes all']
+      ? ['  Create an API key: npx postrider keys create --mode test --scopes all']
       : firstSteps(url, token)),
     '',
   ];
   return lines.join('\n');
 }
 
-/** A node without the API makes nothing by itself: there is another one for that. */
+/** A node without the role `api` creates no workspace and no key. */
 function workerBanner(app: App, config: Config): string {
-  const watched = app.address === '' ? [] : [`  Health: ${app.address}/readyz`];
+  const health = app.address === '' ? [] : [`  Health: ${app.address}/readyz`];
   const roles = [...config.roles].join(', ');
-  return ['', `  Postrider is running: ${roles}`, ...watched, ...smtpLine(app), ''].join('\n');
+  return ['', `  Postrider is running: ${roles}`, ...health, ...smtpLine(app), ''].join('\n');
 }
 
 function smtpLine({ submission }: App): string[] {
   const { open, host, port, tls_port: tlsPort, user } = submission.settings();
-  const place = tlsPort === null ? `${host}:${port}` : `${host}:${tlsPort} with TLS`;
-  return open ? [`  SMTP: ${place}, user ${user}, an API key as the password`] : [];
+  const address = tlsPort === null ? `${host}:${port}` : `${host}:${tlsPort} (TLS)`;
+  return open ? [`  SMTP: ${address}, user ${user}, password: an API key`] : [];
 }
 
-/** Whoever reads this may become the owner: the link is theirs alone to hand on. */
+/** Whoever has the link can become the owner. */
 function ownerSteps(url: string, link: string): string[] {
   return [
-    `  Nobody has an account yet. On this machine open ${url}/app to make the first one;`,
-    '  from another machine it takes this link, which works once:',
+    `  No account exists yet. Create the first one at ${url}/app on this machine,`,
+    '  or from another machine with this single-use link:',
     '',
     `    ${link}`,
     '',
@@ -54,9 +54,9 @@ function ownerSteps(url: string, link: string): string[] {
 async function firstKey(app: App): Promise<string | undefined> {
   const workspace = (await app.workspaces.createFirst('Default')) ?? (await app.workspaces.first());
   if (!workspace) return undefined;
-  const maker = operatorIssuer(workspace.id);
-  if ((await app.apiKeys.list(maker, { limit: 1 })).keys.length > 0) return undefined;
-  const { token } = await app.apiKeys.create(maker, { name: 'First test key', mode: 'test' });
+  const issuer = operatorIssuer(workspace.id);
+  if ((await app.apiKeys.list(issuer, { limit: 1 })).keys.length > 0) return undefined;
+  const { token } = await app.apiKeys.create(issuer, { name: 'First test key', mode: 'test' });
   return token;
 }
 
@@ -70,18 +70,18 @@ const FIRST_MESSAGE = JSON.stringify({
 
 function firstSteps(url: string, token: string): string[] {
   return [
-    '  A workspace and a test key were made. The key is shown this once:',
+    '  Created a workspace and a test key. The key is shown only once:',
     '',
     `    ${token}`,
     '',
-    '  Send your first message (a test key sends to the test inbox):',
+    '  Send your first message (test keys deliver to the test inbox):',
     '',
     `    curl ${url}/api/v1/transactional/send \\`,
     `      -H 'Authorization: Bearer ${token}' \\`,
     `      -H 'Content-Type: application/json' \\`,
     `      -d '${FIRST_MESSAGE}'`,
     '',
-    '  And read it:',
+    '  Read it:',
     '',
     `    curl '${url}/api/v1/test/inbox/wait?to=jane@example.com' \\`,
     `      -H 'Authorization: Bearer ${token}'`,

@@ -1,5 +1,5 @@
 import type { Caller } from '../accounts/caller.ts';
-import type { SystemEmail, SendSystemEmail } from '../accounts/people/system-emails.ts';
+import type { SendSystemEmail, SystemEmail } from '../accounts/people/system-emails.ts';
 import type { Domains } from '../domains/domains.ts';
 import type { Log } from '../lib/log.ts';
 import { RefusedError } from '../lib/refused-error.ts';
@@ -7,23 +7,23 @@ import type { MessageAcceptor } from '../messages/accept/accept-message.ts';
 import type { AcceptedMessage } from '../messages/accept/send-request.ts';
 
 /**
- * The service's own letters, sent through the service itself: like any live message, from a domain of
- * the workspace, whose members see that it was sent but not the link in it.
+ * Sends system emails, such as password resets and invitations, as live messages of a workspace from
+ * one of its domains. Members of the workspace see that the message was sent, but not the link in it.
  */
 export function createSystemMailer(parts: {
   acceptor: MessageAcceptor;
   domains: Pick<Domains, 'list'>;
   log: Log;
 }): SendSystemEmail {
-  return async (letter, workspaceIds) => {
+  return async (email, workspaceIds) => {
     for (const workspaceId of new Set(workspaceIds)) {
       const domain = await sendingDomain(parts.domains, workspaceId);
       if (domain === undefined) continue;
       try {
-        return await send(parts.acceptor, workspaceId, domain, letter);
+        return await send(parts.acceptor, workspaceId, domain, email);
       } catch (error) {
         if (!(error instanceof RefusedError)) throw error;
-        parts.log.warn({ err: error, workspace: workspaceId }, 'a letter of our own was refused');
+        parts.log.warn({ err: error, workspace_id: workspaceId }, 'system email rejected');
       }
     }
     return false;
@@ -42,24 +42,24 @@ async function send(
   acceptor: MessageAcceptor,
   workspaceId: string,
   domain: string,
-  letter: SystemEmail,
+  email: SystemEmail,
 ): Promise<boolean> {
-  const { response: answer } = await acceptor.acceptOne(
+  const { response } = await acceptor.acceptOne(
     systemCaller(workspaceId),
     {
-      to: letter.to,
+      to: email.to,
       from: { email: `postrider@${domain}`, name: 'Postrider' },
-      subject: letter.subject,
-      html: letter.html,
-      variables: letter.variables,
+      subject: email.subject,
+      html: email.html,
+      variables: email.variables,
       tracking: { opens: false, clicks: false },
-      ttl_seconds: letter.ttlSeconds,
+      ttl_seconds: email.ttlSeconds,
       secret_variables: ['link'],
     },
     undefined,
     (message) => ({ status: 202, body: JSON.stringify(message) }),
   );
-  const { recipients } = JSON.parse(answer.body) as AcceptedMessage;
+  const { recipients } = JSON.parse(response.body) as AcceptedMessage;
   return recipients.some(({ status }) => status !== 'suppressed');
 }
 

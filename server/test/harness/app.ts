@@ -1,7 +1,7 @@
 import { operatorIssuer } from '../../src/accounts/api-keys.ts';
 import type { Scope } from '../../src/accounts/scopes.ts';
 import type { Mode } from '../../src/accounts/tenant-scope.ts';
-import { type App, type AppOptions, buildApp } from '../../src/bootstrap/build-app.ts';
+import { type App, type AppOverrides, buildApp } from '../../src/bootstrap/build-app.ts';
 import { readConfig } from '../../src/config/read-config.ts';
 import type { Transport } from '../../src/delivery/delivery.ts';
 import type { Clock } from '../../src/lib/clock.ts';
@@ -58,10 +58,10 @@ export interface TestAppOptions {
   liveRoute?: Transport;
   database?: TestDatabase;
   log?: Log;
-  webhooks?: AppOptions['webhooks'];
-  streams?: AppOptions['streams'];
-  submission?: AppOptions['submission'];
-  returnPath?: AppOptions['returnPath'];
+  webhooks?: AppOverrides['webhooks'];
+  streams?: AppOverrides['streams'];
+  submission?: AppOverrides['submission'];
+  returnPath?: AppOverrides['returnPath'];
 }
 
 /** Cheap hashing, so that a run can create hundreds of people. */
@@ -82,16 +82,19 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
     BASE_URL: 'http://postrider.test',
     ...options.env,
   });
+  const { liveRoute } = options;
   const app = await buildApp({
     config,
     log: options.log ?? silentLog,
-    passwordCost: PASSWORD_COST,
     ...(options.clock ? { clock: options.clock } : {}),
-    ...(options.liveRoute ? { liveTransport: options.liveRoute } : {}),
-    ...(options.webhooks ? { webhooks: options.webhooks } : {}),
-    ...(options.streams ? { streams: options.streams } : {}),
-    ...(options.submission ? { submission: options.submission } : {}),
-    ...(options.returnPath ? { returnPath: options.returnPath } : {}),
+    overrides: {
+      passwordCost: PASSWORD_COST,
+      delivery: { liveTransport: liveRoute && (() => liveRoute) },
+      webhooks: options.webhooks,
+      streams: options.streams,
+      submission: options.submission,
+      returnPath: options.returnPath,
+    },
   });
   const workspace = (await app.workspaces.first()) ?? (await app.workspaces.create('Test'));
   const newKey = async (wanted: NewKeyOptions): Promise<string> => {

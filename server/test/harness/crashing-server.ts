@@ -6,5 +6,7 @@ import { createLog } from '../../src/lib/log.ts';
 await buildApp({
   config: readConfig(process.env),
   log: createLog({ level: 'fatal' }),
-  transportWrapper: new URL('./crashing-transport.ts', import.meta.url),
+  overrides: {
+    delivery: { threadEntry: new URL('./crashing-delivery-thread.ts', import.meta.url) },
+  },
 });

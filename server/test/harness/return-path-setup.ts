@@ -55,7 +55,7 @@ export async function startReturnPathServer(
   await app.app.domains.trust(app.workspaceId, { name: 'example.org' });
   const look = async (id: string) =>
     (await app.call('GET', `/messages/${id}`, { key: app.liveKey })).json;
-  const port = app.app.returnPath.place?.port ?? 0;
+  const port = app.app.returnPath.address?.port ?? 0;
   return {
     app,
     receiver,

@@ -38,7 +38,7 @@ it('finds no problems with a healthy server', async () => {
   await using app = await startApp({ env });
   const submissionPort = String(app.app.submission.port);
   // Here one port serves both directions: outbound to a mail server, and inbound to this server.
-  const port = String(app.app.returnPath.place?.port);
+  const port = String(app.app.returnPath.address?.port);
   const { code, checks, of } = await examine(
     {
       ...databaseEnv(app.database),
@@ -196,7 +196,7 @@ it('checks the submission ports and their certificate as a client would', {
     NODE_EXTRA_CA_CERTS: path.join(import.meta.dirname, '../fixtures/tls/ca.crt'),
     SUBMISSION_PORT: String(app.app.submission.port),
     SUBMISSION_TLS_PORT: String(app.app.submission.tlsPort),
-    RETURN_PATH_PORT: String(app.app.returnPath.place?.port),
+    RETURN_PATH_PORT: String(app.app.returnPath.address?.port),
   };
   const well = await examine(env);
   expect(well.of('submission')).toMatchObject({

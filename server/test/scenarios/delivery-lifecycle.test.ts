@@ -165,19 +165,19 @@ describe('cancellation', () => {
       receivers: [{ keywords: [], onMessage: () => held }],
     });
     const { engine } = setup.node;
-    const onWire = await setup.send();
+    const inFlight = await setup.send();
     await setup.until(() => setup.receiver.messages.length === 1, 10);
     await setup.send();
     await setup.until(() => engine.stats.inFlight === 2, 10);
     const waiting = await setup.send();
     await setup.until(() => engine.stats.ready === 1, 10);
-    expect(await engine.withdraw(setup.workspaceId, 'live', onWire)).toBe(false);
+    expect(await engine.withdraw(setup.workspaceId, 'live', inFlight)).toBe(false);
     expect(await engine.withdraw(setup.workspaceId, 'test', waiting)).toBe(false);
     expect(await engine.withdraw(setup.workspaceId, 'live', waiting)).toBe(true);
     expect(engine.stats.ready).toBe(0);
     expect(await engine.withdraw(setup.workspaceId, 'live', waiting)).toBe(false);
     release();
-    await setup.waitForStatus(onWire);
+    await setup.waitForStatus(inFlight);
     expect(setup.receiver.messages.length).toBeLessThanOrEqual(2);
   });
 

@@ -81,7 +81,7 @@ test('a 60-second outage: nothing lost, nothing duplicated', async () => {
   const count = 1_500;
   await using setup = await setUp(count);
   const { database, way, clock, receiver, live } = setup;
-  const limits = { unrecordedMax: 200, wireMax: 100 };
+  const limits = { unrecordedMax: 200, inFlightMax: 100 };
   await using node = startEngine({ url: way.url, clock, live, limits });
   await until(() => receiver.messages.length >= 300, { clock, stepMs: 20 });
   await way.disconnect();
@@ -163,7 +163,7 @@ test('a response lost after the commit: the result is written once', async () =>
   await way.disconnect();
   await way.reconnect();
   await until(() => node.engine.stats.unrecorded === 0, { clock, stepMs: 250 });
-  expect(node.engine.stats).toMatchObject({ delivered: count, leaseLost: 0 });
+  expect(node.engine.stats).toMatchObject({ delivered: count, leasesLost: 0 });
   expect(await counts(database.pool)).toEqual({
     deliveries: count,
     attempts: count,
@@ -210,7 +210,7 @@ test('disk full: results wait until there is space again', async () => {
       return new;
     end $$;
     create trigger full_disk before insert on attempts for each row execute function full_disk()`);
-  const limits = { unrecordedMax: 20, wireMax: 10 };
+  const limits = { unrecordedMax: 20, inFlightMax: 10 };
   await using node = startEngine({ url: database.url, clock, live, limits });
   await until(() => receiver.messages.length > 0 && node.engine.stats.inFlight === 0, {
     clock,

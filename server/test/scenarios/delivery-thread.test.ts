@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { openDelivery } from '../../src/bootstrap/build-delivery.ts';
+import { buildDelivery } from '../../src/bootstrap/build-delivery.ts';
 import { readConfig } from '../../src/config/read-config.ts';
 import type { DatabaseHosts } from '../../src/db/database-url.ts';
 import { listen, type NotificationListener } from '../../src/db/listen.ts';
@@ -87,7 +87,7 @@ test('attachments arrive byte for byte, small ones in shared memory and large on
     for (const { content } of attachments) expect(text).toContain(content);
   }
   const stats = it.app.app.engine?.stats;
-  expect(stats).toMatchObject({ handedOver: 2, claimed: 0, contentBytes: 0, settled: 2 });
+  expect(stats).toMatchObject({ handedOff: 2, claimed: 0, contentBytes: 0, released: 2 });
   expect(stats?.releasedBytes).toBe(stats?.reservedBytes);
 });
 
@@ -121,7 +121,7 @@ test('a stop finishes the message in progress and releases the rest to the next 
   await until(() => it.app.app.engine?.stats.ready === 0);
   it.letGo();
   await stopped;
-  expect(it.app.app.engine?.stats).toMatchObject({ delivered: 1, onWire: 0, unrecorded: 0 });
+  expect(it.app.app.engine?.stats).toMatchObject({ delivered: 1, inFlight: 0, unrecorded: 0 });
   expect(await connectionsTo(database)).toEqual([]);
 
   await using next = await startApp({ database, env: it.env });
@@ -145,10 +145,10 @@ test('its metrics are part of those of the process', async () => {
 test('event followers are notified of every commit', async () => {
   await using database = await createTestDatabase();
   const { pool } = database;
-  await using notices = listen({ hosts: placesOf(database), log: silentLog });
-  let rings = 0;
-  const thread = await openThread(database, notices, () => {
-    rings += 1;
+  await using notifications = listen({ hosts: hostsOf(database), log: silentLog });
+  let commits = 0;
+  const thread = await openThread(database, notifications, () => {
+    commits += 1;
   });
   await thread.ready;
   thread.engine?.start();
@@ -157,7 +157,7 @@ test('event followers are notified of every commit', async () => {
   const queued = { workspaceId, mode: 'test' as const, nowMs, recipients: ['jane@example.com'] };
   const [id = ''] = await enqueue(pool, [queued]);
   await until(async () => (await deliveriesOf(pool, id))[0]?.status === 'delivered');
-  await until(() => rings === 1);
+  await until(() => commits === 1);
   await thread.engine?.stop();
   await thread.close();
   // A thread that has exited is not waited for.
@@ -167,8 +167,8 @@ test('event followers are notified of every commit', async () => {
 
 test('requests do not wait for an exiting thread', async () => {
   await using database = await createTestDatabase();
-  await using notices = listen({ hosts: placesOf(database), log: silentLog });
-  const thread = await openThread(database, notices, () => {});
+  await using notifications = listen({ hosts: hostsOf(database), log: silentLog });
+  const thread = await openThread(database, notifications, () => {});
   await thread.ready;
   const requested = thread.connections();
   await thread.close();
@@ -197,7 +197,7 @@ test('a crashed thread ends the process and logs the reason', async () => {
     );
   });
   expect(ended.code).toBe(1);
-  expect(ended.output).toContain('the thread of the delivery engine has ended');
+  expect(ended.output).toContain('delivery thread crashed');
   expect(ended.output).toContain('A bug for this test.');
   // Still leased: after the lease has expired, a node counts the crash and tries again.
   expect((await deliveriesOf(database.pool, id))[0]?.status).toBe('queued');
@@ -214,21 +214,25 @@ test('a failed start leaves no thread behind', async () => {
   other.close();
 });
 
-function placesOf({ url }: TestDatabase): DatabaseHosts {
+function hostsOf({ url }: TestDatabase): DatabaseHosts {
   return [{ connectionString: url }];
 }
 
-function openThread(database: TestDatabase, notices: NotificationListener, onEvents: () => void) {
+function openThread(
+  database: TestDatabase,
+  notifications: NotificationListener,
+  onEvents: () => void,
+) {
   const { pool, url } = database;
-  const storage = { pool, places: placesOf(database), secretKey: Buffer.alloc(32) };
-  return openDelivery({
+  const storage = { pool, hosts: hostsOf(database), secretKey: Buffer.alloc(32) };
+  return buildDelivery({
     config: readConfig({ DATABASE_URL: url, SECRET_KEY, DELIVERY_THREAD: 'on' }),
     clock: systemClock,
     log: silentLog,
     storage: storage as Partial<Storage> as Storage,
-    notices,
-    ownPlaces: () => [],
-    told: onEvents,
+    notifications,
+    localListeners: [],
+    onEventsCommitted: onEvents,
   });
 }
 

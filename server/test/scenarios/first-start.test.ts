@@ -56,7 +56,7 @@ it('creates a key, prints it once, and rejects a second server', async () => {
   await rm(path.join(folder.path, 'secret.key'));
   for (const command of [['start'], ['keys', 'list']]) {
     const keyless = await runPostrider(command, { env: { DATA_DIR: folder.path, PORT: '0' } });
-    expect(keyless).toMatchObject({ code: 1, stderr: expect.stringMatching(/another key.*\n$/) });
+    expect(keyless).toMatchObject({ code: 1, stderr: expect.stringMatching(/different key.*\n$/) });
   }
 });
 
@@ -74,7 +74,7 @@ it('reports a port in use and stops the database that it started', async () => {
   expect(code).toBe(1);
   // Nothing keeps running that could log errors about the stopped database.
   expect(stdout).toBe('');
-  expect(stderr).toBe(`Another program listens on 127.0.0.1:${port}. Stop it, or set PORT.\n`);
+  expect(stderr).toBe(`127.0.0.1:${port} is already in use. Stop the other program, or set PORT.\n`);
   expect(isRunning(folder.path)).toBe(false);
 });
 

@@ -233,7 +233,7 @@ test('a node with only the smtp role accepts reports for delivery nodes', async 
     env: { ROLES: 'smtp', RETURN_PATH_PORT: '0', BOUNCE_HOST },
   });
   const { id, returnPath } = await server.send();
-  using client = await connectAndGreet(smtpNode.app.returnPath.place?.port as number);
+  using client = await connectAndGreet(smtpNode.app.returnPath.address?.port as number);
   expect((await client.send({ from: '', to: [returnPath], data: dsn() })).code).toBe(250);
   expect((await server.message(id)).status).toBe('bounced');
   expect(server.port).toBe(0);

@@ -64,7 +64,7 @@ test('an MX that greets with our own name is a loop, wherever it listens', async
   const HELO_NAME = 'mail.house.test';
   // Another node of this installation, behind a redirected port.
   await using node = await startApp({ env: { RETURN_PATH_PORT: '0', HELO_NAME } });
-  const port = String(node.app.returnPath.place?.port);
+  const port = String(node.app.returnPath.address?.port);
   await using app = await startApp({ env: { DNS_SERVERS: dns.address, MX_PORT: port, HELO_NAME } });
   const { recipient, words: dialog } = await bounceOf(app);
   expect(recipient).toMatchObject(LOOP);

@@ -40,7 +40,7 @@ test("one tenant's flood does not delay another's password reset", async () => {
     );
   }
   const live = unsignedRoute(dns, receiver);
-  const limits = { readyMax: 400, wireMax: 50 };
+  const limits = { readyMax: 400, inFlightMax: 50 };
   await using node = startEngine({ url: database.url, clock, live, limits });
   await until(() => receiver.messages.length > 200);
   // First through the database queue, as from a node that only accepts.
@@ -157,7 +157,7 @@ test("messages in memory for a slow receiver do not block others' large messages
   const nowMs = clock.now();
   const workspaceId = await newWorkspace(pool, nowMs);
   const live = unsignedRoute(dns, receiver);
-  const limits = { contentBytesMax: 100_000, wireMax: 20 };
+  const limits = { contentBytesMax: 100_000, inFlightMax: 20 };
   await using node = startEngine({ url: database.url, clock, live, limits });
   const { engine } = node;
   for (let n = 0; ; n++) {
@@ -207,7 +207,7 @@ test("a tenant's slow large messages delay only that tenant", async () => {
     html: 'x'.repeat(size),
   });
   const live = unsignedRoute(dns, receiver);
-  const limits = { contentBytesMax: 100_000, wireMax: 20 };
+  const limits = { contentBytesMax: 100_000, inFlightMax: 20 };
   await using node = startEngine({ url: database.url, clock, live, limits });
   const { engine } = node;
   await enqueue(pool, [mail(slow, 'one@silent.example', 60_000)]);

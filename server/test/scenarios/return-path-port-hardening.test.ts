@@ -256,7 +256,7 @@ describe('the listener', () => {
 
   test('only the smtp role opens it; a configured port in use prevents the start, the default port does not', async () => {
     await using api = await startApp({ env: { RETURN_PATH_PORT: '0', ROLES: 'api,delivery' } });
-    expect(api.app.returnPath.place).toBeUndefined();
+    expect(api.app.returnPath.address).toBeUndefined();
     const otherServer = net.createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => otherServer.once('listening', resolve));
     const { port } = otherServer.address() as net.AddressInfo;
@@ -267,7 +267,7 @@ describe('the listener', () => {
     const standard = net.createServer().listen(2525, '127.0.0.1');
     await new Promise((resolve) => standard.once('listening', resolve).once('error', resolve));
     await using app = await startApp({ env: { RETURN_PATH_PORT: '' } });
-    expect(app.app.returnPath.place).toBeUndefined();
+    expect(app.app.returnPath.address).toBeUndefined();
     await new Promise((resolve) => standard.close(resolve));
   });
 });

@@ -25,7 +25,7 @@ for (const [kind, make] of Object.entries(secrets)) {
     expect((await make(app)).status).toBeLessThan(300);
     await pool.query('delete from secret_key_fingerprint');
     await expect(verifySecretKey(pool, randomBytes(32), { allowOther: false })).rejects.toThrow(
-      'The secrets in this database were encrypted with another key.',
+      'The secrets in this database were encrypted with a different key.',
     );
     await verifySecretKey(pool, secretKey, { allowOther: false });
   });

@@ -120,7 +120,7 @@ describe('the client address in the header', () => {
   });
 
   test('has its own limits, whatever else the proxy forwards', async () => {
-    for (const to of [port, app.app.returnPath.place?.port]) {
+    for (const to of [port, app.app.returnPath.address?.port]) {
       const many = Array.from({ length: PER_SOURCE }, () => proxied(line('203.0.113.20'), to));
       const there = await Promise.all(many);
       await Promise.all(there.map(offered));
@@ -245,7 +245,7 @@ describe('a proxy with an invalid header that', () => {
     ['has no addresses', block(CLIENT).subarray(0, 16)],
     ['has a truncated TLS field', block(CLIENT, [0x20, 0, 5, 0x01])],
   ])('%s is disconnected without a reply', async (_name, bytes) => {
-    for (const to of [port, app.app.submission.tlsPort, app.app.returnPath.place?.port]) {
+    for (const to of [port, app.app.submission.tlsPort, app.app.returnPath.address?.port]) {
       using client = await proxied(bytes, to);
       expect(await client.reply()).toEqual({ code: 0, lines: [], text: '' });
     }

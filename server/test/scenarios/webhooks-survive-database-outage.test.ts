@@ -16,7 +16,7 @@ test('a 45-second outage: each event once, each attempt recorded', async () => {
   const clock = new ManualClock(systemClock.now());
   await using receiver = await startWebhookReceiver();
   // A small in-memory limit, so that most events are still queued; no attempt times out as the clock advances.
-  const limits = { wireMax: 4, readyMax: 30 };
+  const limits = { inFlightMax: 4, readyMax: 30 };
   await using setup = await setUpWebhooks({ clock, limits, deadlineMs: 3_600_000 });
   await setup.createEndpoint(receiver.url);
   const { dispatcher } = setup.node;

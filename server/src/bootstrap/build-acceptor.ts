@@ -1,0 +1,111 @@
+import { hkdfSync } from 'node:crypto';
+import type { Config } from '../config/read-config.ts';
+import type { ContactLookup } from '../contacts/contact-lookup.ts';
+import type { Pool } from '../db/pool.ts';
+import type { SenderDomainCache } from '../domains/sender-domain-cache.ts';
+import type { PublishedLimits } from '../http/routes/service/get-limits.ts';
+import type { Clock } from '../lib/clock.ts';
+import { createEncryptor } from '../lib/encryption.ts';
+import { createHmacSha256 } from '../lib/hmac.ts';
+import { MessageAcceptor } from '../messages/accept/accept-message.ts';
+import { IDEMPOTENCY_MS } from '../messages/accept/accept-store.ts';
+import type { DeliveryHandoff } from '../messages/accept/delivery-handoff.ts';
+import { Idempotency } from '../messages/accept/idempotency.ts';
+import type { SendLimits } from '../messages/accept/send-limits.ts';
+import { CONTENT_KEY_PURPOSE } from '../messages/content/message-content.ts';
+import { createAddressHash } from '../suppressions/erased-address.ts';
+import type { TemplateCache } from '../templates/template-cache.ts';
+import { createTracker } from '../tracking/track-html.ts';
+import { TrackingLinks } from '../tracking/tracking-links.ts';
+
+export function createIdempotency(pool: Pool, clock: Clock, secretKey: Buffer): Idempotency {
+  const hmacKey = Buffer.from(hkdfSync('sha256', secretKey, 'postrider', 'idempotency', 32));
+  const encryptor = createEncryptor(secretKey, 'idempotency');
+  return new Idempotency({ pool, clock, encryptor, hmac: createHmacSha256(hmacKey) });
+}
+
+export interface AcceptGroup {
+  itemsMax: number;
+  inFlightMax: number;
+}
+
+export interface AcceptorOptions {
+  pool: Pool;
+  clock: Clock;
+  config: Config;
+  domains: SenderDomainCache;
+  templates: TemplateCache;
+  contacts: ContactLookup;
+  handoff: DeliveryHandoff;
+  idempotency: Idempotency;
+  secretKey: Buffer;
+  /** Overrides how sends are grouped into commits. */
+  group?: AcceptGroup | undefined;
+}
+
+/** Builds message acceptance, for the server and for the command `postrider send`. */
+export function createAcceptor(options: AcceptorOptions): MessageAcceptor {
+  const { pool, clock, config, domains, templates, contacts, handoff, idempotency } = options;
+  return new MessageAcceptor({
+    pool,
+    clock,
+    limits: sendLimits(config),
+    handoff,
+    idempotency,
+    senderDomain: (workspaceId, name) => domains.find(workspaceId, name),
+    contact: (workspaceId, mode, key) => contacts.contactFor(workspaceId, mode, key),
+    templates,
+    track: createTracker({
+      links: new TrackingLinks(options.secretKey),
+      baseUrl: config.http.baseUrl,
+    }),
+    encryptor: createEncryptor(options.secretKey, CONTENT_KEY_PURPOSE),
+    addressHash: createAddressHash(options.secretKey),
+    group: {
+      itemsMax: 128,
+      inFlightMax: 2,
+      ...options.group,
+      bytesMax: 4 * 1024 * 1024,
+      waitingMax: config.limits.acceptBufferMaxMessages,
+      waitingBytesMax: config.limits.acceptBufferMaxBytes,
+    },
+  });
+}
+
+export function sendLimits({ limits, delivery }: Config): SendLimits {
+  return {
+    messageBytesMax: limits.messageMaxBytes,
+    htmlBytesMax: limits.contentMaxBytes,
+    textBytesMax: limits.contentMaxBytes,
+    subjectBytesMax: limits.subjectMaxBytes,
+    recipientsMax: limits.recipientsMax,
+    headersMax: limits.headersMax,
+    headerBytesMax: limits.headerMaxBytes,
+    batchMax: limits.batchMax,
+    scheduleAheadMs: limits.scheduleMaxMs,
+    retryWindowMs: delivery.retryWindowMs,
+  };
+}
+
+export function publishedLimits({ limits, delivery, retention }: Config): PublishedLimits {
+  return {
+    requests_per_second: limits.ratePerSecond,
+    requests_burst: limits.rateBurst,
+    request_body_bytes: limits.requestBodyMaxBytes,
+    message_bytes: limits.messageMaxBytes,
+    html_bytes: limits.contentMaxBytes,
+    text_bytes: limits.contentMaxBytes,
+    subject_bytes: limits.subjectMaxBytes,
+    recipients: limits.recipientsMax,
+    batch_messages: limits.batchMax,
+    headers: limits.headersMax,
+    header_bytes: limits.headerMaxBytes,
+    metadata_pairs: 20,
+    tags: 10,
+    schedule_ahead_seconds: limits.scheduleMaxMs / 1000,
+    retry_window_seconds: delivery.retryWindowMs / 1000,
+    idempotency_seconds: IDEMPOTENCY_MS / 1000,
+    content_retention_days: retention.contentDays,
+    record_retention_days: retention.recordDays,
+  };
+}

@@ -1,0 +1,101 @@
+import path from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import type { Registry } from 'prom-client';
+import type { Config } from '../config/read-config.ts';
+import type { Pool } from '../db/pool.ts';
+import { createHttpMetrics } from '../http/observability/http-metrics.ts';
+import { openapiDocument } from '../http/openapi/openapi-document.ts';
+import type { Operation } from '../http/operation.ts';
+import { createOperations } from '../http/operations.ts';
+import { registerDashboard } from '../http/pages/dashboard-files.ts';
+import { registerPages } from '../http/pages/register-pages.ts';
+import { registerDocs } from '../http/reference/docs-routes.ts';
+import { createHttpListener, type HttpListener } from '../http/server/http-listener.ts';
+import { createHttpServer } from '../http/server/http-server.ts';
+import { LargeResponseLimiter } from '../http/server/large-response-limiter.ts';
+import { createSessionCookie } from '../http/server/session-cookie.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
+import { VERSION } from '../version.ts';
+import { publishedLimits } from './build-acceptor.ts';
+import type { DeliveryRuntime } from './build-delivery.ts';
+import type { Services } from './build-services.ts';
+import type { Submission } from './build-submission.ts';
+import type { EventConsumers } from './event-consumers.ts';
+import { registerHealthAndMetrics } from './observability.ts';
+
+/** Builds the HTTP server: API, dashboard and docs with the role `api`, health and metrics always. */
+export interface HttpOptions {
+  config: Config;
+  clock: Clock;
+  log: Log;
+  registry: Registry;
+  pool: Pool;
+  services: Services;
+  consumers: EventConsumers;
+  delivery: DeliveryRuntime;
+  submission: Submission;
+  /** `ready`, or why the node is not ready. */
+  state: () => string;
+  /** Called after requests that may have appended events. */
+  onChange: () => void;
+}
+
+/** The output folder of scripts/build-dashboard.ts. */
+const DASHBOARD = path.resolve(import.meta.dirname, '../../dashboard/dist/app');
+
+export function buildHttp(options: HttpOptions): { http: FastifyInstance; listener: HttpListener } {
+  const { config, clock, log, registry, pool, services, consumers, delivery } = options;
+  const { baseUrl, trustProxy, requestTimeoutMs } = config.http;
+  const isApi = config.roles.has('api');
+  const cookie = createSessionCookie(baseUrl);
+  const operations: Operation[] = createOperations({
+    ...services,
+    ...consumers.routes,
+    pool,
+    clock,
+    cookie,
+    limits: publishedLimits(config),
+    smtpSettings: () => options.submission.settings(),
+    baseUrl,
+    batchMax: config.limits.batchMax,
+    largeAnswers: new LargeResponseLimiter(),
+    // The document is an operation too, and describes all of them.
+    document: () => document(),
+  });
+  const document = (): object => openapiDocument(operations, { baseUrl, version: VERSION });
+  const http = createHttpServer({
+    operations: isApi ? operations : [],
+    authenticator: services.authenticator,
+    sessions: services.people.sessions,
+    cookie,
+    rateLimiter: services.rateLimiter,
+    idempotency: services.idempotency,
+    clock,
+    log,
+    metrics: createHttpMetrics(registry),
+    baseUrl,
+    bodyBytesMax: config.limits.requestBodyMaxBytes,
+    trustProxy: trustProxy.length > 0 ? [...trustProxy] : false,
+    requestTimeoutMs,
+    onChange: options.onChange,
+  });
+  const listener = createHttpListener(http);
+  registerPages(http, (pages) => {
+    if (isApi) {
+      consumers.registerTrackingEndpoints(pages);
+      registerDashboard(pages, { folder: DASHBOARD });
+      registerDocs(pages, { document });
+    }
+    registerHealthAndMetrics(pages, {
+      registry,
+      clock,
+      state: options.state,
+      pool,
+      acceptor: services.acceptor,
+      delivery,
+      consumers,
+    });
+  });
+  return { http, listener };
+}

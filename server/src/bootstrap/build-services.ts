@@ -1,0 +1,163 @@
+import { ApiKeys } from '../accounts/api-keys.ts';
+import { Authenticator } from '../accounts/authenticate.ts';
+import type { PasswordCost } from '../accounts/people/passwords.ts';
+import { createPeople, type People } from '../accounts/people/people.ts';
+import { RateLimiter } from '../accounts/rate-limit.ts';
+import { Workspaces } from '../accounts/workspaces.ts';
+import type { Config } from '../config/read-config.ts';
+import { ContactImports, importLimits } from '../contacts/contact-imports.ts';
+import { ContactLookup } from '../contacts/contact-lookup.ts';
+import { Contacts } from '../contacts/contacts.ts';
+import type { NotificationListener } from '../db/listen.ts';
+import type { Storage } from '../db/open-storage.ts';
+import { createDomains } from '../domains/create-domains.ts';
+import type { DomainVerifier } from '../domains/domain-verifier.ts';
+import type { Domains } from '../domains/domains.ts';
+import { SenderDomainCache } from '../domains/sender-domain-cache.ts';
+import type { Clock } from '../lib/clock.ts';
+import { createEncryptor } from '../lib/encryption.ts';
+import type { Log } from '../lib/log.ts';
+import type { MessageAcceptor } from '../messages/accept/accept-message.ts';
+import type { DeliveryHandoff } from '../messages/accept/delivery-handoff.ts';
+import type { Idempotency } from '../messages/accept/idempotency.ts';
+import { MessageChanges } from '../messages/change-message.ts';
+import { CONTENT_KEY_PURPOSE } from '../messages/content/message-content.ts';
+import { TestInbox } from '../messages/test-inbox/test-inbox.ts';
+import { Erasures } from '../privacy/erase-address.ts';
+import { createAddressHash } from '../suppressions/erased-address.ts';
+import { Suppressions } from '../suppressions/suppressions.ts';
+import { TemplateCache } from '../templates/template-cache.ts';
+import { Templates } from '../templates/templates.ts';
+import {
+  type AcceptGroup,
+  createAcceptor,
+  createIdempotency,
+  sendLimits,
+} from './build-acceptor.ts';
+import { createSystemMailer } from './system-mailer.ts';
+
+/** The modules behind the API, which the HTTP and SMTP servers and the background jobs use. */
+export interface Services {
+  workspaces: Workspaces;
+  apiKeys: ApiKeys;
+  authenticator: Authenticator;
+  rateLimiter: RateLimiter;
+  people: People;
+  domains: Domains;
+  verifier: DomainVerifier;
+  templates: Templates;
+  templateCache: TemplateCache;
+  contacts: Contacts;
+  contactLookup: ContactLookup;
+  imports: ContactImports;
+  erasures: Erasures;
+  suppressions: Suppressions;
+  acceptor: MessageAcceptor;
+  idempotency: Idempotency;
+  changes: MessageChanges;
+  inbox: TestInbox;
+}
+
+export interface ServicesOptions {
+  config: Config;
+  clock: Clock;
+  log: Log;
+  storage: Storage;
+  notifications: NotificationListener;
+  handoff: DeliveryHandoff;
+  acceptGroup?: AcceptGroup | undefined;
+  passwordCost?: PasswordCost | undefined;
+}
+
+export function buildServices(options: ServicesOptions): Services {
+  const { config, clock, log, storage, handoff } = options;
+  const { pool, secretKey } = storage;
+  const { authenticator, senderDomains, templateCache } = createCaches(options);
+  const encryptor = createEncryptor(secretKey, CONTENT_KEY_PURPOSE);
+  const { domains, verifier } = createDomains({
+    pool,
+    clock,
+    log,
+    secretKey,
+    dnsServers: config.delivery.dnsServers,
+    settings: config.domains,
+  });
+  const suppressions = new Suppressions({ pool, clock, hash: createAddressHash(secretKey) });
+  const contactLookup = new ContactLookup({ pool });
+  const idempotency = createIdempotency(pool, clock, secretKey);
+  const acceptor = createAcceptor({
+    pool,
+    clock,
+    config,
+    domains: senderDomains,
+    templates: templateCache,
+    contacts: contactLookup,
+    handoff,
+    idempotency,
+    secretKey,
+    group: options.acceptGroup,
+  });
+  const people = createPeople({
+    pool,
+    clock,
+    log,
+    secretKey,
+    sendSystemEmail: createSystemMailer({ acceptor, domains, log }),
+    appUrl: config.http.baseUrl,
+    workspacesMax: config.limits.workspacesMax,
+    ...(options.passwordCost ? { passwordCost: options.passwordCost } : {}),
+  });
+  return {
+    workspaces: new Workspaces({ pool, clock }),
+    apiKeys: new ApiKeys({ pool, clock }),
+    authenticator,
+    rateLimiter: new RateLimiter(config.limits.ratePerSecond, config.limits.rateBurst, clock),
+    people,
+    domains,
+    verifier,
+    templates: new Templates({
+      pool,
+      clock,
+      onChange: (workspaceId) => templateCache.invalidateWorkspace(workspaceId),
+    }),
+    templateCache,
+    contacts: new Contacts({ pool, clock }),
+    contactLookup,
+    imports: new ContactImports({
+      pool,
+      clock,
+      log,
+      limits: importLimits(config.limits.requestBodyMaxBytes),
+    }),
+    erasures: new Erasures({
+      pool,
+      clock,
+      log,
+      suppressions,
+      encryptor,
+      withdraw: (workspaceId, mode, id) => handoff.withdraw(workspaceId, mode, id),
+    }),
+    suppressions,
+    acceptor,
+    idempotency,
+    changes: new MessageChanges({ pool, clock, limits: sendLimits(config), handoff }),
+    inbox: new TestInbox({ pool, clock, encryptor }),
+  };
+}
+
+/** Caches that other nodes invalidate through notifications. */
+function createCaches({ clock, storage, notifications }: ServicesOptions) {
+  const options = { pool: storage.pool, clock, isListening: () => notifications.connected };
+  const authenticator = new Authenticator(options);
+  const senderDomains = new SenderDomainCache(options);
+  const templateCache = new TemplateCache(options);
+  notifications.on('accounts', (workspaceId) => authenticator.invalidateWorkspace(workspaceId));
+  notifications.on('domains', (workspaceId) => senderDomains.invalidateWorkspace(workspaceId));
+  notifications.on('templates', (workspaceId) => templateCache.invalidateWorkspace(workspaceId));
+  notifications.onGap(() => {
+    authenticator.invalidateAll();
+    senderDomains.invalidateAll();
+    templateCache.invalidateAll();
+  });
+  return { authenticator, senderDomains, templateCache };
+}

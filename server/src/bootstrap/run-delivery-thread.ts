@@ -1,0 +1,103 @@
+import type { AddressInfo } from 'node:net';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import type { Config } from '../config/read-config.ts';
+import type { DatabaseHosts } from '../db/database-url.ts';
+import { listen, type NotificationListener } from '../db/listen.ts';
+import { openPool, type Pool, poolUsage } from '../db/pool.ts';
+import type { Engine } from '../delivery/engine.ts';
+import {
+  type EngineCommand,
+  type EngineReply,
+  restoreAttachmentBuffers,
+} from '../delivery/engine-thread.ts';
+import type { ShapingRules } from '../delivery/shaping.ts';
+import { assert } from '../lib/assert.ts';
+import { systemClock } from '../lib/clock.ts';
+import { createLog, type LogLevel } from '../lib/log.ts';
+import { isOwnListener } from '../lib/net/local-address.ts';
+import { buildEngine, type TransportFactory } from './build-engine.ts';
+
+/** The data that the main thread passes to the delivery thread. */
+export interface DeliveryThreadData {
+  settings: Config['delivery'];
+  shaping: ShapingRules | undefined;
+  hosts: DatabaseHosts;
+  secretKey: Uint8Array;
+  logLevel: LogLevel;
+  memory: SharedArrayBuffer;
+}
+
+/**
+ * Runs the delivery engine in a worker thread, with its own connections, notifications and caches. It
+ * receives commands and handed-off messages from the main thread (delivery/engine-thread.ts).
+ */
+export function runDeliveryThread(options: { liveTransport?: TransportFactory } = {}): void {
+  assert(parentPort, 'the delivery thread runs in a worker');
+  const port = parentPort;
+  const { hosts, logLevel, secretKey, ...data } = workerData as DeliveryThreadData;
+  const log = createLog({ level: logLevel });
+  const notifications = listen({ hosts, log });
+  const keysPool = openPool({ hosts, log, max: 2, applicationName: 'postrider keys' });
+  const localListeners: AddressInfo[] = [];
+  const { engine, pool } = buildEngine({
+    ...data,
+    hosts,
+    secretKey: Buffer.from(secretKey),
+    keysPool,
+    clock: systemClock,
+    log,
+    notifications,
+    isOwnListener: (ip, port) => isOwnListener(localListeners, ip, port),
+    onEventsCommitted: () => send(port, { kind: 'events_committed' }),
+    liveTransport: options.liveTransport,
+  });
+  const parts = { port, engine, pool, keysPool, notifications, localListeners };
+  port.on('message', (command: EngineCommand) => void execute(command, parts));
+  send(port, { kind: 'ready' });
+}
+
+interface ThreadParts {
+  port: MessagePort;
+  engine: Engine;
+  pool: Pool;
+  keysPool: Pool;
+  notifications: NotificationListener;
+  localListeners: AddressInfo[];
+}
+
+async function execute(command: EngineCommand, parts: ThreadParts): Promise<void> {
+  const { port, engine, pool, keysPool, notifications, localListeners } = parts;
+  switch (command.kind) {
+    case 'start':
+      localListeners.push(...command.localListeners);
+      engine.start();
+      break;
+    case 'take':
+      engine.handOff(command.lease, command.accepted.map(restoreAttachmentBuffers));
+      break;
+    case 'wake':
+      engine.wake();
+      break;
+    case 'withdraw': {
+      const { requestId, workspaceId, mode, messageId, leased } = command;
+      const value = await engine.withdraw(workspaceId, mode, messageId, leased);
+      send(port, { kind: 'response', requestId, value });
+      break;
+    }
+    case 'connections': {
+      const value = { delivery: poolUsage(pool), keys: poolUsage(keysPool) };
+      send(port, { kind: 'response', requestId: command.requestId, value });
+      break;
+    }
+    case 'stop':
+      await engine.stop(command.deadlineMs);
+      await notifications.stop();
+      await Promise.all([pool.end(), keysPool.end()]);
+      // In a worker this ends the thread, not the process.
+      process.exit();
+  }
+}
+
+function send(port: MessagePort, reply: EngineReply): void {
+  port.postMessage(reply);
+}
