@@ -1,11 +1,5 @@
 import { didYouMean } from '../lib/did-you-mean.ts';
-import {
-  type CheckOptions,
-  checkContent,
-  limitFinding,
-  syntaxFindings,
-  type TemplateFinding,
-} from './check-content.ts';
+import { type CheckOptions, checkContent } from './check-content.ts';
 import { parseSenderFields } from './compile-template.ts';
 import { LineIndex, type Position } from './engine/content-errors.ts';
 import { inferVariables } from './infer-variables.ts';
@@ -28,6 +22,7 @@ import {
   type Partials,
   parseContent,
 } from './template-engine.ts';
+import { FINDINGS_MAX, finding, findingsFor, type TemplateFinding } from './template-finding.ts';
 import { parsedPartials } from './template-variant.ts';
 
 /**
@@ -46,7 +41,6 @@ export interface CheckedTemplate {
   partials: ReadonlyMap<string, StoredContent>;
 }
 
-const FINDINGS_MAX = 200;
 const COMPARED_MAX = 200;
 
 /** The same text can appear in several variants and several checks, so each is parsed once. */
@@ -93,10 +87,6 @@ export function checkInlineContent(localized: LocaleContent): TemplateFinding[] 
     }
   }
   return findings.slice(0, FINDINGS_MAX);
-}
-
-export function hasErrors(findings: readonly TemplateFinding[]): boolean {
-  return findings.some(({ severity }) => severity === 'error');
 }
 
 function missingFields({ kind, content, layout }: CheckedTemplate): TemplateFinding[] {
@@ -393,19 +383,4 @@ function tryParse(source: string, field: keyof LocaleContent): ParsedContent | u
     findingsFor(error);
     return undefined;
   }
-}
-
-function findingsFor(error: unknown): TemplateFinding[] {
-  if (error instanceof ContentSyntaxError) return syntaxFindings(error, error.field);
-  if (error instanceof ContentLimitError) return [limitFinding(error, error.field)];
-  throw error;
-}
-
-function finding(
-  severity: TemplateFinding['severity'],
-  code: string,
-  message: string,
-  field: string,
-): TemplateFinding {
-  return { severity, code, message, field, line: 1, column: 1 };
 }

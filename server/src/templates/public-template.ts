@@ -1,11 +1,11 @@
 import { encodeId } from '../lib/ids.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import type { TemplateFinding } from './check-content.ts';
 import { draftEtag } from './draft-etag.ts';
 import type { TemplateVariable } from './infer-variables.ts';
 import type { Publication } from './publish-content.ts';
 import { type ContentKind, ID_PREFIXES, type StoredContent } from './stored-content.ts';
 import type { TemplateCache } from './template-cache.ts';
+import type { TemplateFinding } from './template-finding.ts';
 import type { Template, TemplateSummary, Version } from './template-store.ts';
 
 /** The public representations, shared by the API and the command line. */

@@ -2,8 +2,7 @@ import { lockForTransaction } from '../db/advisory-lock.ts';
 import type { Queryable } from '../db/pool.ts';
 import { appendEvents } from '../events/events-store.ts';
 import { type FieldError, RefusedError } from '../lib/refused-error.ts';
-import { limitFinding, type TemplateFinding } from './check-content.ts';
-import { checkTemplate, hasErrors } from './check-template.ts';
+import { checkTemplate } from './check-template.ts';
 import { CompiledTemplate } from './compile-template.ts';
 import { assertDraftUnchanged, type ExpectedDraft } from './draft-etag.ts';
 import { ContentLimitError, fieldPointer } from './engine/content-errors.ts';
@@ -15,6 +14,7 @@ import {
   readTemplateParts,
   type TemplatePart,
 } from './template-dependencies-store.ts';
+import { hasErrors, limitFinding, type TemplateFinding } from './template-finding.ts';
 import {
   type ContentRef,
   findTemplate,

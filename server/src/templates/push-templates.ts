@@ -3,7 +3,6 @@ import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import { uuidv7 } from '../lib/ids.ts';
 import { type FieldError, RefusedError } from '../lib/refused-error.ts';
-import type { TemplateFinding } from './check-content.ts';
 import { checkTemplate } from './check-template.ts';
 import { fieldPointer } from './engine/content-errors.ts';
 import { publishContent } from './publish-content.ts';
@@ -14,6 +13,7 @@ import {
   type StoredContent,
 } from './stored-content.ts';
 import { applyFieldChanges, parseKey } from './template-fields.ts';
+import type { TemplateFinding } from './template-finding.ts';
 import {
   type ContentRef,
   findTemplate,

@@ -5,7 +5,6 @@ import type { SearchedPage } from '../db/text-search.ts';
 import type { Clock } from '../lib/clock.ts';
 import { uuidv7 } from '../lib/ids.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import type { TemplateFinding } from './check-content.ts';
 import { assertDraftUnchanged, type ExpectedDraft } from './draft-etag.ts';
 import {
   checkStoredContent,
@@ -16,6 +15,7 @@ import {
 import { type ContentKind, EMPTY_CONTENT, type StoredContent } from './stored-content.ts';
 import { findDependents } from './template-dependencies-store.ts';
 import { applyFieldChanges, isKey, parseKey } from './template-fields.ts';
+import type { TemplateFinding } from './template-finding.ts';
 import {
   type ContentRef,
   countTemplates,
