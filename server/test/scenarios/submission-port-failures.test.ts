@@ -274,7 +274,7 @@ test('only a process with the smtp role opens the port, and off disables it', as
   expect(api.app.submission.port).toBeUndefined();
   expect((await api.call('GET', '/smtp')).json).toMatchObject({
     open: false,
-    closed_because: expect.stringMatching(/^This process takes no mail by SMTP \(ROLES\)/),
+    closed_because: expect.stringMatching(/^This process does not accept mail over SMTP \(ROLES\)/),
   });
   await using closed = await startApp({ env: { SUBMISSION_PORT: 'off' } });
   expect((await closed.call('GET', '/smtp')).json).toMatchObject({
