@@ -42,7 +42,7 @@ export interface HttpOptions {
 }
 
 /** The output folder of scripts/build-dashboard.ts. */
-const DASHBOARD = path.resolve(import.meta.dirname, '../../dashboard/dist/app');
+const DASHBOARD = path.resolve(import.meta.dirname, '../../../dashboard/dist/app');
 
 export function buildHttp(options: HttpOptions): { http: FastifyInstance; listener: HttpListener } {
   const { config, clock, log, registry, pool, services, consumers, delivery } = options;

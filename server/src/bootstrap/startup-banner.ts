@@ -39,7 +39,7 @@ function smtpLine({ submission }: App): string[] {
   return open ? [`  SMTP: ${address}, user ${user}, password: an API key`] : [];
 }
 
-/** Whoever has the link can become the owner. */
+/** Anyone with the link can become the owner. */
 function ownerSteps(url: string, link: string): string[] {
   return [
     `  No account exists yet. Create the first one at ${url}/app on this machine,`,

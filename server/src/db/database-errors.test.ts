@@ -6,7 +6,7 @@ const coded = (code: string) => Object.assign(new Error('as it happens'), { code
 test.each([
   ...['08000', '08006', '08P01', '57P01', '57P02', '57P03', '53300', '25006', '57014', '53100'],
   ...['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND'],
-])('%s means that the database is gone', (code) => {
+])('%s is a connection error', (code) => {
   expect(isConnectionError(coded(code))).toBe(true);
 });
 

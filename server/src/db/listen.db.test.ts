@@ -26,69 +26,69 @@ const cutConnections = () =>
   );
 
 test('a handler receives the notifications of its channel until it is removed', async () => {
-  await using notices = open();
-  const heard: string[] = [];
-  const leave = notices.on('keys', (payload) => heard.push(`a ${payload}`));
-  notices.on('keys', (payload) => heard.push(`b ${payload}`));
-  await notices.ready;
-  notices.on('domains', (payload) => heard.push(`c ${payload}`));
+  await using listener = open();
+  const received: string[] = [];
+  const removeHandler = listener.on('keys', (payload) => received.push(`a ${payload}`));
+  listener.on('keys', (payload) => received.push(`b ${payload}`));
+  await listener.ready;
+  listener.on('domains', (payload) => received.push(`c ${payload}`));
   // LISTEN for a channel that is added later takes effect asynchronously.
   await until(async () => {
     await notify('domains', 'again');
-    return heard.includes('c again');
+    return received.includes('c again');
   });
   await notify('keys', '1');
-  await until(() => heard.includes('b 1'));
-  leave();
+  await until(() => received.includes('b 1'));
+  removeHandler();
   await notify('keys', '2');
   await notify('other', '3');
   await notify('domains', '4');
-  await until(() => heard.includes('c 4'));
-  expect(heard.filter((word) => word !== 'c again')).toEqual(['a 1', 'b 1', 'b 2', 'c 4']);
+  await until(() => received.includes('c 4'));
+  expect(received.filter((text) => text !== 'c again')).toEqual(['a 1', 'b 1', 'b 2', 'c 4']);
 });
 
 test('after a reconnect, gap handlers are called and notifications arrive again', async () => {
-  await using notices = open();
-  const heard: string[] = [];
+  await using listener = open();
+  const received: string[] = [];
   let gaps = 0;
-  notices.on('keys', (payload) => heard.push(payload));
-  notices.onGap(() => {
+  listener.on('keys', (payload) => received.push(payload));
+  listener.onGap(() => {
     gaps += 1;
   });
-  await notices.ready;
+  await listener.ready;
   expect(gaps).toBe(0);
   for (const round of [1, 2]) {
     await cutConnections();
     await until(() => gaps === round);
     await notify('keys', String(round));
-    await until(() => heard.includes(String(round)));
+    await until(() => received.includes(String(round)));
   }
-  expect(heard).toEqual(['1', '2']);
+  expect(received).toEqual(['1', '2']);
 });
 
 test('a handler that throws does not affect the others', async () => {
-  await using notices = open();
-  const heard: string[] = [];
-  notices.on('keys', () => {
+  await using listener = open();
+  const received: string[] = [];
+  listener.on('keys', () => {
     throw new Error('a bug');
   });
-  notices.on('keys', (payload) => heard.push(payload));
-  await notices.ready;
+  listener.on('keys', (payload) => received.push(payload));
+  await listener.ready;
   await notify('keys', 'on');
-  await until(() => heard.length === 1);
+  await until(() => received.length === 1);
 });
 
 test('a stopped listener receives nothing and does not reconnect', async () => {
-  const notices = open();
-  const heard: string[] = [];
-  notices.on('keys', (payload) => heard.push(payload));
-  await notices.ready;
-  await notices.stop();
+  const listener = open();
+  const received: string[] = [];
+  listener.on('keys', (payload) => received.push(payload));
+  await listener.ready;
+  await listener.stop();
   await notify('keys', 'late');
   const { rows } = await db.pool.query(
     `select count(*) as n from pg_stat_activity
       where application_name = 'postrider listen' and datname = current_database()`,
   );
   expect(rows).toEqual([{ n: 0 }]);
-  expect(heard).toEqual([]);
+  expect(received).toEqual([]);
 });

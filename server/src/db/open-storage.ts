@@ -75,7 +75,7 @@ async function connect(
 const REACHABLE_WITHIN_MS = { server: 30_000, command: 5_000 };
 
 async function waitUntilReachable(pool: Pool, options: StorageOptions): Promise<void> {
-  const { holder, log, signal: leaving } = options;
+  const { holder, log, signal } = options;
   const deadline = systemClock.now() + REACHABLE_WITHIN_MS[holder];
   let loggedAt = 0;
   for (;;) {
@@ -93,7 +93,7 @@ async function waitUntilReachable(pool: Pool, options: StorageOptions): Promise<
         log.warn({ reason }, 'waiting for the database');
         loggedAt = systemClock.now();
       }
-      await sleep(200, undefined, leaving ? { signal: leaving } : {});
+      await sleep(200, undefined, signal ? { signal } : {});
     }
   }
 }

@@ -17,13 +17,13 @@ const DAY_MS = 86_400_000;
 const NOW = Date.UTC(2026, 10, 12, 15, 30);
 const RETENTION = { recordDays: 30, contentDays: 10, webhookDays: 30 };
 const WEEKLY: PartitionedTable = {
-  table: 'letters',
+  table: 'orders',
   spanDays: 7,
   aheadDays: 21,
   keep: 'record',
 };
 const DAILY: PartitionedTable = {
-  table: 'letter_contents',
+  table: 'order_contents',
   spanDays: 1,
   aheadDays: 3,
   keep: 'content',
@@ -38,10 +38,10 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   await db.pool.query(`
-    drop table if exists letters, letter_contents, deliveries;
-    create table letters (id uuid primary key, word text) partition by range (id);
-    create index on letters (word);
-    create table letter_contents (id uuid primary key) partition by range (id);
+    drop table if exists orders, order_contents, deliveries;
+    create table orders (id uuid primary key, name text) partition by range (id);
+    create index on orders (name);
+    create table order_contents (id uuid primary key) partition by range (id);
     create table deliveries (message_id uuid, status text);`);
 });
 
@@ -58,21 +58,21 @@ const insert = (table: string, ms: number) =>
 describe('partitions ahead', () => {
   test('cover yesterday to the target day without gaps, with weeks starting on Mondays', async () => {
     expect(await ensurePartitions(db.pool, NOW, TABLES)).toEqual([
-      'letters_p20261109',
-      'letters_p20261116',
-      'letters_p20261123',
-      'letters_p20261130',
-      'letter_contents_p20261111',
-      'letter_contents_p20261112',
-      'letter_contents_p20261113',
-      'letter_contents_p20261114',
-      'letter_contents_p20261115',
+      'orders_p20261109',
+      'orders_p20261116',
+      'orders_p20261123',
+      'orders_p20261130',
+      'order_contents_p20261111',
+      'order_contents_p20261112',
+      'order_contents_p20261113',
+      'order_contents_p20261114',
+      'order_contents_p20261115',
     ]);
     const midnight = Date.UTC(2026, 10, 13);
     for (const ms of [NOW - DAY_MS, NOW, midnight - 1, midnight, NOW + 3 * DAY_MS]) {
       for (const { table } of TABLES) await insert(table, ms);
     }
-    await expect(insert('letter_contents', NOW - 2 * DAY_MS)).rejects.toMatchObject({
+    await expect(insert('order_contents', NOW - 2 * DAY_MS)).rejects.toMatchObject({
       code: '23514',
     });
   });
@@ -81,12 +81,12 @@ describe('partitions ahead', () => {
     const nodes = Array.from({ length: 3 }, () =>
       openPool({ hosts: [{ connectionString: db.url }], log: silentLog }),
     );
-    const made = await Promise.all(nodes.map((pool) => ensurePartitions(pool, NOW, TABLES)));
-    expect(made.map((names) => names.length).toSorted()).toEqual([0, 0, 9]);
+    const created = await Promise.all(nodes.map((pool) => ensurePartitions(pool, NOW, TABLES)));
+    expect(created.map((names) => names.length).toSorted()).toEqual([0, 0, 9]);
     await Promise.all(nodes.map((pool) => pool.end()));
     expect(await ensurePartitions(db.pool, NOW, TABLES)).toEqual([]);
     expect(await ensurePartitions(db.pool, NOW + DAY_MS, TABLES)).toEqual([
-      'letter_contents_p20261116',
+      'order_contents_p20261116',
     ]);
   });
 
@@ -102,24 +102,24 @@ describe('partitions ahead', () => {
   test('fit between existing ones of another span', async () => {
     await ensurePartitions(db.pool, NOW, [{ ...WEEKLY, spanDays: 1, aheadDays: 2 }]);
     expect(await ensurePartitions(db.pool, NOW, [WEEKLY])).toEqual([
-      'letters_p20261109',
-      'letters_p20261115',
-      'letters_p20261116',
-      'letters_p20261123',
-      'letters_p20261130',
+      'orders_p20261109',
+      'orders_p20261115',
+      'orders_p20261116',
+      'orders_p20261123',
+      'orders_p20261130',
     ]);
-    for (let day = -1; day < 21; day++) await insert('letters', NOW + day * DAY_MS);
+    for (let day = -1; day < 21; day++) await insert('orders', NOW + day * DAY_MS);
   });
 
   test('are created while other sessions write to the table', async () => {
     await ensurePartitions(db.pool, NOW, [WEEKLY]);
     const writer = await db.pool.connect();
     await writer.query('begin');
-    await writer.query('insert into letters (id) values ($1)', [idAt(NOW)]);
-    const made = await ensurePartitions(db.pool, NOW + 7 * DAY_MS, [WEEKLY]);
+    await writer.query('insert into orders (id) values ($1)', [idAt(NOW)]);
+    const created = await ensurePartitions(db.pool, NOW + 7 * DAY_MS, [WEEKLY]);
     await writer.query('commit');
     writer.release();
-    expect(made).toEqual(['letters_p20261207']);
+    expect(created).toEqual(['orders_p20261207']);
   });
 
   test('report until when they exist', async () => {
@@ -137,15 +137,15 @@ describe('partitions past their retention', () => {
     const contentsEnd = Date.UTC(2026, 10, 13) + RETENTION.contentDays * DAY_MS;
     expect(await dropExpired(db.pool, contentsEnd - DAY_MS - 1, RETENTION, TABLES)).toEqual([]);
     expect(await dropExpired(db.pool, contentsEnd - DAY_MS, RETENTION, TABLES)).toEqual([
-      'letter_contents_p20261111',
+      'order_contents_p20261111',
     ]);
     expect(await dropExpired(db.pool, contentsEnd, RETENTION, TABLES)).toEqual([
-      'letter_contents_p20261112',
+      'order_contents_p20261112',
     ]);
     const lettersEnd = Date.UTC(2026, 10, 16) + RETENTION.recordDays * DAY_MS;
     expect(await dropExpired(db.pool, lettersEnd - 1, RETENTION, [WEEKLY])).toEqual([]);
     expect(await dropExpired(db.pool, lettersEnd, RETENTION, [WEEKLY])).toEqual([
-      'letters_p20261109',
+      'orders_p20261109',
     ]);
   });
 
@@ -155,7 +155,7 @@ describe('partitions past their retention', () => {
     const triesEnd = Date.UTC(2026, 10, 16) + (4 + RETENTION.webhookDays) * DAY_MS;
     expect(await dropExpired(db.pool, triesEnd - 1, RETENTION, [webhooks])).toEqual([]);
     expect(await dropExpired(db.pool, triesEnd, RETENTION, [webhooks])).toEqual([
-      'letters_p20261109',
+      'orders_p20261109',
     ]);
   });
 
@@ -164,21 +164,21 @@ describe('partitions past their retention', () => {
     await db.pool.query(`insert into deliveries values ($1, 'scheduled')`, [idAt(NOW)]);
     const later = NOW + 12 * DAY_MS;
     expect(await dropExpired(db.pool, later, RETENTION, TABLES)).toEqual([
-      'letter_contents_p20261111',
-      'letter_contents_p20261113',
+      'order_contents_p20261111',
+      'order_contents_p20261113',
     ]);
     await db.pool.query(`update deliveries set status = 'delivered'`);
     expect(await dropExpired(db.pool, later, RETENTION, TABLES)).toEqual([
-      'letter_contents_p20261112',
+      'order_contents_p20261112',
     ]);
   });
 
   test('that a crash left detached are dropped by the next run', async () => {
     await ensurePartitions(db.pool, NOW, TABLES);
-    await db.pool.query('alter table letter_contents detach partition letter_contents_p20261111');
+    await db.pool.query('alter table order_contents detach partition order_contents_p20261111');
     await dropExpired(db.pool, NOW, RETENTION, TABLES);
     const { rows } = await db.pool.query(
-      `select to_regclass('letter_contents_p20261111') is null as gone`,
+      `select to_regclass('order_contents_p20261111') is null as gone`,
     );
     expect(rows).toEqual([{ gone: true }]);
   });

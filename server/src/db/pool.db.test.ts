@@ -216,9 +216,9 @@ describe('several hosts', () => {
   test('connections to an unresponsive host are closed when the primary is found elsewhere', async () => {
     await using first = await createTestDatabase({ empty: true });
     await using way = await startDatabaseProxy(first.url);
-    const places = [{ connectionString: way.url }, { connectionString: db.url }] as const;
+    const hosts = [{ connectionString: way.url }, { connectionString: db.url }] as const;
     // No timeout fires during the test.
-    const open = () => openPool({ hosts: places, log: silentLog, unresponsiveMsMax: 3_600_000 });
+    const open = () => openPool({ hosts, log: silentLog, unresponsiveMsMax: 3_600_000 });
     const [pool, other] = [open(), open()];
     const here = async (one: Pool) =>
       (await one.query('select current_database() as name')).rows[0].name as string;
@@ -228,7 +228,7 @@ describe('several hosts', () => {
       `do $$ begin execute format('alter database %I set default_transaction_read_only = on', current_database()); end $$`,
     );
     way.stall();
-    const unanswered = [here(pool), here(other)].map((asked) => asked.catch(isConnectionError));
+    const unanswered = [here(pool), here(other)].map((query) => query.catch(isConnectionError));
     // All connections are in use, so this one is new.
     expect(db.url).toContain(await here(pool));
     expect(await Promise.all(unanswered)).toEqual([true, true]);

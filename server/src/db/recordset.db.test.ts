@@ -16,7 +16,7 @@ afterAll(async () => {
 
 interface Row {
   id: string | null;
-  words: string | null;
+  content: string | null;
   body: string | null;
   raw: string | Buffer | null;
   small: number | null;
@@ -28,7 +28,7 @@ interface Row {
 
 const ROWS = recordset<Row>({
   id: 'uuid',
-  words: 'text',
+  content: 'text',
   body: 'json',
   raw: 'bytea',
   small: 'smallint',
@@ -40,7 +40,7 @@ const ROWS = recordset<Row>({
 
 const FULL: Row = {
   id: '019a8a00-0000-7fff-8000-0123456789ab',
-  words: 'Grüße, "Jane" \\ {a,b} 日本 🚀\n',
+  content: 'Grüße, "Jane" \\ {a,b} 日本 🚀\n',
   body: '{"b": 1,  "a": "ü"}',
   raw: Buffer.from([0, 255, 10, 92]),
   small: -32_768,
@@ -52,7 +52,7 @@ const FULL: Row = {
 
 const EMPTY: Row = {
   id: null,
-  words: null,
+  content: null,
   body: null,
   raw: null,
   small: null,
@@ -72,7 +72,7 @@ async function roundTrip(rows: Row[]): Promise<Row[]> {
 }
 
 test('values of every type, and null', async () => {
-  const lowest = { ...FULL, small: 0, middle: -1, large: -1, at: -62_135_596_800_000, words: '' };
+  const lowest = { ...FULL, small: 0, middle: -1, large: -1, at: -62_135_596_800_000, content: '' };
   const rows = [FULL, EMPTY, lowest, { ...FULL, large: -Number.MAX_SAFE_INTEGER, at: 0 }];
   expect(await roundTrip(rows)).toEqual(rows);
 });
@@ -87,7 +87,7 @@ test('no rows, and rows that exceed the estimated size', async () => {
   const rows = Array.from({ length: 50 }, (_, index) => ({
     ...FULL,
     small: index,
-    words: '日本語'.repeat(index * 200),
+    content: '日本語'.repeat(index * 200),
     raw: Buffer.alloc(index * 1000, index),
   }));
   expect(await roundTrip(rows)).toEqual(rows);

@@ -29,9 +29,9 @@ test('invalid ids and other prefixes are rejected', () => {
 });
 
 test('ids ascend within a process, also within a millisecond and if the clock is set back', () => {
-  const made = Array.from({ length: 10_000 }, (_, i) => uuidv7(1_000_000 - (i % 3)));
-  expect(made.toSorted()).toEqual(made);
-  expect(new Set(made).size).toBe(made.length);
+  const ids = Array.from({ length: 10_000 }, (_, i) => uuidv7(1_000_000 - (i % 3)));
+  expect(ids.toSorted()).toEqual(ids);
+  expect(new Set(ids).size).toBe(ids.length);
 });
 
 test('ids follow the clock again after it was far ahead', () => {

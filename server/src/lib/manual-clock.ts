@@ -6,7 +6,7 @@ interface Waiting {
   task: () => void;
 }
 
-/** A clock that only moves when told to. Timers fire in the order of their due time. */
+/** A clock that only moves when a test advances it. Timers fire in the order of their due time. */
 export class ManualClock implements Clock {
   #now: number;
   #order = 0;

@@ -21,7 +21,7 @@ test('a file in the path is an error', async () => {
 });
 
 test.runIf(process.platform === 'linux')(
-  'where no folder can be made, none is tried for ever',
+  'fails instead of looping where no folder can be created',
   {
     timeout: 10_000,
   },

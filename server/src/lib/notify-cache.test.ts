@@ -7,55 +7,55 @@ import { WeightedCache } from './weighted-cache.ts';
 
 function rig(entriesMax = 10) {
   const clock = new ManualClock(0);
-  const state = { notices: true, reads: 0, value: 'a' };
-  const believed = new NotifyCache<string>({
+  const state = { listening: true, reads: 0, value: 'a' };
+  const cache = new NotifyCache<string>({
     clock,
-    isListening: () => state.notices,
+    isListening: () => state.listening,
     entriesMax,
   });
   const get = (group = 'w', name = 'n') =>
-    believed.get(group, name, async () => {
+    cache.get(group, name, async () => {
       state.reads += 1;
       return state.value;
     });
-  return { clock, state, believed, get };
+  return { clock, state, cache, get };
 }
 
 it('concurrent callers share one read, and a cached value is returned synchronously', async () => {
-  const { state, get } = rig();
+  const { state, get } = setUp();
   expect(await Promise.all([get(), get()])).toEqual(['a', 'a']);
   expect(get()).toBe('a');
   expect(state.reads).toBe(1);
 });
 
 it('invalidating a group keeps the others', async () => {
-  const { state, believed, get } = rig();
+  const { state, cache, get } = setUp();
   await Promise.all([get('w'), get('v')]);
   state.value = 'b';
-  believed.invalidate('w');
+  cache.invalidate('w');
   expect([await get('w'), await get('v')]).toEqual(['b', 'a']);
-  believed.invalidateAll();
+  cache.invalidateAll();
   expect(await get('v')).toBe('b');
 });
 
 it('a read that started before an invalidation is not used by later callers', async () => {
-  const { believed } = rig();
+  const { cache } = setUp();
   const slow = Promise.withResolvers<string>();
-  const before = believed.get('w', 'n', () => slow.promise);
-  believed.invalidate('w');
-  const after = believed.get('w', 'n', async () => 'new');
+  const before = cache.get('w', 'n', () => slow.promise);
+  cache.invalidate('w');
+  const after = cache.get('w', 'n', async () => 'new');
   slow.resolve('old');
   expect([await before, await after]).toEqual(['old', 'new']);
-  expect(believed.get('w', 'n', async () => 'newer')).toBe('new');
+  expect(cache.get('w', 'n', async () => 'newer')).toBe('new');
 });
 
 it('entries expire after a second while not listening, and after a minute while listening', async () => {
-  const { clock, state, get } = rig();
+  const { clock, state, get } = setUp();
   await get();
   state.value = 'b';
   clock.advance(59_999);
   expect(get()).toBe('a');
-  state.notices = false;
+  state.listening = false;
   expect(await get()).toBe('b');
   clock.advance(999);
   expect(get()).toBe('b');
@@ -65,13 +65,13 @@ it('entries expire after a second while not listening, and after a minute while 
 });
 
 it('a failed read is not cached', async () => {
-  const { believed } = rig();
+  const { cache } = setUp();
   await expect(
-    believed.get('w', 'n', async () => {
-      throw new Error('gone');
+    cache.get('w', 'n', async () => {
+      throw new Error('unreachable');
     }),
-  ).rejects.toThrow('gone');
-  expect(await believed.get('w', 'n', async () => 'a')).toBe('a');
+  ).rejects.toThrow('unreachable');
+  expect(await cache.get('w', 'n', async () => 'a')).toBe('a');
 });
 
 it('the number of entries is bounded', async () => {

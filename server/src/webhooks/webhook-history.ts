@@ -10,7 +10,7 @@ import {
   type DeliveryFilter,
   type DeliveryPage,
   listDeliveries,
-} from './webhook-delivery-list.ts';
+} from './webhook-delivery-list-store.ts';
 import {
   earliestRemaining,
   findDelivery,

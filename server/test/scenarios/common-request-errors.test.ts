@@ -359,7 +359,7 @@ describe('an Idempotency-Key', () => {
     const place =
       operation.scope === 'person' ? [owner.person.id, 'live'] : [app.workspaceId, 'test'];
     await app.database.pool.query(
-      `insert into idempotency_keys (workspace_id, mode, key, request_hash, status, created_at)
+      `insert into idempotency_keys (workspace_id, mode, key, request_hash, response_status, created_at)
        values ($1, $2, $3, '\\x00', $4, $5)`,
       [...place, key, status, new Date()],
     );

@@ -138,10 +138,10 @@ test('private keys are deleted when a key is retired', async () => {
     'retired true',
     'retired true',
   ]);
-  const { rows: sealed } = await setup.app.app.storage.pool.query<{ text: string }>(
+  const { rows: encrypted } = await setup.app.app.storage.pool.query<{ text: string }>(
     `select encode(encrypted_private_key, 'escape') as text from domain_keys where slot <> 'retired'`,
   );
-  for (const { text } of sealed) expect(text).not.toContain('PRIVATE KEY');
+  for (const { text } of encrypted) expect(text).not.toContain('PRIVATE KEY');
 });
 
 test('is rejected until the next key is published', async () => {

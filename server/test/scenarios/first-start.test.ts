@@ -74,7 +74,9 @@ it('reports a port in use and stops the database that it started', async () => {
   expect(code).toBe(1);
   // Nothing keeps running that could log errors about the stopped database.
   expect(stdout).toBe('');
-  expect(stderr).toBe(`127.0.0.1:${port} is already in use. Stop the other program, or set PORT.\n`);
+  expect(stderr).toBe(
+    `127.0.0.1:${port} is already in use. Stop the other program, or set PORT.\n`,
+  );
   expect(isRunning(folder.path)).toBe(false);
 });
 

@@ -150,18 +150,18 @@ test('creating an API key twice with one Idempotency-Key returns one key and the
   expect(first.status).toBe(201);
   expect(second.status).toBe(201);
   expect(second.json.token).toBe(first.json.token);
-  const { rows } = await app.database.pool.query<{ answer: Buffer }>(
-    `select answer from idempotency_keys where key = 'new-key'`,
+  const { rows } = await app.database.pool.query<{ response_body: Buffer }>(
+    `select response_body from idempotency_keys where key = 'new-key'`,
   );
-  expect(rows[0]?.answer.includes(first.json.token)).toBe(false);
+  expect(rows[0]?.response_body.includes(first.json.token)).toBe(false);
 });
 
 test('a completed request whose response could not be stored is reported and not executed again', async () => {
   await app.database.pool.query(`
-    create or replace function lose_answer() returns trigger language plpgsql as
+    create or replace function reject_response() returns trigger language plpgsql as
       $$ begin raise 'shut down' using errcode = 'admin_shutdown'; end $$;
-    create or replace trigger lose_answer before update on idempotency_keys for each row
-      when (new.key = 'unkept' and new.status is not null) execute function lose_answer()`);
+    create or replace trigger reject_response before update on idempotency_keys for each row
+      when (new.key = 'unkept' and new.response_status is not null) execute function reject_response()`);
   const create = () =>
     app.call('POST', '/api-keys', {
       body: { name: 'Unkept', scopes: ['read:messages'] },

@@ -192,7 +192,7 @@ test('rescheduling and retrying stop before their counters overflow', async () =
   const scheduled = await send({ scheduled_at: inAnHour() });
   const move = () =>
     app.call('PATCH', `/messages/${scheduled.id}`, { body: { scheduled_at: inAnHour() } });
-  await wear(scheduled.id, 'told', 9_999);
+  await wear(scheduled.id, 'event_sequence', 9_999);
   expect((await move()).status).toBe(200);
   const moved = await move();
   expect([moved.status, moved.json.code]).toEqual([409, 'conflict']);

@@ -238,23 +238,23 @@ test('a layout and a template that changed together are never mixed', async () =
 });
 
 test('other nodes learn of publications, drafts and deletions within moments', async () => {
-  await published('/templates', { key: 'told', subject: 'One', html: 'x' });
+  await published('/templates', { key: 'notified', subject: 'One', html: 'x' });
   const subject = async (more = {}) => {
-    const { id } = await send(other, 'told', more);
+    const { id } = await send(other, 'notified', more);
     return [...(await contents([id])).values()][0]?.subject;
   };
   expect(await subject()).toBe('One');
   expect(await subject({ template_version: 'draft' })).toBe('One');
-  await patch('/templates/told', { subject: 'Two' });
+  await patch('/templates/notified', { subject: 'Two' });
   await until(async () => (await subject({ template_version: 'draft' })) === 'Two');
   expect(await subject()).toBe('One');
-  await post('/templates/told/publish');
+  await post('/templates/notified/publish');
   await until(async () => (await subject()) === 'Two');
-  expect((await app.call('DELETE', '/templates/told')).status).toBe(204);
+  expect((await app.call('DELETE', '/templates/notified')).status).toBe(204);
   const body = {
     to: { email: 'jane@example.com' },
     from: { email: 'hello@example.org' },
-    template_key: 'told',
+    template_key: 'notified',
   };
   await until(
     async () => (await other.call('POST', '/transactional/send', { body })).status === 422,

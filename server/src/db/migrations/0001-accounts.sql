@@ -14,7 +14,7 @@ create table workspaces (
   suspended_at timestamptz,
   suspension_reason text,
   -- The operator-created workspace that this one descends from; null if the operator created it.
-  -- Limits on the number of workspaces count all descendants of one origin, whoever owns them.
+  -- Limits on the number of workspaces count all descendants of one origin, with any owner.
   origin_id uuid references workspaces,
   check ((suspended_at is null) = (suspension_reason is null))
 );

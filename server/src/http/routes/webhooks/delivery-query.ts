@@ -5,7 +5,7 @@ import type {
   DeliveryCursor,
   DeliveryFilter,
   DeliveryPage,
-} from '../../../webhooks/webhook-delivery-list.ts';
+} from '../../../webhooks/webhook-delivery-list-store.ts';
 import { publicDelivery } from '../../../webhooks/webhook-history.ts';
 import { closed, oneOf, PAGE } from '../../openapi/shared-schemas.ts';
 import { decodeCursor, encodeCursor, invalidCursor, isUuid } from '../../validation/cursor.ts';
