@@ -279,7 +279,7 @@ test('only a process with the smtp role opens the port, and off disables it', as
   await using closed = await startApp({ env: { SUBMISSION_PORT: 'off' } });
   expect((await closed.call('GET', '/smtp')).json).toMatchObject({
     open: false,
-    closed_because: 'The operator has switched it off.',
+    closed_because: 'The operator has disabled it.',
   });
 });
 
