@@ -14,7 +14,7 @@ export const PROSE_RULES: LanguageRule[] = [
   {
     // One can tell someone something, and tell two apart.
     pattern:
-      /\b(?:tells|telling)\b(?! (?:you|us|them|it|the|other|clients|users|operators|senders|whether)\b)(?![^.]*\bapart\b)/i,
+      /\b(?:tells|telling)\b(?! (?:you|us|them|it|the|other|clients|users|operators|senders|whether)\b|$)(?![^.]*\bapart\b)/i,
     instead: 'reports, returns or shows',
   },
   { pattern: /\btell of\b/i, instead: 'report' },

@@ -32,7 +32,7 @@ export function languageErrors(root: string = ROOT): string[] {
 function mayHaveFindings(text: string): boolean {
   return (
     PROSE_RULES.some(({ pattern }) => pattern.test(text)) ||
-    /\b(?:test|it|describe)\b/.test(text) ||
+    /\b(?:test|it|describe)\b.*['"`](?:wh(?:at|o|om))/i.test(text) ||
     NAMES.test(text)
   );
 }
@@ -78,49 +78,38 @@ function passagesOf(file: string, text: string): Passage[] {
 }
 
 function codePassages(file: string, text: string): Passage[] {
-  const source = ts.createSourceFile(
-    file,
-    text,
-    ts.ScriptTarget.Latest,
-    true,
-    file.endsWith('x') ? ts.ScriptKind.TSX : ts.ScriptKind.TS,
-  );
+  const kind = file.endsWith('x') ? ts.ScriptKind.TSX : ts.ScriptKind.TS;
+  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, false, kind);
   const passages: Passage[] = [];
-  const comments = new Set<number>();
+  /** Start and end of everything in which `//` does not begin a comment. */
+  const literals: [number, number][] = [];
   const add = (kind: Kind, start: number, passage: string): void => {
-    const at = source.getLineAndCharacterOfPosition(start).line + 1;
-    passages.push({ kind, text: passage, at });
+    passages.push({ kind, text: passage, at: lineOf(start) });
   };
-  const addComments = (node: ts.Node): void => {
-    const ranges = [
-      ...(ts.getLeadingCommentRanges(text, node.getFullStart()) ?? []),
-      ...(ts.getTrailingCommentRanges(text, node.getEnd()) ?? []),
-    ];
-    for (const { pos, end } of ranges) {
-      if (comments.has(pos)) continue;
-      comments.add(pos);
-      add('prose', pos, withoutCode(text.slice(pos, end)));
-    }
-  };
-  const visit = (node: ts.Node): void => {
-    if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) {
-      addComments(node);
-      if (node.moduleSpecifier) return;
-    }
+  const lineOf = (position: number): number =>
+    source.getLineAndCharacterOfPosition(position).line + 1;
+  const visit = (node: ts.Node, parent: ts.Node): void => {
     if (ts.isIdentifier(node) || ts.isPrivateIdentifier(node)) {
       add('identifier', node.getStart(source), node.text);
-    } else if (ts.isJsxText(node)) {
-      add('prose', node.getStart(source), node.text);
-      return;
-    } else if (isText(node) && /[A-Za-z] [A-Za-z]/.test(node.text)) {
-      add(isTestTitle(node) ? 'title' : 'prose', node.getStart(source), node.getText(source));
+    } else if (ts.isJsxText(node) || isText(node) || ts.isRegularExpressionLiteral(node)) {
+      const start = node.getStart(source);
+      literals.push([start, node.end]);
+      if (ts.isJsxText(node)) add('prose', start, node.text);
+      else if (isProse(node, parent)) {
+        add(isTestTitle(node, parent, source) ? 'title' : 'prose', start, node.getText(source));
+      }
     }
-    const children = node.getChildren(source);
-    if (children.length === 0) addComments(node);
-    else children.forEach(visit);
+    ts.forEachChild(node, (child) => visit(child, node));
   };
-  visit(source);
-  return passages;
+  visit(source, source);
+  const comments = matches(blankOutRanges(text, literals), /\/\*[\s\S]*?\*\/|\/\/.*$/gm);
+  return [...passages, ...comments.map((one) => ({ ...one, text: withoutCode(one.text) }))];
+}
+
+/** Strings of several words, except for module names. */
+function isProse(node: ts.LiteralLikeNode, parent: ts.Node): boolean {
+  if (ts.isImportDeclaration(parent) || ts.isExportDeclaration(parent)) return false;
+  return !ts.isRegularExpressionLiteral(node) && /[A-Za-z] [A-Za-z]/.test(node.text);
 }
 
 function isText(node: ts.Node): node is ts.LiteralLikeNode {
@@ -134,10 +123,9 @@ function isText(node: ts.Node): node is ts.LiteralLikeNode {
 }
 
 /** The first argument of `test('…')`, `it('…')`, `describe('…')` and their variants. */
-function isTestTitle(node: ts.Node): boolean {
-  const call = node.parent;
-  if (!call || !ts.isCallExpression(call) || call.arguments[0] !== node) return false;
-  return /^(?:test|it|describe)\b/.test(call.expression.getText());
+function isTestTitle(node: ts.Node, parent: ts.Node, source: ts.SourceFile): boolean {
+  if (!ts.isCallExpression(parent) || parent.arguments[0] !== node) return false;
+  return /^(?:test|it|describe)\b/.test(parent.expression.getText(source));
 }
 
 function sqlPassages(text: string): Passage[] {
@@ -164,6 +152,16 @@ function withoutCode(text: string): string {
 /** Replaces matches by spaces, so that positions stay as they are. */
 function blankOut(text: string, pattern: RegExp): string {
   return text.replaceAll(pattern, (match) => match.replaceAll(/[^\n]/g, ' '));
+}
+
+function blankOutRanges(text: string, ranges: readonly [number, number][]): string {
+  let blanked = '';
+  let end = 0;
+  for (const [start, next] of ranges.toSorted(([a], [b]) => a - b)) {
+    blanked += text.slice(end, start) + text.slice(start, next).replaceAll(/[^\n]/g, ' ');
+    end = next;
+  }
+  return blanked + text.slice(end);
 }
 
 function lineAt(text: string, index: number): number {
