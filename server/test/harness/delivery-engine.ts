@@ -1,3 +1,5 @@
+import { engineLimits } from '../../src/bootstrap/build-engine.ts';
+import { readConfig } from '../../src/config/read-config.ts';
 import { openPool, type Pool } from '../../src/db/pool.ts';
 import type { Transport } from '../../src/delivery/delivery.ts';
 import { openDeliveryStore } from '../../src/delivery/delivery-store.ts';
@@ -26,6 +28,8 @@ export interface TestEngineOptions {
   log?: Log;
 }
 
+const DEFAULT_LIMITS = { ...engineLimits(readConfig({}).delivery), inFlightMax: 500 };
+
 export function startEngine(options: TestEngineOptions): TestEngine {
   const log = options.log ?? silentLog;
   const pool = openPool({ hosts: [{ connectionString: options.url }], log, max: 4 });
@@ -36,7 +40,7 @@ export function startEngine(options: TestEngineOptions): TestEngine {
     transports: { live: options.live ?? simulator, test: options.test ?? simulator },
     log,
     nodeName: options.nodeName ?? 'node-1',
-    ...(options.limits ? { limits: options.limits } : {}),
+    limits: { ...DEFAULT_LIMITS, ...options.limits },
   });
   engine.start();
   let stopped: Promise<void> | undefined;

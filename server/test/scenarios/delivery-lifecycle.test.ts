@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_SEND_LIMITS } from '../../src/messages/accept/send-limits.ts';
+import { sendLimits } from '../../src/bootstrap/build-acceptor.ts';
+import { readConfig } from '../../src/config/read-config.ts';
 import { MessageChanges } from '../../src/messages/change-message.ts';
 import { type DeliverySetup, setUpDelivery } from '../harness/delivery-setup.ts';
 import { deliveriesOf } from '../harness/enqueue-messages.ts';
@@ -207,7 +208,7 @@ describe('cancellation', () => {
     const changes = new MessageChanges({
       pool,
       clock,
-      limits: DEFAULT_SEND_LIMITS,
+      limits: sendLimits(readConfig({})),
       handoff: node.engine,
     });
     const scope = { workspaceId: setup.workspaceId, mode: 'live' } as const;

@@ -1,9 +1,12 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: what looks like a placeholder is the subject here.
 import PostalMime from 'postal-mime';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { DEFAULT_SEND_LIMITS } from '../../src/messages/accept/send-limits.ts';
+import { sendLimits } from '../../src/bootstrap/build-acceptor.ts';
+import { readConfig } from '../../src/config/read-config.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
 import { SubmissionClient } from '../harness/submission-client.ts';
+
+const LIMITS = sendLimits(readConfig({}));
 
 /**
  * A program that speaks SMTP sends like one that uses the API: the same validation, the same message, and 250
@@ -218,7 +221,7 @@ describe('content is preserved', () => {
       'x-trace: 2',
       'X-Trace: 1',
     ]);
-    const many = Array.from({ length: DEFAULT_SEND_LIMITS.headersMax + 1 }, () => 'X-Trace: 1');
+    const many = Array.from({ length: LIMITS.headersMax + 1 }, () => 'X-Trace: 1');
     const refused = await submit(mail(['To: a@example.com', ...many]), ['a@example.com']);
     expect(refused).toMatchObject({ code: 550, text: expect.stringContaining('custom headers') });
   });
@@ -281,7 +284,7 @@ describe('the envelope decides the recipients', () => {
     expect(await client.command('RCPT TO:<postmaster>')).toMatchObject({ code: 553 });
     expect(await client.command('RCPT TO:<a@localhost>')).toMatchObject({ code: 553 });
     expect((await client.command('RCPT TO:<a@@b>')).code).toBe(501);
-    for (let index = 0; index < DEFAULT_SEND_LIMITS.recipientsMax; index++) {
+    for (let index = 0; index < LIMITS.recipientsMax; index++) {
       expect((await client.command(`RCPT TO:<r${index}@example.com>`)).code).toBe(250);
     }
     const reply = await client.command('RCPT TO:<more@example.com>');

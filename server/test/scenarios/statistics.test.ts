@@ -126,7 +126,8 @@ describe('rollups', () => {
   let database: TestDatabase;
   let workspaceId: string;
   beforeAll(async () => {
-    database = await createTestDatabase();
+    // The events are up to three days old and need partitions.
+    database = await createTestDatabase({ nowMs: systemClock.now() - 3 * 86_400_000 });
     workspaceId = await newWorkspace(database.pool, systemClock.now());
   });
   afterAll(() => database[Symbol.asyncDispose]());
