@@ -24,10 +24,10 @@ export function requestConfirmation(confirmation: Confirmation): void {
 
 export function ConfirmDialog() {
   const confirmation = useStore(pending);
-  return confirmation ? <ConfirmForm key={confirmation.title} asked={confirmation} /> : null;
+  return confirmation ? <ConfirmForm key={confirmation.title} confirmation={confirmation} /> : null;
 }
 
-function ConfirmForm({ asked: confirmation }: { asked: Confirmation }) {
+function ConfirmForm({ confirmation }: { confirmation: Confirmation }) {
   const [typed, setTyped] = useState('');
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();

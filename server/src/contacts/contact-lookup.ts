@@ -15,7 +15,7 @@ export class ContactLookup {
   constructor(parts: { pool: Pool }) {
     this.#groups = new GroupCommit({
       commit: (refs) => findMailboxContacts(parts.pool, refs),
-      // A failed read is not the fault of one item: reading one by one would only multiply the
+      // A failed read is not an error of one item: reading one by one would only multiply the
       // failures.
       isItemError: () => false,
       groupItemsMax: 256,

@@ -136,7 +136,7 @@ export class ClaimLoop {
   async #claimAll(): Promise<void> {
     const { log, clock } = this.#parts;
     try {
-      // Bounded, so that a continuous backlog cannot keep the loop from being scheduled anew.
+      // Bounded, so that a continuous backlog cannot keep the loop from being scheduled again.
       for (let step = 0; step < STEPS_MAX && this.#mode === 'CLAIMING'; step++) {
         this.#wakePending = false;
         if (!(await this.#step())) return;

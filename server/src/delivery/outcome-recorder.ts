@@ -9,8 +9,8 @@ import type { DeliveryOutcome } from './delivery.ts';
 
 /**
  * Writes outcomes in group commits. While the database is unavailable they are kept and retried: an
- * outcome is known only once, and losing it would send the mail twice. Meanwhile `stalled` tells
- * the engine to start nothing new, which bounds how many outcomes wait.
+ * outcome is known only once, and losing it would send the mail twice. Meanwhile `stalled` keeps
+ * the engine from starting anything new, which bounds how many outcomes wait.
  */
 export class OutcomeRecorder {
   readonly #parts: OutcomeRecorderParts;

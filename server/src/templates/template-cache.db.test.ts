@@ -90,8 +90,8 @@ test('concurrent requests for an uncompiled template share one read', async () =
 
 test('workspaces are isolated', async () => {
   const foreign = await newWorkspace(database.pool, systemClock.now());
-  const asked = Promise.resolve().then(() =>
+  const loading = Promise.resolve().then(() =>
     cache.resolve({ workspaceId: foreign }, { key: 'a', version: undefined }),
   );
-  await expect(asked).rejects.toMatchObject({ code: 'template_not_found' });
+  await expect(loading).rejects.toMatchObject({ code: 'template_not_found' });
 });

@@ -184,13 +184,15 @@ describe('missing values', () => {
   });
 
   it('rejects values without text, with their path', () => {
-    const told = (source: string, scope: object) =>
+    const problemsOf = (source: string, scope: object) =>
       tryRender(source, 'text', { ...scope }).missing.map(({ path, code }) => `${path} ${code}`);
-    expect(told('{{ order }}', { order: { id: 1 } })).toEqual(['order invalid_variable']);
-    expect(told('{{ a.b | money: "EUR" }}', { a: { b: 'x' } })).toEqual(['a.b invalid_variable']);
-    expect(told('{{ d | date: "long" }}', { d: 'soon' })).toEqual(['d invalid_variable']);
-    expect(told('{% for x in n %}{% endfor %}', { n: 5 })).toEqual(['n invalid_variable']);
-    expect(told('{{ 1 | divided_by: n }}', { n: 0 })).toEqual([' invalid_variable']);
+    expect(problemsOf('{{ order }}', { order: { id: 1 } })).toEqual(['order invalid_variable']);
+    expect(problemsOf('{{ a.b | money: "EUR" }}', { a: { b: 'x' } })).toEqual([
+      'a.b invalid_variable',
+    ]);
+    expect(problemsOf('{{ d | date: "long" }}', { d: 'soon' })).toEqual(['d invalid_variable']);
+    expect(problemsOf('{% for x in n %}{% endfor %}', { n: 5 })).toEqual(['n invalid_variable']);
+    expect(problemsOf('{{ 1 | divided_by: n }}', { n: 0 })).toEqual([' invalid_variable']);
   });
 });
 

@@ -43,11 +43,11 @@ describe('the prototype', () => {
     const { text, missing } = tryRender(`{{ ${path} }}`, 'text', { ...secret, contact: {} });
     expect(text).toBe('');
     expect(missing).toHaveLength(1);
-    const asked = renderComplete(`{% if ${path} %}reached{% endif %}`, 'text', {
+    const rendered = renderComplete(`{% if ${path} %}reached{% endif %}`, 'text', {
       ...secret,
       contact: {},
     });
-    expect(asked).toBe('');
+    expect(rendered).toBe('');
   });
 
   it.each([
