@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The command `postrider`. The server is TypeScript that Node 24 runs as it stands; an older Node
- * hands over to the one that `npm ci` brought along. So this file must run on old ones.
+ * The `postrider` command. Node 24 runs the TypeScript source directly; an older Node starts the Node
+ * that `npm ci` installed. This file must therefore run on old versions.
  */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -13,11 +13,11 @@ const NEEDED_MAJOR = 24;
 if (Number(process.versions.node.split('.')[0]) >= NEEDED_MAJOR) {
   await import('../src/main.ts');
 } else {
-  runWith(broughtNode());
+  runWith(bundledNode());
 }
 
 /** The binary of the npm package `node`. */
-function broughtNode() {
+function bundledNode() {
   const require = createRequire(import.meta.url);
   for (const folder of require.resolve.paths('node-bin') ?? []) {
     const binary = path.join(folder, 'node', 'bin', 'node');
@@ -30,19 +30,19 @@ function broughtNode() {
 function runWith(node) {
   if (node === undefined) {
     console.error(
-      `Postrider needs Node ${NEEDED_MAJOR}; this is ${process.version}. Run "npm ci" in its folder: it brings one along.`,
+      `Postrider needs Node ${NEEDED_MAJOR}; this is ${process.version}. Run "npm ci" in its folder to install it.`,
     );
     process.exitCode = 1;
     return;
   }
   const child = spawn(node, process.argv.slice(1), { stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-    // Ctrl-C reaches the child from the terminal too, and a second SIGINT would mean that somebody is
-    // in a hurry. A supervisor that stops by SIGINT reaches only us: so it is passed on as SIGTERM.
+    // Ctrl-C in a terminal reaches the child directly, and a second SIGINT would make it exit at once.
+    // A supervisor that sends SIGINT only reaches this process, so SIGINT is forwarded as SIGTERM.
     process.on(signal, () => child.kill(signal === 'SIGINT' ? 'SIGTERM' : signal));
   }
   child.on('error', (error) => {
-    console.error(`Node ${NEEDED_MAJOR} could not be started: ${error.message}`);
+    console.error(`Node ${NEEDED_MAJOR} could not start: ${error.message}`);
     process.exitCode = 1;
   });
   child.on('exit', (code, signal) => {

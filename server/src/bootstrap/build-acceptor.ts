@@ -11,7 +11,7 @@ import { MessageAcceptor } from '../messages/accept/accept-message.ts';
 import { IDEMPOTENCY_MS } from '../messages/accept/accept-store.ts';
 import type { DeliveryHandoff } from '../messages/accept/delivery-handoff.ts';
 import { Idempotency } from '../messages/accept/idempotency.ts';
-import type { SendLimits } from '../messages/accept/send-limits.ts';
+import { METADATA_PAIRS_MAX, type SendLimits, TAGS_MAX } from '../messages/accept/send-limits.ts';
 import { CONTENT_KEY_PURPOSE } from '../messages/content/message-content.ts';
 import { createAddressHash } from '../suppressions/erased-address.ts';
 import type { TemplateCache } from '../templates/template-cache.ts';
@@ -100,8 +100,8 @@ export function publishedLimits({ limits, delivery, retention }: Config): Publis
     batch_messages: limits.batchMax,
     headers: limits.headersMax,
     header_bytes: limits.headerMaxBytes,
-    metadata_pairs: 20,
-    tags: 10,
+    metadata_pairs: METADATA_PAIRS_MAX,
+    tags: TAGS_MAX,
     schedule_ahead_seconds: limits.scheduleMaxMs / 1000,
     retry_window_seconds: delivery.retryWindowMs / 1000,
     idempotency_seconds: IDEMPOTENCY_MS / 1000,

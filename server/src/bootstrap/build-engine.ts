@@ -7,7 +7,7 @@ import { openPool, type Pool } from '../db/pool.ts';
 import type { Transport } from '../delivery/delivery.ts';
 import { openDeliveryStore } from '../delivery/delivery-store.ts';
 import { createEngine, type Engine } from '../delivery/engine.ts';
-import { DEFAULT_LIMITS, type EngineLimits } from '../delivery/engine-limits.ts';
+import { type EngineLimits, FIXED_LIMITS } from '../delivery/engine-limits.ts';
 import type { SenderDomains } from '../delivery/outgoing-mail.ts';
 import { createShaping, type ShapingRules } from '../delivery/shaping.ts';
 import { simulatorTransport } from '../delivery/simulator.ts';
@@ -82,7 +82,7 @@ export function buildEngine(options: EngineOptions): { engine: Engine; pool: Poo
 /** The limits of the engine, which the main thread also uses to reserve its capacity. */
 export function engineLimits(settings: Config['delivery']): EngineLimits {
   return {
-    ...DEFAULT_LIMITS,
+    ...FIXED_LIMITS,
     leaseMs: settings.leaseMs,
     retryWindowMs: settings.retryWindowMs,
     backoff: settings.backoff,

@@ -18,7 +18,7 @@ import {
   outcomeAtClaim,
 } from './delivery-outcome.ts';
 import type { DeliveryStore } from './delivery-store.ts';
-import { DEFAULT_LIMITS, type EngineLimits } from './engine-limits.ts';
+import type { EngineLimits } from './engine-limits.ts';
 import {
   allocateStatsMemory,
   type EngineStats,
@@ -54,7 +54,7 @@ export interface EngineParts {
   transports: { live: Transport; test: Transport };
   log: Log;
   nodeName: string;
-  limits?: Partial<EngineLimits>;
+  limits: EngineLimits;
   /** Memory for the stats when another thread reads them. */
   memory?: SharedArrayBuffer;
 }
@@ -86,7 +86,7 @@ class DeliveryEngine implements Engine {
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
-    const limits = { ...DEFAULT_LIMITS, ...parts.limits };
+    const { limits } = parts;
     this.#limits = limits;
     this.#stats = sharedStats(parts.memory ?? allocateStatsMemory());
     const { clock, log, store, transports } = parts;

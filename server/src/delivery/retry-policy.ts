@@ -11,8 +11,6 @@ export interface Backoff {
   maxMs: number;
 }
 
-export const DEFAULT_BACKOFF: Backoff = { minMs: 60_000, maxMs: 4 * 3_600_000 };
-
 /** Simulated delays are seconds. A recipient that defers forever slows down like real mail. */
 const SIMULATED_MIN_MS = 1_000;
 const SIMULATED_QUICK_ATTEMPTS = 10;

@@ -5,7 +5,7 @@ import { WeightedCache } from './weighted-cache.ts';
 
 /** Checks that a value is read once, expires in time, and is never from before an invalidation. */
 
-function rig(entriesMax = 10) {
+function setUp(entriesMax = 10) {
   const clock = new ManualClock(0);
   const state = { listening: true, reads: 0, value: 'a' };
   const cache = new NotifyCache<string>({

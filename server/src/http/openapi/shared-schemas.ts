@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox';
 import { Type } from 'typebox';
+import { METADATA_PAIRS_MAX } from '../../messages/accept/send-limits.ts';
 
 /**
  * Schemas and schema builders shared by all resources. A schema with a `title` becomes a named
@@ -91,7 +92,7 @@ export const Metadata = Type.Record(
   Type.String({ minLength: 1, maxLength: 64 }),
   Type.String({ maxLength: 1024 }),
   {
-    maxProperties: 20,
+    maxProperties: METADATA_PAIRS_MAX,
     description:
       'Up to 20 string pairs of your own. Returned everywhere, never sent to recipients.',
     examples: [{ order_id: '1234' }],

@@ -12,21 +12,6 @@ export interface SendLimits {
   retryWindowMs: number;
 }
 
-const DAY_MS = 24 * 60 * 60 * 1000;
-
-export const DEFAULT_SEND_LIMITS: SendLimits = {
-  messageBytesMax: 25 * 1024 * 1024,
-  htmlBytesMax: 2 * 1024 * 1024,
-  textBytesMax: 2 * 1024 * 1024,
-  subjectBytesMax: 998,
-  recipientsMax: 50,
-  headersMax: 20,
-  headerBytesMax: 2048,
-  batchMax: 500,
-  scheduleAheadMs: 30 * DAY_MS,
-  retryWindowMs: 3 * DAY_MS,
-};
-
 /** How long a message is retried before it expires. */
 export function deliveryWindowMs(
   limits: Pick<SendLimits, 'retryWindowMs'>,
@@ -34,3 +19,7 @@ export function deliveryWindowMs(
 ): number {
   return Math.min(limits.retryWindowMs, (ttlSeconds ?? Infinity) * 1000);
 }
+
+/** Limits without a setting. */
+export const METADATA_PAIRS_MAX = 20;
+export const TAGS_MAX = 10;

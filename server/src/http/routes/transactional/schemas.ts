@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { TAGS_MAX } from '../../../messages/accept/send-limits.ts';
 import { closed, Metadata, Tag, withDescription } from '../../openapi/shared-schemas.ts';
 
 const Email = Type.String({
@@ -142,7 +143,7 @@ export const SendMessage = closed(
     ),
     metadata: Type.Optional(Metadata),
     tags: Type.Optional(
-      Type.Array(Tag, { maxItems: 10, description: 'For filtering and statistics.' }),
+      Type.Array(Tag, { maxItems: TAGS_MAX, description: 'For filtering and statistics.' }),
     ),
     tracking: Type.Optional(
       closed(
