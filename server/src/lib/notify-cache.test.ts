@@ -75,7 +75,7 @@ it('a failed read is not cached', async () => {
 });
 
 it('the number of entries is bounded', async () => {
-  const { state, get } = rig(2);
+  const { state, get } = setUp(2);
   for (const name of ['1', '2', '3']) await get('w', name);
   expect(get('w', '3')).toBe('a');
   await get('w', '1');
