@@ -351,14 +351,19 @@ export type SettingName = keyof typeof SETTINGS;
 export function configurationTables(): string {
   const groups = Map.groupBy(Object.entries<Setting<unknown>>(SETTINGS), ([, { group }]) => group);
   const tables = [...groups].map(([group, settings]) => {
-    const rows = settings.map(([name, { description, defaultText }]) => {
-      const shown = /[` ]/.test(defaultText) ? defaultText : `\`${defaultText}\``;
-      return `| \`${name}\` | ${shown} | ${description} |`;
-    });
+    const rows = settings.map(
+      ([name, setting]) => `| \`${name}\` | ${shownDefault(setting)} | ${setting.description} |`,
+    );
     const head = ['| Variable | Default | Description |', '|---|---|---|'];
     return [`## ${group}`, '', ...head, ...rows].join('\n');
   });
   return tables.join('\n\n');
+}
+
+/** A default that can be set as a value is shown as code; `none` and descriptions are not. */
+function shownDefault({ default: value, defaultText, parse }: Setting<unknown>): string {
+  const isUnset = value === undefined || (Array.isArray(value) && value.length === 0);
+  return isUnset || parse(defaultText) === undefined ? defaultText : `\`${defaultText}\``;
 }
 
 function secret<T>(shown: Setting<T>): Setting<T> {
