@@ -21,6 +21,7 @@ const failed = (finalRecipient: string, more: object) => ({
   originalRecipient: null,
   remoteMta: null,
   code: null,
+  stage: null,
   ...more,
 });
 
@@ -49,6 +50,7 @@ test.each([
       status: '5.7.1',
       code: 554,
       remoteMta: '192.0.2.11',
+      stage: 'rcpt',
       text: '<late-smtp@exim.example>: Relay access denied',
     }),
   ],
@@ -108,6 +110,7 @@ test.each([
       code: 550,
       originalRecipient: 'müller@postfix.example',
       remoteMta: '192.0.2.12',
+      stage: 'rcpt',
       text: 'Unknown user',
     }),
   ],

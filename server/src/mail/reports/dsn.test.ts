@@ -73,8 +73,57 @@ Diagnostic-Code: smtp; 550 5.1.1 <jane@example.com>: Recipient address
           remoteMta: 'inner.example.com',
           code: 550,
           text: '<jane@example.com>: Recipient address rejected: User unknown in local recipient table',
+          stage: null,
         },
       ],
+    });
+  });
+
+  test.each([
+    [
+      'Postfix',
+      '<jane@example.com>: host mx.example.com[192.0.2.1] said: 553 5.1.0\n    <b@example.org> does not exist (in reply to MAIL FROM command)',
+      'mail',
+    ],
+    [
+      'Exim',
+      '  jane@example.com\n    host mx.example.com [192.0.2.1]\n    SMTP error from remote mail server after MAIL FROM:<b@example.org> SIZE=4711:\n    553 5.1.0 <b@example.org> does not exist',
+      'mail',
+    ],
+    [
+      'Exim with pipelining',
+      '  jane@example.com\n    host mx.example.com [192.0.2.1]\n    SMTP error from remote mail server after pipelined MAIL FROM:<b@example.org>:\n    553 5.1.0 <b@example.org> does not exist',
+      'mail',
+    ],
+    [
+      'Exim after the message',
+      '  jane@example.com\n    host mx.example.com [192.0.2.1]\n    SMTP error from remote mail server after end of data:\n    550 spam',
+      'body',
+    ],
+  ])('%s names the rejected command in the notice', (_, notice, stage) => {
+    const text = report(`Reporting-MTA: dns; mx.example.org
+
+Final-Recipient: rfc822; jane@example.com
+Action: failed
+Status: 5.1.0
+Diagnostic-Code: smtp; 553 5.1.0 <b@example.org> does not exist
+`).replace("I'm sorry. Action: delivered Status: 2.0.0", notice);
+    expect(read(text)?.recipients[0]).toMatchObject({ code: 553, stage });
+  });
+
+  test('Google, when the reason is only in the headline of the notice', () => {
+    const text = report(`Reporting-MTA: dns; googlemail.com
+
+Final-Recipient: rfc822; gone@gmail.com
+Action: failed
+Status: 5.0.0
+`).replace(
+      "I'm sorry. Action: delivered Status: 2.0.0",
+      '** Address not found **\n\nYour message was not delivered.',
+    );
+    expect(read(text)?.recipients[0]).toMatchObject({
+      status: '5.0.0',
+      text: 'Address not found',
     });
   });
 

@@ -1,10 +1,12 @@
+import type { SmtpStage } from '../smtp-client/smtp-results.ts';
 import { HeaderFields, type MailStructure } from './mime-structure.ts';
-import { noticeTextFor } from './notice-text.ts';
+import { noticeHeadline, noticeStageFor, noticeTextFor } from './notice-text.ts';
 import {
   fieldValue,
   parseAddressKey,
   parseDiagnostic,
   parseMtaName,
+  stageIn,
   statusIn,
 } from './report-fields.ts';
 
@@ -35,6 +37,8 @@ export interface ReportedRecipient {
   /** The SMTP reply of that server, if there was one. */
   code: number | null;
   text: string;
+  /** The command that it rejected; null when the report does not say. */
+  stage: SmtpStage | null;
 }
 
 const GROUPS_MAX = 200;
@@ -88,6 +92,7 @@ function recipientOf(fields: HeaderFields, mail: MailStructure): ReportedRecipie
     remoteMta: parseMtaName(fields.get('remote-mta')),
     code: diagnostic.code,
     text: diagnostic.text,
+    stage: stageIn(field) ?? noticeStageFor(mail, reportedName(fields)),
   };
 }
 
@@ -100,8 +105,12 @@ function hasText(diagnostic: string): boolean {
 }
 
 function textFromNotice(fields: HeaderFields, mail: MailStructure): string | undefined {
+  return noticeTextFor(mail, reportedName(fields)) ?? noticeHeadline(mail);
+}
+
+function reportedName(fields: HeaderFields): string {
   const named = fieldValue(fields.get('final-recipient') ?? fields.get('original-recipient'));
-  return named === '' ? undefined : noticeTextFor(mail, named.replace(/^<(.*)>$/, '$1'));
+  return named.replace(/^<(.*)>$/, '$1');
 }
 
 function actionOf(field: string | undefined, status: string | null): ReportAction | undefined {

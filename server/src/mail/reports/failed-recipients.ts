@@ -1,6 +1,6 @@
 import type { DeliveryReport } from './dsn.ts';
 import { displayText, type MailStructure } from './mime-structure.ts';
-import { humanReadablePart, noticeTextFor } from './notice-text.ts';
+import { humanReadablePart, noticeStageFor, noticeTextFor } from './notice-text.ts';
 import { parseAddressKey, parseDiagnostic } from './report-fields.ts';
 
 /**
@@ -22,6 +22,7 @@ export function readFailedRecipients(mail: MailStructure): DeliveryReport | unde
       remoteMta: null,
       code: diagnostic.code,
       text: diagnostic.text,
+      stage: noticeStageFor(mail, finalRecipient),
     };
   });
   return { reportingMta: null, recipients };

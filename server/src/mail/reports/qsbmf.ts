@@ -1,6 +1,6 @@
 import type { DeliveryReport } from './dsn.ts';
 import type { MailStructure } from './mime-structure.ts';
-import { parseAddressKey, parseDiagnostic } from './report-fields.ts';
+import { parseAddressKey, parseDiagnostic, stageIn } from './report-fields.ts';
 
 /**
  * Reads bounces of qmail and its derivatives (QSBMF, the qmail-send bounce message format): plain
@@ -35,5 +35,6 @@ function toFailedRecipient(address: string, reason: string): DeliveryReport['rec
     remoteMta: null,
     code: diagnostic.code,
     text: diagnostic.text,
+    stage: stageIn(reason),
   };
 }

@@ -1,4 +1,5 @@
 import { parseMailbox } from '../address.ts';
+import type { SmtpStage } from '../smtp-client/smtp-results.ts';
 import { displayText } from './mime-structure.ts';
 
 /**
@@ -52,6 +53,29 @@ function stripCodes(text: string, found: RegExpExecArray | null): string {
   }
   return stripped.replace(new RegExp(`^${code}[ -]*`), '').trim() || text;
 }
+
+/**
+ * The command that was rejected, as Exim ("after MAIL FROM:<…>") and Postfix ("in reply to MAIL FROM
+ * command") name it.
+ */
+export function stageIn(text: string): SmtpStage | null {
+  const [, command] = COMMAND.exec(text) ?? [];
+  return command === undefined ? null : (COMMAND_STAGES[command.toLowerCase()] ?? null);
+}
+
+const COMMAND =
+  /\b(?:after|in reply to)\s(?:pipelined\s)?(initial connection|HELO|EHLO|STARTTLS|MAIL FROM|RCPT TO|DATA|end of data)\b/i;
+
+const COMMAND_STAGES: Record<string, SmtpStage> = {
+  'initial connection': 'greeting',
+  helo: 'ehlo',
+  ehlo: 'ehlo',
+  starttls: 'starttls',
+  'mail from': 'mail',
+  'rcpt to': 'rcpt',
+  data: 'data',
+  'end of data': 'body',
+};
 
 /**
  * The value without its type prefix (`rfc822;`, `dns;`, `smtp;`), which is often wrong or missing.

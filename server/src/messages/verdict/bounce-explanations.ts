@@ -259,3 +259,5 @@ const EXPLANATIONS: Record<ExplanationKey, Explanation> = {
     },
   },
 };
+
+export const EXPLANATION_KEYS = Object.keys(EXPLANATIONS) as ExplanationKey[];

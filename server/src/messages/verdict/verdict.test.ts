@@ -78,7 +78,7 @@ const REPLIES: Row[] = [
   [
     'body',
     '550-5.7.1 [192.0.2.1 18] Our system has detected that this message is likely suspicious due to the very low reputation of the sending domain.\n550 5.7.1 x',
-    'bounced block content_rejected',
+    'bounced block blocked_reputation',
   ],
   [
     'body',
@@ -290,7 +290,8 @@ const REPLIES: Row[] = [
     'bounced soft smtputf8_unsupported',
   ],
   ['rcpt', '550 5.1.2 Bad destination host', 'bounced hard unknown_domain'],
-  ['greeting', '521 5.3.2 mx.example.org does not accept mail', 'bounced hard unknown_domain'],
+  ['greeting', '521 5.3.2 mx.example.org does not accept mail', 'bounced block blocked_policy'],
+  ['rcpt', '521 5.3.2 mx.example.org does not accept mail', 'bounced hard unknown_domain'],
   ['rcpt', '556 5.1.10 Recipient address has null MX', 'bounced hard unknown_domain'],
   ['data', '503 5.5.1 Bad sequence of commands', 'bounced soft protocol_error'],
   ['ehlo', '421 4.3.0 closing', 'deferred block rate_limited'],
@@ -467,6 +468,15 @@ test('every reason is in the closed list and explained in full sentences', () =>
   }
 });
 
+test('a report is classified at the command that it names', () => {
+  const failure = { code: 553, status: '5.1.0', text: '<b@example.org> does not exist' };
+  const reasonAt = (stage: SmtpStage | null) => classifyReport({ ...failure, stage }).reason;
+  expect(reasonAt('mail')).toBe('blocked_policy');
+  const unknown = { code: 550, status: '5.1.1', text: 'User unknown' };
+  expect(classifyReport({ ...unknown, stage: 'mail' }).class).toBe('block');
+  expect(classifyReport({ ...unknown, stage: 'body' }).class).toBe('hard');
+});
+
 test.each([
   [550, '5.1.1', 'User unknown', 'hard unknown_mailbox'],
   [null, '5.1.1', '', 'hard unknown_mailbox'],
@@ -480,8 +490,11 @@ test.each([
   [null, '5.5.0', 'Service unavailable', 'soft unknown'],
   [null, '5.0.0', 'retry timeout exceeded', 'soft network_unreachable'],
   [null, '4.4.7', 'Envelope expired', 'soft network_unreachable'],
+  [null, '5.4.312', 'Message expired, DNS query failed', 'soft network_unreachable'],
+  [null, '5.4.4', 'Invalid domain', 'hard unknown_domain'],
+  [null, '5.0.0', 'Address not found', 'hard unknown_mailbox'],
 ])('a report with %s %s %s is final, and %s', (code, status, text, verdict) => {
-  const bounce = classifyReport({ code, status, text });
+  const bounce = classifyReport({ code, status, text, stage: null });
   expect(`${bounce.class} ${bounce.reason}`).toBe(verdict);
   expect(bounce.explanation).not.toContain('retry');
 });

@@ -1,7 +1,12 @@
 import type { Bounce, BounceReason } from '../../events/event-types.ts';
 import { unreachable } from '../../lib/assert.ts';
 import type { SmtpReply } from '../../mail/smtp-client/reply-parser.ts';
-import type { SmtpError, SmtpFailure, SmtpRejection } from '../../mail/smtp-client/smtp-results.ts';
+import type {
+  SmtpError,
+  SmtpFailure,
+  SmtpRejection,
+  SmtpStage,
+} from '../../mail/smtp-client/smtp-results.ts';
 import { explain } from './bounce-explanations.ts';
 import { findRule, type RuleMatch } from './verdict-rules.ts';
 
@@ -89,11 +94,14 @@ export function classifyReport(failure: {
   code: number | null;
   status: string | null;
   text: string;
+  /** The command that was rejected; null when the report does not say. */
+  stage: SmtpStage | null;
 }): Bounce {
   const transient = failure.status ? failure.status.startsWith('4') : (failure.code ?? 550) < 500;
   const code = failure.code ?? (transient ? 450 : 550);
-  // Reports do not say which command was rejected; RCPT is by far the most common.
-  const match = findRule({ code, enhanced: failure.status, text: failure.text }, 'rcpt');
+  const reply = { code, enhanced: failure.status, text: failure.text };
+  // Most reports do not say which command was rejected; RCPT is by far the most common.
+  const match = findRule(reply, failure.stage ?? 'rcpt');
   const soft = transient && BOUNCE_CLASSES[match.reason] === 'hard';
   return bounceFor(match.reason, match.explanationKey, soft ? 'soft' : undefined);
 }
