@@ -195,7 +195,7 @@ async function openDatabase(
   const { pool } = storage;
   await migrate(pool, log, abort);
   await verifySecretKey(pool, storage.secretKey, { allowOther: config.allowOtherSecretKey });
-  const maintenance = await startPartitionMaintenance({ pool, clock, log, retention });
+  const maintenance = await startPartitionMaintenance({ pool, clock, log, retention, ...abort });
   cleanup.defer(() => maintenance.stop());
   const notifications = listen({ hosts: storage.hosts, log });
   cleanup.defer(() => notifications.stop());

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { configFromEnvironment } from '../config/env.ts';
 import { migrate } from '../db/migrate.ts';
 import { openStorage } from '../db/open-storage.ts';
-import { ensurePartitions } from '../db/partitions.ts';
+import { ensurePartitions, PARTITIONED_TABLES } from '../db/partitions.ts';
 import { verifySecretKey } from '../db/verify-secret-key.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLog } from '../lib/log.ts';
@@ -26,9 +26,9 @@ export async function withDatabase<T>(work: (parts: DatabaseContext) => Promise<
     });
   return withInterruptible(open, async ({ pool, secretKey }, signal) => {
     const upToDate = async (): Promise<T> => {
-      await migrate(pool, silentLog);
+      await migrate(pool, silentLog, { signal });
       await verifySecretKey(pool, secretKey, { allowOther: config.allowOtherSecretKey });
-      await ensurePartitions(pool, systemClock.now());
+      await ensurePartitions(pool, systemClock.now(), PARTITIONED_TABLES, { signal });
       return work({ config, pool, clock: systemClock, secretKey });
     };
     const interrupted = once(signal, 'abort').then(() => Promise.reject(signal.reason));

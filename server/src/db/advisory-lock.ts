@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Log } from '../lib/log.ts';
 import type { Queryable } from './pool.ts';
 
 /**
@@ -18,6 +20,37 @@ export const LOCKS = {
   /** Held for a transaction while alarms are evaluated. */
   alarms: 8,
 } as const;
+
+const RETRY_MS = 100;
+
+/** How a process waits for a lock that another process holds. */
+export interface LockWait {
+  log?: Log;
+  /** Ends the wait. */
+  signal?: AbortSignal;
+}
+
+/**
+ * Acquires a lock that the session holds until it is closed. Polls: a wait inside PostgreSQL could
+ * not be aborted and would end at the session's lock timeout.
+ */
+export async function acquireSessionLock(
+  session: Queryable,
+  lock: number,
+  purpose: string,
+  { log, signal }: LockWait,
+): Promise<void> {
+  for (let attempt = 0; ; attempt++) {
+    const { rows } = await session.query<{ acquired: boolean }>(
+      `select pg_try_advisory_lock(${LOCK_CLASS}, ${lock}) as acquired`,
+    );
+    if (rows[0]?.acquired) return;
+    if (attempt === 0) log?.info(`waiting for another node to finish ${purpose}`);
+    await sleep(RETRY_MS, undefined, signal ? { signal } : {}).catch(() => {
+      signal?.throwIfAborted();
+    });
+  }
+}
 
 /**
  * Serializes changes of one kind in a workspace until the transaction ends, so that what was checked

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Log } from '../lib/log.ts';
-import { LOCK_CLASS, LOCKS } from './advisory-lock.ts';
+import { acquireSessionLock, LOCKS } from './advisory-lock.ts';
 import { StorageStartError } from './database-errors.ts';
 import { updateEventLogOffset } from './event-log-offset.ts';
 import { type Pool, withoutTimeouts } from './pool.ts';
@@ -24,8 +23,6 @@ export interface Migration {
 
 const FOLDER = path.join(import.meta.dirname, 'migrations');
 
-const LOCK = `${LOCK_CLASS}, ${LOCKS.migrations}`;
-
 export interface MigrateOptions {
   /** The folder of the SQL files; tests use their own. */
   folder?: string;
@@ -44,7 +41,10 @@ export async function migrate(
   try {
     // A migration may take much longer than a request.
     await withoutTimeouts(client);
-    await acquireLock(client, log, signal);
+    await acquireSessionLock(client, LOCKS.migrations, 'migrating', {
+      log,
+      ...(signal && { signal }),
+    });
     const missing = await missingIn(client, migrations);
     for (const migration of missing) {
       await apply(client, migration);
@@ -59,20 +59,6 @@ export async function migrate(
   } finally {
     // Closes the session, which releases the lock.
     client.release(true);
-  }
-}
-
-const LOCK_RETRY_MS = 100;
-
-/** Polls for the lock: a wait inside PostgreSQL could not be aborted. */
-async function acquireLock(client: pg.ClientBase, log: Log, signal?: AbortSignal): Promise<void> {
-  for (let attempt = 0; ; attempt++) {
-    const { rows } = await client.query<{ acquired: boolean }>(
-      `select pg_try_advisory_lock(${LOCK}) as acquired`,
-    );
-    if (rows[0]?.acquired) return;
-    if (attempt === 0) log.info('waiting for another node to finish migrating');
-    await sleep(LOCK_RETRY_MS, undefined, signal ? { signal } : {});
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import { dropExpired, ensurePartitions, type Retention } from './partitions.ts';
+import { dropExpired, ensurePartitions, PARTITIONED_TABLES, type Retention } from './partitions.ts';
 import type { Pool } from './pool.ts';
 import { checkRetentionClock } from './retention-clock.ts';
 
@@ -14,6 +14,8 @@ export interface PartitionMaintenanceOptions {
   clock: Clock;
   log: Log;
   retention: Retention;
+  /** Aborts the start. */
+  signal?: AbortSignal;
 }
 
 const HOUR_MS = 3_600_000;
@@ -25,28 +27,33 @@ export async function startPartitionMaintenance(
   options: PartitionMaintenanceOptions,
 ): Promise<PartitionMaintenance> {
   const { pool, clock, log, retention } = options;
-  await ensurePartitions(pool, clock.now());
+  const stopping = new AbortController();
+  const { signal = stopping.signal } = options;
+  await ensurePartitions(pool, clock.now(), PARTITIONED_TABLES, { log, signal });
+  const wait = { signal: stopping.signal };
   let timer: Timer | undefined;
   let running: Promise<void> = Promise.resolve();
-  let stopped = false;
 
   async function maintain(): Promise<void> {
     try {
-      const created = await ensurePartitions(pool, clock.now());
+      const created = await ensurePartitions(pool, clock.now(), PARTITIONED_TABLES, wait);
       const dropped = await dropOld();
       if (created.length + dropped.length > 0) {
         log.info({ created, dropped }, 'partitions updated');
       }
       schedule(HOUR_MS);
     } catch (error) {
-      if (!stopped) log.warn({ err: error }, 'partition maintenance failed: retrying');
+      if (!stopping.signal.aborted)
+        log.warn({ err: error }, 'partition maintenance failed: retrying');
       schedule(RETRY_MS);
     }
   }
 
   async function dropOld(): Promise<string[]> {
     const time = await checkRetentionClock(pool, clock.now());
-    if ('nowMs' in time) return dropExpired(pool, time.nowMs, retention);
+    if ('nowMs' in time) {
+      return dropExpired(pool, time.nowMs, retention, PARTITIONED_TABLES, wait);
+    }
     log.warn(
       { last_seen_at: new Date(time.lastSeenAtMs).toISOString() },
       'clock jumped far ahead: retention is paused for three days so that it can be corrected',
@@ -55,14 +62,14 @@ export async function startPartitionMaintenance(
   }
 
   function schedule(delayMs: number): void {
-    if (stopped) return;
+    if (stopping.signal.aborted) return;
     timer = clock.after(delayMs, () => {
       running = maintain();
     });
   }
 
   async function stop(): Promise<void> {
-    stopped = true;
+    stopping.abort();
     timer?.cancel();
     await running;
   }

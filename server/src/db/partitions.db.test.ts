@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../test/harness/database.ts';
 import { uuidFloor } from '../lib/ids.ts';
-import { silentLog } from '../lib/log.ts';
+import { type Log, silentLog } from '../lib/log.ts';
+import { LOCK_CLASS, LOCKS } from './advisory-lock.ts';
 import {
   dropExpired,
   ensurePartitions,
@@ -88,6 +89,26 @@ describe('partitions ahead', () => {
     expect(await ensurePartitions(db.pool, NOW + DAY_MS, TABLES)).toEqual([
       'order_contents_p20261116',
     ]);
+  });
+
+  test('wait for a node that takes longer than the lock timeout, unless the start is aborted', async () => {
+    const nodes = openPool({ hosts: [{ connectionString: db.url }], log: silentLog });
+    const slow = await nodes.connect();
+    await slow.query(`select pg_advisory_lock(${LOCK_CLASS}, ${LOCKS.partitions})`);
+    const logged: string[] = [];
+    const log = { info: (message: string) => logged.push(message) } as unknown as Log;
+    const abort = new AbortController();
+    const aborted = ensurePartitions(nodes, NOW, TABLES, { log, signal: abort.signal });
+    const waiting = ensurePartitions(nodes, NOW, TABLES);
+    const settled = Promise.allSettled([aborted, waiting]);
+    await slow.query('select pg_sleep(3.2)');
+    abort.abort();
+    await expect(aborted).rejects.toBe(abort.signal.reason);
+    slow.release(true);
+    expect(await waiting).toHaveLength(9);
+    await settled;
+    await nodes.end();
+    expect(logged).toEqual(['waiting for another node to finish creating partitions']);
   });
 
   test('have the indexes of their table', async () => {

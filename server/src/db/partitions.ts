@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { uuidFloor, uuidTime } from '../lib/ids.ts';
-import { LOCK_CLASS, LOCKS } from './advisory-lock.ts';
+import { acquireSessionLock, LOCKS, type LockWait } from './advisory-lock.ts';
 import { type Pool, withoutTimeouts } from './pool.ts';
 
 /**
@@ -48,8 +48,6 @@ const MONDAY_MS = 4 * DAY_MS;
 const CLOCK_SKEW_MS = DAY_MS;
 /** Rows are partitioned by the time of their event; the last attempt may be days later. */
 const WEBHOOK_RETRY_DAYS = 4;
-/** One node at a time creates or drops partitions. */
-const LOCK = `${LOCK_CLASS}, ${LOCKS.partitions}`;
 
 interface Partition {
   name: string;
@@ -63,8 +61,9 @@ export async function ensurePartitions(
   pool: Pool,
   nowMs: number,
   tables: readonly PartitionedTable[] = PARTITIONED_TABLES,
+  wait: LockWait = {},
 ): Promise<string[]> {
-  return withLock(pool, async (client) => {
+  return withLock(pool, wait, async (client) => {
     const created: string[] = [];
     for (const { table, spanDays, aheadDays } of tables) {
       const existing = await partitionsOf(client, table);
@@ -98,8 +97,9 @@ export async function dropExpired(
   nowMs: number,
   retention: Retention,
   tables: readonly PartitionedTable[] = PARTITIONED_TABLES,
+  wait: LockWait = {},
 ): Promise<string[]> {
-  return withLock(pool, async (client) => {
+  return withLock(pool, wait, async (client) => {
     const dropped: string[] = [];
     for (const { table, keep } of tables) {
       const days = retention[`${keep}Days`] + (keep === 'webhook' ? WEBHOOK_RETRY_DAYS : 0);
@@ -149,13 +149,18 @@ export async function partitionsStartMs(pool: Pool, table: string): Promise<numb
   }
 }
 
-async function withLock<T>(pool: Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+/** One node at a time creates or drops partitions; the others wait for as long as it takes. */
+async function withLock<T>(
+  pool: Pool,
+  wait: LockWait,
+  work: (client: pg.PoolClient) => Promise<T>,
+): Promise<T> {
   const client = await pool.connect();
   try {
+    await withoutTimeouts(client);
+    await acquireSessionLock(client, LOCKS.partitions, 'creating partitions', wait);
     // While an `alter table` waits for its lock, all later statements on the table queue behind it.
     await client.query(`set lock_timeout = '3s'`);
-    await withoutTimeouts(client);
-    await client.query(`select pg_advisory_lock(${LOCK})`);
     return await work(client);
   } finally {
     // Closes the session, which releases the lock.
