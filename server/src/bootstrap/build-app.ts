@@ -10,8 +10,10 @@ import { listen, type NotificationListener } from '../db/listen.ts';
 import { migrate } from '../db/migrate.ts';
 import { openStorage, type Storage } from '../db/open-storage.ts';
 import { startPartitionMaintenance } from '../db/partition-maintenance.ts';
+import type { Pool } from '../db/pool.ts';
 import { verifySecretKey } from '../db/verify-secret-key.ts';
 import type { Engine } from '../delivery/engine.ts';
+import { expireLeases } from '../delivery/lease-store.ts';
 import type { Domains } from '../domains/domains.ts';
 import { EventNotifier } from '../events/event-notifier.ts';
 import { notifyEventsAppended } from '../events/events-store.ts';
@@ -19,6 +21,7 @@ import { createRegistry } from '../http/observability/http-metrics.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { noHandoff } from '../messages/accept/delivery-handoff.ts';
+import { expireWebhookLeases } from '../webhooks/webhook-queue-store.ts';
 import { startBackgroundJobs } from './background-jobs.ts';
 import type { AcceptGroup } from './build-acceptor.ts';
 import { buildDelivery, type DeliveryOverrides } from './build-delivery.ts';
@@ -197,9 +200,18 @@ async function openDatabase(
   await verifySecretKey(pool, storage.secretKey, { allowOther: config.allowOtherSecretKey });
   const maintenance = await startPartitionMaintenance({ pool, clock, log, retention, ...abort });
   cleanup.defer(() => maintenance.stop());
+  if (storage.exclusive) await expireLeasesOfDeadNode(pool, clock.now(), log);
   const notifications = listen({ hosts: storage.hosts, log });
   cleanup.defer(() => notifications.stop());
   return { storage, notifications };
+}
+
+/** After a crash, its mail is sent at once instead of when the leases end: a one-time code is urgent. */
+async function expireLeasesOfDeadNode(pool: Pool, nowMs: number, log: Log): Promise<void> {
+  const deliveries = await expireLeases(pool, nowMs);
+  const webhooks = await expireWebhookLeases(pool, nowMs);
+  if (deliveries + webhooks === 0) return;
+  log.info({ deliveries, webhooks }, 'resuming deliveries that were interrupted by a crash');
 }
 
 function createNotifier(

@@ -17,6 +17,8 @@ export interface Storage extends AsyncDisposable {
   /** For dedicated connections, such as that of `listen`. */
   readonly hosts: DatabaseHosts;
   readonly secretKey: Buffer;
+  /** No other server can be using the database, because a server holds the embedded one alone. */
+  readonly exclusive: boolean;
   /** Resolves with the reason if the database is lost permanently and the process must exit. */
   readonly lost: Promise<Error>;
   stop(): Promise<void>;
@@ -68,7 +70,8 @@ async function connect(
     await pool.end();
     throw error;
   }
-  return new OpenStorage(pool, hosts, secretKey, embedded);
+  const exclusive = embedded !== undefined && options.holder === 'server';
+  return new OpenStorage(pool, hosts, secretKey, exclusive, embedded);
 }
 
 /** A server and its database are often started together, so the server waits for a while. */
@@ -113,6 +116,7 @@ class OpenStorage implements Storage {
   readonly pool: Pool;
   readonly hosts: DatabaseHosts;
   readonly secretKey: Buffer;
+  readonly exclusive: boolean;
   readonly lost: Promise<Error>;
   readonly #embedded: EmbeddedPostgres | undefined;
 
@@ -120,11 +124,13 @@ class OpenStorage implements Storage {
     pool: Pool,
     hosts: DatabaseHosts,
     secretKey: Buffer,
+    exclusive: boolean,
     embedded: EmbeddedPostgres | undefined,
   ) {
     this.pool = pool;
     this.hosts = hosts;
     this.secretKey = secretKey;
+    this.exclusive = exclusive;
     this.#embedded = embedded;
     this.lost = embedded?.lost ?? new Promise(() => {});
   }

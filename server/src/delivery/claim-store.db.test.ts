@@ -8,7 +8,7 @@ import { queueShardOf } from '../messages/queue-shard.ts';
 import { type ClaimRequest, claimDue, findIdRange, SCAN_START, scanQueues } from './claim-store.ts';
 import { disableNonIndexPlans } from './delivery-store.ts';
 import type { Queue } from './due-queues.ts';
-import { isSuspect, newLeaseToken } from './lease-store.ts';
+import { expireLeases, isSuspect, newLeaseToken } from './lease-store.ts';
 
 /** Goal: concurrent claims are fair and never share a row. Method: a real database. */
 
@@ -129,6 +129,28 @@ test('a row whose lease expired is suspect, a released row is not', async () => 
   expect(await claimAll(pool, { nowMs })).toHaveLength(0);
   const [lost] = await claimAll(pool, { nowMs: nowMs + 130_000 });
   expect(isSuspect(lost?.lease ?? 0)).toBe(true);
+  await pool.end();
+});
+
+test('a restart ends leases, and leaves rows alone that wait for a retry', async () => {
+  await using database = await createTestDatabase();
+  const pool = storePool(database.url);
+  const nowMs = systemClock.now();
+  const workspaceId = await newWorkspace(pool, nowMs);
+  await enqueue(pool, [
+    { workspaceId, nowMs, recipients: ['leased@one.example'] },
+    { workspaceId, nowMs, recipients: ['waits@two.example'] },
+  ]);
+  await pool.query(
+    `update deliveries set status = 'deferred', due_at = $1 where recipient = 'waits@two.example'`,
+    [new Date(nowMs + 60_000)],
+  );
+  expect(await claimAll(pool, { nowMs })).toHaveLength(1);
+  expect(await claimAll(pool, { nowMs })).toEqual([]);
+  expect(await expireLeases(pool, nowMs)).toBe(1);
+  const claimed = await claimAll(pool, { nowMs });
+  expect(claimed.map((row) => row.recipient)).toEqual(['leased@one.example']);
+  expect(isSuspect(claimed[0]?.lease ?? 0)).toBe(true);
   await pool.end();
 });
 

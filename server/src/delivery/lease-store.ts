@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Pool } from '../db/pool.ts';
+import { inTransaction, type Pool } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import type { Delivery } from './delivery.ts';
 
@@ -16,6 +16,8 @@ import type { Delivery } from './delivery.ts';
 const COUNTER_SIZE = 8;
 /** One loss by any holder, then five attempts that never ended. */
 const COUNTER_MAX = 6;
+/** The largest LEASE_SECONDS. */
+const LEASE_MAX_MS = 3_600_000;
 
 /** A new lease with its counter at zero: 50 random bits, because a JavaScript number holds 53. */
 export function newLeaseToken(): number {
@@ -53,6 +55,24 @@ export function releaseLeases(
     deliveries,
     dueAtMs,
   );
+}
+
+/**
+ * Ends all leases; returns how many. For a start that finds no other node: their holders are dead. The
+ * rows keep their tokens, so that the next holder counts the loss. Without sequential scans, only the
+ * queue is read and not the history.
+ */
+export async function expireLeases(pool: Pool, nowMs: number): Promise<number> {
+  return inTransaction(pool, async (client) => {
+    await client.query('set local enable_seqscan = off');
+    const { rowCount } = await client.query(
+      `update deliveries set due_at = $1::timestamptz
+        where status in ('scheduled', 'queued', 'deferred') and lease is not null
+          and due_at > $1::timestamptz and due_at <= $2::timestamptz`,
+      [sqlTime(nowMs), sqlTime(nowMs + LEASE_MAX_MS)],
+    );
+    return rowCount ?? 0;
+  });
 }
 
 /** Counts an attempt of suspect rows; returns the indexes of those that this node still holds. */

@@ -1,5 +1,5 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
-import type { Pool } from '../db/pool.ts';
+import { inTransaction, type Pool } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import type { ClaimCapacity, LeasedRow, LeaseTerms } from './fan-out-store.ts';
 
@@ -170,6 +170,19 @@ export async function releaseRows(
       lease,
       sqlTime(nowMs),
     ],
+  });
+}
+
+/** Ends all leases, as `expireLeases` does for messages; returns how many. */
+export async function expireWebhookLeases(pool: Pool, nowMs: number): Promise<number> {
+  return inTransaction(pool, async (client) => {
+    await client.query('set local enable_seqscan = off');
+    const { rowCount } = await client.query(
+      `update webhook_deliveries set due_at = $1::timestamptz, lease = null
+        where status = 'pending' and lease is not null and due_at > $1::timestamptz`,
+      [sqlTime(nowMs)],
+    );
+    return rowCount ?? 0;
   });
 }
 
