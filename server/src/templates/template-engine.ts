@@ -25,6 +25,7 @@ export {
   RenderBudget,
   type RenderLimits,
   type RenderWarning,
+  SharedWork,
 } from './engine/render-budget.ts';
 
 export type OutputFormat = 'html' | 'text' | 'header';

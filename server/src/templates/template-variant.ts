@@ -50,7 +50,7 @@ export class CompiledVariant implements TemplateVariant {
       // Inlined CSS shifts columns, so the issues are collected again from the sources as written.
       missing.splice(missingBefore);
       warnings.splice(warningsBefore);
-      const again = new RenderBudget(budget.limits);
+      const again = new RenderBudget(budget.limits, budget.sharedWork);
       this.#renderParts(this.written, data, { ...options, budget: again });
       for (const one of again.missing) budget.addMissing(one);
       for (const one of again.warnings) budget.addWarning(one);

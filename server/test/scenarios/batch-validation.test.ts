@@ -99,6 +99,21 @@ test('an item that is not a message at all is the only one rejected', async () =
   ]);
 });
 
+test('the messages of a batch share one limit on rendering work', async () => {
+  const html = '{% for i in (1..40000) %}{{ i | plus: 1 }}{% endfor %}';
+  const alone = await app.call('POST', '/transactional/send', { body: validMessage({ html }) });
+  expect(alone.status).toBe(202);
+  const { status, json } = await app.call('POST', '/transactional/batch', {
+    body: { messages: Array.from({ length: 5 }, () => validMessage({ html })), mode: 'permissive' },
+  });
+  expect(status).toBe(202);
+  expect(json.data[0]).toMatchObject({ message: { status: 'queued' } });
+  expect(json.data[4]).toMatchObject({
+    error: { code: 'template_limit', errors: [{ pointer: '/messages/4/html' }] },
+  });
+  expect(json.data[4].error.detail).toMatch(/smaller batches/);
+});
+
 test('a permissive batch without any valid message is rejected', async () => {
   const wrong = validMessage({ subject: '${name}' });
   const { status, json } = await app.call('POST', '/transactional/batch', {

@@ -4,6 +4,7 @@ import { startDnsServer } from '../harness/dns-server.ts';
 import { createServerProcess } from '../harness/server-process.ts';
 import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
 import { createTempDir } from '../harness/temp-dir.ts';
+import { until } from '../harness/until.ts';
 
 /**
  * A server with its embedded database is killed while it sends a message. After the restart the
@@ -63,7 +64,7 @@ test('mail that a crash interrupted is sent again within its ttl', {
     await server.kill();
     crash.resolve();
     await server.start();
-    await receiver.until(() => arrivals === 2);
+    await until(() => arrivals === 2);
     expect(await server.stop()).toBe(0);
   } finally {
     await server.kill();

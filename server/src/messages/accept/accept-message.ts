@@ -6,6 +6,7 @@ import type { Encryptor } from '../../lib/encryption.ts';
 import { GroupCommit, GroupCommitFullError } from '../../lib/group-commit.ts';
 import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
 import type { AddressHash } from '../../suppressions/erased-address.ts';
+import { SharedWork } from '../../templates/template-engine.ts';
 import { type InsertOutcome, insertSubmissions, type RecipientRef } from './accept-store.ts';
 import { checkRemainingFields } from './check-fields.ts';
 import type { DeliveryHandoff } from './delivery-handoff.ts';
@@ -219,11 +220,12 @@ export class MessageAcceptor {
     requests: readonly (SendRequest | RefusedError)[],
   ): Promise<(PreparedMessage | RefusedError)[]> {
     const prepared: (PreparedMessage | RefusedError)[] = [];
+    const options = { sharedWork: new SharedWork() };
     let sinceMs = performance.now();
     for (const request of requests) {
       try {
         if (request instanceof RefusedError) throw request;
-        prepared.push(await prepareMessage(this.#parts, caller, request));
+        prepared.push(await prepareMessage(this.#parts, caller, request, options));
       } catch (error) {
         if (!(error instanceof RefusedError)) throw error;
         prepared.push(prefixPointers(error, `/messages/${prepared.length}`));

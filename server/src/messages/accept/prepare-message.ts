@@ -6,6 +6,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { newIdPair } from '../../lib/ids.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import type { NamedMailbox } from '../../mail/address.ts';
+import type { SharedWork } from '../../templates/template-engine.ts';
 import type { TemplateResolver } from '../../templates/template-resolver.ts';
 import type { ContentHead, MessageContent, StoredAddress } from '../content/message-content.ts';
 import { type RenderedFields, renderMessageContent } from '../content/render-content.ts';
@@ -64,6 +65,8 @@ export interface PrepareOptions {
   sampleContact?: Record<string, unknown>;
   /** The content is final: text that looks like a placeholder is left as it is. */
   verbatim?: boolean;
+  /** The rendering work left for the batch that the message is part of. */
+  sharedWork?: SharedWork;
 }
 
 export async function prepareMessage(

@@ -1,7 +1,7 @@
 import { RefusedError } from '../../lib/refused-error.ts';
 import { parseMailbox } from '../../mail/address.ts';
 import { createRedactor, REDACTED } from '../../templates/redact.ts';
-import { RenderBudget } from '../../templates/template-engine.ts';
+import { RenderBudget, type SharedWork } from '../../templates/template-engine.ts';
 import type { ResolvedTemplate, VariableValues } from '../../templates/template-resolver.ts';
 import type { RenderedFields } from './render-content.ts';
 
@@ -31,19 +31,24 @@ export function redactContent(
   values: VariableValues,
   fields: RenderedFields,
   render: Render,
+  sharedWork: SharedWork | undefined,
 ): RenderedFields {
   const secrets = source.secretsIn(values);
   if (secrets.length === 0) return fields;
   const masked =
-    tryRender(source.withoutSecrets(values, 'plain'), render) ??
+    tryRender(source.withoutSecrets(values, 'plain'), render, sharedWork) ??
     // A text cannot replace a number or a date.
-    tryRender(source.withoutSecrets(values, 'typed'), render);
+    tryRender(source.withoutSecrets(values, 'typed'), render, sharedWork);
   if (!masked) return mapFields(fields, () => REDACTED);
   return mapFields(masked, createRedactor(secrets).text);
 }
 
-function tryRender(values: VariableValues, render: Render): RenderedFields | undefined {
-  const budget = new RenderBudget();
+function tryRender(
+  values: VariableValues,
+  render: Render,
+  sharedWork: SharedWork | undefined,
+): RenderedFields | undefined {
+  const budget = new RenderBudget({}, sharedWork);
   try {
     const fields = render(values, budget);
     return budget.missing.length === 0 ? fields : undefined;

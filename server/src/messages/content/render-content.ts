@@ -136,7 +136,7 @@ async function renderPlaceholders(
     };
   };
   const values = template ? template.withDefaults(given) : given;
-  const budget = new RenderBudget();
+  const budget = new RenderBudget({}, draft.sharedWork);
   const rendered = render(values, budget);
   refuseMissingValues(budget, template, variableErrors);
   const checkedFields = { ...rendered, ...checkHeaders(rendered, sources, parts.limits) };
@@ -147,7 +147,7 @@ async function renderPlaceholders(
     template: template ? { key: template.key, version: template.version } : null,
     fields: checkedFields,
     redacted: secretSource
-      ? redactContent(secretSource, values, checkedFields, render)
+      ? redactContent(secretSource, values, checkedFields, render, draft.sharedWork)
       : checkedFields,
   };
 }

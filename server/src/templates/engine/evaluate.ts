@@ -126,17 +126,17 @@ function applyFilter(
   state: RenderState,
 ): unknown {
   state.budget.spend(filter.spec.cost ?? FILTER_COST, state.settings.field);
-  state.spendOnLength(typeof value === 'string' || Array.isArray(value) ? value.length : 0);
+  spendOnValue(value, state);
   const named =
     filter.named.length === 0
       ? NO_NAMED
       : new Map(filter.named.map(({ name, expr: arg }) => [name, evaluate(arg, state, true)]));
-  for (const arg of args) spendOnArgument(arg, state);
-  if (named !== NO_NAMED) for (const arg of named.values()) spendOnArgument(arg, state);
+  for (const arg of args) spendOnValue(arg, state);
+  if (named !== NO_NAMED) for (const arg of named.values()) spendOnValue(arg, state);
   const input = value instanceof SafeHtml && !filter.spec.takesHtml ? value.html : value;
   try {
     const result = filter.spec.apply(input, { args, named, state });
-    if (typeof result === 'string') state.spendOnLength(result.length);
+    spendOnValue(result, state);
     return result;
   } catch (error) {
     if (!(error instanceof ValueError)) throw error;
@@ -150,9 +150,10 @@ function applyFilter(
   }
 }
 
-function spendOnArgument(arg: unknown, state: RenderState): void {
-  if (Array.isArray(arg)) state.spendOnLength(arg.length);
-  else state.spendOnText(arg);
+/** Charges for a value that a filter reads or returns. */
+function spendOnValue(value: unknown, state: RenderState): void {
+  if (Array.isArray(value)) state.spendOnLength(value.length);
+  else state.spendOnText(value);
 }
 
 /** Liquid's default applies to nil, false and empty values. Its argument is only required then. */

@@ -279,6 +279,18 @@ describe('time and memory', () => {
     expect(() => renderComplete('{{ h }}{{ h }}', 'text', { h: huge })).toThrow(/longer than/);
   });
 
+  it.each(['escape', 'escape_once', 'newline_to_br'])(
+    'limits the html that %s returns',
+    (filter) => {
+      const bracketed = { x: '<\n'.repeat(500_000) };
+      expect(() => tryRender(`{% assign y = x | ${filter} %}`, 'html', bracketed)).toThrow(
+        /longer than/,
+      );
+      const source = `{% assign y = x | escape %}{% for i in (1..500) %}{% assign z = y | ${filter} %}{% endfor %}`;
+      expect(() => tryRender(source, 'html', { x: 'x'.repeat(100_000) })).toThrow(/takes too long/);
+    },
+  );
+
   it('lists at most a hundred missing values', () => {
     const scope = { l: Array.from({ length: 5_000 }, () => ({})) };
     const { missing } = tryRender('{% for x in l %}{{ x.y }}{% endfor %}', 'text', scope);

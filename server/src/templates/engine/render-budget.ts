@@ -42,23 +42,46 @@ export const DEFAULT_RENDER_LIMITS: RenderLimits = {
   missingMax: 100,
 };
 
+/** The work that all messages of a batch may do together: twice that of a single message. */
+export class SharedWork {
+  #left: number;
+
+  constructor(workMax = 2 * DEFAULT_RENDER_LIMITS.workMax) {
+    this.#left = workMax;
+  }
+
+  spend(work: number, field: string): void {
+    this.#left -= work;
+    if (this.#left < 0) {
+      throw new ContentLimitError(
+        field,
+        'Rendering the batch takes too long. Send smaller batches.',
+      );
+    }
+  }
+}
+
 export class RenderBudget {
   readonly missing: MissingValue[] = [];
   readonly warnings: RenderWarning[] = [];
   readonly limits: RenderLimits;
   /** False once a value with NUL or an unpaired surrogate was written, which PostgreSQL rejects. */
   outputIsStorable = true;
+  /** Undefined unless the message is part of a batch. */
+  readonly sharedWork: SharedWork | undefined;
   #workLeft: number;
   #iterationsLeft: number;
   readonly #lines = new Map<string, LineIndex>();
 
-  constructor(limits: Partial<RenderLimits> = {}) {
+  constructor(limits: Partial<RenderLimits> = {}, sharedWork?: SharedWork) {
     this.limits = { ...DEFAULT_RENDER_LIMITS, ...limits };
+    this.sharedWork = sharedWork;
     this.#workLeft = this.limits.workMax;
     this.#iterationsLeft = this.limits.iterationsMax;
   }
 
   spend(work: number, field: string): void {
+    this.sharedWork?.spend(work, field);
     this.#workLeft -= work;
     if (this.#workLeft < 0) {
       throw new ContentLimitError(field, 'Rendering takes too long. Use shorter loops and lists.');
