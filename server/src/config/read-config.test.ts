@@ -81,6 +81,10 @@ describe('an empty environment', () => {
 });
 
 describe('values', () => {
+  test('ROLES can be all, as documented', () => {
+    expect(readConfig({ ROLES: 'all' }).roles).toEqual(readConfig({}).roles);
+  });
+
   test('are accepted in common notations', () => {
     const config = readConfig({
       BASE_URL: 'https://mail.example.com/',
@@ -172,7 +176,7 @@ describe('errors', () => {
       expect.stringContaining('BASE_URL: "mail.example.com" is invalid.'),
       expect.stringContaining('TRUST_PROXY: "10.0.0.0/99"'),
       'ALLOW_UNSAFE_DATABASE: "maybe" is invalid. Expected true or false.',
-      'ROLES: "api,deliver" is invalid. Expected one or more of api, delivery, webhooks, smtp, separated by commas.',
+      'ROLES: "api,deliver" is invalid. Expected all, or one or more of api, delivery, webhooks, smtp, separated by commas.',
       expect.stringContaining('LOG_LEVEL: "loud" is invalid. Expected one of fatal, error,'),
       expect.stringContaining('DNS_SERVERS: "ns.example.com"'),
       expect.stringContaining('RECIPIENTS_MAX: "1e3"'),

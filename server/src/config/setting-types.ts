@@ -63,7 +63,9 @@ export function oneOf<T extends string>(spec: SettingText & { default: T; values
 export function subsetOf<T extends string>(
   spec: SettingText & { default: ReadonlySet<T>; values: readonly T[] },
 ) {
-  return setting(spec, `one or more of ${spec.values.join(', ')}, separated by commas`, (text) => {
+  const format = `all, or one or more of ${spec.values.join(', ')}, separated by commas`;
+  return setting(spec, format, (text) => {
+    if (text.trim() === 'all') return new Set(spec.values) as ReadonlySet<T>;
     const chosen = splitList(text).map((item) => spec.values.find((value) => value === item));
     if (chosen.length === 0 || chosen.includes(undefined)) return undefined;
     return new Set(chosen as T[]) as ReadonlySet<T>;

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import http from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { operatorIssuer } from '../../src/accounts/api-keys.ts';
 import { hashRequest } from '../../src/messages/accept/idempotency.ts';
@@ -114,6 +116,20 @@ test('a wrong method is 405 with Allow, before authentication', async () => {
     expect([path, response.status]).toEqual([path, 405]);
     for (const method of allowed) expect(response.headers.get('allow')).toContain(method);
     expect(((await response.json()) as { code: string }).code).toBe('method_not_allowed');
+  }
+});
+
+test('QUERY is 405 on a path of the API and 404 elsewhere', async () => {
+  for (const [path, status] of [
+    ['/api/v1/messages', 405],
+    ['/api/v1/nothing', 404],
+  ]) {
+    const request = http.request(`${app.url}${path}`, { method: 'QUERY' }).end();
+    const [response] = (await once(request, 'response')) as [http.IncomingMessage];
+    response.resume();
+    expect(response.statusCode).toBe(status);
+    expect(response.headers.allow).toBe(status === 405 ? 'GET, HEAD' : undefined);
+    expect(response.headers['x-content-type-options']).toBe('nosniff');
   }
 });
 

@@ -33,6 +33,7 @@ const WRONG: [string, Record<string, unknown>, string, string][] = [
     '/from/name',
     'invalid_text',
   ],
+  ['a line break in the subject', { subject: 'Hi\r\nBcc: x@evil.com' }, '/subject', 'invalid_text'],
   ['NUL in the subject', { subject: 'a\0b' }, '/subject', 'invalid_text'],
   ['half of a surrogate pair', { html: '<p>\ud800</p>' }, '/html', 'invalid_text'],
   ['an unknown field', { too: 1 }, '/too', 'unknown_field'],
@@ -141,6 +142,15 @@ const WRONG: [string, Record<string, unknown>, string, string][] = [
     'content_conflict',
   ],
 ];
+
+test('NUL in one field hides no errors of the others', async () => {
+  const { status, json } = await app.call('POST', '/transactional/send', {
+    body: validMessage({ subject: 'a\0b', to: { email: 'nobody' }, tags: ['not ok!'] }),
+  });
+  expect(status).toBe(422);
+  const pointers = json.errors.map(({ pointer }: { pointer: string }) => pointer).toSorted();
+  expect(pointers).toEqual(['/subject', '/tags/0', '/to/email']);
+});
 
 test.each(WRONG)('%s', async (_, changes, pointer, code) => {
   const answer = await app.call('POST', '/transactional/send', { body: validMessage(changes) });

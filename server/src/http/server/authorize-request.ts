@@ -43,6 +43,7 @@ export function authorizeRequest(
   done: (error?: Error) => void,
 ): void {
   reply.header('x-request-id', request.id);
+  reply.header('x-content-type-options', 'nosniff');
   try {
     const pending = authorize(deps, spec, request, reply);
     if (pending) pending.then(() => done(), done);

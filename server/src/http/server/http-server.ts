@@ -2,7 +2,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Clock } from '../../lib/clock.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Log } from '../../lib/log.ts';
-import { RefusedError } from '../../lib/refused-error.ts';
+import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
 import type { Idempotency } from '../../messages/accept/idempotency.ts';
 import type { HttpMetrics } from '../observability/http-metrics.ts';
 import type { Operation, OperationRequest, OperationResponse } from '../operation.ts';
@@ -47,12 +47,12 @@ declare module 'fastify' {
     /** Null on paths without an operation. */
     recordMetrics: ReturnType<HttpMetrics['operation']> | null;
     startedAtMs: number;
+    /** Text in the JSON body that cannot be stored. */
+    textErrors: readonly FieldError[] | null;
   }
 }
 
 export const API_PREFIX = '/api/v1';
-
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 
 export function createHttpServer(deps: HttpServerDependencies): FastifyInstance {
   const server = Fastify({
@@ -77,6 +77,7 @@ export function createHttpServer(deps: HttpServerDependencies): FastifyInstance 
   server.decorateRequest('signedIn', null);
   server.decorateRequest('recordMetrics', null);
   server.decorateRequest('startedAtMs', 0);
+  server.decorateRequest('textErrors', null);
   addJsonBodyParser(server, deps.bodyBytesMax);
   server.setErrorHandler((error, request, reply) => sendProblem(deps, error, request, reply));
   registerNotFoundHandler(server, deps);
@@ -109,7 +110,7 @@ const PUBLIC_BODY_BYTES_MAX = 64 * 1024;
 
 function addJsonBodyParser(server: FastifyInstance, bytesMax: number): void {
   server.removeAllContentTypeParsers();
-  server.addContentTypeParser('application/json', (_request, payload, done) => {
+  server.addContentTypeParser('application/json', (request, payload, done) => {
     readBody(payload, bytesMax, (error, body) => {
       if (error) {
         done(error);
@@ -117,7 +118,13 @@ function addJsonBodyParser(server: FastifyInstance, bytesMax: number): void {
       }
       try {
         // Many clients send a Content-Type with every request, even without a body.
-        done(null, body.length === 0 ? undefined : parseJsonBody(body));
+        if (body.length === 0) {
+          done(null, undefined);
+          return;
+        }
+        const { value, textErrors } = parseJsonBody(body);
+        request.textErrors = textErrors;
+        done(null, value);
       } catch (error) {
         done(error as Error);
       }
@@ -228,7 +235,7 @@ function run(
       throw new RefusedError('malformed_json', 'The body is empty. It must be a JSON object.');
     }
     if (request.body === undefined) request.body = {};
-    checks.body?.check(request.body, request.caller ?? undefined);
+    checks.body?.check(request.body, request.caller ?? undefined, request.textErrors ?? []);
   }
   const context = new RequestContext(deps, spec, request, reply);
   if (context.idempotency && !spec.handlesIdempotency) {
@@ -301,6 +308,7 @@ function sendProblem(
     deps.log.warn({ err: error, request_id: request.id }, 'database unavailable');
   }
   reply.header('x-request-id', request.id);
+  reply.header('x-content-type-options', 'nosniff');
   // The rest of an unread body must not be parsed as the next request.
   if (problem.status === 413 || problem.status === 408) reply.header('connection', 'close');
   void reply
@@ -323,6 +331,9 @@ function translateError(error: unknown, { raw }: FastifyRequest): unknown {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
     case 'FST_ERR_CTP_INVALID_TYPE':
       return new RefusedError('unsupported_media_type', 'The body must be application/json.');
+    case 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE':
+      // Fastify requires one for QUERY, which no operation accepts.
+      return pathNotFound();
     case 'ECONNRESET':
     case 'ERR_STREAM_PREMATURE_CLOSE':
       // Database connections fail with the same codes, which is not the client's error.
@@ -373,7 +384,7 @@ function rejectOtherMethods(server: FastifyInstance, deps: HttpServerDependencie
       throw new RefusedError('method_not_allowed', `This path accepts ${[...methods].join(', ')}.`);
     };
     server.route({
-      method: METHODS.filter((method) => !methods.has(method)),
+      method: server.supportedMethods.filter((method) => !methods.has(method)),
       url,
       // Runs before authentication and before the body is read.
       onRequest: reject,

@@ -12,7 +12,15 @@ const SMALL_BYTES_MAX = 256 * 1024;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-export function parseJsonBody(body: Buffer): unknown {
+export interface JsonBody {
+  value: unknown;
+  /** Text that cannot be stored. It is reported together with the other errors of the body. */
+  textErrors: readonly FieldError[];
+}
+
+const NO_ERRORS: readonly FieldError[] = [];
+
+export function parseJsonBody(body: Buffer): JsonBody {
   if (!isUtf8(body)) throw malformed('The body is not valid UTF-8.');
   // Parsing endless brackets would take fifty times their size in memory, so a large body is
   // scanned first. A small body is harmless, and its parsed value is faster to check.
@@ -27,8 +35,8 @@ export function parseJsonBody(body: Buffer): unknown {
   }
   if (!isLarge && isDeeperThan(value, DEPTH_MAX)) throw tooDeep();
   // These characters can only come from escapes, so bodies without escapes are not searched.
-  if (text.includes('\\u') || text.includes('__proto__')) rejectUnsafeText(value);
-  return value;
+  const suspect = text.includes('\\u') || text.includes('__proto__');
+  return { value, textErrors: suspect ? findUnsafeText(value) : NO_ERRORS };
 }
 
 function malformed(detail: string): RefusedError {
@@ -79,14 +87,16 @@ function endOfString(body: Buffer, start: number): number {
   return body.length;
 }
 
-function rejectUnsafeText(value: unknown): void {
+/** Throws when a name is unsafe, because such an object must not be processed at all. */
+function findUnsafeText(value: unknown): FieldError[] {
   const errors: FieldError[] = [];
   collectUnsafeText(value, '', errors);
-  if (errors.length > 0) {
+  if (errors.some(({ code }) => code === 'invalid_name')) {
     throw new RefusedError('validation_failed', 'Some fields contain text that is not allowed.', {
       errors,
     });
   }
+  return errors;
 }
 
 function collectUnsafeText(value: unknown, pointer: string, errors: FieldError[]): void {

@@ -21,8 +21,9 @@ import { parseMailbox } from '../../mail/address.ts';
 export interface Validator {
   /**
    * Throws a RefusedError `validation_failed`. Converts query values to their types in place.
+   * `known` are errors that were found before; they are reported together with the others.
    */
-  check(value: unknown, caller?: Caller): void;
+  check(value: unknown, caller?: Caller, known?: readonly FieldError[]): void;
 }
 
 /**
@@ -60,8 +61,8 @@ for (const ajv of [thoroughBody, quickQuery, thoroughQuery]) {
 export function bodyValidator(schema: TSchema, semanticChecks?: SemanticChecks): Validator {
   const check = createCheck(schema, quickBody, thoroughBody, 'body', semanticChecks);
   return {
-    check(value, caller) {
-      const error = check(value, { nodesLeft: THOROUGH_NODES_MAX }, caller);
+    check(value, caller, known) {
+      const error = check(value, { nodesLeft: THOROUGH_NODES_MAX }, caller, known);
       if (error) throw error;
     },
   };
@@ -133,6 +134,15 @@ function hasAny(query: object): boolean {
   return false;
 }
 
+type Check = (
+  value: unknown,
+  budget: { nodesLeft: number },
+  caller?: Caller,
+  known?: readonly FieldError[],
+) => RefusedError | undefined;
+
+const NO_ERRORS: readonly FieldError[] = [];
+
 /**
  * Compiling takes milliseconds per schema, and there are hundreds, so each is compiled on first
  * use.
@@ -143,17 +153,21 @@ function createCheck(
   thoroughAjv: Ajv2020,
   part: 'body' | 'query',
   semanticChecks?: SemanticChecks,
-): (value: unknown, budget: { nodesLeft: number }, caller?: Caller) => RefusedError | undefined {
+): Check {
   let quick: ValidateFunction | undefined;
-  return (value, budget, caller) => {
+  return (value, budget, caller, known = NO_ERRORS) => {
     quick ??= quickAjv.compile(schema);
-    if (quick(value)) return undefined;
+    if (quick(value) && known.length === 0) return undefined;
     const thorough = thoroughAjv.compile(schema);
     let violations = quick.errors ?? [];
     budget.nodesLeft -= countNodes(value, budget.nodesLeft);
     const affordable = budget.nodesLeft > 0;
     if (affordable && !thorough(value)) violations = thorough.errors ?? violations;
-    const errors = fieldErrors(violations, part);
+    const found = fieldErrors(violations, part);
+    const errors = [
+      ...known,
+      ...found.filter((error) => known.every(({ pointer }) => pointer !== error.pointer)),
+    ];
     if (affordable && semanticChecks) {
       errors.push(...semanticErrors(value, errors, caller, semanticChecks));
     }

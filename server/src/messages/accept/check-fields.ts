@@ -59,9 +59,16 @@ function readFields(
   const headers = parseHeaders(request, limits, errors);
   const attachments = parseAttachments(request, errors);
   const schedule = parseSchedule(request, limits, nowMs, errors);
+  checkSubject(request.subject, errors);
   checkReservedRoots(request, errors);
   checkTimeZone(request.time_zone, errors);
   return { envelope, headers, attachments, schedule };
+}
+
+/** In values a line break becomes a space; in the subject itself it is a mistake of the caller. */
+function checkSubject(subject: string | undefined, errors: FieldErrors): void {
+  if (subject === undefined || !/[\r\n]/.test(subject)) return;
+  errors.add('/subject', 'invalid_text', 'A subject cannot contain line breaks.');
 }
 
 function checkReservedRoots(request: Partial<SendRequest>, errors: FieldErrors): void {

@@ -38,7 +38,7 @@ export function mailToSendRequest(
     from: senderOf(mail),
     ...classifyRecipients(recipients, mail.to.map(toAddress), mail.cc.map(toAddress)),
     ...(replyTo.length > 0 ? { reply_to: replyTo } : {}),
-    subject: mail.subject,
+    subject: headerText(mail.subject),
     html,
     // Without a text part, the text is generated from the HTML; a mail without HTML is text only.
     ...(text !== undefined || html === '' ? { text: text ?? '' } : {}),

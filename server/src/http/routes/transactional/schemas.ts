@@ -79,7 +79,8 @@ export const SendMessage = closed(
     subject: Type.Optional(
       Type.String({
         maxLength: 2000,
-        description: 'Can contain `${name}` and `{{ path }}` placeholders.',
+        description:
+          'A single line. Can contain `${name}` and `{{ path }}` placeholders; line breaks in values become spaces.',
         examples: ['Welcome, ${first_name}'],
       }),
     ),
