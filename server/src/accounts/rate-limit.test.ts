@@ -24,6 +24,16 @@ test('refills at the configured rate, up to the burst', () => {
   expect(limits.take('w').remaining).toBe(2);
 });
 
+test('a batch larger than the burst delays later requests until it is paid for', () => {
+  const { clock, limiter: limits } = limiter(2, 4);
+  expect(limits.take('w').allowed).toBe(true);
+  expect(limits.charge('w', 9)).toEqual({ allowed: true, remaining: 0, retryAfterSeconds: 4 });
+  clock.advance(3_000);
+  expect(limits.take('w')).toEqual({ allowed: false, remaining: 0, retryAfterSeconds: 1 });
+  clock.advance(500);
+  expect(limits.take('w').allowed).toBe(true);
+});
+
 test('rounds the wait up to whole seconds', () => {
   const { limiter: limits } = limiter(0.25, 1);
   limits.take('w');

@@ -1,8 +1,9 @@
 import type { Clock } from '../lib/clock.ts';
 
 /**
- * A token bucket per workspace: `perSecond` requests per second with bursts of `burst`. Kept in
- * memory, because a database query would cost more than most requests.
+ * A token bucket per workspace: `perSecond` requests per second with bursts of `burst`, where each
+ * message of a batch counts as a request. Kept in memory, because a database query would cost more
+ * than most requests.
  */
 
 export interface RateDecision {
@@ -33,16 +34,29 @@ export class RateLimiter {
 
   take(workspaceId: string): RateDecision {
     const bucket = this.#filled(workspaceId);
-    if (bucket.tokens >= 1) {
-      bucket.tokens -= 1;
-      return { allowed: true, remaining: Math.floor(bucket.tokens), retryAfterSeconds: 0 };
+    if (bucket.tokens < 1) {
+      return { allowed: false, remaining: 0, retryAfterSeconds: this.#waitSeconds(bucket) };
     }
-    const waitMs = ((1 - bucket.tokens) / this.perSecond) * 1000;
+    bucket.tokens -= 1;
+    return { allowed: true, remaining: Math.floor(bucket.tokens), retryAfterSeconds: 0 };
+  }
+
+  /**
+   * Counts further messages of a request that was allowed. It may overdraw the bucket, because a batch
+   * can be larger than the burst; later requests then wait until the debt is paid.
+   */
+  charge(workspaceId: string, count: number): RateDecision {
+    const bucket = this.#filled(workspaceId);
+    bucket.tokens -= count;
     return {
-      allowed: false,
-      remaining: 0,
-      retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
+      allowed: true,
+      remaining: Math.max(0, Math.floor(bucket.tokens)),
+      retryAfterSeconds: bucket.tokens < 1 ? this.#waitSeconds(bucket) : 0,
     };
+  }
+
+  #waitSeconds({ tokens }: Bucket): number {
+    return Math.max(1, Math.ceil((1 - tokens) / this.perSecond));
   }
 
   #filled(workspaceId: string): Bucket {

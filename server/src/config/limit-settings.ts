@@ -5,7 +5,8 @@ const MIB = 1024 ** 2;
 /** Limits on what clients can send, and on how much of it is buffered. */
 export const limits = {
   RATE_LIMIT_PER_SECOND: integer({
-    description: 'Maximum requests per second per workspace.',
+    description:
+      'Maximum requests per second per workspace. Each message of a batch counts as a request.',
     default: 100,
     min: 1,
     max: 1_000_000,

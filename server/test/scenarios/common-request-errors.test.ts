@@ -3,7 +3,7 @@ import http from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { operatorIssuer } from '../../src/accounts/api-keys.ts';
 import { hashRequest } from '../../src/messages/accept/idempotency.ts';
-import { startApp, type TestApp } from '../harness/app.ts';
+import { startApp, type TestApp, validMessage } from '../harness/app.ts';
 import { member, SessionClient, type TestPerson } from '../harness/dashboard-session.ts';
 import {
   type DocumentedOperation,
@@ -343,6 +343,18 @@ test('every response has a request id, and authenticated ones their rate limit',
     // The first two are long polls, the last one would sign out everyone who comes after it.
     ({ id }) => !['waitForTestMessage', 'streamEvents', 'endSessions'].includes(id),
   );
+});
+
+test('each message of a batch counts as a request', async () => {
+  await using slow = await startApp({ env: { RATE_LIMIT_PER_SECOND: '1' } });
+  const batch = await slow.call('POST', '/transactional/batch', {
+    body: { messages: Array.from({ length: 100 }, () => validMessage()) },
+  });
+  expect(batch.status).toBe(202);
+  expect(batch.headers.get('ratelimit')).toMatch(/^"workspace";r=0;t=9\d$/);
+  const later = await slow.call('GET', '/limits');
+  expect(later.status).toBe(429);
+  expect(Number(later.headers.get('retry-after'))).toBeGreaterThan(30);
 });
 
 test('too many requests are 429 with Retry-After', async () => {

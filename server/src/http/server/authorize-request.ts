@@ -9,6 +9,7 @@ import { decodeId, encodeId } from '../../lib/ids.ts';
 import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
 import type { Operation } from '../operation.ts';
 import { pathNotFound } from '../problems/problem-details.ts';
+import { rateLimitHeader } from '../rate-limit-header.ts';
 import { rejectCrossSite } from './csrf.ts';
 import type { SessionCookie } from './session-cookie.ts';
 
@@ -217,17 +218,17 @@ function requireTestMode(spec: Spec, mode: Mode): void {
   });
 }
 
-/** Sets the header fields of the IETF draft "RateLimit header fields for HTTP". */
 function applyRateLimit(
   limiter: RateLimiter,
   name: 'workspace' | 'person',
   id: string,
   reply: FastifyReply,
 ): void {
-  const { allowed, remaining, retryAfterSeconds } = limiter.take(id);
+  const decision = limiter.take(id);
   reply.header('ratelimit-policy', `"${name}";q=${limiter.burst};w=2`);
-  reply.header('ratelimit', `"${name}";r=${remaining};t=${allowed ? 1 : retryAfterSeconds}`);
-  if (allowed) return;
+  reply.header('ratelimit', rateLimitHeader(name, decision));
+  if (decision.allowed) return;
+  const { retryAfterSeconds } = decision;
   const detail = `The ${name} is limited to ${limiter.perSecond} requests per second.`;
   throw new RefusedError('rate_limited', detail, { retryAfterSeconds });
 }

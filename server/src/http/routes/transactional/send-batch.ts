@@ -1,9 +1,11 @@
 import { type TSchema, Type } from 'typebox';
+import type { RateLimiter } from '../../../accounts/rate-limit.ts';
 import type { BatchItem, MessageAcceptor } from '../../../messages/accept/accept-message.ts';
 import type { SendRequest } from '../../../messages/accept/send-request.ts';
 import { closed, oneOf, Problem } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { toProblemResponse } from '../../problems/problem-details.ts';
+import { rateLimitHeader } from '../../rate-limit-header.ts';
 import { listValidator } from '../../validation/schema-validator.ts';
 import { AcceptedMessage } from '../messages/schemas.ts';
 import { SendMessage } from './schemas.ts';
@@ -11,6 +13,7 @@ import { REPLAYED_HEADER, SEND_PROBLEMS } from './send-problems.ts';
 
 export function sendBatch(deps: {
   acceptor: MessageAcceptor;
+  rateLimiter: RateLimiter;
   baseUrl: string;
   batchMax: number;
 }): Operation {
@@ -35,7 +38,9 @@ export function sendBatch(deps: {
       description:
         'Accepts up to 500 messages in one transaction. `strict`, the default: if any message ' +
         'is invalid, nothing is accepted. `permissive`: valid messages are accepted and each ' +
-        'invalid one gets its problem; if none is valid, the response is 422.',
+        'invalid one gets its problem; if none is valid, the response is 422. Each message counts ' +
+        'as one request of the rate limit: after a batch beyond the limit, later requests get 429 ' +
+        'until enough time has passed.',
       scope: 'send:transactional',
       body: bodyOf(SendMessage),
       // Each message is validated on its own, so that a malformed one does not fail the others.
@@ -87,6 +92,8 @@ export function sendBatch(deps: {
           ),
         }),
       });
+      // The request itself has been counted.
+      const rate = deps.rateLimiter.charge(caller.workspaceId, body.messages.length - 1);
       const errors = validateMessages(body.messages);
       const { response, replayed } = await deps.acceptor.acceptBatch(
         caller,
@@ -95,7 +102,10 @@ export function sendBatch(deps: {
         idempotency,
         write,
       );
-      const headers = replayed ? { 'idempotent-replayed': 'true' } : {};
+      const headers = {
+        ratelimit: rateLimitHeader('workspace', rate),
+        ...(replayed ? { 'idempotent-replayed': 'true' } : {}),
+      };
       return { status: response.status, body: response.body, headers };
     },
   );

@@ -1,0 +1,6 @@
+import type { RateDecision } from '../accounts/rate-limit.ts';
+
+/** The `RateLimit` field of the IETF draft "RateLimit header fields for HTTP". */
+export function rateLimitHeader(name: 'workspace' | 'person', decision: RateDecision): string {
+  return `"${name}";r=${decision.remaining};t=${decision.retryAfterSeconds || 1}`;
+}
