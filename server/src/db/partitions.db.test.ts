@@ -115,7 +115,7 @@ describe('partitions ahead', () => {
     await ensurePartitions(db.pool, NOW, TABLES);
     const { rows } = await db.pool.query(
       `select count(*) as n from pg_inherits i join pg_class c on c.oid = i.inhparent
-        where c.relkind = 'I' and c.relname like 'letters_%'`,
+        where c.relkind = 'I' and c.relname like 'orders_%'`,
     );
     expect(rows).toEqual([{ n: 8 }]);
   });

@@ -228,7 +228,6 @@ browserSuite('accessibility and layout', (suite) => {
     '/app/contacts',
     '/app/suppressions',
     '/app/webhooks',
-    '/app/events',
   ])('in an empty workspace, %s fits its window', async (path) => {
     const page = await suite.openAs('owner');
     await page.goto(path);

@@ -115,7 +115,7 @@ browserSuite('workspace and mode isolation', (suite) => {
     const banner = page.getByRole('status').filter({ hasText: 'suspended live sending' });
     await banner.getByText('Complaints.').waitFor();
     await page.setViewportSize({ width: 360, height: 740 });
-    expect(await overflows(page)).toEqual([]);
+    await expect.poll(() => overflows(page)).toEqual([]);
     await app.workspaces.resume({ ...bakery, suspension: null });
     await page.setViewportSize({ width: 1280, height: 740 });
     await page.reload();
