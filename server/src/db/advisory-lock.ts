@@ -22,6 +22,8 @@ export const LOCKS = {
 } as const;
 
 const RETRY_MS = 100;
+/** Short waits are not worth a log line, which commands would print. */
+const LOG_AFTER_ATTEMPTS = 10;
 
 /** How a process waits for a lock that another process holds. */
 export interface LockWait {
@@ -45,7 +47,7 @@ export async function acquireSessionLock(
       `select pg_try_advisory_lock(${LOCK_CLASS}, ${lock}) as acquired`,
     );
     if (rows[0]?.acquired) return;
-    if (attempt === 0) log?.info(`waiting for another node to finish ${purpose}`);
+    if (attempt === LOG_AFTER_ATTEMPTS) log?.info(`waiting for another node to finish ${purpose}`);
     await sleep(RETRY_MS, undefined, signal ? { signal } : {}).catch(() => {
       signal?.throwIfAborted();
     });

@@ -174,7 +174,9 @@ test('a bounced message can be retried, a delivered one cannot', async () => {
       return json.status === 'bounced' && json.recipients[0].attempts === attempts;
     });
   await bouncedAfter(1);
-  expect((await app.call('POST', `/messages/${bounced.id}/retry`)).json.status).toBe('queued');
+  const retried = await app.call('POST', `/messages/${bounced.id}/retry`);
+  // The engine may be faster than the response, which reads the message after the commit.
+  expect(['queued', 'bounced']).toContain(retried.json.status);
   await bouncedAfter(2);
 
   const { id } = await send({ to: { email: 'fine@example.com' } });
@@ -219,7 +221,7 @@ test('the database rejects an invalid status transition', async () => {
     app.database.pool.query(
       `update deliveries set status = 'delivered' where status = 'scheduled'`,
     ),
-  ).rejects.toThrow(/cannot move from scheduled to delivered/);
+  ).rejects.toThrow(/invalid delivery transition from scheduled to delivered/);
 });
 
 test('content and raw return what was sent', async () => {
