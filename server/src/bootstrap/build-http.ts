@@ -10,6 +10,7 @@ import { createOperations } from '../http/operations.ts';
 import { registerDashboard } from '../http/pages/dashboard-files.ts';
 import { registerPages } from '../http/pages/register-pages.ts';
 import { registerDocs } from '../http/reference/docs-routes.ts';
+import { Sending } from '../http/sending.ts';
 import { createHttpListener, type HttpListener } from '../http/server/http-listener.ts';
 import { createHttpServer } from '../http/server/http-server.ts';
 import { LargeResponseLimiter } from '../http/server/large-response-limiter.ts';
@@ -59,6 +60,7 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
     smtpSettings: () => options.submission.settings(),
     baseUrl,
     batchMax: config.limits.batchMax,
+    sending: new Sending(services),
     largeAnswers: new LargeResponseLimiter(),
     // The document is an operation too, and describes all of them.
     document: () => document(),

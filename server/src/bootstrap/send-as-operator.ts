@@ -30,11 +30,7 @@ export async function sendAsOperator(parts: DatabaseContext, send: OperatorSend)
   });
   const caller = operator(send);
   if (send.dryRun) return previewMessage(await acceptor.dryRun(caller, request));
-  const { response } = await acceptor.acceptOne(caller, request, undefined, (message) => ({
-    status: 202,
-    body: JSON.stringify(message),
-  }));
-  return JSON.parse(response.body) as object;
+  return (await acceptor.accept(caller, request)).message;
 }
 
 function operator({ workspaceId, mode }: OperatorSend): Caller {

@@ -4,7 +4,6 @@ import type { Domains } from '../domains/domains.ts';
 import type { Log } from '../lib/log.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import type { MessageAcceptor } from '../messages/accept/accept-message.ts';
-import type { AcceptedMessage } from '../messages/accept/send-request.ts';
 
 /**
  * Sends system emails, such as password resets and invitations, as live messages of a workspace from
@@ -44,23 +43,17 @@ async function send(
   domain: string,
   email: SystemEmail,
 ): Promise<boolean> {
-  const { response } = await acceptor.acceptOne(
-    systemCaller(workspaceId),
-    {
-      to: email.to,
-      from: { email: `postrider@${domain}`, name: 'Postrider' },
-      subject: email.subject,
-      html: email.html,
-      variables: email.variables,
-      tracking: { opens: false, clicks: false },
-      ttl_seconds: email.ttlSeconds,
-      secret_variables: ['link'],
-    },
-    undefined,
-    (message) => ({ status: 202, body: JSON.stringify(message) }),
-  );
-  const { recipients } = JSON.parse(response.body) as AcceptedMessage;
-  return recipients.some(({ status }) => status !== 'suppressed');
+  const { message } = await acceptor.accept(systemCaller(workspaceId), {
+    to: email.to,
+    from: { email: `postrider@${domain}`, name: 'Postrider' },
+    subject: email.subject,
+    html: email.html,
+    variables: email.variables,
+    tracking: { opens: false, clicks: false },
+    ttl_seconds: email.ttlSeconds,
+    secret_variables: ['link'],
+  });
+  return message.recipients.some(({ status }) => status !== 'suppressed');
 }
 
 function systemCaller(workspaceId: string): Caller {

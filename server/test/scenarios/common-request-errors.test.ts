@@ -382,14 +382,14 @@ describe('an Idempotency-Key', () => {
   async function usedKey(
     operation: DocumentedOperation,
     key: string,
-    status: number | null,
+    result: string | null,
   ): Promise<void> {
     const place =
       operation.scope === 'person' ? [owner.person.id, 'live'] : [app.workspaceId, 'test'];
     await app.database.pool.query(
-      `insert into idempotency_keys (workspace_id, mode, key, request_hash, response_status, created_at)
+      `insert into idempotency_keys (workspace_id, mode, key, request_hash, result, created_at)
        values ($1, $2, $3, '\\x00', $4, $5)`,
-      [...place, key, status, new Date()],
+      [...place, key, result, new Date()],
     );
   }
 
@@ -405,7 +405,7 @@ describe('an Idempotency-Key', () => {
     problems.get(409)?.includes('idempotency_key_in_progress') ?? false;
 
   test.each([
-    ['was used with another request', 200, 422, 'idempotency_key_reused'],
+    ['was used with another request', '{}', 422, 'idempotency_key_reused'],
     ['belongs to a request that is still running', null, 409, 'idempotency_key_in_progress'],
   ])('that %s is rejected', async (_, stored, status, code) => {
     await everywhere(async (operation) => {

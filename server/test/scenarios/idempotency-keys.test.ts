@@ -142,6 +142,22 @@ test('a batch is replayed as a whole', async () => {
   expect(await countTagged('batch')).toBe(2);
 });
 
+test('a permissive batch is replayed byte for byte, with the errors of the first request', async () => {
+  const batch = {
+    mode: 'permissive',
+    messages: [validMessage(), { to: { email: 'nobody' } }, validMessage({ headers: { To: 'x' } })],
+  };
+  const first = await send('mixed', batch, '/transactional/batch');
+  const second = await send('mixed', batch, '/transactional/batch');
+  expect(first.json.data.map((item: object) => Object.keys(item))).toEqual([
+    ['index', 'message'],
+    ['index', 'error'],
+    ['index', 'error'],
+  ]);
+  expect(second.headers.get('idempotent-replayed')).toBe('true');
+  expect(second.text).toBe(first.text);
+});
+
 test('creating an API key twice with one Idempotency-Key returns one key and the same secret', async () => {
   const headers = { 'idempotency-key': 'new-key' };
   const body = { name: 'Once', scopes: ['read:messages'] };
@@ -150,10 +166,10 @@ test('creating an API key twice with one Idempotency-Key returns one key and the
   expect(first.status).toBe(201);
   expect(second.status).toBe(201);
   expect(second.json.token).toBe(first.json.token);
-  const { rows } = await app.database.pool.query<{ response_body: Buffer }>(
-    `select response_body from idempotency_keys where key = 'new-key'`,
+  const { rows } = await app.database.pool.query<{ result: Buffer }>(
+    `select result from idempotency_keys where key = 'new-key'`,
   );
-  expect(rows[0]?.response_body.includes(first.json.token)).toBe(false);
+  expect(rows[0]?.result.includes(first.json.token)).toBe(false);
 });
 
 test('a completed request whose response could not be stored is reported and not executed again', async () => {
@@ -161,7 +177,7 @@ test('a completed request whose response could not be stored is reported and not
     create or replace function reject_response() returns trigger language plpgsql as
       $$ begin raise 'shut down' using errcode = 'admin_shutdown'; end $$;
     create or replace trigger reject_response before update on idempotency_keys for each row
-      when (new.key = 'unkept' and new.response_status is not null) execute function reject_response()`);
+      when (new.key = 'unkept' and new.result is not null) execute function reject_response()`);
   const create = () =>
     app.call('POST', '/api-keys', {
       body: { name: 'Unkept', scopes: ['read:messages'] },
@@ -205,8 +221,8 @@ test('an expired key can be used again for another request', async () => {
   const key = `old-${Date.now()}`;
   // Not removed yet, with an encrypted response.
   await app.database.pool.query(
-    `insert into idempotency_keys (workspace_id, mode, key, request_hash, response_status, response_body, response_encrypted, created_at)
-     values ($1, 'test', $2, '\\x00', 201, '\\x00', true, $3)`,
+    `insert into idempotency_keys (workspace_id, mode, key, request_hash, result, result_encrypted, created_at)
+     values ($1, 'test', $2, '\\x00', '\\x00', true, $3)`,
     [app.workspaceId, key, new Date(Date.now() - 86_400_500)],
   );
   const first = await send(key);

@@ -6,11 +6,10 @@ create table idempotency_keys (
   mode mode not null,
   key text collate "C" not null,
   request_hash bytea not null,
-  -- Null while the first request is still running.
-  response_status smallint,
-  response_body bytea,
-  -- A response that may contain a secret is encrypted with SECRET_KEY.
-  response_encrypted boolean not null default false,
+  -- What the request led to, as its owner wrote it; null while the first request is still running.
+  result bytea,
+  -- A result that may contain a secret is encrypted with SECRET_KEY.
+  result_encrypted boolean not null default false,
   created_at timestamptz not null,
   primary key (workspace_id, mode, key)
 );

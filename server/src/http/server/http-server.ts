@@ -250,17 +250,19 @@ async function runIdempotently(
   context: OperationRequest<unknown, unknown, unknown>,
 ): Promise<OperationResponse> {
   let first: OperationResponse | undefined;
-  const { response: stored, replayed } = await deps.idempotency.once(
+  const { result, replayed } = await deps.idempotency.once(
     context.idempotency as never,
     async () => {
       first = await operation.handle(context);
-      return { status: first.status, body: JSON.stringify(first.body ?? null) };
+      const { status, body } = first;
+      return JSON.stringify({ status, body: body === undefined ? null : JSON.stringify(body) });
     },
   );
   if (first && !replayed) return first;
+  const { status, body } = JSON.parse(result) as { status: number; body: string | null };
   return {
-    status: stored.status,
-    body: stored.body === 'null' ? undefined : stored.body,
+    status,
+    body: body ?? undefined,
     mediaType: 'application/json',
     headers: { 'idempotent-replayed': 'true' },
   };

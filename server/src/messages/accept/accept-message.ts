@@ -8,10 +8,11 @@ import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
 import type { AddressHash } from '../../suppressions/erased-address.ts';
 import { SharedWork } from '../../templates/template-engine.ts';
 import { type InsertOutcome, insertSubmissions, type RecipientRef } from './accept-store.ts';
+import { type BatchItem, parseBatch, serializeBatch } from './batch-result.ts';
 import { checkRemainingFields } from './check-fields.ts';
 import type { DeliveryHandoff } from './delivery-handoff.ts';
 import { prefixPointers } from './field-errors.ts';
-import type { Idempotency, IdempotencyRequest, StoredResponse } from './idempotency.ts';
+import type { Idempotency, IdempotencyRequest } from './idempotency.ts';
 import {
   type PreparedMessage,
   type PrepareOptions,
@@ -20,26 +21,23 @@ import {
 } from './prepare-message.ts';
 import type { AcceptedMessage, SendRequest } from './send-request.ts';
 import {
-  acceptedMessage,
+  assumeNoSuppressions,
   canSkipSuppressionLookup,
   messagesToHandOff,
   recipientRefs,
   resolveSuppressions,
-  respondWithoutSuppressions,
   type Submission,
+  type SubmissionKey,
   type SuppressionReasons,
   submissionRows,
 } from './submission.ts';
 
 /**
  * Accepts messages. In comes a send whose shape is valid, from a caller that may send; out goes the
- * response, after one commit that contains the message, its content, one delivery per recipient,
- * its events and its idempotency key. A rejected send changes nothing.
+ * accepted message, after one commit that contains the message, its content, one delivery per
+ * recipient, its events and its idempotency key. A rejected send throws a RefusedError and changes
+ * nothing.
  */
-
-export type BatchItem =
-  | { index: number; message: AcceptedMessage }
-  | { index: number; error: RefusedError };
 
 export interface AcceptParts extends PrepareParts {
   pool: Pool;
@@ -58,13 +56,30 @@ export interface AcceptParts extends PrepareParts {
   };
 }
 
-export type AcceptResult = { response: StoredResponse; replayed: boolean };
+export interface AcceptOptions extends PrepareOptions {
+  /** Makes a repeated request return what the first one did. */
+  idempotency?: IdempotencyRequest | undefined;
+}
 
-/**
- * Writes the response. Only the caller, such as the HTTP listener, knows the status and the shape
- * of the body.
- */
-export type ResponseWriter<T> = (accepted: T) => StoredResponse;
+export interface Accepted {
+  message: AcceptedMessage;
+  /** The request was a repeated one: the message was accepted before. */
+  replayed: boolean;
+}
+
+export interface BatchOptions {
+  idempotency?: IdempotencyRequest | undefined;
+  /** One invalid message rejects the whole batch. */
+  strict: boolean;
+  requestId: string;
+}
+
+export interface AcceptedBatch {
+  items: BatchItem[];
+  /** The request that the items came from; for a repeated request, the first one. */
+  requestId: string;
+  replayed: boolean;
+}
 
 /**
  * Commits of at least this size are slow. They have queues of their own, so that small sends do not
@@ -83,6 +98,9 @@ interface Writers {
   /** Submissions whose recipients were looked up in the suppression list first. */
   checked: GroupCommit<Submission, InsertOutcome>;
 }
+
+/** `stored` is the result of the first request with the same idempotency key. */
+type SubmitResult = { accepted: AcceptedMessage[] } | { stored: string };
 
 /** Clearing the set costs each workspace in it one extra lookup. */
 const WORKSPACES_WITH_ERASURES_MAX = 10_000;
@@ -105,36 +123,38 @@ export class MessageAcceptor {
     );
   }
 
-  /**
-   * Accepts one message. `write` produces the response, which is also stored for repeated requests.
-   */
-  acceptOne(
+  /** Accepts one message. */
+  async accept(
     caller: Caller,
     request: SendRequest,
-    key: IdempotencyRequest | undefined,
-    write: ResponseWriter<AcceptedMessage>,
-    options: PrepareOptions = {},
-  ): Promise<AcceptResult> {
-    return this.#withIdempotency(key, async () => {
+    options: AcceptOptions = {},
+  ): Promise<Accepted> {
+    const { idempotency: key } = options;
+    const result = await this.#withIdempotency(key, async () => {
       const message = await prepareMessage(this.#parts, caller, request, options);
-      const writeOne = (messages: AcceptedMessage[]) => write(messages[0] as AcceptedMessage);
-      return await this.#submit([message], key, writeOne);
+      return await this.#submit(
+        [message],
+        key && { ...key, serialize: ([accepted]) => JSON.stringify(accepted) },
+      );
     });
+    return 'stored' in result
+      ? { message: JSON.parse(result.stored) as AcceptedMessage, replayed: true }
+      : { message: result.accepted[0] as AcceptedMessage, replayed: false };
   }
 
   /**
-   * Accepts several messages in one commit. In strict mode one invalid message rejects the whole
-   * batch. A message whose shape is invalid is passed as its error.
+   * Accepts several messages in one commit. A message whose shape is invalid is passed as its
+   * error.
    */
-  acceptBatch(
+  async acceptBatch(
     caller: Caller,
     requests: readonly (SendRequest | RefusedError)[],
-    strict: boolean,
-    key: IdempotencyRequest | undefined,
-    write: ResponseWriter<BatchItem[]>,
-  ): Promise<AcceptResult> {
-    return this.#withIdempotency(key, async () => {
-      const prepared = await this.#prepareAll(caller, requests);
+    options: BatchOptions,
+  ): Promise<AcceptedBatch> {
+    const { idempotency: key, strict, requestId } = options;
+    let prepared: (PreparedMessage | RefusedError)[] = [];
+    const result = await this.#withIdempotency(key, async () => {
+      prepared = await this.#prepareAll(caller, requests);
       const refused = prepared.filter((one) => one instanceof RefusedError);
       if (refused.length === prepared.length || (strict && refused.length > 0)) {
         throw batchRejected(refused);
@@ -142,17 +162,16 @@ export class MessageAcceptor {
       const valid = prepared.filter(
         (one): one is PreparedMessage => !(one instanceof RefusedError),
       );
-      return this.#submit(valid, key, (messages) => {
-        const accepted = messages.values();
-        return write(
-          prepared.map((one, index) =>
-            one instanceof RefusedError
-              ? { index, error: one }
-              : { index, message: accepted.next().value as AcceptedMessage },
-          ),
-        );
-      });
+      return this.#submit(
+        valid,
+        key && {
+          ...key,
+          serialize: (accepted) => serializeBatch(requestId, batchItems(prepared, accepted)),
+        },
+      );
     });
+    if ('stored' in result) return { ...parseBatch(result.stored), replayed: true };
+    return { items: batchItems(prepared, result.accepted), requestId, replayed: false };
   }
 
   /** Validates the remaining fields of a request that failed schema validation. */
@@ -192,14 +211,14 @@ export class MessageAcceptor {
   }
 
   /**
-   * A repeated request must get its first response even when it would be rejected now (its
-   * scheduled_at has passed, its template was deleted). The stored response is looked up only after a
+   * A repeated request must get its first result even when it would be rejected now (its
+   * scheduled_at has passed, its template was deleted). The stored result is looked up only after a
    * rejection, so ordinary requests pay nothing for it.
    */
   async #withIdempotency(
     key: IdempotencyRequest | undefined,
-    work: () => Promise<AcceptResult>,
-  ): Promise<AcceptResult> {
+    work: () => Promise<SubmitResult>,
+  ): Promise<SubmitResult> {
     if (!key) return await work();
     const { idempotency } = this.#parts;
     idempotency.begin(key);
@@ -207,8 +226,8 @@ export class MessageAcceptor {
       return await work();
     } catch (error) {
       if (!(error instanceof RefusedError)) throw error;
-      const first = await idempotency.findResponse(key);
-      if (first) return { response: first, replayed: true };
+      const stored = await idempotency.findResult(key);
+      if (stored !== undefined) return { stored };
       throw error;
     } finally {
       idempotency.end(key);
@@ -240,24 +259,19 @@ export class MessageAcceptor {
 
   async #submit(
     messages: PreparedMessage[],
-    key: IdempotencyRequest | undefined,
-    write: ResponseWriter<AcceptedMessage[]>,
-  ): Promise<AcceptResult> {
+    key: SubmissionKey | undefined,
+  ): Promise<SubmitResult> {
     const { idempotency } = this.#parts;
     const submission: Submission = {
       key: key && { ...key, requestHash: idempotency.storedHash(key.requestHash) },
       messages,
-      response: undefined,
-      respond: (suppressed) =>
-        write(messages.map((message) => acceptedMessage(message, suppressed))),
+      accepted: [],
     };
     const bytes = messages.reduce((sum, message) => sum + message.bytes, 0);
     const outcome = await this.#add(submission, bytes);
-    if (outcome === 'written' && submission.response) {
-      return { response: submission.response, replayed: false };
-    }
-    const first = key && (await idempotency.findResponse(key));
-    if (first) return { response: first, replayed: true };
+    if (outcome === 'written') return { accepted: submission.accepted };
+    const stored = key && (await idempotency.findResult(key));
+    if (stored !== undefined) return { stored };
     throw new Error('Broken invariant: a submission without a duplicate key is written');
   }
 
@@ -310,7 +324,7 @@ export class MessageAcceptor {
     const recipients = recipientRefs(submissions, this.#parts.addressHash, (workspaceId) =>
       this.#workspacesWithErasures.has(workspaceId),
     );
-    return this.#commit(submissions, respondWithoutSuppressions(submissions), recipients);
+    return this.#commit(submissions, assumeNoSuppressions(submissions), recipients);
   }
 
   async #commitChecked(submissions: Submission[]): Promise<InsertOutcome[]> {
@@ -351,6 +365,18 @@ export class MessageAcceptor {
       throw error;
     }
   }
+}
+
+function batchItems(
+  prepared: readonly (PreparedMessage | RefusedError)[],
+  accepted: readonly AcceptedMessage[],
+): BatchItem[] {
+  const messages = accepted.values();
+  return prepared.map((one, index) =>
+    one instanceof RefusedError
+      ? { index, error: one }
+      : { index, message: messages.next().value as AcceptedMessage },
+  );
 }
 
 function batchRejected(refused: RefusedError[]): RefusedError {

@@ -85,8 +85,8 @@ export interface KeyRow extends GroupMember {
   key: string;
   /** Hex. */
   request_hash: string;
-  status: number;
-  answer: string;
+  /** Read by the request that finds the key already used. */
+  result: string;
   created_at: number;
 }
 
@@ -95,8 +95,7 @@ const KEYS = recordset<KeyRow>({
   mode: 'mode',
   key: 'text',
   request_hash: 'text',
-  status: 'smallint',
-  answer: 'bytea',
+  result: 'bytea',
   created_at: 'timestamptz',
   submission: 'integer',
 });
@@ -242,14 +241,11 @@ const insertStatement = (attachments: string): string => `
         and e.workspace_id = r.workspace_id and e.mode = r.mode and e.key like '#%' limit 1)) found),
   keys as materialized (select * from ${KEYS.table('k', KEYS_AT + 1)}
     where submission not in (select submission from concerned)),
-  inserted_keys as (insert into idempotency_keys as old (workspace_id, mode, key, request_hash,
-      response_status, response_body, created_at)
-    select workspace_id, mode, key, decode(request_hash, 'hex'), status, answer, created_at
+  inserted_keys as (insert into idempotency_keys as old (workspace_id, mode, key, request_hash, result, created_at)
+    select workspace_id, mode, key, decode(request_hash, 'hex'), result, created_at
     from keys order by workspace_id, mode, key
     on conflict (workspace_id, mode, key) do update set request_hash = excluded.request_hash,
-      response_status = excluded.response_status, response_body = excluded.response_body,
-      response_encrypted = false,
-      created_at = excluded.created_at
+      result = excluded.result, result_encrypted = false, created_at = excluded.created_at
     where old.created_at < $${KEYS_AT}
     returning workspace_id, mode, key),
   left_out as materialized (select submission, outcome from concerned

@@ -27,5 +27,5 @@ test('acquires a key that is released between the insert and the lookup', async 
     if (statements === 2) await releaseKey(pool, ref);
   });
   expect(await acquireKey(raced, ref, nowMs, 60_000)).toBeUndefined();
-  expect(await findKeyRow(pool, ref, nowMs)).toMatchObject({ status: null });
+  expect(await findKeyRow(pool, ref, nowMs)).toMatchObject({ result: null });
 });

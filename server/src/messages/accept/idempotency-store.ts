@@ -11,13 +11,12 @@ interface IdempotencyKeyRef {
 
 export interface IdempotencyKeyRow {
   requestHash: string;
-  status: number | null;
-  body: Buffer | null;
+  /** Null while the first request is still running. */
+  result: Buffer | null;
   encrypted: boolean;
 }
 
-const COLUMNS = `encode(request_hash, 'hex') as "requestHash", response_status as status,
-  response_body as body, response_encrypted as encrypted`;
+const COLUMNS = `encode(request_hash, 'hex') as "requestHash", result, result_encrypted as encrypted`;
 
 export async function findKeyRow(
   pool: Pool,
@@ -59,9 +58,9 @@ async function tryAcquireKey(
     `insert into idempotency_keys as old (workspace_id, mode, key, request_hash, created_at)
      values ($1, $2, $3, decode($4, 'hex'), $5)
      on conflict (workspace_id, mode, key) do update
-       set request_hash = excluded.request_hash, response_status = null,
-           response_body = null, response_encrypted = false, created_at = excluded.created_at
-     where old.created_at < $6 or (old.response_status is null and old.created_at < $7)`,
+       set request_hash = excluded.request_hash, result = null, result_encrypted = false,
+           created_at = excluded.created_at
+     where old.created_at < $6 or (old.result is null and old.created_at < $7)`,
     [
       ref.workspaceId,
       ref.mode,
@@ -78,19 +77,18 @@ async function tryAcquireKey(
 export async function completeKey(
   pool: Pool,
   ref: IdempotencyKeyRef,
-  status: number,
-  body: Buffer,
+  encryptedResult: Buffer,
 ): Promise<void> {
   await pool.query(
-    `update idempotency_keys set response_status = $4, response_body = $5, response_encrypted = true
+    `update idempotency_keys set result = $4, result_encrypted = true
      where workspace_id = $1 and mode = $2 and key = $3`,
-    [ref.workspaceId, ref.mode, ref.key, status, body],
+    [ref.workspaceId, ref.mode, ref.key, encryptedResult],
   );
 }
 
 export async function releaseKey(pool: Pool, ref: IdempotencyKeyRef): Promise<void> {
   await pool.query(
-    'delete from idempotency_keys where workspace_id = $1 and mode = $2 and key = $3 and response_status is null',
+    'delete from idempotency_keys where workspace_id = $1 and mode = $2 and key = $3 and result is null',
     [ref.workspaceId, ref.mode, ref.key],
   );
 }

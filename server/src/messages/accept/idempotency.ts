@@ -16,9 +16,9 @@ import {
 
 /**
  * Makes repeated requests safe. For sends, the key is committed together with the messages
- * (accept-store.ts), and this file only looks up the stored response. For every other POST the key
- * is acquired first, then the work is done, and the response is stored encrypted, because it may
- * contain a secret.
+ * (accept-store.ts), and this file only looks up the stored result. For every other POST the key
+ * is acquired first, then the work is done, and the result is stored encrypted, because it may
+ * contain a secret. A result is text that only its writer understands.
  */
 
 export interface IdempotencyRequest {
@@ -27,11 +27,6 @@ export interface IdempotencyRequest {
   key: string;
   /** SHA-256 over method, path and body, in hex. */
   requestHash: string;
-}
-
-export interface StoredResponse {
-  status: number;
-  body: string;
 }
 
 /** A first request that never finished, because its node died, blocks its key for this long. */
@@ -87,50 +82,47 @@ export class Idempotency {
   }
 
   /**
-   * The stored response for this key, if there is one. Rejects a key that was used with another
+   * The stored result for this key, if there is one. Rejects a key that was used with another
    * request.
    */
-  async findResponse(request: IdempotencyRequest): Promise<StoredResponse | undefined> {
+  async findResult(request: IdempotencyRequest): Promise<string | undefined> {
     const row = await findKeyRow(this.#pool, request, this.#clock.now());
-    return row && this.#responseOf(row, request);
+    return row && this.#resultOf(row, request);
   }
 
-  /** For POSTs other than sends: acquires the key, does the work and stores the response. */
+  /** For POSTs other than sends: acquires the key, does the work and stores its result. */
   async once(
     request: IdempotencyRequest,
-    work: () => Promise<StoredResponse>,
-  ): Promise<{ response: StoredResponse; replayed: boolean }> {
+    work: () => Promise<string>,
+  ): Promise<{ result: string; replayed: boolean }> {
     this.begin(request);
     try {
       const nowMs = this.#clock.now();
       const stored = { ...request, requestHash: this.storedHash(request.requestHash) };
       const existing = await acquireKey(this.#pool, stored, nowMs, RUNNING_MAX_MS);
-      if (existing) return { response: this.#responseOf(existing, request), replayed: true };
-      return { response: await this.#runFirst(request, work), replayed: false };
+      if (existing) return { result: this.#resultOf(existing, request), replayed: true };
+      return { result: await this.#runFirst(request, work), replayed: false };
     } finally {
       this.end(request);
     }
   }
 
-  async #runFirst(
-    request: IdempotencyRequest,
-    work: () => Promise<StoredResponse>,
-  ): Promise<StoredResponse> {
-    const response = await work().catch(async (error: unknown) => {
+  async #runFirst(request: IdempotencyRequest, work: () => Promise<string>): Promise<string> {
+    const result = await work().catch(async (error: unknown) => {
       // A rejected request changed nothing, so the key is released for a corrected one.
       await releaseKey(this.#pool, request);
       throw error;
     });
-    const encrypted = this.#encryptor.encrypt(Buffer.from(response.body));
+    const encrypted = this.#encryptor.encrypt(Buffer.from(result));
     // The work is done: an error would say that it was not, and cause it to be repeated.
-    await completeKey(this.#pool, request, response.status, encrypted).catch((error: unknown) => {
+    await completeKey(this.#pool, request, encrypted).catch((error: unknown) => {
       if (!isConnectionError(error)) throw error;
     });
-    return response;
+    return result;
   }
 
-  #responseOf(row: IdempotencyKeyRow, request: IdempotencyRequest): StoredResponse {
-    if (row.status === null) throw inProgress();
+  #resultOf(row: IdempotencyKeyRow, request: IdempotencyRequest): string {
+    if (row.result === null) throw inProgress();
     const { requestHash } = request;
     if (row.requestHash !== this.storedHash(requestHash) && row.requestHash !== requestHash) {
       throw new RefusedError(
@@ -138,9 +130,8 @@ export class Idempotency {
         'This Idempotency-Key was used with a different request.',
       );
     }
-    if (row.body === null) throw inProgress();
-    const body = row.encrypted ? this.#encryptor.decrypt(row.body) : row.body;
-    return { status: row.status, body: body.toString() };
+    const result = row.encrypted ? this.#encryptor.decrypt(row.result) : row.result;
+    return result.toString();
   }
 }
 

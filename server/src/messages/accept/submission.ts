@@ -16,16 +16,21 @@ import {
   suppressionKey,
 } from './accept-store.ts';
 import type { HandedOffMessage, Lease } from './delivery-handoff.ts';
-import type { IdempotencyRequest, StoredResponse } from './idempotency.ts';
+import type { IdempotencyRequest } from './idempotency.ts';
 import type { PreparedMessage } from './prepare-message.ts';
 import type { AcceptedMessage, AcceptedRecipient } from './send-request.ts';
 
-/** The messages of one request on their way into the database, and the response to it. */
+/** The messages of one request on their way into the database. */
 export interface Submission {
-  key: IdempotencyRequest | undefined;
+  key: SubmissionKey | undefined;
   messages: PreparedMessage[];
-  respond: (suppressed: SuppressionReasons) => StoredResponse;
-  response: StoredResponse | undefined;
+  /** In the order of `messages`; known once their recipients' suppressions are. */
+  accepted: AcceptedMessage[];
+}
+
+export interface SubmissionKey extends IdempotencyRequest {
+  /** The text that a repeated request reads instead of sending again. */
+  serialize(accepted: AcceptedMessage[]): string;
 }
 
 /** Suppression reasons by suppressionKey. */
@@ -42,13 +47,13 @@ export function canSkipSuppressionLookup({ messages }: Submission): boolean {
   return messages.length === 1 && message !== undefined && !hasSimulatedSuppression(message);
 }
 
-/** Writes the responses of submissions whose recipients are assumed not to be suppressed. */
-export function respondWithoutSuppressions(submissions: readonly Submission[]): SuppressionReasons {
-  for (const one of submissions) one.response = one.respond(NO_SUPPRESSIONS);
+/** For submissions whose recipients are assumed not to be suppressed. */
+export function assumeNoSuppressions(submissions: readonly Submission[]): SuppressionReasons {
+  for (const one of submissions) setAccepted(one, NO_SUPPRESSIONS);
   return NO_SUPPRESSIONS;
 }
 
-/** Looks up all recipients of a group in the suppression list at once and writes the responses. */
+/** Looks up all recipients of a group in the suppression list at once. */
 export async function resolveSuppressions(
   pool: Pool,
   submissions: readonly Submission[],
@@ -68,9 +73,13 @@ export async function resolveSuppressions(
         suppressed.set(suppressionKey(message.workspaceId, message.mode, mailbox.key), 'manual');
       }
     }
-    one.response = one.respond(suppressed);
+    setAccepted(one, suppressed);
   }
   return suppressed;
+}
+
+function setAccepted(submission: Submission, suppressed: SuppressionReasons): void {
+  submission.accepted = submission.messages.map((one) => acceptedMessage(one, suppressed));
 }
 
 function hasSimulatedSuppression({ mode, recipients }: PreparedMessage): boolean {
@@ -102,7 +111,7 @@ export function recipientRefs(
   );
 }
 
-export function acceptedMessage(
+function acceptedMessage(
   message: PreparedMessage,
   suppressed: SuppressionReasons,
 ): AcceptedMessage {
@@ -129,7 +138,7 @@ export function submissionRows(
   lease: Lease | undefined,
   encryptor: Encryptor,
 ): SubmissionRows {
-  const { key, response, messages } = submission;
+  const { key, accepted, messages } = submission;
   const first = messages[0] as PreparedMessage;
   return {
     key: key && {
@@ -137,8 +146,7 @@ export function submissionRows(
       mode: key.mode,
       key: key.key,
       request_hash: key.requestHash,
-      status: response?.status ?? 0,
-      answer: response?.body ?? '',
+      result: key.serialize(accepted),
       created_at: first.createdAtMs,
       submission: index,
     },

@@ -2,7 +2,7 @@ import type { Caller } from '../../accounts/caller.ts';
 import type { MailParser } from '../../mail/mime/mail-parser.ts';
 import type { MessageAcceptor } from '../../messages/accept/accept-message.ts';
 import { hashRequest } from '../../messages/accept/idempotency.ts';
-import type { AcceptedMessage, SendRequest } from '../../messages/accept/send-request.ts';
+import type { SendRequest } from '../../messages/accept/send-request.ts';
 import {
   type DataStream,
   type MemoryBudget,
@@ -12,7 +12,7 @@ import {
 import { mailToSendRequest } from './mail-to-send-request.ts';
 
 export interface AcceptSubmissionParts {
-  acceptor: Pick<MessageAcceptor, 'acceptOne'>;
+  acceptor: Pick<MessageAcceptor, 'accept'>;
   /** Validates a request against the schema of the API's send endpoint. */
   checkShape: (body: object) => void;
 }
@@ -41,7 +41,7 @@ export function acceptSubmission(
     const mail = await parser.parse(caller.workspaceId, data);
     const { request, idempotencyKey } = mailToSendRequest(mail, recipients);
     parts.checkShape(toSchemaShape(request, recipients));
-    const key =
+    const idempotency =
       idempotencyKey === undefined
         ? undefined
         : {
@@ -50,10 +50,11 @@ export function acceptSubmission(
             key: idempotencyKey,
             requestHash: hashRequest('SMTP', 'submission', request),
           };
-    const { response } = await parts.acceptor.acceptOne(caller, request, key, acceptedResponse, {
+    const { message } = await parts.acceptor.accept(caller, request, {
+      idempotency,
       verbatim: true,
     });
-    return (JSON.parse(response.body) as AcceptedMessage).id;
+    return message.id;
   });
 }
 
@@ -64,8 +65,4 @@ export function acceptSubmission(
 function toSchemaShape(request: SendRequest, [first]: readonly string[]): object {
   const { cc: _cc, bcc: _bcc, headers: _headers, ...rest } = request;
   return { ...rest, to: { email: first } };
-}
-
-function acceptedResponse(message: AcceptedMessage): { status: number; body: string } {
-  return { status: 202, body: JSON.stringify(message) };
 }

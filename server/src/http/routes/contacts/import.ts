@@ -86,7 +86,7 @@ async function received(
     if (!idempotency || !(error instanceof RefusedError)) throw error;
     // An Idempotency-Key that was used for another request is reported as such, whatever else is
     // wrong. After quota_exceeded the file was not read, so it may be the same one again.
-    if (error.code !== 'quota_exceeded') await deps.idempotency.findResponse(idempotency);
+    if (error.code !== 'quota_exceeded') await deps.idempotency.findResult(idempotency);
     throw error;
   }
 }
@@ -120,19 +120,16 @@ async function started(
   key: IdempotencyRequest | undefined,
   upload: Upload,
 ): Promise<OperationResponse> {
-  const start = async (): Promise<{ status: number; body: string; id: string }> => {
-    const job = publicImport(await upload.start());
-    return { status: 202, body: JSON.stringify(job), id: job.id };
-  };
+  const start = async (): Promise<string> => JSON.stringify(publicImport(await upload.start()));
   if (!key) return accepted(await start());
   const requestHash = createHash('sha256')
     .update(key.requestHash + upload.hash)
     .digest('hex');
   try {
-    const { response, replayed } = await idempotency.once({ ...key, requestHash }, start);
-    if (!replayed) return accepted(response);
+    const { result, replayed } = await idempotency.once({ ...key, requestHash }, start);
+    if (!replayed) return accepted(result);
     await upload.discard();
-    const reply = accepted(response);
+    const reply = accepted(result);
     return { ...reply, headers: { ...reply.headers, 'idempotent-replayed': 'true' } };
   } catch (error) {
     await upload.discard();
@@ -140,11 +137,7 @@ async function started(
   }
 }
 
-function accepted(response: { status: number; body: string }): OperationResponse {
-  const { id } = JSON.parse(response.body) as { id: string };
-  return {
-    status: response.status,
-    body: response.body,
-    headers: { location: `/api/v1/imports/${id}` },
-  };
+function accepted(job: string): OperationResponse {
+  const { id } = JSON.parse(job) as { id: string };
+  return { status: 202, body: job, headers: { location: `/api/v1/imports/${id}` } };
 }

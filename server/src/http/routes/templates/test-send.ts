@@ -70,7 +70,7 @@ export function testSendTemplate(deps: TemplateDeps & { acceptor: MessageAccepto
       const { to, from, version = 'draft', locale, time_zone } = body;
       await deps.templates.get(caller, 'template', key);
       const template = await deps.templateCache.resolve(caller, { key, version });
-      const { response } = await deps.acceptor.acceptOne(
+      const { message } = await deps.acceptor.accept(
         caller,
         {
           to,
@@ -81,11 +81,9 @@ export function testSendTemplate(deps: TemplateDeps & { acceptor: MessageAccepto
           ...(locale === undefined ? {} : { locale }),
           ...(time_zone === undefined ? {} : { time_zone }),
         },
-        undefined,
-        (message: Accepted) => ({ status: 202, body: JSON.stringify(message) }),
         { allowDrafts: true, sampleContact: sampleContact(template, locale) },
       );
-      return { status: response.status, body: JSON.parse(response.body) as Accepted };
+      return { status: 202, body: message };
     },
   );
 }

@@ -1,19 +1,15 @@
 import { type TSchema, Type } from 'typebox';
-import type { RateLimiter } from '../../../accounts/rate-limit.ts';
-import type { BatchItem, MessageAcceptor } from '../../../messages/accept/accept-message.ts';
-import type { SendRequest } from '../../../messages/accept/send-request.ts';
 import { closed, oneOf, Problem } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { toProblemResponse } from '../../problems/problem-details.ts';
 import { rateLimitHeader } from '../../rate-limit-header.ts';
-import { listValidator } from '../../validation/schema-validator.ts';
+import type { Sending } from '../../sending.ts';
 import { AcceptedMessage } from '../messages/schemas.ts';
 import { SendMessage } from './schemas.ts';
-import { REPLAYED_HEADER, SEND_PROBLEMS } from './send-problems.ts';
+import { REPLAYED, REPLAYED_HEADER, SEND_PROBLEMS } from './send-problems.ts';
 
 export function sendBatch(deps: {
-  acceptor: MessageAcceptor;
-  rateLimiter: RateLimiter;
+  sending: Sending;
   baseUrl: string;
   batchMax: number;
 }): Operation {
@@ -25,9 +21,6 @@ export function sendBatch(deps: {
       },
       { title: 'SendBatch' },
     );
-  const validateMessages = listValidator(SendMessage, (body, invalid) =>
-    deps.acceptor.checkRemainingFields(invalid, body),
-  );
   return operation(
     {
       id: 'sendBatch',
@@ -79,34 +72,25 @@ export function sendBatch(deps: {
       handlesIdempotency: true,
     },
     async ({ caller, body, idempotency, requestId }) => {
-      const write = (items: BatchItem[]) => ({
-        status: 202,
-        body: JSON.stringify({
-          data: items.map((item) =>
-            'error' in item
-              ? {
-                  index: item.index,
-                  error: toProblemResponse(item.error, requestId, deps.baseUrl).problem,
-                }
-              : item,
-          ),
-        }),
-      });
-      // The request itself has been counted.
-      const rate = deps.rateLimiter.charge(caller.workspaceId, body.messages.length - 1);
-      const errors = validateMessages(body.messages);
-      const { response, replayed } = await deps.acceptor.acceptBatch(
-        caller,
-        body.messages.map((message, index) => errors[index] ?? (message as SendRequest)),
-        body.mode !== 'permissive',
+      const strict = body.mode !== 'permissive';
+      const batch = await deps.sending.sendBatch(caller, body.messages, {
+        strict,
         idempotency,
-        write,
+        requestId,
+      });
+      const data = batch.items.map((item) =>
+        'message' in item
+          ? item
+          : {
+              index: item.index,
+              error: toProblemResponse(item.error, batch.requestId, deps.baseUrl).problem,
+            },
       );
       const headers = {
-        ratelimit: rateLimitHeader('workspace', rate),
-        ...(replayed ? { 'idempotent-replayed': 'true' } : {}),
+        ratelimit: rateLimitHeader('workspace', batch.rate),
+        ...(batch.replayed ? REPLAYED : {}),
       };
-      return { status: response.status, body: response.body, headers };
+      return { status: 202, body: { data }, headers };
     },
   );
 }

@@ -16,6 +16,9 @@ export const SEND_PROBLEMS: readonly ProblemCode[] = [
   'overloaded',
 ];
 
+/** Marks a response as a replay. */
+export const REPLAYED = { 'idempotent-replayed': 'true' };
+
 export const REPLAYED_HEADER = {
   'Idempotent-Replayed': {
     description: '`true` if this is a replay of the first response.',

@@ -1,16 +1,13 @@
 import { Type } from 'typebox';
 import type { MessageAcceptor } from '../../../messages/accept/accept-message.ts';
-import type {
-  AcceptedMessage as Accepted,
-  SendRequest,
-} from '../../../messages/accept/send-request.ts';
+import type { SendRequest } from '../../../messages/accept/send-request.ts';
 import { previewMessage } from '../../../messages/content/content-view.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { API_PREFIX } from '../../server/http-server.ts';
 import { AcceptedMessage, MessageContent } from '../messages/schemas.ts';
 import { SendMessage } from './schemas.ts';
-import { REPLAYED_HEADER, SEND_PROBLEMS } from './send-problems.ts';
+import { REPLAYED, REPLAYED_HEADER, SEND_PROBLEMS } from './send-problems.ts';
 
 export function sendTransactional(deps: { acceptor: MessageAcceptor }): Operation {
   return operation(
@@ -75,17 +72,13 @@ export function sendTransactional(deps: { acceptor: MessageAcceptor }): Operatio
       if (query.dry_run) {
         return { status: 200, body: previewMessage(await deps.acceptor.dryRun(caller, request)) };
       }
-      const { response, replayed } = await deps.acceptor.acceptOne(
-        caller,
-        request,
-        idempotency,
-        (message: Accepted) => ({ status: 202, body: JSON.stringify(message) }),
-      );
-      // The id is the first field of the response; slicing it is cheaper than parsing.
-      const location = `${API_PREFIX}/messages/${response.body.slice(7, 37)}`;
-      const headers: Record<string, string> = { location };
-      if (replayed) headers['idempotent-replayed'] = 'true';
-      return { status: response.status, body: response.body, headers };
+      const { message, replayed } = await deps.acceptor.accept(caller, request, { idempotency });
+      const location = `${API_PREFIX}/messages/${message.id}`;
+      return {
+        status: 202,
+        body: message,
+        headers: replayed ? { location, ...REPLAYED } : { location },
+      };
     },
   );
 }
