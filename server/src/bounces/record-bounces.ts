@@ -2,6 +2,7 @@ import { inTransaction, type Queryable } from '../db/pool.ts';
 import type { DeliveryEventData, SmtpFacts } from '../events/event-types.ts';
 import { appendEvents } from '../events/events-store.ts';
 import type { DeliveryReport, ReportedRecipient } from '../mail/reports/dsn.ts';
+import { markBounced, requeue } from '../messages/deliveries/delivery-change-store.ts';
 import { classifyReport } from '../messages/verdict/verdict.ts';
 import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
 import type { InboundReportsParts, ReportOutcome } from './inbound-reports.ts';
@@ -9,9 +10,7 @@ import {
   deliveryEventFacts,
   hasEvent,
   lockReportedDeliveries,
-  markBounced,
   type ReportedDelivery,
-  requeue,
   type SentMessage,
 } from './report-store.ts';
 

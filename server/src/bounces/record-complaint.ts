@@ -2,13 +2,13 @@ import { inTransaction, type Queryable } from '../db/pool.ts';
 import type { DeliveryEventData } from '../events/event-types.ts';
 import { appendEvents } from '../events/events-store.ts';
 import type { FeedbackReport } from '../mail/reports/arf.ts';
+import { nextEventSequence } from '../messages/deliveries/delivery-change-store.ts';
 import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
 import type { InboundReportsParts, ReportOutcome } from './inbound-reports.ts';
 import {
   deliveryEventFacts,
   hasEvent,
   lockReportedDeliveries,
-  nextEventSequence,
   type ReportedDelivery,
   type SentMessage,
 } from './report-store.ts';

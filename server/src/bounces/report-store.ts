@@ -1,15 +1,14 @@
 import type { Pool, Queryable } from '../db/pool.ts';
-import { sqlTime } from '../db/row-types.ts';
-import type { Bounce, SmtpFacts } from '../events/event-types.ts';
+import type { SmtpFacts } from '../events/event-types.ts';
 import { encodeId } from '../lib/ids.ts';
 import type { ReturnPath } from '../mail/return-path-address.ts';
 import type { DeliveryStatus } from '../messages/message-status.ts';
 import { addressDomain } from '../messages/queue-shard.ts';
 
 /**
- * Reads and updates the deliveries that reports concern. Only live mail is delivered, so only live
- * mail bounces. The statements are not prepared: a plan made while the tables are small would scan
- * them later.
+ * Finds and locks the deliveries that reports concern; messages/deliveries/ changes them. Only live
+ * mail is delivered, so only live mail bounces. The statements are not prepared: a plan made while
+ * the tables are small would scan them later.
  */
 
 /** The message that a return path identifies, in the workspace that sent it. */
@@ -141,57 +140,4 @@ export async function hasEvent(
     ],
   });
   return rows[0]?.found ?? false;
-}
-
-/** A deferred delivery must be queued first: the only transition out of `deferred`. */
-export async function requeue(db: Queryable, sent: SentMessage, ordinal: number): Promise<void> {
-  await db.query(
-    `update deliveries set status = 'queued'
-     where workspace_id = $1 and mode = $2 and message_id = $3 and ordinal = $4
-       and status = 'deferred' and lease is null`,
-    [sent.workspaceId, sent.mode, sent.messageId, ordinal],
-  );
-}
-
-/** Returns the sequence number of the event among the recipient's events. */
-export async function markBounced(
-  db: Queryable,
-  sent: SentMessage,
-  ordinal: number,
-  { bounce, smtp, atMs }: { bounce: Bounce; smtp: SmtpFacts; atMs: number },
-): Promise<number> {
-  const { rows } = await db.query<{ event_sequence: number }>(
-    `update deliveries set status = 'bounced', due_at = null, finished_at = $5, reason = $6,
-       bounce = $7, smtp = $8, event_sequence = event_sequence + 1
-     where workspace_id = $1 and mode = $2 and message_id = $3 and ordinal = $4 and lease is null
-     returning event_sequence`,
-    [
-      sent.workspaceId,
-      sent.mode,
-      sent.messageId,
-      ordinal,
-      sqlTime(atMs),
-      bounce.reason,
-      JSON.stringify(bounce),
-      JSON.stringify(smtp),
-    ],
-  );
-  return (rows[0] as { event_sequence: number }).event_sequence;
-}
-
-/**
- * A complaint does not change the status; it only adds an event. Returns the event's sequence
- * number.
- */
-export async function nextEventSequence(
-  db: Queryable,
-  sent: SentMessage,
-  ordinal: number,
-): Promise<number> {
-  const { rows } = await db.query<{ event_sequence: number }>(
-    `update deliveries set event_sequence = event_sequence + 1
-     where workspace_id = $1 and mode = $2 and message_id = $3 and ordinal = $4 returning event_sequence`,
-    [sent.workspaceId, sent.mode, sent.messageId, ordinal],
-  );
-  return (rows[0] as { event_sequence: number }).event_sequence;
 }

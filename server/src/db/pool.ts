@@ -36,7 +36,7 @@ const IDLE_IN_TRANSACTION_MS = 15_000;
 /**
  * Session settings that the statements rely on. JIT and parallel plans are off, because the statements
  * are short and would lose more than they gain: where plan types are disabled (events/feed-store.ts,
- * delivery/claim-store.ts) the planner assumes costs of billions and would always use JIT, which made
+ * messages/deliveries/claim-store.ts) the planner assumes costs of billions and would always use JIT, which made
  * a page of the feed take more than a second instead of milliseconds. Sent as statements, because
  * poolers reject unknown startup parameters.
  */

@@ -2,9 +2,8 @@ import { expect, test } from 'vitest';
 import type { Clock, Timer } from '../lib/clock.ts';
 import { silentLog } from '../lib/log.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
+import type { ClaimedRow, FoundQueue } from '../messages/deliveries/claim-store.ts';
 import { ClaimLoop, type ClaimLoopParts } from './claim-loop.ts';
-import type { ClaimedRow } from './claim-store.ts';
-import type { FoundQueue } from './due-queues.ts';
 
 /** Timers fire up to a millisecond early by the wall clock, as real ones do. */
 class HastyClock implements Clock {

@@ -2,15 +2,16 @@ import { RETRY_MAX_MS } from '../db/retrying-writer.ts';
 import { assert } from '../lib/assert.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
+import type { FoundQueue, Queue } from '../messages/deliveries/claim-store.ts';
 import {
   type ClaimedRow,
   type ClaimRequest,
   type IdRange,
   SCAN_START,
   type ScanRequest,
-} from './claim-store.ts';
-import { DueQueues, type FoundQueue, type Queue } from './due-queues.ts';
-import { newLeaseToken } from './lease-store.ts';
+} from '../messages/deliveries/claim-store.ts';
+import { newLeaseToken } from '../messages/deliveries/lease-store.ts';
+import { DueQueues } from './due-queues.ts';
 
 /**
  * Claims due deliveries into memory while there is capacity: a few rows of each queue (workspace and

@@ -1,13 +1,13 @@
 import { uuidv7 } from '../lib/ids.ts';
+import type { ClaimedRow } from '../messages/deliveries/claim-store.ts';
+import { isPoison } from '../messages/deliveries/lease-store.ts';
 import {
   isSimulatedSuppression,
   SIMULATED_SUPPRESSION_REASON,
 } from '../messages/simulator-address.ts';
 import { explain } from '../messages/verdict/bounce-explanations.ts';
 import { classifyAttempt, type FailureReason } from '../messages/verdict/verdict.ts';
-import type { ClaimedRow } from './claim-store.ts';
 import type { AttemptReport, Delivery, DeliveryOutcome } from './delivery.ts';
-import { isPoison } from './lease-store.ts';
 import { type Backoff, nextAttemptDelayMs } from './retry-policy.ts';
 
 /** The outcome of an attempt: the verdict and, for a deferral, the time of the next attempt. */

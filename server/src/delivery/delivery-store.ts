@@ -5,11 +5,12 @@ import {
   findIdRange,
   type ScanRequest,
   scanQueues,
-} from './claim-store.ts';
+} from '../messages/deliveries/claim-store.ts';
+import { countSuspects, releaseLeases, renewLeases } from '../messages/deliveries/lease-store.ts';
+import { findRecorded, recordOutcomes } from '../messages/deliveries/outcome-store.ts';
 import { type DecryptContent, readContents } from './content-store.ts';
 import type { Delivery, DeliveryOutcome, Message } from './delivery.ts';
-import { countSuspects, releaseLeases, renewLeases } from './lease-store.ts';
-import { findRecorded, recordOutcomes } from './outcome-store.ts';
+import { outcomeKey, outcomeRow } from './outcome-row.ts';
 
 /** All database statements of the engine. */
 export type DeliveryStore = ReturnType<typeof openDeliveryStore>;
@@ -29,8 +30,10 @@ export function openDeliveryStore(pool: Pool, decrypt: DecryptContent = withoutK
       countSuspects(pool, deliveries, endsAtMs),
     readContents: (messages: readonly Message[], bytesMax: number) =>
       readContents(pool, messages, bytesMax, decrypt),
-    record: (outcomes: readonly DeliveryOutcome[]) => recordOutcomes(pool, outcomes),
-    findRecorded: (outcomes: readonly DeliveryOutcome[]) => findRecorded(pool, outcomes),
+    record: (outcomes: readonly DeliveryOutcome[]) =>
+      recordOutcomes(pool, outcomes.map(outcomeRow)),
+    findRecorded: (outcomes: readonly DeliveryOutcome[]) =>
+      findRecorded(pool, outcomes.map(outcomeKey)),
   };
 }
 

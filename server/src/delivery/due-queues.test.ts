@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { DueQueues, type FoundQueue } from './due-queues.ts';
+import type { FoundQueue } from '../messages/deliveries/claim-store.ts';
+import { DueQueues } from './due-queues.ts';
 
 /**
  * Goal: every queue with due rows gets its turn, and empty ones are not claimed from repeatedly.

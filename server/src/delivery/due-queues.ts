@@ -1,11 +1,4 @@
-/** A queue (workspace and shard) and the time at which its first row is due. */
-export interface FoundQueue {
-  workspaceId: string;
-  shard: number;
-  dueAtMs: number;
-}
-
-export type Queue = Pick<FoundQueue, 'workspaceId' | 'shard'>;
+import type { FoundQueue, Queue } from '../messages/deliveries/claim-store.ts';
 
 /**
  * What this node knows about the queues: which have due rows, and when the next one will. Scanning

@@ -7,8 +7,8 @@ import type {
   HandedOffMessage,
   Lease,
 } from '../messages/accept/delivery-handoff.ts';
+import type { ClaimedRow } from '../messages/deliveries/claim-store.ts';
 import { ClaimLoop } from './claim-loop.ts';
-import type { ClaimedRow } from './claim-store.ts';
 import { ContentLoader, type MailTransaction } from './content-loader.ts';
 import type { AttemptReport, Delivery, DeliveryOutcome, Transport } from './delivery.ts';
 import {

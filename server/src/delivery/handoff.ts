@@ -1,8 +1,8 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Lease } from '../messages/accept/delivery-handoff.ts';
+import { newLeaseToken } from '../messages/deliveries/lease-store.ts';
 import type { EngineLimits } from './engine-limits.ts';
 import type { MutableEngineStats } from './engine-stats.ts';
-import { newLeaseToken } from './lease-store.ts';
 
 /**
  * Handoff of accepted messages to the engine in memory, without a claim. Before the commit, the

@@ -1,10 +1,10 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
 import type { HandedOffMessage, Lease } from '../messages/accept/delivery-handoff.ts';
+import type { ClaimedRow } from '../messages/deliveries/claim-store.ts';
+import { isSuspect } from '../messages/deliveries/lease-store.ts';
 import { addressDomain } from '../messages/queue-shard.ts';
-import type { ClaimedRow } from './claim-store.ts';
 import type { Delivery, Message } from './delivery.ts';
 import type { MutableEngineStats } from './engine-stats.ts';
-import { isSuspect } from './lease-store.ts';
 import { giveUpAtMs } from './retry-policy.ts';
 
 /**

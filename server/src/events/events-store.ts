@@ -46,12 +46,16 @@ export const EVENT_COLUMNS = {
 
 const EVENTS = recordset<EventRow>(EVENT_COLUMNS);
 
+/** A `select` of these columns follows. Statements that append events are composed with it. */
+export const INSERT_EVENTS = `insert into events
+  (workspace_id, mode, tx, id, type, created_at, message_id, sequence, data)`;
+
 /** Appends events within the caller's transaction. */
 export async function appendEvents(db: Queryable, events: readonly NewEvent[]): Promise<void> {
   if (events.length === 0) return;
   await db.query({
     name: 'append-events',
-    text: `insert into events (workspace_id, mode, tx, id, type, created_at, message_id, sequence, data)
+    text: `${INSERT_EVENTS}
       select e.workspace_id, e.mode, event_log_tx(), e.id, e.type, e.created_at,
              e.message_id, e.sequence, e.data
       from ${EVENTS.table('e', 1)}`,

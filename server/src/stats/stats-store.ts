@@ -1,6 +1,7 @@
 import type { Mode, TenantScope } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
+import { moveConsumer, readConsumerPosition } from '../events/event-consumer-store.ts';
 import type { EventType } from '../events/event-types.ts';
 import type { EventPosition } from '../events/events-store.ts';
 import type { Count, CountedEvent, Dimension } from './count-events.ts';
@@ -44,7 +45,7 @@ interface MessageData {
  * this process: extracting fields in PostgreSQL costs ten times as much.
  */
 export async function readUncounted(pool: Pool, limit: number): Promise<EventBatch> {
-  const from = await readCursor(pool);
+  const from = await readConsumerPosition(pool, 'statistics');
   const { rows } = await pool.query<UncountedRow>({
     name: 'statistics-read',
     text: `select e.tx, e.id, e.workspace_id, e.mode, e.type, e.created_at,
@@ -64,14 +65,6 @@ export async function readUncounted(pool: Pool, limit: number): Promise<EventBat
   let to = from;
   for (const { tx, id } of rows) if (tx > to.tx || (tx === to.tx && id > to.id)) to = { tx, id };
   return { from, to, scanned: rows.length, events: rows.map(toCountedEvent) };
-}
-
-async function readCursor(pool: Pool): Promise<EventPosition> {
-  const { rows } = await pool.query<EventPosition>({
-    name: 'statistics-cursor',
-    text: `select tx, id from event_consumers where name = 'statistics'`,
-  });
-  return rows[0] as EventPosition;
 }
 
 function toCountedEvent(row: UncountedRow): CountedEvent {
@@ -105,8 +98,7 @@ export type StatsInterval = (typeof INTERVALS)[number];
  */
 const WRITE = `
 with moved as (
-    update event_consumers set tx = $1, id = $2
-     where name = 'statistics' and tx = $3 and id = $4 returning 1),
+    ${moveConsumer('statistics', { tx: '$1', id: '$2', when: 'tx = $3 and id = $4' })} returning 1),
 counts as materialized (
     select * from json_to_recordset($5::json) as c(
       w uuid, m mode, d text, v text, at timestamptz, c text, n bigint)

@@ -67,6 +67,27 @@ export async function insertSuppressions(
   return new Set(rows.map((row) => row.key));
 }
 
+/**
+ * Part of the statement that records outcomes of deliveries: suppresses the addresses of a table
+ * expression with the columns w, m, key, id, email, evidence and at. An entry with an expiry becomes
+ * permanent; an expired one is replaced, because it has no effect and only has not been deleted yet.
+ * Returns the `id` of new entries. The rows must come in the order of their keys, so that two writers
+ * cannot deadlock.
+ */
+export const suppressHardBounces = (source: string): string => `
+    insert into suppressions (workspace_id, mode, key, id, email, reason, evidence, created_at)
+    select w, m, key, id, email, 'hard_bounce', evidence, at from ${source}
+        on conflict (workspace_id, mode, key) do update
+       set reason = excluded.reason, evidence = excluded.evidence, expires_at = null,
+           id = case when ${HAS_EXPIRED} then excluded.id else suppressions.id end,
+           email = case when ${HAS_EXPIRED} then excluded.email else suppressions.email end,
+           note = case when ${HAS_EXPIRED} then null else suppressions.note end,
+           created_at = case when ${HAS_EXPIRED} then excluded.created_at else suppressions.created_at end
+     where suppressions.expires_at is not null
+ returning id`;
+
+const HAS_EXPIRED = 'suppressions.expires_at <= excluded.created_at';
+
 /** Makes an expiring entry permanent, with a new reason. The preceding insert has locked it. */
 export async function makePermanent(
   db: Queryable,

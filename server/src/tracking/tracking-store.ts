@@ -1,7 +1,9 @@
 import { inTransaction, type Pool } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import type { EventType } from '../events/event-types.ts';
+import { INSERT_EVENTS } from '../events/events-store.ts';
 import { encodeId } from '../lib/ids.ts';
+import { addEventsToFirstRecipient } from '../messages/deliveries/delivery-change-store.ts';
 import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
 import type { TrackedMessage } from './tracking-links.ts';
 
@@ -94,12 +96,10 @@ fresh as materialized (
            and e.data->>'url' is not distinct from v.url limit 1) same on true
      where same.seen is null
      order by v.w, v.m, v.id, v.type, judged.machine, v.url, v.n),
-counted as (
-    update deliveries d set event_sequence = d.event_sequence + c.n
-      from (select w, m, id, count(*)::smallint as n from fresh group by w, m, id) c
-     where d.workspace_id = c.w and d.mode = c.m and d.message_id = c.id and d.ordinal = 0
- returning d.workspace_id as w, d.mode as m, d.message_id as id, d.event_sequence - c.n as before)
-insert into events (workspace_id, mode, tx, id, type, created_at, message_id, sequence, data)
+counted as (${addEventsToFirstRecipient(
+  '(select w, m, id, count(*)::smallint as n from fresh group by w, m, id)',
+)})
+${INSERT_EVENTS}
 select f.w, f.m, event_log_tx(), f.event_id, f.type, f.at, f.id,
        c.before + row_number() over (partition by f.w, f.m, f.id order by f.at, f.event_id),
        json_strip_nulls(json_build_object(

@@ -1,6 +1,8 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
+import { moveConsumer } from '../events/event-consumer-store.ts';
+import { HORIZON } from '../events/events-store.ts';
 
 /**
  * Turns events into webhook deliveries, in one statement and thus in one commit with the consumer's
@@ -39,8 +41,6 @@ export interface LeaseTerms {
   leaseEndsAtMs: number;
 }
 
-const HORIZON = 'event_log_horizon()';
-
 /**
  * Rows that this node has capacity for are leased on insert: no claim, no second lookup in the
  * queue. Rejected: reading events into the process and inserting from there (three times the cost
@@ -58,7 +58,7 @@ batch as materialized (
 reached as (
     select tx, id from batch order by tx desc, id desc limit 1),
 moved as (
-    update event_consumers f set tx = r.tx, id = r.id from reached r where f.name = 'webhooks'),
+    ${moveConsumer('webhooks', { tx: 'r.tx', id: 'r.id', from: 'reached r' })}),
 capacity as (
     select * from json_to_recordset($2::json) as r(id uuid, capacity int)),
 wanted as (
@@ -123,8 +123,10 @@ export async function anyEnabled(pool: Pool): Promise<boolean> {
 export async function skipToEnd(pool: Pool): Promise<void> {
   await pool.query({
     name: 'webhooks-skip-ahead',
-    text: `update event_consumers set tx = ${HORIZON} - 1, id = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
-      where name = 'webhooks' and tx < ${HORIZON} - 1
-        and not exists (select from webhooks where enabled)`,
+    text: moveConsumer('webhooks', {
+      tx: `${HORIZON} - 1`,
+      id: `'ffffffff-ffff-ffff-ffff-ffffffffffff'`,
+      when: `tx < ${HORIZON} - 1 and not exists (select from webhooks where enabled)`,
+    }),
   });
 }

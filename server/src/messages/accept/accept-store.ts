@@ -2,7 +2,7 @@ import type { Mode } from '../../accounts/tenant-scope.ts';
 import type { Pool } from '../../db/pool.ts';
 import { recordset } from '../../db/recordset.ts';
 import { sqlTime } from '../../db/row-types.ts';
-import { EVENT_COLUMNS, type EventRow } from '../../events/events-store.ts';
+import { EVENT_COLUMNS, type EventRow, INSERT_EVENTS } from '../../events/events-store.ts';
 
 /**
  * The statement behind every accepted message, and the suppression lookup that some need before it.
@@ -266,8 +266,7 @@ const insertStatement = (attachments: string): string => `
       status, reason, shard, due_at, lease, event_sequence, expires_at, finished_at
     from ${DELIVERIES.table('d', DELIVERIES_AT)}
     where submission not in (select submission from left_out)),
-  new_events as (insert into events (workspace_id, mode, tx, id, type, created_at, message_id,
-      sequence, data)
+  new_events as (${INSERT_EVENTS}
     select workspace_id, mode, event_log_tx(), id, type, created_at, message_id,
       sequence, data
     from ${EVENTS.table('e', EVENTS_AT)}

@@ -1,13 +1,19 @@
 import { expect, test } from 'vitest';
-import { createTestDatabase } from '../../test/harness/database.ts';
-import { enqueue, newWorkspace } from '../../test/harness/enqueue-messages.ts';
-import { openPool, type Pool } from '../db/pool.ts';
-import { systemClock } from '../lib/clock.ts';
-import { silentLog } from '../lib/log.ts';
-import { queueShardOf } from '../messages/queue-shard.ts';
-import { type ClaimRequest, claimDue, findIdRange, SCAN_START, scanQueues } from './claim-store.ts';
-import { disableNonIndexPlans } from './delivery-store.ts';
-import type { Queue } from './due-queues.ts';
+import { createTestDatabase } from '../../../test/harness/database.ts';
+import { enqueue, newWorkspace } from '../../../test/harness/enqueue-messages.ts';
+import { openPool, type Pool } from '../../db/pool.ts';
+import { disableNonIndexPlans } from '../../delivery/delivery-store.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { silentLog } from '../../lib/log.ts';
+import { queueShardOf } from '../queue-shard.ts';
+import {
+  type ClaimRequest,
+  claimDue,
+  findIdRange,
+  type Queue,
+  SCAN_START,
+  scanQueues,
+} from './claim-store.ts';
 import { expireLeases, isSuspect, newLeaseToken } from './lease-store.ts';
 
 /** Goal: concurrent claims are fair and never share a row. Method: a real database. */

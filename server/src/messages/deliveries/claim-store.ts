@@ -1,9 +1,8 @@
-import type { Mode } from '../accounts/tenant-scope.ts';
-import { inTransaction, type Pool, type PoolClient } from '../db/pool.ts';
-import { sqlTime } from '../db/row-types.ts';
-import type { Bounce, SmtpFacts } from '../events/event-types.ts';
-import { uuidFloor, uuidTime } from '../lib/ids.ts';
-import type { FoundQueue, Queue } from './due-queues.ts';
+import type { Mode } from '../../accounts/tenant-scope.ts';
+import { inTransaction, type Pool, type PoolClient } from '../../db/pool.ts';
+import { sqlTime } from '../../db/row-types.ts';
+import type { Bounce, SmtpFacts } from '../../events/event-types.ts';
+import { uuidFloor, uuidTime } from '../../lib/ids.ts';
 
 /**
  * Claims due rows for this node under a lease. A scan goes from queue to queue (workspace and shard)
@@ -14,6 +13,15 @@ import type { FoundQueue, Queue } from './due-queues.ts';
  * `exists` in its column list either: the planner may answer that by hashing all due rows, and does
  * so when a flood arrives after its statistics were taken.
  */
+
+/** A queue (workspace and shard) and the time at which its first row is due. */
+export interface FoundQueue {
+  workspaceId: string;
+  shard: number;
+  dueAtMs: number;
+}
+
+export type Queue = Pick<FoundQueue, 'workspaceId' | 'shard'>;
 
 export const SCAN_START: Queue = {
   workspaceId: '00000000-0000-0000-0000-000000000000',

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { inTransaction, type Pool } from '../db/pool.ts';
-import { sqlTime } from '../db/row-types.ts';
-import type { Delivery } from './delivery.ts';
+import type { Mode } from '../../accounts/tenant-scope.ts';
+import { inTransaction, type Pool } from '../../db/pool.ts';
+import { sqlTime } from '../../db/row-types.ts';
 
 /**
  * Lease tokens, and the statements that renew and release leases; claim-store.ts acquires them.
@@ -18,6 +18,13 @@ const COUNTER_SIZE = 8;
 const COUNTER_MAX = 6;
 /** The largest LEASE_SECONDS. */
 const LEASE_MAX_MS = 3_600_000;
+
+/** A delivery and the lease that this node has on it. */
+export interface LeasedDelivery {
+  readonly message: { readonly workspaceId: string; readonly mode: Mode; readonly id: string };
+  readonly ordinal: number;
+  readonly lease: number;
+}
 
 /** A new lease with its counter at zero: 50 random bits, because a JavaScript number holds 53. */
 export function newLeaseToken(): number {
@@ -36,7 +43,7 @@ export function isPoison(lease: number): boolean {
 /** Extends leases; returns the indexes of those that this node still holds. */
 export function renewLeases(
   pool: Pool,
-  deliveries: readonly Delivery[],
+  deliveries: readonly LeasedDelivery[],
   endsAtMs: number,
 ): Promise<number[]> {
   return updateLeased(pool, 'delivery-renew', `due_at = $2::timestamptz`, deliveries, endsAtMs);
@@ -45,7 +52,7 @@ export function renewLeases(
 /** Releases leases, so that any node can claim the rows when they are due. */
 export function releaseLeases(
   pool: Pool,
-  deliveries: readonly Delivery[],
+  deliveries: readonly LeasedDelivery[],
   dueAtMs: number,
 ): Promise<number[]> {
   return updateLeased(
@@ -78,7 +85,7 @@ export async function expireLeases(pool: Pool, nowMs: number): Promise<number> {
 /** Counts an attempt of suspect rows; returns the indexes of those that this node still holds. */
 export function countSuspects(
   pool: Pool,
-  deliveries: readonly Delivery[],
+  deliveries: readonly LeasedDelivery[],
   endsAtMs: number,
 ): Promise<number[]> {
   return updateLeased(
@@ -94,7 +101,7 @@ async function updateLeased(
   pool: Pool,
   name: string,
   change: string,
-  deliveries: readonly Delivery[],
+  deliveries: readonly LeasedDelivery[],
   timeMs: number,
 ): Promise<number[]> {
   if (deliveries.length === 0) return [];
