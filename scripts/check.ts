@@ -131,7 +131,12 @@ async function lintOpenapi(): Promise<boolean> {
 interface TestReport {
   numPassedTests: number;
   numFailedTests: number;
-  testResults: { name: string; assertionResults: { status: string }[] }[];
+  testResults: {
+    name: string;
+    status: string;
+    message: string;
+    assertionResults: { status: string; fullName: string }[];
+  }[];
 }
 
 async function runTests(): Promise<boolean> {
@@ -147,6 +152,7 @@ async function runTests(): Promise<boolean> {
   if (!existsSync(file)) return false;
   const results = JSON.parse(readFileSync(file, 'utf8')) as TestReport;
   summary.push(`Tests: ${results.numPassedTests} passed, ${results.numFailedTests} failed.`);
+  summary.push(...failedTests(results));
   const skipped = skippedBrowserTests(results);
   if (skipped > 0) {
     summary.push(
@@ -154,6 +160,17 @@ async function runTests(): Promise<boolean> {
     );
   }
   return passed;
+}
+
+/** Named at the end of the output, because a log is often kept only from there. */
+function failedTests({ testResults }: TestReport): string[] {
+  return testResults.flatMap(({ name, status, message, assertionResults }) => {
+    const tests = assertionResults.filter((test) => test.status === 'failed');
+    const failures = tests.map(({ fullName }) => fullName);
+    // A file can also fail as a whole, in a hook or while it loads.
+    if (status === 'failed' && failures.length === 0) failures.push(message || 'did not run');
+    return failures.map((failure) => `  failed: ${path.relative(ROOT, name)}: ${failure}`);
+  });
 }
 
 function skippedBrowserTests({ testResults }: TestReport): number {
