@@ -16,7 +16,8 @@ export function attemptOutcome(
   attempt: AttemptReport,
   context: { relay: boolean; backoff: Backoff; random: number; nowMs: number; node: string },
 ): DeliveryOutcome {
-  const verdict = classifyAttempt(attempt.end, context);
+  const { relay } = context;
+  const verdict = classifyAttempt(attempt.end, { relay, recipient: delivery.recipient });
   const attempted = {
     ...baseOutcome(delivery, context.nowMs, context.node),
     attempt,

@@ -12,6 +12,8 @@ export interface Delivery {
   readonly recipient: string;
   readonly recipientKey: string;
   readonly domain: string;
+  /** A Bcc recipient, who gets a transaction alone. */
+  readonly isBlindCopy: boolean;
   /** The row must still carry this token when the outcome is written. */
   lease: number;
   leaseEndsAtMs: number;

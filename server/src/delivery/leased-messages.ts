@@ -48,7 +48,7 @@ export class LeasedMessages {
     };
     this.#stats.contentBytes += message.contentBytes;
     this.#messages.set(message.id, message);
-    for (const { ordinal, recipient, expiresAtMs } of handed.deliveries) {
+    for (const { ordinal, recipient, isBlindCopy, expiresAtMs } of handed.deliveries) {
       const recipientKey = recipient.toLowerCase().normalize('NFC');
       message.leased.push({
         message,
@@ -56,6 +56,7 @@ export class LeasedMessages {
         recipient,
         recipientKey,
         domain: addressDomain(recipientKey),
+        isBlindCopy,
         lease: lease.token,
         leaseEndsAtMs: lease.endsAtMs,
         attempts: 0,
@@ -94,6 +95,7 @@ export class LeasedMessages {
       recipient: row.recipient,
       recipientKey: row.recipient_key,
       domain: addressDomain(row.recipient_key),
+      isBlindCopy: row.is_blind_copy,
       lease: row.lease,
       leaseEndsAtMs,
       attempts: row.attempts,

@@ -23,13 +23,19 @@ function message(workspaceId: string): Message {
   };
 }
 
-function delivery(workspaceId: string, recipient: string, of = message(workspaceId)): Delivery {
+function delivery(
+  workspaceId: string,
+  recipient: string,
+  of = message(workspaceId),
+  isBlindCopy = false,
+): Delivery {
   return {
     message: of,
     ordinal: 0,
     recipient,
     recipientKey: recipient,
     domain: recipient.slice(recipient.indexOf('@') + 1),
+    isBlindCopy,
     lease: 8,
     leaseEndsAtMs: 1000,
     attempts: 0,

@@ -72,7 +72,7 @@ export class ReadyQueue {
 
   /**
    * The next transaction: one delivery, together with those of the same message to the same domain
-   * right behind it. A slot of the receiver's limit is acquired for it.
+   * right behind it, unless it is a blind copy. A slot of the receiver's limit is acquired for it.
    */
   take(recipientsMax: number): { limit: ConcurrencyLimit; deliveries: Delivery[] } | undefined {
     for (;;) {
@@ -193,12 +193,17 @@ function peekReady(items: Fifo<Delivery>): Delivery | undefined {
   }
 }
 
+/**
+ * A blind copy is sent alone (RFC 5321 section 7.2): receivers may show all recipients of a
+ * transaction to each of them.
+ */
 function takeTransaction(items: Fifo<Delivery>, recipientsMax: number): Delivery[] {
   const first = items.shift() as Delivery;
   const together = [first];
+  if (first.isBlindCopy) return together;
   while (together.length < recipientsMax) {
     const next = peekReady(items);
-    if (next?.message !== first.message) break;
+    if (next?.message !== first.message || next.isBlindCopy) break;
     items.shift();
     together.push(next);
   }

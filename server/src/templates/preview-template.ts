@@ -1,6 +1,6 @@
 import type { FieldError } from '../lib/refused-error.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import { htmlToText } from '../mail/html/html-to-text.ts';
+import { textPartOf } from '../mail/html/html-to-text.ts';
 import type { CompiledTemplate } from './compile-template.ts';
 import { pathUses } from './path-uses.ts';
 import { type MissingValue, RenderBudget, type RenderWarning } from './template-engine.ts';
@@ -55,7 +55,7 @@ export function previewTemplate(
     locale: variant.locale ?? null,
     subject: rendered.subject,
     html: rendered.html,
-    text: rendered.text ?? htmlToText(rendered.html),
+    text: textPartOf(rendered),
     missing: [...budget.missing, ...missingButNotRendered(errors, budget.missing)],
     warnings: budget.warnings,
   };

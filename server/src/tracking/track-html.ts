@@ -1,5 +1,5 @@
 import { HtmlTokenizer } from '../lib/html/tokenizer.ts';
-import { htmlToText } from '../mail/html/html-to-text.ts';
+import { textPartOf } from '../mail/html/html-to-text.ts';
 import type { TrackContent } from '../messages/accept/prepare-message.ts';
 import { CLICK_PATH, type TrackingLinks } from './tracking-links.ts';
 
@@ -14,7 +14,7 @@ export function createTracker(parts: { links: TrackingLinks; baseUrl: string }):
   return (content, options) => {
     const origin =
       options.host === null ? serverUrl.origin : originForHost(serverUrl, options.host);
-    const text = content.text ?? htmlToText(content.html);
+    const text = textPartOf(content);
     let { html } = content;
     if (options.clicks) {
       html = rewriteLinks(html, (url) =>

@@ -11,6 +11,9 @@ export interface QueuedMessage {
   mode?: Mode;
   nowMs: number;
   recipients: readonly string[];
+  /** Those of the recipients who are in Bcc. */
+  bcc?: readonly string[];
+  replyTo?: string;
   from?: string;
   subject?: string;
   html?: string;
@@ -94,9 +97,11 @@ export function contentOf(message: QueuedMessage): MessageContent {
     subject: message.subject ?? 'Hello',
     head: {
       from: { email: senderOf(message) },
-      to: message.recipients.map((email) => ({ email })),
+      to: message.recipients
+        .filter((email) => !message.bcc?.includes(email))
+        .map((email) => ({ email })),
       cc: [],
-      reply_to: [],
+      reply_to: message.replyTo === undefined ? [] : [{ email: message.replyTo }],
       headers: [],
     },
     html: message.html ?? '<p>Hello</p>',
@@ -116,7 +121,7 @@ function deliveryRows(message: WithId): object[] {
     ...keyOf(message),
     message_id: message.id,
     ordinal,
-    kind: ordinal === 0 ? 'to' : 'cc',
+    kind: message.bcc?.includes(recipient) ? 'bcc' : ordinal === 0 ? 'to' : 'cc',
     recipient,
     recipient_key: recipient.toLowerCase(),
     status: message.status ?? 'queued',

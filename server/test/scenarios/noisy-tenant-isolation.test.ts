@@ -78,7 +78,12 @@ test("one tenant's flood does not delay another's password reset", async () => {
         attachments: [],
       },
       deliveries: [
-        { ordinal: 0, recipient: 'again@small.example', expiresAtMs: nowMs + 3_600_000 },
+        {
+          ordinal: 0,
+          recipient: 'again@small.example',
+          isBlindCopy: false,
+          expiresAtMs: nowMs + 3_600_000,
+        },
       ],
     },
   ]);
@@ -176,7 +181,7 @@ test("messages in memory for a slow receiver do not block others' large messages
         tags: [],
         metadata: {},
         content: contentOf(mail),
-        deliveries: [{ ordinal: 0, recipient, expiresAtMs }],
+        deliveries: [{ ordinal: 0, recipient, isBlindCopy: false, expiresAtMs }],
       },
     ]);
   }

@@ -20,6 +20,18 @@ test('SMTPUTF8 missing: bounced with 5.6.7, nothing rewritten, the address not s
   expect((await setup.database.pool.query('select from suppressions')).rowCount).toBe(0);
 });
 
+test('SMTPUTF8 missing, and only Reply-To needs it: the recipient is not blamed', async () => {
+  await using setup = await setUpDelivery({ receivers: [{ keywords: ['PIPELINING'] }] });
+  const explanation = async (mail: { recipients: string[]; replyTo?: string }) => {
+    const id = await setup.send(mail);
+    expect((await setup.waitForStatus(id))[0]?.reason).toBe('smtputf8_unsupported');
+    return (await setup.attempts(id))[0]?.bounce?.explanation;
+  };
+  const replyTo = { recipients: ['jane@example.org'], replyTo: 'jörg@example.com' };
+  expect(await explanation(replyTo)).toMatch(/^An address in From, Reply-To, To or Cc contains/);
+  expect(await explanation({ recipients: ['jörg@example.org'] })).toMatch(/^The address contains/);
+});
+
 test('SMTPUTF8 offered: delivered to the unchanged address', async () => {
   await using setup = await setUpDelivery({
     receivers: [{ keywords: ['PIPELINING', '8BITMIME', 'SMTPUTF8'] }],
@@ -55,4 +67,19 @@ test('a full mailbox is a soft bounce: the next message is attempted again', asy
   full = false;
   const second = await setup.send();
   expect((await setup.waitForStatus(second))[0]?.status).toBe('delivered');
+});
+
+test('each blind copy is sent in a transaction of its own', async () => {
+  await using setup = await setUpDelivery();
+  const id = await setup.send({
+    recipients: ['a@example.org', 'b@example.org', 'c@example.org', 'd@example.org'],
+    bcc: ['c@example.org', 'd@example.org'],
+  });
+  await setup.waitForStatus(id, 'delivered');
+  const transactions = setup.receiver.messages.map(({ recipients }) => recipients.join(' '));
+  expect(transactions.sort()).toEqual([
+    'a@example.org b@example.org',
+    'c@example.org',
+    'd@example.org',
+  ]);
 });

@@ -66,8 +66,40 @@ describe('a DKIM signature', () => {
     expect(field).not.toMatch(/[ ;]x=/);
     expect(field.replaceAll('\r\n ', '')).toContain(
       'h=From:From:To:To:Cc:Subject:Subject:Date:Reply-To:Message-ID:In-Reply-To:References:' +
-        'List-Unsubscribe:List-Unsubscribe-Post:MIME-Version:Content-Type:Content-Transfer-Encoding;',
+        'MIME-Version:Content-Type;',
     );
+  });
+
+  it('survives fields that lists and relays add to mail without them', async () => {
+    const raw = await signedMessage(message('Hello\r\n'), [rsaKey, edKey]);
+    const forwarded = raw
+      .toString('latin1')
+      .replace(
+        'To: jane',
+        'List-Unsubscribe: <mailto:leave@list.example>\r\nList-Id: <l.list.example>\r\n' +
+          'Content-Transfer-Encoding: 7bit\r\nTo: jane',
+      );
+    expect(await verdicts(Buffer.from(forwarded, 'latin1'))).toEqual(['pass', 'pass']);
+  });
+
+  it.each([
+    ['Feedback-ID', '1:acme:receipts'],
+    ['List-Id', '<news.example.com>'],
+    ['BIMI-Selector', 'v=BIMI1; s=brand'],
+    ['List-Unsubscribe', '<https://example.com/u>'],
+    ['List-Unsubscribe-Post', 'List-Unsubscribe=One-Click'],
+    ['Content-Transfer-Encoding', '7bit'],
+  ])('covers %s where it is present', async (name, value) => {
+    const raw = await signedMessage(message('Hello\r\n', `${header}${name}: ${value}\r\n`), [
+      edKey,
+    ]);
+    const text = raw.toString('latin1');
+    expect(await verdicts(raw)).toEqual(['pass']);
+    const changed = text.replace(`${name}: ${value}`, `${name}: other`);
+    const doubled = text.replace(`${name}: ${value}`, `${name}: other\r\n${name}: ${value}`);
+    for (const other of [changed, doubled]) {
+      expect((await verdicts(Buffer.from(other, 'latin1')))[0]).not.toMatch(/^pass/);
+    }
   });
 
   it('verifies when a field occurs more than once', async () => {

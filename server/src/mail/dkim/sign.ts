@@ -14,24 +14,24 @@ export interface DkimKey {
   privateKey: KeyObject;
 }
 
-// Oversigned: each name is listed once more than it occurs (RFC 6376 section 8.15), so that none
-// can be added or duplicated in transit without breaking the signature.
-const OVERSIGNED = [
-  'From',
-  'To',
-  'Cc',
-  'Subject',
-  'Date',
-  'Reply-To',
-  'Message-ID',
-  'In-Reply-To',
-  'References',
-  'List-Unsubscribe',
-  'List-Unsubscribe-Post',
-  'MIME-Version',
-  'Content-Type',
-  'Content-Transfer-Encoding',
-].map((name) => ({ name, lower: name.toLowerCase() }));
+// Each name is listed once more than it occurs (RFC 6376 section 8.15), so that no field can be
+// duplicated in transit without breaking the signature. Fields of the first list cannot be added
+// either. Those of the second are listed only when present: mailing lists add List-Unsubscribe and
+// List-Id to mail that has none, and relays add a Content-Transfer-Encoding.
+const SIGNED_FIELDS = [
+  ...namesOf(
+    true,
+    'From To Cc Subject Date Reply-To Message-ID In-Reply-To References MIME-Version Content-Type',
+  ),
+  ...namesOf(
+    false,
+    'Content-Transfer-Encoding List-Id List-Unsubscribe List-Unsubscribe-Post Feedback-ID BIMI-Selector',
+  ),
+];
+
+function namesOf(signedWhenAbsent: boolean, names: string) {
+  return names.split(' ').map((name) => ({ name, lower: name.toLowerCase(), signedWhenAbsent }));
+}
 
 const LINE_CHARS_MAX = 76;
 
@@ -73,14 +73,16 @@ function buildSignedHeaders(fields: readonly HeaderField[]): { names: string; ca
     names += `${names === '' ? '' : ':'}${fold ? '\r\n ' : ''}${name}`;
     column = (fold ? 1 : column) + name.length + 1;
   };
-  for (const { name, lower } of OVERSIGNED) {
+  for (const { name, lower, signedWhenAbsent } of SIGNED_FIELDS) {
+    let isListed = signedWhenAbsent;
     for (let i = fields.length - 1; i >= 0; i--) {
       const field = fields[i]!;
       if (field.name !== lower) continue;
+      isListed = true;
       list(name);
       canonical += `${field.canonical}\r\n`;
     }
-    list(name);
+    if (isListed) list(name);
   }
   return { names, canonical };
 }

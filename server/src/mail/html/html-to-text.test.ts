@@ -2,7 +2,19 @@
 // Method: examples of typical email markup, and properties over arbitrary and hostile markup.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { htmlToText } from './html-to-text.ts';
+import { htmlToText, textPartOf } from './html-to-text.ts';
+
+describe('the text part of an email', () => {
+  it.each([
+    ['is the text that was given, even an empty one', '<p>x</p>', '', ''],
+    ['is generated from the HTML', '<p>Hello</p>', null, 'Hello'],
+    ['of pictures is their alternative text', '<img src="a.png" alt="20 % off">', null, '20 % off'],
+    ['of pictures without a description is the subject', '<img src="a.png">', null, 'Sale'],
+    ['is empty where there is no HTML either', '', null, ''],
+  ])('%s', (_, html, text, expected) => {
+    expect(textPartOf({ subject: 'Sale', html, text })).toBe(expected);
+  });
+});
 
 describe('html to text', () => {
   it.each([

@@ -3,6 +3,16 @@ import { decodeEntities } from '../../lib/html/entities.ts';
 import { HtmlTokenizer } from '../../lib/html/tokenizer.ts';
 
 /**
+ * The text part of an email: what the sender wrote, or else what its HTML says. HTML that
+ * consists of images without `alt` says nothing: the subject is used then, because spam filters
+ * distrust an email without text.
+ */
+export function textPartOf(email: { subject: string; html: string; text: string | null }): string {
+  if (email.text !== null) return email.text;
+  return htmlToText(email.html) || (email.html === '' ? '' : email.subject);
+}
+
+/**
  * Generates the text part of an email that has only HTML. Input: any HTML, including hostile or
  * broken markup. Output: what a reader would see, in order: paragraphs separated, list items marked,
  * links as `text (address)`, table rows as lines, and nothing hidden. A single pass that never throws;

@@ -30,10 +30,13 @@ export function encodedWords(text: string, firstWordCharsMax: number): string {
   let charsLeft =
     Math.max(WORD_CHARS_MIN, Math.min(firstWordCharsMax, WORD_CHARS_MAX)) - FRAME_CHARS;
   while (start < bytes.length) {
-    const end = wordEnd(bytes, start, charsLeft, encoding);
-    const content =
-      encoding === 'q' ? quoted(bytes, start, end) : bytes.toString('base64', start, end);
-    words += `${start === 0 ? '' : '\r\n '}=?utf-8?${encoding}?${content}?=`;
+    const base64End = encoding === 'b' ? base64WordEnd(bytes, start, charsLeft) : start;
+    const end = base64End > start ? base64End : quotedWordEnd(bytes, start, charsLeft, encoding);
+    const word =
+      base64End > start
+        ? `b?${bytes.toString('base64', start, end)}`
+        : `q?${quoted(bytes, start, end)}`;
+    words += `${start === 0 ? '' : '\r\n '}=?utf-8?${word}?=`;
     start = end;
     charsLeft = WORD_CHARS_MAX - FRAME_CHARS;
   }
@@ -48,21 +51,44 @@ function isMostlyLiteral(bytes: Buffer): boolean {
   return literals * 2 >= bytes.length;
 }
 
-/** The end of the longest run of whole characters that fits into `charsLeft` encoded characters. */
-function wordEnd(bytes: Buffer, start: number, charsLeft: number, encoding: 'q' | 'b'): number {
+/**
+ * The end of the longest run of whole characters that fits into a base64 word without padding; the
+ * last word may have padding. GMime (notmuch, Geary) joins adjacent words before decoding them and
+ * stops at padding in between. Returns `start` when no character ends at a multiple of three octets.
+ */
+function base64WordEnd(bytes: Buffer, start: number, charsLeft: number): number {
   const bytesMax = Math.floor(charsLeft / 4) * 3;
+  if (bytes.length - start <= bytesMax) return bytes.length;
+  let end = start + bytesMax;
+  while (end > start && !isCharacterStart(bytes, end)) end -= 3;
+  return end;
+}
+
+/**
+ * The end of the longest run of whole characters that fits into a quoted word; in base64 text, of
+ * the shortest run after which a base64 word without padding can follow.
+ */
+function quotedWordEnd(
+  bytes: Buffer,
+  start: number,
+  charsLeft: number,
+  encoding: 'q' | 'b',
+): number {
   let end = start;
   let used = 0;
-  let i = start;
-  while (i < bytes.length) {
+  for (let i = start; i < bytes.length; ) {
     used += LITERAL[bytes[i]!] === 0 ? 3 : 1;
     i += 1;
-    const overfull = encoding === 'q' ? used > charsLeft : i - start > bytesMax;
-    if (overfull) return end;
-    const characterEnds = i === bytes.length || (bytes[i]! & 0xc0) !== 0x80;
-    if (characterEnds) end = i;
+    if (used > charsLeft) return end;
+    if (!isCharacterStart(bytes, i)) continue;
+    end = i;
+    if (encoding === 'b' && base64WordEnd(bytes, end, WORD_CHARS_MAX - FRAME_CHARS) > end) break;
   }
   return end;
+}
+
+function isCharacterStart(bytes: Buffer, at: number): boolean {
+  return at === bytes.length || (bytes[at]! & 0xc0) !== 0x80;
 }
 
 // The characters allowed in a phrase, the strictest context (RFC 2047 section 5 (3)). A space

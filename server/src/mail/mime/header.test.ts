@@ -148,6 +148,21 @@ describe('a text header', () => {
     }
   });
 
+  it('pads no base64 word but the last, which some clients take for the end of the text', () => {
+    const scripts = fc.constantFrom('a', ' ', 'é', 'я', 'ה', '日', '本', '👩', '🎉');
+    const text = fc.array(scripts, { minLength: 1, maxLength: 120 }).map((all) => all.join(''));
+    fc.assert(
+      fc.property(text, fc.constantFrom('Subject', `X-${'n'.repeat(45)}`), (value, name) => {
+        const header = formatTextHeader(name, value);
+        expectSoundLines(header);
+        const words = [...header.matchAll(/=\?utf-8\?b\?(.*?)\?=/g)];
+        for (const [, content] of words.slice(0, -1)) expect(content).not.toContain('=');
+      }),
+    );
+    // Few words are enough where characters do not add up to multiples of three octets.
+    expect(formatTextHeader('Subject', `aa${'日'.repeat(40)}`).split('\r\n ')).toHaveLength(4);
+  });
+
   it('encodes text that looks like an encoded word', () => {
     expect(formatTextHeader('Subject', '=?utf-8?q?x?=')).not.toContain('=?utf-8?q?x?=');
   });

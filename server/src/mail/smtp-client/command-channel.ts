@@ -16,6 +16,7 @@ export class CommandChannel {
   #socket: Socket;
   #pending: PendingReply[] = [];
   #error: SmtpError | undefined;
+  #attached = true;
   #closedListener: (error: SmtpError) => void = () => {};
   #deadlineAt = Number.POSITIVE_INFINITY;
   #timer: Timer | undefined;
@@ -28,7 +29,7 @@ export class CommandChannel {
   }
 
   get open(): boolean {
-    return this.#error === undefined;
+    return this.#error === undefined && this.#attached;
   }
 
   get error(): SmtpError | undefined {
@@ -94,12 +95,14 @@ export class CommandChannel {
       this.close('protocol_error', 'The receiver sent data before the TLS handshake.');
     if (this.#error) return this.#error;
     const socket = this.#socket;
+    this.#attached = false;
     socket.off('data', this.#onData).off('end', this.#onEnd).off('close', this.#onEnd);
     return socket;
   }
 
   attach(socket: Socket): void {
     this.#socket = socket;
+    this.#attached = true;
     socket.on('data', this.#onData).on('end', this.#onEnd).on('close', this.#onEnd);
     socket.on('error', this.#onError);
   }

@@ -104,6 +104,31 @@ describe('failures', () => {
     expect(opened).toMatchObject({ ok: false, failure });
   });
 
+  test.each<[string, ReceiverScript]>([
+    ['the greeting', { onConnect: () => '554 5.7.1 go away' }],
+    ['EHLO', { onEhlo: () => '451 4.3.0 later' }],
+    ['a missing STARTTLS', {}],
+  ])('end with QUIT after %s', async (_what, script) => {
+    await using receiver = await startSmtpReceiver(script);
+    const opened = await openTo(receiver, { tls: { kind: 'required' } });
+    expect(opened.ok).toBe(false);
+    await receiver.until(() => receiver.sessions[0]?.closed === true);
+    expect(receiver.commands.at(-1)).toBe('QUIT');
+  });
+
+  test('a receiver that ignores QUIT is cut off', async () => {
+    await using receiver = await startSmtpReceiver({
+      onConnect: () => '554 no',
+      onQuit: () => SILENCE,
+    });
+    const clock = new ManualClock(0);
+    expect((await openTo(receiver, {}, { clock })).ok).toBe(false);
+    await receiver.untilCommand('QUIT');
+    expect(receiver.sessions[0]?.closed).toBe(false);
+    clock.advance(RFC_TIMEOUTS.quitMs);
+    await receiver.until(() => receiver.sessions[0]?.closed === true);
+  });
+
   test('a port without a listener', async () => {
     const closed = net.createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => closed.once('listening', resolve));
@@ -165,6 +190,7 @@ test('the transcript of a failed opening is kept', async () => {
     `note: (connecting to mx.example.test [127.0.0.1]:${receiver.port})`,
     'server: 554-5.7.1 no',
     'server: 554 5.7.1 never',
+    'client: QUIT',
   ]);
 });
 

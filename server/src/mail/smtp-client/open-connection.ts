@@ -166,17 +166,17 @@ class ConnectionSetup {
   }
 
   finish(failure: SmtpFailure | undefined): SmtpOpenResult {
-    this.#options.signal?.removeEventListener('abort', this.#onAbort);
     const channel = this.#channel;
     const reason = failure ?? channel?.error;
     if (reason || !channel) {
       assert(reason, 'opening without a channel must have failed');
       if ('detail' in reason) this.#note(`(${reason.detail})`);
-      channel?.close('aborted', 'We closed the connection.');
-      this.#socket?.destroy();
+      if (channel?.open) this.#quit(channel);
+      else this.#close();
       const transcript = this.#transcript.finish();
       return { ok: false, failure: reason, transcript, session: this.#session };
     }
+    this.#options.signal?.removeEventListener('abort', this.#onAbort);
     const connection = new SmtpConnection({
       channel,
       clock: this.#options.clock,
@@ -186,6 +186,21 @@ class ConnectionSetup {
       openingTranscript: this.#transcript,
     });
     return { ok: true, connection };
+  }
+
+  /**
+   * RFC 5321 section 4.1.1.10: a client must not close the connection without QUIT, even when the
+   * greeting was a rejection. Nothing waits for the reply.
+   */
+  #quit(channel: CommandChannel): void {
+    this.#transcript.add(this.#options.clock.now(), 'client', 'QUIT');
+    void channel.command('QUIT', 'mail', this.#timeouts.quitMs).then(() => this.#close());
+  }
+
+  #close(): void {
+    this.#options.signal?.removeEventListener('abort', this.#onAbort);
+    this.#channel?.close('aborted', 'We closed the connection.');
+    this.#socket?.destroy();
   }
 
   async #handshake(stage: SmtpStage): Promise<SmtpFailure | undefined> {

@@ -45,7 +45,14 @@ export interface HandedOffMessage {
   tags: string[];
   metadata: Record<string, string>;
   content: MessageContent;
-  deliveries: { ordinal: number; recipient: string; expiresAtMs: number }[];
+  deliveries: HandedOffDelivery[];
+}
+
+export interface HandedOffDelivery {
+  ordinal: number;
+  recipient: string;
+  isBlindCopy: boolean;
+  expiresAtMs: number;
 }
 
 /** For nodes that accept messages but do not deliver them. */

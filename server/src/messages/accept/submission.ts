@@ -190,11 +190,11 @@ export function messagesToHandOff(
       tags: message.tags,
       metadata: message.metadata,
       content: message.content,
-      deliveries: message.recipients.flatMap(({ mailbox }, ordinal) =>
-        suppressionReason(message, mailbox.key, suppressed) === undefined
-          ? [{ ordinal, recipient: mailbox.email, expiresAtMs: message.schedule.expiresAtMs }]
-          : [],
-      ),
+      deliveries: message.recipients.flatMap(({ kind, mailbox }, ordinal) => {
+        if (suppressionReason(message, mailbox.key, suppressed) !== undefined) return [];
+        const { expiresAtMs } = message.schedule;
+        return [{ ordinal, recipient: mailbox.email, isBlindCopy: kind === 'bcc', expiresAtMs }];
+      }),
     }))
     .filter((message) => message.deliveries.length > 0);
 }

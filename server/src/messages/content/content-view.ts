@@ -1,4 +1,4 @@
-import { htmlToText } from '../../mail/html/html-to-text.ts';
+import { textPartOf } from '../../mail/html/html-to-text.ts';
 import { compose } from '../../mail/mime/compose.ts';
 import type { PreparedMessage } from '../accept/prepare-message.ts';
 import { type MessageContent, toOutgoing } from './message-content.ts';
@@ -23,7 +23,7 @@ export function contentView(id: string, createdAtMs: number, content: MessageCon
   return {
     subject: content.subject,
     html: content.html,
-    text: content.text ?? htmlToText(content.html),
+    text: textPartOf(content),
     headers: parseHeaderLines(raw),
     attachments: content.attachments.map((file) => ({
       filename: file.filename,

@@ -2,7 +2,7 @@ import { assert } from '../../lib/assert.ts';
 import type { Encryptor } from '../../lib/encryption.ts';
 import { encodeId } from '../../lib/ids.ts';
 import { type NamedMailbox, parseMailbox } from '../../mail/address.ts';
-import { htmlToText } from '../../mail/html/html-to-text.ts';
+import { textPartOf } from '../../mail/html/html-to-text.ts';
 import type { Attachment, OutgoingMail } from '../../mail/mime/compose.ts';
 
 /** An address as stored with the content. It was parsed when the message was accepted. */
@@ -47,7 +47,7 @@ export function toOutgoing(id: string, dateMs: number, content: MessageContent):
     replyTo: head.reply_to.map(toMailbox),
     subject: content.subject,
     html: content.html,
-    text: content.text ?? htmlToText(content.html),
+    text: textPartOf(content),
     headers: head.headers,
     attachments: content.attachments,
   };

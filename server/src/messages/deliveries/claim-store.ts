@@ -55,6 +55,7 @@ export interface ClaimedRow {
   shard: number;
   recipient: string;
   recipient_key: string;
+  is_blind_copy: boolean;
   lease: number;
   attempts: number;
   expires_at: number;
@@ -163,7 +164,7 @@ async function leaseRows(
            and d.message_id = p.message_id and d.ordinal = p.ordinal
      returning d.*)
       select c.workspace_id, c.mode, c.message_id, c.ordinal, c.shard, c.recipient, c.recipient_key,
-             c.lease, c.attempts, c.expires_at, m.ttl_seconds is not null as has_ttl,
+             c.kind = 'bcc' as is_blind_copy, c.lease, c.attempts, c.expires_at, m.ttl_seconds is not null as has_ttl,
              case when c.delivery_cycles = 1 then coalesce(m.scheduled_at, m.created_at)
                   else c.expires_at - least($6::interval, make_interval(secs => m.ttl_seconds))
                   end as run_started_at,

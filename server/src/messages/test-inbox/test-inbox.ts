@@ -4,7 +4,7 @@ import { type Clock, pause } from '../../lib/clock.ts';
 import type { Encryptor } from '../../lib/encryption.ts';
 import { encodeId } from '../../lib/ids.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
-import { htmlToText } from '../../mail/html/html-to-text.ts';
+import { htmlToText, textPartOf } from '../../mail/html/html-to-text.ts';
 import { extractCodes, extractLinks } from '../../mail/html/links-and-codes.ts';
 import { decryptContent } from '../content/message-content.ts';
 import { findContent, findEncryptedContents } from '../content/message-content-store.ts';
@@ -135,7 +135,7 @@ export class TestInbox {
     const encrypted = await findEncryptedContents(this.#pool, scope, [entry.messageId]);
     const decrypted = this.#decrypt(encrypted.get(entry.messageId));
     const content = { ...stored, ...decrypted };
-    const text = content.text ?? htmlToText(content.html);
+    const text = textPartOf(content);
     return {
       ...summaryOf(entry, message, decrypted),
       html: content.html,

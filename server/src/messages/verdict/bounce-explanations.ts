@@ -28,7 +28,8 @@ export type ExplanationKey =
   | 'reverseDns'
   | 'senderRefused'
   | 'suspended'
-  | 'unsigned';
+  | 'unsigned'
+  | 'utf8Header';
 
 export function explain(key: ExplanationKey, ending: 'deferred' | 'bounced' | 'failed'): string {
   const { summary, advice } = EXPLANATIONS[key];
@@ -237,6 +238,14 @@ const EXPLANATIONS: Record<ExplanationKey, Explanation> = {
   unsigned: {
     summary: 'The message could not be signed, and unsigned messages are not sent.',
     advice: { deferred: 'This is a problem on our side. We will retry automatically.' },
+  },
+  utf8Header: {
+    summary:
+      'An address in From, Reply-To, To or Cc contains non-ASCII characters before the @, and the receiver does not support them (SMTPUTF8).',
+    advice: {
+      final:
+        'The address of this recipient is fine. Send the message again with ASCII addresses only in these headers.',
+    },
   },
   sender_domain_lost: {
     summary:

@@ -50,9 +50,15 @@ export type Verdict =
   | { kind: 'bounced'; bounce: Bounce }
   | { kind: 'failed'; reason: FailureReason; explanation: string };
 
+export interface AttemptContext {
+  relay: boolean;
+  /** The address of the recipient, where it is known. */
+  recipient?: string;
+}
+
 export function classifyAttempt(
   end: AttemptResult,
-  context: { relay: boolean } = { relay: false },
+  context: AttemptContext = { relay: false },
 ): Verdict {
   switch (end.kind) {
     case 'accepted':
@@ -81,7 +87,7 @@ export function classifyAttempt(
     case 'unsendable':
       return { kind: 'failed', reason: end.reason, explanation: explain(end.reason, 'failed') };
     default:
-      return classifyConnectionError(end, context.relay);
+      return classifyConnectionError(end, context);
   }
 }
 
@@ -122,7 +128,7 @@ function classifyRefusal(end: SmtpRejection, relay: boolean): Verdict {
 /** OpenSMTPD uses this text both for unknown recipients and for those it may not relay to. */
 const RELAYING_REFUSED = /^Invalid recipient\b/;
 
-function classifyConnectionError(end: SmtpError, relay: boolean): Verdict {
+function classifyConnectionError(end: SmtpError, { relay, recipient }: AttemptContext): Verdict {
   // The receiver may have the message. A retry may duplicate it and giving up may lose it; losing
   // mail is worse.
   const ambiguous = end.afterFinalDot ? 'ambiguous' : undefined;
@@ -150,7 +156,9 @@ function classifyConnectionError(end: SmtpError, relay: boolean): Verdict {
       return deferred('relaying_denied', 'relayPassword');
     // RFC 6531 section 3.2: the message must not be rewritten for a receiver without SMTPUTF8.
     case 'smtputf8_unsupported':
-      return bounced('smtputf8_unsupported');
+      return isAscii(recipient)
+        ? bounced('smtputf8_unsupported', 'utf8Header')
+        : bounced('smtputf8_unsupported');
     case 'eightbit_unsupported':
       return bounced('protocol_error', 'eightBit');
     case 'message_too_large':
@@ -164,6 +172,10 @@ function classifyConnectionError(end: SmtpError, relay: boolean): Verdict {
     default:
       return unreachable(end.kind);
   }
+}
+
+function isAscii(address: string | undefined): boolean {
+  return address !== undefined && /^[\x20-\x7e]*$/.test(address);
 }
 
 /** Only hard bounces suppress an address: the address itself must be the problem. */
