@@ -5,10 +5,9 @@ import { encodeId } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
 import { type FeedbackReport, readFeedbackReport } from '../mail/reports/arf.ts';
 import { isAutoReply } from '../mail/reports/auto-reply.ts';
-import { type DeliveryReport, readDeliveryReport } from '../mail/reports/dsn.ts';
-import { readFailedRecipients } from '../mail/reports/failed-recipients.ts';
+import { readBounceReport } from '../mail/reports/bounce-report.ts';
+import type { DeliveryReport } from '../mail/reports/dsn.ts';
 import { type MailStructure, parseMailStructure } from '../mail/reports/mime-structure.ts';
-import { readQsbmf } from '../mail/reports/qsbmf.ts';
 import { domainPart, findReturnPaths, parseReturnPath } from '../mail/return-path-address.ts';
 import type { Suppressions } from '../suppressions/suppressions.ts';
 import { recordBounces } from './record-bounces.ts';
@@ -102,7 +101,10 @@ export class InboundReports {
   ): Promise<ReportOutcome[]> {
     const mail = parseMailStructure(data);
     const feedback = readFeedbackReport(mail);
-    const report = feedback ? undefined : readBounceReport(mail, envelope.from);
+    // Anyone can write to the complaint address. Only complaints count there, so nothing else is
+    // read.
+    const mayBounce = envelope.to.some(({ kind }) => kind === 'return_path');
+    const report = mayBounce && !feedback ? readBounceReport(mail, envelope.from) : undefined;
     const outcomes: ReportOutcome[] = [];
     for (const address of envelope.to) {
       if (feedback) outcomes.push(await this.#recordComplaint(address, feedback, reportIdOf(mail)));
@@ -154,16 +156,6 @@ export class InboundReports {
   #logOutcome({ messageId }: SentMessage, outcomes: readonly ReportOutcome[]): void {
     this.#parts.log.debug({ message: encodeId('msg', messageId), outcomes }, 'report processed');
   }
-}
-
-/**
- * Recognizes reports by their format. A plain-text report is accepted only from the null sender
- * (RFC 5321 section 4.5.5).
- */
-function readBounceReport(mail: MailStructure, from: string): DeliveryReport | undefined {
-  const report = readDeliveryReport(mail);
-  if (report || from !== '') return report;
-  return readQsbmf(mail) ?? readFailedRecipients(mail);
 }
 
 function classifyOtherMail(mail: MailStructure, from: string): ReportOutcome {

@@ -1,3 +1,4 @@
+import { decodeWords } from 'postal-mime';
 import type { HeaderFields } from './mime-structure.ts';
 
 /**
@@ -9,8 +10,20 @@ export function isAutoReply(header: HeaderFields): boolean {
   if (submitted !== undefined && !/^no\b/i.test(submitted)) return true;
   if (/^(auto_reply|bulk|junk|list)\b/i.test(header.get('precedence') ?? '')) return true;
   if (MARKS.some((name) => header.get(name) !== undefined)) return true;
-  return SUBJECTS.test(header.get('subject') ?? '');
+  return isAutoReplySubject(decodedSubject(header));
 }
+
+export function isAutoReplySubject(subject: string): boolean {
+  return SUBJECTS.test(subject);
+}
+
+/** The subject as a person reads it. */
+export function decodedSubject(header: HeaderFields): string {
+  const raw = (header.get('subject') ?? '').slice(0, SUBJECT_CHARS_MAX);
+  return decodeWords(Buffer.from(raw, 'latin1').toString('utf8'));
+}
+
+const SUBJECT_CHARS_MAX = 1000;
 
 const MARKS = [
   'x-autoreply',
@@ -22,4 +35,4 @@ const MARKS = [
 ];
 
 const SUBJECTS =
-  /^\s*(out of (the )?office|auto(matic|mated)?[ -]?(reply|response)|autoreply|vacation|abwesen|automatische antwort|réponse automatique|respuesta automática)/i;
+  /^\s*(out of (the )?office|auto(matic|mated)?[ -]?(reply|respon[sd]e?r?)|autoreply|vacation|abwesen|automatische antwort|réponse automatique|respuesta automática|risposta automatica|resposta automática|automatisch antwoord)/i;

@@ -1,9 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readDeliveryReport } from './dsn.ts';
-import { readFailedRecipients } from './failed-recipients.ts';
+import { readBounceReport } from './bounce-report.ts';
 import { parseMailStructure } from './mime-structure.ts';
-import { readQsbmf } from './qsbmf.ts';
 
 /**
  * Goal: reports are understood as servers mean them, in the forms seen in practice, and no input
@@ -12,7 +10,7 @@ import { readQsbmf } from './qsbmf.ts';
 
 function read(text: string) {
   const mail = parseMailStructure(Buffer.from(text.replaceAll('\n', '\r\n')));
-  return readDeliveryReport(mail) ?? readQsbmf(mail) ?? readFailedRecipients(mail);
+  return readBounceReport(mail, '');
 }
 
 /** A report whose status part has these lines. */
@@ -353,9 +351,9 @@ Final-Recipient: rfc822; jane@example.com
 Action: failed
 Diagnostic-Code: smtp; 550 ${'y'.repeat(999)}\u{1f600}
 `;
-  const read = readDeliveryReport(parseMailStructure(Buffer.from(report(status))));
-  expect(read?.reportingMta).toBe(`${'x'.repeat(254)}\ufffd`);
-  expect(read?.recipients[0]?.text).toBe(`${'y'.repeat(999)}\ufffd`);
+  const found = readBounceReport(parseMailStructure(Buffer.from(report(status))), '');
+  expect(found?.reportingMta).toBe(`${'x'.repeat(254)}\ufffd`);
+  expect(found?.recipients[0]?.text).toBe(`${'y'.repeat(999)}\ufffd`);
 });
 
 test('no input throws or takes long', () => {
@@ -388,12 +386,17 @@ test('no input throws or takes long', () => {
     'Diagnostic-Code: smtp; 550 5.1.1 no',
     'Hi. This is the',
     'X-Failed-Recipients: a@example.com',
+    'From: MAILER-DAEMON@example.com',
+    'Subject: =?utf-8?q?Returned_mail?=',
+    '<a@example.com>: 550 5.1.1 could not be delivered',
+    '<<< 550 no',
+    '----- Original message',
   );
   const piece = fc.oneof(token, fc.string({ unit: 'binary', maxLength: 20 }));
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 60 }), (pieces) => {
       const mail = parseMailStructure(Buffer.from(pieces.join('')));
-      const report = readDeliveryReport(mail) ?? readQsbmf(mail) ?? readFailedRecipients(mail);
+      const report = readBounceReport(mail, '');
       for (const one of report?.recipients ?? []) {
         expect(one.text).not.toMatch(/\p{Cc}/u);
         expect(one.text.length).toBeLessThanOrEqual(1000);
@@ -428,6 +431,15 @@ test('expensive input takes linear time', () => {
     `Content-Transfer-Encoding: quoted-printable\n\n${'= '.repeat(size / 2)}`,
     `X-Failed-Recipients: ${'<,'.repeat(size / 2)}\n\n${'\n> '.repeat(size / 3)}`,
     `X-Failed-Recipients: a@b.example\n\n${'the response '.repeat(size / 13)}`,
+    ...[
+      'delivery '.repeat(size / 9),
+      `${'a'.repeat(size / 2)}${'@'.repeat(size / 2)}`,
+      `${'-'.repeat(100)}\n`.repeat(size / 100),
+      'Action: failed\n\n'.repeat(size / 16),
+      'click reply to this message was been '.repeat(size / 37),
+    ].map((text) => `From: MAILER-DAEMON@x.example\nSubject: failure notice\n\n${text}`),
+    `From: <>\nSubject: failure\nContent-Type: text/html\n\n${'<p '.repeat(size / 3)}`,
+    `From: ${'mail '.repeat(10_000)}\nSubject: ${'=?utf-8?q?'.repeat(6000)}\n\nundeliverable`,
   ];
   // Each takes a few milliseconds; a quadratic algorithm would time out.
   for (const text of expensive) read(text);

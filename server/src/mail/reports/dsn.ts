@@ -47,8 +47,20 @@ export function readDeliveryReport(mail: MailStructure): DeliveryReport | undefi
   const part = mail.parts.find(({ type }) =>
     /^message\/(global-)?delivery-status$/.test(type.name),
   );
-  if (!part) return undefined;
-  const [first, ...others] = fieldGroups(part.body);
+  return part && reportFrom(part.body, mail);
+}
+
+/**
+ * Reads the fields of a DSN that are part of the text: WorkMail writes them there, and so does a
+ * server whose MIME boundaries were lost on the way.
+ */
+export function readEmbeddedReport(text: string, mail: MailStructure): DeliveryReport | undefined {
+  const begin = text.search(/^(Reporting-MTA|Final-Recipient|Action|Diagnostic-Code):/im);
+  return begin === -1 ? undefined : reportFrom(text.slice(begin), mail);
+}
+
+function reportFrom(body: string, mail: MailStructure): DeliveryReport | undefined {
+  const [first, ...others] = fieldGroups(body);
   if (!first) return undefined;
   // Some servers omit the per-message group and start with the first recipient.
   const groups = isRecipient(first) ? [first, ...others] : others;
@@ -105,8 +117,15 @@ function hasText(diagnostic: string): boolean {
 }
 
 function textFromNotice(fields: HeaderFields, mail: MailStructure): string | undefined {
-  return noticeTextFor(mail, reportedName(fields)) ?? noticeHeadline(mail);
+  return (
+    noticeTextFor(mail, reportedName(fields)) ??
+    noticeHeadline(mail) ??
+    STATUS_COMMENT.exec(fields.get('status') ?? '')?.[1]
+  );
 }
+
+/** Oracle's server writes the reason behind the code. */
+const STATUS_COMMENT = /^[\d.]{5,12} \(([^()]{1,500})\)/;
 
 function reportedName(fields: HeaderFields): string {
   const named = fieldValue(fields.get('final-recipient') ?? fields.get('original-recipient'));

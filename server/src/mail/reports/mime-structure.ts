@@ -108,12 +108,17 @@ function collect(
     parts.push({ header, type, body: decodeBody(body, header) });
     return;
   }
-  for (const piece of splitParts(body, boundary)) {
+  const pieces = splitParts(body, boundary);
+  // Boundaries were lost on the way: what is left can still be read as text.
+  if (pieces.length === 0 && depth === 0) parts.push({ header, type: PLAIN_TEXT, body });
+  for (const piece of pieces) {
     if (parts.length >= PARTS_MAX) return;
     const inner = splitHeader(piece);
     collect(inner.header, contentType(inner.header), inner.body, depth + 1, parts);
   }
 }
+
+const PLAIN_TEXT: ContentType = { name: 'text/plain', parameters: new Map() };
 
 function splitHeader(text: string): { header: HeaderFields; body: string } {
   const end = headerEnd(text);

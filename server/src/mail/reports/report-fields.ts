@@ -55,23 +55,28 @@ function stripCodes(text: string, found: RegExpExecArray | null): string {
 }
 
 /**
- * The command that was rejected, as Exim ("after MAIL FROM:<…>") and Postfix ("in reply to MAIL FROM
- * command") name it.
+ * The command that was rejected, as Exim ("after MAIL FROM:<…>"), Postfix ("in reply to MAIL FROM
+ * command"), dma ("did not like our RCPT TO"), Yahoo ("[RCPT_TO]") and transcripts (">>> MAIL FROM")
+ * name it.
  */
 export function stageIn(text: string): SmtpStage | null {
   const [, command] = COMMAND.exec(text) ?? [];
-  return command === undefined ? null : (COMMAND_STAGES[command.toLowerCase()] ?? null);
+  return command === undefined
+    ? null
+    : (COMMAND_STAGES[command.toLowerCase().replace('_', ' ')] ?? null);
 }
 
 const COMMAND =
-  /\b(?:after|in reply to)\s(?:pipelined\s)?(initial connection|HELO|EHLO|STARTTLS|MAIL FROM|RCPT TO|DATA|end of data)\b/i;
+  /(?:\b(?:after|following|in reply to|did not like our)\s(?:pipelined\s)?|\[|>>> ?|<<< ?|\bSMTP:)(initial connection|HELO|EHLO|STARTTLS|MAIL(?:[ _]FROM)?|RCPT(?:[ _]TO)?|DATA|end of data)\b/i;
 
 const COMMAND_STAGES: Record<string, SmtpStage> = {
   'initial connection': 'greeting',
   helo: 'ehlo',
   ehlo: 'ehlo',
   starttls: 'starttls',
+  mail: 'mail',
   'mail from': 'mail',
+  rcpt: 'rcpt',
   'rcpt to': 'rcpt',
   data: 'data',
   'end of data': 'body',
