@@ -186,6 +186,10 @@ test('delays, successes, forwards and automatic replies change nothing', async (
       }),
       '',
     ],
+    [
+      'From: MAILER-DAEMON@mx.example\r\nSubject: Delayed mail\r\n\r\n<jane@example.com>: 450 4.2.2 Mailbox full\r\nYour message could not be delivered. It will be retried.',
+      '',
+    ],
     [vacation, 'jane@example.com'],
     [vacation, ''],
     ['Subject: Strange\r\n\r\nWhat is this?', ''],
@@ -217,13 +221,25 @@ test('delays, successes, forwards and automatic replies change nothing', async (
   expect((await server.message(id)).status).toBe('bounced');
   const metrics = await fetch(`${server.app.url}/metrics`).then((answer) => answer.text());
   for (const [outcome, count] of [
-    ['progress', 5],
+    ['progress', 6],
     ['auto_reply', 2],
     ['unreadable', 3],
     ['not_a_report', 2],
   ]) {
     expect(metrics).toMatch(new RegExp(`reports_total\\{outcome="${outcome}".*\\} ${count}$`, 'm'));
   }
+});
+
+test('a bounce in free text is read', async () => {
+  await using server = await startReturnPathServer();
+  const { id, returnPath } = await server.send();
+  const mail =
+    'From: MAILER-DAEMON@mail.example\r\nSubject: Failure Notice\r\n\r\nSorry, we were unable to deliver your message to the following address.\r\n\r\n<forwarded@elsewhere.example>:\r\n550: 5.1.1 No such user\r\n\r\n--- Below this line is a copy of the message.\r\n';
+  expect((await server.report(returnPath, mail)).code).toBe(250);
+  expect((await server.message(id)).status).toBe('bounced');
+  expect((await suppressions(server)).map(({ email }: { email: string }) => email)).toEqual([
+    'jane@example.com',
+  ]);
 });
 
 test('a node with only the smtp role accepts reports for delivery nodes', async () => {

@@ -35,7 +35,8 @@ export function readTextBounce(mail: MailStructure, from: string): DeliveryRepor
 const NOT_A_BOUNCE = /^message\/(disposition-notification|feedback-report)$/;
 
 function isFromMailSystem(mail: MailStructure, from: string): boolean {
-  return MAIL_SYSTEM_LOCAL_PART.test(from) || MAIL_SYSTEM.test(mail.header.get('from') ?? '<>');
+  const named = mail.header.get('from') ?? (from === '' ? '<>' : '');
+  return MAIL_SYSTEM_LOCAL_PART.test(from) || MAIL_SYSTEM.test(named);
 }
 
 const MAIL_SYSTEM_LOCAL_PART = /^(mailer-daemon|postmaster|double-bounce)@/i;
