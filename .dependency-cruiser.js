@@ -19,8 +19,8 @@ const MAY_IMPORT = {
   ...Object.fromEntries(REFERENCE.map((module) => [module, ['lib', 'mail', 'db', 'events']])),
   messages: BELOW_MESSAGES,
   ...Object.fromEntries(WORKERS.map((module) => [module, [...BELOW_MESSAGES, 'messages']])),
-  // Erasing an address rewrites rows of many tables, so privacy/ is above the stores.
-  privacy: [...BELOW_MESSAGES, 'messages'],
+  // Erasing an address rewrites rows of many tables, so privacy/ is above their owners.
+  privacy: [...BELOW_MESSAGES, 'messages', 'webhooks'],
   http: BELOW_LISTENERS,
   smtp: BELOW_LISTENERS,
   cli: [...BELOW_LISTENERS, 'config'],

@@ -1,4 +1,5 @@
 import type { Pool } from '../db/pool.ts';
+import { uuidRange } from '../lib/ids.ts';
 import type { Attachment } from '../mail/mime/compose.ts';
 import type { ContentHead, MessageContent } from '../messages/content/message-content.ts';
 import type { Message } from './delivery.ts';
@@ -71,7 +72,7 @@ export async function readContents(
              from message_attachments
             where workspace_id = k.w and mode = k.m and message_id = k.id
               and message_id between $2 and $3) a`,
-    values: [JSON.stringify(keys), ...rangeOf(messages), bytesMax],
+    values: [JSON.stringify(keys), ...uuidRange(messages.map(({ id }) => id)), bytesMax],
   });
   const found = new Map(rows.map((row) => [row.n, row]));
   const withFiles = messages.filter((_, n) => {
@@ -120,7 +121,7 @@ async function readAttachments(
             where workspace_id = k.w and mode = k.m and message_id = k.id
               and message_id between $2 and $3
             order by ordinal limit 1000) a`,
-    values: [JSON.stringify(keys), ...rangeOf(messages)],
+    values: [JSON.stringify(keys), ...uuidRange(messages.map(({ id }) => id))],
   });
   for (const row of rows) {
     const file: Attachment = {
@@ -134,9 +135,4 @@ async function readAttachments(
     else files.set(row.message_id, [file]);
   }
   return files;
-}
-
-function rangeOf(messages: readonly Message[]): [string, string] {
-  const ids = messages.map((message) => message.id).sort();
-  return [ids[0] ?? '', ids.at(-1) ?? ''];
 }

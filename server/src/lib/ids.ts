@@ -113,6 +113,12 @@ export function uuidFloor(ms: number): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`;
 }
 
+/** The smallest and the largest of some ids: bounds that let PostgreSQL prune partitions. */
+export function uuidRange(uuids: readonly string[]): [oldest: string, newest: string] {
+  const sorted = [...uuids].sort();
+  return [sorted[0] ?? '', sorted.at(-1) ?? ''];
+}
+
 export function encodeId(prefix: IdPrefix, uuid: string): string {
   return encode(
     prefix,

@@ -2,32 +2,30 @@ import type { Mode, TenantScope } from '../accounts/tenant-scope.ts';
 import { deleteContact } from '../contacts/contact-store.ts';
 import { isConnectionError } from '../db/database-errors.ts';
 import { inTransaction, type Pool, type PoolClient } from '../db/pool.ts';
+import { readEventsOf, readOtherEvents, writeEvents } from '../events/event-erasure-store.ts';
 import { appendEvents } from '../events/events-store.ts';
 import { type Clock, pause } from '../lib/clock.ts';
 import type { Encryptor } from '../lib/encryption.ts';
 import { encodeId, uuidFloor } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
-import { isPending } from '../messages/message-status.ts';
-import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
-import type { Suppressions } from '../suppressions/suppressions.ts';
-import { createEraser, ERASED_TEXT, type Eraser } from './address-eraser.ts';
 import {
   deleteContents,
   type ErasableMessage,
-  eraseWebhookResponses,
   type LockedDelivery,
   lockMessagesTo,
   readAttempts,
   readContent,
-  readEventsOf,
   readMessages,
-  readOtherEvents,
   writeAttempts,
   writeContent,
   writeDeliveries,
-  writeEvents,
   writeMessages,
-} from './address-traces-store.ts';
+} from '../messages/message-erasure-store.ts';
+import { isPending } from '../messages/message-status.ts';
+import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
+import type { Suppressions } from '../suppressions/suppressions.ts';
+import { eraseWebhookResponses } from '../webhooks/webhook-erasure-store.ts';
+import { createEraser, ERASED_TEXT, type Eraser } from './address-eraser.ts';
 import {
   addErasureCounts,
   advanceEventCursor,
@@ -144,7 +142,7 @@ export class Erasures {
     const { deliveries, left } =
       ref.emailKey === ERASED_ADDRESS
         ? { deliveries: [], left: false }
-        : await lockMessagesTo(client, ref, MESSAGES_MAX);
+        : await lockMessagesTo(client, ref, ref.emailKey, MESSAGES_MAX);
     if (left && deliveries.length === 0) return { kind: 'busy', counts };
     if (left) {
       const more = await this.#eraseMessages(client, ref, eraser, deliveries);
@@ -328,7 +326,7 @@ async function eraseEvents(
     return data === event.data ? [] : [{ ...event, data }];
   });
   await writeEvents(client, ref, changed);
-  await eraseWebhookResponses(client, ref, changed.map(idOf), nowMs);
+  await eraseWebhookResponses(client, ref, changed.map(idOf), ERASED_TEXT, nowMs);
   return changed.length;
 }
 
@@ -355,6 +353,6 @@ async function eraseOtherEvents(
   );
   const changed = events.map((event) => ({ ...event, data: eraser.json(event.data) }));
   await writeEvents(client, ref, changed);
-  await eraseWebhookResponses(client, ref, changed.map(idOf), nowMs);
+  await eraseWebhookResponses(client, ref, changed.map(idOf), ERASED_TEXT, nowMs);
   return { events: changed.length, lastId };
 }

@@ -1,14 +1,10 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
+import { uuidRange } from '../lib/ids.ts';
 import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
-import { ERASED_TEXT } from './address-eraser.ts';
-import type { ErasureRef } from './erasure-store.ts';
 
-/**
- * The rows that contain an address. An erasure reaches into the tables of messages, deliveries,
- * attempts, events and webhooks, because an erased address must be gone everywhere.
- */
+/** Reads and rewrites messages, their content, deliveries and attempts, for privacy/erase-address.ts. */
 
 export interface LockedDelivery {
   messageId: string;
@@ -28,7 +24,8 @@ export interface LockedDelivery {
  */
 export async function lockMessagesTo(
   db: Queryable,
-  ref: ErasureRef,
+  { workspaceId, mode }: TenantScope,
+  recipientKey: string,
   limit: number,
 ): Promise<{ deliveries: LockedDelivery[]; left: boolean }> {
   const found = await db.query<{ id: string; recipients: number }>({
@@ -38,7 +35,7 @@ export async function lockMessagesTo(
       from (select distinct message_id as id from deliveries
         where workspace_id = $1 and mode = $2 and recipient_key = $3
         order by message_id limit $4) f`,
-    values: [ref.workspaceId, ref.mode, ref.emailKey, limit],
+    values: [workspaceId, mode, recipientKey, limit],
   });
   if (found.rows.length === 0) return { deliveries: [], left: false };
   const ids = found.rows.map((row) => row.id);
@@ -49,7 +46,7 @@ export async function lockMessagesTo(
       from deliveries where workspace_id = $1 and mode = $2 and message_id = any($3)
         and message_id between $4 and $5
       order by message_id, ordinal for update skip locked`,
-    values: [ref.workspaceId, ref.mode, ids, ...rangeOf(ids)],
+    values: [workspaceId, mode, ids, ...uuidRange(ids)],
   });
   const byMessage = Map.groupBy(locked.rows, (row) => row.messageId);
   const whole = found.rows.filter(({ id, recipients }) => byMessage.get(id)?.length === recipients);
@@ -72,7 +69,7 @@ export async function readMessages(
     name: 'erasure-read-messages',
     text: `select id, subject, tags, metadata from messages
       where workspace_id = $1 and mode = $2 and id = any($3) and id between $4 and $5`,
-    values: [scope.workspaceId, scope.mode, ids, ...rangeOf(ids)],
+    values: [scope.workspaceId, scope.mode, ids, ...uuidRange(ids)],
   });
   return rows;
 }
@@ -91,7 +88,7 @@ export async function writeMessages(
       scope.workspaceId,
       scope.mode,
       JSON.stringify(messages),
-      ...rangeOf(messages.map(({ id }) => id)),
+      ...uuidRange(messages.map(({ id }) => id)),
     ],
   });
 }
@@ -106,7 +103,7 @@ export async function deleteContents(
   ids: readonly string[],
 ): Promise<void> {
   if (ids.length === 0) return;
-  const values = [scope.workspaceId, scope.mode, ids, ...rangeOf(ids)];
+  const values = [scope.workspaceId, scope.mode, ids, ...uuidRange(ids)];
   await db.query({
     name: 'erasure-delete-contents',
     text: `delete from message_contents
@@ -124,7 +121,7 @@ export async function deleteContents(
     name: 'erasure-delete-inbox',
     text: `delete from test_inbox where workspace_id = $1 and message_id = any($2)
       and message_id between $3 and $4`,
-    values: [scope.workspaceId, ids, ...rangeOf(ids)],
+    values: [scope.workspaceId, ids, ...uuidRange(ids)],
   });
 }
 
@@ -212,7 +209,7 @@ export async function writeDeliveries(
       JSON.stringify(records),
       ERASED_ADDRESS,
       sqlTime(nowMs),
-      ...rangeOf(deliveries.map(({ messageId }) => messageId)),
+      ...uuidRange(deliveries.map(({ messageId }) => messageId)),
     ],
   });
 }
@@ -235,7 +232,7 @@ export async function readAttempts(
     name: 'erasure-read-attempts',
     text: `select message_id as id, ordinal, number, smtp, bounce, transcript from attempts
       where workspace_id = $1 and mode = $2 and message_id = any($3) and message_id between $4 and $5`,
-    values: [scope.workspaceId, scope.mode, ids, ...rangeOf(ids)],
+    values: [scope.workspaceId, scope.mode, ids, ...uuidRange(ids)],
   });
   return rows;
 }
@@ -257,119 +254,7 @@ export async function writeAttempts(
       scope.workspaceId,
       scope.mode,
       JSON.stringify(attempts),
-      ...rangeOf(attempts.map(({ id }) => id)),
+      ...uuidRange(attempts.map(({ id }) => id)),
     ],
   });
-}
-
-export interface ErasableEvent {
-  tx: number;
-  id: string;
-  type: string;
-  messageId: string | null;
-  data: Record<string, unknown>;
-}
-
-const EVENT = `tx, id, type, message_id as "messageId", data`;
-
-export async function readEventsOf(
-  db: Queryable,
-  scope: TenantScope,
-  ids: readonly string[],
-): Promise<ErasableEvent[]> {
-  const { rows } = await db.query<ErasableEvent>({
-    name: 'erasure-read-events',
-    text: `select ${EVENT} from events
-      where workspace_id = $1 and mode = $2 and message_id = any($3)`,
-    values: [scope.workspaceId, scope.mode, ids],
-  });
-  return rows;
-}
-
-/**
- * Of the next events without a message, those that contain the text; and the id of the last one
- * read.
- */
-export async function readOtherEvents(
-  db: Queryable,
-  scope: TenantScope,
-  needle: string,
-  afterId: string,
-  limit: number,
-): Promise<{ events: ErasableEvent[]; lastId: string | null }> {
-  const { rows } = await db.query<ErasableEvent & { holds: boolean }>({
-    name: 'erasure-read-other-events',
-    text: `select ${EVENT.replace('data', 'case when holds then data end as data')}, holds from (
-        select *, strpos(lower(data::text), $4) > 0 as holds from events
-        where workspace_id = $1 and mode = $2 and message_id is null and id > $3
-        order by id limit $5) e`,
-    values: [scope.workspaceId, scope.mode, afterId, needle, limit],
-  });
-  const lastId = rows.length < limit ? null : (rows.at(-1)?.id ?? null);
-  return { events: rows.filter((row) => row.holds), lastId };
-}
-
-/** Events keep their position in the log, so readers are not affected. */
-export async function writeEvents(
-  db: Queryable,
-  scope: TenantScope,
-  events: readonly Pick<ErasableEvent, 'tx' | 'id' | 'data'>[],
-): Promise<void> {
-  if (events.length === 0) return;
-  await db.query({
-    name: 'erasure-write-events',
-    text: `update events e set data = r.data
-      from json_to_recordset($3::json) as r(tx bigint, id uuid, data json)
-      where e.workspace_id = $1 and e.mode = $2 and e.tx = r.tx and e.id = r.id
-        and e.id between $4 and $5`,
-    values: [
-      scope.workspaceId,
-      scope.mode,
-      JSON.stringify(events.map(({ tx, id, data }) => ({ tx, id, data }))),
-      ...rangeOf(events.map(({ id }) => id)),
-    ],
-  });
-}
-
-/**
- * Webhook endpoints may have repeated an event's data in their responses, so these are erased. A
- * leased delivery loses its lease: its response is not recorded, and it is sent again without the
- * address. Deleted endpoints have rows too, hence the loose index scan over endpoint ids.
- */
-export async function eraseWebhookResponses(
-  db: Queryable,
-  scope: TenantScope,
-  eventIds: readonly string[],
-  nowMs: number,
-): Promise<void> {
-  if (eventIds.length === 0) return;
-  const values = [scope.workspaceId, scope.mode, eventIds, ...rangeOf(eventIds)];
-  await db.query({
-    name: 'erasure-webhook-deliveries',
-    text: `${ENDPOINTS} update webhook_deliveries d set lease = null, due_at = $6
-      from endpoints w where d.workspace_id = $1 and d.mode = $2 and d.webhook_id = w.id
-        and d.event_id = any($3) and d.event_id between $4 and $5 and d.lease is not null`,
-    values: [...values, sqlTime(nowMs)],
-  });
-  await db.query({
-    name: 'erasure-webhook-tries',
-    text: `${ENDPOINTS} update webhook_attempts t set response_body = $6
-      from endpoints w where t.workspace_id = $1 and t.mode = $2 and t.webhook_id = w.id
-        and t.event_id = any($3) and t.event_id between $4 and $5 and t.response_body <> ''`,
-    values: [...values, ERASED_TEXT],
-  });
-}
-
-const ENDPOINTS = `with recursive endpoints (id) as (
-    (select webhook_id from webhook_deliveries where workspace_id = $1 and mode = $2
-      order by webhook_id limit 1)
-  union all
-    select (select d.webhook_id from webhook_deliveries d where d.workspace_id = $1 and d.mode = $2
-        and d.webhook_id > e.id order by d.webhook_id limit 1)
-      from endpoints e where e.id is not null)`;
-
-/** Bounds that let PostgreSQL prune partitions. */
-function rangeOf(ids: readonly string[]): [string, string] {
-  const sorted = [...ids].sort();
-  return [sorted[0] ?? '', sorted.at(-1) ?? ''];
 }
