@@ -2,10 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { projectFiles, ROOT } from './project-files.ts';
+import { foreignWriteErrors } from './table-writes.ts';
 
 /**
- * Checks module boundaries: imports as .dependency-cruiser.js allows them, and SQL only in db/ and
- * the stores. dependency-cruiser reports "no violations" for a language that it cannot parse, so a
+ * Checks module boundaries: imports as .dependency-cruiser.js allows them, SQL only in db/ and the
+ * stores, and writes only to tables of the own module. dependency-cruiser reports "no violations" for a language that it cannot parse, so a
  * run that saw hardly any files counts as failed.
  */
 
@@ -21,7 +22,7 @@ interface CruiseResult {
 
 export function boundaryErrors(): string[] {
   const source = projectFiles().filter((file) => /^(server|sdk)\/src\/.*\.ts$/.test(file));
-  return [...importErrors(source), ...sqlErrors(source)];
+  return [...importErrors(source), ...sqlErrors(source), ...writeErrors(source)];
 }
 
 function importErrors(source: readonly string[]): string[] {
@@ -54,4 +55,10 @@ function sqlErrors(source: readonly string[]): string[] {
     .filter((file) => !/^server\/src\/db\/|-store\.ts$|\.test\.ts$/.test(file))
     .filter((file) => /\.query(<[^(]*>)?\(/.test(readFileSync(path.join(ROOT, file), 'utf8')))
     .map((file) => `${file}: SQL belongs in db/ or a *-store.ts file`);
+}
+
+function writeErrors(source: readonly string[]): string[] {
+  return source
+    .filter((file) => !file.endsWith('.test.ts'))
+    .flatMap((file) => foreignWriteErrors(file, readFileSync(path.join(ROOT, file), 'utf8')));
 }

@@ -4,6 +4,7 @@ import { configurationTables } from '../server/src/config/settings.ts';
 import { commandReference } from './command-reference.ts';
 import { ROOT } from './project-files.ts';
 import { ROUTES_FILE, routesFile } from './routes.ts';
+import { TABLES_FILE, tablesFile } from './table-rows.ts';
 
 /** Files, or parts of files, that are generated from the code by `npm run generate`. */
 
@@ -15,6 +16,7 @@ interface Generated {
 
 /** In this order: the document is made by the code that the list of routes is part of. */
 const GENERATED: Generated[] = [
+  { file: TABLES_FILE, make: tablesFile },
   { file: ROUTES_FILE, make: routesFile },
   { file: 'openapi.json', make: openapiFile },
   {

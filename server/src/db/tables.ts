@@ -1,0 +1,531 @@
+/**
+ * Generated from the migrations by `npm run generate`: the columns of each table, as queries return
+ * them (row-types.ts).
+ */
+
+export type Mode = 'live' | 'test';
+
+export type RecipientKind = 'to' | 'cc' | 'bcc';
+
+export type DeliveryStatus =
+  | 'scheduled'
+  | 'queued'
+  | 'deferred'
+  | 'delivered'
+  | 'bounced'
+  | 'expired'
+  | 'failed'
+  | 'cancelled'
+  | 'suppressed';
+
+export type WebhookDeliveryStatus = 'pending' | 'succeeded' | 'failed';
+
+export interface AlarmsRow {
+  workspace_id: string;
+  mode: Mode;
+  kind: string;
+  subject: string;
+  raised_at: number;
+}
+
+export interface ApiKeySecretsRow {
+  token_hash: Buffer;
+  workspace_id: string;
+  key_id: string;
+  expires_at: number | null;
+}
+
+export interface ApiKeysRow {
+  workspace_id: string;
+  id: string;
+  mode: Mode;
+  name: string;
+  scopes: string[];
+  allowed_domains: string[];
+  allowed_ips: string[];
+  token_hint: string;
+  created_by: string;
+  created_at: number;
+  expires_at: number | null;
+  expiry_notified_at: number | null;
+  last_used_at: number | null;
+  revoked_at: number | null;
+}
+
+export interface AttemptsRow {
+  workspace_id: string;
+  mode: Mode;
+  message_id: string;
+  ordinal: number;
+  number: number;
+  started_at: number;
+  finished_at: number;
+  outcome: string;
+  bounce: unknown;
+  smtp: unknown;
+  transcript: string | null;
+  node: string | null;
+}
+
+export interface AuthThrottlesRow {
+  subject: Buffer;
+  attempts: number;
+  last_attempt_at: number;
+  blocked_until: number;
+}
+
+export interface ContactImportChunksRow {
+  workspace_id: string;
+  mode: Mode;
+  import_id: string;
+  ordinal: number;
+  content: Buffer;
+}
+
+export interface ContactImportFailuresRow {
+  workspace_id: string;
+  mode: Mode;
+  import_id: string;
+  line: number;
+  field: string | null;
+  code: string;
+  detail: string;
+}
+
+export interface ContactImportsRow {
+  workspace_id: string;
+  mode: Mode;
+  id: string;
+  format: string;
+  status: string;
+  columns: unknown;
+  bytes_total: number;
+  bytes_done: number;
+  lines: number;
+  in_skipped_line: boolean;
+  created: number;
+  updated: number;
+  unchanged: number;
+  failed: number;
+  failed_batches: number;
+  created_by: string;
+  created_at: number;
+  last_progress_at: number;
+  finished_at: number | null;
+}
+
+export interface ContactsRow {
+  workspace_id: string;
+  mode: Mode;
+  email_key: string;
+  id: string;
+  email: string;
+  first_name: string | null;
+  last_name: string | null;
+  locale: string | null;
+  attributes: unknown;
+  created_at: number;
+  updated_at: number;
+}
+
+export interface DeliveriesRow {
+  workspace_id: string;
+  mode: Mode;
+  message_id: string;
+  ordinal: number;
+  kind: RecipientKind;
+  recipient: string;
+  recipient_key: string;
+  recipient_name: string | null;
+  status: DeliveryStatus;
+  reason: string | null;
+  shard: number;
+  due_at: number | null;
+  lease: number | null;
+  attempts: number;
+  delivery_cycles: number;
+  event_sequence: number;
+  expires_at: number;
+  smtp: unknown;
+  bounce: unknown;
+  finished_at: number | null;
+}
+
+export interface DomainKeysRow {
+  workspace_id: string;
+  domain_id: string;
+  selector: string;
+  algorithm: 'rsa' | 'ed25519';
+  slot: 'current' | 'next' | 'retired';
+  dns_value: string;
+  encrypted_private_key: Buffer | null;
+  created_at: number;
+  retired_at: number | null;
+}
+
+export interface DomainsRow {
+  workspace_id: string;
+  id: string;
+  name: string;
+  status: 'pending' | 'verified' | 'degraded' | 'failed';
+  trusted: boolean;
+  ownership_token: string;
+  return_path_host: string;
+  tracking_host: string | null;
+  tls: 'opportunistic' | 'required';
+  track_opens: boolean;
+  track_clicks: boolean;
+  checks: unknown;
+  created_at: number;
+  verified_at: number | null;
+  checked_at: number | null;
+  check_due_at: number | null;
+}
+
+export interface ErasuresRow {
+  workspace_id: string;
+  mode: Mode;
+  email_key: string;
+  requested_at: number;
+  contacts: number;
+  messages: number;
+  attempts: number;
+  events: number;
+  events_cursor: string | null;
+}
+
+export interface EventConsumersRow {
+  name: string;
+  tx: number;
+  id: string;
+}
+
+export interface EventsRow {
+  workspace_id: string;
+  mode: Mode;
+  tx: number;
+  id: string;
+  type: string;
+  created_at: number;
+  message_id: string | null;
+  sequence: number | null;
+  data: unknown;
+}
+
+export interface IdempotencyKeysRow {
+  workspace_id: string;
+  mode: Mode;
+  key: string;
+  request_hash: Buffer;
+  result: Buffer | null;
+  result_encrypted: boolean;
+  created_at: number;
+}
+
+export interface InvitationsRow {
+  workspace_id: string;
+  id: string;
+  email: string;
+  email_key: string;
+  role: 'owner' | 'admin' | 'developer' | 'viewer';
+  token_hash: Buffer;
+  invited_by: string;
+  created_at: number;
+  expires_at: number;
+  accepted_at: number | null;
+  revoked_at: number | null;
+}
+
+export interface MembershipsRow {
+  workspace_id: string;
+  person_id: string;
+  role: 'owner' | 'admin' | 'developer' | 'viewer';
+  created_at: number;
+}
+
+export interface MessageAttachmentsRow {
+  workspace_id: string;
+  mode: Mode;
+  message_id: string;
+  ordinal: number;
+  filename: string;
+  content_type: string;
+  content_id: string | null;
+  content: Buffer;
+}
+
+export interface MessageContentsRow {
+  workspace_id: string;
+  mode: Mode;
+  id: string;
+  head: unknown;
+  html: string;
+  text: string | null;
+  signature: string | null;
+  encrypted_content: Buffer | null;
+}
+
+export interface MessagesRow {
+  workspace_id: string;
+  mode: Mode;
+  id: string;
+  created_at: number;
+  scheduled_at: number | null;
+  sender: string;
+  sender_name: string | null;
+  subject: string;
+  template_key: string | null;
+  template_version: number | null;
+  tags: string[];
+  metadata: unknown;
+  ttl_seconds: number | null;
+  api_key_id: string | null;
+}
+
+export interface OneTimeTokensRow {
+  token_hash: Buffer;
+  person_id: string;
+  purpose: 'password_reset' | 'second_factor';
+  expires_at: number;
+}
+
+export interface PeopleRow {
+  id: string;
+  email: string;
+  email_key: string;
+  name: string;
+  password_hash: string;
+  totp_secret: Buffer | null;
+  totp_confirmed_at: number | null;
+  totp_step: number | null;
+  recovery_hashes: Buffer[];
+  created_at: number;
+}
+
+export interface RetentionClockRow {
+  singleton: boolean;
+  last_seen_at: number;
+  jump_seen_at: number | null;
+}
+
+export interface SecretKeyFingerprintRow {
+  singleton: boolean;
+  fingerprint: Buffer;
+}
+
+export interface SessionsRow {
+  token_hash: Buffer;
+  id: string;
+  person_id: string;
+  created_at: number;
+  last_seen_at: number;
+  expires_at: number;
+  revoked_at: number | null;
+  ip: string;
+  source: string;
+  user_agent: string;
+}
+
+export interface StatisticsDayRow {
+  workspace_id: string;
+  mode: Mode;
+  dimension: string;
+  at: number;
+  value: string;
+  counter: string;
+  n: number;
+}
+
+export interface StatisticsHourRow {
+  workspace_id: string;
+  mode: Mode;
+  dimension: string;
+  at: number;
+  value: string;
+  counter: string;
+  n: number;
+}
+
+export interface StatisticsMinuteRow {
+  workspace_id: string;
+  mode: Mode;
+  dimension: string;
+  at: number;
+  value: string;
+  counter: string;
+  n: number;
+}
+
+export interface SuppressionsRow {
+  workspace_id: string;
+  mode: Mode;
+  key: string;
+  id: string;
+  email: string | null;
+  domain: string | null;
+  reason: string;
+  evidence: unknown;
+  note: string | null;
+  created_at: number;
+  expires_at: number | null;
+}
+
+export interface TemplatePublicationsRow {
+  workspace_id: string;
+  kind: string;
+  key: string;
+  ordinal: number;
+  version: number;
+  published_at: number;
+  published_by: string;
+  note: string | null;
+}
+
+export interface TemplateVersionsRow {
+  workspace_id: string;
+  kind: string;
+  key: string;
+  version: number;
+  content: unknown;
+  content_hash: Buffer;
+  layout: string | null;
+  partials: string[];
+}
+
+export interface TemplatesRow {
+  workspace_id: string;
+  kind: 'template' | 'layout' | 'partial';
+  key: string;
+  id: string;
+  name: string;
+  draft: unknown;
+  draft_revision: number;
+  draft_hash: Buffer;
+  draft_subject: string | null;
+  draft_locales: string[];
+  draft_layout: string | null;
+  draft_partials: string[];
+  published_version: number | null;
+  last_version: number;
+  created_at: number;
+  updated_at: number;
+  updated_by: string;
+}
+
+export interface TestInboxRow {
+  workspace_id: string;
+  message_id: string;
+  arrived_at: number;
+  consumed_at: number | null;
+}
+
+export interface WebhookAttemptsRow {
+  workspace_id: string;
+  mode: Mode;
+  webhook_id: string;
+  event_id: string;
+  number: number;
+  started_at: number;
+  duration_ms: number;
+  url: string;
+  headers: unknown;
+  response_status: number | null;
+  response_body: string | null;
+  error: string | null;
+}
+
+export interface WebhookDeliveriesRow {
+  workspace_id: string;
+  mode: Mode;
+  webhook_id: string;
+  event_id: string;
+  event_tx: number;
+  event_type: string;
+  status: WebhookDeliveryStatus;
+  due_at: number | null;
+  lease: number | null;
+  attempts: number;
+  cycle_attempts: number;
+  created_at: number;
+  finished_at: number | null;
+  last_response_status: number | null;
+  last_error: string | null;
+}
+
+export interface WebhookSecretsRow {
+  workspace_id: string;
+  mode: Mode;
+  webhook_id: string;
+  id: string;
+  encrypted_secret: Buffer;
+  expires_at: number | null;
+}
+
+export interface WebhooksRow {
+  workspace_id: string;
+  mode: Mode;
+  id: string;
+  url: string;
+  events: string[];
+  description: string;
+  enabled: boolean;
+  encrypted_headers: Buffer | null;
+  since_tx: number;
+  revision: number;
+  failing_since: number | null;
+  disabled_at: number | null;
+  disabled_reason: string | null;
+  created_at: number;
+  updated_at: number;
+}
+
+export interface WorkspacesRow {
+  id: string;
+  name: string;
+  created_at: number;
+  suspended_at: number | null;
+  suspension_reason: string | null;
+  origin_id: string | null;
+}
+
+export interface Tables {
+  alarms: AlarmsRow;
+  api_key_secrets: ApiKeySecretsRow;
+  api_keys: ApiKeysRow;
+  attempts: AttemptsRow;
+  auth_throttles: AuthThrottlesRow;
+  contact_import_chunks: ContactImportChunksRow;
+  contact_import_failures: ContactImportFailuresRow;
+  contact_imports: ContactImportsRow;
+  contacts: ContactsRow;
+  deliveries: DeliveriesRow;
+  domain_keys: DomainKeysRow;
+  domains: DomainsRow;
+  erasures: ErasuresRow;
+  event_consumers: EventConsumersRow;
+  events: EventsRow;
+  idempotency_keys: IdempotencyKeysRow;
+  invitations: InvitationsRow;
+  memberships: MembershipsRow;
+  message_attachments: MessageAttachmentsRow;
+  message_contents: MessageContentsRow;
+  messages: MessagesRow;
+  one_time_tokens: OneTimeTokensRow;
+  people: PeopleRow;
+  retention_clock: RetentionClockRow;
+  secret_key_fingerprint: SecretKeyFingerprintRow;
+  sessions: SessionsRow;
+  statistics_day: StatisticsDayRow;
+  statistics_hour: StatisticsHourRow;
+  statistics_minute: StatisticsMinuteRow;
+  suppressions: SuppressionsRow;
+  template_publications: TemplatePublicationsRow;
+  template_versions: TemplateVersionsRow;
+  templates: TemplatesRow;
+  test_inbox: TestInboxRow;
+  webhook_attempts: WebhookAttemptsRow;
+  webhook_deliveries: WebhookDeliveriesRow;
+  webhook_secrets: WebhookSecretsRow;
+  webhooks: WebhooksRow;
+  workspaces: WorkspacesRow;
+}
