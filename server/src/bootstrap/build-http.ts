@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import type { Config } from '../config/read-config.ts';
 import type { Pool } from '../db/pool.ts';
-import { createHttpMetrics } from '../http/observability/http-metrics.ts';
+import { addCollectedMetric, createHttpMetrics } from '../http/observability/http-metrics.ts';
 import { openapiDocument } from '../http/openapi/openapi-document.ts';
 import type { Operation } from '../http/operation.ts';
 import { createOperations } from '../http/operations.ts';
@@ -17,6 +17,7 @@ import { LargeResponseLimiter } from '../http/server/large-response-limiter.ts';
 import { createSessionCookie } from '../http/server/session-cookie.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
+import { MemoryBudget } from '../lib/memory-budget.ts';
 import { VERSION } from '../version.ts';
 import { publishedLimits } from './build-acceptor.ts';
 import type { DeliveryRuntime } from './build-delivery.ts';
@@ -66,6 +67,13 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
     document: () => document(),
   });
   const document = (): object => openapiDocument(operations, { baseUrl, version: VERSION });
+  const bodyMemory = new MemoryBudget(config.limits.requestBufferMaxBytes);
+  addCollectedMetric(registry, {
+    name: 'postrider_request_buffer_bytes',
+    help: 'Request bodies in memory that did not arrive in one piece.',
+    type: 'gauge',
+    read: () => bodyMemory.used,
+  });
   const http = createHttpServer({
     operations: isApi ? operations : [],
     authenticator: services.authenticator,
@@ -78,6 +86,7 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
     metrics: createHttpMetrics(registry),
     baseUrl,
     bodyBytesMax: config.limits.requestBodyMaxBytes,
+    bodyMemory,
     trustProxy: trustProxy.length > 0 ? [...trustProxy] : false,
     requestTimeoutMs,
     onChange: options.onChange,

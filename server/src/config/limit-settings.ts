@@ -24,6 +24,13 @@ export const limits = {
     defaultText: '30MiB',
     min: 1024,
   }),
+  REQUEST_BUFFER_MAX_BYTES: bytes({
+    description:
+      'Maximum total size of request bodies in memory. Above it, requests that do not arrive in one piece are rejected with 503. A workspace with several such requests gets at most half of it.',
+    default: 0,
+    defaultText: 'an eighth of the memory, from 64MiB to 1GiB',
+    min: 1024,
+  }),
   MESSAGE_MAX_BYTES: bytes({
     description: 'Maximum size of a message as sent, including encoded attachments.',
     default: 25 * MIB,

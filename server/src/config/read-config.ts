@@ -1,4 +1,4 @@
-import { hostname } from 'node:os';
+import { hostname, totalmem } from 'node:os';
 import path from 'node:path';
 import type { LogLevel } from '../lib/log.ts';
 import type { RouteConfig } from './delivery-routes.ts';
@@ -112,6 +112,7 @@ export interface Limits {
   readonly ratePerSecond: number;
   readonly rateBurst: number;
   readonly requestBodyMaxBytes: number;
+  readonly requestBufferMaxBytes: number;
   readonly messageMaxBytes: number;
   readonly contentMaxBytes: number;
   readonly subjectMaxBytes: number;
@@ -197,6 +198,14 @@ function findConflicts({ of, wasGiven }: SettingValues): string[] {
   if (of('ACCEPT_BUFFER_MAX_BYTES') < of('REQUEST_BODY_MAX_BYTES')) {
     found.push(
       `ACCEPT_BUFFER_MAX_BYTES: must not be less than REQUEST_BODY_MAX_BYTES, or the largest request could never be accepted.`,
+    );
+  }
+  if (
+    of('REQUEST_BUFFER_MAX_BYTES') !== 0 &&
+    of('REQUEST_BUFFER_MAX_BYTES') < of('REQUEST_BODY_MAX_BYTES')
+  ) {
+    found.push(
+      'REQUEST_BUFFER_MAX_BYTES: must not be less than REQUEST_BODY_MAX_BYTES, or the largest request could never be received.',
     );
   }
   if (wasGiven('SUBMISSION_TLS_CERT') !== wasGiven('SUBMISSION_TLS_KEY')) {
@@ -327,6 +336,9 @@ function buildLimits(of: SettingValues['of']): Limits {
     ratePerSecond: of('RATE_LIMIT_PER_SECOND'),
     rateBurst: of('RATE_LIMIT_BURST') || 2 * of('RATE_LIMIT_PER_SECOND'),
     requestBodyMaxBytes: of('REQUEST_BODY_MAX_BYTES'),
+    requestBufferMaxBytes:
+      of('REQUEST_BUFFER_MAX_BYTES') ||
+      Math.max(defaultRequestBuffer(), 2 * of('REQUEST_BODY_MAX_BYTES')),
     messageMaxBytes: of('MESSAGE_MAX_BYTES'),
     contentMaxBytes: of('CONTENT_MAX_BYTES'),
     subjectMaxBytes: of('SUBJECT_MAX_BYTES'),
@@ -339,6 +351,14 @@ function buildLimits(of: SettingValues['of']): Limits {
     acceptBufferMaxMessages: of('ACCEPT_BUFFER_MAX_MESSAGES'),
     acceptBufferMaxBytes: of('ACCEPT_BUFFER_MAX_BYTES'),
   };
+}
+
+const MIB = 1024 ** 2;
+
+/** A container's limit, if there is one, and otherwise the memory of the machine. */
+function defaultRequestBuffer(): number {
+  const memory = Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem());
+  return Math.min(1024 * MIB, Math.max(64 * MIB, Math.floor(memory / 8)));
 }
 
 function deepFreeze<T>(value: T): T {

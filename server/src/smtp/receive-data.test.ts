@@ -1,10 +1,6 @@
 import { expect, test } from 'vitest';
-import {
-  type DataStream,
-  MemoryBudget,
-  rejectSmuggling,
-  withReceivedData,
-} from './receive-data.ts';
+import { MemoryBudget } from '../lib/memory-budget.ts';
+import { type DataStream, rejectSmuggling, withReceivedData } from './receive-data.ts';
 
 /** The memory of all messages that are being received is limited, and always released. */
 
@@ -36,32 +32,6 @@ test('of two messages that do not fit together one is accepted, however their ch
     both.map((one) => withReceivedData(one, memory.reserve('a'), length)),
   );
   expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
-});
-
-test('large messages leave memory for others, and one owner leaves memory for the next', () => {
-  const MIB = 1024 * 1024;
-  const memory = new MemoryBudget(16 * MIB);
-  const first = memory.reserve('a');
-  expect(first.tryGrow(6 * MIB)).toBe(true);
-  const second = memory.reserve('a');
-  expect(second.tryGrow(MIB / 4)).toBe(true);
-  // With another message in progress, one owner may not use more than half.
-  expect(first.tryGrow(2 * MIB)).toBe(false);
-  const other = memory.reserve('b');
-  expect(other.tryGrow(5 * MIB)).toBe(true);
-  // A quarter of the budget is reserved for small messages.
-  expect(other.tryGrow(MIB)).toBe(false);
-  const small = Array.from({ length: 20 }, () => memory.reserve('c').tryGrow(MIB / 4));
-  expect(small.filter((reserved) => reserved)).toHaveLength(19);
-});
-
-test('a single message may use the whole budget, but no more', () => {
-  const memory = new MemoryBudget(1024 * 1024);
-  const only = memory.reserve('a');
-  expect(only.tryGrow(1024 * 1024)).toBe(true);
-  expect(memory.reserve('b').tryGrow(1)).toBe(false);
-  only.release();
-  expect(memory.reserve('b').tryGrow(1024 * 1024)).toBe(true);
 });
 
 test('a failed message releases its memory', async () => {

@@ -1,3 +1,4 @@
+import type { MemoryReservation } from '../lib/memory-budget.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 
 /**
@@ -5,67 +6,6 @@ import { RefusedError } from '../lib/refused-error.ts';
  * Data over the budget is read and discarded, because the client reads our reply only after its
  * final dot.
  */
-
-/** Every message may use this much besides all others; most mail is not larger. */
-const SMALL_MESSAGE_BYTES = 256 * 1024;
-/** Share of the budget for messages larger than that; the rest is reserved for small messages. */
-const LARGE_MESSAGES_SHARE = 3 / 4;
-/** Share of the budget for all messages of one owner, when it has more than one. */
-const OWNER_SHARE = 1 / 2;
-
-export class MemoryBudget {
-  readonly #max: number;
-  readonly #usedByOwner = new Map<string, number>();
-  #used = 0;
-
-  constructor(max: number) {
-    this.#max = max;
-  }
-
-  /** Starts a reservation for one message. */
-  reserve(owner: string): MemoryReservation {
-    let mine = 0;
-    return {
-      tryGrow: (bytes) => {
-        if (!this.#canGrow(owner, mine, bytes)) return false;
-        mine += bytes;
-        this.#add(owner, bytes);
-        return true;
-      },
-      release: () => {
-        this.#add(owner, -mine);
-        mine = 0;
-      },
-    };
-  }
-
-  /**
-   * A message that is alone may use the whole budget, so that every message within the size limit
-   * can be accepted.
-   */
-  #canGrow(owner: string, mine: number, bytes: number): boolean {
-    const total = this.#used + bytes;
-    if (total > this.#max) return false;
-    if (mine + bytes <= SMALL_MESSAGE_BYTES || this.#used === mine) return true;
-    const owned = this.#usedByOwner.get(owner) ?? 0;
-    const isOnlyOne = owned === mine;
-    const ownerWithinShare = isOnlyOne || owned + bytes <= this.#max * OWNER_SHARE;
-    return ownerWithinShare && total <= this.#max * LARGE_MESSAGES_SHARE;
-  }
-
-  #add(owner: string, bytes: number): void {
-    this.#used += bytes;
-    const owned = (this.#usedByOwner.get(owner) ?? 0) + bytes;
-    if (owned === 0) this.#usedByOwner.delete(owner);
-    else this.#usedByOwner.set(owner, owned);
-  }
-}
-
-export interface MemoryReservation {
-  /** False, with nothing reserved, when the budget is exhausted. */
-  tryGrow(bytes: number): boolean;
-  release(): void;
-}
 
 export interface DataStream extends AsyncIterable<Buffer> {
   sizeExceeded: boolean;

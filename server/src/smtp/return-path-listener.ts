@@ -2,14 +2,10 @@ import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import type { SMTPServerOptions, SMTPServerSession } from 'smtp-server';
 import type { InboundReports, ReportAddress, ReportOutcome } from '../bounces/inbound-reports.ts';
+import { MemoryBudget } from '../lib/memory-budget.ts';
 import { SmtpReplyError } from './error-replies.ts';
 import { disabledCommands, protocolOptions } from './protocol-server.ts';
-import {
-  type DataStream,
-  MemoryBudget,
-  rejectSmuggling,
-  withReceivedData,
-} from './receive-data.ts';
+import { type DataStream, rejectSmuggling, withReceivedData } from './receive-data.ts';
 import {
   createReturnPathMetrics,
   createSmtpServiceMetrics,

@@ -72,7 +72,7 @@ export function problemCodesOf(spec: Spec): ProblemCode[] {
   }
   if (spec.supportsIfMatch) codes.add('draft_changed');
   if (spec.body) {
-    if (!spec.rawBody) codes.add('malformed_json');
+    if (!spec.rawBody) codes.add('malformed_json').add('overloaded');
     codes.add('body_too_large');
     codes.add('unsupported_media_type');
   }

@@ -2,7 +2,10 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Clock } from '../../lib/clock.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Log } from '../../lib/log.ts';
+import type { MemoryBudget } from '../../lib/memory-budget.ts';
+import { clientNetwork } from '../../lib/net/client-network.ts';
 import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
+import { eventLoopTurns } from '../../lib/turns.ts';
 import type { Idempotency } from '../../messages/accept/idempotency.ts';
 import type { HttpMetrics } from '../observability/http-metrics.ts';
 import type { Operation, OperationRequest, OperationResponse } from '../operation.ts';
@@ -20,7 +23,7 @@ import {
   reauthorizeRequest,
 } from './authorize-request.ts';
 import { parseJsonBody } from './json-body.ts';
-import { readBody } from './read-body.ts';
+import { type ReceivedBody, readBody } from './read-body.ts';
 import { RequestContext } from './request-context.ts';
 
 /**
@@ -36,6 +39,8 @@ export interface HttpServerDependencies extends AuthorizationDependencies {
   log: Log;
   metrics: HttpMetrics;
   bodyBytesMax: number;
+  /** Shared by all bodies in memory. */
+  bodyMemory: MemoryBudget;
   trustProxy: boolean | string[];
   requestTimeoutMs: number;
   /** Called after an operation that may have changed data succeeded. */
@@ -49,6 +54,8 @@ declare module 'fastify' {
     startedAtMs: number;
     /** Text in the JSON body that cannot be stored. */
     textErrors: readonly FieldError[] | null;
+    /** The body that `request.body` was parsed from. */
+    receivedBody: ReceivedBody | null;
   }
 }
 
@@ -78,7 +85,8 @@ export function createHttpServer(deps: HttpServerDependencies): FastifyInstance 
   server.decorateRequest('recordMetrics', null);
   server.decorateRequest('startedAtMs', 0);
   server.decorateRequest('textErrors', null);
-  addJsonBodyParser(server, deps.bodyBytesMax);
+  server.decorateRequest('receivedBody', null);
+  addJsonBodyParser(server, deps, deps.bodyBytesMax);
   server.setErrorHandler((error, request, reply) => sendProblem(deps, error, request, reply));
   registerNotFoundHandler(server, deps);
   for (const operation of deps.operations) registerOperation(server, deps, operation);
@@ -108,28 +116,53 @@ function sendNotFound(
 /** Limits the body of unauthenticated requests, which need only a few fields. */
 const PUBLIC_BODY_BYTES_MAX = 64 * 1024;
 
-function addJsonBodyParser(server: FastifyInstance, bytesMax: number): void {
+/** Larger bodies are parsed in turns, because that takes milliseconds. */
+const PARSED_AT_ONCE_BYTES_MAX = 256 * 1024;
+
+function addJsonBodyParser(
+  server: FastifyInstance,
+  { bodyMemory }: HttpServerDependencies,
+  bytesMax: number,
+): void {
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('application/json', (request, payload, done) => {
-    readBody(payload, bytesMax, (error, body) => {
-      if (error) {
-        done(error);
-        return;
-      }
-      try {
-        // Many clients send a Content-Type with every request, even without a body.
-        if (body.length === 0) {
-          done(null, undefined);
-          return;
-        }
-        const { value, textErrors } = parseJsonBody(body);
-        request.textErrors = textErrors;
-        done(null, value);
-      } catch (error) {
-        done(error as Error);
+    const limits = { bytesMax, reserve: () => bodyMemory.reserve(bodyOwner(request)) };
+    readBody(payload, limits, (error, body) => {
+      if (!body) done(error);
+      else if (body.bytes <= PARSED_AT_ONCE_BYTES_MAX) parseBody(request, body, done);
+      else {
+        void eventLoopTurns.next(bodyOwner(request)).then(() => parseBody(request, body, done));
       }
     });
   });
+}
+
+/** Authentication is complete before a body is read, so only public operations have no caller. */
+function bodyOwner({ caller, signedIn, ip }: FastifyRequest): string {
+  return caller?.workspaceId ?? signedIn?.person.id ?? clientNetwork(ip);
+}
+
+function parseBody(
+  request: FastifyRequest,
+  received: ReceivedBody,
+  done: (error: Error | null, value?: unknown) => void,
+): void {
+  const { chunks } = received;
+  try {
+    if (request.raw.socket.destroyed) {
+      // No client receives this error; it only prevents the work.
+      throw new RefusedError('malformed_request', 'The client disconnected while waiting.');
+    }
+    const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+    // Many clients send a Content-Type with every request, even without a body.
+    const parsed = body.length === 0 ? undefined : parseJsonBody(body);
+    request.textErrors = parsed?.textErrors ?? null;
+    request.receivedBody = received;
+    done(null, parsed?.value);
+  } catch (error) {
+    received.release();
+    done(error as Error);
+  }
 }
 
 function registerOperation(
@@ -151,7 +184,7 @@ function registerOperation(
         done(null, spec.rawBody ? payload : undefined),
       );
     } else if (spec.scope === 'public') {
-      addJsonBodyParser(scope, Math.min(PUBLIC_BODY_BYTES_MAX, deps.bodyBytesMax));
+      addJsonBodyParser(scope, deps, Math.min(PUBLIC_BODY_BYTES_MAX, deps.bodyBytesMax));
     }
     scope.route({
       method: spec.method,
@@ -213,7 +246,16 @@ async function handleRequest(
     if (operation.spec.method !== 'GET') deps.onChange();
   } catch (error) {
     reply.send(error);
+  } finally {
+    releaseBody(request, reply);
   }
+}
+
+/** A response can be as large as its request, so the memory is in use until the client has read it. */
+function releaseBody({ receivedBody }: FastifyRequest, { raw }: FastifyReply): void {
+  if (!receivedBody) return;
+  if (raw.destroyed || raw.closed) receivedBody.release();
+  else raw.once('close', receivedBody.release);
 }
 
 /** Called directly, because Fastify's onResponse hook adds a listener to every response. */

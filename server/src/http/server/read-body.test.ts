@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { MemoryBudget } from '../../lib/memory-budget.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import { readBody } from './read-body.ts';
 
@@ -15,12 +16,17 @@ let server: http.Server;
 let outcomes: (string | Error)[] = [];
 /** Whether the client had sent everything by then. */
 let wasWhole = false;
+let memory = new MemoryBudget(1024 * 1024);
+let reservedBytes = 0;
 
 beforeAll(async () => {
   server = http.createServer((request, response) => {
-    readBody(request, BYTES_MAX, (error, body) => {
+    const limits = { bytesMax: BYTES_MAX, reserve: () => memory.reserve('client') };
+    readBody(request, limits, (error, body) => {
       wasWhole = request.complete;
-      outcomes.push(error ?? body.toString());
+      reservedBytes = memory.used;
+      outcomes.push(error ?? Buffer.concat(body?.chunks ?? []).toString());
+      body?.release();
       response.end();
     });
   });
@@ -85,4 +91,25 @@ test('reads a body of up to twice the maximum to its end before rejecting it', a
 
 test('fails for a body that breaks off', async () => {
   expect(await outcomeOf('Content-Length: 5', 'he', 'GONE')).toBeInstanceOf(Error);
+});
+
+test('a body in one piece reserves nothing; others reserve what arrived, until they are released', async () => {
+  await outcomeOf('Content-Length: 5', 'hello');
+  expect(reservedBytes).toBe(0);
+  await outcomeOf('Content-Length: 5', 'he', 'llo');
+  expect(reservedBytes).toBeGreaterThan(5);
+  await outcomeOf('Transfer-Encoding: chunked', chunk('hello'), chunk(''));
+  expect(reservedBytes).toBeGreaterThan(5);
+  await outcomeOf('Content-Length: 5', 'he', 'GONE');
+  await outcomeOf(`Content-Length: ${BYTES_MAX + 1}`, 'x'.repeat(BYTES_MAX), 'x');
+  expect(memory.used).toBe(0);
+});
+
+test('a body over the memory budget is read to its end and rejected as overloaded', async () => {
+  memory = new MemoryBudget(1024);
+  const overloaded = expect.objectContaining({ code: 'overloaded', retryAfterSeconds: 1 });
+  expect(await outcomeOf('Content-Length: 10', 'ab', 'cd', 'ef', 'gh', 'ij')).toEqual(overloaded);
+  expect(wasWhole).toBe(true);
+  expect(memory.used).toBe(0);
+  expect(await outcomeOf('Content-Length: 10', 'abcde', 'fghij')).toBe('abcdefghij');
 });

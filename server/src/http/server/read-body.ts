@@ -1,41 +1,81 @@
 import type { IncomingMessage } from 'node:http';
+import type { MemoryReservation } from '../../lib/memory-budget.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
+
+/** A body in memory. Call `release` when neither it nor what was parsed from it is needed. */
+export interface ReceivedBody {
+  chunks: readonly Buffer[];
+  bytes: number;
+  release(): void;
+}
+
+export interface BodyLimits {
+  bytesMax: number;
+  /** Reserves memory for a body that does not arrive in one piece. */
+  reserve(): MemoryReservation;
+}
 
 /** A multiple of the maximum size: anything larger is rejected without being read. */
 const DRAIN_LIMIT_FACTOR = 2;
-const NO_BODY = Buffer.alloc(0);
+/** What a chunk takes besides its bytes: a client may send single bytes. */
+const CHUNK_OVERHEAD_BYTES = 256;
+const NOTHING_RESERVED = (): void => {};
 
 /**
- * Reads a body of at most `bytesMax` bytes. Replaces Fastify's reader, which copies every body
- * once more although nearly all arrive in one chunk. A body that is slightly too large is read
- * and discarded before it is rejected: many clients do not read a response while they are still
- * sending, and would only see a broken connection.
+ * Reads a body of at most `bytesMax` bytes within the shared memory budget. Replaces Fastify's
+ * reader, which copies every body once more although nearly all arrive in one chunk; such a body is
+ * complete at once and reserves nothing. A body that is slightly too large, or does not fit the
+ * budget, is read and discarded before it is rejected: many clients do not read a response while
+ * they are still sending, and would only see a broken connection.
  */
 export function readBody(
   payload: IncomingMessage,
-  bytesMax: number,
-  done: (error: Error | null, body: Buffer) => void,
+  { bytesMax, reserve }: BodyLimits,
+  done: (error: Error | null, body?: ReceivedBody) => void,
 ): void {
+  const announcedBytes = Number(payload.headers['content-length']);
   const drainBytesMax = bytesMax * DRAIN_LIMIT_FACTOR;
-  if (Number(payload.headers['content-length']) > drainBytesMax) {
-    done(tooLarge(), NO_BODY);
+  if (announcedBytes > drainBytesMax) {
+    done(tooLarge());
     return;
   }
   let chunks: Buffer[] = [];
   let bytes = 0;
+  let memory: MemoryReservation | undefined;
+  let rejection: RefusedError | undefined;
   const onData = (chunk: Buffer): void => {
     bytes += chunk.length;
-    if (bytes <= bytesMax) chunks.push(chunk);
-    else if (bytes > drainBytesMax) end(tooLarge());
-    else chunks = [];
+    if (bytes > drainBytesMax) {
+      end(tooLarge());
+      return;
+    }
+    if (rejection === undefined && bytes > bytesMax) discard(tooLarge());
+    if (rejection !== undefined) return;
+    if (chunk.length !== announcedBytes) {
+      memory ??= reserve();
+      if (!memory.tryGrow(chunk.length + CHUNK_OVERHEAD_BYTES)) {
+        discard(overloaded());
+        return;
+      }
+    }
+    chunks.push(chunk);
   };
-  const onEnd = (): void => end(bytes > bytesMax ? tooLarge() : null);
+  const discard = (why: RefusedError): void => {
+    rejection = why;
+    chunks = [];
+    memory?.release();
+  };
+  const onEnd = (): void => end(rejection ?? null);
   const end = (error: Error | null): void => {
     payload.removeListener('data', onData);
     payload.removeListener('end', onEnd);
     payload.removeListener('error', end);
-    if (error) done(error, NO_BODY);
-    else done(null, chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
+    if (error) {
+      memory?.release();
+      done(error);
+    } else {
+      done(null, { chunks, bytes, release: memory?.release ?? NOTHING_RESERVED });
+    }
   };
   payload.on('data', onData);
   payload.on('end', onEnd);
@@ -45,4 +85,9 @@ export function readBody(
 
 function tooLarge(): RefusedError {
   return new RefusedError('body_too_large', 'The body exceeds the maximum size.');
+}
+
+function overloaded(): RefusedError {
+  const detail = 'Too many large requests are being received right now. Nothing was accepted.';
+  return new RefusedError('overloaded', detail, { retryAfterSeconds: 1 });
 }

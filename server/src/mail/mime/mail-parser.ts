@@ -1,10 +1,10 @@
 import type { Clock } from '../../lib/clock.ts';
 import { MailParserThread } from './mail-parser-thread.ts';
-import { type ParsedMail, parseMail } from './parse-mail.ts';
+import { isAtMost, type ParsedMail, parseMail } from './parse-mail.ts';
 
 /**
- * Parses mail without blocking the event loop. Small mail is parsed in place. Large or many-part mail
- * can take seconds and hundreds of megabytes, so it is parsed in worker threads: one for medium and
+ * Parses mail without blocking the event loop. Small mail is parsed in place. Large mail, or mail
+ * with many lines or parts, can take seconds and hundreds of megabytes, so it is parsed in worker threads: one for medium and
  * one for large mail, so that medium mail never waits for a huge one.
  */
 export class MailParser {
@@ -29,14 +29,28 @@ export class MailParser {
 }
 
 const SMALL_BYTES_MAX = 64 * 1024;
+const SMALL_HEADER_BYTES_MAX = 8 * 1024;
+const SMALL_LINES_MAX = 1_000;
 const SMALL_PARTS_MAX = 50;
 const MEDIUM_BYTES_MAX = 1024 * 1024;
 const MEDIUM_MEMORY_MB = 256;
 const LARGE_MEMORY_MB = 768;
 
+/**
+ * Whether parsing takes a few milliseconds at most. A line or a part costs far more than its bytes, and
+ * so do addresses and encoded words in the header.
+ */
 function isSmall(data: Buffer): boolean {
-  if (data.length > SMALL_BYTES_MAX) return false;
-  let parts = 0;
-  for (let at = data.indexOf('\n--'); at !== -1; at = data.indexOf('\n--', at + 3)) parts += 1;
-  return parts <= SMALL_PARTS_MAX;
+  return (
+    data.length <= SMALL_BYTES_MAX &&
+    isAtMost(data, '\n', SMALL_LINES_MAX) &&
+    isAtMost(data, '\n--', SMALL_PARTS_MAX) &&
+    headerBytes(data) <= SMALL_HEADER_BYTES_MAX
+  );
+}
+
+/** The parser ends the header at the first blank line, whether it has LF or CRLF. */
+function headerBytes(data: Buffer): number {
+  const ends = ['\n\n', '\n\r\n'].map((end) => data.indexOf(end)).filter((at) => at !== -1);
+  return Math.min(data.length, ...ends);
 }

@@ -70,11 +70,11 @@ const SHORT_LINES_MAX = 50_000;
 const LINE_BYTES_USUAL = 32;
 
 export async function parseMail(data: Buffer): Promise<ParsedMail> {
-  if (isMoreThan(data, '\n--', DELIMITERS_MAX)) {
+  if (!isAtMost(data, '\n--', DELIMITERS_MAX)) {
     throw malformedMail('The message has too many parts.');
   }
   const linesMax = Math.min(LINES_MAX, SHORT_LINES_MAX + data.length / LINE_BYTES_USUAL);
-  if (isMoreThan(data, '\n', linesMax)) throw malformedMail('The message has too many lines.');
+  if (!isAtMost(data, '\n', linesMax)) throw malformedMail('The message has too many lines.');
   const parser = new PostalMime(LIMITS);
   const bodies = captureBodies(parser);
   let mail: Email;
@@ -141,8 +141,9 @@ function toAttachment(
   };
 }
 
-function isMoreThan(data: Buffer, marker: string, max: number): boolean {
-  if (data.length <= max * marker.length) return false;
+/** Whether the marker occurs at most `max` times. */
+export function isAtMost(data: Buffer, marker: string, max: number): boolean {
+  if (data.length <= max * marker.length) return true;
   let found = 0;
   for (
     let at = data.indexOf(marker);
@@ -151,7 +152,7 @@ function isMoreThan(data: Buffer, marker: string, max: number): boolean {
   ) {
     found += 1;
   }
-  return found > max;
+  return found <= max;
 }
 
 /** Internals of postal-mime that its type declarations do not include. */

@@ -5,6 +5,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Encryptor } from '../../lib/encryption.ts';
 import { GroupCommit, GroupCommitFullError } from '../../lib/group-commit.ts';
 import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
+import { eventLoopTurns } from '../../lib/turns.ts';
 import type { AddressHash } from '../../suppressions/erased-address.ts';
 import { SharedWork } from '../../templates/template-engine.ts';
 import { type InsertOutcome, insertSubmissions, type RecipientRef } from './accept-store.ts';
@@ -89,7 +90,7 @@ const LARGE_BYTES_MIN = 256 * 1024;
 /** The share of the queue that large submissions may fill. */
 const LARGE_QUEUE_SHARE = 3 / 4;
 
-/** A batch yields to the event loop after this long, so that other requests are served. */
+/** A batch waits for its next turn after this long, so that other requests are served. */
 const YIELD_AFTER_MS = 5;
 
 interface Writers {
@@ -251,7 +252,7 @@ export class MessageAcceptor {
       }
       // A large batch, or one that is expensive to render, must not keep other callers waiting.
       if (performance.now() - sinceMs < YIELD_AFTER_MS) continue;
-      await new Promise((resolve) => setImmediate(resolve));
+      await eventLoopTurns.next(caller.workspaceId);
       sinceMs = performance.now();
     }
     return prepared;

@@ -1,14 +1,10 @@
 import type { Caller } from '../../accounts/caller.ts';
+import type { MemoryBudget } from '../../lib/memory-budget.ts';
 import type { MailParser } from '../../mail/mime/mail-parser.ts';
 import type { MessageAcceptor } from '../../messages/accept/accept-message.ts';
 import { hashRequest } from '../../messages/accept/idempotency.ts';
 import type { SendRequest } from '../../messages/accept/send-request.ts';
-import {
-  type DataStream,
-  type MemoryBudget,
-  rejectSmuggling,
-  withReceivedData,
-} from '../receive-data.ts';
+import { type DataStream, rejectSmuggling, withReceivedData } from '../receive-data.ts';
 import { mailToSendRequest } from './mail-to-send-request.ts';
 
 export interface AcceptSubmissionParts {
