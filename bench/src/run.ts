@@ -1,6 +1,7 @@
 import { benchAccept } from './accept.ts';
 import { benchDeliver } from './deliver.ts';
 import { benchHistory } from './history.ts';
+import { benchNoisyNeighbor } from './noisy-neighbor.ts';
 import { benchTemplates } from './templates.ts';
 import { benchWebhooks } from './webhooks.ts';
 
@@ -9,6 +10,7 @@ const BENCHES: Record<string, () => Promise<void>> = {
   accept: benchAccept,
   deliver: benchDeliver,
   history: benchHistory,
+  'noisy-neighbor': benchNoisyNeighbor,
   templates: benchTemplates,
   webhooks: benchWebhooks,
 };

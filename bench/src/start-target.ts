@@ -10,6 +10,10 @@ import path from 'node:path';
 export interface Target extends AsyncDisposable {
   port: number;
   key: string;
+  /** A key of another workspace. */
+  neighborKey: string;
+  /** Of the SMTP submission listener; 0 if it is off. */
+  submissionPort: number;
   pid: number;
   /** Resident memory of the process in MiB. */
   memoryMiB(): Promise<number>;
@@ -40,10 +44,9 @@ export async function startTarget(kind: TargetKind, options: TargetOptions = {})
     },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
-  const { port, key } = await nextMessage(child);
+  const started = await nextMessage<Started>(child);
   return {
-    port,
-    key,
+    ...started,
     pid: child.pid as number,
     async memoryMiB() {
       child.send('memory');
@@ -62,7 +65,9 @@ export async function startTarget(kind: TargetKind, options: TargetOptions = {})
   };
 }
 
-function nextMessage<T = { port: number; key: string }>(child: ChildProcess): Promise<T> {
+type Started = Pick<Target, 'port' | 'key' | 'neighborKey' | 'submissionPort'>;
+
+function nextMessage<T>(child: ChildProcess): Promise<T> {
   return new Promise((resolve, reject) => {
     child.once('message', (message) => resolve(message as T));
     child.once('exit', (code) => reject(new Error(`The target ended with ${code}`)));

@@ -44,10 +44,13 @@ async function serve(): Promise<void> {
     },
   });
   const workspace = (await app.workspaces.first()) ?? (await app.workspaces.create('Bench'));
-  const made = await app.apiKeys.create(operatorIssuer(workspace.id), {
-    name: 'bench',
-    mode: (process.env.BENCH_MODE as 'live' | 'test') ?? 'test',
-  });
+  const neighbor = await app.workspaces.create('Neighbor');
+  const [key, neighborKey] = await Promise.all(
+    [workspace, neighbor].map(async ({ id }) => {
+      const mode = (process.env.BENCH_MODE as 'live' | 'test') ?? 'test';
+      return (await app.apiKeys.create(operatorIssuer(id), { name: 'bench', mode })).token;
+    }),
+  );
   await app.domains.trust(workspace.id, { name: SENDER_DOMAIN });
   process.on('message', (command: { seed?: number; state?: 'delivered' | 'waiting' }) => {
     if (!command.seed || !command.state) return;
@@ -57,7 +60,12 @@ async function serve(): Promise<void> {
       .then(() => report({ seeded: command.seed }));
   });
   process.once('SIGTERM', () => void app.stop().then(() => process.exit(0)));
-  report({ port: Number(new URL(app.address).port), key: made.token });
+  report({
+    port: Number(new URL(app.address).port),
+    submissionPort: app.submission.port ?? 0,
+    key,
+    neighborKey,
+  });
 }
 
 /** The same framework and validation without storage: the upper bound. */

@@ -1,9 +1,9 @@
 import type { Clock } from '../lib/clock.ts';
 
 /**
- * A token bucket per workspace: `perSecond` requests per second with bursts of `burst`, where each
- * message of a batch counts as a request. Kept in memory, because a database query would cost more
- * than most requests.
+ * A token bucket per workspace, and one per signed-in user: `perSecond` requests per second with
+ * bursts of `burst`, where each message of a batch counts as a request. Kept in memory, because a
+ * database query would cost more than most requests.
  */
 
 export interface RateDecision {

@@ -63,6 +63,7 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
     batchMax: config.limits.batchMax,
     sending: new Sending(services),
     largeAnswers: new LargeResponseLimiter(),
+    filteredLists: new LargeResponseLimiter(1),
     // The document is an operation too, and describes all of them.
     document: () => document(),
   });

@@ -29,7 +29,7 @@ export async function sendAsOperator(parts: DatabaseContext, send: OperatorSend)
     secretKey,
   });
   const caller = operator(send);
-  if (send.dryRun) return previewMessage(await acceptor.dryRun(caller, request));
+  if (send.dryRun) return await previewMessage(await acceptor.dryRun(caller, request));
   return (await acceptor.accept(caller, request)).message;
 }
 

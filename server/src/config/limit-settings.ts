@@ -6,7 +6,7 @@ const MIB = 1024 ** 2;
 export const limits = {
   RATE_LIMIT_PER_SECOND: integer({
     description:
-      'Maximum requests per second per workspace. Each message of a batch counts as a request.',
+      'Maximum requests per second per workspace. Each message of a batch counts as a request. Signed-in users have the same limit each.',
     default: 100,
     min: 1,
     max: 1_000_000,

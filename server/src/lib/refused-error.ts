@@ -19,6 +19,23 @@ export class RefusedError extends Error {
   }
 }
 
+/** A RefusedError as plain data, which can cross a thread boundary. */
+export interface Refusal extends RefusedErrorOptions {
+  code: string;
+  detail: string;
+}
+
+export function refusalOf(error: RefusedError): Refusal {
+  const { code, message: detail, errors, retryAfterSeconds, fix } = error;
+  return {
+    code,
+    detail,
+    errors,
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    ...(fix === undefined ? {} : { fix }),
+  };
+}
+
 /** Creates a validation error. A single field error is also used as the detail. */
 export function invalidFields(errors: readonly FieldError[]): RefusedError {
   return new RefusedError('validation_failed', detailOf(errors), { errors });

@@ -28,6 +28,7 @@ import { type JsonSchema, variablesSchema } from './variables-schema.ts';
  */
 
 export class CompiledTemplate implements ResolvedTemplate {
+  readonly sources: ResolvedSources;
   readonly key: string;
   readonly version: VersionSelector;
   readonly from: ResolvedTemplate['from'];
@@ -45,6 +46,7 @@ export class CompiledTemplate implements ResolvedTemplate {
 
   constructor(sources: ResolvedSources) {
     const { template } = sources;
+    this.sources = sources;
     this.key = sources.key;
     this.version = sources.version;
     this.from = template.from ?? undefined;

@@ -3,7 +3,12 @@ import { RefusedError } from '../lib/refused-error.ts';
 import { textPartOf } from '../mail/html/html-to-text.ts';
 import type { CompiledTemplate } from './compile-template.ts';
 import { pathUses } from './path-uses.ts';
-import { type MissingValue, RenderBudget, type RenderWarning } from './template-engine.ts';
+import {
+  type MissingValue,
+  RenderBudget,
+  type RenderLimits,
+  type RenderWarning,
+} from './template-engine.ts';
 import { pathFromPointer } from './variable-paths.ts';
 import { sampleValues } from './variables-schema.ts';
 
@@ -32,6 +37,7 @@ export function previewTemplate(
   template: CompiledTemplate,
   request: PreviewRequest,
   nowMs: number,
+  limits: Partial<RenderLimits> = {},
 ): Preview {
   const variant = template.inLocale(request.locale);
   const values = request.variables ?? sampleValues(template.variables);
@@ -44,7 +50,7 @@ export function previewTemplate(
     contact,
     message: { id: SAMPLE_MESSAGE, to: contact.email ?? SAMPLE_CONTACT.email, from },
   };
-  const budget = new RenderBudget();
+  const budget = new RenderBudget(limits);
   const rendered = variant.render(data, {
     budget,
     locale: request.locale,

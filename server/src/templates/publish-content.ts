@@ -2,6 +2,7 @@ import { lockForTransaction } from '../db/advisory-lock.ts';
 import type { Queryable } from '../db/pool.ts';
 import { appendEvents } from '../events/events-store.ts';
 import { type FieldError, RefusedError } from '../lib/refused-error.ts';
+import { eventLoopTurns } from '../lib/turns.ts';
 import { checkTemplate } from './check-template.ts';
 import { CompiledTemplate } from './compile-template.ts';
 import { assertDraftUnchanged, type ExpectedDraft } from './draft-etag.ts';
@@ -65,7 +66,7 @@ export async function publishContent(
   await lockForTransaction(db, 'templates', ref.workspaceId);
   const content = await contentToPublish(db, ref, request);
   const dependencies = await readDependencies(db, ref, request.version ?? 'draft');
-  const findings = checkWithDependencies(ref, content, dependencies);
+  const findings = await checkWithDependencies(ref, content, dependencies);
   throwOnErrors(findings);
   const { affected, findings: breakages } = await findAffected(
     db,
@@ -106,7 +107,7 @@ export async function checkStoredContent(
   content: StoredContent,
 ): Promise<TemplateFinding[]> {
   try {
-    return checkWithDependencies(ref, content, await readDependencies(db, ref, version));
+    return await checkWithDependencies(ref, content, await readDependencies(db, ref, version));
   } catch (error) {
     if (!(error instanceof ContentLimitError)) throw error;
     return [limitFinding(error, error.field)];
@@ -122,11 +123,13 @@ async function readDependencies(
   return (await readTemplateParts(db, ref, { version, withContent: true })).slice(1);
 }
 
-function checkWithDependencies(
+async function checkWithDependencies(
   ref: ContentRef,
   content: StoredContent,
   used: readonly TemplatePart[],
-): TemplateFinding[] {
+): Promise<TemplateFinding[]> {
+  // Checking a large template takes hundreds of milliseconds.
+  await eventLoopTurns.next(ref.workspaceId);
   const layout = used.find(({ kind }) => kind === 'layout')?.content ?? undefined;
   const partials = partialsIn(used);
   // A partial that renders itself must be checked with its new text, not the published one.
@@ -179,6 +182,7 @@ async function findAffected(
     const before = await readPartsToCompare(db, dependent, version);
     // A template over the limit cannot be sent anyway, and this change may bring it back within it.
     if (!before) continue;
+    await eventLoopTurns.next(ref.workspaceId);
     const now = requirementsOf(before);
     const then = requirementsOf(replacePart(before, ref, content, dependencies));
     template.newVariables = then.needed.filter((name) => !now.needed.includes(name));

@@ -3,6 +3,7 @@ import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import { uuidv7 } from '../lib/ids.ts';
 import { type FieldError, RefusedError } from '../lib/refused-error.ts';
+import { eventLoopTurns } from '../lib/turns.ts';
 import { checkTemplate } from './check-template.ts';
 import { fieldPointer } from './engine/content-errors.ts';
 import { publishContent } from './publish-content.ts';
@@ -123,6 +124,7 @@ async function checkAll(
   for (const item of items) {
     const { kind, key, content } = item;
     const layout = content.layout === null ? undefined : layouts.get(content.layout);
+    await eventLoopTurns.next(workspaceId);
     for (const finding of checkTemplate({ kind, key, content, layout, partials })) {
       const { severity, code, message, field, line, column } = finding;
       if (severity === 'warning') warnings.set(item, [...(warnings.get(item) ?? []), finding]);

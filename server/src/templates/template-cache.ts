@@ -2,6 +2,7 @@ import type { Pool } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import { NotifyCache } from '../lib/notify-cache.ts';
 import { RefusedError } from '../lib/refused-error.ts';
+import { eventLoopTurns } from '../lib/turns.ts';
 import { WeightedCache } from '../lib/weighted-cache.ts';
 import { CompiledTemplate } from './compile-template.ts';
 import type { ResolvedSources, StoredContent, VersionSelector } from './stored-content.ts';
@@ -82,6 +83,8 @@ export class TemplateCache implements TemplateResolver {
     if (parts.length === 0) {
       throw new RefusedError('template_not_found', await this.#notFoundDetail(workspaceId, ref));
     }
+    // Compiling a large template takes hundreds of milliseconds.
+    await eventLoopTurns.next(workspaceId);
     const compiled = new CompiledTemplate(resolveSources(parts));
     this.#compiled.set(versionFingerprint(parts), compiled, compiled.weight);
     return compiled;

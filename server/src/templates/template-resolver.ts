@@ -1,5 +1,6 @@
 import { type FieldError, RefusedError } from '../lib/refused-error.ts';
 import type { Mask } from './redact.ts';
+import type { ResolvedSources } from './stored-content.ts';
 import type { RenderOptions, TemplateData } from './template-engine.ts';
 
 /** How a send finds stored templates, compiled and cached until a new version is published. */
@@ -19,6 +20,7 @@ export interface TemplateVersionRef {
 
 /** A version of a template with its published layout and partials. */
 export interface ResolvedTemplate {
+  sources: ResolvedSources;
   key: string;
   version: number | 'draft';
   from: { email: string; name?: string } | undefined;

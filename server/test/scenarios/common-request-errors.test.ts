@@ -4,7 +4,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { operatorIssuer } from '../../src/accounts/api-keys.ts';
 import { hashRequest } from '../../src/messages/accept/idempotency.ts';
 import { startApp, type TestApp, validMessage } from '../harness/app.ts';
-import { member, SessionClient, type TestPerson } from '../harness/dashboard-session.ts';
+import {
+  createPerson,
+  member,
+  SessionClient,
+  signInAs,
+  type TestPerson,
+} from '../harness/dashboard-session.ts';
 import {
   type DocumentedOperation,
   documentedOperations,
@@ -337,8 +343,8 @@ test('every response has a request id, and authenticated ones their rate limit',
     async (operation) => {
       const answer = await call(operation, operation.takesBody ? { body: {} } : {});
       expect(answer.headers.get('x-request-id')).toMatch(/^req_/);
-      expect(answer.headers.get('ratelimit')).toMatch(/^"workspace";r=\d+;t=\d+$/);
-      expect(answer.headers.get('ratelimit-policy')).toMatch(/^"workspace";q=\d+;w=\d+$/);
+      expect(answer.headers.get('ratelimit')).toMatch(/^"(workspace|person)";r=\d+;t=\d+$/);
+      expect(answer.headers.get('ratelimit-policy')).toMatch(/^"(workspace|person)";q=\d+;w=\d+$/);
     },
     // The first two are long polls, the last one would sign out everyone who comes after it.
     ({ id }) => !['waitForTestMessage', 'streamEvents', 'endSessions'].includes(id),
@@ -355,6 +361,14 @@ test('each message of a batch counts as a request', async () => {
   const later = await slow.call('GET', '/limits');
   expect(later.status).toBe(429);
   expect(Number(later.headers.get('retry-after'))).toBeGreaterThan(30);
+
+  // The dashboard has a limit of its own, but does not get around the one on sends.
+  const person = await createPerson(slow, 'ada@people.example', 'owner', slow.workspaceId);
+  const dashboard = await signInAs(slow, person, slow.workspaceId);
+  const shown = await dashboard.call('GET', '/messages');
+  expect([shown.status, shown.headers.get('ratelimit-policy')]).toEqual([200, '"person";q=2;w=2']);
+  const sent = await dashboard.call('POST', '/transactional/send', { body: validMessage() });
+  expect([sent.status, sent.json.code]).toEqual([429, 'rate_limited']);
 });
 
 test('too many requests are 429 with Retry-After', async () => {

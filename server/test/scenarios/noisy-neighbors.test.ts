@@ -68,6 +68,110 @@ test('anonymous clients share the memory by address', async () => {
   await expect.poll(buffered).toBe(0);
 });
 
+test('large dry runs are served in turns', async () => {
+  const dryRun = (key: string) =>
+    app.call('POST', '/transactional/send?dry_run=true', { key, body: largeMessage() });
+  const finished: string[] = [];
+  const flood = Array.from({ length: 12 }, () =>
+    dryRun(app.testKey).then(({ status }) => finished.push(`flood ${status}`)),
+  );
+  await expect.poll(() => finished.length).toBeGreaterThan(0);
+  const { status, json } = await dryRun(neighborKey);
+  finished.push(`neighbor ${status}`);
+  await Promise.all(flood);
+  expect(finished.filter((one) => one === 'flood 200')).toHaveLength(12);
+  expect(finished.indexOf('neighbor 200')).toBeLessThan(10);
+  expect(json.html).toBe(largeMessage().html.replace('{{ name }}', 'Jane'));
+  expect(json.text).toContain('Hello Jane');
+  expect(json.size_bytes).toBeGreaterThan(json.html.length);
+});
+
+test('expensive batches are served in turns', async () => {
+  const expensive = validMessage({ html: '{% for i in (1..5000) %}{{ i }}{% endfor %}' });
+  const body = { messages: Array.from({ length: 10 }, () => expensive) };
+  const finished: string[] = [];
+  const batch = async (name: string, key: string) => {
+    const { status } = await app.call('POST', '/transactional/batch', { key, body });
+    finished.push(`${name} ${status}`);
+  };
+  await Promise.all([
+    ...Array.from({ length: 8 }, () => batch('flood', app.testKey)),
+    batch('neighbor', neighborKey),
+  ]);
+  expect(finished.filter((one) => one === 'flood 202')).toHaveLength(8);
+  expect(finished.indexOf('neighbor 202')).toBeLessThan(4);
+});
+
+test('large and expensive content gets the same errors and results as small content', async () => {
+  const post = async (changes: object) => {
+    const body = { ...largeMessage(), ...changes };
+    const { status, json } = await app.call('POST', '/transactional/send', { body });
+    return [status, json.code, json.errors?.[0]?.pointer];
+  };
+  expect(await post({ variables: {} })).toEqual([422, 'missing_variables', '/html']);
+  expect(await post({ html: `{% if %}${largeMessage().html}` })).toEqual([
+    422,
+    'template_syntax',
+    '/html',
+  ]);
+  const endless = '{% for i in (1..50000) %}{% for j in (1..50) %}x{% endfor %}{% endfor %}';
+  expect(await post({ html: endless })).toEqual([422, 'template_limit', '/html']);
+  const contact = { first_name: 'Jane', attributes: { city: 'Vienna' } };
+  await app.call('PUT', '/contacts/jane@example.com', { body: contact });
+  const html = `${largeMessage().html}{{ contact.city }}`;
+  expect(await post({ html })).toEqual([202, undefined, undefined]);
+
+  // More work than is done in place, and less than the limit.
+  const loop = '{% for i in (1..40000) %}{{ i }} {% endfor %}';
+  await app.call('POST', '/templates', { body: { key: 'loop', subject: 'x', html: loop } });
+  const published = await app.call('POST', '/templates/loop/publish', { body: {} });
+  expect(published.status).toBe(200);
+  const { to, from } = validMessage();
+  const sent = { to, from, template_key: 'loop' };
+  const answer = await app.call('POST', '/transactional/send?dry_run=true', { body: sent });
+  expect([answer.status, answer.json.html?.slice(-12)]).toEqual([200, '39999 40000 ']);
+  const preview = await app.call('POST', '/templates/loop/render', { body: {} });
+  expect(preview.json.html).toBe(answer.json.html);
+
+  const changed = { html: `${loop}${'<p>\n'.repeat(50_000)}` };
+  await app.call('PATCH', '/templates/loop', { body: changed });
+  const compared = await app.call('GET', '/templates/loop/compare');
+  expect(compared.json.changes).toMatchObject([
+    { field: 'html', before: loop, after: changed.html },
+  ]);
+});
+
+test('a workspace runs one filtered list at a time', async () => {
+  const client = await app.database.pool.connect();
+  await client.query('begin');
+  await client.query('lock table messages in access exclusive mode');
+  const list = (key: string) => app.call('GET', '/messages?tag=none', { key });
+  const lists = [...Array.from({ length: 6 }, () => list(app.testKey)), list(neighborKey)];
+  try {
+    await expect.poll(waitingForLock).toBe(2);
+    await Promise.all(Array.from({ length: 5 }, () => app.call('GET', '/contacts')));
+    expect(await waitingForLock()).toBe(2);
+  } finally {
+    await client.query('rollback');
+    client.release();
+  }
+  expect((await Promise.all(lists)).map(({ status }) => status)).toEqual(lists.map(() => 200));
+});
+
+async function waitingForLock(): Promise<number> {
+  const { rows } = await app.database.pool.query<{ waiting: number }>(
+    `select count(*)::int as waiting from pg_stat_activity
+     where datname = current_database() and wait_event_type = 'Lock'`,
+  );
+  return rows[0]?.waiting ?? 0;
+}
+
+/** Too large to be worked on in place. */
+function largeMessage() {
+  const html = `<p>Hello {{ name }}</p>${'<p>x</p>'.repeat(9_000)}`;
+  return { ...validMessage(), html, variables: { name: 'Jane' } };
+}
+
 function send(key: string, htmlBytes: number): Promise<TestResponse> {
   const body = validMessage({ html: 'x'.repeat(htmlBytes) });
   return app.call('POST', '/transactional/send', { key, body });

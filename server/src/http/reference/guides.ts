@@ -181,7 +181,7 @@ function limits(panels: CodePanels): Guide {
   return {
     id: 'rate-limits',
     title: 'Rate limits',
-    text: html`${renderMarkdown('Requests are counted per workspace, and each message of a batch counts as a request. `RateLimit` shows how many are left; beyond the limit, the response is 429 with `Retry-After`. If the server is overloaded or its database is unavailable, the response is 503 with `Retry-After`, and nothing was accepted.')}
+    text: html`${renderMarkdown('Requests are counted per workspace, and each message of a batch counts as a request. Requests of signed-in users, except sends, are counted per user. `RateLimit` shows how many are left; beyond the limit, the response is 429 with `Retry-After`. If the server is overloaded or its database is unavailable, the response is 503 with `Retry-After`, and nothing was accepted.')}
     <p><a href="#getLimits">Current limits</a></p>`,
     code: panels.panel('Headers', [{ name: 'Headers', language: 'shell', code }]),
   };

@@ -160,7 +160,10 @@ async function authorizeSession(
   const isFirstCheck = request.signedIn === null;
   request.signedIn = signedIn;
   const member = workspaceId !== undefined && role !== undefined;
-  if (isFirstCheck && member) applyRateLimit(deps.rateLimiter, 'workspace', workspaceId, reply);
+  // Sends count for the workspace, like those with an API key. Everything else has a limit of its
+  // own, so that the dashboard stays usable while the workspace's programs are at their limit.
+  const isSend = member && spec.scope === 'send:transactional';
+  if (isFirstCheck && isSend) applyRateLimit(deps.rateLimiter, 'workspace', workspaceId, reply);
   else if (isFirstCheck) applyRateLimit(deps.rateLimiter, 'person', signedIn.person.id, reply);
   if (spec.scope === 'person') return;
   const mode = requireModeHeaders(request);

@@ -1,12 +1,18 @@
 import { RefusedError } from '../../lib/refused-error.ts';
 
 /**
- * Limits responses that may be as large as a message or a whole list. Each is held in memory
- * until the client has read it and occupies a database connection while it is read. A workspace
- * may have a few in progress at a time; further ones wait, without affecting other workspaces.
+ * Limits responses that may be as large as a message or a whole list, or that are expensive to
+ * find. Each is held in memory until the client has read it and occupies a database connection
+ * while it is read. A workspace may have a few in progress at a time; further ones wait, without
+ * affecting other workspaces.
  */
 export class LargeResponseLimiter {
+  readonly #concurrentMax: number;
   readonly #byWorkspace = new Map<string, WorkspaceQueue>();
+
+  constructor(concurrentMax = 4) {
+    this.#concurrentMax = concurrentMax;
+  }
 
   /**
    * Resolves when the response may start. The slot is released when `signal` aborts: the client
@@ -40,7 +46,7 @@ export class LargeResponseLimiter {
   }
 
   #startNext(workspaceId: string, queue: WorkspaceQueue): void {
-    while (queue.running < CONCURRENT_MAX) {
+    while (queue.running < this.#concurrentMax) {
       const waiter = queue.waiting.shift();
       if (!waiter) break;
       waiter.runs = true;
@@ -56,5 +62,4 @@ interface WorkspaceQueue {
   waiting: { begin: () => void; runs: boolean }[];
 }
 
-const CONCURRENT_MAX = 4;
 const WAITING_MAX = 1_000;

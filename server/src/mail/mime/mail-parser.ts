@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
-import { MailParserThread } from './mail-parser-thread.ts';
-import { isAtMost, type ParsedMail, parseMail } from './parse-mail.ts';
+import { TaskThread } from '../../lib/task-thread.ts';
+import { isAtMost, malformedMail, type ParsedMail, parseMail } from './parse-mail.ts';
 
 /**
  * Parses mail without blocking the event loop. Small mail is parsed in place. Large mail, or mail
@@ -8,24 +8,34 @@ import { isAtMost, type ParsedMail, parseMail } from './parse-mail.ts';
  * one for large mail, so that medium mail never waits for a huge one.
  */
 export class MailParser {
-  readonly #medium: MailParserThread;
-  readonly #large: MailParserThread;
+  readonly #medium: TaskThread<Buffer, ParsedMail>;
+  readonly #large: TaskThread<Buffer, ParsedMail>;
 
   constructor(clock: Clock) {
-    this.#medium = new MailParserThread(clock, MEDIUM_MEMORY_MB);
-    this.#large = new MailParserThread(clock, LARGE_MEMORY_MB);
+    this.#medium = parserThread(clock, MEDIUM_MEMORY_MB);
+    this.#large = parserThread(clock, LARGE_MEMORY_MB);
   }
 
   /** Mail with different queue keys is parsed round-robin. */
   parse(queueKey: string, data: Buffer): Promise<ParsedMail> {
     if (isSmall(data)) return parseMail(data);
     const thread = data.length <= MEDIUM_BYTES_MAX ? this.#medium : this.#large;
-    return thread.parse(queueKey, data);
+    return thread.run(queueKey, data);
   }
 
   async stop(): Promise<void> {
     await Promise.all([this.#medium.stop(), this.#large.stop()]);
   }
+}
+
+function parserThread(clock: Clock, memoryMb: number): TaskThread<Buffer, ParsedMail> {
+  return new TaskThread({
+    clock,
+    memoryMb,
+    entry: new URL('./mail-parser-worker.ts', import.meta.url),
+    label: 'Parsing the message',
+    tooComplex: () => malformedMail('The message is too complex to parse.'),
+  });
 }
 
 const SMALL_BYTES_MAX = 64 * 1024;

@@ -1,6 +1,6 @@
-import { textPartOf } from '../../mail/html/html-to-text.ts';
 import { compose } from '../../mail/mime/compose.ts';
 import type { PreparedMessage } from '../accept/prepare-message.ts';
+import { runInContentThread, SMALL_CONTENT_CHARS_MAX } from './content-thread.ts';
 import { type MessageContent, toOutgoing } from './message-content.ts';
 
 /** A message as its recipient sees it. The same for a dry run and for a stored message. */
@@ -18,12 +18,35 @@ export interface ContentView {
   size_bytes: number;
 }
 
+/** As `contentView`, without holding the event loop for large content. */
+export async function viewContent(
+  workspaceId: string,
+  id: string,
+  createdAtMs: number,
+  content: MessageContent,
+): Promise<ContentView> {
+  if (isSmall(content)) return contentView(id, createdAtMs, content);
+  return runInContentThread(workspaceId, 'view', { id, createdAtMs, content });
+}
+
+function isSmall({ html, text, attachments }: MessageContent): boolean {
+  const fileBytes = attachments.reduce((sum, { content }) => sum + content.length, 0);
+  return (
+    html.length + (text?.length ?? 0) <= SMALL_CONTENT_CHARS_MAX &&
+    fileBytes <= SMALL_FILES_BYTES_MAX
+  );
+}
+
+/** Files are only encoded, which is much cheaper than converting HTML. */
+const SMALL_FILES_BYTES_MAX = 1024 * 1024;
+
 export function contentView(id: string, createdAtMs: number, content: MessageContent): ContentView {
-  const raw = compose(toOutgoing(id, createdAtMs, content));
+  const outgoing = toOutgoing(id, createdAtMs, content);
+  const raw = compose(outgoing);
   return {
     subject: content.subject,
     html: content.html,
-    text: textPartOf(content),
+    text: outgoing.text,
     headers: parseHeaderLines(raw),
     attachments: content.attachments.map((file) => ({
       filename: file.filename,
@@ -35,8 +58,8 @@ export function contentView(id: string, createdAtMs: number, content: MessageCon
   };
 }
 
-export function previewMessage(message: PreparedMessage): ContentView {
-  return contentView(message.id, message.createdAtMs, message.content);
+export function previewMessage(message: PreparedMessage): Promise<ContentView> {
+  return viewContent(message.workspaceId, message.id, message.createdAtMs, message.content);
 }
 
 /** The header lines of a composed message, unfolded. */

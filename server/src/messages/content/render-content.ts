@@ -3,10 +3,14 @@ import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
 import type { NamedMailbox } from '../../mail/address.ts';
 import { headerText } from '../../templates/engine/escape.ts';
 import {
+  ContentLimitError,
   hasPlaceholder,
+  type ParsedContent,
   parseContent,
   RenderBudget,
+  type RenderLimits,
   renderContent,
+  type SharedWork,
   type TemplateData,
 } from '../../templates/template-engine.ts';
 import type { ResolvedTemplate, VariableValues } from '../../templates/template-resolver.ts';
@@ -14,10 +18,18 @@ import { contentKind } from '../accept/check-fields.ts';
 import { FieldErrors } from '../accept/field-errors.ts';
 import { type Envelope, parseNamedMailbox } from '../accept/parse-envelope.ts';
 import type { PrepareOptions, PrepareParts } from '../accept/prepare-message.ts';
+import type { SendLimits } from '../accept/send-limits.ts';
 import type { SendRequest } from '../accept/send-request.ts';
+import {
+  IN_PLACE_LIMITS,
+  runInContentThread,
+  SMALL_CONTENT_CHARS_MAX,
+  threadTemplate,
+} from './content-thread.ts';
 import {
   checkHeaders,
   fillHeaders,
+  type HeaderField,
   type HeaderSources,
   type HeaderValues,
   headerFieldsWithPlaceholders,
@@ -40,7 +52,20 @@ export interface RenderedFields extends HeaderValues {
   text: string | null;
 }
 
-interface RenderInput extends PrepareOptions {
+/** What rendering needs besides the template: plain data, which can cross a thread boundary. */
+export interface RenderInput {
+  request: SendRequest;
+  envelope: Envelope;
+  headers: [string, string][];
+  publicId: string;
+  limits: SendLimits;
+  nowMs: number;
+  contact: ContactValues | undefined;
+}
+
+type ContactValues = { [key: string]: unknown; locale: string | null };
+
+interface Draft extends PrepareOptions {
   publicId: string;
   envelope: Envelope;
   headers: [string, string][];
@@ -54,7 +79,7 @@ export function renderMessageContent(
   parts: PrepareParts,
   caller: Caller,
   request: SendRequest,
-  draft: RenderInput,
+  draft: Draft,
 ): RenderedContent | Promise<RenderedContent> {
   const kind = contentKind(request);
   if (kind === 'inline') {
@@ -95,36 +120,126 @@ async function renderPlaceholders(
   parts: PrepareParts,
   caller: Caller,
   request: SendRequest,
-  draft: RenderInput,
+  draft: Draft,
   kind: 'inline' | 'template',
 ): Promise<RenderedContent> {
   const template =
     kind === 'template' ? await resolveTemplate(parts, caller, request, draft) : undefined;
-  const given = (template ? request.template_variables : request.variables) ?? {};
-  const variableErrors = template ? checkVariables(template, given) : [];
-  const from = draft.envelope.from ?? defaultSender(template);
-  const contentFields = kind === 'inline' ? inlineFields(request) : [];
-  const sources = headerSources(request, from, draft.headers, template);
-  const headerFields = headerFieldsWithPlaceholders(sources);
-  const usesContact =
-    template?.usesContact ||
-    (template?.hasLocales && request.locale === undefined) ||
-    contentFields.some(({ parsed }) => parsed.roots.has('contact')) ||
-    headerFields.some(({ parsed }) => parsed.roots.has('contact'));
-  const contact = usesContact ? await contactValues(parts, caller, draft) : undefined;
+  const { attachments: _attachments, ...toRender } = request;
+  const input: RenderInput = {
+    request: toRender,
+    envelope: draft.envelope,
+    headers: draft.headers,
+    publicId: draft.publicId,
+    limits: parts.limits,
+    nowMs: parts.clock.now(),
+    contact: undefined,
+  };
+  if (!template && isLarge(request)) {
+    const contact = mayUseContact(request, draft.headers)
+      ? await contactValues(parts, caller, draft)
+      : undefined;
+    return renderInThread(caller, { ...input, contact }, undefined, draft.sharedWork);
+  }
+  const fields = parseFields(input, template);
+  if (usesContact(request, fields, template)) {
+    input.contact = await contactValues(parts, caller, draft);
+  }
+  const { sharedWork } = draft;
+  const sharedWorkLeft = sharedWork?.left ?? 0;
+  try {
+    return renderFields(input, fields, template, IN_PLACE_LIMITS, sharedWork);
+  } catch (error) {
+    if (!(error instanceof ContentLimitError)) throw error;
+    if (sharedWork) sharedWork.left = sharedWorkLeft;
+    return await renderInThread(caller, input, template, sharedWork);
+  }
+}
 
+function isLarge({ html = '', text = '' }: SendRequest): boolean {
+  return html.length + text.length > SMALL_CONTENT_CHARS_MAX;
+}
+
+/** Whether a text mentions the contact, for content that is not parsed in this thread. */
+function mayUseContact(request: SendRequest, headers: [string, string][]): boolean {
+  const { html = '', text = '', subject = '', from, reply_to } = request;
+  const others = JSON.stringify([subject, from, reply_to, headers]);
+  return [html, text, others].some((one) => one.includes('contact'));
+}
+
+async function renderInThread(
+  { workspaceId }: Caller,
+  input: RenderInput,
+  template: ResolvedTemplate | undefined,
+  sharedWork: SharedWork | undefined,
+): Promise<RenderedContent> {
+  const { outcome, sharedWork: left = 0 } = await runInContentThread(workspaceId, 'render', {
+    ...input,
+    template: template && threadTemplate(template),
+    sharedWork: sharedWork?.left,
+  });
+  if (sharedWork) sharedWork.left = left;
+  if ('rendered' in outcome) return outcome.rendered;
+  const { code, detail, ...more } = outcome.refusal;
+  throw new RefusedError(code, detail, more);
+}
+
+/** The fields of a request that may contain placeholders, parsed. */
+interface ParsedFields {
+  variableErrors: FieldError[];
+  from: NamedMailbox;
+  content: { name: string; parsed: ParsedContent }[];
+  sources: HeaderSources;
+  headers: HeaderField[];
+}
+
+export function parseFields(
+  { request, envelope, headers }: RenderInput,
+  template: ResolvedTemplate | undefined,
+): ParsedFields {
+  const given = givenValues(request, template);
+  const variableErrors = template ? checkVariables(template, given) : [];
+  const from = envelope.from ?? defaultSender(template);
+  const content = template ? [] : inlineFields(request);
+  const sources = headerSources(request, from, headers, template);
+  return { variableErrors, from, content, sources, headers: headerFieldsWithPlaceholders(sources) };
+}
+
+function givenValues(request: SendRequest, template: ResolvedTemplate | undefined): VariableValues {
+  return (template ? request.template_variables : request.variables) ?? {};
+}
+
+function usesContact(
+  { locale }: SendRequest,
+  { content, headers }: ParsedFields,
+  template: ResolvedTemplate | undefined,
+): boolean {
+  return (
+    template?.usesContact ||
+    (template?.hasLocales && locale === undefined) ||
+    [...content, ...headers].some(({ parsed }) => parsed.roots.has('contact'))
+  );
+}
+
+export function renderFields(
+  { request, envelope, publicId, limits, nowMs, contact }: RenderInput,
+  { variableErrors, from, content, sources, headers }: ParsedFields,
+  template: ResolvedTemplate | undefined,
+  renderLimits: Partial<RenderLimits>,
+  sharedWork: SharedWork | undefined,
+): RenderedContent {
   const locale = request.locale ?? contact?.locale ?? undefined;
   const timeZone = request.time_zone;
   const variant = template?.inLocale(locale);
-  const message = messageValues(draft, from);
+  const message = messageValues({ envelope, publicId }, from);
   const render = (values: VariableValues, budget: RenderBudget): RenderedFields => {
     const scope: TemplateData = { ...values, contact, message };
-    const options = { budget, locale, timeZone, nowMs: parts.clock.now() };
+    const options = { budget, locale, timeZone, nowMs };
     const filled = new Map(
-      headerFields.map(({ field, parsed }) => [field, renderContent(parsed, scope, options)]),
+      headers.map(({ field, parsed }) => [field, renderContent(parsed, scope, options)]),
     );
     const inline = new Map(
-      contentFields.map(({ name, parsed }) => [name, renderContent(parsed, scope, options)]),
+      content.map(({ name, parsed }) => [name, renderContent(parsed, scope, options)]),
     );
     return {
       ...fillHeaders(sources, filled),
@@ -135,11 +250,12 @@ async function renderPlaceholders(
       }),
     };
   };
+  const given = givenValues(request, template);
   const values = template ? template.withDefaults(given) : given;
-  const budget = new RenderBudget({}, draft.sharedWork);
+  const budget = new RenderBudget(renderLimits, sharedWork);
   const rendered = render(values, budget);
   refuseMissingValues(budget, template, variableErrors);
-  const checkedFields = { ...rendered, ...checkHeaders(rendered, sources, parts.limits) };
+  const checkedFields = { ...rendered, ...checkHeaders(rendered, sources, limits) };
   const secretSource = template?.hasSecrets
     ? template
     : request.secret_variables && secretsByName(request.secret_variables);
@@ -147,7 +263,7 @@ async function renderPlaceholders(
     template: template ? { key: template.key, version: template.version } : null,
     fields: checkedFields,
     redacted: secretSource
-      ? redactContent(secretSource, values, checkedFields, render, draft.sharedWork)
+      ? redactContent(secretSource, values, checkedFields, render, sharedWork)
       : checkedFields,
   };
 }
@@ -156,7 +272,7 @@ async function resolveTemplate(
   parts: PrepareParts,
   caller: Caller,
   request: SendRequest,
-  { allowDrafts: draftsAllowed }: RenderInput,
+  { allowDrafts: draftsAllowed }: Draft,
 ): Promise<ResolvedTemplate> {
   const { template_key: key, template_version: version } = request;
   if (version === 'draft' && caller.mode === 'live' && !draftsAllowed) {
@@ -214,8 +330,8 @@ function inlineFields(request: SendRequest) {
 async function contactValues(
   parts: PrepareParts,
   caller: Caller,
-  draft: RenderInput,
-): Promise<{ [key: string]: unknown; locale: string | null }> {
+  draft: Draft,
+): Promise<ContactValues> {
   const { mailbox } = draft.envelope.recipients[0] as { mailbox: NamedMailbox };
   const contact = await parts.contact(caller.workspaceId, caller.mode, mailbox.key);
   const { attributes, ...own } = contact ?? { email: mailbox.email, locale: null, attributes: {} };
@@ -227,7 +343,10 @@ async function contactValues(
   return { locale: null, ...sampleContact, ...Object.fromEntries(nonBlank) };
 }
 
-function messageValues(draft: RenderInput, from: NamedMailbox): Record<string, string> {
+function messageValues(
+  draft: Pick<Draft, 'envelope' | 'publicId'>,
+  from: NamedMailbox,
+): Record<string, string> {
   const to = draft.envelope.recipients[0] as { mailbox: NamedMailbox };
   return { id: draft.publicId, to: to.mailbox.email, from: from.email };
 }

@@ -88,7 +88,8 @@ function matchesQuery(
   return receivers.some(({ recipient, mx }) => mailboxProvider(recipient, mx) === provider);
 }
 
-function isUnfiltered(query: MessageQuery): boolean {
+/** Whether an index finds the messages directly. */
+export function isUnfiltered(query: MessageQuery): boolean {
   const {
     createdAfterMs: _after,
     createdBeforeMs: _before,

@@ -44,15 +44,15 @@ export const DEFAULT_RENDER_LIMITS: RenderLimits = {
 
 /** The work that all messages of a batch may do together: twice that of a single message. */
 export class SharedWork {
-  #left: number;
+  left: number;
 
   constructor(workMax = 2 * DEFAULT_RENDER_LIMITS.workMax) {
-    this.#left = workMax;
+    this.left = workMax;
   }
 
   spend(work: number, field: string): void {
-    this.#left -= work;
-    if (this.#left < 0) {
+    this.left -= work;
+    if (this.left < 0) {
       throw new ContentLimitError(
         field,
         'Rendering the batch takes too long. Send smaller batches.',

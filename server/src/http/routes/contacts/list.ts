@@ -8,11 +8,16 @@ import {
 import type { Pool } from '../../../db/pool.ts';
 import { closed, LIMIT_DEFAULT, PAGE, page } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
+import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';
 import { encodeCursor, keyedCursor } from '../../validation/cursor.ts';
 import { parseTimeParameter } from '../../validation/query-parameters.ts';
 import { Contact } from './schemas.ts';
 
-export function listContacts(deps: { pool: Pool }): Operation {
+export function listContacts(deps: {
+  pool: Pool;
+  /** A filter may examine thousands of contacts, so a workspace runs one such list at a time. */
+  filteredLists: LargeResponseLimiter;
+}): Operation {
   return operation(
     {
       id: 'listContacts',
@@ -53,10 +58,14 @@ export function listContacts(deps: { pool: Pool }): Operation {
       responses: {
         200: { description: 'A page of contacts.', body: page(Contact, 'ContactPage') },
       },
+      problems: ['quota_exceeded'],
     },
-    async ({ caller, query }) => {
+    async ({ caller, query, signal }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
       const wanted = queryOf(query);
+      if (Object.keys(wanted).length > 0) {
+        await deps.filteredLists.acquire(caller.workspaceId, signal);
+      }
       const from = parseCursor(query);
       const after = from && { id: from.id, emailKey: from.key };
       const found = await searchContacts(deps.pool, caller, wanted, { after, limit });

@@ -1,5 +1,5 @@
 import type { Pool } from '../../../db/pool.ts';
-import { contentView } from '../../../messages/content/content-view.ts';
+import { viewContent } from '../../../messages/content/content-view.ts';
 import { findContent } from '../../../messages/content/message-content-store.ts';
 import { findMessage } from '../../../messages/lookup/message-store.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
@@ -31,7 +31,8 @@ export function getMessageContent(deps: {
       const message = await findMessage(deps.pool, caller, id);
       const content = message && (await findContent(deps.pool, caller, id));
       if (!content) throw notFound('message');
-      return { status: 200, body: contentView(id, message.createdAtMs, content) };
+      const body = await viewContent(caller.workspaceId, id, message.createdAtMs, content);
+      return { status: 200, body };
     },
   );
 }

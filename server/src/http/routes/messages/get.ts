@@ -1,6 +1,6 @@
 import type { Pool } from '../../../db/pool.ts';
 import { publicEvent, readTimeline } from '../../../events/events-store.ts';
-import { contentView } from '../../../messages/content/content-view.ts';
+import { viewContent } from '../../../messages/content/content-view.ts';
 import { findContent } from '../../../messages/content/message-content-store.ts';
 import { findMessage } from '../../../messages/lookup/message-store.ts';
 import { publicMessage } from '../../../messages/lookup/public-message.ts';
@@ -34,11 +34,13 @@ export function getMessage(deps: { pool: Pool; largeAnswers: LargeResponseLimite
         findContent(deps.pool, caller, id),
         readTimeline(deps.pool, caller, id),
       ]);
+      const view =
+        content && (await viewContent(caller.workspaceId, id, message.createdAtMs, content));
       return {
         status: 200,
         body: {
           ...publicMessage(message),
-          size_bytes: content ? contentView(id, message.createdAtMs, content).size_bytes : null,
+          size_bytes: view?.size_bytes ?? null,
           events: timeline.map(publicEvent),
         },
       };

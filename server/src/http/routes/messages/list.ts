@@ -5,19 +5,25 @@ import { parseDomainName } from '../../../mail/domain-name.ts';
 import { isMailboxProvider } from '../../../mail/policy/mailbox-provider.ts';
 import {
   listMessages as findPage,
+  isUnfiltered,
   type MessageQuery,
 } from '../../../messages/lookup/list-messages.ts';
 import { publicMessage } from '../../../messages/lookup/public-message.ts';
 import type { MessageStatus } from '../../../messages/message-status.ts';
 import { closed, LIMIT_DEFAULT, oneOf, PAGE, page } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
+import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';
 import { encodeCursor, uuidCursor } from '../../validation/cursor.ts';
 import { parseAddressParameter, parseTimeParameter } from '../../validation/query-parameters.ts';
 import { MESSAGE_STATUSES, MessageSummary } from './schemas.ts';
 
 const LIST = '/messages';
 
-export function listMessages(deps: { pool: Pool }): Operation {
+export function listMessages(deps: {
+  pool: Pool;
+  /** A filter may examine thousands of messages, so a workspace runs one such list at a time. */
+  filteredLists: LargeResponseLimiter;
+}): Operation {
   return operation(
     {
       id: 'listMessages',
@@ -76,11 +82,14 @@ export function listMessages(deps: { pool: Pool }): Operation {
       responses: {
         200: { description: 'A page of messages.', body: page(MessageSummary, 'MessagePage') },
       },
+      problems: ['quota_exceeded'],
     },
-    async ({ caller, query }) => {
+    async ({ caller, query, signal }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
       const beforeId = uuidCursor(LIST, query);
-      const found = await findPage(deps.pool, caller, queryOf(query), { beforeId, limit });
+      const filter = queryOf(query);
+      if (!isUnfiltered(filter)) await deps.filteredLists.acquire(caller.workspaceId, signal);
+      const found = await findPage(deps.pool, caller, filter, { beforeId, limit });
       return {
         status: 200,
         body: {

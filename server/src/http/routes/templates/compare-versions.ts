@@ -1,6 +1,11 @@
 import { Type } from 'typebox';
 import { RefusedError } from '../../../lib/refused-error.ts';
-import { compareContents } from '../../../templates/compare-contents.ts';
+import {
+  runInContentThread,
+  SMALL_CONTENT_CHARS_MAX,
+} from '../../../messages/content/content-thread.ts';
+import { compareContents, type FieldChange } from '../../../templates/compare-contents.ts';
+import type { StoredContent } from '../../../templates/stored-content.ts';
 import type { Templates } from '../../../templates/templates.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
@@ -75,7 +80,19 @@ export function compareTemplateVersions(deps: { templates: Templates }): Operati
         deps.templates.content(caller, 'template', key, from),
         deps.templates.content(caller, 'template', key, to),
       ]);
-      return { status: 200, body: { key, from, to, changes: compareContents(before, after) } };
+      const changes = await compare(caller.workspaceId, before, after);
+      return { status: 200, body: { key, from, to, changes } };
     },
   );
+}
+
+/** Comparing takes time for every line, so large contents are compared in a thread. */
+function compare(
+  workspaceId: string,
+  before: StoredContent,
+  after: StoredContent,
+): FieldChange[] | Promise<FieldChange[]> {
+  const chars = JSON.stringify([before, after]).length;
+  if (chars <= SMALL_CONTENT_CHARS_MAX) return compareContents(before, after);
+  return runInContentThread(workspaceId, 'compare', { before, after });
 }

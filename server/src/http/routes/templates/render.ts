@@ -6,9 +6,20 @@ import { RefusedError } from '../../../lib/refused-error.ts';
 import { parseMailbox } from '../../../mail/address.ts';
 import { checkTimeZone } from '../../../messages/accept/check-fields.ts';
 import { FieldErrors } from '../../../messages/accept/field-errors.ts';
-import { contentView } from '../../../messages/content/content-view.ts';
+import {
+  IN_PLACE_LIMITS,
+  runInContentThread,
+  SMALL_CONTENT_CHARS_MAX,
+  threadTemplate,
+} from '../../../messages/content/content-thread.ts';
+import { viewContent } from '../../../messages/content/content-view.ts';
 import type { CompiledTemplate } from '../../../templates/compile-template.ts';
-import { type Preview, previewTemplate } from '../../../templates/preview-template.ts';
+import {
+  type Preview,
+  type PreviewRequest,
+  previewTemplate,
+} from '../../../templates/preview-template.ts';
+import { ContentLimitError } from '../../../templates/template-engine.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { Locale, TimeZone, Variables } from '../transactional/schemas.ts';
@@ -117,7 +128,8 @@ export function renderTemplate(deps: RenderDeps): Operation {
       checkTimeZone(timeZone, errors);
       errors.throwIfAny();
       const contact = await contactOf(deps, caller, body);
-      const preview = previewTemplate(
+      const preview = await previewOf(
+        caller.workspaceId,
         template,
         {
           ...(body.variables === undefined ? {} : { variables: body.variables }),
@@ -127,9 +139,32 @@ export function renderTemplate(deps: RenderDeps): Operation {
         },
         deps.clock.now(),
       );
-      return { status: 200, body: answerOf(template, preview, deps.clock.now()) };
+      const answer = await answerOf(caller.workspaceId, template, preview, deps.clock.now());
+      return { status: 200, body: answer };
     },
   );
+}
+
+/** Large templates, and those that take long, are rendered in a thread. */
+async function previewOf(
+  workspaceId: string,
+  template: CompiledTemplate,
+  request: PreviewRequest,
+  nowMs: number,
+): Promise<Preview> {
+  const inThread = () =>
+    runInContentThread(workspaceId, 'preview', {
+      template: threadTemplate(template),
+      request,
+      nowMs,
+    });
+  if (template.weight > SMALL_CONTENT_CHARS_MAX) return inThread();
+  try {
+    return previewTemplate(template, request, nowMs, IN_PLACE_LIMITS);
+  } catch (error) {
+    if (error instanceof ContentLimitError) return await inThread();
+    throw error;
+  }
 }
 
 async function contactOf(
@@ -165,19 +200,25 @@ const SAMPLE_ADDRESS = { email: 'jane@example.com' };
 /** Gmail clips longer messages. */
 const CLIPPED_BYTES = 102 * 1024;
 
-function answerOf(template: CompiledTemplate, preview: Preview, nowMs: number) {
+async function answerOf(
+  workspaceId: string,
+  template: CompiledTemplate,
+  preview: Preview,
+  nowMs: number,
+) {
   const { subject, html, text, locale, missing } = preview;
   const head = { from: SAMPLE_ADDRESS, to: [SAMPLE_ADDRESS], cc: [], reply_to: [], headers: [] };
   const content = { subject, html, text, head, attachments: [] };
   const warnings = preview.warnings.map(({ detail, ...rest }) => ({ ...rest, message: detail }));
   const bytes = Buffer.byteLength(html);
+  const { size_bytes } = await viewContent(workspaceId, SAMPLE_ID, nowMs, content);
   return {
     version: template.version,
     locale,
     subject,
     html,
     text,
-    size_bytes: contentView(SAMPLE_ID, nowMs, content).size_bytes,
+    size_bytes,
     missing,
     warnings: bytes > CLIPPED_BYTES ? [...warnings, clipped(bytes)] : warnings,
   };

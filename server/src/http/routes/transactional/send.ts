@@ -5,11 +5,15 @@ import { previewMessage } from '../../../messages/content/content-view.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { API_PREFIX } from '../../server/http-server.ts';
+import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';
 import { AcceptedMessage, MessageContent } from '../messages/schemas.ts';
 import { SendMessage } from './schemas.ts';
 import { REPLAYED, REPLAYED_HEADER, SEND_PROBLEMS } from './send-problems.ts';
 
-export function sendTransactional(deps: { acceptor: MessageAcceptor }): Operation {
+export function sendTransactional(deps: {
+  acceptor: MessageAcceptor;
+  largeAnswers: LargeResponseLimiter;
+}): Operation {
   return operation(
     {
       id: 'sendTransactional',
@@ -64,13 +68,16 @@ export function sendTransactional(deps: { acceptor: MessageAcceptor }): Operatio
           },
         },
       },
-      problems: SEND_PROBLEMS,
+      problems: [...SEND_PROBLEMS, 'quota_exceeded'],
       handlesIdempotency: true,
     },
-    async ({ caller, query, body, idempotency }) => {
-      const request = body as SendRequest;
-      if (query.dry_run) {
-        return { status: 200, body: previewMessage(await deps.acceptor.dryRun(caller, request)) };
+    async (call) => {
+      const { caller, idempotency } = call;
+      const request = call.body as SendRequest;
+      if (call.query.dry_run) {
+        await deps.largeAnswers.acquire(caller.workspaceId, call.signal);
+        const message = await deps.acceptor.dryRun(caller, request);
+        return { status: 200, body: await previewMessage(message) };
       }
       const { message, replayed } = await deps.acceptor.accept(caller, request, { idempotency });
       const location = `${API_PREFIX}/messages/${message.id}`;
