@@ -20,6 +20,7 @@ const TOPICS: Readonly<Record<string, string>> = {
   people: 'People',
   keys: 'API keys',
   domains: 'Domains',
+  suppressions: 'Suppressions',
   templates: 'Templates',
   send: 'Sending',
 };

@@ -21,6 +21,8 @@ import { type Clock, systemClock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { noHandoff } from '../messages/accept/delivery-handoff.ts';
 import { expireLeases } from '../messages/deliveries/lease-store.ts';
+import { readOperatorRules } from '../messages/verdict/operator-rules.ts';
+import { setOperatorRules } from '../messages/verdict/verdict-rules.ts';
 import { expireWebhookLeases } from '../webhooks/webhook-queue-store.ts';
 import { startBackgroundJobs } from './background-jobs.ts';
 import type { AcceptGroup } from './build-acceptor.ts';
@@ -92,6 +94,8 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
   const drainMs = (): number => (state === 'starting' ? 0 : config.http.drainMs);
   const registry = createRegistry();
   const localListeners: AddressInfo[] = [];
+  const bounceRules = readOperatorRules(config.delivery.bounceRulesFile);
+  setOperatorRules(bounceRules);
 
   const { storage, notifications } = await openDatabase(options, clock, cleanup);
   const { pool } = storage;
@@ -100,6 +104,7 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
   const base = { config, clock, log, storage, notifications };
   const delivery = await buildDelivery({
     ...base,
+    bounceRules,
     localListeners,
     onEventsCommitted: onEventsAppended,
     overrides: overrides.delivery,

@@ -16,6 +16,7 @@ import { assert } from '../lib/assert.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { isLocalAddress, isOwnListener } from '../lib/net/local-address.ts';
+import type { BounceRule } from '../messages/verdict/bounce-rules.ts';
 import { buildEngine, engineLimits, type TransportFactory } from './build-engine.ts';
 import type { DeliveryThreadData } from './run-delivery-thread.ts';
 
@@ -27,6 +28,8 @@ export interface DeliveryOptions {
   storage: Storage;
   notifications: NotificationListener;
   /** The open listeners for incoming mail. The array is filled before the engine starts. */
+  /** The operator's rules, which the delivery thread needs too. */
+  bounceRules: readonly BounceRule[];
   localListeners: AddressInfo[];
   /** Called when outcomes, and events with them, were committed. */
   onEventsCommitted: () => void;
@@ -94,6 +97,7 @@ function buildInThread(
   const data: DeliveryThreadData = {
     settings: config.delivery,
     shaping,
+    bounceRules: options.bounceRules,
     hosts: storage.hosts,
     secretKey: storage.secretKey,
     logLevel: log.level as DeliveryThreadData['logLevel'],

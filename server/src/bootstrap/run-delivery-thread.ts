@@ -15,12 +15,15 @@ import { assert } from '../lib/assert.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLog, type LogLevel } from '../lib/log.ts';
 import { isOwnListener } from '../lib/net/local-address.ts';
+import type { BounceRule } from '../messages/verdict/bounce-rules.ts';
+import { setOperatorRules } from '../messages/verdict/verdict-rules.ts';
 import { buildEngine, type TransportFactory } from './build-engine.ts';
 
 /** The data that the main thread passes to the delivery thread. */
 export interface DeliveryThreadData {
   settings: Config['delivery'];
   shaping: ShapingRules | undefined;
+  bounceRules: readonly BounceRule[];
   hosts: DatabaseHosts;
   secretKey: Uint8Array;
   logLevel: LogLevel;
@@ -34,7 +37,8 @@ export interface DeliveryThreadData {
 export function runDeliveryThread(options: { liveTransport?: TransportFactory } = {}): void {
   assert(parentPort, 'the delivery thread runs in a worker');
   const port = parentPort;
-  const { hosts, logLevel, secretKey, ...data } = workerData as DeliveryThreadData;
+  const { hosts, logLevel, secretKey, bounceRules, ...data } = workerData as DeliveryThreadData;
+  setOperatorRules(bounceRules);
   const log = createLog({ level: logLevel });
   const notifications = listen({ hosts, log });
   const keysPool = openPool({ hosts, log, max: 2, applicationName: 'postrider keys' });

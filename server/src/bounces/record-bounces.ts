@@ -3,7 +3,8 @@ import type { DeliveryEventData, SmtpFacts } from '../events/event-types.ts';
 import { appendEvents } from '../events/events-store.ts';
 import type { DeliveryReport, ReportedRecipient } from '../mail/reports/dsn.ts';
 import { markBounced, requeue } from '../messages/deliveries/delivery-change-store.ts';
-import { classifyReport } from '../messages/verdict/verdict.ts';
+import type { BounceEvidence } from '../messages/verdict/review-suppression.ts';
+import { classifyReport, reportBasis } from '../messages/verdict/verdict.ts';
 import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
 import type { InboundReportsParts, ReportOutcome } from './inbound-reports.ts';
 import {
@@ -122,9 +123,8 @@ async function recordBounce(
   const event = { ...sent, type: 'message.bounced', atMs, sequence, data } as const;
   await appendEvents(client, [event]);
   if (bounce.class !== 'hard') return;
-  await suppressions.suppress(client, sent, {
-    emailKey: delivery.recipientKey,
-    reason: 'hard_bounce',
-    evidence: { message_id: about.message_id, smtp, report },
-  });
+  const { message_id } = about;
+  const evidence: BounceEvidence = { message_id, smtp, ...reportBasis(failure), report };
+  const { recipientKey: emailKey } = delivery;
+  await suppressions.suppress(client, sent, { emailKey, reason: 'hard_bounce', evidence });
 }

@@ -14,6 +14,7 @@ import { peopleResetPassword } from './commands/people-reset-password.ts';
 import { queue } from './commands/queue.ts';
 import { send } from './commands/send.ts';
 import { start } from './commands/start.ts';
+import { suppressionsReview } from './commands/suppressions-review.ts';
 import { templatesDiff } from './commands/templates-diff.ts';
 import { templatesPull } from './commands/templates-pull.ts';
 import { templatesPush } from './commands/templates-push.ts';
@@ -42,6 +43,7 @@ export const COMMANDS: readonly Command[] = [
   domainsAdd,
   domainsVerify,
   domainsList,
+  suppressionsReview,
   templatesPull,
   templatesPush,
   templatesDiff,

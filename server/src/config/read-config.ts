@@ -66,6 +66,7 @@ export interface Config {
     readonly mxAllowPrivate: boolean;
     readonly dnsValidates: boolean;
     readonly shapingFile: string | undefined;
+    readonly bounceRulesFile: string | undefined;
     readonly outgoing: OutgoingAddresses;
     /** Empty: the system's. */
     readonly dnsServers: readonly ServerAddress[];
@@ -256,6 +257,7 @@ function buildConfig({ of, wasGiven }: SettingValues): Config {
       mxAllowPrivate: of('MX_ALLOW_PRIVATE') || of('MX_PORT') !== 25,
       dnsValidates: of('DNS_VALIDATES'),
       shapingFile: of('SHAPING_FILE'),
+      bounceRulesFile: of('BOUNCE_RULES_FILE'),
       outgoing: of('OUTGOING_ADDRESSES'),
       dnsServers: of('DNS_SERVERS'),
       heloName,

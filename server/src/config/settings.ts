@@ -166,6 +166,15 @@ const delivery = {
     defaultText: 'none',
     accepts: /^.+$/,
   }),
+  BOUNCE_RULES_FILE: text<string | undefined>({
+    description:
+      'Additional rules for the meaning of SMTP replies and bounces; they come before the built-in ones. See [Bounce classification](bounces.md#bounce-classification).',
+    format:
+      'the path of a JSON file with `rules` in the format of `server/src/messages/verdict/bounce-rules.json`',
+    default: undefined,
+    defaultText: 'none',
+    accepts: /^.+$/,
+  }),
   LEASE_SECONDS: integer({
     description: 'Time after which the deliveries of an unresponsive node are taken over.',
     default: 120,

@@ -4,6 +4,8 @@ import { encodeId, uuidv7 } from '../lib/ids.ts';
 import { serializeTranscript } from '../mail/smtp-client/transcript.ts';
 import type { OutcomeKey, OutcomeRow } from '../messages/deliveries/outcome-store.ts';
 import { isSimulatorAddress } from '../messages/simulator-address.ts';
+import type { BounceEvidence } from '../messages/verdict/review-suppression.ts';
+import { attemptBasis } from '../messages/verdict/verdict.ts';
 import type { DeliveryOutcome } from './delivery.ts';
 
 /** The row of an outcome; `n` is its index in the group. */
@@ -70,7 +72,11 @@ function addsSuppression(outcome: DeliveryOutcome): boolean {
 function suppressionOf(outcome: DeliveryOutcome): object {
   const { delivery } = outcome;
   const id = uuidv7(outcome.atMs);
-  const evidence = { message_id: encodeId('msg', delivery.message.id), smtp: outcome.smtp };
+  const evidence: BounceEvidence = {
+    message_id: encodeId('msg', delivery.message.id),
+    smtp: outcome.smtp,
+    ...(outcome.attempt ? attemptBasis(outcome.attempt.end) : { rule: null, stage: null }),
+  };
   return {
     id,
     key: delivery.recipientKey,

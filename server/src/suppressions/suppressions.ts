@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { TenantScope } from '../accounts/tenant-scope.ts';
 import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
 import { checkRetentionClock } from '../db/retention-clock.ts';
@@ -56,6 +57,7 @@ export type AddResult =
 
 const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const EXPIRED_BATCH = 500;
+const REVIEW_PAGE = 500;
 
 export class Suppressions {
   readonly #pool: Pool;
@@ -197,6 +199,41 @@ export class Suppressions {
       const entries = await lockSuppressions(client, scope, keys, nowMs);
       if (entries.length === 0) throw notFound();
       await this.#delete(client, scope, entries, nowMs);
+    });
+  }
+
+  /**
+   * Goes through the entries that hard bounces made, newest first, and yields those whose evidence
+   * no longer suppresses, a page at a time. With `remove`, each page is removed before it is
+   * yielded, except for entries that have changed in the meantime.
+   */
+  async *reviewHardBounces(
+    scope: TenantScope,
+    options: { isOutdated: (entry: Suppression) => boolean; remove: boolean },
+  ): AsyncGenerator<Suppression[]> {
+    let after: SuppressionPosition | undefined;
+    for (;;) {
+      const page = await this.list(scope, { reason: 'hard_bounce' }, { after, limit: REVIEW_PAGE });
+      const outdated = page.filter(options.isOutdated);
+      const found = options.remove ? await this.#removeUnchanged(scope, outdated) : outdated;
+      if (found.length > 0) yield found;
+      after = page.at(-1);
+      if (page.length < REVIEW_PAGE) return;
+    }
+  }
+
+  async #removeUnchanged(
+    scope: TenantScope,
+    entries: readonly Suppression[],
+  ): Promise<Suppression[]> {
+    if (entries.length === 0) return [];
+    const nowMs = this.#clock.now();
+    const reviewed = new Map(entries.map((one) => [one.key, one]));
+    return inTransaction(this.#pool, async (client) => {
+      const locked = await lockSuppressions(client, scope, [...reviewed.keys()], nowMs);
+      const unchanged = locked.filter((one) => isDeepStrictEqual(one, reviewed.get(one.key)));
+      await this.#delete(client, scope, unchanged, nowMs);
+      return unchanged;
     });
   }
 

@@ -231,6 +231,7 @@ function openThread(
     log: silentLog,
     storage: storage as Partial<Storage> as Storage,
     notifications,
+    bounceRules: [],
     localListeners: [],
     onEventsCommitted: onEvents,
   });

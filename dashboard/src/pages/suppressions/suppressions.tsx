@@ -163,13 +163,8 @@ export function nameOf({ email, domain, erased }: Suppression): string {
   return erased ? 'Erased address' : '';
 }
 
-interface Evidence {
-  message_id?: string;
-  smtp?: Schema<'SmtpReply'>;
-}
-
 function Evidence({ suppression }: { suppression: Suppression }) {
-  const { message_id, smtp } = (suppression.evidence ?? {}) as Evidence;
+  const { message_id, smtp, rule, stage } = suppression.evidence ?? {};
   const text = smtp
     ? [smtp.code, smtp.enhanced, smtp.text].filter(Boolean).join(' ')
     : suppression.note;
@@ -179,6 +174,18 @@ function Evidence({ suppression }: { suppression: Suppression }) {
       {text && (
         <span className={smtp ? 'truncate font-mono text-xs' : 'truncate'} title={text}>
           {text}
+        </span>
+      )}
+      {rule && (
+        <span
+          className="shrink-0 text-xs text-faint"
+          title={
+            stage
+              ? `Decided by this bounce rule, at ${stage.toUpperCase()}`
+              : 'Decided by this bounce rule'
+          }
+        >
+          {rule}
         </span>
       )}
       {message_id && (

@@ -35,7 +35,7 @@ export function findRule(reply: SmtpReply, stage: SmtpStage): RuleMatch {
   const text = withoutQuotedNames(reply.text);
   const input = { reply, stage, text };
   let isAboutSender: boolean | undefined;
-  for (const rule of SHIPPED_RULES) {
+  for (const rule of rules) {
     if (!rule.matches(input)) continue;
     if (SUPPRESSING_REASONS.has(rule.reason)) {
       isAboutSender ??= ABOUT_SENDER.test(text.replaceAll(LINK, ''));
@@ -74,3 +74,13 @@ const ABOUT_SENDER = compilePatterns(shipped.about_sender) as RegExp;
 const errors = bounceRuleErrors(shipped.rules);
 assert(errors.length === 0, errors.join(' '));
 const SHIPPED_RULES: readonly CompiledRule[] = (shipped.rules as BounceRule[]).map(compileRule);
+
+/** Set once at startup in each thread, so a verdict depends on nothing else but the facts. */
+let rules = SHIPPED_RULES;
+
+/** Puts the operator's rules before the shipped ones. They must be valid. */
+export function setOperatorRules(operators: readonly BounceRule[]): void {
+  rules = [...operators.map(compileRule), ...SHIPPED_RULES];
+}
+
+export const SHIPPED_RULE_IDS: ReadonlySet<string> = new Set(SHIPPED_RULES.map(({ id }) => id));

@@ -96,20 +96,49 @@ export function classifyAttempt(
  * given up, so the result is final whatever the code. A transient condition is not held against the
  * address.
  */
-export function classifyReport(failure: {
+export function classifyReport(failure: FailureReport): Bounce {
+  const match = reportRule(failure);
+  const soft = isTransient(failure) && BOUNCE_CLASSES[match.reason] === 'hard';
+  return bounceFor(match.reason, match.explanationKey, soft ? 'soft' : undefined);
+}
+
+export interface FailureReport {
   code: number | null;
   status: string | null;
   text: string;
   /** The command that was rejected; null when the report does not say. */
   stage: SmtpStage | null;
-}): Bounce {
-  const transient = failure.status ? failure.status.startsWith('4') : (failure.code ?? 550) < 500;
-  const code = failure.code ?? (transient ? 450 : 550);
+}
+
+function reportRule(failure: FailureReport): RuleMatch {
+  const code = failure.code ?? (isTransient(failure) ? 450 : 550);
   const reply = { code, enhanced: failure.status, text: failure.text };
   // Most reports do not say which command was rejected; RCPT is by far the most common.
-  const match = findRule(reply, failure.stage ?? 'rcpt');
-  const soft = transient && BOUNCE_CLASSES[match.reason] === 'hard';
-  return bounceFor(match.reason, match.explanationKey, soft ? 'soft' : undefined);
+  return findRule(reply, failure.stage ?? 'rcpt');
+}
+
+function isTransient({ status, code }: FailureReport): boolean {
+  return status ? status.startsWith('4') : (code ?? 550) < 500;
+}
+
+/**
+ * What a bounce was decided on, besides the reply: stored with a suppression, so that it can be
+ * explained and reviewed.
+ */
+export interface BounceBasis {
+  /** The id of the rule; null when no rule was needed, such as for a domain that does not exist. */
+  rule: string | null;
+  /** The rejected command; null when a report does not name it, or when there was no reply. */
+  stage: SmtpStage | null;
+}
+
+export function attemptBasis(end: AttemptResult): BounceBasis {
+  if (end.kind !== 'refused') return { rule: null, stage: null };
+  return { rule: findRule(end.reply, end.stage).rule, stage: end.stage };
+}
+
+export function reportBasis(failure: FailureReport): BounceBasis {
+  return { rule: reportRule(failure).rule, stage: failure.stage };
 }
 
 function classifyRefusal(end: SmtpRejection, relay: boolean): Verdict {

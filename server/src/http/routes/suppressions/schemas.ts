@@ -1,6 +1,9 @@
 import { Type } from 'typebox';
+import { STAGES } from '../../../messages/verdict/bounce-rules.ts';
 import { SUPPRESSION_REASONS } from '../../../suppressions/suppression-store.ts';
 import { closed, id, NullableTime, oneOf, Time } from '../../openapi/shared-schemas.ts';
+import { BOUNCE_REPLY } from '../messages/examples.ts';
+import { SmtpReply } from '../messages/schemas.ts';
 
 export const SuppressionReason = oneOf(SUPPRESSION_REASONS);
 
@@ -38,14 +41,59 @@ export const UpdateSuppression = closed(Changeable, {
 
 const NullableText = Type.Union([Type.String(), Type.Null()]);
 
+const Evidence = Type.Object(
+  {
+    message_id: Type.String({ description: 'The message that bounced or was complained about.' }),
+    smtp: Type.Optional(
+      Type.Union([SmtpReply, Type.Null()], {
+        description: 'The receiver’s reply, or for a later bounce the text of the report.',
+      }),
+    ),
+    rule: Type.Optional(
+      Type.Union([Type.String(), Type.Null()], {
+        description:
+          'For a bounce: the id of the bounce rule that decided. Null without a reply, for example if the domain does not exist.',
+      }),
+    ),
+    stage: Type.Optional(
+      Type.Union([oneOf(STAGES), Type.Null()], {
+        description: 'For a bounce: the SMTP command that was rejected, if it is known.',
+      }),
+    ),
+    report: Type.Optional(
+      Type.Object(
+        {
+          id: Type.String(),
+          reported_by: NullableText,
+          remote_mta: Type.Optional(NullableText),
+          previous_status: Type.Optional(Type.String()),
+          feedback_type: Type.Optional(Type.String()),
+        },
+        { description: 'The report email. Absent if the receiver replied during delivery.' },
+      ),
+    ),
+  },
+  {
+    title: 'SuppressionEvidence',
+    examples: [
+      {
+        message_id: 'msg_06agkq1r6nvztbs2z4j4xk2w58',
+        smtp: BOUNCE_REPLY,
+        rule: 'enhanced.unknown-mailbox',
+        stage: 'rcpt',
+      },
+    ],
+  },
+);
+
 export const Suppression = Type.Object(
   {
     id: id('sup', 'the suppression'),
     email: NullableText,
     domain: NullableText,
     reason: SuppressionReason,
-    evidence: Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()], {
-      description: 'For a bounce or complaint: `message_id`, and the receiver’s reply as `smtp`.',
+    evidence: Type.Union([Evidence, Type.Null()], {
+      description: 'The bounce or complaint that caused the suppression; null if there was none.',
     }),
     note: NullableText,
     erased: Type.Boolean({
