@@ -62,33 +62,37 @@ test('suppressions show their rule, and a review removes those that it would not
     { email: 'unknown@example.net', evidence: { stage: 'rcpt', smtp: { enhanced: '5.1.1' } } },
   ]);
 
-  const review = async (env: object, ...args: string[]) => {
+  // Without the operator's file.
+  const review = async (...args: string[]) => {
     const command = ['suppressions', 'review', '--json', ...args];
-    const result = await runPostrider(command, { env: { ...databaseEnv(app.database), ...env } });
-    return { ...result, json: result.code === 0 ? JSON.parse(result.stdout) : undefined };
+    const result = await runPostrider(command, { env: databaseEnv(app.database) });
+    return JSON.parse(result.stdout);
   };
-  expect((await review({ BOUNCE_RULES_FILE: file })).json).toEqual({
-    data: [],
-    found: 0,
-    removed: 0,
-  });
   const finding = {
     email: 'left@example.net',
     mode: 'live',
     rule: 'operator.leaver',
     current: { rule: null, reason: 'unknown' },
   };
-  expect((await review({})).json).toMatchObject({ data: [finding], found: 1, removed: 0 });
+  expect(await review()).toMatchObject({ data: [finding], found: 1, removed: 0 });
   expect(await list()).toHaveLength(2);
-  expect((await review({}, '--remove')).json).toMatchObject({ data: [finding], removed: 1 });
+  expect(await review('--remove')).toMatchObject({ data: [finding], removed: 1 });
   expect(await list()).toMatchObject([{ email: 'unknown@example.net' }]);
   const { rows } = await app.database.pool.query(
     `select data->'suppression'->>'email' as email from events where type = 'suppression.deleted'`,
   );
   expect(rows).toEqual([{ email: 'left@example.net' }]);
+});
 
-  await writeFile(file, JSON.stringify({ rules: [{ ...rule, reason: 'left' }] }));
-  const invalid = await review({ BOUNCE_RULES_FILE: file });
-  expect(invalid.code).not.toBe(0);
-  expect(invalid.stderr).toContain('Rule "operator.leaver": reason must be one of');
+test('the server does not start with an invalid rule, and names the rule and the field', async () => {
+  await using folder = await createTempDir();
+  const file = path.join(folder.path, 'rules.json');
+  await writeFile(file, JSON.stringify({ rules: [{ id: 'operator.x', reason: 'left' }] }));
+  await expect(startApp({ env: { BOUNCE_RULES_FILE: file } })).rejects.toThrow(
+    /^BOUNCE_RULES_FILE: Rule "operator.x": reason must be one of/,
+  );
+  await writeFile(file, '{');
+  await expect(startApp({ env: { BOUNCE_RULES_FILE: file } })).rejects.toThrow(
+    /^BOUNCE_RULES_FILE: .*JSON/,
+  );
 });

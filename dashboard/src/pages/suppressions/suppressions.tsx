@@ -178,7 +178,7 @@ function Evidence({ suppression }: { suppression: Suppression }) {
       )}
       {rule && (
         <span
-          className="shrink-0 text-xs text-faint"
+          className="truncate text-xs text-faint"
           title={
             stage
               ? `Decided by this bounce rule, at ${stage.toUpperCase()}`
