@@ -5,12 +5,12 @@ import type { RateLimiter } from '../accounts/rate-limit.ts';
 import type { Config } from '../config/read-config.ts';
 import { StorageStartError } from '../db/database-errors.ts';
 import type { SmtpSettings } from '../http/routes/service/get-smtp.ts';
-import { SendMessage } from '../http/routes/transactional/schemas.ts';
 import { bodyValidator } from '../http/validation/schema-validator.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { IpRanges } from '../lib/net/ip-ranges.ts';
 import type { MessageAcceptor } from '../messages/accept/accept-message.ts';
+import { SendMessage } from '../messages/accept/send-request.ts';
 import { explainListenError, isHostError } from '../smtp/smtp-service.ts';
 import {
   type SubmissionLimits,

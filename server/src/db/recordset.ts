@@ -9,9 +9,14 @@ export interface Recordset<Row> {
   parameters(rows: readonly Row[]): Buffer[];
   /** The number of parameters. */
   readonly width: number;
+  /** The names of the columns, in order, without those in `except`. */
+  columns(...except: (keyof Row)[]): string;
 }
 
-/** `json` and enums are given as text, times as milliseconds, and `bytea` as text or a Buffer. */
+/**
+ * `json`, enums and arrays are given as text, times as milliseconds, and `bytea` as text or a
+ * Buffer. An array is in PostgreSQL's syntax: nested arrays would be flattened into one.
+ */
 export type ColumnKind = keyof typeof KINDS;
 
 type Value = string | number | Buffer | null;
@@ -23,12 +28,18 @@ export function recordset<Row extends { [name in keyof Row]: Value }>(
   let bytesPerRow = 256;
   return {
     width: kinds.length,
+    columns: (...except) =>
+      kinds
+        .map(([name]) => name)
+        .filter((name) => !except.includes(name))
+        .join(', '),
     table(name, first) {
       // In a select list the arrays are read in parallel. In a `from` each would be materialized
       // first, which took a tenth of the statement's time.
-      const values = kinds.map(
-        ([column, kind], index) => `unnest($${first + index}::${KINDS[kind].sql}) as ${column}`,
-      );
+      const values = kinds.map(([column, kind], index) => {
+        const cast = kind === 'text_array' ? '::text[]' : '';
+        return `unnest($${first + index}::${KINDS[kind].sql})${cast} as ${column}`;
+      });
       return `(select ${values.join(', ')}) as ${name}`;
     },
     parameters(rows) {
@@ -171,6 +182,7 @@ const text = orNull((writer, value: string) => writer.text(value));
 const KINDS = {
   uuid: { oid: 2950, sql: 'uuid[]', write: orNull((writer, value: string) => writer.uuid(value)) },
   text: { oid: 25, sql: 'text[]', write: text },
+  text_array: { oid: 25, sql: 'text[]', write: text },
   json: { oid: 114, sql: 'json[]', write: text },
   bytea: {
     oid: 17,

@@ -8,7 +8,7 @@ import type {
 } from '../messages/accept/accept-message.ts';
 import type { IdempotencyRequest } from '../messages/accept/idempotency.ts';
 import type { SendRequest } from '../messages/accept/send-request.ts';
-import { SendMessage } from './routes/transactional/schemas.ts';
+import { SendMessage } from '../messages/accept/send-request.ts';
 import { bodyValidator, listValidator, type Validator } from './validation/schema-validator.ts';
 
 /**

@@ -1,6 +1,9 @@
 import type { TSchema } from 'typebox';
 import { Type } from 'typebox';
-import { METADATA_PAIRS_MAX } from '../../messages/accept/send-limits.ts';
+import { oneOf } from '../../lib/schema-builders.ts';
+
+export { closed, oneOf, withDescription } from '../../lib/schema-builders.ts';
+export { Metadata, Tag } from '../../messages/accept/send-request.ts';
 
 /**
  * Schemas and schema builders shared by all resources. A schema with a `title` becomes a named
@@ -31,20 +34,6 @@ export function pathId(prefix: string, what: string): TSchema {
       examples: [`${prefix}_01kc8x3f7ye6qvj2m4n5p6q7r8`],
     }),
   });
-}
-
-/** An object without additional properties, so that misspelled fields are reported. */
-export function closed<P extends Record<string, TSchema>>(properties: P, options: object = {}) {
-  return Type.Object(properties, { additionalProperties: false, ...options });
-}
-
-/** The same schema with its own description, which OpenAPI allows beside a reference. */
-export function withDescription<T extends TSchema>(schema: T, note: string): T {
-  return { ...schema, 'x-note': note };
-}
-
-export function oneOf<const T extends readonly string[]>(values: T, options: object = {}) {
-  return Type.Unsafe<T[number]>({ type: 'string', enum: [...values], ...options });
 }
 
 export const Mode = oneOf(['live', 'test'] as const, {
@@ -87,19 +76,6 @@ export function page(item: TSchema, title: string): TSchema {
     { title },
   );
 }
-
-export const Metadata = Type.Record(
-  Type.String({ minLength: 1, maxLength: 64 }),
-  Type.String({ maxLength: 1024 }),
-  {
-    maxProperties: METADATA_PAIRS_MAX,
-    description:
-      'Up to 20 string pairs of your own. Returned everywhere, never sent to recipients.',
-    examples: [{ order_id: '1234' }],
-  },
-);
-
-export const Tag = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', examples: ['welcome'] });
 
 export const Problem = Type.Object(
   {

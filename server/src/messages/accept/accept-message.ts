@@ -9,6 +9,7 @@ import { eventLoopTurns } from '../../lib/turns.ts';
 import type { AddressHash } from '../../suppressions/erased-address.ts';
 import { SharedWork } from '../../templates/template-engine.ts';
 import { type InsertOutcome, insertSubmissions, type RecipientRef } from './accept-store.ts';
+import type { AcceptedMessage } from './accepted-message.ts';
 import { type BatchItem, parseBatch, serializeBatch } from './batch-result.ts';
 import { checkRemainingFields } from './check-fields.ts';
 import type { DeliveryHandoff } from './delivery-handoff.ts';
@@ -20,7 +21,7 @@ import {
   type PrepareParts,
   prepareMessage,
 } from './prepare-message.ts';
-import type { AcceptedMessage, SendRequest } from './send-request.ts';
+import type { SendRequest } from './send-request.ts';
 import {
   assumeNoSuppressions,
   canSkipSuppressionLookup,

@@ -111,7 +111,7 @@ export interface MessageRow extends GroupMember {
   subject: string;
   template_key: string | null;
   template_version: number | null;
-  /** In PostgreSQL's array syntax: a nested array would be flattened into one array of all tags. */
+  /** In PostgreSQL's array syntax. */
   tags: string;
   metadata: string;
   ttl_seconds: number | null;
@@ -134,7 +134,7 @@ const MESSAGES = recordset<MessageRow>({
   subject: 'text',
   template_key: 'text',
   template_version: 'integer',
-  tags: 'text',
+  tags: 'text_array',
   metadata: 'json',
   ttl_seconds: 'integer',
   api_key_id: 'uuid',
@@ -144,6 +144,9 @@ const MESSAGES = recordset<MessageRow>({
   encrypted_content: 'bytea',
   submission: 'integer',
 });
+
+const CONTENT_COLUMNS = 'workspace_id, mode, id, head, html, text, encrypted_content';
+const MESSAGE_COLUMNS = MESSAGES.columns('head', 'html', 'text', 'encrypted_content', 'submission');
 
 export interface AttachmentRow extends GroupMember {
   workspace_id: string;
@@ -223,8 +226,8 @@ const ATTACHMENTS_AT = EVENTS_AT + EVENTS.width;
 
 /** Few groups have attachments, and every table in a statement adds to its cost. */
 const NEW_ATTACHMENTS = `
-  new_attachments as (insert into message_attachments
-    select workspace_id, mode, message_id, ordinal, filename, content_type, content_id, content
+  new_attachments as (insert into message_attachments (${ATTACHMENTS.columns('submission')})
+    select ${ATTACHMENTS.columns('submission')}
     from ${ATTACHMENTS.table('a', ATTACHMENTS_AT)}
     where submission not in (select submission from left_out)),`;
 
@@ -253,17 +256,11 @@ const insertStatement = (attachments: string): string => `
       where t.workspace_id = k.workspace_id and t.mode = k.mode and t.key = k.key)),
   m as materialized (select * from ${MESSAGES.table('m', MESSAGES_AT)}
     where submission not in (select submission from left_out)),
-  new_messages as (insert into messages (workspace_id, mode, id, created_at, scheduled_at, sender,
-      sender_name, subject, template_key, template_version, tags, metadata, ttl_seconds, api_key_id)
-    select workspace_id, mode, id, created_at, scheduled_at, sender, sender_name, subject,
-      template_key, template_version, tags::text[], metadata, ttl_seconds, api_key_id from m),
-  new_contents as (insert into message_contents (workspace_id, mode, id, head, html, text, encrypted_content)
-    select workspace_id, mode, id, head, html, text, encrypted_content from m),${attachments}
-  new_deliveries as (insert into deliveries (workspace_id, mode, message_id, ordinal, kind,
-      recipient, recipient_key, recipient_name, status, reason, shard, due_at, lease, event_sequence,
-      expires_at, finished_at)
-    select workspace_id, mode, message_id, ordinal, kind, recipient, recipient_key, recipient_name,
-      status, reason, shard, due_at, lease, event_sequence, expires_at, finished_at
+  new_messages as (insert into messages (${MESSAGE_COLUMNS}) select ${MESSAGE_COLUMNS} from m),
+  new_contents as (insert into message_contents (${CONTENT_COLUMNS})
+    select ${CONTENT_COLUMNS} from m),${attachments}
+  new_deliveries as (insert into deliveries (${DELIVERIES.columns('submission')})
+    select ${DELIVERIES.columns('submission')}
     from ${DELIVERIES.table('d', DELIVERIES_AT)}
     where submission not in (select submission from left_out)),
   new_events as (${INSERT_EVENTS}

@@ -1,5 +1,5 @@
 import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
-import type { AcceptedMessage } from './send-request.ts';
+import type { AcceptedMessage } from './accepted-message.ts';
 
 /** What became of one message of a batch. */
 export type BatchItem =

@@ -1,7 +1,8 @@
 import { type NamedMailbox, parseMailbox } from '../../mail/address.ts';
 import { hasPlaceholder } from '../../templates/template-engine.ts';
+import type { RecipientKind } from './accepted-message.ts';
 import type { FieldErrors } from './field-errors.ts';
-import type { AddressInput, RecipientKind, SendRequest } from './send-request.ts';
+import type { AddressInput, SendRequest } from './send-request.ts';
 
 /** The sender and the recipients of a message. Each address is parsed once, here. */
 export interface Envelope {

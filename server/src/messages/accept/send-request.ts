@@ -1,37 +1,213 @@
-import type { Bounce, SmtpFacts } from '../../events/event-types.ts';
-import type { DeliveryStatus, MessageStatus } from '../message-status.ts';
+import { type Static, Type } from 'typebox';
+import { closed, withDescription } from '../../lib/schema-builders.ts';
+import { METADATA_PAIRS_MAX, TAGS_MAX } from './send-limits.ts';
 
 /**
- * A send as the HTTP and SMTP listeners pass it on: its shape is valid, its values are not checked
- * yet.
+ * A send: the schema of its body, which validates and documents it, and the type that follows from
+ * the schema. A new field starts here.
  */
-export interface SendRequest {
+
+const Email = Type.String({
+  format: 'email',
+  maxLength: 320,
+  description: 'An RFC 5321 mailbox. Internationalized domains are converted to A-labels.',
+  examples: ['jane@example.com'],
+});
+
+export const Address = closed(
+  { email: Email, name: Type.Optional(Type.String({ maxLength: 320, examples: ['Jane Doe'] })) },
+  { title: 'Address' },
+);
+
+export const ReplyAddress = closed(
+  {
+    email: Type.String({
+      maxLength: 320,
+      description: 'An RFC 5321 mailbox after its placeholders are replaced.',
+      examples: ['support+${ticket.id}@example.com'],
+    }),
+    name: Type.Optional(Type.String({ maxLength: 320, examples: ['Support'] })),
+  },
+  { title: 'ReplyAddress' },
+);
+
+export const Variables = Type.Record(
+  Type.String({ minLength: 1, maxLength: 128 }),
+  Type.Unknown(),
+  {
+    examples: [{ first_name: 'Jane' }],
+  },
+);
+
+export const Locale = Type.String({
+  pattern: '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$',
+  maxLength: 64,
+  description: 'Selects the locale variant of the template: `de-AT`, then `de`, then the default.',
+  examples: ['de-AT'],
+});
+
+export const TimeZone = Type.String({
+  maxLength: 64,
+  description: 'An IANA time zone name for the date filter. Default: UTC.',
+  examples: ['Europe/Vienna'],
+});
+
+export const Metadata = Type.Record(
+  Type.String({ minLength: 1, maxLength: 64 }),
+  Type.String({ maxLength: 1024 }),
+  {
+    maxProperties: METADATA_PAIRS_MAX,
+    description:
+      'Up to 20 string pairs of your own. Returned everywhere, never sent to recipients.',
+    examples: [{ order_id: '1234' }],
+  },
+);
+
+export const Tag = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', examples: ['welcome'] });
+
+/** The highest value that an operator can allow; `GET /limits` returns the effective limit. */
+const RECIPIENTS_MAX = 1000;
+
+export const SendMessage = closed(
+  {
+    to: withDescription(Address, 'The recipient.'),
+    from: Type.Optional(
+      withDescription(
+        Address,
+        'The sender, on one of your domains. A template can provide a default.',
+      ),
+    ),
+    cc: Type.Optional(
+      Type.Array(Address, {
+        maxItems: RECIPIENTS_MAX,
+        description: 'Additional recipients, visible to all.',
+      }),
+    ),
+    bcc: Type.Optional(
+      Type.Array(Address, {
+        maxItems: RECIPIENTS_MAX,
+        description: 'Additional recipients, hidden from all others.',
+      }),
+    ),
+    reply_to: Type.Optional(
+      Type.Union([ReplyAddress, Type.Array(ReplyAddress, { minItems: 1, maxItems: 10 })], {
+        description: 'Where replies go, if not to the sender. Can contain placeholders.',
+      }),
+    ),
+    subject: Type.Optional(
+      Type.String({
+        maxLength: 2000,
+        description:
+          'A single line. Can contain `${name}` and `{{ path }}` placeholders; line breaks in values become spaces.',
+        examples: ['Welcome, ${first_name}'],
+      }),
+    ),
+    html: Type.Optional(
+      Type.String({
+        description: 'Values are HTML-escaped; `{{ path | raw }}` opts out.',
+        examples: ['<p>Hello {{ contact.first_name | default: "there" }}</p>'],
+      }),
+    ),
+    text: Type.Optional(Type.String({ description: 'Generated from `html` if omitted.' })),
+    variables: Type.Optional(
+      Type.Unsafe<Record<string, unknown>>({
+        ...Variables,
+        description: 'Values for the placeholders of inline content.',
+      }),
+    ),
+    template_key: Type.Optional(
+      Type.String({
+        pattern: '^[a-z0-9][a-z0-9_.-]{0,127}$',
+        description: 'A stored template, instead of `subject` and `html`.',
+        examples: ['welcome'],
+      }),
+    ),
+    template_variables: Type.Optional(
+      Type.Unsafe<Record<string, unknown>>({
+        ...Variables,
+        description: 'Values for the placeholders of the template.',
+      }),
+    ),
+    template_version: Type.Optional(
+      Type.Union([Type.Integer({ minimum: 1 }), Type.Literal('draft')], {
+        description:
+          'A published version, or `"draft"` with a test key. Default: the published version.',
+      }),
+    ),
+    locale: Type.Optional(Locale),
+    time_zone: Type.Optional(TimeZone),
+    attachments: Type.Optional(
+      Type.Array(
+        closed({
+          filename: Type.String({ minLength: 1, maxLength: 255, examples: ['invoice.pdf'] }),
+          content: Type.String({
+            description: 'Base64-encoded content.',
+            examples: ['JVBERi0xLjQK'],
+          }),
+          content_type: Type.Optional(
+            Type.String({ maxLength: 512, examples: ['application/pdf'] }),
+          ),
+          content_id: Type.Optional(
+            Type.String({ maxLength: 256, description: 'Makes it an inline image: `cid:logo`.' }),
+          ),
+        }),
+        { maxItems: 100, description: 'Files, and images shown in the HTML.' },
+      ),
+    ),
+    headers: Type.Optional(
+      Type.Record(Type.String(), Type.String(), {
+        description: 'Extra headers. Structural headers (From, To, Date, Content-…) are rejected.',
+        examples: [{ 'X-Campaign': 'spring' }],
+      }),
+    ),
+    metadata: Type.Optional(Metadata),
+    tags: Type.Optional(
+      Type.Array(Tag, { maxItems: TAGS_MAX, description: 'For filtering and statistics.' }),
+    ),
+    tracking: Type.Optional(
+      closed(
+        {
+          opens: Type.Optional(Type.Boolean()),
+          clicks: Type.Optional(Type.Boolean()),
+        },
+        {
+          description:
+            'Whether opens and clicks are tracked. Default: the setting of the domain. Messages to ' +
+            'several recipients and messages with secret values are never tracked.',
+        },
+      ),
+    ),
+    scheduled_at: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        maxLength: 64,
+        description: 'RFC 3339 with an offset, at most 30 days ahead.',
+      }),
+    ),
+    ttl_seconds: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 2_592_000,
+        description:
+          'How long to try: for example, a one-time code is worthless after ten minutes.',
+      }),
+    ),
+  },
+  { title: 'SendMessage' },
+);
+
+/**
+ * A send as every listener passes it on: its shape is valid, its values are not checked yet. `to`
+ * and `headers` are wider than in the API.
+ */
+export interface SendRequest extends Omit<Static<typeof SendMessage>, 'to' | 'headers'> {
   /**
    * The API takes one recipient. Mail received over SMTP may name several, or none when all are
    * `bcc`.
    */
   to: AddressInput | AddressInput[];
-  from?: AddressInput;
-  cc?: AddressInput[];
-  bcc?: AddressInput[];
-  reply_to?: AddressInput | AddressInput[];
-  subject?: string;
-  html?: string;
-  text?: string;
-  variables?: Record<string, unknown>;
-  template_key?: string;
-  template_variables?: Record<string, unknown>;
-  template_version?: number | 'draft';
-  locale?: string;
-  time_zone?: string;
-  attachments?: AttachmentInput[];
   /** The API takes each name once. Mail received over SMTP may repeat one, so it passes a list. */
   headers?: Record<string, string> | [string, string][];
-  metadata?: Record<string, string>;
-  tags?: string[];
-  tracking?: { opens?: boolean; clicks?: boolean };
-  scheduled_at?: string;
-  ttl_seconds?: number;
   /**
    * Names of `variables` that contain secrets. This is not a field of the API: it is for system
    * emails, whose links would let anyone who sees them sign in as the recipient.
@@ -39,42 +215,5 @@ export interface SendRequest {
   secret_variables?: readonly string[];
 }
 
-export interface AddressInput {
-  email: string;
-  name?: string;
-}
-
-export interface AttachmentInput {
-  filename: string;
-  content: string;
-  content_type?: string;
-  content_id?: string;
-}
-
-export type RecipientKind = 'to' | 'cc' | 'bcc';
-
-/** The response to an accepted send. */
-export interface AcceptedMessage {
-  id: string;
-  status: MessageStatus;
-  mode: 'live' | 'test';
-  created_at: string;
-  scheduled_at: string | null;
-  template: { key: string; version: number | 'draft' } | null;
-  recipients: AcceptedRecipient[];
-}
-
-export interface AcceptedRecipient {
-  email: string;
-  kind: RecipientKind;
-  status: DeliveryStatus;
-  reason?: string;
-}
-
-export interface RecipientState extends AcceptedRecipient {
-  attempts: number;
-  next_attempt_at: string | null;
-  finished_at: string | null;
-  smtp: SmtpFacts | null;
-  bounce: Bounce | null;
-}
+export type AddressInput = Static<typeof Address>;
+export type AttachmentInput = NonNullable<SendRequest['attachments']>[number];

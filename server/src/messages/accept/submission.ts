@@ -15,10 +15,10 @@ import {
   type SubmissionRows,
   suppressionKey,
 } from './accept-store.ts';
+import type { AcceptedMessage, AcceptedRecipient } from './accepted-message.ts';
 import type { HandedOffMessage, Lease } from './delivery-handoff.ts';
 import type { IdempotencyRequest } from './idempotency.ts';
 import type { PreparedMessage } from './prepare-message.ts';
-import type { AcceptedMessage, AcceptedRecipient } from './send-request.ts';
 
 /** The messages of one request on their way into the database. */
 export interface Submission {

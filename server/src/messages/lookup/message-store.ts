@@ -2,7 +2,7 @@ import type { Mode, TenantScope } from '../../accounts/tenant-scope.ts';
 import type { Pool, Queryable } from '../../db/pool.ts';
 import { sqlTime } from '../../db/row-types.ts';
 import type { Bounce, SmtpFacts } from '../../events/event-types.ts';
-import type { RecipientKind } from '../accept/send-request.ts';
+import type { RecipientKind } from '../accept/accepted-message.ts';
 import type { DeliveryStatus } from '../message-status.ts';
 
 /** Reads and changes stored messages. */

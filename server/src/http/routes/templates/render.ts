@@ -6,6 +6,7 @@ import { RefusedError } from '../../../lib/refused-error.ts';
 import { parseMailbox } from '../../../mail/address.ts';
 import { checkTimeZone } from '../../../messages/accept/check-fields.ts';
 import { FieldErrors } from '../../../messages/accept/field-errors.ts';
+import { Locale, TimeZone, Variables } from '../../../messages/accept/send-request.ts';
 import {
   IN_PLACE_LIMITS,
   runInContentThread,
@@ -22,7 +23,6 @@ import {
 import { ContentLimitError } from '../../../templates/template-engine.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { Locale, TimeZone, Variables } from '../transactional/schemas.ts';
 import { Finding } from './finding-schemas.ts';
 import { PathKey, VersionName } from './schemas.ts';
 import type { TemplateDeps } from './template-response.ts';

@@ -1,9 +1,9 @@
 import { type TSchema, Type } from 'typebox';
+import { Address, ReplyAddress } from '../../../messages/accept/send-request.ts';
 import { VARIABLE_TYPES } from '../../../templates/parse-variables.ts';
 import type { ContentKind } from '../../../templates/stored-content.ts';
 import { KEY_PATTERN } from '../../../templates/template-fields.ts';
 import { closed, id, NullableTime, oneOf, page, Time } from '../../openapi/shared-schemas.ts';
-import { Address, ReplyAddress } from '../transactional/schemas.ts';
 import { LAYOUT, PARTIAL, TEMPLATE, VERSION } from './examples.ts';
 
 const NullableText = Type.Union([Type.String(), Type.Null()]);

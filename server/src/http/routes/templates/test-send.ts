@@ -1,13 +1,13 @@
 import { Type } from 'typebox';
 import { RefusedError } from '../../../lib/refused-error.ts';
 import type { MessageAcceptor } from '../../../messages/accept/accept-message.ts';
-import type { AcceptedMessage as Accepted } from '../../../messages/accept/send-request.ts';
+import type { AcceptedMessage as Accepted } from '../../../messages/accept/accepted-message.ts';
+import { Address, Locale, TimeZone, Variables } from '../../../messages/accept/send-request.ts';
 import { exampleValues, sampleContact } from '../../../templates/preview-template.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { API_PREFIX } from '../../server/http-server.ts';
 import { AcceptedMessage } from '../messages/schemas.ts';
-import { Address, Locale, TimeZone, Variables } from '../transactional/schemas.ts';
 import { SEND_PROBLEMS } from '../transactional/send-problems.ts';
 import { PathKey, VersionName } from './schemas.ts';
 import type { TemplateDeps } from './template-response.ts';

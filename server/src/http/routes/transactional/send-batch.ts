@@ -1,11 +1,11 @@
 import { type TSchema, Type } from 'typebox';
+import { SendMessage } from '../../../messages/accept/send-request.ts';
 import { closed, oneOf, Problem } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { toProblemResponse } from '../../problems/problem-details.ts';
 import { rateLimitHeader } from '../../rate-limit-header.ts';
 import type { Sending } from '../../sending.ts';
 import { AcceptedMessage } from '../messages/schemas.ts';
-import { SendMessage } from './schemas.ts';
 import { REPLAYED, REPLAYED_HEADER, SEND_PROBLEMS } from './send-problems.ts';
 
 export function sendBatch(deps: {
