@@ -22,9 +22,11 @@ const MAY_IMPORT = {
   // Erasing an address rewrites rows of many tables, so privacy/ is above their owners.
   privacy: [...BELOW_MESSAGES, 'messages', 'webhooks'],
   http: BELOW_LISTENERS,
+  // Other providers' APIs translate to operations of ours, and see nothing below them.
+  compat: ['lib', 'mail', 'accounts', 'http'],
   smtp: BELOW_LISTENERS,
   cli: [...BELOW_LISTENERS, 'config'],
-  bootstrap: [...BELOW_LISTENERS, 'config', 'http', 'smtp', 'cli'],
+  bootstrap: [...BELOW_LISTENERS, 'config', 'http', 'compat', 'smtp', 'cli'],
 };
 
 /** Exceptions: type-only imports, and files that exist to be imported from a sibling module. */

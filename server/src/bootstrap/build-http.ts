@@ -1,6 +1,7 @@
 import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
+import { compatSurfaces } from '../compat/compat-surfaces.ts';
 import type { Config } from '../config/read-config.ts';
 import type { Pool } from '../db/pool.ts';
 import { addCollectedMetric, createHttpMetrics } from '../http/observability/http-metrics.ts';
@@ -11,9 +12,11 @@ import { registerDashboard } from '../http/pages/dashboard-files.ts';
 import { registerPages } from '../http/pages/register-pages.ts';
 import { registerDocs } from '../http/reference/docs-routes.ts';
 import { Sending } from '../http/sending.ts';
+import { operationCaller } from '../http/server/call-operation.ts';
 import { createHttpListener, type HttpListener } from '../http/server/http-listener.ts';
 import { createHttpServer } from '../http/server/http-server.ts';
 import { LargeResponseLimiter } from '../http/server/large-response-limiter.ts';
+import { mainSurface } from '../http/server/main-surface.ts';
 import { createSessionCookie } from '../http/server/session-cookie.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
@@ -75,9 +78,13 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
     type: 'gauge',
     read: () => bodyMemory.used,
   });
+  const main = mainSurface(operations, services.authenticator);
+  const compat = compatSurfaces(
+    { call: operationCaller(operations), authenticator: services.authenticator },
+    { baseUrl, version: VERSION },
+  );
   const http = createHttpServer({
-    operations: isApi ? operations : [],
-    authenticator: services.authenticator,
+    surfaces: isApi ? [main, ...compat] : [{ ...main, operations: [] }],
     sessions: services.people.sessions,
     cookie,
     rateLimiter: services.rateLimiter,

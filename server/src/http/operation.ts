@@ -128,6 +128,8 @@ export interface OperationRequest<P, Q, B> {
   ifMatch: readonly string[] | undefined;
   /** Last-Event-ID: where to resume an event stream. */
   lastEventId: string | undefined;
+  /** Another header of the request, or undefined. */
+  header(name: string): string | undefined;
   /** Aborts when the client disconnects. */
   signal: AbortSignal;
 }

@@ -3,7 +3,7 @@ import { isTeamRight, ROLES } from '../../accounts/roles.ts';
 import { SCOPES } from '../../accounts/scopes.ts';
 import { type Operation, TAGS } from '../operation.ts';
 import { webhookDescriptions } from '../routes/webhooks/event-payloads.ts';
-import { API_PREFIX } from '../server/http-server.ts';
+import { API_PREFIX } from '../server/api-prefix.ts';
 import { createSessionCookie } from '../server/session-cookie.ts';
 import { isOptionalBody } from '../validation/schema-validator.ts';
 import { ComponentSchemas } from './component-schemas.ts';
@@ -20,15 +20,7 @@ type Json = Record<string, unknown>;
 
 export function openapiDocument(operations: readonly Operation[], options: DocumentOptions): Json {
   const schemas = new ComponentSchemas();
-  const paths: Record<string, Json> = {};
-  for (const operation of operations) {
-    const path = API_PREFIX + operation.spec.path;
-    paths[path] ??= {};
-    (paths[path] as Json)[operation.spec.method.toLowerCase()] = describeOperation(
-      operation,
-      schemas,
-    );
-  }
+  const paths = describePaths(API_PREFIX, operations, schemas, responsesOf);
   const webhooks = webhookDescriptions(schemas);
   const shared = sharedComponents(operations, options.baseUrl, schemas);
   return {
@@ -78,7 +70,28 @@ const INTRODUCTION = `Send email with one request and track what happens to it.
 
 const SESSION = `A session of a signed-in user, as used by the dashboard at \`/app\`. The \`Postrider-Workspace\` header names the workspace and \`Postrider-Mode\` the mode (\`live\` or \`test\`). Requests that change data always need \`Postrider-Mode\` and must come from the dashboard’s own origin. Scopes follow the user’s role in the workspace: ${ROLES.join(', ')}.`;
 
-function describeOperation({ spec }: Operation, schemas: ComponentSchemas): Json {
+type DescribeResponses = (spec: Operation['spec'], schemas: ComponentSchemas) => Json;
+
+/** The `paths` of a document. The format of errors differs by API, so it describes the responses. */
+export function describePaths(
+  prefix: string,
+  operations: readonly Operation[],
+  schemas: ComponentSchemas,
+  describeResponses: DescribeResponses,
+): Record<string, Json> {
+  const paths: Record<string, Json> = {};
+  for (const { spec } of operations) {
+    const path = prefix + spec.path;
+    paths[path] ??= {};
+    (paths[path] as Json)[spec.method.toLowerCase()] = {
+      ...describeOperation(spec, schemas),
+      responses: describeResponses(spec, schemas),
+    };
+  }
+  return paths;
+}
+
+function describeOperation(spec: Operation['spec'], schemas: ComponentSchemas): Json {
   const operation: Json = {
     operationId: spec.id,
     tags: [spec.tag],
@@ -104,7 +117,6 @@ function describeOperation({ spec }: Operation, schemas: ComponentSchemas): Json
       content: Object.fromEntries(types.map((type) => [type, media])),
     };
   }
-  operation.responses = responsesOf(spec, schemas);
   return operation;
 }
 

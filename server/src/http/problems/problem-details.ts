@@ -45,6 +45,17 @@ export function toProblemResponse(
   return { problem, headers: problemHeaders(refused, status) };
 }
 
+/** The problem as a document of its own media type, the format of our own API. */
+export function problemDocument({ problem, headers }: ProblemResponse): {
+  status: number;
+  headers: Record<string, string>;
+  mediaType: string;
+  body: string;
+} {
+  const mediaType = 'application/problem+json; charset=utf-8';
+  return { status: problem.status, headers, mediaType, body: JSON.stringify(problem) };
+}
+
 /** The error for a path without an operation. */
 export function pathNotFound(): RefusedError {
   return new RefusedError('not_found', 'No such path.', {

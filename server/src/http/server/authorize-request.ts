@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Authenticator } from '../../accounts/authenticate.ts';
 import type { Caller } from '../../accounts/caller.ts';
 import type { Sessions, SignedInPerson } from '../../accounts/people/sessions.ts';
 import type { RateLimiter } from '../../accounts/rate-limit.ts';
@@ -10,6 +9,7 @@ import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
 import type { Operation } from '../operation.ts';
 import { pathNotFound } from '../problems/problem-details.ts';
 import { rateLimitHeader } from '../rate-limit-header.ts';
+import type { ApiSurface } from './api-surface.ts';
 import { rejectCrossSite } from './csrf.ts';
 import type { SessionCookie } from './session-cookie.ts';
 
@@ -20,7 +20,6 @@ import type { SessionCookie } from './session-cookie.ts';
  */
 
 export interface AuthorizationDependencies {
-  authenticator: Pick<Authenticator, 'authenticate'>;
   sessions: Pick<Sessions, 'find'>;
   cookie: SessionCookie;
   rateLimiter: RateLimiter;
@@ -38,7 +37,8 @@ type Spec = Operation['spec'];
 
 export function authorizeRequest(
   deps: AuthorizationDependencies,
-  { spec }: Operation,
+  surface: ApiSurface,
+  spec: Spec,
   request: FastifyRequest,
   reply: FastifyReply,
   done: (error?: Error) => void,
@@ -46,7 +46,7 @@ export function authorizeRequest(
   reply.header('x-request-id', request.id);
   reply.header('x-content-type-options', 'nosniff');
   try {
-    const pending = authorize(deps, spec, request, reply);
+    const pending = authorize(deps, surface, spec, request, reply);
     if (pending) pending.then(() => done(), done);
     else done();
   } catch (error) {
@@ -63,17 +63,19 @@ const RECHECK_AFTER_MS = 1_000;
  */
 export function reauthorizeRequest(
   deps: AuthorizationDependencies,
+  surface: ApiSurface,
   spec: Spec,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> | undefined {
   if (performance.now() - request.startedAtMs < RECHECK_AFTER_MS || !spec.body) return undefined;
-  return authorize(deps, spec, request, reply);
+  return authorize(deps, surface, spec, request, reply);
 }
 
 /** Returns no promise when the API key is cached, because every send takes this path. */
 function authorize(
   deps: AuthorizationDependencies,
+  surface: ApiSurface,
   spec: Spec,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -89,9 +91,11 @@ function authorize(
     return undefined;
   }
   const { authorization = '', cookie } = request.headers;
-  const token = authorization === '' ? deps.cookie.read(cookie) : undefined;
-  if (token !== undefined) return authorizeSession(deps, spec, token, request, reply);
-  const caller = deps.authenticator.authenticate(bearerToken(authorization), request.ip);
+  if (surface.acceptsSessions && authorization === '') {
+    const token = deps.cookie.read(cookie);
+    if (token !== undefined) return authorizeSession(deps, spec, token, request, reply);
+  }
+  const caller = surface.authenticate(request);
   const authorized = (known: Caller): void => authorizeApiKey(deps, spec, known, request, reply);
   if (caller instanceof Promise) return caller.then(authorized);
   authorized(caller);
@@ -112,6 +116,11 @@ function authorizeApiKey(
   const isFirstCheck = request.caller === null;
   request.caller = caller;
   if (isFirstCheck) applyRateLimit(deps.rateLimiter, 'workspace', caller.workspaceId, reply);
+  requireScope(spec, caller);
+}
+
+/** Refuses what the scopes or the mode of an API key do not allow. */
+export function requireScope(spec: Spec, caller: Caller): void {
   const { scope } = spec;
   if (scope === 'person' || isTeamRight(scope)) {
     const detail = 'This operation requires a signed-in user. API keys cannot use it.';
@@ -124,18 +133,6 @@ function authorizeApiKey(
     throw new RefusedError('insufficient_scope', detail, { fix });
   }
   requireTestMode(spec, caller.mode);
-}
-
-function bearerToken(header: string): string {
-  if (header === '') {
-    throw new RefusedError('missing_api_key', 'The request has no Authorization header.');
-  }
-  const match = /^Bearer +([^ ]+) *$/i.exec(header);
-  if (!match) {
-    const detail = 'The Authorization header must be "Bearer <API key>".';
-    throw new RefusedError('missing_api_key', detail);
-  }
-  return match[1] as string;
 }
 
 async function authorizeSession(

@@ -11,18 +11,14 @@ import type { HttpMetrics } from '../observability/http-metrics.ts';
 import type { Operation, OperationRequest, OperationResponse } from '../operation.ts';
 import { prefersHtml, sendNotFoundPage } from '../pages/not-found.ts';
 import { isInternalError, pathNotFound, toProblemResponse } from '../problems/problem-details.ts';
-import {
-  bodyValidator,
-  isOptionalBody,
-  queryValidator,
-  type Validator,
-} from '../validation/schema-validator.ts';
+import type { ApiSurface } from './api-surface.ts';
 import {
   type AuthorizationDependencies,
   authorizeRequest,
   reauthorizeRequest,
 } from './authorize-request.ts';
 import { parseJsonBody } from './json-body.ts';
+import { type OperationValidators, validatorsOf } from './operation-validators.ts';
 import { type ReceivedBody, readBody } from './read-body.ts';
 import { RequestContext } from './request-context.ts';
 
@@ -33,7 +29,8 @@ import { RequestContext } from './request-context.ts';
  */
 
 export interface HttpServerDependencies extends AuthorizationDependencies {
-  operations: readonly Operation[];
+  /** The first one is our own API. It also answers for paths that belong to no surface. */
+  surfaces: readonly [ApiSurface, ...ApiSurface[]];
   idempotency: Idempotency;
   clock: Clock;
   log: Log;
@@ -58,8 +55,6 @@ declare module 'fastify' {
     receivedBody: ReceivedBody | null;
   }
 }
-
-export const API_PREFIX = '/api/v1';
 
 export function createHttpServer(deps: HttpServerDependencies): FastifyInstance {
   const server = Fastify({
@@ -89,8 +84,12 @@ export function createHttpServer(deps: HttpServerDependencies): FastifyInstance 
   addJsonBodyParser(server, deps, deps.bodyBytesMax);
   server.setErrorHandler((error, request, reply) => sendProblem(deps, error, request, reply));
   registerNotFoundHandler(server, deps);
-  for (const operation of deps.operations) registerOperation(server, deps, operation);
-  rejectOtherMethods(server, deps);
+  for (const surface of deps.surfaces) {
+    for (const operation of surface.operations) {
+      registerOperation(server, deps, surface, operation);
+    }
+    rejectOtherMethods(server, surface);
+  }
   return server;
 }
 
@@ -109,7 +108,8 @@ function sendNotFound(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  if (deps.operations.length > 0 && prefersHtml(request)) sendNotFoundPage(request, reply);
+  if (deps.surfaces[0].operations.length > 0 && prefersHtml(request))
+    sendNotFoundPage(request, reply);
   else sendProblem(deps, pathNotFound(), request, reply);
 }
 
@@ -168,11 +168,11 @@ function parseBody(
 function registerOperation(
   server: FastifyInstance,
   deps: HttpServerDependencies,
+  surface: ApiSurface,
   operation: Operation,
 ): void {
   const { spec } = operation;
   const checks = validatorsOf(operation);
-  const path = API_PREFIX + spec.path.replaceAll(/\{(\w+)\}/g, ':$1');
   const recordMetrics = deps.metrics.operation(spec.id);
   // A body in another format is passed to the operation as a stream, in a scope with its own
   // parsers. A body that the operation does not take is ignored; Node discards it after the
@@ -188,17 +188,18 @@ function registerOperation(
     }
     scope.route({
       method: spec.method,
-      url: path,
+      url: routeOf(surface, spec),
       exposeHeadRoute: supportsHead(spec),
       onRequest(request, reply, done) {
         request.recordMetrics = recordMetrics;
         request.startedAtMs = performance.now();
         // Fastify rejects an unknown media type before it calls a parser.
         if (!spec.body) delete request.headers['content-type'];
-        authorizeRequest(deps, operation, request, reply, done);
+        authorizeRequest(deps, surface, spec, request, reply, done);
       },
       // Returns nothing: Fastify would await a returned reply like a promise on every request.
-      handler: (request, reply) => void handleRequest(deps, operation, checks, request, reply),
+      handler: (request, reply) =>
+        void handleRequest(deps, surface, operation, checks, request, reply),
     });
   });
 }
@@ -209,24 +210,14 @@ function supportsHead({ method, consumesOnRead }: Spec): boolean {
   return method === 'GET' && !consumesOnRead;
 }
 
-interface OperationValidators {
-  query: Validator;
-  body: Validator | undefined;
-  bodyOptional: boolean;
-}
-
-const NO_QUERY = { type: 'object', additionalProperties: false, properties: {} };
-
-function validatorsOf({ spec }: Operation): OperationValidators {
-  return {
-    query: queryValidator(spec.query ?? NO_QUERY, spec.queryParsers),
-    body: spec.body && bodyValidator(spec.validatedBody ?? spec.body, spec.semanticChecks),
-    bodyOptional: spec.body !== undefined && isOptionalBody(spec.body),
-  };
+/** The path as the router writes it. */
+function routeOf({ prefix }: ApiSurface, { path }: Spec): string {
+  return prefix + path.replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
 async function handleRequest(
   deps: HttpServerDependencies,
+  surface: ApiSurface,
   operation: Operation,
   checks: OperationValidators,
   request: FastifyRequest,
@@ -235,11 +226,13 @@ async function handleRequest(
   try {
     // A raw body has not been read yet; the operation reauthorizes after reading it.
     const { spec } = operation;
-    const again = spec.rawBody ? undefined : reauthorizeRequest(deps, spec, request, reply);
+    const again = spec.rawBody
+      ? undefined
+      : reauthorizeRequest(deps, surface, spec, request, reply);
     if (again) await again;
     sendResponse(
       reply,
-      await run(deps, operation, checks, request, reply),
+      await run(deps, surface, operation, checks, request, reply),
       operation.spec.location,
     );
     recordRequestMetrics(request, reply);
@@ -265,6 +258,7 @@ function recordRequestMetrics(request: FastifyRequest, reply: FastifyReply): voi
 
 function run(
   deps: HttpServerDependencies,
+  surface: ApiSurface,
   operation: Operation,
   checks: OperationValidators,
   request: FastifyRequest,
@@ -279,7 +273,7 @@ function run(
     if (request.body === undefined) request.body = {};
     checks.body?.check(request.body, request.caller ?? undefined, request.textErrors ?? []);
   }
-  const context = new RequestContext(deps, spec, request, reply);
+  const context = new RequestContext(deps, surface, spec, request, reply);
   if (context.idempotency && !spec.handlesIdempotency) {
     return runIdempotently(deps, operation, context);
   }
@@ -355,12 +349,17 @@ function sendProblem(
   reply.header('x-content-type-options', 'nosniff');
   // The rest of an unread body must not be parsed as the next request.
   if (problem.status === 413 || problem.status === 408) reply.header('connection', 'close');
+  const rendered = surfaceOf(deps, request.url).renderProblem({ problem, headers });
   void reply
-    .code(problem.status)
-    .headers(headers)
-    .type('application/problem+json; charset=utf-8')
-    .send(JSON.stringify(problem));
+    .code(rendered.status)
+    .headers(rendered.headers)
+    .type(rendered.mediaType)
+    .send(rendered.body);
   recordRequestMetrics(request, reply);
+}
+
+function surfaceOf({ surfaces }: HttpServerDependencies, url: string): ApiSurface {
+  return surfaces.find(({ prefix }) => url.startsWith(`${prefix}/`)) ?? surfaces[0];
 }
 
 /** A malformed URL, or one longer than any route. */
@@ -413,10 +412,10 @@ function handleClientError(deps: HttpServerDependencies) {
   };
 }
 
-function rejectOtherMethods(server: FastifyInstance, deps: HttpServerDependencies): void {
+function rejectOtherMethods(server: FastifyInstance, surface: ApiSurface): void {
   const allowed = new Map<string, Set<string>>();
-  for (const { spec } of deps.operations) {
-    const path = API_PREFIX + spec.path.replaceAll(/\{(\w+)\}/g, ':$1');
+  for (const { spec } of surface.operations) {
+    const path = routeOf(surface, spec);
     const methods = allowed.get(path) ?? new Set();
     methods.add(spec.method);
     if (supportsHead(spec)) methods.add('HEAD');

@@ -3,6 +3,7 @@ import type { Caller } from '../../accounts/caller.ts';
 import type { SignedInPerson } from '../../accounts/people/sessions.ts';
 import type { IdempotencyRequest } from '../../messages/accept/idempotency.ts';
 import type { Operation, OperationRequest } from '../operation.ts';
+import type { ApiSurface } from './api-surface.ts';
 import { type AuthorizationDependencies, reauthorizeRequest } from './authorize-request.ts';
 import { type ClientInfo, clientInfoOf } from './client-info.ts';
 import { readIdempotencyKey } from './idempotency-key.ts';
@@ -24,12 +25,14 @@ export class RequestContext implements OperationRequest<unknown, unknown, unknow
   readonly contentType: string;
   readonly lastEventId: string | undefined;
   readonly #deps: AuthorizationDependencies;
+  readonly #surface: ApiSurface;
   readonly #spec: Operation['spec'];
   readonly #request: FastifyRequest;
   readonly #reply: FastifyReply;
 
   constructor(
     deps: AuthorizationDependencies,
+    surface: ApiSurface,
     spec: Operation['spec'],
     request: FastifyRequest,
     reply: FastifyReply,
@@ -45,13 +48,19 @@ export class RequestContext implements OperationRequest<unknown, unknown, unknow
     this.contentType = request.headers['content-type'] ?? '';
     this.lastEventId = request.headers['last-event-id'] as string | undefined;
     this.#deps = deps;
+    this.#surface = surface;
     this.#spec = spec;
     this.#request = request;
     this.#reply = reply;
   }
 
   async reauthorize(): Promise<void> {
-    await reauthorizeRequest(this.#deps, this.#spec, this.#request, this.#reply);
+    await reauthorizeRequest(this.#deps, this.#surface, this.#spec, this.#request, this.#reply);
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#request.headers[name];
+    return typeof value === 'string' ? value : undefined;
   }
 
   get client(): ClientInfo {

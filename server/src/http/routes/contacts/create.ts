@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { contactFieldErrors } from '../../../contacts/contact-fields.ts';
 import { type Contacts, publicContact } from '../../../contacts/contacts.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { API_PREFIX } from '../../server/http-server.ts';
+import { API_PREFIX } from '../../server/api-prefix.ts';
 import { CONTACT_EXAMPLE, Contact, CreateContact } from './schemas.ts';
 
 export function createContact(deps: { contacts: Contacts }): Operation {

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { CONTENT_KINDS, type ContentKind } from '../../../templates/stored-content.ts';
 import { templateFieldErrors } from '../../../templates/template-fields.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { API_PREFIX } from '../../server/http-server.ts';
+import { API_PREFIX } from '../../server/api-prefix.ts';
 import { KIND_SCHEMAS } from './schemas.ts';
 import { type TemplateDeps, templateResponse } from './template-response.ts';
 

@@ -6,7 +6,7 @@ import { Address, Locale, TimeZone, Variables } from '../../../messages/accept/s
 import { exampleValues, sampleContact } from '../../../templates/preview-template.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { API_PREFIX } from '../../server/http-server.ts';
+import { API_PREFIX } from '../../server/api-prefix.ts';
 import { AcceptedMessage } from '../messages/schemas.ts';
 import { SEND_PROBLEMS } from '../transactional/send-problems.ts';
 import { PathKey, VersionName } from './schemas.ts';

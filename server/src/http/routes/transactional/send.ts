@@ -5,7 +5,7 @@ import { SendMessage } from '../../../messages/accept/send-request.ts';
 import { previewMessage } from '../../../messages/content/content-view.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { API_PREFIX } from '../../server/http-server.ts';
+import { API_PREFIX } from '../../server/api-prefix.ts';
 import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';
 import { AcceptedMessage, MessageContent } from '../messages/schemas.ts';
 import { REPLAYED, REPLAYED_HEADER, SEND_PROBLEMS } from './send-problems.ts';

@@ -1,0 +1,42 @@
+import { addressParser } from 'postal-mime';
+import { type FieldError, invalidFields } from '../lib/refused-error.ts';
+
+/** An address as our own API takes it. */
+export interface AddressInput {
+  email: string;
+  name?: string;
+}
+
+/**
+ * Parses addresses as other providers take them: `jane@example.com`, `Jane Doe <jane@example.com>`, or
+ * a list of them separated by commas. Our own API checks the addresses themselves.
+ */
+export function parseAddressList(text: string, pointer: string): AddressInput[] {
+  const addresses = addressParser(text, { flatten: true }).map(({ address = '', name }) =>
+    name ? { email: address, name } : { email: address },
+  );
+  if (addresses.length === 0 || addresses.some(({ email }) => email === '')) {
+    throw invalidAddress(pointer);
+  }
+  return addresses;
+}
+
+/** Parses a field that takes exactly one address. */
+export function parseAddress(text: string, pointer: string): AddressInput {
+  const [address, ...others] = parseAddressList(text, pointer);
+  if (!address || others.length > 0) throw invalidAddress(pointer);
+  return address;
+}
+
+/** Writes an address as other providers return it. */
+export function formatAddress({ email, name }: { email: string; name?: string | null }): string {
+  if (!name) return email;
+  const isPlain = /^[\w!#$%&'*+/=?^`{|}~ -]+$/.test(name);
+  return `${isPlain ? name : `"${name.replaceAll(/["\\]/g, '\\$&')}"`} <${email}>`;
+}
+
+function invalidAddress(pointer: string) {
+  const detail = 'Not an address. Write `jane@example.com` or `Jane Doe <jane@example.com>`.';
+  const error: FieldError = { pointer, code: 'invalid_email', detail };
+  return invalidFields([error]);
+}

@@ -1,0 +1,39 @@
+import type { FastifyRequest } from 'fastify';
+import type { TSchema } from 'typebox';
+import type { Authenticator } from '../accounts/authenticate.ts';
+import type { Operation } from '../http/operation.ts';
+import type { ApiSurface } from '../http/server/api-surface.ts';
+import type { CallOperation } from '../http/server/call-operation.ts';
+
+/**
+ * Another provider's API, offered under `/compat/<name>` so that programs written for that provider's
+ * client library work after a change of base URL and key. A provider translates: its operations read
+ * the provider's requests, call operations of our own API, and write the provider's responses. It has
+ * no access to stores or to accepting, so scopes, limits, checks and events are those of our API.
+ */
+export interface CompatProvider {
+  /** Names the folder, the path below /compat and the document. */
+  name: string;
+  /** As the provider writes its name. */
+  title: string;
+  operations(deps: CompatDependencies): Operation[];
+  authenticate(
+    request: FastifyRequest,
+    authenticator: CompatDependencies['authenticator'],
+  ): ReturnType<ApiSurface['authenticate']>;
+  renderProblem: ApiSurface['renderProblem'];
+  /** Describe the provider's errors and credentials in the OpenAPI document. */
+  errorSchema: TSchema;
+  securityScheme: Record<string, unknown>;
+}
+
+export interface CompatDependencies {
+  /** Calls an operation of our own API by its id. */
+  call: CallOperation;
+  authenticator: Pick<Authenticator, 'authenticate'>;
+}
+
+/** Begins the paths of a provider's API. */
+export function prefixOf({ name }: CompatProvider): string {
+  return `/compat/${name}`;
+}

@@ -1,0 +1,38 @@
+import { type Operation, operation } from '../http/operation.ts';
+import type { ApiSurface } from '../http/server/api-surface.ts';
+import { type CompatDocumentOptions, compatDocument } from './compat-document.ts';
+import { type CompatDependencies, type CompatProvider, prefixOf } from './compat-provider.ts';
+import { PROVIDERS } from './providers.ts';
+
+/** The APIs of other providers, each with a document of its own so that ours stays small. */
+export function compatSurfaces(
+  deps: CompatDependencies,
+  options: CompatDocumentOptions,
+): ApiSurface[] {
+  return PROVIDERS.map((provider) => {
+    const operations = provider.operations(deps);
+    const document = (): object => compatDocument(provider, operations, options);
+    return {
+      prefix: prefixOf(provider),
+      operations: [...operations, documentOperation(provider, document)],
+      authenticate: (request) => provider.authenticate(request, deps.authenticator),
+      acceptsSessions: false,
+      renderProblem: provider.renderProblem,
+    };
+  });
+}
+
+function documentOperation({ name, title }: CompatProvider, document: () => object): Operation {
+  return operation(
+    {
+      id: `${name}OpenapiDocument`,
+      method: 'GET',
+      path: '/openapi.json',
+      tag: 'Service',
+      summary: `Retrieve the OpenAPI document of the ${title} API`,
+      scope: 'public',
+      responses: { 200: { description: 'The document.' } },
+    },
+    () => ({ status: 200, body: document() }),
+  );
+}

@@ -1,0 +1,357 @@
+import { type Static, Type } from 'typebox';
+import { closed } from '../../http/openapi/shared-schemas.ts';
+import { type Operation, operation } from '../../http/operation.ts';
+import type { AnyRequest } from '../../http/server/call-operation.ts';
+import { invalidFields, RefusedError } from '../../lib/refused-error.ts';
+import { formatAddress, parseAddress, parseAddressList } from '../address-list.ts';
+import type { CompatDependencies } from '../compat-provider.ts';
+import { ListQuery, pageQuery, toPage } from './lists.ts';
+
+/** https://resend.com/docs/api-reference/emails */
+
+const Addresses = Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: 1000 })]);
+const Nullable = <T extends ReturnType<typeof Type.String>>(schema: T) =>
+  Type.Union([schema, Type.Null()]);
+
+const Attachment = closed({
+  filename: Type.Optional(Nullable(Type.String())),
+  content: Type.Optional(Type.Union([Type.String(), BufferJson()])),
+  path: Type.Optional(Type.String()),
+  content_type: Type.Optional(Nullable(Type.String())),
+  content_id: Type.Optional(Nullable(Type.String())),
+});
+
+/** How a Node.js Buffer appears in JSON, which the client library passes on. */
+function BufferJson() {
+  return closed({ type: Type.Literal('Buffer'), data: Type.Array(Type.Integer()) });
+}
+
+const Email = closed(
+  {
+    from: Type.Optional(Type.String()),
+    to: Addresses,
+    cc: Type.Optional(Addresses),
+    bcc: Type.Optional(Addresses),
+    reply_to: Type.Optional(Addresses),
+    subject: Type.Optional(Type.String()),
+    html: Type.Optional(Nullable(Type.String())),
+    text: Type.Optional(Nullable(Type.String())),
+    headers: Type.Optional(Type.Record(Type.String(), Type.String())),
+    attachments: Type.Optional(Type.Array(Attachment)),
+    tags: Type.Optional(Type.Array(closed({ name: Type.String(), value: Type.String() }))),
+    scheduled_at: Type.Optional(Type.String()),
+    template: Type.Optional(
+      closed({
+        id: Type.String({ description: 'The key of a published template.' }),
+        variables: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+      }),
+    ),
+  },
+  { title: 'ResendEmail' },
+);
+
+const EmailId = Type.Object({ id: Type.String() });
+const Sent = Type.Object({ id: Type.String() }, { title: 'ResendSent' });
+
+export function emailOperations(deps: CompatDependencies): Operation[] {
+  return [sendEmail(deps), sendEmailBatch(deps), ...emailLookups(deps), ...emailChanges(deps)];
+}
+
+function sendEmail({ call }: CompatDependencies): Operation {
+  return operation(
+    {
+      id: 'resendSendEmail',
+      method: 'POST',
+      path: '/emails',
+      tag: 'Sending',
+      summary: 'Send an email',
+      scope: 'send:transactional',
+      body: Email,
+      responses: { 200: { description: 'Accepted.', body: Sent } },
+      handlesIdempotency: true,
+    },
+    async (request) => {
+      const { idempotency } = request;
+      const body = toSendBody(request.body);
+      const accepted = await call(request, 'sendTransactional', { body, idempotency });
+      return { status: 200, body: { id: accepted.body.id } };
+    },
+  );
+}
+
+function sendEmailBatch({ call }: CompatDependencies): Operation {
+  return operation(
+    {
+      id: 'resendSendBatch',
+      method: 'POST',
+      path: '/emails/batch',
+      tag: 'Sending',
+      summary: 'Send a batch of emails',
+      description:
+        'With the header `x-batch-validation: permissive`, valid emails are accepted and `errors` lists the others.',
+      scope: 'send:transactional',
+      body: Type.Array(Email, { minItems: 1 }),
+      responses: {
+        200: {
+          description: 'Accepted.',
+          body: Type.Object({
+            data: Type.Array(Sent),
+            errors: Type.Optional(
+              Type.Array(Type.Object({ index: Type.Integer(), message: Type.String() })),
+            ),
+          }),
+        },
+      },
+      handlesIdempotency: true,
+    },
+    async (request) => {
+      const { idempotency, body } = request;
+      const permissive = request.header('x-batch-validation') === 'permissive';
+      const messages = body.map((email, index) => toSendBody(email, `/${index}`));
+      const { body: result } = await call(request, 'sendBatch', {
+        body: { messages, mode: permissive ? 'permissive' : 'strict' },
+        idempotency,
+      });
+      const items = result.data as ({ index: number } & Record<
+        string,
+        { id: string; detail: string }
+      >)[];
+      const accepted = items.filter((item) => item.message);
+      const errors = items
+        .filter((item) => item.error)
+        .map(({ index, error }) => ({ index, message: error?.detail }));
+      const data = accepted.map(({ message }) => ({ id: message?.id }));
+      return { status: 200, body: permissive ? { data, errors } : { data } };
+    },
+  );
+}
+
+const MESSAGES = { list: '/messages', prefix: 'msg' } as const;
+
+function emailLookups({ call }: CompatDependencies): Operation[] {
+  return [
+    operation(
+      {
+        id: 'resendGetEmail',
+        method: 'GET',
+        path: '/emails/{id}',
+        tag: 'Messages',
+        summary: 'Retrieve an email',
+        scope: 'read:messages',
+        params: EmailId,
+        responses: { 200: { description: 'The email.', body: Type.Object({}) } },
+      },
+      async (request) => {
+        const { params } = request;
+        const { body: message } = await call(request, 'getMessage', { params });
+        const content = await contentOf(call, request, params);
+        return {
+          status: 200,
+          body: {
+            ...toEmail(message),
+            html: content?.html ?? null,
+            text: content?.text ?? null,
+            tags: Object.entries(message.metadata).map(([name, value]) => ({ name, value })),
+          },
+        };
+      },
+    ),
+    operation(
+      {
+        id: 'resendListEmails',
+        method: 'GET',
+        path: '/emails',
+        tag: 'Messages',
+        summary: 'List emails',
+        scope: 'read:messages',
+        query: ListQuery,
+        responses: { 200: { description: 'The emails, newest first.', body: Type.Object({}) } },
+      },
+      async (request) => {
+        const { body: page } = await call(request, 'listMessages', {
+          query: pageQuery(request.query, MESSAGES),
+        });
+        return { status: 200, body: toPage(page, toEmail) };
+      },
+    ),
+  ];
+}
+
+/** Undefined once the content was deleted, as the workspace's retention says. */
+async function contentOf(
+  call: CompatDependencies['call'],
+  request: AnyRequest,
+  params: { id: string },
+): Promise<{ html: string | null; text: string | null } | undefined> {
+  try {
+    return (await call(request, 'getMessageContent', { params })).body;
+  } catch (error) {
+    if (error instanceof RefusedError && error.code === 'not_found') return undefined;
+    throw error;
+  }
+}
+
+function emailChanges({ call }: CompatDependencies): Operation[] {
+  const Changed = Type.Object({ object: Type.Literal('email'), id: Type.String() });
+  const changed = ({ id }: { id: string }) => ({ status: 200, body: { object: 'email', id } });
+  return [
+    operation(
+      {
+        id: 'resendUpdateEmail',
+        method: 'PATCH',
+        path: '/emails/{id}',
+        tag: 'Messages',
+        summary: 'Reschedule an email',
+        scope: 'send:transactional',
+        params: EmailId,
+        body: closed({ scheduled_at: Type.String() }),
+        responses: { 200: { description: 'Rescheduled.', body: Changed } },
+      },
+      async (request) => {
+        const { params } = request;
+        const body = { scheduled_at: toTime(request.body.scheduled_at, '/scheduled_at') };
+        await call(request, 'rescheduleMessage', { params, body });
+        return changed(params);
+      },
+    ),
+    operation(
+      {
+        id: 'resendCancelEmail',
+        method: 'POST',
+        path: '/emails/{id}/cancel',
+        tag: 'Messages',
+        summary: 'Cancel a scheduled email',
+        scope: 'send:transactional',
+        params: EmailId,
+        responses: { 200: { description: 'Canceled.', body: Changed } },
+      },
+      async (request) => {
+        const { params } = request;
+        await call(request, 'cancelMessage', { params });
+        return changed(params);
+      },
+    ),
+  ];
+}
+
+/** The body of our own send. Content is sent as it is: Resend replaces no placeholders in it. */
+function toSendBody(email: Static<typeof Email>, at = ''): Record<string, unknown> {
+  const { from, to, cc, bcc, reply_to: replyTo, template, tags, attachments } = email;
+  return {
+    ...(from === undefined ? {} : { from: parseAddress(from, `${at}/from`) }),
+    to: toAddresses(to, `${at}/to`),
+    ...(cc === undefined ? {} : { cc: toAddresses(cc, `${at}/cc`) }),
+    ...(bcc === undefined ? {} : { bcc: toAddresses(bcc, `${at}/bcc`) }),
+    ...(replyTo === undefined ? {} : { reply_to: toAddresses(replyTo, `${at}/reply_to`) }),
+    ...(email.subject === undefined ? {} : { subject: email.subject }),
+    ...(template
+      ? { template_key: template.id, template_variables: template.variables ?? {} }
+      : { ...contentFields(email), placeholders: false }),
+    ...(email.headers ? { headers: email.headers } : {}),
+    ...(attachments?.length
+      ? {
+          attachments: attachments.map((one, index) =>
+            toAttachment(one, `${at}/attachments/${index}`),
+          ),
+        }
+      : {}),
+    ...(tags ? { metadata: Object.fromEntries(tags.map(({ name, value }) => [name, value])) } : {}),
+    ...(email.scheduled_at === undefined
+      ? {}
+      : { scheduled_at: toTime(email.scheduled_at, `${at}/scheduled_at`) }),
+  };
+}
+
+function contentFields({ html, text }: Static<typeof Email>): { html?: string; text?: string } {
+  return {
+    ...(typeof html === 'string' ? { html } : {}),
+    ...(typeof text === 'string' ? { text } : {}),
+  };
+}
+
+function toAddresses(value: string | string[], pointer: string) {
+  if (typeof value === 'string') return parseAddressList(value, pointer);
+  return value.map((text, index) => parseAddress(text, `${pointer}/${index}`));
+}
+
+function toAttachment(attachment: Static<typeof Attachment>, pointer: string) {
+  const { content, path, filename, content_type: type, content_id: contentId } = attachment;
+  if (path !== undefined) {
+    const detail =
+      'Attachments by URL are not supported: nothing is fetched on behalf of a sender. Send the file in `content`, encoded as Base64.';
+    throw invalidFields([{ pointer: `${pointer}/path`, code: 'unsupported', detail }]);
+  }
+  if (content === undefined) {
+    const detail = 'An attachment needs `content`, encoded as Base64.';
+    throw invalidFields([{ pointer: `${pointer}/content`, code: 'required', detail }]);
+  }
+  return {
+    filename: filename ?? contentId ?? 'attachment',
+    content: typeof content === 'string' ? content : Buffer.from(content.data).toString('base64'),
+    ...(type ? { content_type: type } : {}),
+    ...(contentId ? { content_id: contentId } : {}),
+  };
+}
+
+const UNIT_MS: Record<string, number> = {
+  sec: 1_000,
+  min: 60_000,
+  hour: 3_600_000,
+  day: 86_400_000,
+};
+
+/** Resend also takes phrases; those of the form "in 5 minutes" are understood. */
+function toTime(text: string, pointer: string): string {
+  const phrase = /^in (\d{1,4}) (sec|min|hour|day)(?:ond|ute)?s?$/i.exec(text.trim());
+  if (phrase) {
+    const [, count, unit = ''] = phrase;
+    return new Date(Date.now() + Number(count) * (UNIT_MS[unit.toLowerCase()] ?? 0)).toISOString();
+  }
+  if (!Number.isNaN(Date.parse(text)) && /^\d{4}-\d\d-\d\d/.test(text)) {
+    return new Date(text).toISOString();
+  }
+  const detail = 'Not a time. Write `2026-11-15T09:30:00Z` or `in 5 minutes`.';
+  throw invalidFields([{ pointer, code: 'invalid_format', detail }]);
+}
+
+interface Message {
+  id: string;
+  status: string;
+  created_at: string;
+  scheduled_at: string | null;
+  from: { email: string; name: string | null };
+  subject: string;
+  recipients: { kind: string; email: string; name: string | null }[];
+}
+
+const LAST_EVENTS: Record<string, string> = {
+  scheduled: 'scheduled',
+  queued: 'queued',
+  deferred: 'delivery_delayed',
+  delivered: 'delivered',
+  bounced: 'bounced',
+  expired: 'bounced',
+  failed: 'failed',
+  cancelled: 'canceled',
+  suppressed: 'suppressed',
+  partial: 'bounced',
+};
+
+function toEmail(message: Message) {
+  const addressesOf = (kind: string) =>
+    message.recipients.filter((recipient) => recipient.kind === kind).map(formatAddress);
+  const orNull = (list: string[]) => (list.length > 0 ? list : null);
+  return {
+    object: 'email',
+    id: message.id,
+    to: addressesOf('to'),
+    cc: orNull(addressesOf('cc')),
+    bcc: orNull(addressesOf('bcc')),
+    from: formatAddress(message.from),
+    reply_to: null,
+    subject: message.subject,
+    created_at: message.created_at,
+    scheduled_at: message.scheduled_at,
+    last_event: LAST_EVENTS[message.status] ?? message.status,
+  };
+}

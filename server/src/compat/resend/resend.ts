@@ -1,0 +1,16 @@
+import { bearerToken } from '../../http/server/bearer-token.ts';
+import type { CompatProvider } from '../compat-provider.ts';
+import { emailOperations } from './emails.ts';
+import { ResendError, renderProblem } from './errors.ts';
+
+/** Resend's API, as its client libraries use it: https://resend.com/docs/api-reference. */
+export const resend: CompatProvider = {
+  name: 'resend',
+  title: 'Resend',
+  operations: (deps) => [...emailOperations(deps)],
+  authenticate: ({ headers, ip }, authenticator) =>
+    authenticator.authenticate(bearerToken(headers.authorization ?? ''), ip),
+  renderProblem,
+  errorSchema: ResendError,
+  securityScheme: { type: 'http', scheme: 'bearer', description: 'A Postrider API key.' },
+};

@@ -1,0 +1,30 @@
+import type { FastifyRequest } from 'fastify';
+import type { Caller } from '../../accounts/caller.ts';
+import type { Operation } from '../operation.ts';
+import type { ProblemResponse } from '../problems/problem-details.ts';
+
+/**
+ * An API that the server offers under a path of its own: ours, or another provider's API for the
+ * programs written for it. Surfaces differ in paths, in where the credential is, and in the format of
+ * errors. Everything else (scopes, rate limits, validation, idempotency) is the same for all.
+ */
+export interface ApiSurface {
+  /** Begins the path of every operation, such as `/api/v1`. */
+  prefix: string;
+  operations: readonly Operation[];
+  /**
+   * Finds the caller of a request without a session. Returns no promise when the answer is cached,
+   * because every send takes this path.
+   */
+  authenticate(request: FastifyRequest): Caller | Promise<Caller>;
+  /** Whether the session cookie of the dashboard authenticates too. */
+  acceptsSessions: boolean;
+  renderProblem(response: ProblemResponse): RenderedProblem;
+}
+
+export interface RenderedProblem {
+  status: number;
+  headers: Record<string, string>;
+  mediaType: string;
+  body: string;
+}

@@ -1,0 +1,84 @@
+import { assert } from '../../lib/assert.ts';
+import type { IdempotencyRequest } from '../../messages/accept/idempotency.ts';
+import type { Operation, OperationRequest } from '../operation.ts';
+import { requireScope } from './authorize-request.ts';
+import { type OperationValidators, validatorsOf } from './operation-validators.ts';
+
+/**
+ * Calls operations of our API from operations of another surface. The call passes the same scope
+ * check, validation and handler as a request from outside, so another provider's API can do nothing
+ * that ours refuses.
+ */
+
+export interface OperationInput {
+  params?: Record<string, string>;
+  /** As in a URL: strings. */
+  query?: Record<string, string>;
+  body?: unknown;
+  /** For operations that commit the Idempotency-Key themselves. */
+  idempotency?: IdempotencyRequest | undefined;
+}
+
+export interface OperationOutput {
+  status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: each operation documents its own body
+  body: any;
+  headers: Record<string, string | string[]>;
+}
+
+export type AnyRequest = OperationRequest<unknown, unknown, unknown>;
+
+/** Calls the operation with this id on behalf of the caller of `request`; throws a RefusedError. */
+export type CallOperation = (
+  request: AnyRequest,
+  id: string,
+  input?: OperationInput,
+) => Promise<OperationOutput>;
+
+export function operationCaller(operations: readonly Operation[]): CallOperation {
+  const byId = new Map(operations.map((operation) => [operation.spec.id, operation]));
+  const validators = new Map<string, OperationValidators>();
+  const checksOf = (operation: Operation): OperationValidators => {
+    const known = validators.get(operation.spec.id);
+    if (known) return known;
+    const made = validatorsOf(operation);
+    validators.set(operation.spec.id, made);
+    return made;
+  };
+  return async (request, id, input = {}) => {
+    const operation = byId.get(id);
+    assert(operation, `unknown operation ${id}`);
+    const { params = {}, query = {}, body, idempotency } = input;
+    requireScope(operation.spec, request.caller);
+    const checks = checksOf(operation);
+    checks.query.check(query);
+    if (operation.spec.body) checks.body?.check(body ?? {}, request.caller, []);
+    const {
+      status,
+      body: output,
+      headers = {},
+    } = await operation.handle({
+      caller: request.caller,
+      signedIn: request.signedIn,
+      client: request.client,
+      requestId: request.requestId,
+      params,
+      query,
+      body: body ?? {},
+      idempotency,
+      reauthorize: () => request.reauthorize(),
+      stream: undefined,
+      contentType: 'application/json',
+      ifMatch: undefined,
+      lastEventId: undefined,
+      header: (name) => request.header(name),
+      signal: request.signal,
+    });
+    return { status, body: parsed(output), headers };
+  };
+}
+
+/** Operations on the hot path return JSON text. */
+function parsed(body: unknown): unknown {
+  return typeof body === 'string' ? JSON.parse(body) : body;
+}
