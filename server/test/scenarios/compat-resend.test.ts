@@ -146,7 +146,7 @@ describe('errors', () => {
     expect(missing.error).toMatchObject({ name: 'not_found', statusCode: 404 });
   });
 
-  test('what is not offered says so in the same format', async () => {
+  test('a resource that is not offered is not found, in the same format', async () => {
     const { error } = await resend.broadcasts.list();
     expect(error).toMatchObject({ name: 'not_found', statusCode: 404 });
   });
@@ -158,5 +158,5 @@ async function received(id: string | undefined): Promise<any> {
   await expect
     .poll(async () => (await app.call('GET', `/test/inbox/${id}`, { key: app.testKey })).status)
     .toBe(200);
-  return (await app.call('GET', `/test/inbox/${id}`, { key: app.testKey })).body;
+  return (await app.call('GET', `/test/inbox/${id}`, { key: app.testKey })).json;
 }
