@@ -19,6 +19,7 @@ import {
   type ContentRef,
   findTemplate,
   insertTemplate,
+  isSameContent,
   notifyTemplatesChanged,
   readAllTemplates,
   readPublishedParts,
@@ -29,7 +30,8 @@ import type { Author } from './templates.ts';
 /**
  * Pushes many templates at once, such as a folder of files. Either every draft is updated or, if any
  * of them has errors, none is. All pushed content is checked as if it were published together, and
- * publishing, if requested, happens in the same transaction.
+ * publishing, if requested, happens in the same transaction. A draft may be unfinished on the server:
+ * its errors are warnings here as long as the push neither changes nor publishes it.
  */
 
 export interface PushedTemplate {
@@ -63,7 +65,7 @@ export async function pushTemplates(
   const parsed = parsePushed(pushed);
   return inTransaction(parts.pool, async (client) => {
     await lockForTransaction(client, 'templates', author.workspaceId);
-    const warnings = await checkAll(client, author.workspaceId, parsed);
+    const warnings = await checkAll(client, author.workspaceId, parsed, options);
     const atMs = parts.clock.now();
     const results: PushResult[] = [];
     for (const item of parsed) {
@@ -108,6 +110,7 @@ async function checkAll(
   db: Queryable,
   workspaceId: string,
   items: readonly PushItem[],
+  { publish }: PushOptions,
 ): Promise<Map<PushItem, TemplateFinding[]>> {
   const layouts = new Map<string, StoredContent>();
   const partials = new Map<string, StoredContent>();
@@ -116,7 +119,8 @@ async function checkAll(
     if (kind === 'partial') partials.set(key, content);
   };
   // Later entries override earlier ones: drafts, then published versions, then pushed content.
-  for (const { kind, key, draft } of await readAllTemplates(db, workspaceId)) add(kind, key, draft);
+  const stored = await readAllTemplates(db, workspaceId);
+  for (const { kind, key, draft } of stored) add(kind, key, draft);
   for (const one of await readPublishedParts(db, workspaceId)) add(one.kind, one.key, one.content);
   for (const { kind, key, content } of items) add(kind, key, content);
   const warnings = new Map<PushItem, TemplateFinding[]>();
@@ -125,9 +129,13 @@ async function checkAll(
     const { kind, key, content } = item;
     const layout = content.layout === null ? undefined : layouts.get(content.layout);
     await eventLoopTurns.next(workspaceId);
+    const onServer = stored.find((one) => one.kind === kind && one.key === key);
+    const isUnchanged = onServer !== undefined && isSameContent(onServer.draft, content);
+    const isKept = isUnchanged && !(publish && onServer.hasChanges);
     for (const finding of checkTemplate({ kind, key, content, layout, partials })) {
       const { severity, code, message, field, line, column } = finding;
-      if (severity === 'warning') warnings.set(item, [...(warnings.get(item) ?? []), finding]);
+      if (severity === 'warning' || isKept)
+        warnings.set(item, [...(warnings.get(item) ?? []), finding]);
       else {
         const pointer = pointerTo(kind, key, fieldPointer(field));
         errors.push({ pointer, code, detail: message, line, column });

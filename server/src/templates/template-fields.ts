@@ -166,6 +166,8 @@ function parseText(
   if (!isCleanText(value)) {
     const detail = 'Text cannot contain NUL or unpaired surrogates.';
     errors.push(fieldError(pointer, 'invalid_text', detail));
+  } else if (field === 'subject' && /[\r\n]/.test(value)) {
+    errors.push(fieldError(pointer, 'invalid_text', 'A subject cannot contain line breaks.'));
   } else if (field === 'subject' && value.length > SUBJECT_CHARS_MAX) {
     errors.push(
       fieldError(pointer, 'too_long', `Must be at most ${SUBJECT_CHARS_MAX} characters.`),

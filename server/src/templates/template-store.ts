@@ -148,10 +148,11 @@ export type DraftChange = Pick<NewTemplate, 'name' | 'draft' | 'atMs' | 'by'>;
 /** Returns false without writing when nothing changed. */
 export async function updateDraft(
   db: Queryable,
-  { workspaceId, kind, key, name, draft }: Template,
+  before: Template,
   change: DraftChange,
 ): Promise<boolean> {
-  if (change.name === name && contentHash(change.draft).equals(contentHash(draft))) return false;
+  const { workspaceId, kind, key, name } = before;
+  if (change.name === name && isSameContent(change.draft, before.draft)) return false;
   await db.query(
     `update templates set name = $4, draft = $5, draft_hash = $6, draft_subject = $7,
        draft_locales = $8, draft_layout = $9, draft_partials = $10, updated_at = $11,
@@ -160,6 +161,10 @@ export async function updateDraft(
     [workspaceId, kind, key, ...draftValues(change)],
   );
   return true;
+}
+
+export function isSameContent(one: StoredContent, other: StoredContent): boolean {
+  return contentHash(one).equals(contentHash(other));
 }
 
 function draftValues({ name, draft, atMs, by }: DraftChange): unknown[] {

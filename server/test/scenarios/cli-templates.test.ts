@@ -185,6 +185,33 @@ test('a push with any error changes nothing, and reports files and positions', a
   expect((await templates('diff', directory)).code).toBe(0);
 });
 
+test('an unfinished draft of another author does not stop a push, but is not published by it', async () => {
+  await using other = await createTempDir();
+  const folder = path.join(other.path, 'all');
+  const html = '<p>{% if x %} to be continued';
+  await post('/templates', { key: 'unfinished', subject: 's', html });
+  await post('/templates', { key: 'mine', subject: 's', html: '<p>mine</p>' });
+  expect((await templates('pull', folder)).code).toBe(0);
+  await writeFile(path.join(folder, 'mine/html.liquid'), '<p>changed</p>');
+  const pushed = await templates('push', folder);
+  expect([pushed.code, pushed.stderr]).toEqual([0, '']);
+  expect(pushed.stdout).toContain('mine: changed');
+  expect(pushed.stdout).toContain('unfinished/html.liquid (line 1, column 4)');
+  expect((await get('/templates/mine')).html).toBe('<p>changed</p>');
+
+  const published = await templates('push', folder, '--publish');
+  expect([published.code, published.stderr]).toEqual([
+    2,
+    expect.stringContaining('unfinished/html.liquid'),
+  ]);
+  await writeFile(path.join(folder, 'unfinished/html.liquid'), `${html} soon`);
+  expect((await templates('push', folder)).code).toBe(2);
+  expect((await get('/templates/unfinished')).html).toBe(html);
+  for (const key of ['unfinished', 'mine']) {
+    expect((await app.call('DELETE', `/templates/${key}`)).status).toBeLessThan(300);
+  }
+});
+
 test('files that cannot be read or written are reported in one sentence', async () => {
   await using odd = await createTempDir();
   await mkdir(path.join(odd.path, 'welcome', 'html.liquid'), { recursive: true });

@@ -96,6 +96,26 @@ describe('a draft that cannot be rendered', () => {
   });
 });
 
+test('a subject is one line, in every locale', async () => {
+  const subject = 'one\r\nBcc: two@example.com';
+  const html = '<p>Hi</p>';
+  const created = await app.call('POST', '/templates', { body: { key: 'lines', subject, html } });
+  expect(created.status).toBe(422);
+  await app.call('POST', '/templates', { body: { key: 'lines', subject: 'one', html } });
+  for (const [body, pointer] of [
+    [{ subject }, '/subject'],
+    [{ subject: 'a\nb' }, '/subject'],
+    [{ locales: { de: { subject } } }, '/locales/de/subject'],
+  ] as const) {
+    const { status, json } = await app.call('PATCH', '/templates/lines', { body });
+    expect([status, json.errors]).toEqual([
+      422,
+      [expect.objectContaining({ pointer, code: 'invalid_text' })],
+    ]);
+  }
+  expect((await app.call('GET', '/templates/lines')).json.subject).toBe('one');
+});
+
 describe('a test send with a live key', () => {
   const body = { to: { email: 'a@example.com' }, from: { email: 'b@example.org' } };
   const send = (key: string) => app.call('POST', '/templates/needy/test-send', { body, key });
