@@ -6,7 +6,6 @@ import { RefusedError } from '../lib/refused-error.ts';
  * text, always as a single line of ASCII. This is the only place that knows the mapping.
  */
 export class SmtpReplyError extends Error {
-  /** The property that the smtp-server library reads. */
   readonly responseCode: number;
 
   constructor(code: number, status: string, text: string) {

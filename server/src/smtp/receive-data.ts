@@ -1,5 +1,6 @@
 import type { MemoryReservation } from '../lib/memory-budget.ts';
 import { RefusedError } from '../lib/refused-error.ts';
+import type { DataViolation, MessageData } from './message-data.ts';
 
 /**
  * Receives the bytes between 354 and the final dot, within a memory budget shared by all sessions.
@@ -7,16 +8,12 @@ import { RefusedError } from '../lib/refused-error.ts';
  * final dot.
  */
 
-export interface DataStream extends AsyncIterable<Buffer> {
-  sizeExceeded: boolean;
-}
-
 /**
  * Passes the message to `work` while its memory is reserved: all of it, or its first lines up to
  * `bytesMax`.
  */
 export async function withReceivedData<T>(
-  stream: DataStream,
+  stream: Pick<MessageData, 'sizeExceeded' | typeof Symbol.asyncIterator>,
   memory: MemoryReservation,
   work: (data: Buffer) => Promise<T>,
   bytesMax = Number.POSITIVE_INFINITY,
@@ -61,35 +58,24 @@ function completeLines(data: Buffer): Buffer {
   return data.subarray(0, data.lastIndexOf(LF) + 1);
 }
 
-const CR = 0x0d;
 const LF = 0x0a;
 
-/**
- * Rejects SMTP smuggling (CVE-2023-51766). Servers disagree on whether a dot on a line without
- * proper CRLF ends the message; everything after it could become a forged message. No legitimate
- * client sends one.
- */
-export function rejectSmuggling(data: Buffer): void {
-  if (endsLine(data, 0) && data[0] === 0x2e && !endsWithCrlf(data, 0)) throw smugglingError();
-  for (const opening of ['\n.', '\r.']) {
-    for (let at = data.indexOf(opening); at !== -1; at = data.indexOf(opening, at + 2)) {
-      const dot = at + 1;
-      if (!endsLine(data, dot)) continue;
-      const begins = data[at] === LF && data[at - 1] === CR;
-      if (!begins || !endsWithCrlf(data, dot)) throw smugglingError();
-    }
-  }
-}
-
-function endsLine(data: Buffer, dot: number): boolean {
-  return data[dot + 1] === CR || data[dot + 1] === LF;
-}
-
-function endsWithCrlf(data: Buffer, dot: number): boolean {
-  return data[dot + 1] === CR && data[dot + 2] === LF;
-}
-
-function smugglingError(): RefusedError {
+/** Rejects SMTP smuggling: no legitimate client sends such a line. */
+export function rejectSmuggling({ hasAmbiguousEnd }: Pick<MessageData, 'hasAmbiguousEnd'>): void {
+  if (!hasAmbiguousEnd) return;
   const detail = 'A line with a lone dot must begin and end with CR LF.';
-  return new RefusedError('malformed_request', detail);
+  throw new RefusedError('malformed_request', detail);
+}
+
+const VIOLATIONS: Record<DataViolation, string> = {
+  bare_cr: 'a CR without LF',
+  bare_lf: 'an LF without CR',
+  nul: 'a NUL byte',
+};
+
+/** Rejects bytes that other servers would read in another way than we do, or change. */
+export function rejectUnsafeData({ violation }: Pick<MessageData, 'violation'>): void {
+  if (violation === undefined) return;
+  const detail = `The message contains ${VIOLATIONS[violation]}. Lines must end with CR LF.`;
+  throw new RefusedError('malformed_request', detail);
 }

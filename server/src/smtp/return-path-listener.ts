@@ -1,18 +1,18 @@
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Registry } from 'prom-client';
-import type { SMTPServerOptions, SMTPServerSession } from 'smtp-server';
 import type { InboundReports, ReportAddress, ReportOutcome } from '../bounces/inbound-reports.ts';
 import { MemoryBudget } from '../lib/memory-budget.ts';
+import type { ClientOrigin } from './client-origin.ts';
 import { SmtpReplyError } from './error-replies.ts';
-import { disabledCommands, protocolOptions } from './protocol-server.ts';
-import { type DataStream, rejectSmuggling, withReceivedData } from './receive-data.ts';
+import type { MessageData } from './message-data.ts';
+import { rejectSmuggling, withReceivedData } from './receive-data.ts';
 import {
   createReturnPathMetrics,
   createSmtpServiceMetrics,
   type ReturnPathMetrics,
 } from './smtp-metrics.ts';
 import { type ListenAddress, SmtpService, type SmtpServiceParts } from './smtp-service.ts';
-import { type SessionTimeouts, SmtpSession } from './smtp-session.ts';
+import { type SessionRules, type SessionTimeouts, SmtpSession } from './smtp-session.ts';
 import { type Certificate, type CertificateFiles, readCertificate } from './tls-certificate.ts';
 
 /**
@@ -36,10 +36,6 @@ export interface ReturnPathListenerParts extends Omit<SmtpServiceParts, 'label'>
 }
 
 export interface ReturnPathLimits extends SessionTimeouts {
-  /** Time for the PROXY header and for the TLS handshake. */
-  handshakeMs: number;
-  /** Time without a command from the client (RFC 5321 section 4.5.3.2.7). */
-  idleMs: number;
   /** Only the beginning of a report is kept: status and headers precede the returned mail. */
   reportBytesKept: number;
   /** Memory limit for all reports that are being received. */
@@ -65,12 +61,9 @@ const UNKNOWN_RECIPIENTS_MAX = 10;
 export class ReturnPathListener {
   readonly #parts: ReturnPathListenerParts;
   readonly #limits: ReturnPathLimits;
-  readonly #service: SmtpService<SmtpSession>;
+  readonly #service: SmtpService<ReturnPathSession>;
   readonly #memory: MemoryBudget;
   readonly #metrics: ReturnPathMetrics;
-  /** The report addresses of each session's current mail, by the address as given. */
-  readonly #reportAddresses = new WeakMap<SMTPServerSession, Map<string, ReportAddress>>();
-  readonly #unknownRecipients = new WeakMap<SMTPServerSession, number>();
 
   static async open(parts: ReturnPathListenerParts): Promise<ReturnPathListener> {
     const certificate = parts.certificate && (await readCertificate(parts.certificate));
@@ -83,34 +76,29 @@ export class ReturnPathListener {
     this.#limits = limits;
     this.#memory = new MemoryBudget(limits.memoryBytesMax);
     this.#metrics = createReturnPathMetrics(parts.registry);
-    const disabled = disabledCommands(certificate, ['AUTH']);
     const settings = {
+      timeouts: limits,
       hostname: parts.hostname,
       messageBytesMax: parts.sentBytesMax + REPORT_OVERHEAD_BYTES,
       recipientsMax: RECIPIENTS_MAX,
-      idleMs: limits.idleMs,
+      handlers: {
+        resolveRecipient: (address: string) => this.#resolveRecipient(address),
+        acceptReport: (data: MessageData, from: string, to: ReportAddress[]) =>
+          this.#acceptReport(data, from, to),
+      },
     };
     this.#service = new SmtpService(
       { ...parts, label: 'return-path' },
       {
-        options: {
-          ...protocolOptions(settings, certificate),
-          authOptional: true,
-          disabledCommands: disabled,
-          ...this.#handlers(),
-        },
         handshakeMs: limits.handshakeMs,
         certificate,
         certificateFiles: parts.certificate,
+        // Encryption without authentication: an old version is better than none.
+        minTlsVersion: 'TLSv1',
         metrics: (connections) =>
           createSmtpServiceMetrics(parts.registry, 'return_path', 'return-path', connections),
-        newSession: (rules, server, socket, origin) =>
-          new SmtpSession(
-            server,
-            socket,
-            { ...rules, timeouts: limits, disabledCommands: disabled },
-            origin,
-          ),
+        newSession: (rules, socket, origin) =>
+          new ReturnPathSession(socket, { ...rules, ...settings }, origin),
       },
     );
   }
@@ -128,37 +116,9 @@ export class ReturnPathListener {
     return this.#service.drain(limitMs);
   }
 
-  #handlers(): Pick<SMTPServerOptions, 'onMailFrom' | 'onRcptTo' | 'onData'> {
-    return {
-      onMailFrom: (_address, session, callback) => {
-        this.#reportAddresses.set(session, new Map());
-        callback();
-      },
-      onRcptTo: ({ address }, session, callback) => {
-        this.#resolveRecipient(address, session).then(
-          () => callback(),
-          (error) => {
-            callback(this.#service.replyForError(error, session.id));
-            this.#countUnknownRecipient(error, session);
-          },
-        );
-      },
-      onData: (stream, session, callback) => {
-        this.#service
-          .processMessage(session.id, callback, (received) =>
-            this.#acceptReport(stream, session, received),
-          )
-          .catch((error) => this.#service.logError(error, session.id));
-      },
-    };
-  }
-
-  async #resolveRecipient(address: string, session: SMTPServerSession): Promise<void> {
+  async #resolveRecipient(address: string): Promise<ReportAddress> {
     const found = await this.#parts.reports.resolveAddress(address);
-    if (found) {
-      this.#reportAddresses.get(session)?.set(address.toLowerCase(), found);
-      return;
-    }
+    if (found) return found;
     this.#metrics.recipientRefused();
     // RFC 5321 section 4.5.1 requires postmaster mail to reach a person, which is not possible
     // here.
@@ -172,35 +132,59 @@ export class ReturnPathListener {
     );
   }
 
-  /** Counts unknown mailboxes only, not temporary errors such as an unavailable database. */
-  #countUnknownRecipient(error: unknown, session: SMTPServerSession): void {
-    if (!(error instanceof SmtpReplyError)) return;
-    const refusals = (this.#unknownRecipients.get(session) ?? 0) + 1;
-    this.#unknownRecipients.set(session, refusals);
-    if (refusals < UNKNOWN_RECIPIENTS_MAX) return;
-    this.#service.session(session.id)?.disconnect('4.7.0 Too many unknown recipients.');
-  }
-
-  #acceptReport(
-    stream: DataStream,
-    session: SMTPServerSession,
-    onReceived: () => void,
-  ): Promise<string> {
-    const { mailFrom } = session.envelope;
-    const from = mailFrom ? mailFrom.address : '';
-    const to = [...(this.#reportAddresses.get(session)?.values() ?? [])];
+  #acceptReport(data: MessageData, from: string, to: ReportAddress[]): Promise<string> {
     return withReceivedData(
-      stream,
+      data,
       this.#memory.reserve('reports'),
-      async (data) => {
-        onReceived();
+      async (bytes) => {
         rejectSmuggling(data);
-        const outcomes = await this.#parts.reports.process(data, { from, to });
+        const outcomes = await this.#parts.reports.process(bytes, { from, to });
         for (const outcome of outcomes) this.#metrics.report(outcome);
         return replyForOutcomes(outcomes);
       },
       this.#limits.reportBytesKept,
     );
+  }
+}
+
+interface ReturnPathRules extends SessionRules {
+  handlers: {
+    /** Rejects when the address is not one of ours. */
+    resolveRecipient(address: string): Promise<ReportAddress>;
+    acceptReport(data: MessageData, from: string, to: ReportAddress[]): Promise<string>;
+  };
+}
+
+class ReturnPathSession extends SmtpSession {
+  readonly #rules: ReturnPathRules;
+  /** The report addresses of the current mail, by the address as given. */
+  readonly #reportAddresses = new Map<string, ReportAddress>();
+  #unknownRecipients = 0;
+
+  constructor(socket: Socket, rules: ReturnPathRules, origin: ClientOrigin) {
+    super(socket, rules, origin);
+    this.#rules = rules;
+  }
+
+  protected override async acceptSender(): Promise<void> {
+    this.#reportAddresses.clear();
+  }
+
+  protected override async acceptRecipient(address: string): Promise<void> {
+    const found = await this.#rules.handlers.resolveRecipient(address);
+    this.#reportAddresses.set(address.toLowerCase(), found);
+  }
+
+  /** Counts unknown mailboxes only, not temporary errors such as an unavailable database. */
+  protected override recipientRefused(error: unknown): void {
+    if (!(error instanceof SmtpReplyError)) return;
+    this.#unknownRecipients += 1;
+    if (this.#unknownRecipients < UNKNOWN_RECIPIENTS_MAX) return;
+    this.disconnect('4.7.0 Too many unknown recipients.');
+  }
+
+  protected override acceptMessage(data: MessageData, from: string): Promise<string> {
+    return this.#rules.handlers.acceptReport(data, from, [...this.#reportAddresses.values()]);
   }
 }
 

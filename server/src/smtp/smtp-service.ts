@@ -1,17 +1,23 @@
-import type { AddressInfo } from 'node:net';
-import type { SMTPServerOptions } from 'smtp-server';
+import type { AddressInfo, Socket } from 'node:net';
+import type { SecureContext } from 'node:tls';
 import { isConnectionError } from '../db/database-errors.ts';
 import { type Clock, pause } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { IpRanges } from '../lib/net/ip-ranges.ts';
 import { RefusedError } from '../lib/refused-error.ts';
+import type { ClientOrigin } from './client-origin.ts';
 import { ConnectionLimiter } from './connection-limiter.ts';
 import { replyForError, SmtpReplyError } from './error-replies.ts';
-import { type NewSession, ProtocolServer } from './protocol-server.ts';
+import { ClientDisconnected } from './message-data.ts';
 import type { SmtpServiceMetrics } from './smtp-metrics.ts';
 import type { SessionRules, SmtpSession } from './smtp-session.ts';
 import { TcpListener } from './tcp-listener.ts';
-import { type Certificate, type CertificateFiles, readCertificate } from './tls-certificate.ts';
+import {
+  type Certificate,
+  type CertificateFiles,
+  createTlsContext,
+  readCertificate,
+} from './tls-certificate.ts';
 
 /**
  * Runs one SMTP service (submission or return path) on one or more ports: connection limits, the
@@ -37,19 +43,20 @@ export interface ListenAddress {
 }
 
 export interface SmtpServiceProtocol<S extends SmtpSession> {
-  options: SMTPServerOptions;
   /** Time for the PROXY header and for the TLS handshake. */
   handshakeMs: number;
   certificate: Certificate | undefined;
   certificateFiles: CertificateFiles | undefined;
+  minTlsVersion: 'TLSv1' | 'TLSv1.2';
   metrics: (connections: () => number) => SmtpServiceMetrics;
-  newSession(
-    rules: Pick<SessionRules, 'clock' | 'onReady' | 'onClosed' | 'offersTls'>,
-    ...made: Parameters<NewSession>
-  ): S;
+  newSession(rules: ServiceRules, socket: Socket, origin: ClientOrigin): S;
 }
 
-type DataCallback = (error?: Error | null, message?: string) => void;
+/** The part of a session's rules that every service sets in the same way. */
+export type ServiceRules = Pick<
+  SessionRules,
+  'clock' | 'secureContext' | 'onReady' | 'onClosed' | 'replyForError' | 'onMessage'
+>;
 
 const SHUTTING_DOWN = '4.3.2 The server is shutting down. Try again later.';
 /** Time for clients to close their side after 421. */
@@ -57,38 +64,36 @@ const DISCONNECT_GRACE_MS = 1_000;
 
 export class SmtpService<S extends SmtpSession> {
   readonly #parts: SmtpServiceParts;
-  readonly #server: ProtocolServer;
+  readonly #protocol: SmtpServiceProtocol<S>;
+  readonly #rules: ServiceRules;
   readonly #listeners: TcpListener[] = [];
-  readonly #handshakeMs: number;
-  readonly #files: CertificateFiles | undefined;
-  readonly #sessions = new Map<string, S>();
+  /** Every open connection; those that were admitted also count against the limits. */
+  readonly #connections = new Set<SmtpSession>();
+  readonly #sessions = new Set<SmtpSession>();
   readonly #limiter: ConnectionLimiter;
   readonly #metrics: SmtpServiceMetrics;
   #certificate: Certificate | undefined;
+  #tlsContext: SecureContext | undefined;
   #draining = false;
   #onIdle: (() => void) | undefined;
 
   constructor(parts: SmtpServiceParts, protocol: SmtpServiceProtocol<S>) {
     this.#parts = parts;
-    this.#certificate = protocol.certificate;
-    this.#files = protocol.certificateFiles;
-    this.#handshakeMs = protocol.handshakeMs;
+    this.#protocol = protocol;
     this.#limiter = new ConnectionLimiter(parts.connectionsMax, parts.connectionsPerNetwork);
     this.#metrics = protocol.metrics(() => this.#limiter.size);
-    const rules = {
+    this.#useCertificate(protocol.certificate);
+    this.#rules = {
       clock: parts.clock,
-      offersTls: protocol.certificate !== undefined,
-      onReady: (session: SmtpSession) => this.#admit(session as S),
-      onClosed: (session: SmtpSession) => this.#release(session),
+      secureContext: protocol.certificate && (() => this.#tlsContext as SecureContext),
+      onReady: (session) => this.#admit(session),
+      onClosed: (session) => this.#release(session),
+      replyForError: (error, session) => this.replyForError(error, session.id),
+      onMessage: (reply) => {
+        if (reply) this.#metrics.message(reply.code, reply.elapsedMs);
+        this.#notifyWhenIdle();
+      },
     };
-    this.#server = new ProtocolServer(protocol.options, (...made) =>
-      protocol.newSession(rules, ...made),
-    );
-    // Errors of client sockets are expected; errors of the listening socket are reported by
-    // listen().
-    this.#server.on('error', (error) =>
-      parts.log.debug({ err: error }, 'SMTP client connection failed'),
-    );
   }
 
   /** Rejects with the socket's error when the port is not available. */
@@ -96,26 +101,26 @@ export class SmtpService<S extends SmtpSession> {
     const listener = new TcpListener({
       ...this.#parts,
       ...hostAndPort,
-      handshakeMs: this.#handshakeMs,
-      secureContext: implicitTls ? () => this.#server.context : undefined,
-      onConnection: (socket, origin) => this.#server.handleSocket(socket, origin),
+      handshakeMs: this.#protocol.handshakeMs,
+      secureContext: implicitTls ? this.#rules.secureContext : undefined,
+      onConnection: (socket, origin) => {
+        const session = this.#protocol.newSession(this.#rules, socket, origin);
+        this.#connections.add(session);
+        session.start();
+      },
     });
     const address = await listener.listen();
     this.#listeners.push(listener);
     return address;
   }
 
-  session(id: string): S | undefined {
-    return this.#sessions.get(id);
-  }
-
   /** Loads a renewed certificate. If it is not usable, the current one stays in use. */
   async renewCertificate(): Promise<void> {
-    if (!this.#files || !this.#certificate) return;
-    const fresh = await readCertificate(this.#files);
+    const { certificateFiles } = this.#protocol;
+    if (!certificateFiles || !this.#certificate) return;
+    const fresh = await readCertificate(certificateFiles);
     if (fresh.cert === this.#certificate.cert && fresh.key === this.#certificate.key) return;
-    this.#certificate = fresh;
-    this.#server.updateSecureContext(fresh);
+    this.#useCertificate(fresh);
     this.#parts.log.info({ listener: this.#parts.label }, 'TLS certificate reloaded');
   }
 
@@ -123,8 +128,8 @@ export class SmtpService<S extends SmtpSession> {
   async drain(limitMs: number): Promise<void> {
     this.#draining = true;
     const { clock } = this.#parts;
-    const busy = [...this.#sessions.values()].some((session) => session.isProcessing);
-    for (const session of this.#sessions.values()) session.disconnect(SHUTTING_DOWN);
+    const busy = [...this.#sessions].some((session) => session.isProcessing);
+    for (const session of this.#sessions) session.disconnect(SHUTTING_DOWN);
     if (busy) {
       const finished = new AbortController();
       this.#onIdle = () => finished.abort();
@@ -134,37 +139,7 @@ export class SmtpService<S extends SmtpSession> {
     const closed = this.#listeners.map((listener) => listener.close());
     void Promise.all(closed).then(() => closedSignal.abort());
     await pause(clock, DISCONNECT_GRACE_MS, closedSignal.signal);
-    for (const session of this.#server.connections) (session as S).destroySocket();
-  }
-
-  /**
-   * Handles one message. `process` calls back when the last byte has arrived and resolves with the
-   * text that follows 250.
-   */
-  async processMessage(
-    sessionId: string,
-    callback: DataCallback,
-    process: (received: () => void) => Promise<string>,
-  ): Promise<void> {
-    const session = this.#sessions.get(sessionId);
-    const { clock } = this.#parts;
-    let beganAtMs = clock.now();
-    session?.messageStarted();
-    let text: string | undefined;
-    let refusal: SmtpReplyError | undefined;
-    try {
-      text = await process(() => {
-        beganAtMs = clock.now();
-        session?.messageReceived();
-      });
-    } catch (error) {
-      refusal = this.replyForError(error, sessionId);
-    }
-    if (refusal) callback(refusal);
-    else callback(null, text);
-    this.#metrics.message(refusal?.responseCode ?? 250, clock.now() - beganAtMs);
-    session?.messageFinished();
-    this.#notifyWhenIdle();
+    for (const session of this.#connections) session.destroySocket();
   }
 
   replyForError(error: unknown, sessionId: string): SmtpReplyError {
@@ -179,27 +154,33 @@ export class SmtpService<S extends SmtpSession> {
   logError(error: unknown, session?: string): void {
     const { log, label } = this.#parts;
     const isReply = error instanceof RefusedError || error instanceof SmtpReplyError;
-    if (isReply || isClientDisconnect(error)) return;
+    if (isReply || error instanceof ClientDisconnected) return;
     const fields = { err: error, listener: label, session };
     if (isConnectionError(error)) log.warn(fields, 'database unavailable');
     else log.error(fields, 'SMTP message failed');
   }
 
-  #admit(session: S): string | undefined {
+  #useCertificate(certificate: Certificate | undefined): void {
+    this.#certificate = certificate;
+    this.#tlsContext = certificate && createTlsContext(certificate, this.#protocol.minTlsVersion);
+  }
+
+  #admit(session: SmtpSession): string | undefined {
     const refusal = this.#draining ? SHUTTING_DOWN : this.#limiter.acquire(session.remoteAddress);
-    if (refusal === undefined) this.#sessions.set(session.id, session);
+    if (refusal === undefined) this.#sessions.add(session);
     else this.#metrics.connectionRefused();
     return refusal;
   }
 
   #release(session: SmtpSession): void {
+    this.#connections.delete(session);
+    if (!this.#sessions.delete(session)) return;
     this.#limiter.release(session.remoteAddress);
-    this.#sessions.delete(session.id);
     this.#notifyWhenIdle();
   }
 
   #notifyWhenIdle(): void {
-    if ([...this.#sessions.values()].every((one) => !one.isProcessing)) this.#onIdle?.();
+    if ([...this.#sessions].every((one) => !one.isProcessing)) this.#onIdle?.();
   }
 }
 
@@ -230,10 +211,4 @@ export function explainListenError(
     default:
       return undefined;
   }
-}
-
-/** Whether the client disconnected in the middle of its message. */
-function isClientDisconnect(error: unknown): boolean {
-  const code = (error as { code?: unknown } | undefined)?.code;
-  return code === 'ECONNECTION' || code === 'ERR_STREAM_PREMATURE_CLOSE';
 }

@@ -1,63 +1,105 @@
+import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
-import type { SMTPServer } from 'smtp-server';
-import { SMTPConnection } from 'smtp-server/lib/smtp-connection.js';
-import type { SMTPStream } from 'smtp-server/lib/smtp-stream.js';
+import { type SecureContext, TLSSocket } from 'node:tls';
+import ipaddr from 'ipaddr.js';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { ClientOrigin } from './client-origin.ts';
+import type { SmtpReplyError } from './error-replies.ts';
+import { MessageData } from './message-data.ts';
+import {
+  decodeLine,
+  invalidMailParameter,
+  isHttpRequest,
+  type PathArgument,
+  parseCommand,
+  parsePath,
+} from './smtp-command.ts';
+import { SmtpInput } from './smtp-input.ts';
 
 /**
- * One client connection: the library's connection with the behavior that all our SMTP services
- * share. Replies carry their own enhanced status codes, every session has a maximum duration, and a
- * session is closed only between messages, never inside one.
+ * One client connection: the server side of SMTP (RFC 5321) with PIPELINING, 8BITMIME, SMTPUTF8,
+ * SIZE, ENHANCEDSTATUSCODES and STARTTLS. Commands are read and answered one at a time. Every
+ * session has a maximum duration, and it is closed only between messages, never inside one.
+ * Subclasses decide which senders, recipients and messages are accepted.
  */
 
 export interface SessionRules {
   clock: Clock;
   timeouts: SessionTimeouts;
-  disabledCommands: readonly string[];
-  offersTls: boolean;
-  /**
-   * Returns the reason to refuse the connection, or undefined. An admitted session calls onClosed
-   * once.
-   */
+  /** The host name in the greeting. */
+  hostname: string;
+  messageBytesMax: number;
+  recipientsMax: number;
+  /** The TLS context with the current certificate; undefined without a certificate. */
+  secureContext: (() => SecureContext) | undefined;
+  /** Returns the reason to refuse the connection, or undefined. */
   onReady(session: SmtpSession): string | undefined;
+  /** Called once for every session. */
   onClosed(session: SmtpSession): void;
+  /** Logs an unexpected error and returns the reply to it. */
+  replyForError(error: unknown, session: SmtpSession): SmtpReplyError;
+  /** Called when a message is no longer in progress; `reply` is the reply to its final dot. */
+  onMessage(reply: MessageReply | undefined): void;
+}
+
+export interface MessageReply {
+  code: number;
+  /** Since the final dot. */
+  elapsedMs: number;
 }
 
 export interface SessionTimeouts {
+  /** Time for the TLS handshake. */
+  handshakeMs: number;
+  /** Time without a byte from the client (RFC 5321 section 4.5.3.2.7). */
+  idleMs: number;
   /** For one message, from 354 to the final dot. */
   dataMs: number;
   /** For the whole session. */
   sessionMs: number;
 }
 
-/** RFC 3463. Replies with an enhanced status code of their own get none from the library. */
-const ENHANCED_STATUS = /^[245]\.\d{1,3}\.\d{1,3} /;
+interface Envelope {
+  from: string;
+  /** By lower-case address. A repeated recipient replaces the earlier one. */
+  recipients: Map<string, string>;
+}
 
-/** Smaller chunks mean that the client has paused, so there is no need to yield. */
-const YIELD_CHUNK_BYTES_MIN = 16 * 1024;
+/** Time for clients to close their side after we have closed ours. */
+const CLOSE_MS = 5_000;
+/** A client that does nothing else is not a mail client. */
+const UNRECOGNIZED_MAX = 10;
+const UNAUTHENTICATED_MAX = 10;
 
-export class SmtpSession extends SMTPConnection {
+export abstract class SmtpSession {
+  readonly id = randomUUID();
+  readonly remoteAddress: string;
   readonly #rules: SessionRules;
+  readonly #input: SmtpInput;
   readonly #timers = new Set<Timer>();
-  #dataTimer: Timer | undefined;
+  #socket: Socket;
+  #encrypted: boolean;
+  /** Whether the client has sent EHLO or HELO. */
+  #greeted = false;
+  #envelope: Envelope | undefined;
   #processing = false;
   #disconnectReply: string | undefined;
-  #admitted = false;
+  /** `upgrading`: the TLS handshake is running and nothing may be written. */
+  #state: 'open' | 'upgrading' | 'closing' | 'closed' = 'open';
+  #unrecognizedCommands = 0;
+  #unauthenticatedCommands = 0;
 
-  constructor(
-    server: SMTPServer,
-    socket: Socket,
-    rules: SessionRules,
-    { ip, encrypted }: ClientOrigin,
-  ) {
-    super(server, socket, { remoteAddress: ip });
+  constructor(socket: Socket, rules: SessionRules, { ip, encrypted }: ClientOrigin) {
     this.#rules = rules;
-    // The library derives this from the server, but ours serves both kinds of ports, and TLS may
-    // end at a proxy: then STARTTLS must not be offered (RFC 3207 section 4.2).
-    this.secure = encrypted || socket instanceof TLSSocket;
-    this.session.secure = this.secure;
+    this.#socket = socket;
+    this.remoteAddress = ipaddr.isValid(ip) ? ipaddr.process(ip).toString() : ip;
+    // TLS may end at a proxy: then STARTTLS must not be offered (RFC 3207 section 4.2).
+    this.#encrypted = encrypted || socket instanceof TLSSocket;
+    this.#input = new SmtpInput({
+      clock: rules.clock,
+      idleMs: rules.timeouts.idleMs,
+      onIdle: () => this.#closeWith('4.4.2 Timeout: closing the connection.'),
+    });
   }
 
   /** Whether a message is in progress; it is completed before the session is closed. */
@@ -65,89 +107,329 @@ export class SmtpSession extends SMTPConnection {
     return this.#processing;
   }
 
-  /** Unlike the library, does not wait 100 ms for clients that send before the greeting. */
-  override init(): void {
-    this.#allowHalfClose(true);
-    this._setListeners(() => {
-      const refusal = this.#rules.onReady(this);
-      if (refusal !== undefined) return this.send(421, refusal);
-      this.#admitted = true;
-      this.onAdmitted();
-      this.connectionReady();
-    });
+  get isEncrypted(): boolean {
+    return this.#encrypted;
   }
 
-  /**
-   * A client that sends at full speed is read two megabytes at a time while all others wait.
-   * Yielding after each chunk lets sessions take turns.
-   */
-  override _createParser(): SMTPStream {
-    const parser = super._createParser();
-    // Every command sent before the client closed its side has been answered by now.
-    parser.once('finish', () => this.close());
-    const feed = parser._feedDataStream.bind(parser);
-    parser._feedDataStream = (chunk, done) =>
-      feed(
-        chunk,
-        chunk.length < YIELD_CHUNK_BYTES_MIN ? done : (error) => setImmediate(done, error),
-      );
-    return parser;
-  }
-
-  override send(code: number, data?: string | string[] | null, context?: string | false): void {
-    const own = typeof data === 'string' && ENHANCED_STATUS.test(data);
-    super.send(code, data, own ? false : context);
-  }
-
-  handler_EXPN(_command: Buffer, callback: () => void): void {
-    this.send(502, '5.5.1 EXPN is not supported.');
-    callback();
-  }
-
-  /** A client that closes its side during the handshake is gone; there is nothing to answer. */
-  override upgrade(callback: () => void, secureCallback?: () => void): void {
-    this.#allowHalfClose(false);
-    super.upgrade(callback, secureCallback);
-  }
-
-  messageStarted(): void {
-    this.#allowHalfClose(true);
-    this.#processing = true;
-    this.#dataTimer = this.#rules.clock.after(this.#rules.timeouts.dataMs, () => {
-      this.send(421, '4.4.2 Timed out while receiving the message.');
-      this.destroySocket();
-    });
-  }
-
-  messageReceived(): void {
-    this.#dataTimer?.cancel();
-  }
-
-  /** Called after the reply to the final dot. */
-  messageFinished(): void {
-    this.#processing = false;
-    this.messageReceived();
-    if (this.#disconnectReply !== undefined) this.disconnect(this.#disconnectReply);
+  start(): void {
+    const socket = this.#socket;
+    this.#prepare(socket);
+    const refusal = this.#rules.onReady(this);
+    if (refusal !== undefined) {
+      this.#closeWith(refusal);
+      return;
+    }
+    const { timeouts, hostname } = this.#rules;
+    this.schedule(timeouts.sessionMs, () =>
+      this.disconnect('4.4.2 Maximum session duration reached.'),
+    );
+    this.onAdmitted();
+    this.#input.attach(socket);
+    this.reply(220, `${hostname} ESMTP Postrider`);
+    void this.#serve();
   }
 
   /** Sends 421 and closes, now or after the message in progress. */
   disconnect(text: string): void {
     if (this.#processing) this.#disconnectReply = text;
-    else this.send(421, text);
+    else this.#closeWith(text);
   }
 
   /** Closes without a reply. */
   destroySocket(): void {
-    this._socket.destroy();
+    this.#socket.destroy();
   }
 
-  override _onClose(): void {
-    super._onClose();
-    this.#dataTimer?.cancel();
-    for (const timer of this.#timers) timer.cancel();
-    if (!this.#admitted) return;
-    this.#admitted = false;
-    this.#rules.onClosed(this);
+  /** Called before the greeting of a session that was not refused. */
+  protected onAdmitted(): void {}
+
+  /** Extensions besides those that every session has, for the reply to EHLO. */
+  protected extensions(): string[] {
+    return [];
+  }
+
+  /** Handles a command that is not part of every session; false when there is no such command. */
+  protected async handleExtension(_verb: string, _argument: string): Promise<boolean> {
+    return false;
+  }
+
+  /** The reply to a client that must authenticate first; undefined when it may send. */
+  protected authenticationRequired(): string | undefined {
+    return undefined;
+  }
+
+  /** Called when TLS starts: what the client said before could have been said by anyone. */
+  protected forgetClient(): void {}
+
+  /** MAIL. Rejecting refuses the message. */
+  protected abstract acceptSender(from: string): Promise<void>;
+
+  /** RCPT. Rejecting refuses the recipient. */
+  protected abstract acceptRecipient(address: string): Promise<void>;
+
+  /** Called after the reply that refused a recipient. */
+  protected recipientRefused(_error: unknown): void {}
+
+  /** The message. Resolves with the text after 250; rejecting refuses the message. */
+  protected abstract acceptMessage(
+    data: MessageData,
+    from: string,
+    recipients: readonly string[],
+  ): Promise<string>;
+
+  /** The text starts with an enhanced status code (RFC 3463), except in 220, 334 and 354. */
+  protected reply(code: number, ...lines: string[]): void {
+    if (this.#state !== 'open' || !this.#socket.writable) return;
+    const last = lines.length - 1;
+    const text = lines.map((line, index) => `${code}${index < last ? '-' : ' '}${line}\r\n`);
+    this.#socket.write(text.join(''));
+  }
+
+  /** The client's answer to a 334; undefined when the connection has ended. */
+  protected async readResponse(): Promise<string | undefined> {
+    const line = await this.#input.readLine();
+    return line === undefined || line === 'too_long' ? undefined : line.toString('latin1').trim();
+  }
+
+  /** Runs a task after a delay, unless the connection closes first. */
+  protected schedule(delayMs: number, task: () => void): Timer {
+    const timer = this.#rules.clock.after(delayMs, () => {
+      this.#timers.delete(timer);
+      task();
+    });
+    this.#timers.add(timer);
+    return timer;
+  }
+
+  async #serve(): Promise<void> {
+    try {
+      while (this.#state === 'open') {
+        const line = await this.#input.readLine();
+        // Every command that was sent before the client closed its side has been answered by now.
+        if (line === undefined) return this.#close();
+        if (line === 'too_long') return this.#closeWith('5.5.2 The command line is too long.');
+        await this.#handleLine(line);
+        await this.#input.untilFlushed();
+      }
+    } catch (error) {
+      this.#rules.replyForError(error, this);
+      this.#closeWith('4.3.0 Internal error.');
+    }
+  }
+
+  async #handleLine(bytes: Buffer): Promise<void> {
+    const line = decodeLine(bytes);
+    if (line === undefined) {
+      // The verb is ASCII, so it is known even then.
+      const { verb } = parseCommand(bytes.toString('latin1'));
+      const status = verb === 'RCPT' ? '5.1.3' : verb === 'MAIL' ? '5.1.7' : '5.5.2';
+      return this.reply(501, `${status} The command is not valid UTF-8.`);
+    }
+    if (isHttpRequest(line)) return this.#closeWith('5.5.2 This is not a web server.');
+    const { verb, argument } = parseCommand(line);
+    const required = this.authenticationRequired();
+    if (required !== undefined && verb !== 'AUTH') {
+      this.#unauthenticatedCommands += 1;
+      if (this.#unauthenticatedCommands >= UNAUTHENTICATED_MAX) {
+        return this.#closeWith('4.7.0 Too many commands without authentication.');
+      }
+    }
+    if (TRANSACTION.has(verb) || verb === 'AUTH') {
+      if (!this.#greeted) return this.reply(503, '5.5.1 Send EHLO first.');
+      if (TRANSACTION.has(verb) && required !== undefined) return this.reply(530, required);
+    }
+    await this.#handleCommand(verb, argument);
+  }
+
+  async #handleCommand(verb: string, argument: string): Promise<void> {
+    switch (verb) {
+      case 'EHLO':
+      case 'HELO':
+        return this.#handleHello(verb, argument);
+      case 'MAIL':
+        return this.#handleMail(argument);
+      case 'RCPT':
+        return this.#handleRecipient(argument);
+      case 'DATA':
+        return this.#handleData(argument);
+      case 'RSET':
+        this.#envelope = undefined;
+        return this.reply(250, '2.0.0 Flushed');
+      case 'NOOP':
+        return this.reply(250, '2.0.0 OK');
+      case 'HELP':
+        return this.reply(214, '2.0.0 See https://www.rfc-editor.org/rfc/rfc5321');
+      case 'VRFY':
+        return this.reply(252, '2.1.5 Addresses are checked when mail is sent.');
+      case 'EXPN':
+        return this.reply(502, '5.5.1 EXPN is not supported.');
+      case 'QUIT':
+        this.reply(221, '2.0.0 Bye');
+        return this.#close();
+      case 'STARTTLS':
+        if (this.#rules.secureContext) return this.#startTls(argument, this.#rules.secureContext());
+    }
+    if (!(await this.handleExtension(verb, argument))) this.#countUnrecognized();
+  }
+
+  #countUnrecognized(): void {
+    this.#unrecognizedCommands += 1;
+    if (this.#unrecognizedCommands < UNRECOGNIZED_MAX) this.reply(500, '5.5.2 Unknown command.');
+    else this.#closeWith('4.7.0 Too many unknown commands.');
+  }
+
+  #handleHello(verb: string, name: string): void {
+    if (!CLIENT_NAME.test(name)) {
+      this.reply(501, `5.5.4 Syntax: ${verb} hostname`);
+      return;
+    }
+    this.#greeted = true;
+    this.#envelope = undefined;
+    const { hostname, secureContext, messageBytesMax } = this.#rules;
+    const extensions = [
+      ...['PIPELINING', '8BITMIME', 'SMTPUTF8', 'ENHANCEDSTATUSCODES'],
+      ...this.extensions(),
+      ...(secureContext && !this.#encrypted ? ['STARTTLS'] : []),
+      `SIZE ${messageBytesMax}`,
+    ];
+    this.reply(250, hostname, ...(verb === 'EHLO' ? extensions : []));
+  }
+
+  async #handleMail(argument: string): Promise<void> {
+    const path = this.#parsePath('FROM', argument);
+    if (!path) return;
+    if (this.#envelope) return this.reply(503, '5.5.1 A message is already in progress.');
+    const { address: from, parameters } = path;
+    const invalid = invalidMailParameter(parameters);
+    if (invalid !== undefined) return this.reply(501, `5.5.4 Invalid parameter ${invalid}.`);
+    const { messageBytesMax } = this.#rules;
+    if (Number(parameters.get('SIZE')) > messageBytesMax) {
+      return this.reply(552, `5.3.4 A message can have at most ${messageBytesMax} bytes.`);
+    }
+    try {
+      await this.acceptSender(from);
+      this.#envelope = { from, recipients: new Map() };
+      this.reply(250, '2.1.0 Accepted');
+    } catch (error) {
+      this.#refuse(error);
+    }
+  }
+
+  async #handleRecipient(argument: string): Promise<void> {
+    const path = this.#parsePath('TO', argument);
+    if (!path) return;
+    const envelope = this.#envelope;
+    if (!envelope) return this.reply(503, '5.5.1 Send MAIL first.');
+    const { address } = path;
+    const key = address.toLowerCase();
+    const { recipients } = envelope;
+    if (recipients.size >= this.#rules.recipientsMax && !recipients.has(key)) {
+      return this.reply(452, '4.5.3 Too many recipients.');
+    }
+    try {
+      await this.acceptRecipient(address);
+      recipients.set(key, address);
+      this.reply(250, '2.1.5 Accepted');
+    } catch (error) {
+      this.#refuse(error);
+      this.recipientRefused(error);
+    }
+  }
+
+  #parsePath(keyword: 'FROM' | 'TO', argument: string): PathArgument | undefined {
+    const parsed = parsePath(keyword, argument);
+    if (parsed.ok && (keyword === 'FROM' || parsed.path.address !== '')) return parsed.path;
+    if (!parsed.ok && parsed.reason === 'parameters') {
+      this.reply(501, '5.5.4 Malformed or repeated parameter.');
+    } else if (keyword === 'FROM') {
+      this.reply(501, '5.1.7 Syntax: MAIL FROM:<address>');
+    } else {
+      this.reply(501, '5.1.3 Syntax: RCPT TO:<address>');
+    }
+    return undefined;
+  }
+
+  async #handleData(argument: string): Promise<void> {
+    if (argument !== '') return this.reply(501, '5.5.4 Syntax: DATA');
+    const envelope = this.#envelope;
+    if (!envelope || envelope.recipients.size === 0) {
+      return this.reply(503, '5.5.1 Send RCPT first.');
+    }
+    this.#processing = true;
+    this.reply(354, 'End data with <CR><LF>.<CR><LF>');
+    const reply = await this.#receiveMessage(envelope);
+    this.#processing = false;
+    this.#envelope = undefined;
+    this.#unrecognizedCommands = 0;
+    if (this.#disconnectReply !== undefined) this.#closeWith(this.#disconnectReply);
+    this.#rules.onMessage(reply);
+  }
+
+  /** Returns the reply to the final dot; undefined when the client left before. */
+  async #receiveMessage({ from, recipients }: Envelope): Promise<MessageReply | undefined> {
+    const { clock, timeouts, messageBytesMax } = this.#rules;
+    const timer = this.schedule(timeouts.dataMs, () => {
+      this.reply(421, '4.4.2 Timed out while receiving the message.');
+      this.destroySocket();
+    });
+    let receivedAtMs = clock.now();
+    const data = new MessageData(this.#input, messageBytesMax, () => {
+      receivedAtMs = clock.now();
+      timer.cancel();
+    });
+    let code = 250;
+    let text: string;
+    try {
+      text = await this.acceptMessage(data, from, [...recipients.values()]);
+    } catch (error) {
+      const refusal = this.#rules.replyForError(error, this);
+      code = refusal.responseCode;
+      text = refusal.message;
+    }
+    try {
+      await data.discard();
+    } catch {
+      timer.cancel();
+      this.#close();
+      return undefined;
+    }
+    this.reply(code, text);
+    return { code, elapsedMs: clock.now() - receivedAtMs };
+  }
+
+  #refuse(error: unknown): void {
+    const { responseCode, message } = this.#rules.replyForError(error, this);
+    this.reply(responseCode, message);
+  }
+
+  async #startTls(argument: string, secureContext: SecureContext): Promise<void> {
+    if (argument !== '') return this.reply(501, '5.5.4 Syntax: STARTTLS');
+    if (this.#encrypted) return this.reply(503, '5.5.1 TLS is already active.');
+    // Commands pipelined after STARTTLS arrived in plaintext: anyone could have inserted them.
+    this.#input.detach();
+    this.reply(220, '2.0.0 Ready to start TLS');
+    const raw = this.#socket;
+    // A client that closes its side during the handshake is gone; there is nothing to answer.
+    raw.allowHalfOpen = false;
+    this.#state = 'upgrading';
+    const secure = new TLSSocket(raw, { isServer: true, secureContext });
+    const timer = this.schedule(this.#rules.timeouts.handshakeMs, () => secure.destroy());
+    const completed = new Promise<boolean>((resolve) => {
+      secure.once('secure', () => resolve(true)).once('close', () => resolve(false));
+    });
+    this.#socket = secure;
+    this.#prepare(secure);
+    if (!(await completed) || this.#state !== 'upgrading') {
+      raw.destroy();
+      return;
+    }
+    timer.cancel();
+    this.#state = 'open';
+    this.#encrypted = true;
+    this.#greeted = false;
+    this.#envelope = undefined;
+    this.forgetClient();
+    this.#input.attach(secure);
   }
 
   /**
@@ -155,26 +437,48 @@ export class SmtpSession extends SMTPConnection {
    * reply. Closing in turn would accept the message without confirming it, and Exim would send it
    * again.
    */
-  #allowHalfClose(allowed: boolean): void {
-    const socket = this._socket;
-    socket.allowHalfOpen = allowed;
-    // The library replies only on sockets that are open in both directions.
-    const readyState = { configurable: true, get: () => (socket.writable ? 'open' : 'closed') };
-    if (allowed) Object.defineProperty(socket, 'readyState', readyState);
+  #prepare(socket: Socket): void {
+    socket.allowHalfOpen = true;
+    // Replies are written whole, so waiting for more to send only delays them.
+    socket.setNoDelay(true);
+    socket.on('error', () => {});
+    socket.once('close', () => this.#onClosed());
   }
 
-  /** Called before the greeting. */
-  protected onAdmitted(): void {
-    const { sessionMs } = this.#rules.timeouts;
-    this.schedule(sessionMs, () => this.disconnect('4.4.2 Maximum session duration reached.'));
+  #closeWith(text: string): void {
+    this.reply(421, text);
+    this.#close();
   }
 
-  /** Runs a task after a delay, unless the connection closes first. */
-  protected schedule(delayMs: number, task: () => void): void {
-    const timer = this.#rules.clock.after(delayMs, () => {
-      this.#timers.delete(timer);
-      task();
-    });
-    this.#timers.add(timer);
+  /**
+   * Closes our side. What the client still sends is discarded, because it sees our close only after
+   * its own bytes were read.
+   */
+  #close(): void {
+    if (this.#state === 'closing' || this.#state === 'closed') return;
+    const socket = this.#socket;
+    if (this.#state === 'upgrading') {
+      socket.destroy();
+      return;
+    }
+    this.#state = 'closing';
+    this.#input.detach();
+    socket.end();
+    socket.resume();
+    this.schedule(CLOSE_MS, () => socket.destroy());
+  }
+
+  #onClosed(): void {
+    if (this.#state === 'closed') return;
+    this.#state = 'closed';
+    this.#input.detach();
+    for (const timer of this.#timers) timer.cancel();
+    this.#timers.clear();
+    this.#rules.onClosed(this);
   }
 }
+
+const TRANSACTION = new Set(['MAIL', 'RCPT', 'DATA']);
+
+/** Real clients send bare IP addresses and machine names, so only the length is limited. */
+const CLIENT_NAME = /^[^\s\p{Cc}]{1,300}$/u;

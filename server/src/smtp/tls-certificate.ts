@@ -1,5 +1,6 @@
+import { constants } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { createSecureContext } from 'node:tls';
+import { createSecureContext, type SecureContext } from 'node:tls';
 import { StorageStartError } from '../db/database-errors.ts';
 
 export interface CertificateFiles {
@@ -27,6 +28,20 @@ export async function readCertificate(files: CertificateFiles): Promise<Certific
     );
   }
   return { cert, key };
+}
+
+/** The context for STARTTLS and for implicit TLS. */
+export function createTlsContext(
+  certificate: Certificate,
+  minVersion: 'TLSv1' | 'TLSv1.2',
+): SecureContext {
+  return createSecureContext({
+    ...certificate,
+    minVersion,
+    sessionIdContext: 'postrider',
+    // TLS renegotiation in a loop would exhaust the CPU.
+    secureOptions: constants.SSL_OP_NO_RENEGOTIATION | constants.SSL_OP_CIPHER_SERVER_PREFERENCE,
+  });
 }
 
 async function readPem(variable: string, file: string): Promise<string> {

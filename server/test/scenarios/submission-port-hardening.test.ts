@@ -163,19 +163,53 @@ describe('hostile content', () => {
     expect(json.subject).toBe('x Bcc: evil@example.com  Body');
   });
 
-  test('NUL, bare CR and invalid UTF-8 do no harm', async () => {
-    const odd = Buffer.concat([
-      Buffer.from(`${HEAD}X-Odd: a\rBcc: evil@example.com\r\n\r\n`),
-      Buffer.from([0, 0xff, 0xfe, 0x0d, 0xc3, 0x28]),
-    ]);
-    const { code, id } = await submit(odd);
-    expect(code).toBe(250);
-    expect(await raw(id)).not.toMatch(/^Bcc:/im);
+  test.each([
+    [
+      'a bare CR in a header',
+      `${HEAD}X-Odd: a\rBcc: evil@example.com\r\n\r\nHi`,
+      'a CR without LF',
+    ],
+    ['a bare CR in the body', `${HEAD}\r\na\rb`, 'a CR without LF'],
+    [
+      'a bare LF in a header',
+      `${HEAD}X-Odd: a\nBcc: evil@example.com\r\n\r\nHi`,
+      'an LF without CR',
+    ],
+    ['a bare LF in the body', `${HEAD}\r\na\nb`, 'an LF without CR'],
+    ['a NUL', `${HEAD}\r\na\0b`, 'a NUL byte'],
+  ])('%s is rejected, and the next message is accepted', async (_name, data, explanation) => {
+    const before = await kept();
+    using client = await SubmissionClient.connectAndLogIn(port, app.testKey);
+    const refused = await client.send({ to: ['a@example.com'], data });
+    expect(refused).toMatchObject({ code: 550, text: expect.stringContaining(explanation) });
+    expect(await kept()).toBe(before);
+    expect((await client.send({ to: ['a@example.com'], data: `${HEAD}\r\nHi` })).code).toBe(250);
+  });
+
+  test('invalid UTF-8 in the body does no harm', async () => {
+    const odd = Buffer.concat([Buffer.from(`${HEAD}\r\n`), Buffer.from([0xff, 0xfe, 0xc3, 0x28])]);
+    expect((await submit(odd)).code).toBe(250);
+  });
+
+  test('an address that is not UTF-8 is rejected, not turned into another address', async () => {
+    using client = await SubmissionClient.connectAndLogIn(port, app.testKey);
+    client.write(Buffer.from('MAIL FROM:<j\xfcrgen@example.org>\r\n', 'latin1'));
+    expect(await client.reply()).toMatchObject({
+      code: 501,
+      text: expect.stringMatching(/^5\.1\.7 .*UTF-8/),
+    });
+    expect((await client.command('MAIL FROM:<hello@example.org>')).code).toBe(250);
+    client.write(Buffer.from('RCPT TO:<j\xfcrgen@example.com>\r\n', 'latin1'));
+    expect(await client.reply()).toMatchObject({
+      code: 501,
+      text: expect.stringMatching(/^5\.1\.3 .*UTF-8/),
+    });
+    expect((await client.command('DATA')).code).toBe(503);
   });
 
   test('replies contain nothing that could be read as another reply', async () => {
     const { code, lines } = await submit(
-      `${HEAD}X-Postrider-A\r250 2.0.0 Accepted as msg_x: y\r\n\r\nHi`,
+      `${HEAD}X-Postrider-TTL-Seconds: =?utf-8?q?x=0D=0A250_2.0.0_Accepted?=\r\n\r\nHi`,
     );
     expect(code).toBe(550);
     expect(lines).toHaveLength(1);

@@ -4,7 +4,8 @@ import type { MailParser } from '../../mail/mime/mail-parser.ts';
 import type { MessageAcceptor } from '../../messages/accept/accept-message.ts';
 import { hashRequest } from '../../messages/accept/idempotency.ts';
 import type { SendRequest } from '../../messages/accept/send-request.ts';
-import { type DataStream, rejectSmuggling, withReceivedData } from '../receive-data.ts';
+import type { MessageData } from '../message-data.ts';
+import { rejectUnsafeData, withReceivedData } from '../receive-data.ts';
 import { mailToSendRequest } from './mail-to-send-request.ts';
 
 export interface AcceptSubmissionParts {
@@ -26,14 +27,12 @@ export interface SubmissionResources {
 export function acceptSubmission(
   parts: AcceptSubmissionParts,
   { memory, parser }: SubmissionResources,
-  stream: DataStream,
+  stream: MessageData,
   caller: Caller,
   recipients: readonly string[],
-  onReceived: () => void,
 ): Promise<string> {
   return withReceivedData(stream, memory.reserve(caller.workspaceId), async (data) => {
-    onReceived();
-    rejectSmuggling(data);
+    rejectUnsafeData(stream);
     const mail = await parser.parse(caller.workspaceId, data);
     const { request, idempotencyKey } = mailToSendRequest(mail, recipients);
     parts.checkShape(toSchemaShape(request, recipients));

@@ -1,15 +1,12 @@
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
-import type { SMTPServerOptions, SMTPServerSession } from 'smtp-server';
-import type { Caller } from '../../accounts/caller.ts';
 import { MemoryBudget } from '../../lib/memory-budget.ts';
 import { isLoopback } from '../../lib/net/client-network.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import { parseMailbox } from '../../mail/address.ts';
 import { MailParser } from '../../mail/mime/mail-parser.ts';
-import { authReplyForError, SmtpReplyError } from '../error-replies.ts';
-import { disabledCommands, protocolOptions } from '../protocol-server.ts';
-import type { DataStream } from '../receive-data.ts';
+import type { ClientOrigin } from '../client-origin.ts';
+import { SmtpReplyError } from '../error-replies.ts';
 import { type AuthMetrics, createAuthMetrics, createSmtpServiceMetrics } from '../smtp-metrics.ts';
 import { type ListenAddress, SmtpService, type SmtpServiceParts } from '../smtp-service.ts';
 import type { SessionTimeouts } from '../smtp-session.ts';
@@ -21,12 +18,12 @@ import {
 } from './accept-submission.ts';
 import { AuthThrottle } from './auth-throttle.ts';
 import {
-  AuthenticatedClient,
+  type AuthenticatedClient,
   authenticateClient,
   authorizeMessage,
   type SubmissionAuthParts,
 } from './submission-auth.ts';
-import { SubmissionSession } from './submission-session.ts';
+import { type SubmissionHandlers, SubmissionSession } from './submission-session.ts';
 
 /**
  * The message submission listener (RFC 6409). Clients authenticate with an API key as the password;
@@ -52,12 +49,8 @@ export interface SubmissionListenerParts
 
 /** Time limits of a submission session, and which clients count as local. */
 export interface SubmissionLimits extends SessionTimeouts {
-  /** Time for the PROXY header and for the TLS handshake. */
-  handshakeMs: number;
   /** Time until AUTH succeeds. */
   authMs: number;
-  /** Time without a command from the client (RFC 5321 section 4.5.3.2.7). */
-  idleMs: number;
   /** Delay of the reply to a network's first failed AUTH. */
   authFailureDelayMs: number;
   /** Whether a client address is on this machine; tests override it. */
@@ -77,8 +70,6 @@ export const SUBMISSION_LIMITS: SubmissionLimits = {
 export class SubmissionListener {
   readonly #parts: SubmissionListenerParts;
   readonly #service: SmtpService<SubmissionSession>;
-  /** The caller that each session's current message was authorized for. */
-  readonly #callers = new WeakMap<SMTPServerSession, Caller>();
   readonly #resources: SubmissionResources;
   readonly #auth: SubmissionAuthParts;
   readonly #authMetrics: AuthMetrics;
@@ -100,37 +91,28 @@ export class SubmissionListener {
       authThrottle: new AuthThrottle(parts.clock, limits.authFailureDelayMs),
     };
     this.#authMetrics = createAuthMetrics(parts.registry);
-    const disabled = disabledCommands(certificate);
+    const settings = {
+      timeouts: limits,
+      authMs: limits.authMs,
+      hostname: parts.hostname,
+      messageBytesMax: parts.messageBytesMax,
+      recipientsMax: parts.recipientsMax,
+      plaintextAllowed: ({ hops }: ClientOrigin) =>
+        parts.allowPlaintext || hops.every(limits.isLocal),
+      handlers: this.#handlers(),
+    };
     this.#service = new SmtpService(
       { ...parts, label: 'submission' },
       {
-        options: {
-          ...protocolOptions({ ...parts, ...limits }, certificate),
-          // RFC 8314 section 4.1 and RFC 8996: credentials require at least TLS 1.2.
-          minVersion: 'TLSv1.2',
-          ...AUTH,
-          disabledCommands: disabled,
-          ...this.#handlers(),
-        },
         handshakeMs: limits.handshakeMs,
         certificate,
         certificateFiles: parts.certificate,
+        // RFC 8314 section 4.1 and RFC 8996: credentials require at least TLS 1.2.
+        minTlsVersion: 'TLSv1.2',
         metrics: (connections) =>
           createSmtpServiceMetrics(parts.registry, 'smtp', 'submission', connections),
-        newSession: (rules, server, socket, origin) =>
-          new SubmissionSession(
-            server,
-            socket,
-            {
-              ...rules,
-              timeouts: limits,
-              authMs: limits.authMs,
-              disabledCommands: disabled,
-              plaintextAllowed: ({ hops: way }) =>
-                parts.allowPlaintext || way.every(limits.isLocal),
-            },
-            origin,
-          ),
+        newSession: (rules, socket, origin) =>
+          new SubmissionSession(socket, { ...rules, ...settings }, origin),
       },
     );
   }
@@ -149,41 +131,22 @@ export class SubmissionListener {
     await this.#resources.parser.stop();
   }
 
-  #handlers(): Pick<SMTPServerOptions, 'onAuth' | 'onMailFrom' | 'onRcptTo' | 'onData'> {
+  #handlers(): SubmissionHandlers {
     return {
-      onAuth: (auth, session, callback) => {
-        this.#authenticate(auth.password ?? '', session).then(
-          (client) => callback(null, { user: client }),
-          (error) => {
-            callback(authReplyForError(error));
-            this.#service.session(session.id)?.authFailed();
-          },
-        );
-      },
-      onMailFrom: (_address, session, callback) => {
-        this.#authorizeMessage(session).then(
-          () => callback(),
-          (error) => callback(this.#service.replyForError(error, session.id)),
-        );
-      },
-      onRcptTo: ({ address }, _session, callback) => {
+      authenticate: (key, ip) => this.#authenticate(key, ip),
+      authorize: (client) => authorizeMessage(this.#auth, client),
+      checkRecipient: (address) => {
         const parsed = parseMailbox(address);
-        callback(parsed.ok ? null : new SmtpReplyError(553, '5.1.3', parsed.detail));
+        if (!parsed.ok) throw new SmtpReplyError(553, '5.1.3', parsed.detail);
       },
-      onData: (stream, session, callback) => {
-        this.#service
-          .processMessage(session.id, callback, (received) =>
-            this.#acceptMessage(stream, session, received),
-          )
-          .catch((error) => this.#service.logError(error, session.id));
+      accept: async (data, caller, recipients) => {
+        const id = await acceptSubmission(this.#parts, this.#resources, data, caller, recipients);
+        return `2.0.0 Accepted as ${id}`;
       },
     };
   }
 
-  async #authenticate(
-    key: string,
-    { remoteAddress: ip }: SMTPServerSession,
-  ): Promise<AuthenticatedClient> {
+  async #authenticate(key: string, ip: string): Promise<AuthenticatedClient> {
     try {
       const client = await authenticateClient(this.#auth, key, ip);
       this.#authMetrics.attempt('accepted');
@@ -197,38 +160,4 @@ export class SubmissionListener {
       throw error;
     }
   }
-
-  async #authorizeMessage(session: SMTPServerSession): Promise<void> {
-    const client: unknown = session.user;
-    if (!(client instanceof AuthenticatedClient))
-      throw new SmtpReplyError(530, '5.7.0', 'Authentication required.');
-    this.#callers.set(session, await authorizeMessage(this.#auth, client));
-  }
-
-  async #acceptMessage(
-    stream: DataStream,
-    session: SMTPServerSession,
-    onReceived: () => void,
-  ): Promise<string> {
-    const caller = this.#callers.get(session);
-    if (!caller) throw new SmtpReplyError(530, '5.7.0', 'Authentication required.');
-    const recipients = session.envelope.rcptTo.map(({ address }) => address);
-    const id = await acceptSubmission(
-      this.#parts,
-      this.#resources,
-      stream,
-      caller,
-      recipients,
-      onReceived,
-    );
-    return `2.0.0 Accepted as ${id}`;
-  }
 }
-
-const AUTH: SMTPServerOptions = {
-  authMethods: ['PLAIN', 'LOGIN'],
-  authRequiredMessage:
-    '5.7.0 Authentication required: any user name, with an API key as the password.',
-  // SubmissionSession decides where credentials are allowed.
-  allowInsecureAuth: true,
-};
