@@ -81,6 +81,7 @@ export function sendLimits({ limits, delivery }: Config): SendLimits {
     recipientsMax: limits.recipientsMax,
     headersMax: limits.headersMax,
     headerBytesMax: limits.headerMaxBytes,
+    headersBytesMax: limits.headersMax * limits.headerMaxBytes,
     batchMax: limits.batchMax,
     scheduleAheadMs: limits.scheduleMaxMs,
     retryWindowMs: delivery.retryWindowMs,

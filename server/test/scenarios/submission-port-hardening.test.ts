@@ -224,7 +224,7 @@ describe('hostile content', () => {
       'with very many parts',
       `${HEAD}Content-Type: multipart/mixed; boundary=b\r\n\r\n${'--b\r\n\r\n'.repeat(90_000)}`,
     ],
-    ['with more headers than are taken', `${HEAD}${twentyOneHeaders()}\r\nHi`],
+    ['with more headers than are taken', `${HEAD}${'X-A: 0123456789\r\n'.repeat(5_000)}\r\nHi`],
   ])('a message %s is rejected', async (_name, data) => {
     const before = await kept();
     expect(await submit(data)).toMatchObject({ code: 550 });
@@ -380,8 +380,4 @@ function nested(depth: number): string {
     (_, level) => `Content-Type: multipart/mixed; boundary=b${level}\r\n\r\n--b${level}\r\n`,
   );
   return `${HEAD}${opening.join('')}\r\nHi`;
-}
-
-function twentyOneHeaders(): string {
-  return Array.from({ length: 21 }, (_, index) => `X-Header-${index}: value\r\n`).join('');
 }

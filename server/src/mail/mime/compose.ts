@@ -40,6 +40,8 @@ export interface OutgoingMail {
   /** Custom headers, in this order. */
   headers: ReadonlyArray<readonly [string, string]>;
   attachments: readonly Attachment[];
+  /** A body that is written as it is, instead of html, text and attachments. */
+  original?: { header: string; body: Buffer } | undefined;
 }
 
 const BUFFER_OCTETS_KEPT = 256 * 1024;
@@ -50,7 +52,8 @@ export function compose(message: OutgoingMail): Buffer {
   const buffer = sharedBuffer;
   buffer.length = 0;
   buffer.writeText(formatHeaders(message));
-  writeEntity(message, buffer);
+  if (message.original) writeOriginal(message.original, buffer);
+  else writeEntity(message, buffer);
   if (!buffer.endsWithLineBreak()) buffer.writeText('\r\n');
   if (buffer.bytes.length <= BUFFER_OCTETS_KEPT) return buffer.copyOut();
   sharedBuffer = new GrowableBuffer(64 * 1024);
@@ -87,6 +90,14 @@ const MESSAGE_ID = /^[\x21-\x3b\x3d\x3f\x41-\x7e]{1,200}@[\x21-\x3b\x3d\x3f\x41-
 
 function formatDate(dateMs: number): string {
   return new Date(dateMs).toUTCString().replace('GMT', '+0000');
+}
+
+function writeOriginal(
+  { header, body }: NonNullable<OutgoingMail['original']>,
+  buffer: GrowableBuffer,
+): void {
+  buffer.writeText(`${header}\r\n`);
+  buffer.writeBytes(body);
 }
 
 type WritePart = () => void;

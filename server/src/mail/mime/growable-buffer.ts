@@ -24,6 +24,11 @@ export class GrowableBuffer {
     this.length += this.bytes.write(text, this.length, 'utf8');
   }
 
+  writeBytes(bytes: Buffer): void {
+    this.reserve(bytes.length);
+    this.length += bytes.copy(this.bytes, this.length);
+  }
+
   endsWithLineBreak(): boolean {
     return this.length >= 2 && this.bytes[this.length - 1] === 0x0a;
   }

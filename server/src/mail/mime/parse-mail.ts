@@ -6,6 +6,12 @@ import PostalMime, {
   type Email,
 } from 'postal-mime';
 import { RefusedError } from '../../lib/refused-error.ts';
+import {
+  needForOriginal,
+  type OriginalBody,
+  type PartStructure,
+  readOriginalBody,
+} from './original-body.ts';
 import { decodeQuotedPrintable } from './transfer-encoding.ts';
 
 /**
@@ -27,6 +33,8 @@ export interface ParsedMail {
   /** Every header in its order, with encoded words decoded. */
   headers: ParsedHeader[];
   attachments: ParsedAttachment[];
+  /** Set when the body must be sent as it is. */
+  original: OriginalBody | undefined;
 }
 
 export interface ParsedMailbox {
@@ -84,6 +92,7 @@ export async function parseMail(data: Buffer): Promise<ParsedMail> {
     const why = error instanceof Error ? error.message : '';
     throw malformedMail(`The message cannot be parsed: ${why}.`);
   }
+  const original = originalOf(parser, data);
   const html = storableText(mail.html ?? '');
   return {
     from: mail.headers
@@ -101,11 +110,37 @@ export async function parseMail(data: Buffer): Promise<ParsedMail> {
       value: decodeWords(value),
     })),
     attachments: mail.attachments.map((part) => toAttachment(part, bodies, html)),
+    original,
   };
 }
 
 export function malformedMail(detail: string): RefusedError {
   return new RefusedError('malformed_request', detail);
+}
+
+/**
+ * Mail that is only better kept as it is, but cannot be transported that way, is composed again
+ * like any other.
+ */
+function originalOf(parser: PostalMime, data: Buffer): OriginalBody | undefined {
+  const need = needForOriginal(structureOf((parser as unknown as Internals).root));
+  if (need === undefined) return undefined;
+  const original = readOriginalBody(data);
+  if (original.ok) return original.body;
+  if (need !== 'sealed') return undefined;
+  throw malformedMail(
+    `The message is signed or encrypted and cannot be sent unchanged: ${original.reason}.`,
+  );
+}
+
+function structureOf(node: PartNode): PartStructure {
+  const { value, params } = node.contentType.parsed;
+  return {
+    type: value.toLowerCase(),
+    isFlowed: params.format?.toLowerCase() === 'flowed',
+    isAttachment: node.contentDisposition.parsed.value.toLowerCase() === 'attachment',
+    parts: node.childNodes.map(structureOf),
+  };
 }
 
 /** Members of a group are listed like any other mailbox; entries without an address are dropped. */
@@ -159,6 +194,7 @@ export function isAtMost(data: Buffer, marker: string, max: number): boolean {
 interface Internals {
   /** The whole mail; lines are views into this memory. */
   av: Uint8Array;
+  root: PartNode;
   currentNode: PartNode;
   attachments: Attachment[];
   processLine(line: Uint8Array, isFinal: boolean): Promise<void>;
@@ -167,7 +203,9 @@ interface Internals {
 
 interface PartNode {
   contentTransferEncoding: { encoding: string };
-  contentType: { parsed: { params: Record<string, string> } };
+  contentType: { parsed: { value: string; params: Record<string, string> } };
+  contentDisposition: { parsed: { value: string } };
+  childNodes: PartNode[];
   contentDecoder: { update(line: Uint8Array): void } | null;
   setupContentDecoder(encoding: string): void;
 }

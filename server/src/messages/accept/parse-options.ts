@@ -26,6 +26,11 @@ export function parseHeaders(
     return [];
   }
   for (const [name, value] of headers) checkHeader(name, value, limits, errors);
+  const bytes = headers.reduce((sum, header) => sum + headerBytes(...header), 0);
+  if (bytes > limits.headersBytesMax) {
+    const detail = `Custom headers can have at most ${limits.headersBytesMax} bytes in total; these have ${bytes}.`;
+    errors.add('/headers', 'too_long', detail);
+  }
   return headers;
 }
 
@@ -63,8 +68,12 @@ function checkHeaderSize(
   { headerBytesMax }: SendLimits,
   errors: FieldErrors,
 ): void {
-  if (Buffer.byteLength(name) + Buffer.byteLength(value) <= headerBytesMax) return;
+  if (headerBytes(name, value) <= headerBytesMax) return;
   errors.add(headerPointer(name), 'too_long', `A header can have at most ${headerBytesMax} bytes.`);
+}
+
+function headerBytes(name: string, value: string): number {
+  return Buffer.byteLength(name) + Buffer.byteLength(value);
 }
 
 function headerPointer(name: string): string {

@@ -8,13 +8,18 @@ import { RefusedError } from '../../lib/refused-error.ts';
 import type { NamedMailbox } from '../../mail/address.ts';
 import type { SharedWork } from '../../templates/template-engine.ts';
 import type { TemplateResolver } from '../../templates/template-resolver.ts';
-import type { ContentHead, MessageContent, StoredAddress } from '../content/message-content.ts';
+import type {
+  AttachmentSummary,
+  ContentHead,
+  MessageContent,
+  StoredAddress,
+} from '../content/message-content.ts';
 import { type RenderedFields, renderMessageContent } from '../content/render-content.ts';
 import { checkFields } from './check-fields.ts';
 import { FieldErrors } from './field-errors.ts';
 import type { Envelope, Recipient } from './parse-envelope.ts';
 import type { Schedule } from './parse-options.ts';
-import type { SendLimits } from './send-limits.ts';
+import { type SendLimits, submittedMailLimits } from './send-limits.ts';
 import type { SendRequest } from './send-request.ts';
 
 /**
@@ -63,18 +68,31 @@ export interface PrepareOptions {
   allowDrafts?: boolean;
   /** Values for placeholders that the recipient's contact does not provide. */
   sampleContact?: Record<string, unknown>;
-  /** The content is final: text that looks like a placeholder is left as it is. */
+  /**
+   * The content comes from a mail: text that looks like a placeholder is left as it is, and only
+   * the total size of the headers is limited.
+   */
   verbatim?: boolean;
+  /** The body of that mail, when it must be sent as it is. It cannot be tracked. */
+  original?: OriginalContent | undefined;
   /** The rendering work left for the batch that the message is part of. */
   sharedWork?: SharedWork;
 }
 
+export interface OriginalContent {
+  /** The Content-* header fields, each ending with CRLF. */
+  header: string;
+  body: Buffer;
+  attachments: AttachmentSummary[];
+}
+
 export async function prepareMessage(
-  parts: PrepareParts,
+  given: PrepareParts,
   caller: Caller,
   request: SendRequest,
   options: PrepareOptions = {},
 ): Promise<PreparedMessage> {
+  const parts = options.verbatim ? { ...given, limits: submittedMailLimits(given.limits) } : given;
   const createdAtMs = parts.clock.now();
   const { uuid: id, id: publicId } = newIdPair('msg', createdAtMs);
   const { envelope, headers, attachments, schedule } = checkFields(
@@ -89,12 +107,16 @@ export async function prepareMessage(
   const finding = parts.senderDomain(caller.workspaceId, fields.from.domain);
   const domain = finding instanceof Promise ? await finding : finding;
   checkSender(caller, fields.from, domain);
-  const untracked = buildContent(envelope, fields, attachments);
+  const { original } = options;
+  const untracked = original
+    ? withOriginal(buildContent(envelope, fields, []), original)
+    : buildContent(envelope, fields, attachments);
   const bytes = checkSize(parts.limits, untracked);
   const hasSecrets = redacted !== fields;
-  const content = canBeTracked(envelope, hasSecrets)
-    ? withTracking(parts, caller, id, untracked, { request, domain })
-    : untracked;
+  const content =
+    canBeTracked(envelope, hasSecrets) && !original
+      ? withTracking(parts, caller, id, untracked, { request, domain })
+      : untracked;
   return {
     workspaceId: caller.workspaceId,
     mode: caller.mode,
@@ -183,6 +205,17 @@ function buildContent(
   return { subject, head, html, text, attachments };
 }
 
+function withOriginal(
+  content: MessageContent,
+  { header, body, attachments }: OriginalContent,
+): MessageContent {
+  return {
+    ...content,
+    head: { ...content.head, original: { header, attachments } },
+    attachments: [{ filename: 'body', contentType: 'application/octet-stream', content: body }],
+  };
+}
+
 function storedAddress(mailbox: StoredAddress): StoredAddress {
   return mailbox.name === undefined
     ? { email: mailbox.email }
@@ -211,7 +244,9 @@ function checkSize(limits: SendLimits, content: MessageContent): number {
   }
   const fileBytes = content.attachments.reduce((sum, file) => sum + file.content.length, 0);
   // Base64 with line breaks takes 78 bytes for every 57.
-  const encodedBytes = htmlBytes + textBytes + OVERHEAD_BYTES + Math.ceil((fileBytes / 57) * 78);
+  const encodedBytes = content.head.original
+    ? fileBytes + OVERHEAD_BYTES
+    : htmlBytes + textBytes + OVERHEAD_BYTES + Math.ceil((fileBytes / 57) * 78);
   if (encodedBytes > limits.messageBytesMax) {
     const detail = `A message can have at most ${limits.messageBytesMax} bytes after encoding; this one has about ${encodedBytes}.`;
     errors.add('', 'message_too_large', detail);

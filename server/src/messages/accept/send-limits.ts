@@ -7,9 +7,19 @@ export interface SendLimits {
   recipientsMax: number;
   headersMax: number;
   headerBytesMax: number;
+  /** For all custom headers together. */
+  headersBytesMax: number;
   batchMax: number;
   scheduleAheadMs: number;
   retryWindowMs: number;
+}
+
+/**
+ * Mail from other programs has headers of every server on its way, and a reply to a long thread has
+ * long references. Only the total is limited.
+ */
+export function submittedMailLimits(limits: SendLimits): SendLimits {
+  return { ...limits, headersMax: Infinity, headerBytesMax: limits.headersBytesMax };
 }
 
 /** How long a message is retried before it expires. */

@@ -1,7 +1,7 @@
 import { compose } from '../../mail/mime/compose.ts';
 import type { PreparedMessage } from '../accept/prepare-message.ts';
 import { runInContentThread, SMALL_CONTENT_CHARS_MAX } from './content-thread.ts';
-import { type MessageContent, toOutgoing } from './message-content.ts';
+import { type AttachmentSummary, type MessageContent, toOutgoing } from './message-content.ts';
 
 /** A message as its recipient sees it. The same for a dry run and for a stored message. */
 export interface ContentView {
@@ -9,12 +9,7 @@ export interface ContentView {
   html: string;
   text: string;
   headers: { name: string; value: string }[];
-  attachments: {
-    filename: string;
-    content_type: string;
-    content_id: string | null;
-    size_bytes: number;
-  }[];
+  attachments: AttachmentSummary[];
   size_bytes: number;
 }
 
@@ -48,13 +43,17 @@ export function contentView(id: string, createdAtMs: number, content: MessageCon
     html: content.html,
     text: outgoing.text,
     headers: parseHeaderLines(raw),
-    attachments: content.attachments.map((file) => ({
-      filename: file.filename,
-      content_type: file.contentType,
-      content_id: file.contentId ?? null,
-      size_bytes: file.content.length,
-    })),
+    attachments: content.head.original?.attachments ?? content.attachments.map(summarize),
     size_bytes: raw.length,
+  };
+}
+
+function summarize(file: MessageContent['attachments'][number]): AttachmentSummary {
+  return {
+    filename: file.filename,
+    content_type: file.contentType,
+    content_id: file.contentId ?? null,
+    size_bytes: file.content.length,
   };
 }
 

@@ -18,6 +18,19 @@ export interface ContentHead {
   cc: StoredAddress[];
   reply_to: StoredAddress[];
   headers: [string, string][];
+  /**
+   * Set when the body is sent as its sender composed it: its Content-* header fields, and the
+   * attachments in it. The body is the content of the only stored attachment; html and text are
+   * what a reader sees of it.
+   */
+  original?: { header: string; attachments: AttachmentSummary[] };
+}
+
+export interface AttachmentSummary {
+  filename: string;
+  content_type: string;
+  content_id: string | null;
+  size_bytes: number;
 }
 
 /** The content of a message as accepted: rendered, without placeholders. */
@@ -50,7 +63,13 @@ export function toOutgoing(id: string, dateMs: number, content: MessageContent):
     text: textPartOf(content),
     headers: head.headers,
     attachments: content.attachments,
+    original: head.original && { header: head.original.header, body: originalBody(content) },
   };
+}
+
+function originalBody({ attachments: [body] }: MessageContent): Buffer {
+  assert(body, 'the body is stored with the message');
+  return body.content;
 }
 
 function toMailbox(address: StoredAddress): NamedMailbox {

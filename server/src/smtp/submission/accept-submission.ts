@@ -34,7 +34,8 @@ export function acceptSubmission(
   return withReceivedData(stream, memory.reserve(caller.workspaceId), async (data) => {
     rejectUnsafeData(stream);
     const mail = await parser.parse(caller.workspaceId, data);
-    const { request, idempotencyKey } = mailToSendRequest(mail, recipients);
+    const submitted = mailToSendRequest(mail, data, recipients);
+    const { request, idempotencyKey, original } = submitted;
     parts.checkShape(toSchemaShape(request, recipients));
     const idempotency =
       idempotencyKey === undefined
@@ -43,11 +44,12 @@ export function acceptSubmission(
             workspaceId: caller.workspaceId,
             mode: caller.mode,
             key: idempotencyKey,
-            requestHash: hashRequest('SMTP', 'submission', request),
+            requestHash: hashRequest('SMTP', 'submission', submitted.identity()),
           };
     const { message } = await parts.acceptor.accept(caller, request, {
       idempotency,
       verbatim: true,
+      original,
     });
     return message.id;
   });

@@ -6,6 +6,7 @@ import {
   type ParsedMail,
   type ParsedMailbox,
 } from '../../mail/mime/parse-mail.ts';
+import type { OriginalContent } from '../../messages/accept/prepare-message.ts';
 import type {
   AddressInput,
   AttachmentInput,
@@ -19,21 +20,32 @@ import { classifyRecipients } from './submission-recipients.ts';
  * Converts a parsed mail and its envelope to the same request that the HTTP API accepts, so that both
  * share every check. The envelope decides who receives the mail; the headers decide how each recipient
  * is displayed. Headers that only servers write (Received, DKIM-Signature, Message-ID, Date and others)
- * are dropped silently, because every mail client adds some of them.
+ * are dropped silently, because every mail client adds some of them. A body that must not be changed is
+ * passed on as it is, with our header.
  */
 export interface SubmittedMessage {
   request: SendRequest;
   idempotencyKey: string | undefined;
+  original: OriginalContent | undefined;
+  /**
+   * What makes two mails the same for an idempotency key: their contents, whatever boundaries the
+   * client chose.
+   */
+  identity(): object;
 }
 
 export function mailToSendRequest(
   mail: ParsedMail,
+  data: Buffer,
   recipients: readonly string[],
 ): SubmittedMessage {
   const { control, headers } = splitHeaders(mail.headers);
   const { idempotencyKey, ...options } = control;
   const { html, text } = mail;
   const replyTo = mail.replyTo.map(toAddress);
+  const original = toOriginal(mail, data);
+  const toAttachments = (): AttachmentInput[] => mail.attachments.map(toAttachment);
+  const attachments = original ? [] : toAttachments();
   const request: SendRequest = {
     from: senderOf(mail),
     ...classifyRecipients(recipients, mail.to.map(toAddress), mail.cc.map(toAddress)),
@@ -42,11 +54,31 @@ export function mailToSendRequest(
     html,
     // Without a text part, the text is generated from the HTML; a mail without HTML is text only.
     ...(text !== undefined || html === '' ? { text: text ?? '' } : {}),
-    ...(mail.attachments.length > 0 ? { attachments: mail.attachments.map(toAttachment) } : {}),
+    ...(attachments.length > 0 ? { attachments } : {}),
     ...(headers.length > 0 ? { headers } : {}),
     ...options,
   };
-  return { request, idempotencyKey };
+  const identity = (): object =>
+    original ? { ...request, attachments: toAttachments() } : request;
+  return { request, idempotencyKey, original, identity };
+}
+
+function toOriginal(
+  { original, attachments }: ParsedMail,
+  data: Buffer,
+): OriginalContent | undefined {
+  return (
+    original && {
+      header: original.header,
+      body: data.subarray(original.bodyStart),
+      attachments: attachments.slice(0, LISTED_MAX).map((part, index) => ({
+        filename: filenameOf(part, index),
+        content_type: contentTypeOf(part) ?? 'application/octet-stream',
+        content_id: LISTED_ID.test(part.contentId ?? '') ? (part.contentId ?? null) : null,
+        size_bytes: part.content.byteLength,
+      })),
+    }
+  );
 }
 
 /** Exactly one mailbox in exactly one header: clients disagree on which of several they display. */
@@ -103,6 +135,10 @@ function contentTypeOf({ mimeType, method, charset }: ParsedAttachment): string 
   if (charset && /^[A-Za-z0-9._-]{1,40}$/.test(charset)) type += `; charset=${charset}`;
   return type;
 }
+
+/** Attachments in a body that is sent unchanged are only listed for display. */
+const LISTED_MAX = 100;
+const LISTED_ID = /^[!-~]{1,256}$/;
 
 const FILENAME_CHARS_MAX = 200;
 
