@@ -144,7 +144,7 @@ describe('content is preserved', () => {
     expect(named('List-Unsubscribe')).toEqual([
       '<https://example.org/u/{{ token }}>, <mailto:u@example.org>',
     ]);
-    expect(sent.messageId).toBe(`<${id}@example.org>`);
+    expect(sent.messageId).toBe('<mine@client.example>');
     expect(await raw(id)).not.toMatch(/^(Received|DKIM-Signature|Return-Path|Date: Thu, 1 Jan)/im);
   });
 
@@ -221,6 +221,19 @@ describe('content is preserved', () => {
       'x-trace: 2',
       'X-Trace: 1',
     ]);
+  });
+
+  test.each([
+    ['none', []],
+    ['without a domain', ['Message-ID: <x>']],
+    ['without brackets', ['Message-ID: x@client.example']],
+    ['with more than an ID', ['Message-ID: <x@client.example> <y@client.example>']],
+    ['two', ['Message-ID: <x@client.example>', 'Message-ID: <y@client.example>']],
+    ['not ASCII', ['Message-ID: <ü@client.example>']],
+  ])('a Message-ID that cannot be kept gets replaced: %s', async (_name, headers) => {
+    const { id } = await submit(mail(['To: a@example.com', ...headers]), ['a@example.com']);
+    const ids = (await raw(id)).match(/^Message-ID: .*$/gim);
+    expect(ids).toEqual([`Message-ID: <${id}@example.org>`]);
   });
 
   test('non-ASCII addresses', async () => {

@@ -7,6 +7,7 @@ import {
   formatMailboxHeader,
   formatTextHeader,
   isHeaderName,
+  isMessageId,
   isStructuralHeader,
 } from './header.ts';
 import {
@@ -72,7 +73,7 @@ export function needsSmtpUtf8(message: OutgoingMail): boolean {
 }
 
 function formatHeaders(message: OutgoingMail): string {
-  assert(MESSAGE_ID.test(message.messageId), 'a message id is local@domain in printable ASCII');
+  assert(isMessageId(message.messageId), 'a message id is local@domain in printable ASCII');
   let header = formatMailboxHeader('From', [message.from]);
   if (message.to.length > 0) header += formatMailboxHeader('To', message.to);
   if (message.cc.length > 0) header += formatMailboxHeader('Cc', message.cc);
@@ -85,8 +86,6 @@ function formatHeaders(message: OutgoingMail): string {
   }
   return `${header}MIME-Version: 1.0\r\n`;
 }
-
-const MESSAGE_ID = /^[\x21-\x3b\x3d\x3f\x41-\x7e]{1,200}@[\x21-\x3b\x3d\x3f\x41-\x7e]{1,255}$/;
 
 function formatDate(dateMs: number): string {
   return new Date(dateMs).toUTCString().replace('GMT', '+0000');

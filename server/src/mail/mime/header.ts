@@ -53,6 +53,19 @@ const STRUCTURAL = new Set([
 ]);
 const STRUCTURAL_FAMILY = /^(content-|resent-|arc-|received|x-received)/;
 
+/** A Message-ID without angle brackets. */
+export function isMessageId(text: string): boolean {
+  return MESSAGE_ID.test(text);
+}
+
+const MESSAGE_ID = /^[\x21-\x3b\x3d\x3f\x41-\x7e]{1,200}@[\x21-\x3b\x3d\x3f\x41-\x7e]{1,255}$/;
+
+/** Reads the value of a Message-ID header. Undefined when it is not `<local@domain>`. */
+export function parseMessageId(value: string): string | undefined {
+  const inner = /^\s*<([^<>]*)>\s*$/.exec(value)?.[1];
+  return inner !== undefined && isMessageId(inner) ? inner : undefined;
+}
+
 /** Why a text cannot be used in any header, for the caller; undefined when it can. */
 export function headerTextError(text: string): string | undefined {
   if (/[\r\n]/.test(text)) return 'Header text must not contain line breaks.';

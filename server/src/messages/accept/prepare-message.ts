@@ -73,6 +73,8 @@ export interface PrepareOptions {
    * the total size of the headers is limited.
    */
   verbatim?: boolean;
+  /** The Message-ID of that mail, without angle brackets. */
+  messageId?: string | undefined;
   /** The body of that mail, when it must be sent as it is. It cannot be tracked. */
   original?: OriginalContent | undefined;
   /** The rendering work left for the batch that the message is part of. */
@@ -108,9 +110,9 @@ export async function prepareMessage(
   const domain = finding instanceof Promise ? await finding : finding;
   checkSender(caller, fields.from, domain);
   const { original } = options;
-  const untracked = original
-    ? withOriginal(buildContent(envelope, fields, []), original)
-    : buildContent(envelope, fields, attachments);
+  const built = buildContent(envelope, fields, attachments);
+  if (options.messageId !== undefined) built.head.message_id = options.messageId;
+  const untracked = original ? withOriginal(built, original) : built;
   const bytes = checkSize(parts.limits, untracked);
   const hasSecrets = redacted !== fields;
   const content =

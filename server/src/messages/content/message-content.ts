@@ -4,6 +4,7 @@ import { encodeId } from '../../lib/ids.ts';
 import { type NamedMailbox, parseMailbox } from '../../mail/address.ts';
 import { textPartOf } from '../../mail/html/html-to-text.ts';
 import type { Attachment, OutgoingMail } from '../../mail/mime/compose.ts';
+import { isMessageId } from '../../mail/mime/header.ts';
 
 /** An address as stored with the content. It was parsed when the message was accepted. */
 export interface StoredAddress {
@@ -18,6 +19,8 @@ export interface ContentHead {
   cc: StoredAddress[];
   reply_to: StoredAddress[];
   headers: [string, string][];
+  /** The caller's own, without angle brackets. */
+  message_id?: string;
   /**
    * Set when the body is sent as its sender composed it: its Content-* header fields, and the
    * attachments in it. The body is the content of the only stored attachment; html and text are
@@ -52,7 +55,7 @@ export function toOutgoing(id: string, dateMs: number, content: MessageContent):
   const { head } = content;
   const from = toMailbox(head.from);
   return {
-    messageId: `${encodeId('msg', id)}@${from.domain}`,
+    messageId: chosenMessageId(head) ?? `${encodeId('msg', id)}@${from.domain}`,
     dateMs,
     from,
     to: head.to.map(toMailbox),
@@ -65,6 +68,11 @@ export function toOutgoing(id: string, dateMs: number, content: MessageContent):
     attachments: content.attachments,
     original: head.original && { header: head.original.header, body: originalBody(content) },
   };
+}
+
+/** Erasing an address that is part of the ID leaves text that is not a valid ID. */
+function chosenMessageId({ message_id: chosen }: ContentHead): string | undefined {
+  return chosen !== undefined && isMessageId(chosen) ? chosen : undefined;
 }
 
 function originalBody({ attachments: [body] }: MessageContent): Buffer {

@@ -35,7 +35,7 @@ export function acceptSubmission(
     rejectUnsafeData(stream);
     const mail = await parser.parse(caller.workspaceId, data);
     const submitted = mailToSendRequest(mail, data, recipients);
-    const { request, idempotencyKey, original } = submitted;
+    const { request, idempotencyKey, messageId, original } = submitted;
     parts.checkShape(toSchemaShape(request, recipients));
     const idempotency =
       idempotencyKey === undefined
@@ -49,6 +49,7 @@ export function acceptSubmission(
     const { message } = await parts.acceptor.accept(caller, request, {
       idempotency,
       verbatim: true,
+      messageId,
       original,
     });
     return message.id;

@@ -1,4 +1,4 @@
-import { isHeaderName, isReservedHeader } from '../../mail/mime/header.ts';
+import { isHeaderName, isReservedHeader, parseMessageId } from '../../mail/mime/header.ts';
 import {
   malformedMail,
   type ParsedAttachment,
@@ -19,13 +19,15 @@ import { classifyRecipients } from './submission-recipients.ts';
 /**
  * Converts a parsed mail and its envelope to the same request that the HTTP API accepts, so that both
  * share every check. The envelope decides who receives the mail; the headers decide how each recipient
- * is displayed. Headers that only servers write (Received, DKIM-Signature, Message-ID, Date and others)
+ * is displayed. Headers that only servers write (Received, DKIM-Signature, Date and others)
  * are dropped silently, because every mail client adds some of them. A body that must not be changed is
  * passed on as it is, with our header.
  */
 export interface SubmittedMessage {
   request: SendRequest;
   idempotencyKey: string | undefined;
+  /** Not part of the request, because a client that retries may generate another one. */
+  messageId: string | undefined;
   original: OriginalContent | undefined;
   /**
    * What makes two mails the same for an idempotency key: their contents, whatever boundaries the
@@ -60,7 +62,13 @@ export function mailToSendRequest(
   };
   const identity = (): object =>
     original ? { ...request, attachments: toAttachments() } : request;
-  return { request, idempotencyKey, original, identity };
+  return { request, idempotencyKey, messageId: messageIdOf(mail), original, identity };
+}
+
+/** An invalid Message-ID is replaced, as by every mail server. */
+function messageIdOf({ headers }: ParsedMail): string | undefined {
+  const given = headers.filter(({ key }) => key === 'message-id');
+  return given.length === 1 && given[0] ? parseMessageId(given[0].value) : undefined;
 }
 
 function toOriginal(
