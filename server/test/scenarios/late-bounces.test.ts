@@ -141,8 +141,7 @@ test('for several recipients in one transaction, the report names the recipient'
   await using server = await startReturnPathServer();
   const { id, returnPath } = await server.send({
     to: { email: 'jane@example.com' },
-    cc: [{ email: 'Joe@example.com' }],
-    bcc: [{ email: 'third@example.com' }],
+    cc: [{ email: 'Joe@example.com' }, { email: 'third@example.com' }],
   });
   expect(server.receiver.messages[0]?.recipients).toHaveLength(3);
   const states = async () =>
