@@ -59,7 +59,7 @@ const SCREENSHOTS: Screenshot[] = [
     name: 'overview',
     mode: 'live',
     path: () => '/app?range=week',
-    ready: (page) => page.getByRole('heading', { name: 'Overview' }).waitFor(),
+    ready: (page) => page.getByRole('heading', { name: 'Overview', exact: true }).waitFor(),
   },
   {
     name: 'messages',

@@ -20,7 +20,7 @@ browserSuite('dashboard performance', (suite) => {
     const page = await suite.openAs('owner');
     const scripts = watchScripts(page);
     await page.goto('/app');
-    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor();
     await page.locator('.skeleton').first().waitFor({ state: 'detached' });
     const first = await total(scripts);
     expect(first).toBeGreaterThan(50_000);

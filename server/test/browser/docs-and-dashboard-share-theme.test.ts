@@ -14,7 +14,7 @@ browserSuite('docs and dashboard', (suite) => {
   test('share fonts and colors, and link to each other', async () => {
     const page = await suite.openAs('owner', { mode: 'live' });
     await page.goto('/app');
-    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor();
     const dashboard = await look(page);
     await page.getByRole('link', { name: 'API reference' }).click();
     await page.getByRole('heading', { name: 'Postrider API' }).waitFor();
@@ -26,13 +26,13 @@ browserSuite('docs and dashboard', (suite) => {
     );
     expect(Math.max(...differences)).toBeLessThanOrEqual(2);
     await page.getByRole('link', { name: 'Dashboard', exact: true }).click();
-    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor();
   });
 
   test('the theme selected in one applies to the other at once', async () => {
     const dashboard = await suite.openAs('owner', { mode: 'live', dark: true });
     await dashboard.goto('/app');
-    await dashboard.getByRole('heading', { name: 'Overview' }).waitFor();
+    await dashboard.getByRole('heading', { name: 'Overview', exact: true }).waitFor();
     const reference = await dashboard.context().newPage();
     await reference.goto('/docs');
     const theme = (page: Page) => page.evaluate('document.documentElement.dataset.theme');

@@ -26,7 +26,7 @@ browserSuite(
       expect(await page.getByText(/at least 10 characters/i).count()).toBe(1);
       await page.getByLabel('Password').fill('tulip freight oboe');
       await page.getByRole('button', { name: 'Create account' }).click();
-      await page.getByRole('heading', { name: 'Overview' }).waitFor();
+      await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor();
       await page.getByRole('button', { name: 'Send test email' }).click();
       await page.waitForURL(/test-inbox\?id=msg_/);
       await page.getByRole('heading', { name: 'Hello Ada Lovelace' }).waitFor();

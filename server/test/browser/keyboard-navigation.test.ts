@@ -35,7 +35,7 @@ browserSuite('keyboard navigation', (suite) => {
     await page.getByRole('heading', { name: 'Second of two' }).waitFor();
 
     await keys(page, 'g', 'k');
-    await page.getByRole('heading', { name: 'API keys' }).waitFor();
+    await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
     await keys(page, 'g', 'm');
     await page.getByRole('link', { name: 'First of two' }).waitFor();
     await keys(page, '?');
@@ -102,7 +102,7 @@ browserSuite('keyboard navigation', (suite) => {
   test('a dialog traps focus and returns it when closed', async () => {
     const page = await suite.openAs('developer');
     await page.goto('/app/contacts');
-    await page.getByRole('heading', { name: 'Contacts' }).waitFor();
+    await page.getByRole('heading', { name: 'Contacts', exact: true }).waitFor();
     await tabTo(page, 'Import');
     await keys(page, 'Enter');
     await page.getByRole('dialog', { name: 'Import contacts' }).waitFor();
@@ -152,7 +152,7 @@ browserSuite('keyboard navigation', (suite) => {
     const page = await suite.openAs('developer');
     await page.setViewportSize({ width: 1280, height: 500 });
     await page.goto('/app/settings');
-    await page.getByRole('heading', { name: 'Settings' }).waitFor();
+    await page.getByRole('heading', { name: 'Settings', exact: true }).waitFor();
     await page.locator('.skeleton').first().waitFor({ state: 'detached' });
     const top = () => page.evaluate<number>("document.querySelector('main').scrollTop");
     await keys(page, 'PageDown');

@@ -10,14 +10,14 @@ browserSuite('server outage', (suite) => {
   test('a page that cannot be loaded shows an error inside the layout, and loads on retry', async () => {
     const page = await suite.openAs('owner');
     await page.goto('/app/suppressions');
-    await page.getByRole('heading', { name: 'Suppressions' }).waitFor();
+    await page.getByRole('heading', { name: 'Suppressions', exact: true }).waitFor();
     await page.route('**', (route) => route.abort('connectionrefused'));
     await page.getByRole('link', { name: 'Domains' }).click();
     await page.getByRole('alert').getByText('Can’t reach the server.').waitFor();
     await page.getByRole('navigation', { name: 'Pages' }).waitFor();
     await page.unroute('**');
     await page.getByRole('button', { name: 'Try again' }).click();
-    await page.getByRole('heading', { name: 'Domains' }).waitFor();
+    await page.getByRole('heading', { name: 'Domains', exact: true }).waitFor();
     // Some browsers cache a failed module import; the application is then reloaded.
     const expected = /ERR_CONNECTION_REFUSED|Can’t reach the server|Failed to fetch dynamically/;
     expect(suite.takeErrors().filter((error) => !expected.test(error))).toEqual([]);

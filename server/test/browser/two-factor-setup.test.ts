@@ -50,7 +50,7 @@ browserSuite('two-factor authentication', (suite) => {
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByLabel('Code').fill(recovery);
     await page.getByRole('button', { name: 'Continue' }).click();
-    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor();
   });
 });
 

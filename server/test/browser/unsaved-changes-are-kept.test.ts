@@ -117,7 +117,7 @@ browserSuite('unsaved changes', (suite) => {
     expect(await token.isVisible()).toBe(true);
     await page.getByRole('button', { name: 'Done' }).click();
     await token.waitFor({ state: 'detached' });
-    await page.getByRole('heading', { name: 'API keys' }).waitFor();
+    await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor();
   });
 
   test('toasts and menus are usable over an open dialog', async () => {
@@ -175,7 +175,7 @@ browserSuite('unsaved changes', (suite) => {
     expect(await written(page)).toContain('Unsaved text');
     await page.getByRole('link', { name: 'Contacts' }).click();
     await dialog.getByRole('button', { name: 'Discard changes' }).click();
-    await page.getByRole('heading', { name: 'Contacts' }).waitFor();
+    await page.getByRole('heading', { name: 'Contacts', exact: true }).waitFor();
     suite.takeErrors();
   });
 

@@ -42,7 +42,7 @@ browserSuite(
       const secret = (await page.getByTestId('token').textContent()) ?? '';
       await page.getByRole('button', { name: 'Done' }).click();
 
-      await page.getByRole('heading', { name: 'Deliveries' }).waitFor();
+      await page.getByRole('heading', { name: 'Deliveries', exact: true }).waitFor();
       await expect.poll(() => page.content()).not.toContain(secret);
       await page.getByRole('button', { name: 'Send test' }).click();
       const dialog = page.getByRole('dialog');
@@ -117,7 +117,7 @@ browserSuite(
       const id = await endpointOf(receiver);
       const page = await suite.openAs('viewer');
       await page.goto(`/app/webhooks/${id}`);
-      await page.getByRole('heading', { name: 'Deliveries' }).waitFor();
+      await page.getByRole('heading', { name: 'Deliveries', exact: true }).waitFor();
       expect(await page.getByRole('button', { name: 'Send test' }).count()).toBe(0);
       await page.goto('/app/webhooks?new=true');
       await page.getByRole('table', { name: 'Webhook endpoints' }).waitFor();
