@@ -5,7 +5,7 @@
  */
 
 const REFERENCE = ['accounts', 'domains', 'contacts', 'templates', 'suppressions'];
-const BELOW_MESSAGES = ['lib', 'mail', 'db', 'events', ...REFERENCE];
+const BELOW_MESSAGES = ['lib', 'mail', 'db', 'queue', 'events', ...REFERENCE];
 /** Workers share tables, never code. */
 const WORKERS = ['delivery', 'bounces', 'tracking', 'webhooks', 'stats'];
 const BELOW_LISTENERS = [...BELOW_MESSAGES, 'messages', ...WORKERS, 'privacy'];
@@ -15,6 +15,7 @@ const MAY_IMPORT = {
   config: ['lib'],
   mail: ['lib'],
   db: ['lib'],
+  queue: ['lib', 'db'],
   events: ['lib', 'db'],
   ...Object.fromEntries(REFERENCE.map((module) => [module, ['lib', 'mail', 'db', 'events']])),
   messages: BELOW_MESSAGES,

@@ -20,10 +20,11 @@ import { createRegistry } from '../http/observability/http-metrics.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { noHandoff } from '../messages/accept/delivery-handoff.ts';
-import { expireLeases } from '../messages/deliveries/lease-store.ts';
+import { DELIVERIES } from '../messages/deliveries/lease-store.ts';
 import { readOperatorRules } from '../messages/verdict/operator-rules.ts';
 import { setOperatorRules } from '../messages/verdict/verdict-rules.ts';
-import { expireWebhookLeases } from '../webhooks/webhook-queue-store.ts';
+import { expireLeases } from '../queue/lease-store.ts';
+import { WEBHOOK_DELIVERIES } from '../webhooks/webhook-queue-store.ts';
 import { startBackgroundJobs } from './background-jobs.ts';
 import type { AcceptGroup } from './build-acceptor.ts';
 import { buildDelivery, type DeliveryOverrides } from './build-delivery.ts';
@@ -213,8 +214,8 @@ async function openDatabase(
 
 /** After a crash, its mail is sent at once instead of when the leases end: a one-time code is urgent. */
 async function expireLeasesOfDeadNode(pool: Pool, nowMs: number, log: Log): Promise<void> {
-  const deliveries = await expireLeases(pool, nowMs);
-  const webhooks = await expireWebhookLeases(pool, nowMs);
+  const deliveries = await expireLeases(pool, DELIVERIES, nowMs);
+  const webhooks = await expireLeases(pool, WEBHOOK_DELIVERIES, nowMs);
   if (deliveries + webhooks === 0) return;
   log.info({ deliveries, webhooks }, 'resuming deliveries that were interrupted by a crash');
 }

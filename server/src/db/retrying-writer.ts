@@ -80,5 +80,5 @@ export interface RetryingWriterOptions {
 export class WriterStoppedError extends Error {}
 
 const RETRY_MIN_MS = 50;
-/** Writes are retried at least this often: see OUTAGE_GRACE_MS in delivery/claim-loop.ts. */
+/** Writes are retried at least this often: see OUTAGE_GRACE_MS in queue/claim-loop.ts. */
 export const RETRY_MAX_MS = 1_000;

@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
-import type { ConcurrencyLimit } from './concurrency-limit.ts';
+import type { ConcurrencyLimit } from '../queue/concurrency-limit.ts';
 import type { LoadedContent } from './content-store.ts';
 import type { Delivery, Message } from './delivery.ts';
 import type { DeliveryStore } from './delivery-store.ts';

@@ -141,3 +141,10 @@ function baseOutcome(delivery: Delivery, atMs: number, node: string): DeliveryOu
     smtp: null,
   };
 }
+
+/** The outcome without the receiver's words, for a database that rejects them. */
+export function withoutText(outcome: DeliveryOutcome): DeliveryOutcome {
+  const { attempt, smtp } = outcome;
+  const bare = { ...outcome, smtp: smtp && { ...smtp, text: '' } };
+  return attempt ? { ...bare, attempt: { ...attempt, transcript: null } } : bare;
+}

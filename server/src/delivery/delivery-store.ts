@@ -1,3 +1,4 @@
+import { disableNonIndexPlans } from '../db/index-plans.ts';
 import type { Pool } from '../db/pool.ts';
 import {
   type ClaimRequest,
@@ -6,8 +7,9 @@ import {
   type ScanRequest,
   scanQueues,
 } from '../messages/deliveries/claim-store.ts';
-import { countSuspects, releaseLeases, renewLeases } from '../messages/deliveries/lease-store.ts';
+import { countSuspects, DELIVERIES } from '../messages/deliveries/lease-store.ts';
 import { findRecorded, recordOutcomes } from '../messages/deliveries/outcome-store.ts';
+import { releaseLeases, renewLeases } from '../queue/lease-store.ts';
 import { type DecryptContent, readContents } from './content-store.ts';
 import type { Delivery, DeliveryOutcome, Message } from './delivery.ts';
 import { outcomeKey, outcomeRow } from './outcome-row.ts';
@@ -17,15 +19,15 @@ export type DeliveryStore = ReturnType<typeof openDeliveryStore>;
 
 /** The pool must be the engine's own, because its sessions are configured for these statements. */
 export function openDeliveryStore(pool: Pool, decrypt: DecryptContent = withoutKey) {
-  disableNonIndexPlans(pool);
+  disableNonIndexPlans(pool, ENGINE_PLANS);
   return {
     scan: (request: ScanRequest) => scanQueues(pool, request),
     claim: (request: ClaimRequest) => claimDue(pool, request),
     findRange: (nowMs: number) => findIdRange(pool, nowMs),
     renew: (deliveries: readonly Delivery[], endsAtMs: number) =>
-      renewLeases(pool, deliveries, endsAtMs),
+      renewLeases(pool, DELIVERIES, deliveries, endsAtMs),
     release: (deliveries: readonly Delivery[], dueAtMs: number) =>
-      releaseLeases(pool, deliveries, dueAtMs),
+      releaseLeases(pool, DELIVERIES, deliveries, dueAtMs),
     countSuspects: (deliveries: readonly Delivery[], endsAtMs: number) =>
       countSuspects(pool, deliveries, endsAtMs),
     readContents: (messages: readonly Message[], bytesMax: number) =>
@@ -37,30 +39,13 @@ export function openDeliveryStore(pool: Pool, decrypt: DecryptContent = withoutK
   };
 }
 
-/**
- * Plans are cached for a long time while tables grow from nothing to millions of rows, and a plan
- * that suited an empty table (read everything, then sort) would be ruinous an hour later. Every
- * statement of the engine is a few lookups by key in index order, so these sessions allow nothing
- * else. Generic plans are forced, because planning each call took longer than executing it.
- */
-export function disableNonIndexPlans(pool: Pool): void {
-  pool.on('connect', (client) => {
-    client.query(PLANNER_SETTINGS).catch(() => {});
-  });
-}
-
-const PLANNER_SETTINGS = [
-  'seqscan',
-  'material',
-  'bitmapscan',
-  'hashjoin',
-  'mergejoin',
-  'sort',
-  'incremental_sort',
-]
-  .map((method) => `set enable_${method} = off`)
-  .concat('set plan_cache_mode = force_generic_plan')
-  .join('; ');
+/** Generic plans are forced, because planning each call took longer than executing it. */
+export const ENGINE_PLANS = [
+  'set enable_material = off',
+  'set enable_sort = off',
+  'set enable_incremental_sort = off',
+  'set plan_cache_mode = force_generic_plan',
+];
 
 /** Fails rather than returning the stored content, which would send the redacted text. */
 function withoutKey(): never {

@@ -3,10 +3,11 @@ import type { Bounce, SmtpFacts } from '../events/event-types.ts';
 import type { SmtpTranscript } from '../mail/smtp-client/transcript.ts';
 import type { MessageContent } from '../messages/content/message-content.ts';
 import type { AttemptResult } from '../messages/verdict/verdict.ts';
-import type { ConcurrencyLimit } from './concurrency-limit.ts';
+import type { ConcurrencyLimit } from '../queue/concurrency-limit.ts';
+import type { LeasedItem } from '../queue/lease.ts';
 
 /** The delivery to one recipient while this node holds its lease. */
-export interface Delivery {
+export interface Delivery extends LeasedItem {
   readonly message: Message;
   readonly ordinal: number;
   readonly recipient: string;
@@ -14,9 +15,6 @@ export interface Delivery {
   readonly domain: string;
   /** A Bcc recipient, who gets a transaction alone. */
   readonly isBlindCopy: boolean;
-  /** The row must still carry this token when the outcome is written. */
-  lease: number;
-  leaseEndsAtMs: number;
   /** Attempts recorded so far, over all delivery cycles. */
   readonly attempts: number;
   /** When this delivery cycle began: its age determines the back-off. */
@@ -27,15 +25,7 @@ export interface Delivery {
   readonly giveUpAtMs: number;
   /** An earlier lease was lost, so this may be a poison message. See lease-store.ts. */
   suspect: boolean;
-  state: DeliveryState;
 }
-
-/**
- * `ready`: in the ready queue. `preparing`: its content is being read. `sending`: handed to a
- * transport; from here on it cannot be cancelled. `recording`: its outcome is being written.
- * `dropped`: no longer held by this node.
- */
-export type DeliveryState = 'ready' | 'preparing' | 'sending' | 'recording' | 'dropped';
 
 /** The data that all deliveries of one message share. Content is loaded shortly before sending. */
 export interface Message {

@@ -1,22 +1,20 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
 import type { Clock } from '../lib/clock.ts';
-import { FairShares } from '../lib/fair-shares.ts';
 import type { Log } from '../lib/log.ts';
 import type {
   DeliveryHandoff,
   HandedOffMessage,
   Lease,
 } from '../messages/accept/delivery-handoff.ts';
-import type { ClaimedRow } from '../messages/deliveries/claim-store.ts';
-import { ClaimLoop } from './claim-loop.ts';
-import { ContentLoader, type MailTransaction } from './content-loader.ts';
-import type { AttemptReport, Delivery, DeliveryOutcome, Transport } from './delivery.ts';
-import {
-  attemptOutcome,
-  expiredOutcome,
-  failedOutcome,
-  outcomeAtClaim,
-} from './delivery-outcome.ts';
+import type { ClaimedRow, Queue } from '../messages/deliveries/claim-store.ts';
+import { type ClaimCapacity, ClaimLoop } from '../queue/claim-loop.ts';
+import { InFlight } from '../queue/in-flight.ts';
+import { enterState } from '../queue/lease.ts';
+import { LeaseKeeper } from '../queue/lease-keeper.ts';
+import { ReadyQueue } from '../queue/ready-queue.ts';
+import { ResultRecorder } from '../queue/result-recorder.ts';
+import type { Delivery, DeliveryOutcome, Transport } from './delivery.ts';
+import { expiredOutcome, outcomeAtClaim, withoutText } from './delivery-outcome.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import type { EngineLimits } from './engine-limits.ts';
 import {
@@ -26,11 +24,9 @@ import {
   sharedStats,
 } from './engine-stats.ts';
 import { releaseReservation, reserveCapacity } from './handoff.ts';
-import { LeaseKeeper } from './lease-keeper.ts';
 import { includesAll, LeasedMessages } from './leased-messages.ts';
-import { OutcomeRecorder } from './outcome-recorder.ts';
-import { NotPreparedError } from './outgoing-mail.ts';
-import { ReadyQueue } from './ready-queue.ts';
+import { TransactionRunner } from './transaction-runner.ts';
+import { UnfinishedRange } from './unfinished-range.ts';
 
 /**
  * The delivery engine: claim → prepare → attempt → verdict → record. Deliveries come in by claims
@@ -61,7 +57,6 @@ export interface EngineParts {
 
 const STOP_DEADLINE_MS = 25_000;
 const ABORT_GRACE_MS = 1_000;
-const UNPREPARED_RETRY_MS = 1_000;
 
 export function createEngine(parts: EngineParts): Engine {
   return new DeliveryEngine(parts);
@@ -72,34 +67,40 @@ class DeliveryEngine implements Engine {
   readonly #limits: EngineLimits;
   readonly #stats: MutableEngineStats;
   readonly #leased: LeasedMessages;
-  readonly #ready: ReadyQueue;
-  readonly #shares: FairShares;
-  readonly #recorder: OutcomeRecorder;
-  readonly #loader: ContentLoader;
-  readonly #claims: ClaimLoop;
-  readonly #leases: LeaseKeeper;
+  readonly #ready: ReadyQueue<Delivery>;
+  readonly #inFlight: InFlight;
+  readonly #recorder: ResultRecorder<DeliveryOutcome>;
+  readonly #transactions: TransactionRunner;
+  readonly #range: UnfinishedRange;
+  readonly #claims: ClaimLoop<Queue, ClaimedRow>;
+  readonly #leases: LeaseKeeper<Delivery>;
   #running = false;
   #pumping = false;
   /** More is claimed when the ready queue shrinks to this size. */
   #refillBelow = 0;
-  #onDrained: (() => void) | undefined;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
-    const { limits } = parts;
+    const { clock, log, store, transports, limits } = parts;
     this.#limits = limits;
     this.#stats = sharedStats(parts.memory ?? allocateStatsMemory());
-    const { clock, log, store, transports } = parts;
     this.#leased = new LeasedMessages(this.#stats);
-    this.#shares = new FairShares(limits.inFlightMax);
-    this.#ready = new ReadyQueue(
-      (delivery) => transports[delivery.message.mode].limitFor(delivery.domain),
-      this.#stats,
-      (workspaceId) => this.#shares.canAcquire(workspaceId),
-    );
-    this.#recorder = new OutcomeRecorder({
+    this.#inFlight = new InFlight(limits.inFlightMax, this.#stats);
+    this.#ready = new ReadyQueue({
+      workspaceOf: ({ message }) => message.workspaceId,
+      // Test mail never waits behind live mail to the same domain, nor vice versa.
+      receiverOf: ({ message, domain }) => message.mode + domain,
+      limitFor: ({ message, domain }) => transports[message.mode].limitFor(domain),
+      mayTake: (workspaceId) => this.#inFlight.mayStart(workspaceId),
+      sharesTransaction,
+      stats: this.#stats,
+    });
+    this.#recorder = new ResultRecorder({
+      what: 'results',
       write: store.record,
       findWritten: store.findRecorded,
+      withoutText,
+      groupMax: 500,
       clock,
       log,
       onStalled: () => this.#updateAccepting(),
@@ -112,38 +113,52 @@ class DeliveryEngine implements Engine {
       store,
       clock,
       log,
-      leased: this.#leased,
       ready: this.#ready,
-      stats: this.#stats,
-      leaseMs: limits.leaseMs,
-      onExpired: (delivery, nowMs) => this.#record(expiredOutcome(delivery, nowMs, parts.nodeName)),
-    });
-    this.#loader = new ContentLoader({
-      store,
-      clock,
-      leaseEndsAtMs: () => clock.now() + limits.leaseMs,
-      onReady: (transaction) => this.#attempt(transaction),
-      onError: (transactions, error) => this.#contentReadFailed(transactions, error),
-      onLoaded: (bytes) => {
-        this.#stats.contentBytes += bytes;
+      held: () => this.#leased.all(),
+      onDropped: (delivery) => this.#leased.remove(delivery),
+      onLost: () => {
+        this.#stats.leasesLost += 1;
       },
-      contentBytes: () => this.#stats.contentBytes,
-      bytesMax: limits.contentBytesMax,
-      evict: (bytes) => this.#leased.evictContents(bytes),
-      workspacesWithContent: () => this.#leased.workspacesWithContent(),
-      smallBytesMax: Math.floor(limits.contentBytesMax / limits.inFlightMax),
+      expire: (delivery, nowMs) => this.#expire(delivery, nowMs),
+      leaseMs: limits.leaseMs,
     });
+    this.#transactions = new TransactionRunner({
+      ...parts,
+      stats: this.#stats,
+      leased: this.#leased,
+      leases: this.#leases,
+      isRunning: () => this.#running,
+      record: (outcome) => this.#record(outcome),
+      onFinished: ({ message, limit }) => {
+        this.#inFlight.end(message.workspaceId);
+        this.#ready.capacityFreed();
+        limit.release();
+        this.#pump();
+      },
+    });
+    this.#range = new UnfinishedRange(store.findRange, clock);
     this.#claims = new ClaimLoop({
+      what: 'deliveries',
       clock,
       stopwatchMs: () => performance.now(),
       log,
-      scan: store.scan,
-      claim: store.claim,
-      findRange: store.findRange,
+      queueId: ({ workspaceId, shard }) => `${workspaceId}/${shard}`,
+      queueIdOfRow: (row) => `${row.workspace_id}/${row.shard}`,
+      scan: async (after, queuesMax) => {
+        if (!after) await this.#range.refresh();
+        return store.scan({ after, queuesMax, range: this.#range.current });
+      },
+      claim: (queues, terms) =>
+        store.claim({
+          queues,
+          terms,
+          range: this.#range.current,
+          retryWindowMs: limits.retryWindowMs,
+        }),
+      probe: () => this.#range.probe(),
       capacity: () => this.#claimCapacity(),
-      admit: (rows, leaseEndsAtMs) => this.#admit(rows, leaseEndsAtMs),
+      admit: (rows, { leaseEndsAtMs }) => this.#admit(rows, leaseEndsAtMs),
       leaseMs: limits.leaseMs,
-      retryWindowMs: limits.retryWindowMs,
       pollMs: limits.pollMs,
     });
   }
@@ -162,6 +177,7 @@ class DeliveryEngine implements Engine {
   }
 
   wake(): void {
+    this.#range.notifyDue();
     this.#claims.notifyDue();
   }
 
@@ -203,11 +219,11 @@ class DeliveryEngine implements Engine {
     this.#updateAccepting();
     await this.#claims.stop();
     await this.#leases.release(this.#leased.all().filter(({ state }) => state === 'ready'));
-    await this.#drained(deadlineMs);
+    await this.#inFlight.drained(clock, deadlineMs);
     transports.live.abort();
     transports.test.abort();
     // Aborted transactions end now, and are recorded or released like the rest.
-    await this.#drained(ABORT_GRACE_MS);
+    await this.#inFlight.drained(clock, ABORT_GRACE_MS);
     await Promise.all([
       this.#recorder.finish(Math.max(1_000, endsAtMs - clock.now())),
       this.#leases.released(),
@@ -221,28 +237,18 @@ class DeliveryEngine implements Engine {
     this.#stats.accepting = this.#running && !this.#recorder.stalled ? 1 : 0;
   }
 
-  #drained(deadlineMs: number): Promise<void> {
-    if (this.#stats.inFlight === 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      const timer = this.#parts.clock.after(deadlineMs, resolve);
-      this.#onDrained = () => {
-        timer.cancel();
-        resolve();
-      };
-    });
-  }
-
-  #claimCapacity(): { rowsMax: number; skipWorkspaces: string[] } {
+  #claimCapacity(): ClaimCapacity<Queue> {
     const { readyMax } = this.#limits;
     const blocked = this.#recorder.stalled || this.#stats.unrecorded >= this.#limits.unrecordedMax;
     const reserved = this.#stats.reserved - this.#stats.released;
     const free = readyMax - this.#ready.size - reserved;
     // A nearly full queue is not refilled: many small claims cost more than a few large ones.
-    if (blocked || free < readyMax / 8) return { rowsMax: 0, skipWorkspaces: [] };
-    const share = readyMax / 4;
+    if (blocked || free < readyMax / 8) return { rowsMax: 0, perQueue: () => 0 };
+    const share = Math.floor(readyMax / 4);
+    const full = new Set(this.#ready.workspacesHolding(share));
     return {
-      rowsMax: Math.floor(Math.min(free, share)),
-      skipWorkspaces: this.#ready.workspacesHolding(share),
+      rowsMax: Math.min(free, share),
+      perQueue: ({ workspaceId }) => (full.has(workspaceId) ? 0 : share),
     };
   }
 
@@ -271,170 +277,34 @@ class DeliveryEngine implements Engine {
   #pump(): void {
     if (this.#pumping) return;
     this.#pumping = true;
-    const { inFlightMax: wireMax, unrecordedMax, recipientsMax } = this.#limits;
+    const { unrecordedMax, recipientsMax } = this.#limits;
     while (
       this.#running &&
-      this.#stats.inFlight < wireMax &&
+      !this.#inFlight.isFull &&
       this.#stats.unrecorded < unrecordedMax &&
       !this.#recorder.stalled
     ) {
       const taken = this.#ready.take(recipientsMax);
       if (!taken) break;
-      this.#stats.inFlight += 1;
-      this.#shares.acquire((taken.deliveries[0] as Delivery).message.workspaceId);
-      this.#prepare(taken.deliveries, taken.limit);
+      const { message } = taken.items[0] as Delivery;
+      this.#inFlight.start(message.workspaceId);
+      this.#transactions.start(message, taken.items, taken.limit);
     }
     this.#pumping = false;
     if (this.#claims.hasBacklog && this.#ready.size <= this.#refillBelow) this.#claims.wake();
   }
 
-  #prepare(deliveries: Delivery[], limit: MailTransaction['limit']): void {
-    const { message } = deliveries[0] as Delivery;
-    const { needsContent } = this.#parts.transports[message.mode];
-    const transaction: MailTransaction = { limit, message, deliveries, needsContent };
-    let suspect = false;
-    for (const delivery of deliveries) {
-      delivery.state = 'preparing';
-      suspect ||= delivery.suspect;
-    }
-    if (suspect || (needsContent && !message.content)) this.#loader.add(transaction);
-    else this.#attempt(transaction);
-  }
-
-  #attempt(transaction: MailTransaction): void {
-    const { clock, transports, nodeName } = this.#parts;
-    const { message } = transaction;
-    const nowMs = clock.now();
-    const transport = transports[message.mode];
-    const deliveries = transaction.deliveries.filter((delivery) =>
-      this.#isStillDeliverable(delivery, nowMs),
-    );
-    if (transaction.needsContent && message.contentMissing) {
-      for (const delivery of deliveries) {
-        this.#record(failedOutcome(delivery, 'content_gone', nowMs, nodeName));
-      }
-      this.#finishTransaction(transaction);
-      return;
-    }
-    if (deliveries.length === 0) {
-      this.#finishTransaction(transaction);
-      return;
-    }
-    for (const delivery of deliveries) delivery.state = 'sending';
-    transport.attempt(message, deliveries).then(
-      (reports) => this.#recordReports(transaction, deliveries, reports),
-      (error: unknown) => {
-        if (error instanceof NotPreparedError)
-          this.#releaseUnprepared(transaction, deliveries, error);
-        else this.#attemptFailed(transaction, deliveries, error);
-      },
-    );
-  }
-
-  /** Checks what may have changed while the delivery waited: cancelled, lease lost, expired. */
-  #isStillDeliverable(delivery: Delivery, nowMs: number): boolean {
-    const { nodeName, log } = this.#parts;
-    if (delivery.state !== 'preparing') return false;
-    if (!this.#running) {
-      void this.#leases.release([delivery]);
-      return false;
-    }
-    if (!this.#leases.isSafe(delivery, nowMs)) {
-      log.warn({ messageId: delivery.message.id }, 'lease expired before the attempt');
-      this.#stats.leasesLost += 1;
-      this.#leases.drop(delivery);
-      return false;
-    }
-    if (nowMs >= delivery.giveUpAtMs) {
-      this.#record(expiredOutcome(delivery, nowMs, nodeName));
-      return false;
-    }
+  /** Ends a delivery whose retry window or ttl ended while it waited here. */
+  #expire(delivery: Delivery, nowMs: number): boolean {
+    if (nowMs < delivery.giveUpAtMs) return false;
+    this.#ready.remove(delivery, 'recording');
+    this.#record(expiredOutcome(delivery, nowMs, this.#parts.nodeName));
     return true;
-  }
-
-  #recordReports(
-    transaction: MailTransaction,
-    deliveries: Delivery[],
-    reports: AttemptReport[],
-  ): void {
-    const { clock, nodeName } = this.#parts;
-    const nowMs = clock.now();
-    const unfinished: Delivery[] = [];
-    deliveries.forEach((delivery, index) => {
-      const report = reports[index];
-      // Aborted by our own stop before the message was handed over: not an attempt.
-      if (!report || (report.end.kind === 'aborted' && !report.end.afterFinalDot)) {
-        unfinished.push(delivery);
-        return;
-      }
-      this.#record(
-        attemptOutcome(delivery, report, {
-          relay: report.relay ?? false,
-          backoff: this.#limits.backoff,
-          random: Math.random(),
-          nowMs,
-          node: nodeName,
-        }),
-      );
-    });
-    if (unfinished.length > 0) void this.#leases.release(unfinished);
-    this.#finishTransaction(transaction);
-  }
-
-  /**
-   * An internal error. The lease is left to expire, and the next claim counts it (lease-store.ts).
-   */
-  #attemptFailed(transaction: MailTransaction, deliveries: Delivery[], error: unknown): void {
-    this.#stats.errors += 1;
-    this.#parts.log.error(
-      { err: error, messageId: transaction.message.id },
-      'delivery attempt failed with an internal error',
-    );
-    for (const delivery of deliveries) this.#leases.drop(delivery);
-    this.#finishTransaction(transaction);
-  }
-
-  /**
-   * Released without suspicion, but with a delay: the next node may not reach the database either.
-   */
-  #releaseUnprepared(
-    transaction: MailTransaction,
-    deliveries: Delivery[],
-    error: NotPreparedError,
-  ): void {
-    this.#parts.log.warn(
-      { err: error, messageId: transaction.message.id },
-      'message not prepared, database unavailable',
-    );
-    transaction.message.prepared = undefined;
-    void this.#leases.release(deliveries, UNPREPARED_RETRY_MS);
-    this.#finishTransaction(transaction);
-  }
-
-  #contentReadFailed(transactions: MailTransaction[], error: unknown): void {
-    this.#parts.log.warn(
-      { err: error, transactions: transactions.length },
-      'reading message contents failed',
-    );
-    for (const transaction of transactions) {
-      for (const delivery of transaction.deliveries) this.#leases.drop(delivery);
-      this.#finishTransaction(transaction);
-    }
-  }
-
-  #finishTransaction(transaction: MailTransaction): void {
-    this.#stats.inFlight -= 1;
-    this.#shares.release(transaction.message.workspaceId);
-    this.#ready.capacityFreed();
-    if (this.#stats.inFlight === 0) this.#onDrained?.();
-    transaction.limit.release();
-    this.#loader.wake();
-    this.#pump();
   }
 
   #record(outcome: DeliveryOutcome): void {
     const { delivery } = outcome;
-    delivery.state = 'recording';
+    if (delivery.state !== 'recording') enterState(delivery, 'recording');
     this.#stats.unrecorded += 1;
     this.#recorder.record(outcome).then(
       (written) => {
@@ -462,4 +332,12 @@ class DeliveryEngine implements Engine {
     this.#leases.drop(delivery);
     this.#pump();
   }
+}
+
+/**
+ * Recipients of one message at one domain share a transaction. A blind copy is sent alone (RFC 5321
+ * section 7.2): receivers may show all recipients of a transaction to each of them.
+ */
+function sharesTransaction(first: Delivery, next: Delivery): boolean {
+  return next.message === first.message && !first.isBlindCopy && !next.isBlindCopy;
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Lease } from '../messages/accept/delivery-handoff.ts';
-import { newLeaseToken } from '../messages/deliveries/lease-store.ts';
+import { newLeaseToken } from '../queue/lease.ts';
 import type { EngineLimits } from './engine-limits.ts';
 import type { MutableEngineStats } from './engine-stats.ts';
 

@@ -64,7 +64,7 @@ export class LeasedMessages {
         expiresAtMs,
         giveUpAtMs: giveUpAtMs(expiresAtMs, handed.hasTtl, handed.createdAtMs),
         suspect: false,
-        state: 'ready',
+        state: 'leased',
       });
     }
     return [...message.leased];
@@ -103,7 +103,7 @@ export class LeasedMessages {
       expiresAtMs: row.expires_at,
       giveUpAtMs: giveUpAtMs(row.expires_at, row.has_ttl, nowMs),
       suspect: isSuspect(row.lease),
-      state: 'ready',
+      state: 'leased',
     };
     message.leased.push(delivery);
     return delivery;

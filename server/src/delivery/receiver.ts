@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
-import { ConcurrencyLimit } from './concurrency-limit.ts';
+import { ConcurrencyLimit } from '../queue/concurrency-limit.ts';
 import type { SmtpConnectionPool } from './connection-pool.ts';
 import type { Shaping } from './shaping.ts';
 

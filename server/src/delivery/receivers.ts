@@ -3,7 +3,7 @@ import type { SmtpTarget } from '../mail/smtp-client/open-connection.ts';
 import type { SmtpSessionInfo } from '../mail/smtp-client/smtp-results.ts';
 import type { TlsPolicy } from '../mail/smtp-client/start-tls.ts';
 import type { SmtpTimeouts } from '../mail/smtp-client/timeouts.ts';
-import { ConcurrencyLimit } from './concurrency-limit.ts';
+import { ConcurrencyLimit } from '../queue/concurrency-limit.ts';
 import { SmtpConnectionPool } from './connection-pool.ts';
 import type { MailServer, RouteSetting } from './delivery-route.ts';
 import { Receiver } from './receiver.ts';

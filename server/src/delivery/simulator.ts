@@ -3,7 +3,7 @@ import type { SmtpReply } from '../mail/smtp-client/reply-parser.ts';
 import type { SmtpTranscript } from '../mail/smtp-client/transcript.ts';
 import { simulatedBehavior } from '../messages/simulator-address.ts';
 import type { AttemptResult } from '../messages/verdict/verdict.ts';
-import { ConcurrencyLimit } from './concurrency-limit.ts';
+import { ConcurrencyLimit } from '../queue/concurrency-limit.ts';
 import type { AttemptReport, Delivery, Message, Transport } from './delivery.ts';
 
 /**

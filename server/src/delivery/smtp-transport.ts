@@ -2,7 +2,7 @@ import type { Timer } from '../lib/clock.ts';
 import { returnPathFor } from '../mail/return-path-address.ts';
 import type { SmtpMessage } from '../mail/smtp-client/smtp-message.ts';
 import type { SmtpTimeouts } from '../mail/smtp-client/timeouts.ts';
-import type { ConcurrencyLimit } from './concurrency-limit.ts';
+import type { ConcurrencyLimit } from '../queue/concurrency-limit.ts';
 import type { AttemptReport, Delivery, Message, Transport } from './delivery.ts';
 import { type DeliveryRoute, DeliveryRouteCache, type RoutingParts } from './delivery-route.ts';
 import { type OutgoingMail, prepareMessage, type SenderDomains } from './outgoing-mail.ts';

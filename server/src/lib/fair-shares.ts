@@ -14,8 +14,7 @@ export class FairShares {
   }
 
   canAcquire(holder: string): boolean {
-    const own = this.#inUse.get(holder) ?? 0;
-    return own < SHARE_OF_FREE_SLOTS * (this.#slots - this.#totalInUse);
+    return fairShare(this.#inUse.get(holder) ?? 0, this.#slots - this.#totalInUse) > 0;
   }
 
   acquire(holder: string): void {
@@ -29,6 +28,11 @@ export class FairShares {
     if (own === 0) this.#inUse.delete(holder);
     else this.#inUse.set(holder, own);
   }
+}
+
+/** How many of the free slots a holder may take that already has some. */
+export function fairShare(own: number, free: number): number {
+  return Math.max(0, Math.ceil((SHARE_OF_FREE_SLOTS * free - own) / (SHARE_OF_FREE_SLOTS + 1)));
 }
 
 const SHARE_OF_FREE_SLOTS = 3;

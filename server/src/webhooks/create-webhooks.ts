@@ -1,8 +1,10 @@
+import { disableNonIndexPlans } from '../db/index-plans.ts';
 import type { Pool } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createEncryptor } from '../lib/encryption.ts';
 import type { Log } from '../lib/log.ts';
 import { createResolver } from '../mail/dns/resolver.ts';
+import { releaseLeases, renewLeases } from '../queue/lease-store.ts';
 import { createAttempt } from './attempt-webhook.ts';
 import { disableWebhook } from './disable-webhook.ts';
 import { EndpointCache } from './endpoint-cache.ts';
@@ -14,10 +16,10 @@ import { type DispatcherLimits, WebhookDispatcher } from './webhook-dispatcher.t
 import { WebhookHistory } from './webhook-history.ts';
 import {
   claimDueWebhooks,
-  disableNonIndexWebhookPlans,
   failOrphans,
   recordAttempts,
-  releaseRows,
+  scanEndpoints,
+  WEBHOOK_DELIVERIES,
 } from './webhook-queue-store.ts';
 import { Webhooks } from './webhooks.ts';
 
@@ -102,14 +104,16 @@ function createDispatcher(
   pool: Pool,
   attempt: ReturnType<typeof createAttempt>,
 ): WebhookDispatcher {
-  disableNonIndexWebhookPlans(pool);
+  disableNonIndexPlans(pool);
   return new WebhookDispatcher({
     store: {
       anyEnabled: () => anyEnabled(pool),
       skipToEnd: () => skipToEnd(pool),
       fanOut: (eventsMax, capacity, terms) => fanOut(pool, eventsMax, capacity, terms),
-      claim: (after, capacity, terms) => claimDueWebhooks(pool, after, capacity, terms),
-      release: (rows, lease, nowMs) => releaseRows(pool, rows, lease, nowMs),
+      scan: (after, endpointsMax) => scanEndpoints(pool, after, endpointsMax),
+      claim: (queues, terms) => claimDueWebhooks(pool, queues, terms),
+      renew: (items, endsAtMs) => renewLeases(pool, WEBHOOK_DELIVERIES, items, endsAtMs),
+      release: (items, dueAtMs) => releaseLeases(pool, WEBHOOK_DELIVERIES, items, dueAtMs),
       failOrphans: (nowMs, limit) => failOrphans(pool, nowMs, limit),
       record: (results) => recordAttempts(pool, results),
     },

@@ -3,6 +3,7 @@ import type { Pool } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import { moveConsumer } from '../events/event-consumer-store.ts';
 import { HORIZON } from '../events/events-store.ts';
+import type { LeaseTerms } from '../queue/lease.ts';
 
 /**
  * Turns events into webhook deliveries, in one statement and thus in one commit with the consumer's
@@ -27,18 +28,14 @@ export interface LeasedRow {
   data: string | null;
 }
 
-/** How many deliveries this node can take for each endpoint. */
-export interface ClaimCapacity {
+/** How many deliveries this node can take. */
+export interface FanOutCapacity {
+  total: number;
   /** For endpoints that are not listed. */
   defaultPerEndpoint: number;
   perEndpoint: readonly { id: string; capacity: number }[];
-  total: number;
-}
-
-export interface LeaseTerms {
-  nowMs: number;
-  lease: number;
-  leaseEndsAtMs: number;
+  defaultPerWorkspace: number;
+  perWorkspace: readonly { id: string; capacity: number }[];
 }
 
 /**
@@ -61,17 +58,22 @@ moved as (
     ${moveConsumer('webhooks', { tx: 'r.tx', id: 'r.id', from: 'reached r' })}),
 capacity as (
     select * from json_to_recordset($2::json) as r(id uuid, capacity int)),
+workspace_capacity as (
+    select * from json_to_recordset($8::json) as r(id uuid, capacity int)),
 wanted as (
     select b.*, w.id as webhook_id, w.revision, w.failing_since,
            row_number() over (partition by w.id order by b.tx, b.id) as turn,
+           row_number() over (partition by w.workspace_id order by b.tx, b.id) as turn_of_workspace,
            row_number() over (order by b.tx, b.id) as turn_of_all
       from batch b join webhooks w on w.workspace_id = b.workspace_id and w.mode = b.mode
      where w.enabled and b.tx > w.since_tx
        and (b.type = any(w.events) or '*' = any(w.events)
          or split_part(b.type, '.', 1) || '.*' = any(w.events))),
 sorted as materialized (
-    select w.*, w.turn <= coalesce(r.capacity, $3::int) and w.turn_of_all <= $4::int as leased
-      from wanted w left join capacity r on r.id = w.webhook_id),
+    select w.*, w.turn <= coalesce(r.capacity, $3::int) and w.turn_of_all <= $4::int
+             and w.turn_of_workspace <= coalesce(o.capacity, $9::int) as leased
+      from wanted w left join capacity r on r.id = w.webhook_id
+           left join workspace_capacity o on o.id = w.workspace_id),
 made as (
     insert into webhook_deliveries (workspace_id, mode, webhook_id, event_id, event_tx, event_type,
                                     due_at, lease, created_at)
@@ -87,7 +89,7 @@ select (select count(*) from batch)::int as seen, (select count(*) from sorted):
 export async function fanOut(
   pool: Pool,
   eventsMax: number,
-  capacity: ClaimCapacity,
+  capacity: FanOutCapacity,
   terms: LeaseTerms,
 ): Promise<{ seen: number; made: number; leased: LeasedRow[] }> {
   const { rows } = await pool.query<LeasedRow & { seen: number; made: number }>({
@@ -101,6 +103,8 @@ export async function fanOut(
       sqlTime(terms.nowMs),
       sqlTime(terms.leaseEndsAtMs),
       terms.lease,
+      JSON.stringify(capacity.perWorkspace),
+      capacity.defaultPerWorkspace,
     ],
   });
   const { seen = 0, made = 0 } = rows[0] ?? {};

@@ -3,78 +3,109 @@ import { expect, test } from 'vitest';
 import { silentLog } from '../lib/log.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
 import type { LeasedRow } from './fan-out-store.ts';
-import { type DispatchStore, WebhookDispatcher } from './webhook-dispatcher.ts';
+import {
+  type DispatcherLimits,
+  type DispatchStore,
+  WebhookDispatcher,
+} from './webhook-dispatcher.ts';
 
-// Goal: the state of deleted endpoints is removed. Method: a fake store that sees the capacity
-// which the dispatcher requests for each endpoint.
+/**
+ * Goal: workspaces and endpoints are independent of each other. Method: a store in memory that
+ * respects the capacities which the dispatcher states, and endpoints that never respond.
+ */
 
-test('the queue of a deleted endpoint is removed after a while', async () => {
-  const clock = new ManualClock(1_000_000);
-  const due = ['one', 'two', 'three'].map(rowOf);
-  let known: string[] = [];
+interface Queued {
+  due: LeasedRow[];
+  attempted: string[];
+  released: string[];
+}
+
+function dispatcherWith(
+  clock: ManualClock,
+  queued: Queued,
+  limits: Partial<DispatcherLimits> = {},
+): WebhookDispatcher {
   const store: DispatchStore = {
     anyEnabled: async () => false,
     skipToEnd: async () => {},
     fanOut: async () => ({ seen: 0, made: 0, leased: [] }),
-    claim: async (_after, capacity) => {
-      known = capacity.perEndpoint.map(({ id }) => id);
-      return { rows: due.splice(0), cursor: undefined };
-    },
-    release: async () => {},
+    scan: async () =>
+      [...Map.groupBy(queued.due, ({ webhook_id }) => webhook_id)].map(([webhookId, rows]) => {
+        const workspaceId = rows[0]?.workspace_id ?? '';
+        return { workspaceId, mode: 'live' as const, webhookId, dueAtMs: 0 };
+      }),
+    claim: async (queues) =>
+      queues.flatMap(({ webhookId, max }) => {
+        const rows = queued.due.filter((row) => row.webhook_id === webhookId).slice(0, max);
+        queued.due = queued.due.filter((row) => !rows.includes(row));
+        return rows;
+      }),
+    renew: async (items) => items.map((_, index) => index),
+    release: async (items) => queued.released.push(...items.map(({ row }) => row.webhook_id)),
     failOrphans: async () => 0,
     record: async (results) => results.map(() => true),
   };
-  const attempt = async (row: LeasedRow) => failed(row);
-  const dispatcher = new WebhookDispatcher({
+  const { promise: never } = Promise.withResolvers<undefined>();
+  return new WebhookDispatcher({
     store,
-    attempt,
+    attempt: (row) => {
+      queued.attempted.push(row.webhook_id);
+      return never;
+    },
     disable: async () => {},
     clock,
     log: silentLog,
+    limits,
   });
-  dispatcher.start();
-  await passes(clock, 60_000);
-  expect(dispatcher.stats.failed).toBe(3);
-  expect(known.toSorted()).toEqual(['one', 'three', 'two']);
-  await passes(clock, 15 * 60_000);
-  expect(known).toEqual([]);
-  await dispatcher.stop(1_000);
-});
+}
+
+function silentRows(workspaceId: string, endpoints: number, each: number): LeasedRow[] {
+  return Array.from({ length: endpoints * each }, (_, n) =>
+    rowOf(workspaceId, `${workspaceId} ${n % endpoints}`),
+  );
+}
 
 test('a workspace whose endpoints do not respond leaves capacity to others', async () => {
   const clock = new ManualClock(1_000_000);
-  const due = Array.from({ length: 100 }, (_, n) => rowOf(`silent ${n}`));
-  const attempted: string[] = [];
-  const store: DispatchStore = {
-    anyEnabled: async () => false,
-    skipToEnd: async () => {},
-    fanOut: async () => ({ seen: 0, made: 0, leased: [] }),
-    claim: async () => ({ rows: due.splice(0), cursor: undefined }),
-    release: async () => {},
-    failOrphans: async () => 0,
-    record: async (results) => results.map(() => true),
-  };
-  const { promise: responded, resolve: respond } = Promise.withResolvers<undefined>();
-  const attempt = (row: LeasedRow) => {
-    attempted.push(row.webhook_id);
-    return responded;
-  };
-  const dispatcher = new WebhookDispatcher({
-    store,
-    attempt,
-    disable: async () => {},
-    clock,
-    log: silentLog,
-    limits: { inFlightMax: 20 },
-  });
+  const queued: Queued = { due: silentRows('silent', 100, 1), attempted: [], released: [] };
+  const dispatcher = dispatcherWith(clock, queued, { inFlightMax: 20 });
   dispatcher.start();
   await passes(clock, 5_000);
-  expect(attempted.length).toBeGreaterThanOrEqual(10);
-  due.push({ ...rowOf('another’s'), workspace_id: 'another' });
+  expect(queued.attempted.length).toBeGreaterThanOrEqual(10);
+  queued.due.push(rowOf('another', 'another’s'));
   await passes(clock, 5_000);
-  expect(attempted).toContain('another’s');
-  respond(undefined);
-  await dispatcher.stop(1_000);
+  expect(queued.attempted).toContain('another’s');
+});
+
+test('endpoints that do not respond do not fill the memory that other workspaces need', async () => {
+  const clock = new ManualClock(1_000_000);
+  const silent = ['a', 'b', 'c'].flatMap((name) => silentRows(name, 50, 40));
+  const queued: Queued = { due: silent, attempted: [], released: [] };
+  const dispatcher = dispatcherWith(clock, queued);
+  dispatcher.start();
+  await passes(clock, 5_000);
+  expect(queued.due.length).toBeGreaterThan(0);
+  expect(dispatcher.stats.ready).toBeLessThan(2_000);
+  queued.due.push(rowOf('another', 'another’s'));
+  // Less than the deadline of an attempt: nothing that is in memory can have ended.
+  await passes(clock, 5_000);
+  expect(queued.attempted).toContain('another’s');
+  // The endpoints of one workspace, too, share what it has.
+  expect(new Set(queued.attempted).size).toBeGreaterThan(50);
+});
+
+test('waiting deliveries are released when the node stops', async () => {
+  const clock = new ManualClock(1_000_000);
+  const queued: Queued = { due: silentRows('silent', 1, 10), attempted: [], released: [] };
+  const dispatcher = dispatcherWith(clock, queued);
+  dispatcher.start();
+  await passes(clock, 2_000);
+  expect(queued.attempted).toHaveLength(4);
+  const stopped = dispatcher.stop(1_000);
+  await passes(clock, 3_000);
+  await stopped;
+  expect(queued.released).toHaveLength(6);
+  expect(dispatcher.stats.ready).toBe(0);
 });
 
 async function passes(clock: ManualClock, ms: number): Promise<void> {
@@ -85,9 +116,9 @@ async function passes(clock: ManualClock, ms: number): Promise<void> {
   }
 }
 
-function rowOf(webhookId: string): LeasedRow {
+function rowOf(workspaceId: string, webhookId: string): LeasedRow {
   return {
-    workspace_id: 'w',
+    workspace_id: workspaceId,
     mode: 'live',
     webhook_id: webhookId,
     event_id: `event of ${webhookId}`,
@@ -99,20 +130,4 @@ function rowOf(webhookId: string): LeasedRow {
     sequence: null,
     data: '{}',
   };
-}
-
-function failed({ workspace_id, mode, webhook_id, event_id }: LeasedRow) {
-  const at = new Date(0).toISOString();
-  const result = {
-    ...{ workspace_id, mode, webhook_id, event_id, at, started_at: at, due_at: at },
-    status: 'pending' as const,
-    duration_ms: 1,
-    url: 'https://gone.example/',
-    headers: {},
-    response_status: null,
-    response_body: null,
-    error: 'Connection refused.',
-    failing: false,
-  };
-  return { result, disable: undefined, retryAfterMs: undefined };
 }

@@ -1,29 +1,30 @@
-import { randomBytes } from 'node:crypto';
 import { isConnectionError } from '../db/database-errors.ts';
-import { RetryingWriter, WriterStoppedError } from '../db/retrying-writer.ts';
 import { assert } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
-import { FairShares } from '../lib/fair-shares.ts';
-import { GroupCommit } from '../lib/group-commit.ts';
+import { fairShare } from '../lib/fair-shares.ts';
 import type { Log } from '../lib/log.ts';
 import { WorkLoop } from '../lib/work-loop.ts';
+import { type ClaimCapacity, ClaimLoop } from '../queue/claim-loop.ts';
+import type { ClaimableQueue, FoundQueue } from '../queue/due-queues.ts';
+import { InFlight } from '../queue/in-flight.ts';
+import { enterState, type LeasedItem, type LeaseTerms } from '../queue/lease.ts';
+import { LeaseKeeper, type LeaseStore } from '../queue/lease-keeper.ts';
+import { ReadyQueue } from '../queue/ready-queue.ts';
+import { ResultRecorder } from '../queue/result-recorder.ts';
 import type { WebhookAttempt } from './attempt-webhook.ts';
-import { EndpointQueue, type LeasedDelivery } from './endpoint-queue.ts';
-import type { ClaimCapacity, LeasedRow, LeaseTerms } from './fan-out-store.ts';
-import {
-  type AttemptRecord,
-  CLAIM_START,
-  type ClaimCursor,
-  type ClaimedBatch,
-} from './webhook-queue-store.ts';
+import { LEASED_INITIAL } from './endpoint-limit.ts';
+import { EndpointLimits } from './endpoint-limits.ts';
+import type { FanOutCapacity, LeasedRow } from './fan-out-store.ts';
+import { type FanOutStore, WebhookFanOut } from './webhook-fan-out.ts';
+import { type AttemptRecord, type EndpointKey, endpointId } from './webhook-queue-store.ts';
 import { WebhookThrottle } from './webhook-throttle.ts';
 
 /**
- * Delivers events to webhook endpoints: fans out the event log into deliveries, holds a bounded
- * number of them under leases, attempts them, and records the results in group commits. Guarantees
- * at-least-once delivery: whatever a process held when it died is claimed again once its leases
- * expire. While the database is unavailable results wait, and nothing new is attempted. No endpoint
- * delays another, no workspace another, and memory does not grow with the backlog.
+ * Delivers events to webhook endpoints: holds a bounded number of deliveries under leases, attempts
+ * them, and records the results. Guarantees at-least-once delivery: whatever a process held when it
+ * died is claimed again once its leases expire. While the database is unavailable results wait, and
+ * nothing new is attempted. No endpoint delays another, no workspace another, and memory does not
+ * grow with the backlog.
  *
  * The dispatcher is always in one of these modes:
  *
@@ -48,17 +49,21 @@ export interface DispatcherParts {
   limits?: Partial<DispatcherLimits>;
 }
 
+/** A webhook delivery that this node has leased. */
+export interface WebhookDelivery extends LeasedItem {
+  row: LeasedRow;
+}
+
 /** The database statements of the dispatcher. */
-export interface DispatchStore {
-  anyEnabled: () => Promise<boolean>;
-  skipToEnd: () => Promise<void>;
-  fanOut: (
-    eventsMax: number,
-    capacity: ClaimCapacity,
+export interface DispatchStore extends FanOutStore, LeaseStore<WebhookDelivery> {
+  scan: (
+    after: EndpointKey | undefined,
+    endpointsMax: number,
+  ) => Promise<FoundQueue<EndpointKey>[]>;
+  claim: (
+    queues: readonly ClaimableQueue<EndpointKey>[],
     terms: LeaseTerms,
-  ) => Promise<{ seen: number; made: number; leased: LeasedRow[] }>;
-  claim: (after: ClaimCursor, capacity: ClaimCapacity, terms: LeaseTerms) => Promise<ClaimedBatch>;
-  release: (rows: readonly LeasedRow[], lease: number, nowMs: number) => Promise<void>;
+  ) => Promise<LeasedRow[]>;
   failOrphans: (nowMs: number, limit: number) => Promise<number>;
   record: (results: readonly AttemptRecord[]) => Promise<boolean[]>;
 }
@@ -71,7 +76,7 @@ export interface DispatcherLimits {
   readyMax: number;
   /** The longest interval between two reads of the event log. */
   pollMs: number;
-  /** The longest interval between two claims. */
+  /** The longest interval between two scans for due deliveries. */
   claimMs: number;
 }
 
@@ -92,123 +97,140 @@ const TRANSITIONS: Record<DispatcherMode, DispatcherMode> = {
   DRAINING: 'STOPPED',
 };
 
-/** With less time left an attempt might outlive its lease: 15 seconds, and time to record it. */
-const LEASE_LEFT_MIN_MS = 20_000;
-const FAN_OUT_BATCH = 1_000;
-const FAN_OUT_SOON_MS = 5;
-const FAN_OUT_THROTTLED_MS = 250;
+/** What a workspace may hold while mail has priority. */
 const READY_THROTTLED_MAX = 200;
-/** For an endpoint that this node has no queue for yet. */
-const CAPACITY_DEFAULT = 16;
-const SKIP_TO_END_INTERVAL_MS = 10_000;
-const ENABLED_CACHE_MS = 5_000;
+const THROTTLED_RETRY_MS = 100;
+const RELEASE_DELAY_MS = 1_000;
 const REFILL_DELAY_MS = 10;
-const RESULT_SPACING_MS = 20;
-const QUEUES_MAX = 10_000;
 const SWEEP_INTERVAL_MS = 60_000;
 const ORPHANS_BATCH = 1_000;
+const RESULTS_GROUP_MAX = 200;
 
 export class WebhookDispatcher {
   readonly #parts: DispatcherParts;
   readonly #limits: DispatcherLimits;
   #mode: DispatcherMode = 'STOPPED';
-  readonly #queues = new Map<string, EndpointQueue>();
-  /** Queues with ready deliveries, in the order of their next turn. */
-  readonly #rotation = new Set<EndpointQueue>();
-  readonly #shares: FairShares;
-  readonly #throttle: WebhookThrottle;
-  readonly #writes: RetryingWriter;
-  readonly #results: GroupCommit<AttemptRecord, boolean>;
-  readonly #fanOutLoop: WorkLoop;
-  readonly #claimLoop: WorkLoop;
   readonly stats = { inFlight: 0, ready: 0, succeeded: 0, failed: 0, fannedOut: 0 };
-  readonly #fanOutState = {
-    tookMs: 0,
-    /** Until then at least one endpoint is assumed to be enabled. */
-    enabledUntilMs: Number.NEGATIVE_INFINITY,
-    skippedAtMs: Number.NEGATIVE_INFINITY,
-  };
-  readonly #claimState = {
-    cursor: CLAIM_START,
-    /** More deliveries are due in the database than this node holds. */
-    hasBacklog: false,
-    refillScheduled: false,
-    sweptAtMs: Number.NEGATIVE_INFINITY,
-  };
-  #onDrained: (() => void) | undefined;
+  readonly #endpoints: EndpointLimits;
+  readonly #held = new Set<WebhookDelivery>();
+  readonly #ready: ReadyQueue<WebhookDelivery>;
+  readonly #inFlight: InFlight;
+  readonly #throttle: WebhookThrottle;
+  readonly #recorder: ResultRecorder<AttemptRecord>;
+  readonly #leases: LeaseKeeper<WebhookDelivery>;
+  readonly #fanOut: WebhookFanOut;
+  readonly #claims: ClaimLoop<EndpointKey, LeasedRow>;
+  readonly #sweeps: WorkLoop;
+  readonly #pending = { pump: false, refill: false };
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
     this.#limits = { ...DEFAULT_LIMITS, ...parts.limits };
     const { clock, log, store, mailCommits = () => 0 } = parts;
-    this.#shares = new FairShares(this.#limits.inFlightMax);
+    const { leaseMs, inFlightMax, perEndpointMax, pollMs, claimMs } = this.#limits;
+    const onCapacity = () => this.#pump();
+    this.#endpoints = new EndpointLimits({ clock, perEndpointMax, onCapacity });
     this.#throttle = new WebhookThrottle({ clock, mailCommits });
-    this.#writes = new RetryingWriter({
+    this.#inFlight = new InFlight(inFlightMax, this.stats);
+    this.#ready = new ReadyQueue({
+      workspaceOf: ({ row }) => row.workspace_id,
+      receiverOf: ({ row }) => row.webhook_id,
+      limitFor: ({ row }) => this.#endpoints.get(row.webhook_id),
+      mayTake: (workspaceId) => this.#inFlight.mayStart(workspaceId),
+      stats: this.stats,
+    });
+    this.#recorder = new ResultRecorder({
       what: 'webhook results',
+      write: store.record,
+      groupMax: RESULTS_GROUP_MAX,
       clock,
       log,
-      onRecovered: () => this.#pump(),
+      onRecovered: onCapacity,
     });
-    this.#results = new GroupCommit({
-      commit: (results) => this.#writes.run(results.length, () => store.record(results)),
-      isItemError: (error) => !(error instanceof WriterStoppedError),
-      groupItemsMax: 200,
-      groupBytesMax: 4 * 1024 * 1024,
-      // Nothing waits for results, and larger groups save more than a second writer gains.
-      groupsInFlightMax: 1,
-      spacingMs: RESULT_SPACING_MS,
-      waitingItemsMax: Number.POSITIVE_INFINITY,
-      waitingBytesMax: Number.POSITIVE_INFINITY,
-    });
-    this.#fanOutLoop = new WorkLoop({
+    this.#leases = new LeaseKeeper({
+      store,
       clock,
       log,
-      task: 'webhook fan-out',
-      work: () => this.#fanOut(),
-      idleMs: this.#limits.pollMs,
-      firstDelayMs: FAN_OUT_SOON_MS,
-      minIntervalMs: () => this.#fanOutSpacingMs(),
+      leaseMs,
+      ready: this.#ready,
+      held: () => this.#held,
+      onDropped: (delivery, from) => {
+        this.#held.delete(delivery);
+        if (from === 'ready') this.#endpoints.get(delivery.row.webhook_id).waiting -= 1;
+      },
+      onLost: ({ row }) =>
+        log.warn({ webhookId: row.webhook_id, eventId: row.event_id }, 'webhook lease expired'),
     });
-    this.#claimLoop = new WorkLoop({
+    this.#fanOut = new WebhookFanOut({
+      store,
       clock,
       log,
-      task: 'webhook claims',
-      work: () => this.#claim(),
-      idleMs: this.#limits.claimMs,
+      throttle: this.#throttle,
+      capacity: () => this.#fanOutCapacity(),
+      admit: (made, leased, terms) => {
+        this.stats.fannedOut += made;
+        if (made > leased.length) this.#claims.notifyDue();
+        this.#admit(leased, terms);
+      },
+      leaseMs,
+      pollMs,
+    });
+    this.#claims = new ClaimLoop({
+      what: 'webhook deliveries',
+      clock,
+      stopwatchMs: () => performance.now(),
+      log,
+      queueId: endpointId,
+      queueIdOfRow: (row) =>
+        endpointId({ workspaceId: row.workspace_id, mode: row.mode, webhookId: row.webhook_id }),
+      scan: store.scan,
+      claim: store.claim,
+      probe: store.anyEnabled,
+      capacity: () => this.#claimCapacity(),
+      admit: (rows, terms) => this.#admit(rows, terms),
+      leaseMs,
+      pollMs: claimMs,
+    });
+    this.#sweeps = new WorkLoop({
+      clock,
+      log,
+      task: 'webhook sweep',
+      work: () => this.#sweep(),
+      idleMs: SWEEP_INTERVAL_MS,
     });
   }
 
   start(): void {
     this.#enter('RUNNING');
-    this.#fanOutLoop.start();
-    this.#claimLoop.start();
+    this.#fanOut.start();
+    this.#claims.start();
+    this.#leases.start();
+    this.#sweeps.start();
   }
 
   /** Events were appended to the event log. */
   wake(): void {
-    this.#fanOutLoop.wake();
+    this.#fanOut.wake();
   }
 
   /** Deliveries became due, for instance by a replay. */
   wakeClaims(): void {
-    this.#claimLoop.wake();
+    this.#claims.notifyDue();
   }
 
   /** Finishes attempts in flight and releases all other deliveries. */
   async stop(deadlineMs: number): Promise<void> {
-    if (this.#mode === 'RUNNING') this.#enter('DRAINING');
-    const cancelDeadline = this.#writes.abortAfter(deadlineMs);
-    await Promise.all([this.#fanOutLoop.stop(), this.#claimLoop.stop()]);
-    await this.#releaseQueued();
-    if (this.stats.inFlight > 0) {
-      await new Promise<void>((resolve) => {
-        this.#onDrained = resolve;
-        this.#parts.clock.after(deadlineMs, resolve);
-      });
-    }
-    await this.#results.drained();
-    cancelDeadline();
-    if (this.#mode === 'DRAINING') this.#enter('STOPPED');
+    if (this.#mode !== 'RUNNING') return;
+    this.#enter('DRAINING');
+    const { clock } = this.#parts;
+    const endsAtMs = clock.now() + deadlineMs;
+    await Promise.all([this.#fanOut.stop(), this.#claims.stop(), this.#sweeps.stop()]);
+    await this.#leases.release([...this.#held].filter(({ state }) => state === 'ready'));
+    await this.#inFlight.drained(clock, deadlineMs);
+    await this.#recorder.finish(Math.max(1_000, endsAtMs - clock.now()));
+    await this.#leases.released();
+    this.#leases.stop();
+    this.#enter('STOPPED');
   }
 
   #enter(mode: DispatcherMode): void {
@@ -216,225 +238,151 @@ export class WebhookDispatcher {
     this.#mode = mode;
   }
 
-  /** Fan-out takes at most a tenth of the time; while throttled it runs rarely, in large batches. */
-  #fanOutSpacingMs(): number {
-    if (this.#throttle.throttled) return FAN_OUT_THROTTLED_MS;
-    const { tookMs } = this.#fanOutState;
-    return Math.min(FAN_OUT_THROTTLED_MS, Math.max(FAN_OUT_SOON_MS, 10 * tookMs));
+  #claimCapacity(): ClaimCapacity<EndpointKey> {
+    const free = this.#freeForOne();
+    const left = new Map<string, number>();
+    return {
+      rowsMax: free,
+      perQueue: ({ workspaceId, webhookId }) => {
+        const ofWorkspace = left.get(workspaceId) ?? this.#workspaceCapacity(workspaceId, free);
+        const capacity = Math.min(ofWorkspace, this.#endpoints.leaseCapacityOf(webhookId));
+        left.set(workspaceId, ofWorkspace - capacity);
+        return capacity;
+      },
+    };
   }
 
-  /** True when there may be more events at once. */
-  async #fanOut(): Promise<boolean> {
-    const { store, clock } = this.#parts;
-    if (!(await this.#hasEnabledEndpoints())) return false;
-    const terms = this.#leaseTerms();
-    const { seen, made, leased } = await store.fanOut(FAN_OUT_BATCH, this.#capacity(), terms);
-    this.#fanOutState.tookMs = clock.now() - terms.nowMs;
-    this.stats.fannedOut += made;
-    this.#throttle.addEvents(seen);
-    if (made > leased.length) this.#claimState.hasBacklog = true;
-    this.#admit(leased, terms);
-    return seen === FAN_OUT_BATCH;
+  #fanOutCapacity(): FanOutCapacity {
+    const free = this.#freeForOne();
+    return {
+      total: free,
+      defaultPerEndpoint: LEASED_INITIAL,
+      perEndpoint: this.#endpoints.leaseCapacities(),
+      defaultPerWorkspace: this.#workspaceCapacity('', free),
+      perWorkspace: this.#ready
+        .workspacesHolding(1)
+        .map((id) => ({ id, capacity: this.#workspaceCapacity(id, free) })),
+    };
   }
 
-  /** Without enabled endpoints the event log is not read at all. */
-  async #hasEnabledEndpoints(): Promise<boolean> {
-    const { store, clock } = this.#parts;
-    const state = this.#fanOutState;
-    const nowMs = clock.now();
-    if (nowMs < state.enabledUntilMs) return true;
-    if (await store.anyEnabled()) {
-      state.enabledUntilMs = nowMs + ENABLED_CACHE_MS;
-      return true;
-    }
-    if (nowMs - state.skippedAtMs >= SKIP_TO_END_INTERVAL_MS) {
-      state.skippedAtMs = nowMs;
-      await store.skipToEnd();
-    }
-    return false;
-  }
-
-  /** True when not all endpoints have been visited yet. */
-  async #claim(): Promise<boolean> {
-    this.#pump();
-    await this.#sweep();
-    const capacity = this.#capacity();
-    if (capacity.total <= 0) return false;
-    const terms = this.#leaseTerms();
-    const state = this.#claimState;
-    const startedMidway = state.cursor !== CLAIM_START;
-    const { rows, cursor } = await this.#parts.store.claim(state.cursor, capacity, terms);
-    state.cursor = cursor ?? CLAIM_START;
-    state.hasBacklog = rows.length > 0 || cursor !== undefined;
-    this.#admit(rows, terms);
-    return cursor !== undefined || (startedMidway && rows.length > 0);
-  }
-
-  #leaseTerms(): LeaseTerms {
-    const nowMs = this.#parts.clock.now();
-    return { nowMs, lease: newLeaseToken(), leaseEndsAtMs: nowMs + this.#limits.leaseMs };
-  }
-
-  #capacity(): ClaimCapacity {
-    const nowMs = this.#parts.clock.now();
-    const perEndpoint = [...this.#queues.values()].map((queue) => ({
-      id: queue.webhookId,
-      capacity: queue.capacity(nowMs),
-    }));
-    const readyMax = this.#throttle.throttled ? READY_THROTTLED_MAX : this.#limits.readyMax;
-    const total = this.#mode === 'RUNNING' ? Math.max(0, readyMax - this.stats.ready) : 0;
-    return { defaultPerEndpoint: CAPACITY_DEFAULT, perEndpoint, total };
-  }
-
-  #admit(rows: readonly LeasedRow[], { lease, leaseEndsAtMs, nowMs }: LeaseTerms): void {
-    for (const row of rows) {
-      const queue = this.#queueFor(row.webhook_id);
-      queue.add({ row, lease, leaseEndsAtMs });
-      queue.usedAtMs = nowMs;
-      this.#rotation.add(queue);
-      this.stats.ready += 1;
-    }
-    this.#pump();
-  }
-
-  #queueFor(webhookId: string): EndpointQueue {
-    const existing = this.#queues.get(webhookId);
-    if (existing) return existing;
-    if (this.#queues.size >= QUEUES_MAX) {
-      for (const [id, queue] of this.#queues) if (queue.isDisposable) this.#queues.delete(id);
-    }
-    const queue = new EndpointQueue(webhookId, this.#limits.perEndpointMax);
-    this.#queues.set(webhookId, queue);
-    return queue;
+  /** Half of what is free, because a fan-out and a claim may run at the same time. */
+  #freeForOne(): number {
+    if (this.#mode !== 'RUNNING' || this.#recorder.stalled) return 0;
+    return Math.max(0, Math.floor((this.#limits.readyMax - this.#ready.size) / 2));
   }
 
   /**
-   * Removes what deleted endpoints leave behind. Every claim visits all endpoints with pending
-   * deliveries and lists all queues of this node, so leftovers would make claims slower forever.
+   * No workspace gets all the memory. Deliveries to endpoints that do not respond stay in it for
+   * minutes, and meanwhile the events of other workspaces would wait in the database.
    */
-  async #sweep(): Promise<void> {
-    const nowMs = this.#parts.clock.now();
-    if (nowMs - this.#claimState.sweptAtMs < SWEEP_INTERVAL_MS) return;
-    for (const [id, queue] of this.#queues) if (queue.isUnused(nowMs)) this.#queues.delete(id);
-    const failed = await this.#parts.store.failOrphans(nowMs, ORPHANS_BATCH);
-    if (failed < ORPHANS_BATCH) this.#claimState.sweptAtMs = nowMs;
+  #workspaceCapacity(workspaceId: string, free: number): number {
+    const own = this.#ready.sizeOf(workspaceId);
+    const fair = fairShare(own, free);
+    if (!this.#throttle.throttled) return fair;
+    return Math.max(0, Math.min(fair, READY_THROTTLED_MAX - own));
   }
 
-  /** Starts one delivery of each queue in turn, as long as the limits allow. */
-  #pump(): void {
-    if (this.#writes.stalled) return;
-    const nowMs = this.#parts.clock.now();
-    const { inFlightMax } = this.#limits;
-    let skipped = 0;
-    while (
-      this.#mode === 'RUNNING' &&
-      this.stats.inFlight < inFlightMax &&
-      skipped < this.#rotation.size
-    ) {
-      const [queue] = this.#rotation;
-      if (!queue) return;
-      this.#rotation.delete(queue);
-      if (queue.waiting === 0) continue;
-      this.#rotation.add(queue);
-      if (!queue.mayStart(nowMs) || !this.#shares.canAcquire(queue.workspaceId ?? '')) {
-        skipped += 1;
-        continue;
-      }
-      if (!this.#throttle.tryAcquire()) return;
-      skipped = 0;
-      this.#startNext(queue, nowMs);
-    }
-  }
-
-  #startNext(queue: EndpointQueue, nowMs: number): void {
-    const delivery = queue.take();
-    if (!delivery) return;
-    this.stats.ready -= 1;
-    if (delivery.leaseEndsAtMs - nowMs < LEASE_LEFT_MIN_MS) {
-      // It waited too long: its lease expires, and it is claimed again.
-      this.#claimState.hasBacklog = true;
+  #admit(rows: readonly LeasedRow[], { lease, leaseEndsAtMs, nowMs }: LeaseTerms): void {
+    const deliveries = rows.map((row): WebhookDelivery => {
+      return { row, lease, leaseEndsAtMs, state: 'leased' };
+    });
+    for (const delivery of deliveries) this.#held.add(delivery);
+    if (this.#mode !== 'RUNNING') {
+      void this.#leases.release(deliveries);
       return;
     }
-    queue.inFlight += 1;
-    this.stats.inFlight += 1;
-    this.#shares.acquire(delivery.row.workspace_id);
-    void this.#attempt(queue, delivery).catch((error: unknown) => {
-      const level = isConnectionError(error) ? 'warn' : 'error';
-      const { webhook_id: webhookId, event_id: eventId } = delivery.row;
-      this.#parts.log[level]({ err: error, webhookId, eventId }, 'webhook attempt failed');
-    });
+    for (const delivery of deliveries) {
+      const endpoint = this.#endpoints.get(delivery.row.webhook_id);
+      endpoint.waiting += 1;
+      endpoint.usedAtMs = nowMs;
+      this.#ready.add(delivery);
+    }
+    this.#pump();
   }
 
-  async #attempt(queue: EndpointQueue, delivery: LeasedDelivery): Promise<void> {
+  /** True when there may be more deliveries of deleted endpoints. */
+  async #sweep(): Promise<boolean> {
+    this.#endpoints.removeOutdated();
+    const failed = await this.#parts.store.failOrphans(this.#parts.clock.now(), ORPHANS_BATCH);
+    return failed === ORPHANS_BATCH;
+  }
+
+  /** Starts as many attempts as the limits allow. */
+  #pump(): void {
+    while (
+      this.#mode === 'RUNNING' &&
+      this.#ready.size > 0 &&
+      !this.#inFlight.isFull &&
+      !this.#recorder.stalled
+    ) {
+      if (!this.#throttle.tryAcquire()) {
+        this.#once('pump', THROTTLED_RETRY_MS, () => this.#pump());
+        return;
+      }
+      const delivery = this.#ready.take()?.items[0];
+      if (!delivery) {
+        this.#throttle.giveBack();
+        return;
+      }
+      void this.#attempt(delivery);
+    }
+  }
+
+  async #attempt(delivery: WebhookDelivery): Promise<void> {
+    const { workspace_id: workspaceId, webhook_id: webhookId, event_id: eventId } = delivery.row;
+    const endpoint = this.#endpoints.get(webhookId);
+    enterState(delivery, 'sending');
+    endpoint.waiting -= 1;
+    this.#inFlight.start(workspaceId);
     let attempt: WebhookAttempt | undefined;
     try {
-      attempt = await this.#parts.attempt(delivery.row);
-      this.#updateQueue(queue, attempt);
+      if (this.#leases.isSafe(delivery, this.#parts.clock.now())) {
+        attempt = await this.#parts.attempt(delivery.row);
+        if (attempt?.result.status === 'succeeded') endpoint.succeeded(attempt.result.duration_ms);
+        else if (attempt) endpoint.failed(attempt.result.duration_ms, attempt.retryAfterMs);
+      } else this.#leases.lose(delivery);
     } catch (error) {
       // A database error while loading the endpoint does not count against the endpoint.
-      if (!isConnectionError(error)) queue.failed(0, this.#parts.clock.now(), undefined);
-      throw error;
-    } finally {
-      queue.inFlight -= 1;
-      this.stats.inFlight -= 1;
-      this.#shares.release(delivery.row.workspace_id);
-      this.#pump();
-      this.#scheduleRefill(queue);
-      if (this.stats.inFlight === 0) this.#onDrained?.();
+      const retry = isConnectionError(error);
+      if (retry) void this.#leases.release([delivery], RELEASE_DELAY_MS);
+      else endpoint.failed(0, undefined);
+      const level = retry ? 'warn' : 'error';
+      this.#parts.log[level]({ err: error, webhookId, eventId }, 'webhook attempt failed');
     }
-    if (!attempt) return;
-    if (attempt.result.status === 'succeeded') this.stats.succeeded += 1;
-    else this.stats.failed += 1;
-    await this.#record({ ...attempt.result, lease: delivery.lease });
-    if (!attempt.disable) return;
-    await this.#parts.disable(delivery.row, { reason: attempt.disable, url: attempt.result.url });
-  }
-
-  #updateQueue(queue: EndpointQueue, attempt: WebhookAttempt | undefined): void {
-    if (!attempt) return;
-    const { status, duration_ms } = attempt.result;
-    if (status === 'succeeded') queue.succeeded(duration_ms);
-    else queue.failed(duration_ms, this.#parts.clock.now(), attempt.retryAfterMs);
+    this.#inFlight.end(workspaceId);
+    this.#ready.capacityFreed();
+    endpoint.release();
+    this.#pump();
+    // Slightly delayed, so that endpoints that run out of deliveries together share a claim.
+    if (this.#claims.hasBacklog && endpoint.waiting === 0) {
+      this.#once('refill', REFILL_DELAY_MS, () => this.#claims.wake());
+    }
+    if (attempt) await this.#record(delivery, attempt);
+    this.#leases.drop(delivery);
   }
 
   /** A rejected result is dropped: the lease expires, and the event is sent again. */
-  async #record(result: AttemptRecord): Promise<void> {
+  async #record(delivery: WebhookDelivery, { result, disable }: WebhookAttempt): Promise<void> {
+    if (result.status === 'succeeded') this.stats.succeeded += 1;
+    else this.stats.failed += 1;
+    enterState(delivery, 'recording');
     try {
-      await this.#results.add(result, (result.response_body?.length ?? 0) + 500);
+      const bytes = (result.response_body?.length ?? 0) + 500;
+      await this.#recorder.record({ ...result, lease: delivery.lease }, bytes);
+      if (disable) await this.#parts.disable(delivery.row, { reason: disable, url: result.url });
     } catch (error) {
       const { webhook_id: webhookId, event_id: eventId } = result;
       this.#parts.log.warn({ err: error, webhookId, eventId }, 'recording webhook result failed');
     }
   }
 
-  /** Slightly delayed, so that queues that run empty together share a claim. */
-  #scheduleRefill(queue: EndpointQueue): void {
-    const state = this.#claimState;
-    if (!state.hasBacklog || queue.waiting > 0 || state.refillScheduled) return;
-    if (this.#mode !== 'RUNNING') return;
-    state.refillScheduled = true;
-    this.#parts.clock.after(REFILL_DELAY_MS, () => {
-      state.refillScheduled = false;
-      this.#claimLoop.wake();
+  /** Runs a task after a delay, once however often it is requested meanwhile. */
+  #once(name: 'pump' | 'refill', delayMs: number, task: () => void): void {
+    if (this.#pending[name]) return;
+    this.#pending[name] = true;
+    this.#parts.clock.after(delayMs, () => {
+      this.#pending[name] = false;
+      task();
     });
   }
-
-  async #releaseQueued(): Promise<void> {
-    const { store, clock, log } = this.#parts;
-    const queued = [...this.#queues.values()].flatMap((queue) => queue.takeAll());
-    this.stats.ready = 0;
-    for (const [lease, group] of Map.groupBy(queued, (delivery) => delivery.lease)) {
-      const rows = group.map((delivery) => delivery.row);
-      await store
-        .release(rows, lease, clock.now())
-        .catch((error: unknown) =>
-          log.warn({ err: error, count: rows.length }, 'releasing webhook leases failed'),
-        );
-    }
-  }
-}
-
-/** A row must still carry this token when its result is written; a JavaScript number holds 53 bits. */
-function newLeaseToken(): number {
-  return randomBytes(6).readUIntBE(0, 6);
 }

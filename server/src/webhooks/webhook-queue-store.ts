@@ -1,140 +1,131 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
-import { inTransaction, type Pool } from '../db/pool.ts';
+import type { Pool, PoolClient } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
-import type { ClaimCapacity, LeasedRow, LeaseTerms } from './fan-out-store.ts';
+import type { ClaimableQueue, FoundQueue } from '../queue/due-queues.ts';
+import type { LeaseTerms } from '../queue/lease.ts';
+import { type LeasedTable, lockThenChange } from '../queue/lease-store.ts';
+import type { LeasedRow } from './fan-out-store.ts';
 
 /**
- * The queue of webhook deliveries: claims due rows, releases them, and records results.
- *
- * The pool must be the dispatcher's own. Plans are cached while tables grow from nothing to
- * millions of rows; every statement here is a few lookups by key, so these sessions allow no other
- * plans.
+ * The queue of webhook deliveries: finds endpoints with due rows, claims rows, and records results.
+ * The rows of one endpoint are one queue.
  */
-export function disableNonIndexWebhookPlans(pool: Pool): void {
-  pool.on('connect', (client) => {
-    client.query(PLANNER_SETTINGS).catch(() => {});
-  });
-}
-
-const PLANNER_SETTINGS = ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin']
-  .map((method) => `set enable_${method} = off`)
-  .join('; ');
-
-/** A position in the iteration over all endpoints: the next claim continues after it. */
-export interface ClaimCursor {
+export interface EndpointKey {
   workspaceId: string;
   mode: Mode;
   webhookId: string;
 }
 
-const NIL = '00000000-0000-0000-0000-000000000000';
-export const CLAIM_START: ClaimCursor = { workspaceId: NIL, mode: 'live', webhookId: NIL };
+export function endpointId({ workspaceId, mode, webhookId }: EndpointKey): string {
+  return `${workspaceId}/${mode}/${webhookId}`;
+}
 
-/** The most endpoints that one claim visits, which bounds its cost when few have anything due. */
-const ENDPOINTS_MAX = 500;
+export const WEBHOOK_DELIVERIES: LeasedTable<{ row: RowKey; lease: number }> = {
+  name: 'webhook-deliveries',
+  update: 'update webhook_deliveries d set',
+  key: ['workspace_id uuid', 'mode mode', 'webhook_id uuid', 'event_id uuid'],
+  keyOf: ({ row }) => [row.workspace_id, row.mode, row.webhook_id, row.event_id],
+  unfinished: `status = 'pending'`,
+};
+
+const NIL = '00000000-0000-0000-0000-000000000000';
+const SCAN_START: EndpointKey = { workspaceId: NIL, mode: 'live', webhookId: NIL };
 
 /**
- * A loose index scan from endpoint to endpoint, with a few due rows of each: an endpoint with a
- * million queued rows costs as much as one with a single row, and hides no other. Rows of disabled
- * endpoints stay queued.
+ * A loose index scan from endpoint to endpoint, and to the first row of each that will be due: an
+ * endpoint with a million queued rows costs as much as one with a single row, and hides no other.
+ * Rows of disabled and deleted endpoints are never due.
  */
-const CLAIM = `
-with recursive queues (workspace_id, mode, webhook_id, step) as (
-    (select workspace_id, mode, webhook_id, 1 from webhook_deliveries
-      where status = 'pending' and (workspace_id, mode, webhook_id) > ($1::uuid, $2::mode, $3::uuid)
-      order by workspace_id, mode, webhook_id limit 1)
-  union all
-    select n.workspace_id, n.mode, n.webhook_id, q.step + 1
-      from queues q cross join lateral (
-        select d.workspace_id, d.mode, d.webhook_id from webhook_deliveries d
-         where d.status = 'pending'
-           and (d.workspace_id, d.mode, d.webhook_id) > (q.workspace_id, q.mode, q.webhook_id)
-         order by d.workspace_id, d.mode, d.webhook_id limit 1) n
-     where q.step < ${ENDPOINTS_MAX}),
-capacity as (
-    select * from json_to_recordset($4::json) as r(id uuid, capacity int)),
-picked as materialized (
-    select d.*, w.revision, w.failing_since
-      from queues q
-      join webhooks w on w.workspace_id = q.workspace_id and w.mode = q.mode and w.id = q.webhook_id
-      left join capacity r on r.id = q.webhook_id
-      cross join lateral (
-        select d.workspace_id, d.mode, d.webhook_id, d.event_id from webhook_deliveries d
-         where d.status = 'pending' and d.workspace_id = q.workspace_id and d.mode = q.mode
-           and d.webhook_id = q.webhook_id and d.due_at <= $7::timestamptz
-         order by d.due_at limit coalesce(r.capacity, $5::int) for update skip locked) d
-     where w.enabled
-     limit $6::int),
-claimed as (
-    update webhook_deliveries d set due_at = $8::timestamptz, lease = $9::bigint
-      from picked p
-     where d.workspace_id = p.workspace_id and d.mode = p.mode and d.webhook_id = p.webhook_id
-       and d.event_id = p.event_id
- returning d.*, p.revision, p.failing_since)
-select t.visited, t.last_workspace_id, t.last_mode, t.last_webhook_id,
-       c.workspace_id, c.mode, c.webhook_id, c.event_id, c.cycle_attempts, c.revision, c.failing_since,
-       c.event_type as type, e.created_at, e.sequence, e.data::text as data
-  from (select count(*)::int as visited,
-               (array_agg(workspace_id order by step desc))[1] as last_workspace_id,
-               (array_agg(mode order by step desc))[1] as last_mode,
-               (array_agg(webhook_id order by step desc))[1] as last_webhook_id from queues) t
-  left join claimed c on true
-  left join lateral (
-    select created_at, sequence, data from events e
-     where e.workspace_id = c.workspace_id and e.mode = c.mode and e.tx = c.event_tx
-       and e.id = c.event_id limit 1) e on true`;
-
-interface CursorColumns {
-  visited: number;
-  last_workspace_id: string | null;
-  last_mode: Mode | null;
-  last_webhook_id: string | null;
-}
-
-export interface ClaimedBatch {
-  rows: LeasedRow[];
-  /** Undefined when all endpoints have been visited. */
-  cursor: ClaimCursor | undefined;
-}
-
-export async function claimDueWebhooks(
+export async function scanEndpoints(
   pool: Pool,
-  after: ClaimCursor,
-  capacity: ClaimCapacity,
-  terms: LeaseTerms,
-): Promise<ClaimedBatch> {
-  const { rows } = await pool.query<LeasedRow & CursorColumns>({
-    name: 'webhooks-claim',
-    text: CLAIM,
-    values: [
-      after.workspaceId,
-      after.mode,
-      after.webhookId,
-      JSON.stringify(capacity.perEndpoint),
-      capacity.defaultPerEndpoint,
-      capacity.total,
-      sqlTime(terms.nowMs),
-      sqlTime(terms.leaseEndsAtMs),
-      terms.lease,
-    ],
+  after: EndpointKey = SCAN_START,
+  endpointsMax = 500,
+): Promise<FoundQueue<EndpointKey>[]> {
+  const { rows } = await pool.query<EndpointKey & { dueAtMs: number | null }>({
+    name: 'webhooks-scan',
+    text: `with recursive queues (workspace_id, mode, webhook_id, due_at, step) as (
+        (select workspace_id, mode, webhook_id, due_at, 1 from webhook_deliveries
+          where status = 'pending'
+            and (workspace_id, mode, webhook_id) > ($1::uuid, $2::mode, $3::uuid)
+          order by workspace_id, mode, webhook_id, due_at limit 1)
+      union all
+        select n.workspace_id, n.mode, n.webhook_id, n.due_at, q.step + 1
+          from queues q cross join lateral (
+            select d.workspace_id, d.mode, d.webhook_id, d.due_at from webhook_deliveries d
+             where d.status = 'pending'
+               and (d.workspace_id, d.mode, d.webhook_id) > (q.workspace_id, q.mode, q.webhook_id)
+             order by d.workspace_id, d.mode, d.webhook_id, d.due_at limit 1) n
+         where q.step < $4::int)
+      select q.workspace_id as "workspaceId", q.mode, q.webhook_id as "webhookId",
+             case when w.enabled then q.due_at end as "dueAtMs"
+        from queues q left join webhooks w
+          on w.workspace_id = q.workspace_id and w.mode = q.mode and w.id = q.webhook_id
+       order by q.step`,
+    values: [after.workspaceId, after.mode, after.webhookId, endpointsMax],
   });
-  const claimed = rows.filter((row) => row.event_id !== null);
-  const last = claimed.at(-1);
-  // A claim that ran out of capacity continues where it stopped.
-  if (last && claimed.length >= capacity.total) {
-    const { workspace_id, mode, webhook_id } = last;
-    return { rows: claimed, cursor: { workspaceId: workspace_id, mode, webhookId: webhook_id } };
-  }
-  const end = rows[0] as CursorColumns;
-  const cursor =
-    end.visited < ENDPOINTS_MAX
-      ? undefined
-      : {
-          workspaceId: end.last_workspace_id as string,
-          mode: end.last_mode as Mode,
-          webhookId: end.last_webhook_id as string,
-        };
-  return { rows: claimed, cursor };
+  return rows.map(({ dueAtMs, ...key }) => ({
+    ...key,
+    dueAtMs: dueAtMs ?? Number.POSITIVE_INFINITY,
+  }));
+}
+
+export function claimDueWebhooks(
+  pool: Pool,
+  queues: readonly ClaimableQueue<EndpointKey>[],
+  terms: LeaseTerms,
+): Promise<LeasedRow[]> {
+  return lockThenChange(
+    pool,
+    (client) => lockDue(client, queues, terms),
+    (client, picked) => leaseRows(client, picked, terms),
+  );
+}
+
+async function lockDue(
+  client: PoolClient,
+  queues: readonly ClaimableQueue<EndpointKey>[],
+  { nowMs }: LeaseTerms,
+): Promise<RowKey[]> {
+  const { rows } = await client.query<RowKey>({
+    name: 'webhooks-lock',
+    text: `select d.* from json_to_recordset($1::json)
+            as q("workspaceId" uuid, mode mode, "webhookId" uuid, max int)
+       cross join lateral (
+         select d.workspace_id, d.mode, d.webhook_id, d.event_id from webhook_deliveries d
+          where d.status = 'pending' and d.workspace_id = q."workspaceId" and d.mode = q.mode
+            and d.webhook_id = q."webhookId" and d.due_at <= $2::timestamptz
+          order by d.due_at limit q.max for update skip locked) d`,
+    values: [JSON.stringify(queues), sqlTime(nowMs)],
+  });
+  return rows;
+}
+
+async function leaseRows(
+  client: PoolClient,
+  picked: readonly RowKey[],
+  terms: LeaseTerms,
+): Promise<LeasedRow[]> {
+  const { rows } = await client.query<LeasedRow>({
+    name: 'webhooks-lease',
+    text: `with claimed as (
+        update webhook_deliveries d set due_at = $2::timestamptz, lease = $3::bigint
+          from json_to_recordset($1::json)
+               as p(workspace_id uuid, mode mode, webhook_id uuid, event_id uuid)
+         where d.workspace_id = p.workspace_id and d.mode = p.mode and d.webhook_id = p.webhook_id
+           and d.event_id = p.event_id
+     returning d.*)
+      select c.workspace_id, c.mode, c.webhook_id, c.event_id, c.cycle_attempts, w.revision,
+             w.failing_since, c.event_type as type, e.created_at, e.sequence, e.data::text as data
+        from claimed c
+        join webhooks w
+          on w.workspace_id = c.workspace_id and w.mode = c.mode and w.id = c.webhook_id
+        left join lateral (
+          select created_at, sequence, data from events e
+           where e.workspace_id = c.workspace_id and e.mode = c.mode and e.tx = c.event_tx
+             and e.id = c.event_id limit 1) e on true`,
+    values: [JSON.stringify(picked), sqlTime(terms.leaseEndsAtMs), terms.lease],
+  });
+  return rows;
 }
 
 export interface RowKey {
@@ -142,48 +133,6 @@ export interface RowKey {
   mode: Mode;
   webhook_id: string;
   event_id: string;
-}
-
-/** Releases rows, due at once, so that any node can claim them. */
-export async function releaseRows(
-  pool: Pool,
-  rows: readonly RowKey[],
-  lease: number,
-  nowMs: number,
-): Promise<void> {
-  if (rows.length === 0) return;
-  await pool.query({
-    name: 'webhooks-release',
-    text: `update webhook_deliveries d set due_at = $3::timestamptz, lease = null
-        from json_to_recordset($1::json) as r(workspace_id uuid, mode mode, webhook_id uuid, event_id uuid)
-       where d.workspace_id = r.workspace_id and d.mode = r.mode and d.webhook_id = r.webhook_id
-         and d.event_id = r.event_id and d.lease = $2`,
-    values: [
-      JSON.stringify(
-        rows.map(({ workspace_id, mode, webhook_id, event_id }) => ({
-          workspace_id,
-          mode,
-          webhook_id,
-          event_id,
-        })),
-      ),
-      lease,
-      sqlTime(nowMs),
-    ],
-  });
-}
-
-/** Ends all leases, as `expireLeases` does for messages; returns how many. */
-export async function expireWebhookLeases(pool: Pool, nowMs: number): Promise<number> {
-  return inTransaction(pool, async (client) => {
-    await client.query('set local enable_seqscan = off');
-    const { rowCount } = await client.query(
-      `update webhook_deliveries set due_at = $1::timestamptz, lease = null
-        where status = 'pending' and lease is not null and due_at > $1::timestamptz`,
-      [sqlTime(nowMs)],
-    );
-    return rowCount ?? 0;
-  });
 }
 
 /**

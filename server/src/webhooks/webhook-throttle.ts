@@ -61,6 +61,11 @@ export class WebhookThrottle {
     this.#tokens -= 1;
     return true;
   }
+
+  /** Returns a token that was not needed. */
+  giveBack(): void {
+    if (this.#throttled) this.#tokens += 1;
+  }
 }
 
 const SAMPLE_INTERVAL_MS = 100;

@@ -1,6 +1,6 @@
-import { ConcurrencyLimit } from '../../src/delivery/concurrency-limit.ts';
 import type { AttemptReport, Transport } from '../../src/delivery/delivery.ts';
 import type { MessageContent } from '../../src/messages/content/message-content.ts';
+import { ConcurrencyLimit } from '../../src/queue/concurrency-limit.ts';
 
 /** A live route that stores messages instead of sending them. */
 export interface MailboxRoute extends Transport {

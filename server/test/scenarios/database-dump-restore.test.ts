@@ -39,8 +39,14 @@ test('readers, webhooks and statistics of a restored database continue where the
   const toWebhooks = async () => {
     const nowMs = clock.now();
     const terms = { nowMs, lease: 1, leaseEndsAtMs: nowMs + 1_000 };
-    return (await fanOut(pool, 100, { defaultPerEndpoint: 0, perEndpoint: [], total: 0 }, terms))
-      .seen;
+    const noCapacity = {
+      total: 0,
+      defaultPerEndpoint: 0,
+      perEndpoint: [],
+      defaultPerWorkspace: 0,
+      perWorkspace: [],
+    };
+    return (await fanOut(pool, 100, noCapacity, terms)).seen;
   };
   await happens(pool, workspaceId, 'before');
   await toWebhooks();

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { ConcurrencyLimit } from '../../src/delivery/concurrency-limit.ts';
 import type { Transport } from '../../src/delivery/delivery.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
+import { ConcurrencyLimit } from '../../src/queue/concurrency-limit.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { startEngine, until } from '../harness/delivery-engine.ts';
 import { startDeliveryNode } from '../harness/delivery-node-process.ts';

@@ -1,41 +1,34 @@
 import { expect, test } from 'vitest';
 import { createTestDatabase } from '../../../test/harness/database.ts';
 import { enqueue, newWorkspace } from '../../../test/harness/enqueue-messages.ts';
+import { disableNonIndexPlans } from '../../db/index-plans.ts';
 import { openPool, type Pool } from '../../db/pool.ts';
-import { disableNonIndexPlans } from '../../delivery/delivery-store.ts';
+import { ENGINE_PLANS } from '../../delivery/delivery-store.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLog } from '../../lib/log.ts';
+import { newLease } from '../../queue/lease.ts';
+import { expireLeases } from '../../queue/lease-store.ts';
 import { queueShardOf } from '../queue-shard.ts';
-import {
-  type ClaimRequest,
-  claimDue,
-  findIdRange,
-  type Queue,
-  SCAN_START,
-  scanQueues,
-} from './claim-store.ts';
-import { expireLeases, isSuspect, newLeaseToken } from './lease-store.ts';
+import { claimDue, findIdRange, type Queue, scanQueues } from './claim-store.ts';
+import { DELIVERIES, isSuspect } from './lease-store.ts';
 
 /** Goal: concurrent claims are fair and never share a row. Method: a real database. */
 
 function storePool(url: string, max = 4): Pool {
   const pool = openPool({ hosts: [{ connectionString: url }], log: silentLog, max });
-  disableNonIndexPlans(pool);
+  disableNonIndexPlans(pool, ENGINE_PLANS);
   return pool;
 }
 
 /** Claims from all queues that the scan finds, whether they have due rows or not. */
-async function claimAll(pool: Pool, more: Partial<ClaimRequest> & { nowMs: number }) {
-  const range = await findIdRange(pool, more.nowMs);
-  const queues = await scanQueues(pool, { after: SCAN_START, queuesMax: 500, range });
+async function claimAll(pool: Pool, { nowMs, max = 10 }: { nowMs: number; max?: number }) {
+  const range = await findIdRange(pool, nowMs);
+  const found = await scanQueues(pool, { after: undefined, queuesMax: 500, range });
   return claimDue(pool, {
-    queues,
-    perQueueMax: 10,
-    lease: newLeaseToken(),
-    leaseEndsAtMs: more.nowMs + 120_000,
+    queues: found.map((queue) => ({ ...queue, max })),
+    terms: newLease(nowMs, 120_000),
     range,
     retryWindowMs: 72 * 3_600_000,
-    ...more,
   });
 }
 
@@ -74,11 +67,11 @@ test('the scan visits every queue once and returns when its first row is due', a
   }
   const range = await findIdRange(pool, nowMs);
   const found: [string, number][] = [];
-  for (let after: Queue = SCAN_START; ; ) {
+  for (let after: Queue | undefined; ; ) {
     const stretch = await scanQueues(pool, { after, queuesMax: 7, range });
     found.push(...stretch.map((q): [string, number] => [`${q.workspaceId}/${q.shard}`, q.dueAtMs]));
     if (stretch.length < 7) break;
-    after = stretch.at(-1) as Queue;
+    after = stretch.at(-1);
   }
   expect(found).toHaveLength(expected.size);
   expect(new Map(found)).toEqual(expected);
@@ -103,7 +96,7 @@ test('reads only a few rows of each queue, however many wait there', async () =>
   // Gives the planner the outdated statistics that a flood meets: all rows finished.
   await pool.query('analyze deliveries');
   await enqueue(pool, flood(nowMs));
-  const request = { nowMs: nowMs + 1_000, perQueueMax: 1 };
+  const request = { nowMs: nowMs + 1_000, max: 1 };
   // The first read passes the index entries of finished rows and marks them dead.
   await claimAll(pool, request);
   const before = await rowsRead(pool);
@@ -153,7 +146,7 @@ test('a restart ends leases, and leaves rows alone that wait for a retry', async
   );
   expect(await claimAll(pool, { nowMs })).toHaveLength(1);
   expect(await claimAll(pool, { nowMs })).toEqual([]);
-  expect(await expireLeases(pool, nowMs)).toBe(1);
+  expect(await expireLeases(pool, DELIVERIES, nowMs)).toBe(1);
   const claimed = await claimAll(pool, { nowMs });
   expect(claimed.map((row) => row.recipient)).toEqual(['leased@one.example']);
   expect(isSuspect(claimed[0]?.lease ?? 0)).toBe(true);
@@ -173,7 +166,7 @@ test('four concurrent claimers neither share a row nor crash the database', asyn
   const seen: string[] = [];
   const claimer = async () => {
     for (let empty = 0; empty < 3; ) {
-      const rows = await claimAll(pool, { nowMs, perQueueMax: 3 });
+      const rows = await claimAll(pool, { nowMs, max: 3 });
       empty = rows.length === 0 ? empty + 1 : 0;
       seen.push(...rows.map((row) => row.recipient));
     }

@@ -1,8 +1,11 @@
 import type { Mode } from '../../accounts/tenant-scope.ts';
-import { inTransaction, type Pool, type PoolClient } from '../../db/pool.ts';
+import type { Pool, PoolClient } from '../../db/pool.ts';
 import { sqlTime } from '../../db/row-types.ts';
 import type { Bounce, SmtpFacts } from '../../events/event-types.ts';
 import { uuidFloor, uuidTime } from '../../lib/ids.ts';
+import type { ClaimableQueue, FoundQueue } from '../../queue/due-queues.ts';
+import type { LeaseTerms } from '../../queue/lease.ts';
+import { lockThenChange } from '../../queue/lease-store.ts';
 
 /**
  * Claims due rows for this node under a lease. A scan goes from queue to queue (workspace and shard)
@@ -14,34 +17,28 @@ import { uuidFloor, uuidTime } from '../../lib/ids.ts';
  * so when a flood arrives after its statistics were taken.
  */
 
-/** A queue (workspace and shard) and the time at which its first row is due. */
-export interface FoundQueue {
+/** The deliveries of a workspace to a group of receiving domains. */
+export interface Queue {
   workspaceId: string;
   shard: number;
-  dueAtMs: number;
 }
 
-export type Queue = Pick<FoundQueue, 'workspaceId' | 'shard'>;
-
-export const SCAN_START: Queue = {
+const SCAN_START: Queue = {
   workspaceId: '00000000-0000-0000-0000-000000000000',
   shard: -1,
 };
 
 export interface ScanRequest {
-  /** The scan continues after this queue. */
-  after: Queue;
+  /** The scan continues after this queue; undefined at the start. */
+  after: Queue | undefined;
   queuesMax: number;
   /** Partitions outside this range are pruned. */
   range: IdRange;
 }
 
 export interface ClaimRequest {
-  queues: readonly Queue[];
-  perQueueMax: number;
-  nowMs: number;
-  lease: number;
-  leaseEndsAtMs: number;
+  queues: readonly ClaimableQueue<Queue>[];
+  terms: LeaseTerms;
   range: IdRange;
   /** The length of a delivery cycle, to compute when a repeated cycle began. */
   retryWindowMs: number;
@@ -78,8 +75,9 @@ const UNFINISHED = `('scheduled', 'queued', 'deferred')`;
  * as a tenant with one, and cannot hide another. Rejected: `order by due_at` over all rows (the
  * oldest flood wins), and `distinct` (reads every queued row).
  */
-export async function scanQueues(pool: Pool, request: ScanRequest): Promise<FoundQueue[]> {
-  const { rows } = await pool.query<FoundQueue>({
+export async function scanQueues(pool: Pool, request: ScanRequest): Promise<FoundQueue<Queue>[]> {
+  const { after = SCAN_START } = request;
+  const { rows } = await pool.query<FoundQueue<Queue>>({
     name: 'delivery-scan',
     text: `with recursive queues (workspace_id, shard, due_at, step) as (
         (select workspace_id, shard, due_at, 1 from deliveries
@@ -96,8 +94,8 @@ export async function scanQueues(pool: Pool, request: ScanRequest): Promise<Foun
          where q.step < $3::int)
       select workspace_id as "workspaceId", shard, due_at as "dueAtMs" from queues`,
     values: [
-      request.after.workspaceId,
-      request.after.shard,
+      after.workspaceId,
+      after.shard,
       request.queuesMax,
       request.range.oldest,
       request.range.newest,
@@ -106,16 +104,12 @@ export async function scanQueues(pool: Pool, request: ScanRequest): Promise<Foun
   return rows;
 }
 
-/**
- * Locking and updating are deliberately two statements. Combined in one, PostgreSQL 18.4 crashes
- * with a segmentation fault when a row to be locked has just been changed by another claim: four
- * concurrent claimers brought it down within seconds, but never with two separate statements.
- */
-export async function claimDue(pool: Pool, request: ClaimRequest): Promise<ClaimedRow[]> {
-  return inTransaction(pool, async (client) => {
-    const picked = await lockDue(client, request);
-    return picked.length > 0 ? leaseRows(client, picked, request) : [];
-  });
+export function claimDue(pool: Pool, request: ClaimRequest): Promise<ClaimedRow[]> {
+  return lockThenChange(
+    pool,
+    (client) => lockDue(client, request),
+    (client, picked) => leaseRows(client, picked, request),
+  );
 }
 
 interface PickedRow {
@@ -129,18 +123,17 @@ interface PickedRow {
 async function lockDue(client: PoolClient, request: ClaimRequest): Promise<PickedRow[]> {
   const { rows } = await client.query<PickedRow>({
     name: 'delivery-lock',
-    text: `select d.* from json_to_recordset($1::json) as q("workspaceId" uuid, shard smallint)
+    text: `select d.* from json_to_recordset($1::json) as q("workspaceId" uuid, shard smallint, max int)
        cross join lateral (
          select d.workspace_id, d.mode, d.message_id, d.ordinal, d.lease from deliveries d
           where d.status in ${UNFINISHED} and d.workspace_id = q."workspaceId" and d.shard = q.shard
             and d.due_at <= $2::timestamptz and d.message_id between $3 and $4
-          order by d.due_at limit $5::int for update skip locked) d`,
+          order by d.due_at limit q.max for update skip locked) d`,
     values: [
-      JSON.stringify(request.queues.map(({ workspaceId, shard }) => ({ workspaceId, shard }))),
-      sqlTime(request.nowMs),
+      JSON.stringify(request.queues),
+      sqlTime(request.terms.nowMs),
       request.range.oldest,
       request.range.newest,
-      request.perQueueMax,
     ],
   });
   return rows;
@@ -183,12 +176,12 @@ async function leaseRows(
              and (expires_at is null or expires_at > $7::timestamptz) limit 1) s on true`,
     values: [
       JSON.stringify(picked),
-      sqlTime(request.leaseEndsAtMs),
-      request.lease,
+      sqlTime(request.terms.leaseEndsAtMs),
+      request.terms.lease,
       request.range.oldest,
       request.range.newest,
       `${request.retryWindowMs} milliseconds`,
-      sqlTime(request.nowMs),
+      sqlTime(request.terms.nowMs),
     ],
   });
   return rows;

@@ -2,22 +2,15 @@ import { RETRY_MAX_MS } from '../db/retrying-writer.ts';
 import { assert } from '../lib/assert.ts';
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import type { FoundQueue, Queue } from '../messages/deliveries/claim-store.ts';
-import {
-  type ClaimedRow,
-  type ClaimRequest,
-  type IdRange,
-  SCAN_START,
-  type ScanRequest,
-} from '../messages/deliveries/claim-store.ts';
-import { newLeaseToken } from '../messages/deliveries/lease-store.ts';
-import { DueQueues } from './due-queues.ts';
+import { type ClaimableQueue, DueQueues, type FoundQueue } from './due-queues.ts';
+import { type LeaseTerms, newLease } from './lease.ts';
 
 /**
- * Claims due deliveries into memory while there is capacity: a few rows of each queue (workspace and
- * shard) in turn. A scan over all queues finds those with due rows. It runs after a notification of
- * new rows and otherwise twice a second. With so many queues that a scan takes noticeable time, scans
- * become proportionally rarer, and claims rely on what the last scan found.
+ * Claims due rows into memory while there is capacity: a few rows of each queue in turn. The owner
+ * decides what a queue is, such as the rows of one webhook endpoint. A scan over all queues finds
+ * those with due rows. It runs after a notification of new rows and otherwise twice a second. With so
+ * many queues that a scan takes noticeable time, scans become proportionally rarer, and claims rely on
+ * what the last scan found.
  *
  * The loop is always in one of these modes:
  *
@@ -30,9 +23,9 @@ import { DueQueues } from './due-queues.ts';
  *   capacity, PAUSED after a database error or a recovery, STOPPING
  * - STOPPING: `stop` waits for the claim in progress. → STOPPED
  */
-export class ClaimLoop {
-  readonly #parts: ClaimLoopParts;
-  readonly #queues = new DueQueues();
+export class ClaimLoop<Queue, Row> {
+  readonly #parts: ClaimLoopParts<Queue, Row>;
+  readonly #queues: DueQueues<Queue>;
   #mode: ClaimLoopMode = 'STOPPED';
   /** The run in progress while CLAIMING or STOPPING. */
   #run: Promise<void> | undefined;
@@ -44,17 +37,16 @@ export class ClaimLoop {
   #databaseDown = false;
   #hasBacklog = false;
   #isFull = false;
-  /** How far the current scan has come; SCAN_START between scans. */
-  #scanCursor: Queue = SCAN_START;
+  /** How far the current scan has come; undefined between scans. */
+  #scanCursor: Queue | undefined;
   #scanRequested = true;
   #scanDurationMs = 0;
   #scanEndedAtMs = 0;
   #pickedAtMs = 0;
-  #range: IdRange = { oldest: '', newest: '' };
-  #rangeReadAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(parts: ClaimLoopParts) {
+  constructor(parts: ClaimLoopParts<Queue, Row>) {
     this.#parts = parts;
+    this.#queues = new DueQueues(parts.queueId);
   }
 
   /** Due rows were left in the database for lack of capacity. */
@@ -74,13 +66,9 @@ export class ClaimLoop {
     await this.#run;
   }
 
-  /** Rows became due, possibly old ones that are retried. */
+  /** Rows became due. */
   notifyDue(): void {
     this.#scanRequested = true;
-    this.#rangeReadAtMs = Math.min(
-      this.#rangeReadAtMs,
-      this.#parts.clock.now() - RANGE_MAX_AGE_MS + RANGE_MAX_AGE_NOTIFIED_MS,
-    );
     this.wake();
   }
 
@@ -135,7 +123,7 @@ export class ClaimLoop {
   }
 
   async #claimAll(): Promise<void> {
-    const { log, clock } = this.#parts;
+    const { log, clock, what } = this.#parts;
     try {
       // Bounded, so that a continuous backlog cannot keep the loop from being scheduled again.
       for (let step = 0; step < STEPS_MAX && this.#mode === 'CLAIMING'; step++) {
@@ -144,7 +132,7 @@ export class ClaimLoop {
       }
       this.#wakePending = true;
     } catch (error) {
-      if (!this.#databaseDown) log.warn({ err: error }, 'claiming deliveries failed, retrying');
+      if (!this.#databaseDown) log.warn({ err: error }, `claiming ${what} failed, retrying`);
       this.#databaseDown = true;
       this.#pausedUntilMs = clock.now() + RETRY_MAX_MS;
     }
@@ -156,7 +144,7 @@ export class ClaimLoop {
       await this.#probeDatabase();
       return false;
     }
-    const { rowsMax, skipWorkspaces } = this.#parts.capacity();
+    const { rowsMax, perQueue } = this.#parts.capacity();
     this.#isFull = rowsMax <= 0;
     if (this.#isFull) {
       this.#hasBacklog = true;
@@ -164,7 +152,7 @@ export class ClaimLoop {
     }
     const { clock } = this.#parts;
     const startedAtMs = clock.now();
-    const scanning = this.#scanCursor !== SCAN_START;
+    const scanning = this.#scanCursor !== undefined;
     const clockSetBack = startedAtMs < this.#scanEndedAtMs;
     if (scanning || clockSetBack || startedAtMs >= this.#nextScanAtMs()) {
       await this.#continueScan(startedAtMs);
@@ -172,16 +160,18 @@ export class ClaimLoop {
     const nowMs = clock.now();
     const queuesMax = Math.max(1, Math.floor(rowsMax / PER_QUEUE_MIN));
     this.#pickedAtMs = nowMs;
-    const queues = this.#queues.pick(nowMs, skipWorkspaces, queuesMax);
-    if (queues.length > 0) await this.#claim(queues, Math.floor(rowsMax / queues.length));
+    const queues = this.#queues.pick(nowMs, queuesMax, perQueue);
+    const share = Math.floor(rowsMax / queues.length);
+    for (const queue of queues) queue.max = Math.min(queue.max, share);
+    if (queues.length > 0) await this.#claim(queues);
     this.#hasBacklog = this.#queues.hasDue(nowMs);
-    return this.#scanCursor !== SCAN_START || (queues.length > 0 && this.#hasBacklog);
+    return this.#scanCursor !== undefined || (queues.length > 0 && this.#hasBacklog);
   }
 
   /** The first query after a failure claims nothing. */
   async #probeDatabase(): Promise<void> {
-    const { clock, findRange, log } = this.#parts;
-    await findRange(clock.now());
+    const { clock, probe, log } = this.#parts;
+    await probe();
     this.#databaseDown = false;
     this.#scanRequested = true;
     this.#pausedUntilMs = clock.now() + OUTAGE_GRACE_MS;
@@ -190,48 +180,30 @@ export class ClaimLoop {
 
   /** Scans in batches, so that claims run in between. */
   async #continueScan(nowMs: number): Promise<void> {
-    const { clock, findRange, scan, stopwatchMs } = this.#parts;
+    const { clock, scan, stopwatchMs } = this.#parts;
     const startedAtMs = stopwatchMs();
-    if (this.#scanCursor === SCAN_START) {
+    if (this.#scanCursor === undefined) {
       this.#scanRequested = false;
       this.#scanDurationMs = 0;
-      if (nowMs - this.#rangeReadAtMs >= RANGE_MAX_AGE_MS) {
-        this.#range = await findRange(nowMs);
-        this.#rangeReadAtMs = nowMs;
-      }
     }
-    const found = await scan({
-      after: this.#scanCursor,
-      queuesMax: SCAN_BATCH,
-      range: this.#range,
-    });
+    const found = await scan(this.#scanCursor, SCAN_BATCH);
     this.#scanDurationMs += stopwatchMs() - startedAtMs;
     this.#queues.update(found, nowMs);
-    const last = found.at(-1);
-    if (last && found.length >= SCAN_BATCH) {
-      this.#scanCursor = last;
+    if (found.length >= SCAN_BATCH) {
+      this.#scanCursor = found.at(-1);
       return;
     }
     this.#queues.finishScan(nowMs);
-    this.#scanCursor = SCAN_START;
+    this.#scanCursor = undefined;
     this.#scanEndedAtMs = clock.now();
   }
 
-  async #claim(queues: readonly Queue[], perQueueMax: number): Promise<void> {
-    const { clock, claim, admit, leaseMs, retryWindowMs } = this.#parts;
-    const nowMs = clock.now();
-    const leaseEndsAtMs = nowMs + leaseMs;
-    const rows = await claim({
-      queues,
-      perQueueMax,
-      nowMs,
-      lease: newLeaseToken(),
-      leaseEndsAtMs,
-      range: this.#range,
-      retryWindowMs,
-    });
-    this.#queues.recordClaim(queues, rows, perQueueMax);
-    admit(rows, leaseEndsAtMs);
+  async #claim(queues: readonly ClaimableQueue<Queue>[]): Promise<void> {
+    const { clock, claim, admit, leaseMs, queueIdOfRow } = this.#parts;
+    const terms = newLease(clock.now(), leaseMs);
+    const rows = await claim(queues, terms);
+    this.#queues.recordClaim(queues, rows.map(queueIdOfRow));
+    admit(rows, terms);
   }
 }
 
@@ -245,26 +217,33 @@ const TRANSITIONS: Record<ClaimLoopMode, readonly ClaimLoopMode[]> = {
   STOPPING: ['STOPPED'],
 };
 
-export interface ClaimLoopParts {
+export interface ClaimLoopParts<Queue, Row> {
+  /** What is claimed, in the plural, for the log. */
+  what: string;
   clock: Clock;
   /** Measures how long scans take; unlike the clock, it is never set. */
   stopwatchMs: () => number;
   log: Log;
-  scan: (request: ScanRequest) => Promise<FoundQueue[]>;
-  claim: (request: ClaimRequest) => Promise<ClaimedRow[]>;
-  findRange: (nowMs: number) => Promise<IdRange>;
-  /** How many rows may be claimed now; none while outcomes cannot be recorded. */
-  capacity: () => { rowsMax: number; skipWorkspaces: string[] };
-  admit: (rows: ClaimedRow[], leaseEndsAtMs: number) => void;
+  queueId: (queue: Queue) => string;
+  queueIdOfRow: (row: Row) => string;
+  /** Reads the queues after one of them, or from the first, in a fixed order. */
+  scan: (after: Queue | undefined, queuesMax: number) => Promise<FoundQueue<Queue>[]>;
+  claim: (queues: readonly ClaimableQueue<Queue>[], terms: LeaseTerms) => Promise<Row[]>;
+  /** Any query; it succeeds when the database is available. */
+  probe: () => Promise<unknown>;
+  capacity: () => ClaimCapacity<Queue>;
+  admit: (rows: Row[], terms: LeaseTerms) => void;
   leaseMs: number;
-  retryWindowMs: number;
   pollMs: number;
 }
 
+/** How many rows may be claimed now; none while results cannot be recorded. */
+export interface ClaimCapacity<Queue> {
+  rowsMax: number;
+  perQueue: (queue: Queue) => number;
+}
+
 const STEPS_MAX = 100;
-/** How long the range of unfinished ids is reused, without and with a notification of due rows. */
-const RANGE_MAX_AGE_MS = 60_000;
-const RANGE_MAX_AGE_NOTIFIED_MS = 500;
 /** Rows per queue that make a claim worth its cost. */
 const PER_QUEUE_MIN = 10;
 /** Queues that one scan query visits before claims get their turn. */
@@ -275,8 +254,7 @@ const SCAN_REST_MAX_MS = 5_000;
 /** Under heavy load every commit is a notification. */
 const SCAN_REST_BUSY_MS = 20;
 /**
- * During a database outage leases expire while every node holds outcomes that it could not write.
- * Claims wait until all nodes have had time to write them: claiming at once would send that mail
- * twice.
+ * During a database outage leases expire while every node holds results that it could not write.
+ * Claims wait until all nodes have had time to write them: claiming at once would send twice.
  */
 const OUTAGE_GRACE_MS = 2 * RETRY_MAX_MS;

@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import type { Clock, Timer } from '../lib/clock.ts';
 import { silentLog } from '../lib/log.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
-import type { ClaimedRow, FoundQueue } from '../messages/deliveries/claim-store.ts';
 import { ClaimLoop, type ClaimLoopParts } from './claim-loop.ts';
 
 /** Timers fire up to a millisecond early by the wall clock, as real ones do. */
@@ -31,18 +30,28 @@ class HastyClock implements Clock {
   }
 }
 
-function loopWith(clock: Clock, parts: Partial<ClaimLoopParts>): ClaimLoop {
+/** Each queue has a name, and a row is the name of its queue. */
+interface NamedQueue {
+  name: string;
+}
+
+function loopWith(
+  clock: Clock,
+  parts: Partial<ClaimLoopParts<NamedQueue, string>>,
+): ClaimLoop<NamedQueue, string> {
   return new ClaimLoop({
+    what: 'rows',
     clock,
     stopwatchMs: () => clock.now(),
     log: silentLog,
     scan: async () => [],
     claim: async () => [],
-    findRange: async () => ({ oldest: '', newest: '' }),
-    capacity: () => ({ rowsMax: 10, skipWorkspaces: [] }),
+    queueId: ({ name }) => name,
+    queueIdOfRow: (row) => row,
+    probe: async () => {},
+    capacity: () => ({ rowsMax: 10, perQueue: () => 10 }),
     admit: () => {},
     leaseMs: 10_000,
-    retryWindowMs: 10_000,
     pollMs: 500,
     ...parts,
   });
@@ -57,7 +66,7 @@ test('keeps claiming after a database outage, even when a timer fires early', as
     return found;
   };
   const loop = loopWith(clock, {
-    findRange: () => respond({ oldest: '', newest: '' }),
+    probe: () => respond(undefined),
     scan: () => {
       scans += down ? 0 : 1;
       return respond([]);
@@ -77,7 +86,7 @@ test('claims a row on time when it becomes due between two scans', async () => {
   const dueAtMs = clock.now() + 1_210;
   const claimedAt: number[] = [];
   const loop = loopWith(clock, {
-    scan: async () => [{ workspaceId: 'w', shard: 0, dueAtMs }],
+    scan: async () => [{ name: 'w', dueAtMs }],
     claim: async () => {
       claimedAt.push(clock.now() - dueAtMs);
       return [];
@@ -96,7 +105,7 @@ test('scans less often the longer a scan takes, and claims from the last scan in
   let claims = 0;
   let open = true;
   let given = 10;
-  const queue: FoundQueue = { workspaceId: 'w', shard: 0, dueAtMs: clock.now() };
+  const queue = { name: 'w', dueAtMs: clock.now() };
   const loop = loopWith(clock, {
     scan: async () => {
       scans += 1;
@@ -106,9 +115,9 @@ test('scans less often the longer a scan takes, and claims from the last scan in
     claim: async () => {
       claims += 1;
       open = false;
-      return Array.from({ length: given }, () => ({ workspace_id: 'w', shard: 0 }) as ClaimedRow);
+      return Array.from({ length: given }, () => 'w');
     },
-    capacity: () => ({ rowsMax: open ? 10 : 0, skipWorkspaces: [] }),
+    capacity: () => ({ rowsMax: open ? 10 : 0, perQueue: () => 10 }),
   });
   loop.start();
   await clock.pass(1);

@@ -1,0 +1,198 @@
+import type { Clock } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
+import type { ConcurrencyLimit } from '../queue/concurrency-limit.ts';
+import { enterState } from '../queue/lease.ts';
+import type { LeaseKeeper } from '../queue/lease-keeper.ts';
+import { ContentLoader, type MailTransaction } from './content-loader.ts';
+import type { AttemptReport, Delivery, DeliveryOutcome, Message, Transport } from './delivery.ts';
+import { attemptOutcome, expiredOutcome, failedOutcome } from './delivery-outcome.ts';
+import type { DeliveryStore } from './delivery-store.ts';
+import type { EngineLimits } from './engine-limits.ts';
+import type { MutableEngineStats } from './engine-stats.ts';
+import type { LeasedMessages } from './leased-messages.ts';
+import { NotPreparedError } from './outgoing-mail.ts';
+
+export interface TransactionRunnerParts {
+  store: Pick<DeliveryStore, 'readContents' | 'countSuspects'>;
+  clock: Clock;
+  log: Log;
+  transports: { live: Transport; test: Transport };
+  nodeName: string;
+  limits: EngineLimits;
+  stats: MutableEngineStats;
+  leased: LeasedMessages;
+  leases: LeaseKeeper<Delivery>;
+  isRunning: () => boolean;
+  record: (outcome: DeliveryOutcome) => void;
+  /** The transaction has ended; its outcomes may not be written yet. */
+  onFinished: (transaction: MailTransaction) => void;
+}
+
+const UNPREPARED_RETRY_MS = 1_000;
+
+/**
+ * Runs mail transactions: loads the content, attempts, and turns each report into an outcome. Every
+ * delivery of a transaction ends in one of three ways: its outcome is recorded, its lease is
+ * released, or it is dropped and its lease expires.
+ */
+export class TransactionRunner {
+  readonly #parts: TransactionRunnerParts;
+  readonly #loader: ContentLoader;
+
+  constructor(parts: TransactionRunnerParts) {
+    this.#parts = parts;
+    const { store, clock, limits, stats, leased } = parts;
+    this.#loader = new ContentLoader({
+      store,
+      clock,
+      leaseEndsAtMs: () => clock.now() + limits.leaseMs,
+      onReady: (transaction) => this.#attempt(transaction),
+      onError: (transactions, error) => this.#contentReadFailed(transactions, error),
+      onLoaded: (bytes) => {
+        stats.contentBytes += bytes;
+      },
+      contentBytes: () => stats.contentBytes,
+      bytesMax: limits.contentBytesMax,
+      evict: (bytes) => leased.evictContents(bytes),
+      workspacesWithContent: () => leased.workspacesWithContent(),
+      smallBytesMax: Math.floor(limits.contentBytesMax / limits.inFlightMax),
+    });
+  }
+
+  start(message: Message, deliveries: Delivery[], limit: ConcurrencyLimit): void {
+    const { needsContent } = this.#parts.transports[message.mode];
+    const transaction: MailTransaction = { limit, message, deliveries, needsContent };
+    let suspect = false;
+    for (const delivery of deliveries) {
+      enterState(delivery, 'preparing');
+      suspect ||= delivery.suspect;
+    }
+    if (suspect || (needsContent && !message.content)) this.#loader.add(transaction);
+    else this.#attempt(transaction);
+  }
+
+  #attempt(transaction: MailTransaction): void {
+    const { clock, transports, nodeName } = this.#parts;
+    const { message } = transaction;
+    const nowMs = clock.now();
+    const transport = transports[message.mode];
+    const deliveries = transaction.deliveries.filter((delivery) =>
+      this.#isStillDeliverable(delivery, nowMs),
+    );
+    if (transaction.needsContent && message.contentMissing) {
+      for (const delivery of deliveries) {
+        this.#parts.record(failedOutcome(delivery, 'content_gone', nowMs, nodeName));
+      }
+      this.#finishTransaction(transaction);
+      return;
+    }
+    if (deliveries.length === 0) {
+      this.#finishTransaction(transaction);
+      return;
+    }
+    for (const delivery of deliveries) enterState(delivery, 'sending');
+    transport.attempt(message, deliveries).then(
+      (reports) => this.#recordReports(transaction, deliveries, reports),
+      (error: unknown) => {
+        if (error instanceof NotPreparedError)
+          this.#releaseUnprepared(transaction, deliveries, error);
+        else this.#attemptFailed(transaction, deliveries, error);
+      },
+    );
+  }
+
+  /** Checks what may have changed while the delivery waited: cancelled, lease lost, expired. */
+  #isStillDeliverable(delivery: Delivery, nowMs: number): boolean {
+    const { nodeName, log } = this.#parts;
+    if (delivery.state !== 'preparing') return false;
+    if (!this.#parts.isRunning()) {
+      void this.#parts.leases.release([delivery]);
+      return false;
+    }
+    if (!this.#parts.leases.isSafe(delivery, nowMs)) {
+      log.warn({ messageId: delivery.message.id }, 'lease expired before the attempt');
+      this.#parts.leases.lose(delivery);
+      return false;
+    }
+    if (nowMs >= delivery.giveUpAtMs) {
+      this.#parts.record(expiredOutcome(delivery, nowMs, nodeName));
+      return false;
+    }
+    return true;
+  }
+
+  #recordReports(
+    transaction: MailTransaction,
+    deliveries: Delivery[],
+    reports: AttemptReport[],
+  ): void {
+    const { clock, nodeName } = this.#parts;
+    const nowMs = clock.now();
+    const unfinished: Delivery[] = [];
+    deliveries.forEach((delivery, index) => {
+      const report = reports[index];
+      // Aborted by our own stop before the message was handed over: not an attempt.
+      if (!report || (report.end.kind === 'aborted' && !report.end.afterFinalDot)) {
+        unfinished.push(delivery);
+        return;
+      }
+      this.#parts.record(
+        attemptOutcome(delivery, report, {
+          relay: report.relay ?? false,
+          backoff: this.#parts.limits.backoff,
+          random: Math.random(),
+          nowMs,
+          node: nodeName,
+        }),
+      );
+    });
+    if (unfinished.length > 0) void this.#parts.leases.release(unfinished);
+    this.#finishTransaction(transaction);
+  }
+
+  /**
+   * An internal error. The lease is left to expire, and the next claim counts it (messages/deliveries/lease-store.ts).
+   */
+  #attemptFailed(transaction: MailTransaction, deliveries: Delivery[], error: unknown): void {
+    this.#parts.stats.errors += 1;
+    this.#parts.log.error(
+      { err: error, messageId: transaction.message.id },
+      'delivery attempt failed with an internal error',
+    );
+    for (const delivery of deliveries) this.#parts.leases.drop(delivery);
+    this.#finishTransaction(transaction);
+  }
+
+  /**
+   * Released without suspicion, but with a delay: the next node may not reach the database either.
+   */
+  #releaseUnprepared(
+    transaction: MailTransaction,
+    deliveries: Delivery[],
+    error: NotPreparedError,
+  ): void {
+    this.#parts.log.warn(
+      { err: error, messageId: transaction.message.id },
+      'message not prepared, database unavailable',
+    );
+    transaction.message.prepared = undefined;
+    void this.#parts.leases.release(deliveries, UNPREPARED_RETRY_MS);
+    this.#finishTransaction(transaction);
+  }
+
+  #contentReadFailed(transactions: MailTransaction[], error: unknown): void {
+    this.#parts.log.warn(
+      { err: error, transactions: transactions.length },
+      'reading message contents failed',
+    );
+    for (const transaction of transactions) {
+      for (const delivery of transaction.deliveries) this.#parts.leases.drop(delivery);
+      this.#finishTransaction(transaction);
+    }
+  }
+
+  #finishTransaction(transaction: MailTransaction): void {
+    this.#loader.wake();
+    this.#parts.onFinished(transaction);
+  }
+}

@@ -1,0 +1,127 @@
+import type { Clock, Timer } from '../lib/clock.ts';
+import type { Log } from '../lib/log.ts';
+import { enterState, type ItemState, type LeasedItem } from './lease.ts';
+import type { ReadyQueue } from './ready-queue.ts';
+
+export interface LeaseKeeperParts<Item extends LeasedItem> {
+  store: LeaseStore<Item>;
+  clock: Clock;
+  log: Log;
+  leaseMs: number;
+  ready: ReadyQueue<Item>;
+  /** All items that this node holds. */
+  held: () => Iterable<Item>;
+  onDropped: (item: Item, from: ItemState) => void;
+  /** Ends a ready item whose time is over; false when it may wait on. */
+  expire?: (item: Item, nowMs: number) => boolean;
+  onLost: (item: Item) => void;
+}
+
+export interface LeaseStore<Item> {
+  /** Extends leases; returns the indexes of those that this node still holds. */
+  renew: (items: readonly Item[], endsAtMs: number) => Promise<number[]>;
+  /** Ends leases, so that any node can claim the rows when they are due. */
+  release: (items: readonly Item[], dueAtMs: number) => Promise<unknown>;
+}
+
+const UPKEEP_MS = 1_000;
+
+/**
+ * Maintains the leases of all items in memory: renews them while the node works, releases them when
+ * it stops, and drops items whose lease was lost.
+ */
+export class LeaseKeeper<Item extends LeasedItem> {
+  readonly #parts: LeaseKeeperParts<Item>;
+  #timer: Timer | undefined;
+  #stopped = false;
+  readonly #releases = new Set<Promise<void>>();
+
+  constructor(parts: LeaseKeeperParts<Item>) {
+    this.#parts = parts;
+  }
+
+  /** Clocks of nodes differ slightly, so no attempt starts in the last moments of a lease. */
+  isSafe(item: Item, nowMs: number): boolean {
+    const marginMs = Math.min(5_000, this.#parts.leaseMs / 10);
+    return nowMs < item.leaseEndsAtMs - marginMs;
+  }
+
+  start(): void {
+    this.#timer = this.#parts.clock.after(UPKEEP_MS, () => {
+      void this.#renewAndExpire().finally(() => {
+        if (!this.#stopped) this.start();
+      });
+    });
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+  }
+
+  /** Removes an item that is finished or no longer leased. */
+  drop(item: Item): void {
+    const { state } = item;
+    if (state === 'dropped') return;
+    if (state === 'ready') this.#parts.ready.remove(item, 'dropped');
+    else enterState(item, 'dropped');
+    this.#parts.onDropped(item, state);
+  }
+
+  /** Drops an item whose lease has expired. */
+  lose(item: Item): void {
+    this.drop(item);
+    this.#parts.onLost(item);
+  }
+
+  /** Makes the rows due for other nodes, after an optional delay. */
+  async release(items: readonly Item[], delayMs = 0): Promise<void> {
+    if (items.length === 0) return;
+    for (const item of items) this.drop(item);
+    const release = this.#writeRelease(items, delayMs);
+    this.#releases.add(release);
+    await release;
+    this.#releases.delete(release);
+  }
+
+  /** Resolves when no release is in progress. */
+  async released(): Promise<void> {
+    while (this.#releases.size > 0) await Promise.all(this.#releases);
+  }
+
+  async #writeRelease(items: readonly Item[], delayMs: number): Promise<void> {
+    const { store, clock, log } = this.#parts;
+    try {
+      await store.release(items, clock.now() + delayMs);
+    } catch (error) {
+      // Nothing is lost: the leases expire.
+      log.warn({ err: error, count: items.length }, 'releasing leases failed');
+    }
+  }
+
+  async #renewAndExpire(): Promise<void> {
+    const { clock, held, leaseMs, expire } = this.#parts;
+    const nowMs = clock.now();
+    const renew: Item[] = [];
+    for (const item of held()) {
+      const waits = item.state === 'ready';
+      if (waits && expire?.(item, nowMs)) continue;
+      if (waits && nowMs >= item.leaseEndsAtMs) this.lose(item);
+      else if (item.leaseEndsAtMs - nowMs < leaseMs / 2) renew.push(item);
+    }
+    if (renew.length > 0) await this.#renew(renew, nowMs + leaseMs);
+  }
+
+  async #renew(items: Item[], endsAtMs: number): Promise<void> {
+    const { store, log } = this.#parts;
+    try {
+      const ours = new Set(await store.renew(items, endsAtMs));
+      items.forEach((item, index) => {
+        if (ours.has(index)) item.leaseEndsAtMs = endsAtMs;
+        else if (item.state === 'ready') this.lose(item);
+      });
+    } catch (error) {
+      log.warn({ err: error, count: items.length }, 'renewing leases failed');
+    }
+  }
+}
