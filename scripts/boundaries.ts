@@ -6,8 +6,9 @@ import { foreignWriteErrors } from './table-writes.ts';
 
 /**
  * Checks module boundaries: imports as .dependency-cruiser.js allows them, SQL only in db/ and the
- * stores, and writes only to tables of the own module. dependency-cruiser reports "no violations" for a language that it cannot parse, so a
- * run that saw hardly any files counts as failed.
+ * stores, writes only to tables of the own module, and no statement that crashes PostgreSQL.
+ * dependency-cruiser reports "no violations" for a language that it cannot parse, so a run that saw
+ * hardly any files counts as failed.
  */
 
 const MODULES_MIN = 50;
@@ -22,7 +23,12 @@ interface CruiseResult {
 
 export function boundaryErrors(): string[] {
   const source = projectFiles().filter((file) => /^(server|sdk)\/src\/.*\.ts$/.test(file));
-  return [...importErrors(source), ...sqlErrors(source), ...writeErrors(source)];
+  return [
+    ...importErrors(source),
+    ...sqlErrors(source),
+    ...writeErrors(source),
+    ...lockErrors(source),
+  ];
 }
 
 function importErrors(source: readonly string[]): string[] {
@@ -61,4 +67,32 @@ function writeErrors(source: readonly string[]): string[] {
   return source
     .filter((file) => !file.endsWith('.test.ts'))
     .flatMap((file) => foreignWriteErrors(file, readFileSync(path.join(ROOT, file), 'utf8')));
+}
+
+/**
+ * A statement that locks rows and changes a partitioned table can crash PostgreSQL 18: see
+ * docs/decisions/0048-lock-and-update-in-two-statements.md.
+ */
+function lockErrors(source: readonly string[]): string[] {
+  const partitioned = partitionedTables();
+  return source
+    .filter((file) => file.endsWith('-store.ts'))
+    .filter((file) => {
+      const statements = readFileSync(path.join(ROOT, file), 'utf8').match(/`[^`]*`/g) ?? [];
+      return statements.some((text) => locksAndChanges(text, partitioned));
+    })
+    .map((file) => `${file}: lock rows of a partitioned table and change them in two statements`);
+}
+
+export function locksAndChanges(statement: string, partitioned: ReadonlySet<string>): boolean {
+  if (!/\bfor (no key )?update\b/.test(statement)) return false;
+  const changed = statement.matchAll(/\b(?:update|delete from) (\w+)/g);
+  return [...changed].some(([, table = '']) => partitioned.has(table));
+}
+
+function partitionedTables(): Set<string> {
+  const migrations = projectFiles().filter((file) => /db\/migrations\/.*\.sql$/.test(file));
+  const sql = migrations.map((file) => readFileSync(path.join(ROOT, file), 'utf8')).join('\n');
+  const tables = sql.matchAll(/create table (\w+) \([^;]*\) partition by/g);
+  return new Set([...tables].map(([, table = '']) => table));
 }

@@ -3,6 +3,7 @@ import type { Pool } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import type { EventPosition } from '../events/events-store.ts';
 import { uuidFloor } from '../lib/ids.ts';
+import { lockThenChange } from '../queue/lease-store.ts';
 
 /** Deliveries to an endpoint, their attempts, and statements that replay them. */
 
@@ -152,24 +153,29 @@ export async function replayFailed(
   limit: number,
   nowMs: number,
 ): Promise<number> {
-  const { rowCount } = await pool.query(
-    `with replayed as (
-       select d.event_id from webhook_deliveries d
-        where ${OF_WEBHOOK} and d.status = 'failed' and d.event_id >= $5 and d.event_id < $6
-        order by d.event_id limit $7 for update skip locked)
-     update webhook_deliveries d set ${REQUEUE} from replayed
-      where ${OF_WEBHOOK} and d.event_id = replayed.event_id and d.event_id >= $5 and d.event_id < $6`,
-    [
-      scope.workspaceId,
-      scope.mode,
-      webhookId,
-      sqlTime(nowMs),
-      uuidFloor(range.fromMs),
-      uuidFloor(range.toMs),
-      limit,
-    ],
+  const key = [scope.workspaceId, scope.mode, webhookId];
+  const replayed = await lockThenChange(
+    pool,
+    async (client) => {
+      const { rows } = await client.query<{ id: string }>(
+        `select d.event_id as id from webhook_deliveries d
+          where ${OF_WEBHOOK} and d.status = 'failed' and d.event_id >= $4 and d.event_id < $5
+          order by d.event_id limit $6 for update skip locked`,
+        [...key, uuidFloor(range.fromMs), uuidFloor(range.toMs), limit],
+      );
+      return rows.map(({ id }) => id);
+    },
+    async (client, ids) => {
+      const bounds = [ids[0], ids.at(-1)];
+      const { rows } = await client.query(
+        `update webhook_deliveries d set ${REQUEUE} from unnest($5::uuid[]) as r(id)
+          where ${OF_WEBHOOK} and d.event_id = r.id and d.event_id between $6 and $7 returning 1`,
+        [...key, sqlTime(nowMs), ids, ...bounds],
+      );
+      return rows;
+    },
   );
-  return rowCount ?? 0;
+  return replayed.length;
 }
 
 const DAY_MS = 86_400_000;

@@ -1,7 +1,8 @@
 import type { TenantScope } from '../../accounts/tenant-scope.ts';
-import type { Queryable } from '../../db/pool.ts';
+import type { Pool, Queryable } from '../../db/pool.ts';
 import { sqlTime } from '../../db/row-types.ts';
 import type { Attachment } from '../../mail/mime/compose.ts';
+import { lockThenChange } from '../../queue/lease-store.ts';
 import type { ContentHead, MessageContent } from './message-content.ts';
 
 /** How long a failed message can be retried with its original content. */
@@ -13,23 +14,36 @@ const RETRYABLE_MS = 3 * 24 * 60 * 60 * 1000;
  * inbox. Returns the number deleted, at most `limit`. Any number of nodes may run it.
  */
 export async function deleteEncryptedContents(
-  db: Queryable,
+  pool: Pool,
   nowMs: number,
   limit: number,
 ): Promise<number> {
-  const { rowCount } = await db.query(
-    `update message_contents set encrypted_content = ''
-     where (workspace_id, mode, id) in (
-       select c.workspace_id, c.mode, c.id from message_contents c
-       where c.mode = 'live' and octet_length(c.encrypted_content) > 0 and not exists (
-         select from deliveries d
-         where d.workspace_id = c.workspace_id and d.mode = c.mode and d.message_id = c.id
-           and (d.status in ('scheduled', 'queued', 'deferred')
-             or d.status in ('bounced', 'failed', 'expired') and d.finished_at > $1))
-       limit $2 for update skip locked)`,
-    [sqlTime(nowMs - RETRYABLE_MS), limit],
+  const deleted = await lockThenChange(
+    pool,
+    async (client) => {
+      const { rows } = await client.query<{ workspace_id: string; mode: string; id: string }>(
+        `select c.workspace_id, c.mode, c.id from message_contents c
+          where c.mode = 'live' and octet_length(c.encrypted_content) > 0 and not exists (
+            select from deliveries d
+             where d.workspace_id = c.workspace_id and d.mode = c.mode and d.message_id = c.id
+               and (d.status in ('scheduled', 'queued', 'deferred')
+                 or d.status in ('bounced', 'failed', 'expired') and d.finished_at > $1))
+          limit $2 for update skip locked`,
+        [sqlTime(nowMs - RETRYABLE_MS), limit],
+      );
+      return rows;
+    },
+    async (client, picked) => {
+      await client.query(
+        `update message_contents c set encrypted_content = ''
+           from json_to_recordset($1::json) as p(workspace_id uuid, mode mode, id uuid)
+          where c.workspace_id = p.workspace_id and c.mode = p.mode and c.id = p.id`,
+        [JSON.stringify(picked)],
+      );
+      return picked;
+    },
   );
-  return rowCount ?? 0;
+  return deleted.length;
 }
 
 /** Whether the original content of a message was deleted, so that it cannot be sent again. */

@@ -53,10 +53,10 @@ export async function findInboxEntry(
 }
 
 /**
- * Claims the oldest matching message that no wait has returned yet. The row is locked and later
- * waits skip it, so two waits never get the same message. Waits poll several times a second, so the
- * cost of a poll must not grow with the amount of unclaimed mail: it scans the newest messages to
- * the recipient, or else the newest of all, up to a limit.
+ * Claims the oldest matching message that no wait has returned yet. When another wait takes it first,
+ * the next one is tried, so two waits never get the same message. Waits poll several times a second,
+ * so the cost of a poll must not grow with the amount of unclaimed mail: it scans the newest messages
+ * to the recipient, or else the newest of all, up to a limit.
  */
 export async function claimUnseen(
   db: Queryable,
@@ -65,43 +65,45 @@ export async function claimUnseen(
   nowMs: number,
 ): Promise<InboxEntry | undefined> {
   const kind = recipientKey !== undefined ? 'to' : subject !== undefined ? 'newest' : 'oldest';
-  const { rows } = await db.query<InboxEntry>({
-    name: `claim-unseen-${kind}`,
-    text: `update test_inbox set consumed_at = $4
-      where workspace_id = $1 and message_id >= $5 and message_id = (
-        select message_id from test_inbox
-        where workspace_id = $1 and consumed_at is null and message_id = any(array(
-          select c.message_id from (${CANDIDATES[kind]}) c
-            cross join lateral (select from test_inbox
-              where workspace_id = $1 and message_id = c.message_id and consumed_at is null limit 1) i
-            cross join lateral (select from messages m
-              where m.workspace_id = $1 and m.mode = 'test' and m.id = c.message_id
-                and ($3::text is null or strpos(lower(m.subject), $3) > 0) limit 1) m
-          order by c.message_id limit ${MATCHED_MAX}))
-        order by message_id limit 1 for update skip locked)
-      returning ${COLUMNS}`,
+  const { rows: unseen } = await db.query<{ id: string }>({
+    name: `find-unseen-${kind}`,
+    text: `select c.message_id as id from (${CANDIDATES[kind]}) c
+        cross join lateral (select from test_inbox
+          where workspace_id = $1 and message_id = c.message_id and consumed_at is null limit 1) i
+        cross join lateral (select from messages m
+          where m.workspace_id = $1 and m.mode = 'test' and m.id = c.message_id
+            and ($3::text is null or strpos(lower(m.subject), $3) > 0) limit 1) m
+      order by c.message_id limit ${MATCHED_MAX}`,
     // Waits ignore mail that arrived days ago.
     values: [
       workspaceId,
       recipientKey ?? null,
       subject?.toLowerCase() ?? null,
-      sqlTime(nowMs),
       uuidFloor(nowMs - UNSEEN_MAX_MS),
     ],
   });
-  return rows[0];
+  for (const { id } of unseen) {
+    const { rows } = await db.query<InboxEntry>({
+      name: 'consume-unseen',
+      text: `update test_inbox set consumed_at = $3
+        where workspace_id = $1 and message_id = $2 and consumed_at is null returning ${COLUMNS}`,
+      values: [workspaceId, id, sqlTime(nowMs)],
+    });
+    if (rows[0]) return rows[0];
+  }
+  return undefined;
 }
 
 const SCANNED_MAX = 1_000;
-/** More than concurrent waits can have locked. */
+/** More than concurrent waits can take meanwhile. */
 const MATCHED_MAX = 200;
 
 const UNSEEN = `select message_id from test_inbox where workspace_id = $1 and consumed_at is null
-  and message_id >= $5 and $2::text is null`;
+  and message_id >= $4 and $2::text is null`;
 
 const CANDIDATES = {
   to: `select message_id from (select message_id, status from deliveries
-      where workspace_id = $1 and mode = 'test' and recipient_key = $2 and message_id >= $5
+      where workspace_id = $1 and mode = 'test' and recipient_key = $2 and message_id >= $4
       order by message_id desc limit ${SCANNED_MAX}) newest where status = 'delivered'`,
   newest: `${UNSEEN} order by message_id desc limit ${SCANNED_MAX}`,
   oldest: `${UNSEEN} order by message_id limit ${MATCHED_MAX}`,
