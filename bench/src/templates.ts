@@ -58,7 +58,7 @@ export async function benchTemplates(): Promise<void> {
 }
 
 async function compareSends(): Promise<void> {
-  await using target = await startTarget('grouped', { env: { ROLES: 'api' } });
+  await using target = await startTarget('grouped', { env: { ROLES: 'api', BENCH_MODE: 'live' } });
   const call = caller(target);
   await call('POST', '/partials', { key: 'footer', html: FOOTER });
   await call('POST', '/partials/footer/publish', {});

@@ -49,7 +49,7 @@ test.each<[string, Partial<NewApiKey>, RegExp]>([
 
 test('a test key creates only test keys', async () => {
   const message = await rejection({ ...ISSUER, mode: 'test' }, { ...WITHIN_LIMITS, mode: 'live' });
-  expect(message).toBe('insufficient_scope: A test key can create only test keys.');
+  expect(message).toBe('wrong_mode: A test key can create only test keys.');
 });
 
 test('the grace period of a rotation is limited', async () => {

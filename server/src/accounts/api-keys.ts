@@ -28,7 +28,7 @@ import {
 } from './api-key-store.ts';
 import { hashToken, newToken, tokenHint } from './api-key-token.ts';
 import type { Caller } from './caller.ts';
-import { SCOPES, type Scope } from './scopes.ts';
+import { SCOPES, type Scope, scopesFor } from './scopes.ts';
 import type { Mode } from './tenant-scope.ts';
 
 /**
@@ -74,8 +74,9 @@ export class ApiKeys {
   async create(issuer: KeyIssuer, wanted: NewApiKey): Promise<{ key: ApiKey; token: string }> {
     const nowMs = this.#clock.now();
     const mode = wanted.mode ?? issuer.mode;
-    const scopes = [...new Set(wanted.scopes ?? issuer.scopes)];
-    const limits = parseLimits(wanted, nowMs);
+    const limits = parseLimits({ ...wanted, mode }, nowMs);
+    const grantable = scopesFor(mode).filter((scope) => issuer.scopes.has(scope));
+    const scopes = [...new Set(wanted.scopes ?? grantable)];
     checkGrant(issuer, { mode, scopes, ...limits });
     const token = newToken(mode);
     const key: ApiKey = {
@@ -125,7 +126,8 @@ export class ApiKeys {
     return inTransaction(this.#pool, async (client) => {
       const key = await this.#lock(client, issuer, id);
       const { allowed_domains = key.allowedDomains, allowed_ips = key.allowedIps } = change;
-      const limits = parseLimits({ ...change, allowed_domains, allowed_ips }, nowMs);
+      const { mode } = key;
+      const limits = parseLimits({ ...change, mode, allowed_domains, allowed_ips }, nowMs);
       const expiresAtMs = change.expires_at === undefined ? key.expiresAtMs : limits.expiresAtMs;
       const scopes = change.scopes ? [...new Set(change.scopes)] : key.scopes;
       const changed = { ...key, ...limits, expiresAtMs, scopes, name: change.name ?? key.name };
@@ -227,7 +229,7 @@ function checkGrant(
   wanted: Pick<ApiKey, 'mode' | 'scopes' | 'allowedDomains' | 'allowedIps' | 'expiresAtMs'>,
 ): void {
   if (issuer.mode === 'test' && wanted.mode === 'live') {
-    throw new RefusedError('insufficient_scope', 'A test key can create only test keys.', {
+    throw new RefusedError('wrong_mode', 'A test key can create only test keys.', {
       fix: 'Use a live key, or create the key at {app}/app/api-keys.',
     });
   }
@@ -289,10 +291,16 @@ function exceedsIssuer(limit: string, field: string): RefusedError {
 }
 
 function parseLimits(
-  wanted: Pick<NewApiKey, 'allowed_domains' | 'allowed_ips' | 'expires_at'>,
+  wanted: Omit<Partial<NewApiKey>, 'name'>,
   nowMs: number,
 ): Pick<ApiKey, 'allowedDomains' | 'allowedIps' | 'expiresAtMs'> {
   const errors: FieldError[] = [];
+  const usable = scopesFor(wanted.mode ?? 'live');
+  (wanted.scopes ?? []).forEach((scope, index) => {
+    if (usable.includes(scope)) return;
+    const detail = `Test keys cannot use ${scope}, because live mail depends on it.`;
+    errors.push({ pointer: `/scopes/${index}`, code: 'live_keys_only', detail });
+  });
   const allowedDomains = (wanted.allowed_domains ?? []).map((text, index) => {
     const parsed = parseDomainName(text);
     if (parsed.ok) return parsed.domain;

@@ -17,3 +17,11 @@ export interface Caller {
   /** When the key or the session expires, as far as known now. */
   endsAtMs?: number;
 }
+
+/**
+ * Whether a test key is calling. Signed-in users only choose a mode to view; their permissions do
+ * not depend on it.
+ */
+export function isTestKey({ mode, keyId }: Pick<Caller, 'mode' | 'keyId'>): boolean {
+  return mode === 'test' && keyId !== undefined;
+}

@@ -1,3 +1,5 @@
+import type { Mode } from './tenant-scope.ts';
+
 /** What a caller may do. An operation whose scope is missing has no effect at all. */
 export const SCOPES = [
   'send:transactional',
@@ -19,6 +21,13 @@ export const SCOPES = [
 ] as const;
 
 export type Scope = (typeof SCOPES)[number];
+
+/** Scopes that a key of this mode can use. All operations of `write:domains` require a live key. */
+export function scopesFor(mode: Mode): readonly Scope[] {
+  return mode === 'live' ? SCOPES : TEST_SCOPES;
+}
+
+const TEST_SCOPES = SCOPES.filter((scope) => scope !== 'write:domains');
 
 export function isScope(text: string): text is Scope {
   return (SCOPES as readonly string[]).includes(text);

@@ -1,4 +1,5 @@
 import { operatorIssuer } from '../accounts/api-keys.ts';
+import { scopesFor } from '../accounts/scopes.ts';
 import type { Config } from '../config/read-config.ts';
 import type { App } from './build-app.ts';
 
@@ -9,7 +10,7 @@ import type { App } from './build-app.ts';
 export async function startupBanner(app: App, config: Config): Promise<string> {
   if (!config.roles.has('api')) return workerBanner(app, config);
   const url = config.http.port === 0 ? app.address : config.http.baseUrl;
-  const token = await firstKey(app);
+  const token = await firstKey(app, config);
   const setupLink = await app.people.setup.link(url);
   const lines = [
     '',
@@ -50,13 +51,23 @@ function ownerSteps(url: string, link: string): string[] {
   ];
 }
 
+/**
+ * What the guides use. It cannot create keys, so one found in an old terminal or a shell history gives
+ * access to nothing that outlives it.
+ */
+const FIRST_KEY_SCOPES = scopesFor('test').filter((scope) => !scope.endsWith(':api_keys'));
+
 /** The first test key, on a database that has neither a workspace nor a key. */
-async function firstKey(app: App): Promise<string | undefined> {
+async function firstKey(app: App, { printFirstKey }: Config): Promise<string | undefined> {
   const workspace = (await app.workspaces.createFirst('Default')) ?? (await app.workspaces.first());
-  if (!workspace) return undefined;
+  if (!workspace || !printFirstKey) return undefined;
   const issuer = operatorIssuer(workspace.id);
   if ((await app.apiKeys.list(issuer, { limit: 1 })).keys.length > 0) return undefined;
-  const { token } = await app.apiKeys.create(issuer, { name: 'First test key', mode: 'test' });
+  const { token } = await app.apiKeys.create(issuer, {
+    name: 'First test key',
+    mode: 'test',
+    scopes: FIRST_KEY_SCOPES,
+  });
   return token;
 }
 

@@ -19,7 +19,7 @@ export function createCommandDomains({ config, pool, clock, secretKey }: Databas
 
 /** The operator has access to every workspace. */
 export function operatorScope(workspaceId: string): DomainActor {
-  return { workspaceId, mode: 'live', keyId: undefined };
+  return { workspaceId };
 }
 
 /** Formats the DNS records of a domain, one block each, because values are long. */

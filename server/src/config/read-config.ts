@@ -59,6 +59,7 @@ export interface Config {
   /** 32 bytes. Undefined with the embedded database, which stores one in DATA_DIR. */
   readonly secretKey: Buffer | undefined;
   readonly allowOtherSecretKey: boolean;
+  readonly printFirstKey: boolean;
   readonly roles: ReadonlySet<Role>;
   readonly delivery: {
     readonly routes: readonly RouteConfig[];
@@ -249,6 +250,7 @@ function buildConfig({ of, wasGiven }: SettingValues): Config {
     },
     secretKey: of('SECRET_KEY'),
     allowOtherSecretKey: of('ALLOW_OTHER_SECRET_KEY'),
+    printFirstKey: of('PRINT_FIRST_KEY'),
     roles: of('ROLES'),
     delivery: {
       routes: of('DELIVERY_ROUTE'),

@@ -106,6 +106,11 @@ const storage = {
 };
 
 const general = {
+  PRINT_FIRST_KEY: boolean({
+    description:
+      'Create a test API key at the first start and print it. Use `false` where the output is kept in a log.',
+    default: true,
+  }),
   ROLES: subsetOf<Role>({
     description:
       'What this process does: `api` serves HTTP, `smtp` accepts mail over SMTP, `delivery` sends it, `webhooks` delivers events.',

@@ -53,7 +53,7 @@ export interface DomainsParts {
 }
 
 /** Who manages domains: an API caller, or the operator on the command line. */
-export type DomainActor = Pick<Caller, 'workspaceId' | 'mode' | 'keyId'>;
+export type DomainActor = Pick<Caller, 'workspaceId'>;
 
 /** More than any workspace needs; it bounds the DNS lookups that one workspace can cause. */
 const DOMAINS_MAX = 1000;
@@ -66,7 +66,6 @@ export class Domains {
   }
 
   async create(owner: DomainActor, input: NewDomain): Promise<DomainView> {
-    requireLiveKey(owner);
     const domain = await this.#insert(owner.workspaceId, input, { trusted: false });
     if (!domain) {
       throw new RefusedError('conflict', `${input.name} already exists in this workspace.`);
@@ -99,13 +98,12 @@ export class Domains {
   }
 
   /** Newest first. */
-  async list(owner: Pick<DomainActor, 'workspaceId'>, page: SearchedPage): Promise<DomainView[]> {
+  async list(owner: DomainActor, page: SearchedPage): Promise<DomainView[]> {
     const domains = await listDomains(this.#parts.pool, owner.workspaceId, page);
     return domains.map((domain) => this.#view(domain));
   }
 
   async change(owner: DomainActor, id: string, change: DomainSettings): Promise<DomainView> {
-    requireLiveKey(owner);
     return inTransaction(this.#parts.pool, async (client) => {
       const domain = orNotFound(await findDomain(client, owner.workspaceId, id, 'for update'));
       const changed: Domain = { ...domain, ...updatedSettings(domain, change) };
@@ -122,7 +120,6 @@ export class Domains {
    * Queued mail can no longer be signed and fails, each message with its event.
    */
   async remove(owner: DomainActor, id: string): Promise<void> {
-    requireLiveKey(owner);
     await inTransaction(this.#parts.pool, async (client) => {
       if (!(await deleteDomain(client, owner.workspaceId, id))) throw notFound();
       await notifyDomainsChanged(client, owner.workspaceId);
@@ -131,7 +128,6 @@ export class Domains {
 
   /** Checks every record now. */
   async verify(owner: DomainActor, id: string): Promise<DomainView> {
-    requireLiveKey(owner);
     const domain = orNotFound(await findDomain(this.#parts.pool, owner.workspaceId, id));
     return this.#view(orNotFound(await this.#parts.verifier.verify(domain)));
   }
@@ -142,7 +138,6 @@ export class Domains {
    * of the next key must exist right now.
    */
   async rotateDkim(owner: DomainActor, id: string): Promise<DomainView> {
-    requireLiveKey(owner);
     const { pool, clock, keyGenerator } = this.#parts;
     const domain = orNotFound(await findDomain(pool, owner.workspaceId, id));
     enforceRotationLimit(domain, clock.now());
@@ -270,19 +265,6 @@ export class Domains {
 }
 
 const FIRST_CHECK_MS = 60_000;
-
-/**
- * Both modes share domains, and live mail depends on them, so test keys are read-only. Members of
- * the dashboard only choose a mode to view; their permissions do not depend on it.
- */
-function requireLiveKey(owner: DomainActor): void {
-  if (owner.mode === 'live' || owner.keyId === undefined) return;
-  throw new RefusedError(
-    'insufficient_scope',
-    'Live mail depends on domains: a test key can read them, but only a live key can change them.',
-    { fix: 'Use a live key (pr_live_…), or make the change at {app}/app/domains.' },
-  );
-}
 
 async function enforceDomainLimit(db: Queryable, workspaceId: string): Promise<void> {
   if ((await countDomains(db, workspaceId)) < DOMAINS_MAX) return;

@@ -3,6 +3,7 @@ import type { Caller } from '../accounts/caller.ts';
 import type { SignedInPerson } from '../accounts/people/sessions.ts';
 import type { TeamRight } from '../accounts/roles.ts';
 import type { Scope } from '../accounts/scopes.ts';
+import type { Mode } from '../accounts/tenant-scope.ts';
 import type { IdempotencyRequest } from '../messages/accept/idempotency.ts';
 import type { ProblemCode } from './problems/problem-types.ts';
 import type { ClientInfo } from './server/client-info.ts';
@@ -68,7 +69,12 @@ export interface OperationSpec<P extends TSchema, Q extends TSchema, B extends T
    * without returning it.
    */
   consumesOnRead?: true;
-  testKeysOnly?: boolean;
+  /**
+   * The only mode whose keys may call the operation: 'live' if it changes what live mail uses, 'test'
+   * for the test inbox. Test mode is required of sessions too. Live mode is not, because signed-in
+   * users only choose a mode to view; their permissions do not depend on it.
+   */
+  mode?: Mode;
 }
 
 export interface ResponseSpec {

@@ -176,17 +176,21 @@ export class Templates {
     return checkStoredContent(this.#parts.pool, ref, 'draft', draft);
   }
 
-  /** Fails while the content is in use, unless forced. */
+  /** Fails while the content is in use, unless forced. Test keys delete only what was never published. */
   async remove(
     author: Author,
     kind: ContentKind,
     key: string,
-    { force }: { force: boolean },
+    { force, byTestKey = false }: { force: boolean; byTestKey?: boolean },
   ): Promise<void> {
     const ref = refOf(author, kind, key);
     await this.#commit(author, async (client) => {
       await lockForTransaction(client, 'templates', author.workspaceId);
-      found(ref, await findTemplate(client, ref, 'for update of t'));
+      const template = found(ref, await findTemplate(client, ref, 'for update of t'));
+      if (template.publishedVersion !== null && byTestKey) {
+        const detail = `This ${kind} is published, so live mail may use it. Only a live key can delete it.`;
+        throw new RefusedError('wrong_mode', detail);
+      }
       if (
         !force &&
         kind === 'template' &&

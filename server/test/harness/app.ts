@@ -35,7 +35,10 @@ export interface NewKeyOptions {
 }
 
 export interface RequestOptions {
-  /** The test key by default; null sends no key. */
+  /**
+   * By default the test key, or the live key for what test keys cannot do: change domains, and publish
+   * or delete templates, layouts and partials. Null sends no key.
+   */
   key?: string | null;
   body?: unknown;
   /** Sent unchanged instead of `body`. */
@@ -118,7 +121,10 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
     testKey,
     liveKey,
     newKey,
-    call: (method, path, call = {}) => request(app.address, testKey, check, method, path, call),
+    call: (method, path, call = {}) => {
+      const key = isLiveChange(method, path) ? liveKey : testKey;
+      return request(app.address, key, check, method, path, call);
+    },
     async [Symbol.asyncDispose]() {
       await app.stop();
       if (!options.database) await database[Symbol.asyncDispose]();
@@ -126,16 +132,24 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
   };
 }
 
+/** What test keys cannot do. */
+function isLiveChange(method: string, fullPath: string): boolean {
+  const path = fullPath.replace(/^\/api\/v1/, '');
+  if (path.startsWith('/domains')) return method !== 'GET';
+  if (!/^\/(templates|layouts|partials)\//.test(path)) return false;
+  return method === 'DELETE' || /\/publish(\?|$)/.test(path);
+}
+
 async function request(
   base: string,
-  testKey: string,
+  defaultKey: string,
   check: ResponseCheck,
   method: string,
   path: string,
   { key, body, rawBody, headers = {} }: RequestOptions,
 ): Promise<TestResponse> {
   const url = path.startsWith('/api/') || !path.startsWith('/') ? path : `/api/v1${path}`;
-  const bearer = key === undefined ? testKey : key;
+  const bearer = key === undefined ? defaultKey : key;
   const response = await fetch(`${base}${url}`, {
     method,
     headers: {

@@ -11,6 +11,8 @@ export interface DocumentedOperation {
   sessionOnly: boolean;
   /** The required scope; undefined for public operations. */
   scope: string | undefined;
+  /** The only mode whose keys may call it; undefined for both. */
+  mode: string | undefined;
   takesBody: boolean;
   needsBody: boolean;
   bodyTypes: string[];
@@ -40,6 +42,7 @@ interface Described {
   operationId: string;
   security?: object[];
   'x-scope'?: string;
+  'x-mode'?: string;
   requestBody?: { required?: boolean; content: Record<string, Media> };
   responses: Record<string, Response>;
 }
@@ -61,6 +64,7 @@ export function operationsOf(document: unknown): DocumentedOperation[] {
       isPublic: described.security?.length === 0,
       sessionOnly: described.security?.some((one) => 'session' in one) ?? false,
       scope: described['x-scope'],
+      mode: described['x-mode'],
       takesBody: described.requestBody !== undefined,
       needsBody: described.requestBody?.required ?? false,
       bodyTypes: Object.keys(described.requestBody?.content ?? {}),

@@ -29,6 +29,7 @@ let expiredKey: string;
 let revokedKey: string;
 let boundKey: string;
 let scopelessKey: string;
+let scopelessLiveKey: string;
 let otherScope: string;
 let owner: { person: TestPerson; visitor: SessionClient };
 
@@ -50,6 +51,7 @@ beforeAll(async () => {
   revokedKey = revoked.token;
   boundKey = await app.newKey({ allowedIps: ['203.0.113.0/24'] });
   scopelessKey = await app.newKey({ scopes: ['read:events'] });
+  scopelessLiveKey = await app.newKey({ mode: 'live', scopes: ['read:events'] });
   otherScope = await app.newKey({ scopes: ['send:transactional'] });
   owner = await member(app, 'owner');
   while (Date.now() < (expiring.key.expiresAtMs ?? 0)) await new Promise((r) => setTimeout(r, 20));
@@ -71,6 +73,12 @@ async function everywhere(
   const chosen = operations.filter(which);
   expect(chosen.length).toBeGreaterThan(0);
   for (const operation of chosen) await check(operation);
+}
+
+/** A key whose mode allows the operation, but without its scope. */
+function scopelessKeyFor({ scope, mode }: DocumentedOperation): string {
+  if (scope === 'read:events') return otherScope;
+  return mode === 'live' ? scopelessLiveKey : scopelessKey;
 }
 
 describe('keys', () => {
@@ -98,7 +106,7 @@ describe('keys', () => {
   test('a key without the required scope is 403 before the body is read', async () => {
     await everywhere(
       async (operation) => {
-        const key = operation.scope === 'read:events' ? otherScope : scopelessKey;
+        const key = scopelessKeyFor(operation);
         const broken = operation.method === 'GET' ? {} : { rawBody: '{"broken' };
         const answer = await call(operation, { key, ...broken });
         expect([operation.id, answer.status, answer.json.code]).toEqual([
@@ -108,6 +116,21 @@ describe('keys', () => {
         ]);
       },
       ({ problems }) => problems.get(403)?.includes('insufficient_scope') ?? false,
+    );
+  });
+
+  test('a key of the wrong mode is 403, whatever its scopes', async () => {
+    await everywhere(
+      async (operation) => {
+        const { id, mode } = operation;
+        const keys =
+          mode === 'live' ? [app.testKey, scopelessKey] : [app.liveKey, scopelessLiveKey];
+        for (const key of keys) {
+          const answer = await call(operation, { key });
+          expect([id, answer.status, answer.json.code]).toEqual([id, 403, 'wrong_mode']);
+        }
+      },
+      ({ mode }) => mode !== undefined,
     );
   });
 });
@@ -398,8 +421,8 @@ describe('an Idempotency-Key', () => {
     key: string,
     result: string | null,
   ): Promise<void> {
-    const place =
-      operation.scope === 'person' ? [owner.person.id, 'live'] : [app.workspaceId, 'test'];
+    const { scope, mode = 'test' } = operation;
+    const place = scope === 'person' ? [owner.person.id, 'live'] : [app.workspaceId, mode];
     await app.database.pool.query(
       `insert into idempotency_keys (workspace_id, mode, key, request_hash, result, created_at)
        values ($1, $2, $3, '\\x00', $4, $5)`,

@@ -319,8 +319,8 @@ describe('a domain', () => {
       ['DELETE', `/domains/${id}`, undefined],
     ];
     for (const [method, path, body] of writes) {
-      const { status, json } = await app.call(method, path, body === undefined ? {} : { body });
-      expect([path, status, json.code]).toEqual([path, 403, 'insufficient_scope']);
+      const { status, json } = await app.call(method, path, { key: app.testKey, body });
+      expect([path, status, json.code]).toEqual([path, 403, 'wrong_mode']);
     }
     expect((await call('GET', `/domains/${id}`)).json).toMatchObject({ tls: 'opportunistic' });
   });

@@ -39,6 +39,9 @@ it('creates a key, prints it once, and rejects a second server', async () => {
   expect(await read.json()).toMatchObject({
     message: { subject: 'Hello Jane', text: 'Welcome, Jane!' },
   });
+  // The key can do what the guides do, but cannot create keys.
+  const keys = await fetch(new URL('/api/v1/api-keys', reading.url), reading);
+  expect(await keys.json()).toMatchObject({ code: 'insufficient_scope' });
 
   const second = await runPostrider(['start'], { env: { DATA_DIR: folder.path, PORT: '0' } });
   expect(second.code).toBe(1);
@@ -58,6 +61,20 @@ it('creates a key, prints it once, and rejects a second server', async () => {
     const keyless = await runPostrider(command, { env: { DATA_DIR: folder.path, PORT: '0' } });
     expect(keyless).toMatchObject({ code: 1, stderr: expect.stringMatching(/different key.*\n$/) });
   }
+});
+
+it('creates no key where the output is kept in a log', async () => {
+  await using folder = await createTempDir();
+  const server = await createServerProcess({
+    dataDir: folder.path,
+    env: { PRINT_FIRST_KEY: 'false' },
+  });
+  await server.start();
+  await expect.poll(() => server.output, { timeout: 20_000 }).toContain('postrider keys create');
+  expect(server.output).not.toContain('pr_test_');
+  await server.stop();
+  const keys = await runPostrider(['keys', 'list', '--json'], { env: { DATA_DIR: folder.path } });
+  expect([keys.code, keys.stdout]).toEqual([0, expect.not.stringContaining('token_hint')]);
 });
 
 it('reports a port in use and stops the database that it started', async () => {

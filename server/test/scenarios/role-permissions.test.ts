@@ -50,7 +50,7 @@ test('test-mode operations are rejected for a session in live mode', async () =>
   const owner = visitors.get('owner') as SessionClient;
   const headers = { 'postrider-mode': 'live' };
   const answer = await owner.call('GET', '/test/inbox', { headers });
-  expect([answer.status, answer.json.code]).toEqual([403, 'insufficient_scope']);
+  expect([answer.status, answer.json.code]).toEqual([403, 'wrong_mode']);
   expect((await owner.call('GET', '/test/inbox')).status).toBe(200);
 });
 

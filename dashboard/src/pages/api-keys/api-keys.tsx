@@ -144,7 +144,7 @@ function KeyTable({
             </Td>
             <Td>{key.revoked_at ? <Badge>Revoked</Badge> : <ModeBadge mode={key.mode} />}</Td>
             <Td hideBelow="md" className="min-w-32">
-              <span title={key.scopes.join('\n')}>{describeScopes(key.scopes)}</span>
+              <span title={key.scopes.join('\n')}>{describeScopes(key.scopes, key.mode)}</span>
             </Td>
             <Td hideBelow="xl" className="min-w-36 text-soft">
               <Restrictions apiKey={key} />

@@ -12,7 +12,7 @@ import { useSelection } from '../../session/selection.ts';
 import { useCan } from '../../session/session.ts';
 import { type KeyFields, KeyForm } from './key-form.tsx';
 import { NewKeyDialog } from './new-key-dialog.tsx';
-import { PRESETS, type Scope } from './scopes.ts';
+import { isAvailable, PRESETS, type Scope } from './scopes.ts';
 import { rememberTestKey } from './send-snippets.tsx';
 
 export type ApiKey = Schema<'ApiKey'>;
@@ -31,11 +31,14 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
     allowed_ips: [],
     expires_at: null,
   });
+  const scopes = fields.scopes.filter((scope) => isAvailable(scope, fields.mode));
   const creating = useMutation({
     // Sent in the key's own mode, so that a live key is never created in test mode by accident.
     mutationFn: () =>
       unwrap(
-        apiFor({ ...selection, mode: fields.mode }).POST('/api/v1/api-keys', { body: fields }),
+        apiFor({ ...selection, mode: fields.mode }).POST('/api/v1/api-keys', {
+          body: { ...fields, scopes },
+        }),
       ),
     onSuccess: ({ token, mode }) => {
       if (mode === 'test') rememberTestKey(selection.workspaceId, token);
@@ -43,8 +46,8 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
     },
   });
   if (creating.data) {
-    const { name, token, scopes, mode } = creating.data;
-    const canSend = scopes.includes('send:transactional');
+    const { name, token, mode } = creating.data;
+    const canSend = creating.data.scopes.includes('send:transactional');
     return (
       <NewKeyDialog name={name} mode={mode} token={token} canSend={canSend} onClose={onClose} />
     );
@@ -67,7 +70,7 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
             type="submit"
             kind="primary"
             busy={creating.isPending}
-            disabled={fields.scopes.length === 0}
+            disabled={scopes.length === 0}
           >
             Create key
           </Button>

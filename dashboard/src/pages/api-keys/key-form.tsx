@@ -11,7 +11,7 @@ import {
 import { localTime } from '../../components/time.tsx';
 import type { Mode } from '../../session/selection.ts';
 import { useCan } from '../../session/session.ts';
-import { PRESETS, type Preset, presetOf, SCOPE_ROWS, type Scope } from './scopes.ts';
+import { isAvailable, PRESETS, type Preset, presetOf, SCOPE_ROWS, type Scope } from './scopes.ts';
 
 export interface KeyFields {
   name: string;
@@ -63,7 +63,11 @@ export function KeyForm({
           ]}
         />
       )}
-      <ScopeSelect value={value.scopes} onChange={(scopes) => onChange({ ...value, scopes })} />
+      <ScopeSelect
+        mode={value.mode}
+        value={value.scopes}
+        onChange={(scopes) => onChange({ ...value, scopes })}
+      />
       <Expiry
         value={value.expires_at}
         error={fieldError(error, '/expires_at')}
@@ -94,8 +98,16 @@ export function KeyForm({
   );
 }
 
-function ScopeSelect({ value, onChange }: { value: Scope[]; onChange: (next: Scope[]) => void }) {
-  const [preset, setPreset] = useState<Preset>(presetOf(value));
+function ScopeSelect({
+  mode,
+  value,
+  onChange,
+}: {
+  mode: Mode;
+  value: Scope[];
+  onChange: (next: Scope[]) => void;
+}) {
+  const [preset, setPreset] = useState<Preset>(presetOf(value, mode));
   const can = useCan();
   const granted = (scopes: readonly Scope[]) => scopes.filter((scope) => can(scope));
   const toggle = (scope: Scope) => (on: boolean) =>
@@ -139,7 +151,7 @@ function ScopeSelect({ value, onChange }: { value: Scope[]; onChange: (next: Sco
               ) : (
                 <span />
               )}
-              {write ? (
+              {write && isAvailable(write, mode) ? (
                 <Checkbox
                   label={write === 'send:transactional' ? 'Send' : 'Write'}
                   aria-label={write}

@@ -1,4 +1,5 @@
 import type { Schema } from '../../api/client.ts';
+import type { Mode } from '../../session/selection.ts';
 
 export type Scope = NonNullable<Schema<'CreateApiKey'>['scopes']>[number];
 
@@ -19,6 +20,11 @@ export const ALL_SCOPES: Scope[] = SCOPE_ROWS.flatMap(({ read, write }) => [
   ...(read ? [read] : []),
   ...(write ? [write] : []),
 ]);
+
+/** Live mail depends on domains, so test keys cannot change them. */
+export function isAvailable(scope: Scope, mode: Mode): boolean {
+  return mode === 'live' || scope !== 'write:domains';
+}
 
 export const PRESETS = {
   send: {
@@ -45,18 +51,17 @@ export const PRESETS = {
 
 export type Preset = keyof typeof PRESETS | 'custom';
 
-export function presetOf(scopes: readonly string[]): Preset {
-  const same = Object.entries(PRESETS).find(
-    ([, preset]) =>
-      preset.scopes.length === scopes.length &&
-      preset.scopes.every((scope) => scopes.includes(scope)),
-  );
+export function presetOf(scopes: readonly string[], mode: Mode): Preset {
+  const same = Object.entries(PRESETS).find(([, preset]) => {
+    const available = preset.scopes.filter((scope) => isAvailable(scope, mode));
+    return available.length === scopes.length && available.every((scope) => scopes.includes(scope));
+  });
   return (same?.[0] as Preset | undefined) ?? 'custom';
 }
 
 /** A short description for the list. */
-export function describeScopes(scopes: readonly string[]): string {
-  const preset = presetOf(scopes);
+export function describeScopes(scopes: readonly string[], mode: Mode): string {
+  const preset = presetOf(scopes, mode);
   if (preset !== 'custom') return PRESETS[preset].label;
   if (scopes.length <= 2) return scopes.join(', ');
   return `${scopes.slice(0, 2).join(', ')} and ${scopes.length - 2} more`;

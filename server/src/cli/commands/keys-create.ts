@@ -1,5 +1,5 @@
 import { ApiKeys, type NewApiKey, operatorIssuer, publicApiKey } from '../../accounts/api-keys.ts';
-import { isScope, SCOPES, type Scope } from '../../accounts/scopes.ts';
+import { isScope, SCOPES, type Scope, scopesFor } from '../../accounts/scopes.ts';
 import type { Mode } from '../../accounts/tenant-scope.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';
@@ -27,7 +27,7 @@ export const keysCreate: Command = {
     },
     scopes: {
       value: 'LIST',
-      description: 'Comma-separated scopes, or "all".',
+      description: 'Comma-separated scopes, or "all" that a key of this mode can use.',
       required: true,
     },
     name: { value: 'NAME', description: 'A descriptive name.' },
@@ -47,7 +47,7 @@ export const keysCreate: Command = {
   },
   run: (input) => {
     const mode = parseMode(requiredOption(input, 'mode'));
-    const scopes = parseScopes(requiredOption(input, 'scopes'));
+    const scopes = parseScopes(requiredOption(input, 'scopes'), mode);
     const name = parseName(input);
     const limits = parseRestrictions(input, systemClock.now());
     return withDatabase(async (parts) => {
@@ -77,8 +77,8 @@ function parseMode(text: string): Mode {
   throw new UsageError(`--mode must be live or test, not "${text}".`);
 }
 
-function parseScopes(text: string): readonly Scope[] {
-  if (text === 'all') return SCOPES;
+function parseScopes(text: string, mode: Mode): readonly Scope[] {
+  if (text === 'all') return scopesFor(mode);
   const names = text
     .split(',')
     .map((name) => name.trim())

@@ -100,6 +100,7 @@ function describeOperation(spec: Operation['spec'], schemas: ComponentSchemas): 
   };
   if (spec.scope === 'public') operation.security = [];
   else operation['x-scope'] = spec.scope;
+  if (spec.mode) operation['x-mode'] = spec.mode;
   if (isSessionOnly(spec)) operation.security = [{ session: [] }];
   const parameters = [
     ...parametersOf('path', spec.params, schemas),
@@ -122,8 +123,9 @@ function describeOperation(spec: Operation['spec'], schemas: ComponentSchemas): 
 
 function descriptionOf(spec: Operation['spec']): string {
   const needs = accessNote(spec);
-  const test = spec.testKeysOnly ? ' Test keys only.' : '';
-  return `${spec.description ? `${spec.description}\n\n` : ''}${needs}${test}`;
+  const mode =
+    spec.mode === undefined ? '' : spec.mode === 'live' ? ' Live keys only.' : ' Test keys only.';
+  return `${spec.description ? `${spec.description}\n\n` : ''}${needs}${mode}`;
 }
 
 function isSessionOnly({ scope }: Operation['spec']): boolean {

@@ -59,7 +59,8 @@ export function problemCodesOf(spec: Spec): ProblemCode[] {
   if (spec.scope !== 'public') {
     for (const code of API_KEY_PROBLEMS) codes.add(code);
     for (const code of sessionProblems(spec)) codes.add(code);
-    if (spec.scope !== 'any' || spec.testKeysOnly) codes.add('insufficient_scope');
+    if (spec.scope !== 'any') codes.add('insufficient_scope');
+    if (spec.mode) codes.add('wrong_mode');
     codes.add('storage_unavailable');
   } else if (spec.csrfProtected) {
     if (spec.method !== 'GET') codes.add('cross_site_request');

@@ -95,6 +95,13 @@ export const PROBLEMS = {
     meaning: 'The key is valid, but its scopes do not permit this operation.',
     fix: `Create a key with the scope named in the detail at ${KEYS_PAGE}.`,
   },
+  wrong_mode: {
+    status: 403,
+    title: 'Not available in this mode',
+    meaning:
+      'Test keys cannot change what live mail uses, and the test inbox exists in test mode only. No scope changes this.',
+    fix: 'Use a live key (pr_live_…), or make the change at {app}/app.',
+  },
   ip_not_allowed: {
     status: 403,
     title: 'The API key cannot be used from this IP address',

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Caller } from '../../accounts/caller.ts';
+import { type Caller, isTestKey } from '../../accounts/caller.ts';
 import type { Sessions, SignedInPerson } from '../../accounts/people/sessions.ts';
 import type { RateLimiter } from '../../accounts/rate-limit.ts';
 import { isTeamRight, type Right, type Role, rightsOf, scopesOf } from '../../accounts/roles.ts';
@@ -122,6 +122,7 @@ function authorizeApiKey(
 /** Refuses what the scopes or the mode of an API key do not allow. */
 export function requireScope(spec: Spec, caller: Caller): void {
   const { scope } = spec;
+  requireMode(spec, caller);
   if (scope === 'person' || isTeamRight(scope)) {
     const detail = 'This operation requires a signed-in user. API keys cannot use it.';
     throw new RefusedError('insufficient_scope', detail, { fix: 'Sign in at {app}/app.' });
@@ -132,7 +133,6 @@ export function requireScope(spec: Spec, caller: Caller): void {
     const fix = `Create a key with ${scope} at {app}/app/api-keys.`;
     throw new RefusedError('insufficient_scope', detail, { fix });
   }
-  requireTestMode(spec, caller.mode);
 }
 
 async function authorizeSession(
@@ -172,8 +172,9 @@ async function authorizeSession(
     const detail = `Your role is ${role}. This operation requires ${spec.scope}.`;
     throw new RefusedError('insufficient_role', detail);
   }
-  requireTestMode(spec, mode);
-  request.caller = sessionCaller(signedIn, workspaceId, mode, role);
+  const caller = sessionCaller(signedIn, workspaceId, mode, role);
+  requireMode(spec, caller);
+  request.caller = caller;
 }
 
 function sessionCaller(
@@ -211,11 +212,17 @@ function requireModeHeaders({ headers }: FastifyRequest): Mode {
   });
 }
 
-function requireTestMode(spec: Spec, mode: Mode): void {
-  if (!spec.testKeysOnly || mode === 'test') return;
-  throw new RefusedError('insufficient_scope', 'This operation requires a test key.', {
-    fix: 'Use a test key (pr_test_…). Create one at {app}/app/api-keys.',
-  });
+/** Checked before the scope of a key: no scope would help a key of the other mode. */
+function requireMode(spec: Spec, caller: Caller): void {
+  if (spec.mode === 'live' && isTestKey(caller)) {
+    const detail = 'This operation changes what live mail uses, so it requires a live key.';
+    throw new RefusedError('wrong_mode', detail);
+  }
+  if (spec.mode === 'test' && caller.mode === 'live') {
+    throw new RefusedError('wrong_mode', 'This operation requires a test key.', {
+      fix: 'Use a test key (pr_test_…). Create one at {app}/app/api-keys.',
+    });
+  }
 }
 
 function applyRateLimit(

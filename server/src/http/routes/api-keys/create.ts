@@ -12,8 +12,8 @@ export function createApiKey(deps: { apiKeys: ApiKeys }): Operation {
       summary: 'Create an API key',
       description:
         'The secret is only ever returned in this response. A key cannot grant scopes that it ' +
-        'lacks: scopes default to those of the calling key, and a test key can only create ' +
-        'test keys.',
+        'lacks: scopes default to those of the calling key that the new key can use, and a test ' +
+        'key can only create test keys. Test keys cannot have `write:domains`.',
       scope: 'write:api_keys',
       body: CreateApiKey,
       semanticChecks: (body) => deps.apiKeys.fieldErrors(body),
@@ -24,6 +24,7 @@ export function createApiKey(deps: { apiKeys: ApiKeys }): Operation {
         },
       },
       responses: { 201: { description: 'The key and its secret.', body: ApiKeyWithToken } },
+      problems: ['wrong_mode'],
     },
     async ({ caller, body }) => {
       const { key, token } = await deps.apiKeys.create(caller, body as NewApiKey);

@@ -20,6 +20,7 @@ export function createDomain(deps: { domains: Domains }): Operation {
         'domain or a parent domain before receive a `domain.claimed` event. Only live keys can ' +
         'change domains, because live mail depends on them; test keys can read them.',
       scope: 'write:domains',
+      mode: 'live',
       body: CreateDomain,
       semanticChecks: domainFieldErrors,
       examples: {

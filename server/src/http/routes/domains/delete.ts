@@ -16,6 +16,7 @@ export function deleteDomain(deps: { domains: Domains }): Operation {
         'the domain becomes `failed`, because it can no longer be signed. Adding the domain ' +
         'again creates new records.',
       scope: 'write:domains',
+      mode: 'live',
       params: pathId('dom', 'the domain'),
       responses: { 204: { description: 'The domain was deleted.' } },
       problems: ['not_found'],

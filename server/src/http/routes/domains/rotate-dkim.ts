@@ -19,6 +19,7 @@ export function rotateDomainDkim(deps: { domains: Domains }): Operation {
         'listed: mail signed with them is still in transit. Fails with `conflict` if the ' +
         'record of the next RSA key is not found, or after ten rotations in a week.',
       scope: 'write:domains',
+      mode: 'live',
       params: pathId('dom', 'the domain'),
       responses: { 200: { description: 'The domain with its new keys.', body: Domain } },
       problems: ['not_found', 'conflict', 'overloaded'],

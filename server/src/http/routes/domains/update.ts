@@ -17,6 +17,7 @@ export function updateDomain(deps: { domains: Domains }): Operation {
       description:
         'Changes the TLS policy and tracking. Takes effect on every node within a second.',
       scope: 'write:domains',
+      mode: 'live',
       params: pathId('dom', 'the domain'),
       body: UpdateDomain,
       semanticChecks: domainFieldErrors,

@@ -17,6 +17,7 @@ export function verifyDomain(deps: { domains: Domains }): Operation {
         'Checks the DNS records now, returns what was found for each, and identifies common ' +
         'mistakes. The domain is `verified` when every required record is found.',
       scope: 'write:domains',
+      mode: 'live',
       params: pathId('dom', 'the domain'),
       responses: { 200: { description: 'The updated domain.', body: Domain } },
       problems: ['not_found'],

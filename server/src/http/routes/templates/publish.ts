@@ -41,6 +41,7 @@ export function publishTemplate(deps: { templates: Templates }): Operation[] {
           'are returned in the response. With `If-Match`, the request fails if the draft has ' +
           'changed.',
         scope: 'write:templates',
+        mode: 'live',
         params: PathKey,
         body: Publish,
         examples: {

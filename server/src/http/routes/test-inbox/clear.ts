@@ -11,7 +11,7 @@ export function clearTestInbox(deps: { inbox: TestInbox }): Operation {
       summary: 'Clear the test inbox',
       description: 'The messages themselves are kept.',
       scope: 'write:messages',
-      testKeysOnly: true,
+      mode: 'test',
       responses: { 204: { description: 'The inbox is empty.' } },
     },
     async ({ caller }) => {

@@ -13,7 +13,7 @@ export function deleteTestInboxMessage(deps: { inbox: TestInbox }): Operation {
       summary: 'Delete a test message',
       description: 'Removes it from the inbox. The message itself is kept.',
       scope: 'write:messages',
-      testKeysOnly: true,
+      mode: 'test',
       params: pathId('msg', 'the message'),
       responses: { 204: { description: 'It was removed from the inbox.' } },
       problems: ['not_found'],

@@ -19,7 +19,7 @@ export function getTestInboxMessage(deps: {
       description:
         'Includes its links and one-time codes. Only the test inbox shows secret variables.',
       scope: 'read:messages',
-      testKeysOnly: true,
+      mode: 'test',
       params: pathId('msg', 'the message'),
       responses: { 200: { description: 'The test message.', body: InboxMessage } },
       problems: ['not_found', 'quota_exceeded'],

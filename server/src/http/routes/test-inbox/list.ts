@@ -17,7 +17,7 @@ export function listTestInbox(deps: { inbox: TestInbox }): Operation {
       tag: 'Test inbox',
       summary: 'List test messages',
       scope: 'read:messages',
-      testKeysOnly: true,
+      mode: 'test',
       query: closed({
         ...PAGE,
         to: Type.Optional(

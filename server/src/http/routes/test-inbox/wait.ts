@@ -20,7 +20,7 @@ export function waitForTestMessage(deps: { inbox: TestInbox }): Operation {
         'no wait has returned yet. Each message is returned once. Returns `message: null` on ' +
         'timeout.',
       scope: 'read:messages',
-      testKeysOnly: true,
+      mode: 'test',
       consumesOnRead: true,
       query: closed({
         to: Type.Optional(
