@@ -108,11 +108,6 @@ function startNoise(target: Target, { name }: Noise) {
   return spawn(process.execPath, [SELF], { env, stdio: ['ignore', 'inherit', 'inherit'] });
 }
 
-if (process.env.NOISE) {
-  const { name, ...target } = JSON.parse(process.env.NOISE) as NoiseTarget & { name: string };
-  await NOISE.find((one) => one.name === name)?.make(target);
-}
-
 /** Sends the same request again as soon as it was answered. */
 async function repeat(port: number, connections: number, text: string): Promise<void> {
   const load = { port, connections, durationMs: 3_600_000, warmUpMs: 0, request: () => text };
@@ -179,4 +174,10 @@ async function blankMails(port: number, key: string): Promise<void> {
   };
   for (let n = 0; n < 8; n++) session();
   await new Promise(() => {});
+}
+
+/** This module is also the process that makes the noise. */
+if (process.env.NOISE) {
+  const { name, ...target } = JSON.parse(process.env.NOISE) as NoiseTarget & { name: string };
+  await NOISE.find((one) => one.name === name)?.make(target);
 }
