@@ -13,6 +13,7 @@ import { startTarget, type Target } from './start-target.ts';
 const DURATION_MS = Number(process.env.BENCH_SECONDS ?? 10) * 1000;
 const WARM_UP_MS = 2_000;
 const SEND = '/api/v1/transactional/send';
+const DRY_RUN = '/api/v1/transactional/dry-run';
 const SELF = new URL(import.meta.url).pathname;
 
 const envelope = {
@@ -37,11 +38,11 @@ const NOISE: Noise[] = [
   },
   {
     name: 'single expensive templates, 16 connections',
-    make: ({ port, key }) => repeat(port, 16, request(key, `${SEND}?dry_run=true`, expensive())),
+    make: ({ port, key }) => repeat(port, 16, request(key, DRY_RUN, expensive())),
   },
   {
     name: 'dry runs of 1.9 MB, 16 connections',
-    make: ({ port, key }) => repeat(port, 16, request(key, `${SEND}?dry_run=true`, large())),
+    make: ({ port, key }) => repeat(port, 16, request(key, DRY_RUN, large())),
   },
   {
     name: 'sends of 1.9 MB, 16 connections',

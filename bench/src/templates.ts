@@ -82,7 +82,7 @@ async function compareSends(): Promise<void> {
     });
   const { subject, html } = (await call(
     'POST',
-    '/transactional/send?dry_run=true',
+    '/transactional/dry-run',
     JSON.parse(fromTemplate(1)) as object,
   )) as { subject: string; html: string };
   const inline = (n: number) => JSON.stringify({ ...envelope(n), subject, html });

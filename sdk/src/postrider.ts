@@ -138,8 +138,12 @@ export class Postrider {
 
   /** Resolves when the message is in durable storage: a crash does not lose it. */
   send(message: Message, options: RequestSettings = {}): Promise<Schema<'AcceptedMessage'>> {
-    const sending = this.request('POST', '/transactional/send', { ...options, body: message });
-    return sending as Promise<Schema<'AcceptedMessage'>>;
+    return this.request('POST', '/transactional/send', { ...options, body: message });
+  }
+
+  /** Validates and renders a message without storing or sending it. */
+  dryRun(message: Message, options: RequestSettings = {}): Promise<Schema<'MessageContent'>> {
+    return this.request('POST', '/transactional/dry-run', { ...options, body: message });
   }
 
   /** Sends up to 500 messages in one commit. */
@@ -149,6 +153,14 @@ export class Postrider {
   ): Promise<Schema<'BatchResult'>> {
     const body = { messages: [...messages], ...(mode === undefined ? {} : { mode }) };
     return this.request('POST', '/transactional/batch', { ...options, body });
+  }
+
+  /** Sends one content to up to 500 recipients, each as a message with its own variables. */
+  sendBulk(
+    body: Schema<'SendBulk'>,
+    options: RequestSettings = {},
+  ): Promise<Schema<'BatchResult'>> {
+    return this.request('POST', '/transactional/bulk', { ...options, body });
   }
 
   readonly messages = {

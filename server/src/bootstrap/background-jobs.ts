@@ -8,6 +8,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { PeriodicTasks } from '../lib/periodic-tasks.ts';
 import { deleteExpiredKeys } from '../messages/accept/idempotency-store.ts';
+import { deleteOldReservations } from '../messages/accept/message-id-store.ts';
 import { deleteEncryptedContents } from '../messages/content/message-content-store.ts';
 import type { Erasures } from '../privacy/erase-address.ts';
 import type { Suppressions } from '../suppressions/suppressions.ts';
@@ -49,6 +50,11 @@ export function startBackgroundJobs(options: BackgroundJobsOptions): PeriodicTas
   jobs.schedule(FREQUENT_MS, 'remove expired suppressions', () => suppressions.removeExpired());
   jobs.schedule(FREQUENT_MS, 'delete expired idempotency keys', async () => {
     while (await deleteExpiredKeys(pool, clock.now(), KEYS_BATCH)) {
+      if (signal.aborted) return;
+    }
+  });
+  jobs.schedule(RARE_MS, 'delete old Message-ID reservations', async () => {
+    while (await deleteOldReservations(pool, clock.now(), KEYS_BATCH)) {
       if (signal.aborted) return;
     }
   });

@@ -65,6 +65,7 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
     baseUrl,
     batchMax: config.limits.batchMax,
     sending: new Sending(services),
+    bodyBytesMax: config.limits.requestBodyMaxBytes,
     largeAnswers: new LargeResponseLimiter(),
     filteredLists: new LargeResponseLimiter(1),
     // The document is an operation too, and describes all of them.

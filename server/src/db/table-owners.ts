@@ -23,6 +23,7 @@ export const TABLE_OWNERS = {
   events: 'events',
   event_consumers: 'events',
   idempotency_keys: 'messages',
+  message_id_reservations: 'messages',
   messages: 'messages',
   message_contents: 'messages',
   message_attachments: 'messages',

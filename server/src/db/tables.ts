@@ -265,6 +265,13 @@ export interface MessageContentsRow {
   encrypted_content: Buffer | null;
 }
 
+export interface MessageIdReservationsRow {
+  workspace_id: string;
+  mode: Mode;
+  header_message_id: string;
+  created_at: number;
+}
+
 export interface MessagesRow {
   workspace_id: string;
   mode: Mode;
@@ -280,6 +287,7 @@ export interface MessagesRow {
   metadata: unknown;
   ttl_seconds: number | null;
   api_key_id: string | null;
+  header_message_id: string | null;
 }
 
 export interface OneTimeTokensRow {
@@ -509,6 +517,7 @@ export interface Tables {
   memberships: MembershipsRow;
   message_attachments: MessageAttachmentsRow;
   message_contents: MessageContentsRow;
+  message_id_reservations: MessageIdReservationsRow;
   messages: MessagesRow;
   one_time_tokens: OneTimeTokensRow;
   people: PeopleRow;

@@ -11,6 +11,10 @@ import type { SendRequest } from '../messages/accept/send-request.ts';
 import { SendMessage } from '../messages/accept/send-request.ts';
 import { bodyValidator, listValidator, type Validator } from './validation/schema-validator.ts';
 
+export interface SentBatch extends AcceptedBatch {
+  rate: RateDecision;
+}
+
 /**
  * Sends on behalf of a caller, for every route that sends: in comes a body in the shape of
  * `POST /transactional/send`, out goes the accepted message. A route that takes another shape, such
@@ -57,7 +61,7 @@ export class Sending {
     caller: Caller,
     bodies: readonly unknown[],
     options: BatchOptions,
-  ): Promise<AcceptedBatch & { rate: RateDecision }> {
+  ): Promise<SentBatch> {
     // The request itself has been counted.
     const rate = this.#rateLimiter.charge(caller.workspaceId, bodies.length - 1);
     const errors = this.#each(bodies);

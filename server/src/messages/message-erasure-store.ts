@@ -58,6 +58,7 @@ export interface ErasableMessage {
   subject: string;
   tags: string[];
   metadata: Record<string, string>;
+  header_message_id: string | null;
 }
 
 export async function readMessages(
@@ -67,7 +68,7 @@ export async function readMessages(
 ): Promise<ErasableMessage[]> {
   const { rows } = await db.query<ErasableMessage>({
     name: 'erasure-read-messages',
-    text: `select id, subject, tags, metadata from messages
+    text: `select id, subject, tags, metadata, header_message_id from messages
       where workspace_id = $1 and mode = $2 and id = any($3) and id between $4 and $5`,
     values: [scope.workspaceId, scope.mode, ids, ...uuidRange(ids)],
   });
@@ -77,12 +78,19 @@ export async function readMessages(
 export async function writeMessages(
   db: Queryable,
   scope: TenantScope,
-  messages: readonly Pick<ErasableMessage, 'id' | 'subject' | 'metadata'>[],
+  messages: readonly Omit<ErasableMessage, 'tags'>[],
 ): Promise<void> {
   await db.query({
     name: 'erasure-write-messages',
-    text: `update messages m set subject = r.subject, metadata = r.metadata
-      from json_to_recordset($3::json) as r(id uuid, subject text, metadata json)
+    text: `with reserved as (delete from message_id_reservations i using messages m
+        join json_to_recordset($3::json) as r(id uuid, header_message_id text) on m.id = r.id
+        where m.workspace_id = $1 and m.mode = $2 and m.id between $4 and $5
+          and r.header_message_id is null and i.workspace_id = $1 and i.mode = $2
+          and i.header_message_id = m.header_message_id)
+      update messages m set subject = r.subject, metadata = r.metadata,
+        header_message_id = r.header_message_id
+      from json_to_recordset($3::json)
+        as r(id uuid, subject text, metadata json, header_message_id text)
       where m.workspace_id = $1 and m.mode = $2 and m.id = r.id and m.id between $4 and $5`,
     values: [
       scope.workspaceId,

@@ -198,10 +198,12 @@ export class Erasures {
     await writeMessages(
       client,
       ref,
-      messages.map(({ id, subject, metadata }) => ({
+      messages.map(({ id, subject, metadata, header_message_id: messageId }) => ({
         id,
         subject: soleRecipient.has(id) ? ERASED_TEXT : eraser.text(subject),
         metadata: eraser.json(metadata),
+        // An ID that contains the address is removed: a part of it would identify nothing.
+        header_message_id: messageId && eraser.text(messageId) === messageId ? messageId : null,
       })),
     );
     await deleteContents(client, ref, [...soleRecipient]);

@@ -43,9 +43,14 @@ export interface ResolvedTemplate {
 
 export type VariableValues = Readonly<Record<string, unknown>>;
 
+export interface TemplateRenderOptions extends RenderOptions {
+  /** False: style sheets are not copied into style attributes. */
+  inlineCss?: boolean | undefined;
+}
+
 export interface TemplateVariant {
   /** Missing values are added to the budget, each with its position in the source. */
-  render(workspace: TemplateData, options: RenderOptions): RenderedTemplate;
+  render(workspace: TemplateData, options: TemplateRenderOptions): RenderedTemplate;
 }
 
 export interface RenderedTemplate {

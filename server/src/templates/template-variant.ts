@@ -17,7 +17,11 @@ import {
   renderContent,
   type TemplateData,
 } from './template-engine.ts';
-import type { RenderedTemplate, TemplateVariant } from './template-resolver.ts';
+import type {
+  RenderedTemplate,
+  TemplateRenderOptions,
+  TemplateVariant,
+} from './template-resolver.ts';
 
 /** A template compiled for one locale, with its layout and partials in the same locale. */
 export class CompiledVariant implements TemplateVariant {
@@ -39,10 +43,11 @@ export class CompiledVariant implements TemplateVariant {
     this.written = parseParts(this.#source, undefined);
   }
 
-  render(data: TemplateData, options: RenderOptions): RenderedTemplate {
+  render(data: TemplateData, options: TemplateRenderOptions): RenderedTemplate {
     const { budget } = options;
     const { missing, warnings } = budget;
     const [missingBefore, warningsBefore] = [missing.length, warnings.length];
+    if (options.inlineCss === false) return this.#renderParts(this.written, data, options);
     this.#inlined ??= this.#inlineCss();
     const localized = this.#renderParts(this.#inlined, data, options);
     const isNew = missing.length !== missingBefore || warnings.length !== warningsBefore;

@@ -145,7 +145,7 @@ test('edits show up in diff, are pushed as drafts, and are used by sends once pu
   const { data } = await get('/templates/welcome/versions');
   expect(data[0]).toMatchObject({ note: 'from git', published_by: 'cli' });
   const { subject: _, html: __, ...envelope } = validMessage();
-  const sent = await post('/transactional/send?dry_run=true', {
+  const sent = await post('/transactional/dry-run', {
     ...envelope,
     template_key: 'welcome',
     template_variables: { name: 'Jane' },
@@ -291,7 +291,7 @@ test.each([
   const pushed = await templates('push', directory, '--publish');
   expect([pushed.code, pushed.stderr]).toEqual([0, '']);
   const { subject: _, html: __, ...envelope } = validMessage();
-  const sent = await post('/transactional/send?dry_run=true', {
+  const sent = await post('/transactional/dry-run', {
     ...envelope,
     template_key: key,
     template_variables: values,

@@ -39,7 +39,7 @@ async function republished(path: string, body: unknown): Promise<TestResponse['j
 
 function dryRun(key: string, more: Record<string, unknown> = {}): Promise<TestResponse> {
   const { subject: _, html: __, ...envelope } = validMessage();
-  return post('/transactional/send?dry_run=true', { ...envelope, template_key: key, ...more });
+  return post('/transactional/dry-run', { ...envelope, template_key: key, ...more });
 }
 
 describe('a layout with partials', () => {

@@ -70,7 +70,7 @@ test('anonymous clients share the memory by address', async () => {
 
 test('large dry runs are served in turns', async () => {
   const dryRun = (key: string) =>
-    app.call('POST', '/transactional/send?dry_run=true', { key, body: largeMessage() });
+    app.call('POST', '/transactional/dry-run', { key, body: largeMessage() });
   const finished: string[] = [];
   const flood = Array.from({ length: 12 }, () =>
     dryRun(app.testKey).then(({ status }) => finished.push(`flood ${status}`)),
@@ -128,7 +128,7 @@ test('large and expensive content gets the same errors and results as small cont
   expect(published.status).toBe(200);
   const { to, from } = validMessage();
   const sent = { to, from, template_key: 'loop' };
-  const answer = await app.call('POST', '/transactional/send?dry_run=true', { body: sent });
+  const answer = await app.call('POST', '/transactional/dry-run', { body: sent });
   expect([answer.status, answer.json.html?.slice(-12)]).toEqual([200, '39999 40000 ']);
   const preview = await app.call('POST', '/templates/loop/render', { body: {} });
   expect(preview.json.html).toBe(answer.json.html);

@@ -168,7 +168,7 @@ describe.each(FORMS)('%s', (_, placeholder) => {
 
 describe('a reply-to address', () => {
   const send = (email: string, variables: object, more = {}) =>
-    app.call('POST', '/transactional/send?dry_run=true', {
+    app.call('POST', '/transactional/dry-run', {
       body: {
         ...{ to: { email: 'jane@example.com' }, from: { email: 'hello@example.org' } },
         ...{ subject: 'S', html: 'H', reply_to: { email }, variables, ...more },

@@ -347,6 +347,22 @@ describe('control headers', () => {
     expect(text).toContain(explanation);
   });
 
+  test('a Message-ID is kept, and may repeat', async () => {
+    const own = (to: string) =>
+      submit(mail([`To: ${to}`, 'Message-ID: <list-1@client.example>']), [to]);
+    for (const { id } of [await own('a@example.com'), await own('b@example.com')]) {
+      const { json } = await app.call('GET', `/messages/${id}`);
+      expect(json.header_message_id).toBe('<list-1@client.example>');
+    }
+    const found = await app.call('GET', '/messages?header_message_id=list-1@client.example');
+    expect(found.json.data).toHaveLength(2);
+    const invalid = await submit(mail(['To: a@example.com', 'Message-ID: none']), [
+      'a@example.com',
+    ]);
+    const { json } = await app.call('GET', `/messages/${invalid.id}`);
+    expect(json.header_message_id).toContain(invalid.id);
+  });
+
   test('the same idempotency key is the same message, whatever headers the client adds', async () => {
     const key = `X-Postrider-Idempotency-Key: ${crypto.randomUUID()}`;
     const once = (more: string[], body?: string) =>

@@ -27,7 +27,7 @@ const get = (path: string) => app.call('GET', path);
 /** The content that a send would have, from a dry run. */
 function dryRun(key: string, more: Record<string, unknown> = {}): Promise<TestResponse> {
   const { subject: _, html: __, ...envelope } = validMessage();
-  return post('/transactional/send?dry_run=true', { ...envelope, template_key: key, ...more });
+  return post('/transactional/dry-run', { ...envelope, template_key: key, ...more });
 }
 
 describe('documented examples', () => {

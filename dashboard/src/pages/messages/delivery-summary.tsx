@@ -28,7 +28,7 @@ interface GroupProps {
 
 function GroupSummary({ message, group }: GroupProps) {
   const [recipient] = group.recipients;
-  const { bounce, reason } = recipient;
+  const { bounce, explanation, reason } = recipient;
   switch (group.outcome) {
     case 'delivered':
       return message.mode === 'test' ? (
@@ -69,7 +69,7 @@ function GroupSummary({ message, group }: GroupProps) {
     case 'expired':
       return <Expired message={message} group={group} />;
     case 'failed':
-      return <Alert tone="bad" title={describeFailure(reason)} />;
+      return <Alert tone="bad" title={explanation ?? describeFailure(reason)} />;
     case 'deferred':
       return <Deferred message={message} group={group} />;
     case 'bounced':

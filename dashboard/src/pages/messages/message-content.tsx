@@ -14,7 +14,7 @@ import { formatBytes } from '../../lib/format.ts';
 
 export function MessageContentTabs({ messageId }: { messageId: string }) {
   const { api, key } = useApi();
-  const [view, setView] = useState('html');
+  const [selected, setSelected] = useState<string>();
   const content = useQuery({
     queryKey: key('message', messageId, 'content'),
     queryFn: () =>
@@ -31,19 +31,23 @@ export function MessageContentTabs({ messageId }: { messageId: string }) {
     );
   }
   const { html, text, headers, attachments } = content.data;
+  const textTab = {
+    id: 'text',
+    label: 'Text',
+    content: <CodeBlock code={text} label="text part" wrap />,
+  };
+  const htmlTabs = [
+    { id: 'html', label: 'Preview', content: <EmailPreview html={html} /> },
+    textTab,
+    { id: 'source', label: 'Source', content: <CodeBlock code={html} label="HTML source" wrap /> },
+  ];
   return (
     <Tabs
       label="Content views"
-      value={view}
-      onChange={setView}
+      value={selected ?? (html === '' ? 'text' : 'html')}
+      onChange={setSelected}
       tabs={[
-        { id: 'html', label: 'Preview', content: <EmailPreview html={html} /> },
-        { id: 'text', label: 'Text', content: <CodeBlock code={text} label="text part" wrap /> },
-        {
-          id: 'source',
-          label: 'Source',
-          content: <CodeBlock code={html} label="HTML source" wrap />,
-        },
+        ...(html === '' ? [textTab] : htmlTabs),
         { id: 'headers', label: 'Headers', content: <Headers headers={headers} /> },
         ...(attachments.length > 0
           ? [

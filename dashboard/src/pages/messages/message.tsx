@@ -149,6 +149,11 @@ function Details({ message }: { message: Schema<'Message'> }) {
         <Detail name="ID">
           <CopyCode text={message.id} />
         </Detail>
+        {!message.header_message_id.startsWith(`<${message.id}@`) && (
+          <Detail name="Message-ID">
+            <CopyCode text={message.header_message_id} />
+          </Detail>
+        )}
         <Detail name="From">
           {message.from.name ? `${message.from.name} <${message.from.email}>` : message.from.email}
         </Detail>

@@ -33,8 +33,24 @@ create table messages (
   metadata json not null default '{}',
   ttl_seconds integer,
   api_key_id uuid,
+  -- The Message-ID that the caller chose, without angle brackets; null for a generated one.
+  header_message_id text collate "C",
   primary key (workspace_id, mode, id)
 ) partition by range (id);
+
+create index messages_header_message_id on messages (workspace_id, mode, header_message_id)
+  where header_message_id is not null;
+
+-- Message-IDs that API callers chose. A partitioned table cannot have a unique index over them, so
+-- this one decides between two nodes that store the same ID at the same moment. Rows are deleted
+-- after a day; older IDs are found in messages.
+create table message_id_reservations (
+  workspace_id uuid not null,
+  mode mode not null,
+  header_message_id text collate "C" not null,
+  created_at timestamptz not null,
+  primary key (workspace_id, mode, header_message_id)
+);
 
 -- Finds scheduled messages that use a template, which must not be deleted by accident.
 create index messages_scheduled_template on messages (workspace_id, template_key, scheduled_at)

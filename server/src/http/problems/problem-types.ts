@@ -174,6 +174,12 @@ export const PROBLEMS = {
     meaning: 'A request with the same Idempotency-Key has not completed yet.',
     fix: 'Wait a moment and retry the request.',
   },
+  message_id_in_use: {
+    status: 409,
+    title: 'The Message-ID is already in use',
+    meaning: 'A Message-ID identifies one message. Another message of the workspace has this one.',
+    fix: 'Use a new Message-ID, or omit it to have one generated.',
+  },
   not_cancellable: {
     status: 409,
     title: 'The message can no longer be cancelled',

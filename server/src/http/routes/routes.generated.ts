@@ -88,7 +88,9 @@ import { getTestInboxMessage } from './test-inbox/get.ts';
 import { listTestInbox } from './test-inbox/list.ts';
 import { waitForTestMessage } from './test-inbox/wait.ts';
 import { checkTransactional } from './transactional/check.ts';
+import { dryRunTransactional } from './transactional/dry-run.ts';
 import { sendBatch } from './transactional/send-batch.ts';
+import { sendBulk } from './transactional/send-bulk.ts';
 import { sendTransactional } from './transactional/send.ts';
 import { createWebhook } from './webhooks/create.ts';
 import { deleteWebhook } from './webhooks/delete.ts';
@@ -198,7 +200,9 @@ export const ROUTES = [
   listTestInbox,
   waitForTestMessage,
   checkTransactional,
+  dryRunTransactional,
   sendBatch,
+  sendBulk,
   sendTransactional,
   createWebhook,
   deleteWebhook,

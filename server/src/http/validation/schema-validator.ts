@@ -244,7 +244,11 @@ function typeError(
 ): FieldError | undefined {
   const types = unions.find((union) => union.violation === violation)?.acceptedTypes ?? [];
   if (types.length === 0) return undefined;
-  const detail = `Must be of type ${types.join(' or ')}.`;
+  const isText = typeof violation.data === 'string';
+  const detail =
+    isText && acceptsAddress(violation)
+      ? `${ADDRESS_FORM}, or a list of them.`
+      : `Must be of type ${types.join(' or ')}.`;
   return { ...fieldError(violation, part), code: 'invalid_type', detail };
 }
 
@@ -379,12 +383,21 @@ function describeViolation(
   }
 }
 
-/** Other APIs accept an address as a string or a list, which is what newcomers send first. */
+/** Other APIs accept an address as a string, which is what newcomers send first. */
+const ADDRESS_FORM = 'Must be an address object: {"email": "jane@example.com", "name": "Jane"}';
+
+function isAddress(schema: unknown): boolean {
+  const { properties } = (schema ?? {}) as { properties?: object };
+  return properties !== undefined && 'email' in properties;
+}
+
+function acceptsAddress({ schema }: ErrorObject): boolean {
+  return Array.isArray(schema) && schema.some(isAddress);
+}
+
 function describeTypeError({ parentSchema, data }: ErrorObject, type: string): string {
-  const { properties } = (parentSchema ?? {}) as { properties?: object };
-  const isAddress = type === 'object' && properties !== undefined && 'email' in properties;
-  if (isAddress && (typeof data === 'string' || Array.isArray(data))) {
-    return 'Must be a single address object: {"email": "jane@example.com", "name": "Jane"}.';
+  if (isAddress(parentSchema) && (typeof data === 'string' || Array.isArray(data))) {
+    return `${ADDRESS_FORM}.`;
   }
   return `Must be of type ${type.replaceAll(',', ' or ')}.`;
 }

@@ -15,6 +15,8 @@ import { checkRemainingFields } from './check-fields.ts';
 import type { DeliveryHandoff } from './delivery-handoff.ts';
 import { prefixPointers } from './field-errors.ts';
 import type { Idempotency, IdempotencyRequest } from './idempotency.ts';
+import { isMessageIdTaken } from './message-id-store.ts';
+import { MessageIds, messageIdInUse } from './message-ids.ts';
 import {
   type PreparedMessage,
   type PrepareOptions,
@@ -74,6 +76,8 @@ export interface BatchOptions {
   /** One invalid message rejects the whole batch. */
   strict: boolean;
   requestId: string;
+  /** Where the messages are in the body, for the pointers of errors. */
+  itemsPointer?: string;
 }
 
 export interface AcceptedBatch {
@@ -109,6 +113,7 @@ const WORKSPACES_WITH_ERASURES_MAX = 10_000;
 
 export class MessageAcceptor {
   readonly #parts: AcceptParts;
+  readonly #messageIds: MessageIds;
   readonly #small: Writers;
   readonly #large: Writers;
   /** In draining order: a checked submission may have waited in an optimistic queue before. */
@@ -118,6 +123,7 @@ export class MessageAcceptor {
 
   constructor(parts: AcceptParts) {
     this.#parts = parts;
+    this.#messageIds = new MessageIds(parts.pool);
     this.#small = this.#createWriters();
     this.#large = this.#createWriters();
     this.#groups = [this.#small, this.#large].flatMap(
@@ -134,10 +140,12 @@ export class MessageAcceptor {
     const { idempotency: key } = options;
     const result = await this.#withIdempotency(key, async () => {
       const message = await prepareMessage(this.#parts, caller, request, options);
-      return await this.#submit(
-        [message],
-        key && { ...key, serialize: ([accepted]) => JSON.stringify(accepted) },
-      );
+      const submissionKey = key && { ...key, serialize: serializeFirst };
+      if (!message.hasUniqueMessageId) return await this.#submit([message], submissionKey);
+      return await this.#messageIds.withUnique([message], async (taken) => {
+        if (taken.has(message)) throw messageIdInUse();
+        return await this.#submit([message], submissionKey);
+      });
     });
     return 'stored' in result
       ? { message: JSON.parse(result.stored) as AcceptedMessage, replayed: true }
@@ -153,24 +161,28 @@ export class MessageAcceptor {
     requests: readonly (SendRequest | RefusedError)[],
     options: BatchOptions,
   ): Promise<AcceptedBatch> {
-    const { idempotency: key, strict, requestId } = options;
+    const { idempotency: key, strict, requestId, itemsPointer = '/messages' } = options;
     let prepared: (PreparedMessage | RefusedError)[] = [];
     const result = await this.#withIdempotency(key, async () => {
-      prepared = await this.#prepareAll(caller, requests);
-      const refused = prepared.filter((one) => one instanceof RefusedError);
-      if (refused.length === prepared.length || (strict && refused.length > 0)) {
-        throw batchRejected(refused);
-      }
-      const valid = prepared.filter(
-        (one): one is PreparedMessage => !(one instanceof RefusedError),
-      );
-      return this.#submit(
-        valid,
-        key && {
-          ...key,
-          serialize: (accepted) => serializeBatch(requestId, batchItems(prepared, accepted)),
-        },
-      );
+      const all = await this.#prepareAll(caller, requests, itemsPointer);
+      return await this.#messageIds.withUnique(all.filter(isPrepared), async (taken) => {
+        prepared = all.map((one, index) =>
+          isPrepared(one) && taken.has(one)
+            ? prefixPointers(messageIdInUse(), `${itemsPointer}/${index}`)
+            : one,
+        );
+        const refused = prepared.filter((one) => one instanceof RefusedError);
+        if (refused.length === prepared.length || (strict && refused.length > 0)) {
+          throw batchRejected(refused);
+        }
+        return await this.#submit(
+          prepared.filter(isPrepared),
+          key && {
+            ...key,
+            serialize: (accepted) => serializeBatch(requestId, batchItems(prepared, accepted)),
+          },
+        );
+      });
     });
     if ('stored' in result) return { ...parseBatch(result.stored), replayed: true };
     return { items: batchItems(prepared, result.accepted), requestId, replayed: false };
@@ -239,6 +251,7 @@ export class MessageAcceptor {
   async #prepareAll(
     caller: Caller,
     requests: readonly (SendRequest | RefusedError)[],
+    itemsPointer: string,
   ): Promise<(PreparedMessage | RefusedError)[]> {
     const prepared: (PreparedMessage | RefusedError)[] = [];
     const options = { sharedWork: new SharedWork() };
@@ -249,7 +262,7 @@ export class MessageAcceptor {
         prepared.push(await prepareMessage(this.#parts, caller, request, options));
       } catch (error) {
         if (!(error instanceof RefusedError)) throw error;
-        prepared.push(prefixPointers(error, `/messages/${prepared.length}`));
+        prepared.push(prefixPointers(error, `${itemsPointer}/${prepared.length}`));
       }
       // A large batch, or one that is expensive to render, must not keep other callers waiting.
       if (performance.now() - sinceMs < YIELD_AFTER_MS) continue;
@@ -293,6 +306,7 @@ export class MessageAcceptor {
         const detail = 'Too many messages are waiting to be stored. Nothing was accepted.';
         throw new RefusedError('overloaded', detail, { retryAfterSeconds: 1 });
       }
+      if (isMessageIdTaken(error)) throw messageIdInUse();
       throw error;
     }
   }
@@ -367,6 +381,14 @@ export class MessageAcceptor {
       throw error;
     }
   }
+}
+
+function serializeFirst([accepted]: AcceptedMessage[]): string {
+  return JSON.stringify(accepted);
+}
+
+function isPrepared(one: PreparedMessage | RefusedError): one is PreparedMessage {
+  return !(one instanceof RefusedError);
 }
 
 function batchItems(

@@ -70,6 +70,7 @@ export interface SubmissionRows {
   key: KeyRow | undefined;
   messages: MessageRow[];
   attachments: AttachmentRow[];
+  messageIds: MessageIdRow[];
   deliveries: DeliveryRow[];
   events: SubmittedEvent[];
 }
@@ -116,6 +117,8 @@ export interface MessageRow extends GroupMember {
   metadata: string;
   ttl_seconds: number | null;
   api_key_id: string | null;
+  /** The caller's own Message-ID. */
+  header_message_id: string | null;
   head: string;
   html: string;
   text: string | null;
@@ -138,6 +141,7 @@ const MESSAGES = recordset<MessageRow>({
   metadata: 'json',
   ttl_seconds: 'integer',
   api_key_id: 'uuid',
+  header_message_id: 'text',
   head: 'json',
   html: 'text',
   text: 'text',
@@ -168,6 +172,22 @@ const ATTACHMENTS = recordset<AttachmentRow>({
   content_type: 'text',
   content_id: 'text',
   content: 'bytea',
+  submission: 'integer',
+});
+
+/** A Message-ID that no other message of the workspace may have. */
+export interface MessageIdRow extends GroupMember {
+  workspace_id: string;
+  mode: Mode;
+  header_message_id: string;
+  created_at: number;
+}
+
+const MESSAGE_IDS = recordset<MessageIdRow>({
+  workspace_id: 'uuid',
+  mode: 'mode',
+  header_message_id: 'text',
+  created_at: 'timestamptz',
   submission: 'integer',
 });
 
@@ -222,13 +242,23 @@ const KEYS_AT = 2 + RECIPIENTS.width;
 const MESSAGES_AT = KEYS_AT + 1 + KEYS.width;
 const DELIVERIES_AT = MESSAGES_AT + MESSAGES.width;
 const EVENTS_AT = DELIVERIES_AT + DELIVERIES.width;
-const ATTACHMENTS_AT = EVENTS_AT + EVENTS.width;
+/** The optional ones, in this order. */
+const OPTIONAL_AT = EVENTS_AT + EVENTS.width;
 
 /** Few groups have attachments, and every table in a statement adds to its cost. */
-const NEW_ATTACHMENTS = `
+const newAttachments = (at: number): string => `
   new_attachments as (insert into message_attachments (${ATTACHMENTS.columns('submission')})
     select ${ATTACHMENTS.columns('submission')}
-    from ${ATTACHMENTS.table('a', ATTACHMENTS_AT)}
+    from ${ATTACHMENTS.table('a', at)}
+    where submission not in (select submission from left_out)),`;
+
+/**
+ * Fails with a unique violation when another node stores the same Message-ID at this moment; older
+ * ones were looked up before (message-ids.ts).
+ */
+const newMessageIds = (at: number): string => `
+  new_message_ids as (insert into message_id_reservations (${MESSAGE_IDS.columns('submission')})
+    select ${MESSAGE_IDS.columns('submission')} from ${MESSAGE_IDS.table('i', at)}
     where submission not in (select submission from left_out)),`;
 
 /**
@@ -236,7 +266,7 @@ const NEW_ATTACHMENTS = `
  * the same key waits here for the first to commit, then inserts nothing. Keys are inserted in
  * order, so that two groups cannot deadlock.
  */
-const insertStatement = (attachments: string): string => `
+const insertStatement = (optional: string): string => `
   with concerned as materialized (select r.submission, found.outcome
     from ${RECIPIENTS.table('r', 2)} cross join lateral (
       select 'has_suppression' as outcome from ${SUPPRESSIONS}
@@ -258,7 +288,7 @@ const insertStatement = (attachments: string): string => `
     where submission not in (select submission from left_out)),
   new_messages as (insert into messages (${MESSAGE_COLUMNS}) select ${MESSAGE_COLUMNS} from m),
   new_contents as (insert into message_contents (${CONTENT_COLUMNS})
-    select ${CONTENT_COLUMNS} from m),${attachments}
+    select ${CONTENT_COLUMNS} from m),${optional}
   new_deliveries as (insert into deliveries (${DELIVERIES.columns('submission')})
     select ${DELIVERIES.columns('submission')}
     from ${DELIVERIES.table('d', DELIVERIES_AT)}
@@ -270,8 +300,20 @@ const insertStatement = (attachments: string): string => `
     where submission not in (select submission from left_out))
   select submission, outcome from left_out`;
 
-const INSERT = insertStatement('');
-const INSERT_WITH_ATTACHMENTS = insertStatement(NEW_ATTACHMENTS);
+const INSERTS = {
+  'insert-submissions': insertStatement(''),
+  'insert-submissions-with-attachments': insertStatement(newAttachments(OPTIONAL_AT)),
+  'insert-submissions-with-message-ids': insertStatement(newMessageIds(OPTIONAL_AT)),
+  'insert-submissions-with-both': insertStatement(
+    newAttachments(OPTIONAL_AT) + newMessageIds(OPTIONAL_AT + ATTACHMENTS.width),
+  ),
+};
+
+function insertName(hasAttachments: boolean, hasMessageIds: boolean): keyof typeof INSERTS {
+  if (hasAttachments && hasMessageIds) return 'insert-submissions-with-both';
+  if (hasMessageIds) return 'insert-submissions-with-message-ids';
+  return hasAttachments ? 'insert-submissions-with-attachments' : 'insert-submissions';
+}
 
 /**
  * `duplicate_key`: the idempotency key was already used. `has_suppression`: a recipient is
@@ -291,10 +333,13 @@ export async function insertSubmissions(
   nowMs: number,
 ): Promise<InsertOutcome[]> {
   const attachments = submissions.flatMap((one) => one.attachments);
+  const messageIds = submissions.flatMap((one) => one.messageIds);
   const hasAttachments = attachments.length > 0;
+  const hasMessageIds = messageIds.length > 0;
+  const name = insertName(hasAttachments, hasMessageIds);
   const { rows } = await pool.query<{ submission: number; outcome: InsertOutcome }>({
-    name: hasAttachments ? 'insert-submissions-with-attachments' : 'insert-submissions',
-    text: hasAttachments ? INSERT_WITH_ATTACHMENTS : INSERT,
+    name,
+    text: INSERTS[name],
     values: [
       sqlTime(nowMs),
       ...RECIPIENTS.parameters(recipients),
@@ -304,6 +349,7 @@ export async function insertSubmissions(
       ...DELIVERIES.parameters(submissions.flatMap((one) => one.deliveries)),
       ...EVENTS.parameters(submissions.flatMap((one) => one.events)),
       ...(hasAttachments ? ATTACHMENTS.parameters(attachments) : []),
+      ...(hasMessageIds ? MESSAGE_IDS.parameters(messageIds) : []),
     ],
   });
   const outcomes: InsertOutcome[] = submissions.map(() => 'written');

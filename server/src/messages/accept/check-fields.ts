@@ -2,7 +2,14 @@ import { type FieldError, invalidFields, RefusedError } from '../../lib/refused-
 import type { Attachment } from '../../mail/mime/compose.ts';
 import { FieldErrors } from './field-errors.ts';
 import { type Envelope, parseEnvelope } from './parse-envelope.ts';
-import { parseAttachments, parseHeaders, parseSchedule, type Schedule } from './parse-options.ts';
+import {
+  isMessageIdHeader,
+  parseAttachments,
+  parseHeaders,
+  parseMessageIdHeader,
+  parseSchedule,
+  type Schedule,
+} from './parse-options.ts';
 import type { SendLimits } from './send-limits.ts';
 import type { SendRequest } from './send-request.ts';
 
@@ -13,7 +20,9 @@ import type { SendRequest } from './send-request.ts';
 
 export interface CheckedFields {
   envelope: Envelope;
+  /** Without Message-ID. */
   headers: [string, string][];
+  messageId: string | null;
   attachments: Attachment[];
   schedule: Schedule;
 }
@@ -57,12 +66,19 @@ function readFields(
 ): CheckedFields {
   const envelope = parseEnvelope(request, limits.recipientsMax, errors);
   const headers = parseHeaders(request, limits, errors);
+  const messageId = parseMessageIdHeader(headers, errors);
   const attachments = parseAttachments(request, errors);
   const schedule = parseSchedule(request, limits, nowMs, errors);
   checkSubject(request.subject, errors);
   checkReservedRoots(request, errors);
   checkTimeZone(request.time_zone, errors);
-  return { envelope, headers, attachments, schedule };
+  return {
+    envelope,
+    headers: messageId === null ? headers : headers.filter(([name]) => !isMessageIdHeader(name)),
+    messageId,
+    attachments,
+    schedule,
+  };
 }
 
 /** In values a line break becomes a space; in the subject itself it is a mistake of the caller. */
@@ -96,7 +112,6 @@ function hasSender(request: Partial<SendRequest>): boolean {
 }
 
 const REQUIRED = 'This field is required.';
-const TEXT_ONLY_HINT = `${REQUIRED} For a text-only message, send an empty string: "html": "".`;
 const SENDER_MISSING: FieldError = { pointer: '/from', code: 'required', detail: REQUIRED };
 
 function validationError(request: SendRequest, fieldErrors: readonly FieldError[]): RefusedError {
@@ -107,8 +122,13 @@ function validationError(request: SendRequest, fieldErrors: readonly FieldError[
   return new RefusedError(content.code, content.message, { errors });
 }
 
-const INLINE_FIELDS = ['subject', 'html', 'text', 'variables'] as const;
-const TEMPLATE_FIELDS = ['template_key', 'template_variables', 'template_version'] as const;
+const INLINE_FIELDS = ['subject', 'html', 'text', 'variables', 'placeholders'] as const;
+const TEMPLATE_FIELDS = [
+  'template_key',
+  'template_variables',
+  'template_version',
+  'inline_css',
+] as const;
 
 export function contentKind(request: SendRequest): 'inline' | 'template' {
   const error = contentError(request);
@@ -128,14 +148,25 @@ function contentError(request: Partial<SendRequest>): RefusedError | undefined {
     const detail = 'Use either subject and html or a template, not both.';
     return new RefusedError('content_conflict', detail, { errors });
   }
-  const needed = template.length > 0 ? (['template_key'] as const) : (['subject', 'html'] as const);
-  const missing = needed.filter((field) => request[field] === undefined);
+  if (request.placeholders === false && request.variables !== undefined) {
+    const detail = 'Without placeholders there is nothing to fill with variables.';
+    const errors = [{ pointer: '/variables', code: 'content_conflict', detail }];
+    return new RefusedError('content_conflict', detail, { errors });
+  }
+  const missing = missingContent(request, template.length > 0);
   if (missing.length === 0) return undefined;
   const detail = `Missing ${missing.join(' and ')}.`;
   const errors = missing.map((field) => ({
     pointer: `/${field}`,
     code: 'required',
-    detail: field === 'html' && request.text !== undefined ? TEXT_ONLY_HINT : REQUIRED,
+    detail: field === 'html' ? 'Either html or text is required.' : REQUIRED,
   }));
   return new RefusedError('content_missing', detail, { errors });
+}
+
+/** Inline content needs a body: HTML, text, or both. */
+function missingContent(request: Partial<SendRequest>, isTemplate: boolean): string[] {
+  if (isTemplate) return request.template_key === undefined ? ['template_key'] : [];
+  const hasBody = request.html !== undefined || request.text !== undefined;
+  return [...(request.subject === undefined ? ['subject'] : []), ...(hasBody ? [] : ['html'])];
 }

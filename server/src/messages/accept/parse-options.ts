@@ -1,6 +1,11 @@
 import { parseTime } from '../../lib/rfc3339.ts';
 import type { Attachment } from '../../mail/mime/compose.ts';
-import { headerValueError, isHeaderName, isReservedHeader } from '../../mail/mime/header.ts';
+import {
+  headerValueError,
+  isHeaderName,
+  isReservedHeader,
+  parseMessageId,
+} from '../../mail/mime/header.ts';
 import type { FieldErrors } from './field-errors.ts';
 import { deliveryWindowMs, type SendLimits } from './send-limits.ts';
 import type { AttachmentInput, SendRequest } from './send-request.ts';
@@ -38,6 +43,8 @@ function checkHeader(name: string, value: string, limits: SendLimits, errors: Fi
   const pointer = headerPointer(name);
   if (!isHeaderName(name)) {
     errors.add(pointer, 'invalid_header', 'Not a valid header name (RFC 5322).');
+  } else if (isMessageIdHeader(name)) {
+    // Checked by parseMessageIdHeader.
   } else if (isReservedHeader(name)) {
     errors.add(
       pointer,
@@ -48,6 +55,27 @@ function checkHeader(name: string, value: string, limits: SendLimits, errors: Fi
     const detail = 'A header value cannot contain line breaks or other control characters.';
     errors.add(pointer, 'invalid_text', detail);
   } else checkHeaderSize(name, value, limits, errors);
+}
+
+export function isMessageIdHeader(name: string): boolean {
+  return name.toLowerCase() === 'message-id';
+}
+
+/** The caller's own Message-ID, without angle brackets. It is never rendered. */
+export function parseMessageIdHeader(
+  headers: readonly [string, string][],
+  errors: FieldErrors,
+): string | null {
+  const given = headers.filter(([name]) => isMessageIdHeader(name));
+  const [first, second] = given;
+  if (!first) return null;
+  const messageId = parseMessageId(first[1]);
+  if (messageId !== undefined && !second) return messageId;
+  const detail = second
+    ? 'A message has one Message-ID.'
+    : 'Use <local@domain> in ASCII, such as <order-1234@example.com>.';
+  errors.add(headerPointer(first[0]), 'invalid_message_id', detail);
+  return null;
 }
 
 /** Checks a header after rendering. */
@@ -76,7 +104,7 @@ function headerBytes(name: string, value: string): number {
   return Buffer.byteLength(name) + Buffer.byteLength(value);
 }
 
-function headerPointer(name: string): string {
+export function headerPointer(name: string): string {
   return `/headers/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 

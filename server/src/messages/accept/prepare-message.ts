@@ -49,6 +49,9 @@ export interface PreparedMessage {
   publicId: string;
   createdAtMs: number;
   keyId: string | null;
+  /** The caller's own, without angle brackets; null for a generated one. */
+  messageId: string | null;
+  hasUniqueMessageId: boolean;
   template: { key: string; version: number | 'draft' } | null;
   recipients: Recipient[];
   /** As delivered to the recipient. */
@@ -69,11 +72,13 @@ export interface PrepareOptions {
   /** Values for placeholders that the recipient's contact does not provide. */
   sampleContact?: Record<string, unknown>;
   /**
-   * The content comes from a mail: text that looks like a placeholder is left as it is, and only
-   * the total size of the headers is limited.
+   * The content comes from a mail: only the total size of the headers is limited.
    */
   verbatim?: boolean;
-  /** The Message-ID of that mail, without angle brackets. */
+  /**
+   * The Message-ID of that mail. Unlike one in `headers`, it may repeat: mailing lists submit a
+   * message once for each group of recipients.
+   */
   messageId?: string | undefined;
   /** The body of that mail, when it must be sent as it is. It cannot be tracked. */
   original?: OriginalContent | undefined;
@@ -97,11 +102,9 @@ export async function prepareMessage(
   const parts = options.verbatim ? { ...given, limits: submittedMailLimits(given.limits) } : given;
   const createdAtMs = parts.clock.now();
   const { uuid: id, id: publicId } = newIdPair('msg', createdAtMs);
-  const { envelope, headers, attachments, schedule } = checkFields(
-    request,
-    parts.limits,
-    createdAtMs,
-  );
+  const checked = checkFields(request, parts.limits, createdAtMs);
+  const { envelope, headers, attachments, schedule } = checked;
+  const messageId = checked.messageId ?? options.messageId ?? null;
   const draft = { publicId, envelope, headers, ...options };
   const rendering = renderMessageContent(parts, caller, request, draft);
   // Awaiting a value that is already there would cost every send several microtasks.
@@ -110,8 +113,7 @@ export async function prepareMessage(
   const domain = finding instanceof Promise ? await finding : finding;
   checkSender(caller, fields.from, domain);
   const { original } = options;
-  const built = buildContent(envelope, fields, attachments);
-  if (options.messageId !== undefined) built.head.message_id = options.messageId;
+  const built = buildContent(envelope, fields, attachments, messageId);
   const untracked = original ? withOriginal(built, original) : built;
   const bytes = checkSize(parts.limits, untracked);
   const hasSecrets = redacted !== fields;
@@ -126,10 +128,14 @@ export async function prepareMessage(
     publicId,
     createdAtMs,
     keyId: caller.keyId ?? null,
+    messageId,
+    hasUniqueMessageId: checked.messageId !== null,
     template,
     recipients: envelope.recipients,
     content,
-    redactedContent: hasSecrets ? buildContent(envelope, redacted, attachments) : content,
+    redactedContent: hasSecrets
+      ? buildContent(envelope, redacted, attachments, messageId)
+      : content,
     tags: [...new Set(request.tags)],
     metadata: request.metadata ?? {},
     schedule,
@@ -193,6 +199,7 @@ function buildContent(
   envelope: Envelope,
   fields: RenderedFields,
   attachments: MessageContent['attachments'],
+  messageId: string | null,
 ): MessageContent {
   const ofKind = (kind: Recipient['kind']): StoredAddress[] =>
     envelope.recipients.filter((one) => one.kind === kind).map((one) => storedAddress(one.mailbox));
@@ -202,6 +209,7 @@ function buildContent(
     cc: ofKind('cc'),
     reply_to: fields.replyTo.map(storedAddress),
     headers: fields.headers,
+    ...(messageId === null ? {} : { message_id: messageId }),
   };
   const { subject, html, text } = fields;
   return { subject, head, html, text, attachments };

@@ -70,7 +70,9 @@ const RECIPIENTS_MAX = 1000;
 
 export const SendMessage = closed(
   {
-    to: withDescription(Address, 'The recipient.'),
+    to: Type.Union([Address, Type.Array(Address, { minItems: 1, maxItems: RECIPIENTS_MAX })], {
+      description: 'The recipient, or a list of recipients who all see each other.',
+    }),
     from: Type.Optional(
       withDescription(
         Address,
@@ -104,7 +106,8 @@ export const SendMessage = closed(
     ),
     html: Type.Optional(
       Type.String({
-        description: 'Values are HTML-escaped; `{{ path | raw }}` opts out.',
+        description:
+          'Values are HTML-escaped; `{{ path | raw }}` opts out. Omit it for a text-only message.',
         examples: ['<p>Hello {{ contact.first_name | default: "there" }}</p>'],
       }),
     ),
@@ -113,6 +116,14 @@ export const SendMessage = closed(
       Type.Unsafe<Record<string, unknown>>({
         ...Variables,
         description: 'Values for the placeholders of inline content.',
+      }),
+    ),
+    placeholders: Type.Optional(
+      Type.Boolean({
+        default: true,
+        description:
+          'With `false`, inline content is sent verbatim: `${`, `{{` and `{%` have no meaning. ' +
+          'For content that you rendered yourself.',
       }),
     ),
     template_key: Type.Optional(
@@ -132,6 +143,13 @@ export const SendMessage = closed(
       Type.Union([Type.Integer({ minimum: 1 }), Type.Literal('draft')], {
         description:
           'A published version, or `"draft"` with a test key. Default: the published version.',
+      }),
+    ),
+    inline_css: Type.Optional(
+      Type.Boolean({
+        default: true,
+        description:
+          'With `false`, the style sheets of the template are not copied into `style` attributes.',
       }),
     ),
     locale: Type.Optional(Locale),
@@ -156,7 +174,10 @@ export const SendMessage = closed(
     ),
     headers: Type.Optional(
       Type.Record(Type.String(), Type.String(), {
-        description: 'Extra headers. Structural headers (From, To, Date, Content-…) are rejected.',
+        description:
+          'Extra headers. Structural headers (From, To, Date, Content-…) are rejected, except for ' +
+          '`Message-ID`: your own, such as `<order-1234@example.com>`, must be unique in the ' +
+          'workspace.',
         examples: [{ 'X-Campaign': 'spring' }],
       }),
     ),
@@ -197,15 +218,10 @@ export const SendMessage = closed(
 );
 
 /**
- * A send as every listener passes it on: its shape is valid, its values are not checked yet. `to`
- * and `headers` are wider than in the API.
+ * A send as every listener passes it on: its shape is valid, its values are not checked yet. Mail
+ * received over SMTP may have an empty `to`, when all recipients are `bcc`.
  */
-export interface SendRequest extends Omit<Static<typeof SendMessage>, 'to' | 'headers'> {
-  /**
-   * The API takes one recipient. Mail received over SMTP may name several, or none when all are
-   * `bcc`.
-   */
-  to: AddressInput | AddressInput[];
+export interface SendRequest extends Omit<Static<typeof SendMessage>, 'headers'> {
   /** The API takes each name once. Mail received over SMTP may repeat one, so it passes a list. */
   headers?: Record<string, string> | [string, string][];
   /**

@@ -10,6 +10,7 @@ import { isSimulatedSuppression } from '../simulator-address.ts';
 import {
   type DeliveryRow,
   findSuppressionReasons,
+  type MessageIdRow,
   type MessageRow,
   type RecipientRef,
   type SubmissionRows,
@@ -164,6 +165,7 @@ export function submissionRows(
         submission: index,
       })),
     ),
+    messageIds: messages.flatMap((message) => messageIdRow(message, index) ?? []),
     deliveries: messages.flatMap((message) => deliveryRows(message, index, suppressed, lease)),
     events: messages.flatMap((message) =>
       acceptanceEvents(message, suppressed).map((event) => ({
@@ -247,10 +249,22 @@ function messageRow(
     metadata: JSON.stringify(message.metadata),
     ttl_seconds: message.ttlSeconds,
     api_key_id: message.keyId,
+    header_message_id: message.messageId,
     head: JSON.stringify(redactedContent.head),
     html: redactedContent.html,
     text: redactedContent.text,
     encrypted_content: redactedContent === content ? null : encryptContent(encryptor, content),
+    submission,
+  };
+}
+
+function messageIdRow(message: PreparedMessage, submission: number): MessageIdRow | undefined {
+  if (message.messageId === null || !message.hasUniqueMessageId) return undefined;
+  return {
+    workspace_id: message.workspaceId,
+    mode: message.mode,
+    header_message_id: message.messageId,
+    created_at: message.createdAtMs,
     submission,
   };
 }

@@ -55,7 +55,7 @@ export function toOutgoing(id: string, dateMs: number, content: MessageContent):
   const { head } = content;
   const from = toMailbox(head.from);
   return {
-    messageId: chosenMessageId(head) ?? `${encodeId('msg', id)}@${from.domain}`,
+    messageId: chosenMessageId(head) ?? generatedMessageId(id, from.domain),
     dateMs,
     from,
     to: head.to.map(toMailbox),
@@ -78,6 +78,11 @@ function chosenMessageId({ message_id: chosen }: ContentHead): string | undefine
 function originalBody({ attachments: [body] }: MessageContent): Buffer {
   assert(body, 'the body is stored with the message');
   return body.content;
+}
+
+/** The Message-ID of a message whose sender gave none. */
+export function generatedMessageId(id: string, senderDomain: string): string {
+  return `${encodeId('msg', id)}@${senderDomain}`;
 }
 
 function toMailbox(address: StoredAddress): NamedMailbox {

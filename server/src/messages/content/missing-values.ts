@@ -18,10 +18,13 @@ export function refuseMissingValues(
   budget: RenderBudget,
   template: ResolvedTemplate | undefined,
   required: readonly FieldError[],
+  recipientPointer: string,
 ): void {
   if (budget.missing.length === 0 && required.length === 0) return;
   const errors: FieldError[] = budget.missing.map((missing) => ({
-    pointer: template ? valuePointer(missing) : `/${missing.field.replaceAll('.', '/')}`,
+    pointer: template
+      ? valuePointer(missing, recipientPointer)
+      : `/${missing.field.replaceAll('.', '/')}`,
     code: missing.code,
     detail: missing.detail,
     path: missing.path,
@@ -41,7 +44,9 @@ export function refuseMissingValues(
 /**
  * A missing contact field is an issue with the recipient's contact, so it points to the address.
  */
-function valuePointer({ path }: MissingValue): string {
+function valuePointer({ path }: MissingValue, recipientPointer: string): string {
   const pointer = pointerFromPath(path);
-  return RESERVED_ROOTS.includes(pointer.split('/')[1] ?? '') ? '/to/email' : VARIABLES + pointer;
+  return RESERVED_ROOTS.includes(pointer.split('/')[1] ?? '')
+    ? recipientPointer
+    : VARIABLES + pointer;
 }

@@ -85,7 +85,7 @@ export function renderMessageContent(
   if (kind === 'inline') {
     const from = draft.envelope.from ?? defaultSender(undefined);
     const sources = headerSources(request, from, draft.headers, undefined);
-    if (draft.verbatim || hasNothingToRender(request, sources))
+    if (request.placeholders === false || hasNothingToRender(request, sources))
       return renderVerbatim(parts, request, sources);
   }
   return renderPlaceholders(parts, caller, request, draft, kind);
@@ -243,7 +243,7 @@ export function renderFields(
     );
     return {
       ...fillHeaders(sources, filled),
-      ...(variant?.render(scope, options) ?? {
+      ...(variant?.render(scope, { ...options, inlineCss: request.inline_css }) ?? {
         subject: inline.get('subject') as string,
         html: inline.get('html') as string,
         text: inline.get('text') ?? null,
@@ -254,7 +254,8 @@ export function renderFields(
   const values = template ? template.withDefaults(given) : given;
   const budget = new RenderBudget(renderLimits, sharedWork);
   const rendered = render(values, budget);
-  refuseMissingValues(budget, template, variableErrors);
+  const recipientPointer = Array.isArray(request.to) ? '/to/0/email' : '/to/email';
+  refuseMissingValues(budget, template, variableErrors, recipientPointer);
   const checkedFields = { ...rendered, ...checkHeaders(rendered, sources, limits) };
   const secretSource = template?.hasSecrets
     ? template

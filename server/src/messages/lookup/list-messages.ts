@@ -1,10 +1,11 @@
 import type { TenantScope } from '../../accounts/tenant-scope.ts';
 import type { Pool } from '../../db/pool.ts';
 import { searchTerms } from '../../db/text-search.ts';
-import { uuidFloor } from '../../lib/ids.ts';
+import { decodeId, uuidFloor } from '../../lib/ids.ts';
 import { mailboxProvider } from '../../mail/policy/mailbox-provider.ts';
 import type { MessageStatus } from '../message-status.ts';
 import { messageStatus } from '../message-status.ts';
+import { addressDomain } from '../queue-shard.ts';
 import {
   findMessages,
   type MessageFilter,
@@ -40,6 +41,8 @@ export async function listMessages(
   page: { beforeId: string | undefined; limit: number },
 ): Promise<{ messages: StoredMessage[]; nextBeforeId: string | null }> {
   const filter = toFilter(query);
+  const generated = generatedId(query.headerMessageId);
+  if (generated !== undefined) return await listGenerated(generated);
   const sinceId = uuidFloor(query.createdAfterMs ?? 0);
   let beforeId = earlierId(page.beforeId ?? LAST_UUID, query.createdBeforeMs);
   const found: string[] = [];
@@ -57,9 +60,24 @@ export async function listMessages(
   }
   return toPage(beforeId);
 
+  /** A generated Message-ID contains the id of its message. */
+  async function listGenerated({ id, domain }: { id: string; domain: string }) {
+    const found = await findMessages(pool, scope, [id]);
+    const messages = found.filter(
+      (one) => one.headerMessageId === null && addressDomain(one.sender) === domain,
+    );
+    return { messages, nextBeforeId: null };
+  }
+
   async function toPage(nextBeforeId: string | null) {
     return { messages: await findMessages(pool, scope, found), nextBeforeId };
   }
+}
+
+function generatedId(messageId = ''): { id: string; domain: string } | undefined {
+  const [, publicId = '', domain = ''] = /^(msg_[0-9a-z]{26})@(.+)$/.exec(messageId) ?? [];
+  const id = decodeId('msg', publicId);
+  return id === undefined ? undefined : { id, domain };
 }
 
 function toFilter(query: MessageQuery): MessageFilter {
@@ -94,6 +112,7 @@ export function isUnfiltered(query: MessageQuery): boolean {
     createdAfterMs: _after,
     createdBeforeMs: _before,
     recipientKey: _recipient,
+    headerMessageId: _messageId,
     ...others
   } = query;
   return Object.values(others).every((value) => value === undefined);

@@ -20,6 +20,8 @@ export interface StoredMessage {
   tags: string[];
   metadata: Record<string, string>;
   ttlSeconds: number | null;
+  /** The caller's own Message-ID; null for a generated one. */
+  headerMessageId: string | null;
   deliveries: StoredDelivery[];
 }
 
@@ -41,7 +43,8 @@ export interface StoredDelivery {
 
 const MESSAGE = `m.id, m.mode, m.created_at as "createdAtMs", m.scheduled_at as "scheduledAtMs",
   m.sender, m.sender_name as "senderName", m.subject, m.template_key as "templateKey",
-  m.template_version as "templateVersion", m.tags, m.metadata, m.ttl_seconds as "ttlSeconds"`;
+  m.template_version as "templateVersion", m.tags, m.metadata, m.ttl_seconds as "ttlSeconds",
+  m.header_message_id as "headerMessageId"`;
 
 const DELIVERIES = `(select json_agg(json_build_object('ordinal', d.ordinal, 'kind', d.kind,
     'recipient', d.recipient, 'name', d.recipient_name, 'status', d.status, 'reason', d.reason,
@@ -87,6 +90,8 @@ export interface ScannedMessage {
 
 export interface MessageFilter {
   recipientKey?: string;
+  /** A Message-ID that the caller chose. `recipientKey` is ignored with it. */
+  headerMessageId?: string;
   /** Domains are lower-case. */
   senderDomain?: string;
   recipientDomain?: string;
@@ -107,9 +112,10 @@ export async function scanMessages(
   filter: MessageFilter,
   bounds: { beforeId: string; sinceId: string; scanMax: number },
 ): Promise<{ matches: ScannedMessage[]; scanned: number; lastId: string | null }> {
+  const scan = scanFor(filter);
   const { rows } = await db.query<ScannedMessage & { matched: boolean }>({
-    name: filter.recipientKey === undefined ? 'scan-messages' : 'scan-messages-of-recipient',
-    text: `with scanned as materialized (${filter.recipientKey === undefined ? SCAN_ALL : SCAN_RECIPIENT})
+    name: scan.name,
+    text: `with scanned as materialized (${scan.rows})
       select s.id,
         ($6::text is null or $6 = any(s.tags)) and ($7::text is null or s.template_key = $7)
           and ($8::jsonb is null or s.metadata::jsonb @> $8)
@@ -143,7 +149,7 @@ export async function scanMessages(
       filter.senderDomain ?? null,
       filter.recipientDomain ?? null,
       filter.includeReceivers ?? false,
-      ...(filter.recipientKey === undefined ? [] : [filter.recipientKey]),
+      ...scan.values,
     ],
   });
   return {
@@ -152,6 +158,19 @@ export async function scanMessages(
     lastId: rows[rows.length - 1]?.id ?? null,
   };
 }
+
+/** Which messages to scan: those that an index finds, or all. */
+function scanFor({ recipientKey, headerMessageId }: MessageFilter) {
+  if (headerMessageId !== undefined) {
+    return { name: 'scan-messages-by-header', rows: SCAN_MESSAGE_ID, values: [headerMessageId] };
+  }
+  if (recipientKey === undefined) return { name: 'scan-messages', rows: SCAN_ALL, values: [] };
+  return { name: 'scan-messages-of-recipient', rows: SCAN_RECIPIENT, values: [recipientKey] };
+}
+
+const SCAN_MESSAGE_ID = `select id, tags, template_key, metadata, subject, sender from messages
+  where workspace_id = $1 and mode = $2 and header_message_id = $13 and id < $3 and id >= $4
+  order by id desc limit $5`;
 
 const SCAN_ALL = `select id, tags, template_key, metadata, subject, sender from messages
   where workspace_id = $1 and mode = $2 and id < $3 and id >= $4 order by id desc limit $5`;

@@ -1,6 +1,10 @@
 import { encodeId } from '../../lib/ids.ts';
 import { parseTranscript } from '../../mail/smtp-client/transcript.ts';
+import { generatedMessageId } from '../content/message-content.ts';
 import { isPending, messageStatus } from '../message-status.ts';
+import { addressDomain } from '../queue-shard.ts';
+import { explain } from '../verdict/bounce-explanations.ts';
+import { isFailureReason } from '../verdict/verdict.ts';
 import type { StoredAttempt, StoredDelivery, StoredMessage } from './message-store.ts';
 
 /** The public form of a message: the same in lists, lookups and the dashboard. */
@@ -22,8 +26,14 @@ export function publicMessage(message: StoredMessage) {
     tags: message.tags,
     metadata: message.metadata,
     ttl_seconds: message.ttlSeconds,
+    header_message_id: messageIdOf(message),
     recipients: deliveries.map(publicRecipient),
   };
+}
+
+/** The Message-ID header of the mail. */
+function messageIdOf({ id, sender, headerMessageId }: StoredMessage): string {
+  return `<${headerMessageId ?? generatedMessageId(id, addressDomain(sender))}>`;
 }
 
 function publicRecipient(delivery: StoredDelivery) {
@@ -34,12 +44,19 @@ function publicRecipient(delivery: StoredDelivery) {
     kind: delivery.kind,
     status: delivery.status,
     reason: delivery.reason,
+    explanation: explanationOf(delivery),
     attempts: delivery.attempts,
     next_attempt_at: waiting ? isoTime(delivery.due_at) : null,
     finished_at: isoTime(delivery.finished_at),
     smtp: delivery.smtp,
     bounce: delivery.bounce,
   };
+}
+
+/** Why the recipient did not get the message, as far as the verdict knows. */
+function explanationOf({ status, reason, bounce }: StoredDelivery): string | null {
+  if (status === 'failed' && isFailureReason(reason)) return explain(reason, 'failed');
+  return bounce?.explanation ?? null;
 }
 
 export function publicAttempt(attempt: StoredAttempt) {

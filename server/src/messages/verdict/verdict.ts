@@ -38,11 +38,18 @@ export interface RouteError {
 }
 
 /** Why this server cannot send a message, now or later. */
-export type FailureReason =
-  | 'sender_domain_lost'
-  | 'content_gone'
-  | 'malformed_message'
-  | 'internal_error';
+export type FailureReason = (typeof FAILURE_REASONS)[number];
+
+const FAILURE_REASONS = [
+  'sender_domain_lost',
+  'content_gone',
+  'malformed_message',
+  'internal_error',
+] as const;
+
+export function isFailureReason(reason: string | null): reason is FailureReason {
+  return (FAILURE_REASONS as readonly (string | null)[]).includes(reason);
+}
 
 export type Verdict =
   | { kind: 'delivered' }

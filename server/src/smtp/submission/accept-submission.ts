@@ -58,7 +58,7 @@ export function acceptSubmission(
 
 /**
  * The part of the request that the API schema can check: envelope addresses were checked at RCPT TO,
- * headers are checked on acceptance, and the schema allows a single `to`.
+ * headers are checked on acceptance, and `to` may be empty.
  */
 function toSchemaShape(request: SendRequest, [first]: readonly string[]): object {
   const { cc: _cc, bcc: _bcc, headers: _headers, ...rest } = request;

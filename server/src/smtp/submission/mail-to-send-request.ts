@@ -53,7 +53,8 @@ export function mailToSendRequest(
     ...classifyRecipients(recipients, mail.to.map(toAddress), mail.cc.map(toAddress)),
     ...(replyTo.length > 0 ? { reply_to: replyTo } : {}),
     subject: headerText(mail.subject),
-    html,
+    ...(html === '' ? {} : { html }),
+    placeholders: false,
     // Without a text part, the text is generated from the HTML; a mail without HTML is text only.
     ...(text !== undefined || html === '' ? { text: text ?? '' } : {}),
     ...(attachments.length > 0 ? { attachments } : {}),

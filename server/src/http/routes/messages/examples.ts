@@ -44,6 +44,7 @@ export const MESSAGE_SUMMARY = {
   tags: ['welcome'],
   metadata: { user_id: '4711' },
   ttl_seconds: null,
+  header_message_id: `<${MESSAGE_ID}@yourdomain.com>`,
   recipients: [
     {
       email: 'jane@example.com',
@@ -51,6 +52,7 @@ export const MESSAGE_SUMMARY = {
       kind: 'to',
       status: 'delivered',
       reason: null,
+      explanation: null,
       attempts: 1,
       next_attempt_at: null,
       finished_at: '2026-11-15T09:30:00.412Z',

@@ -59,6 +59,13 @@ export function listMessages(deps: {
                 '(`google`, `microsoft`, …, `other`), or the domain of a recipient’s address.',
             }),
           ),
+          header_message_id: Type.Optional(
+            Type.String({
+              minLength: 1,
+              maxLength: 460,
+              description: 'The `Message-ID` header of the mail, with or without angle brackets.',
+            }),
+          ),
           tag: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
           template_key: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
           created_after: Type.Optional(Type.String({ format: 'date-time' })),
@@ -111,6 +118,9 @@ function queryOf(query: Record<string, unknown>): MessageQuery {
     ...parseAddressParameter('recipientKey', 'recipient', query),
     ...(query.domain === undefined ? {} : { senderDomain: domainOf('domain', query.domain) }),
     ...receiverOf(query.receiver),
+    ...(query.header_message_id === undefined
+      ? {}
+      : { headerMessageId: String(query.header_message_id).replace(/^<(.*)>$/, '$1') }),
     ...(query.tag === undefined ? {} : { tag: query.tag as string }),
     ...(query.template_key === undefined ? {} : { templateKey: query.template_key as string }),
     ...(query.q === undefined ? {} : { text: query.q as string }),

@@ -104,6 +104,9 @@ const Recipient = Type.Object(
     kind: Kind,
     status: RecipientStatus,
     reason: Type.Union([Type.String(), Type.Null()]),
+    explanation: Type.Union([Type.String(), Type.Null()], {
+      description: 'For a deferred, bounced or failed recipient: an explanation for the sender.',
+    }),
     attempts: Type.Integer(),
     next_attempt_at: NullableTime,
     finished_at: NullableTime,
@@ -120,6 +123,9 @@ const MessageFields = {
   tags: Type.Array(Type.String()),
   metadata: Metadata,
   ttl_seconds: Type.Union([Type.Integer(), Type.Null()]),
+  header_message_id: Type.String({
+    description: 'The `Message-ID` header of the mail: the caller’s own, or a generated one.',
+  }),
   recipients: Type.Array(Recipient),
 };
 

@@ -1,12 +1,28 @@
 import { type TSchema, Type } from 'typebox';
 import { SendMessage } from '../../../messages/accept/send-request.ts';
 import { closed, oneOf, Problem } from '../../openapi/shared-schemas.ts';
-import { type Operation, operation } from '../../operation.ts';
+import { type Operation, type OperationResponse, operation } from '../../operation.ts';
 import { toProblemResponse } from '../../problems/problem-details.ts';
 import { rateLimitHeader } from '../../rate-limit-header.ts';
-import type { Sending } from '../../sending.ts';
+import type { Sending, SentBatch } from '../../sending.ts';
 import { AcceptedMessage } from '../messages/schemas.ts';
 import { REPLAYED, REPLAYED_HEADER, SEND_PROBLEMS } from './send-problems.ts';
+
+export const SendMode = Type.Optional(
+  oneOf(['strict', 'permissive'] as const, { default: 'strict' }),
+);
+
+export const BatchResult = Type.Object(
+  {
+    data: Type.Array(
+      Type.Union([
+        Type.Object({ index: Type.Integer(), message: AcceptedMessage }),
+        Type.Object({ index: Type.Integer(), error: Problem }),
+      ]),
+    ),
+  },
+  { title: 'BatchResult' },
+);
 
 export function sendBatch(deps: {
   sending: Sending;
@@ -17,7 +33,7 @@ export function sendBatch(deps: {
     closed(
       {
         messages: Type.Array(message, { minItems: 1, maxItems: deps.batchMax }),
-        mode: Type.Optional(oneOf(['strict', 'permissive'] as const, { default: 'strict' })),
+        mode: SendMode,
       },
       { title: 'SendBatch' },
     );
@@ -54,17 +70,7 @@ export function sendBatch(deps: {
       responses: {
         202: {
           description: 'Accepted and stored durably.',
-          body: Type.Object(
-            {
-              data: Type.Array(
-                Type.Union([
-                  Type.Object({ index: Type.Integer(), message: AcceptedMessage }),
-                  Type.Object({ index: Type.Integer(), error: Problem }),
-                ]),
-              ),
-            },
-            { title: 'BatchResult' },
-          ),
+          body: BatchResult,
           headers: REPLAYED_HEADER,
         },
       },
@@ -78,19 +84,23 @@ export function sendBatch(deps: {
         idempotency,
         requestId,
       });
-      const data = batch.items.map((item) =>
-        'message' in item
-          ? item
-          : {
-              index: item.index,
-              error: toProblemResponse(item.error, batch.requestId, deps.baseUrl).problem,
-            },
-      );
-      const headers = {
-        ratelimit: rateLimitHeader('workspace', batch.rate),
-        ...(batch.replayed ? REPLAYED : {}),
-      };
-      return { status: 202, body: { data }, headers };
+      return batchResponse(batch, deps.baseUrl);
     },
   );
+}
+
+export function batchResponse(batch: SentBatch, baseUrl: string): OperationResponse {
+  const data = batch.items.map((item) =>
+    'message' in item
+      ? item
+      : {
+          index: item.index,
+          error: toProblemResponse(item.error, batch.requestId, baseUrl).problem,
+        },
+  );
+  const headers = {
+    ratelimit: rateLimitHeader('workspace', batch.rate),
+    ...(batch.replayed ? REPLAYED : {}),
+  };
+  return { status: 202, body: { data }, headers };
 }

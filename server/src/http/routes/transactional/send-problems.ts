@@ -13,6 +13,7 @@ export const SEND_PROBLEMS: readonly ProblemCode[] = [
   'template_limit',
   'content_conflict',
   'content_missing',
+  'message_id_in_use',
   'overloaded',
 ];
 
