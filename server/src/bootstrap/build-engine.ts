@@ -11,7 +11,8 @@ import { type EngineLimits, FIXED_LIMITS } from '../delivery/engine-limits.ts';
 import type { SenderDomains } from '../delivery/outgoing-mail.ts';
 import { createShaping, type ShapingRules } from '../delivery/shaping.ts';
 import { simulatorTransport } from '../delivery/simulator.ts';
-import { smtpTransport } from '../delivery/smtp-transport.ts';
+import { smtpTransport, type ThrottleMemory } from '../delivery/smtp-transport.ts';
+import { listThrottles, saveThrottle } from '../delivery/throttle-store.ts';
 import { dkimEncryptor } from '../domains/dkim-key-generator.ts';
 import { SigningDomainCache } from '../domains/signing-domain-cache.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -54,7 +55,7 @@ export function buildEngine(options: EngineOptions): { engine: Engine; pool: Poo
   const pool = openPool({ hosts, log, max: 6, applicationName: 'postrider delivery' });
   const encryptor = createEncryptor(options.secretKey, CONTENT_KEY_PURPOSE);
   const store = openDeliveryStore(pool, (encrypted) => decryptContent(encryptor, encrypted));
-  const createConfigured = (): Transport => createSmtpTransport(options);
+  const createConfigured = (): Transport => createSmtpTransport(options, pool);
   const engine = createEngine({
     store: {
       ...store,
@@ -90,7 +91,7 @@ export function engineLimits(settings: Config['delivery']): EngineLimits {
   };
 }
 
-function createSmtpTransport(options: EngineOptions): Transport {
+function createSmtpTransport(options: EngineOptions, pool: Pool): Transport {
   const { settings, clock } = options;
   const resolver = createResolver({
     clock,
@@ -117,7 +118,29 @@ function createSmtpTransport(options: EngineOptions): Transport {
     returnPathKey: returnPathKey(options.secretKey),
     shaping: createShaping(options.shaping),
     isOwnAddress: options.isOwnListener,
+    openingsMax: Math.max(1, Math.floor(settings.concurrency / OPENINGS_PART)),
+    throttles: throttleMemory(pool, options.log),
   });
+}
+
+/** Three quarters of the transactions in flight are for mail that has a connection. */
+const OPENINGS_PART = 4;
+
+/** Throttles are hints: when the database is unavailable, delivery continues without them. */
+function throttleMemory(pool: Pool, log: Log): ThrottleMemory {
+  let lastWrite: Promise<unknown> = Promise.resolve();
+  return {
+    load: () =>
+      listThrottles(pool).catch((error: unknown) => {
+        log.warn({ err: error }, 'loading throttles failed');
+        return [];
+      }),
+    save(throttle) {
+      lastWrite = lastWrite
+        .then(() => saveThrottle(pool, throttle))
+        .catch((error: unknown) => log.warn({ err: error }, 'storing a throttle failed'));
+    },
+  };
 }
 
 /** The key that signs return-path addresses, and verifies them when bounces arrive. */

@@ -36,6 +36,7 @@ export const TABLE_OWNERS = {
   contact_import_chunks: 'contacts',
   contact_import_failures: 'contacts',
   erasures: 'privacy',
+  receiver_throttles: 'delivery',
   webhooks: 'webhooks',
   webhook_secrets: 'webhooks',
   webhook_deliveries: 'webhooks',

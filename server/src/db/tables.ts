@@ -310,6 +310,12 @@ export interface PeopleRow {
   created_at: number;
 }
 
+export interface ReceiverThrottlesRow {
+  receiver: string;
+  level: number;
+  paused_until: number;
+}
+
 export interface RetentionClockRow {
   singleton: boolean;
   last_seen_at: number;
@@ -521,6 +527,7 @@ export interface Tables {
   messages: MessagesRow;
   one_time_tokens: OneTimeTokensRow;
   people: PeopleRow;
+  receiver_throttles: ReceiverThrottlesRow;
   retention_clock: RetentionClockRow;
   secret_key_fingerprint: SecretKeyFingerprintRow;
   sessions: SessionsRow;

@@ -57,6 +57,10 @@ export class SmtpConnectionPool {
     return failed && nowMs >= failed.atMs && nowMs < failed.untilMs ? failed.failure : undefined;
   }
 
+  get isConnected(): boolean {
+    return this.#connections.some(({ connection }) => connection.usable);
+  }
+
   /** The pool is idle and remembers nothing worth keeping. */
   isDisposable(nowMs: number): boolean {
     const idle = this.#connections.length === 0 && this.#opening === 0 && this.#waiting.size === 0;
@@ -65,9 +69,10 @@ export class SmtpConnectionPool {
     return idle && nowMs >= failedUntilMs && nowMs >= this.#plaintextUntilMs;
   }
 
-  send(message: SmtpMessage): Promise<PoolSendResult> {
+  /** `onAssigned` is called when the message has a connection, which was greeted. */
+  send(message: SmtpMessage, onAssigned: () => void = () => {}): Promise<PoolSendResult> {
     return new Promise((resolve) => {
-      this.#waiting.push({ message, resolve });
+      this.#waiting.push({ message, resolve, onAssigned });
       this.#dispatch();
     });
   }
@@ -135,6 +140,7 @@ export class SmtpConnectionPool {
   #assign(open: PooledConnection, job: Job): void {
     const { shaping, clock } = this.#parts;
     const { connection } = open;
+    job.onAssigned();
     open.messagesSent += 1;
     open.exhausted = open.messagesSent >= shaping.messagesPerConnectionMax;
     connection.send(job.message).then(
@@ -284,6 +290,7 @@ interface PooledConnection {
 interface Job {
   message: SmtpMessage;
   resolve: (result: PoolSendResult) => void;
+  onAssigned: () => void;
 }
 
 const AGE_MAX_MS = 5 * 60_000;

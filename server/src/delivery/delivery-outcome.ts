@@ -5,7 +5,7 @@ import {
   isSimulatedSuppression,
   SIMULATED_SUPPRESSION_REASON,
 } from '../messages/simulator-address.ts';
-import { explain } from '../messages/verdict/bounce-explanations.ts';
+import { explain, explainThrottle } from '../messages/verdict/bounce-explanations.ts';
 import { classifyAttempt, type FailureReason } from '../messages/verdict/verdict.ts';
 import type { AttemptReport, Delivery, DeliveryOutcome } from './delivery.ts';
 import { type Backoff, nextAttemptDelayMs } from './retry-policy.ts';
@@ -16,8 +16,12 @@ export function attemptOutcome(
   attempt: AttemptReport,
   context: { relay: boolean; backoff: Backoff; random: number; nowMs: number; node: string },
 ): DeliveryOutcome {
-  const { relay } = context;
-  const verdict = classifyAttempt(attempt.end, { relay, recipient: delivery.recipient });
+  const { relay, nowMs } = context;
+  const verdict = classifyAttempt(attempt.end, {
+    relay,
+    recipient: delivery.recipient,
+    cycleAgeMs: nowMs - delivery.cycleStartedAtMs,
+  });
   const attempted = {
     ...baseOutcome(delivery, context.nowMs, context.node),
     attempt,
@@ -36,6 +40,7 @@ export function attemptOutcome(
       return deferral(
         { ...attempted, bounce: verdict.bounce, reason: verdict.bounce.reason },
         context,
+        attempt.throttle,
       );
   }
 }
@@ -105,6 +110,7 @@ export function failedOutcome(
 function deferral(
   outcome: DeliveryOutcome,
   { backoff, random, nowMs }: { backoff: Backoff; random: number; nowMs: number },
+  throttle: AttemptReport['throttle'],
 ): DeliveryOutcome {
   const { delivery } = outcome;
   // The attempt ended after expiry, so there will not be another.
@@ -118,12 +124,12 @@ function deferral(
     backoff,
     random,
   );
-  const nextMs = nowMs + waitMs;
+  const nextMs = Math.max(nowMs + waitMs, throttle?.pausedUntilMs ?? 0);
   // Due at expiry at the latest, so that the last attempt or the expiry happens on time.
-  return {
-    ...outcome,
-    dueAtMs: Math.min(nextMs, delivery.expiresAtMs),
-  };
+  const dueAtMs = Math.min(nextMs, delivery.expiresAtMs);
+  if (!throttle || !outcome.bounce) return { ...outcome, dueAtMs };
+  const explanation = explainThrottle(throttle.receiver, dueAtMs - nowMs);
+  return { ...outcome, dueAtMs, bounce: { ...outcome.bounce, explanation } };
 }
 
 function baseOutcome(delivery: Delivery, atMs: number, node: string): DeliveryOutcome {

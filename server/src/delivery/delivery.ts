@@ -58,6 +58,8 @@ export interface AttemptReport {
   transcript: SmtpTranscript | null;
   /** The reply came from a relay, so a rejection of this sender says nothing about the recipient. */
   relay?: boolean;
+  /** The receiver asked for less mail: who, and until when nothing is sent to it. */
+  throttle?: { receiver: string; pausedUntilMs: number };
   /** DKIM-Signature header lines to keep for the next attempt. */
   signature?: string;
   /** Set only by the simulator: the recipient complains right after the delivery. */
@@ -70,8 +72,11 @@ export interface Transport {
   readonly needsContent: boolean;
   /** Called by the transport when a paused limit has capacity again. */
   onCapacity?: (() => void) | undefined;
-  /** The limit on concurrent transactions with a receiving domain. */
-  limitFor(domain: string): ConcurrencyLimit;
+  /** Called by the transport with the number of receivers that limit us. */
+  onThrottleChange?: ((count: number) => void) | undefined;
+  start?(): void;
+  /** The limit that a transaction of a workspace with a receiving domain must have a slot of. */
+  limitFor(domain: string, workspaceId: string): ConcurrencyLimit;
   /** Attempts one message for recipients at one domain. Returns one report each, in order. */
   attempt(message: Message, deliveries: readonly Delivery[]): Promise<AttemptReport[]>;
   /** Cuts off transactions in flight when a stop has passed its deadline. */

@@ -20,6 +20,8 @@ export interface EngineStats {
   readonly leasesLost: number;
   /** Internal errors while preparing or attempting. */
   readonly errors: number;
+  /** Receivers that limit us at the moment. */
+  readonly throttled: number;
   /** 1 while accepted messages may be handed off in memory: see handoff.ts. */
   readonly accepting: number;
   /** Deliveries ever reserved by acceptance, and how many of them were released since. */
@@ -46,6 +48,7 @@ const NAMES = [
   'suppressed',
   'leasesLost',
   'errors',
+  'throttled',
   'accepting',
   'reserved',
   'released',

@@ -90,7 +90,8 @@ class DeliveryEngine implements Engine {
       workspaceOf: ({ message }) => message.workspaceId,
       // Test mail never waits behind live mail to the same domain, nor vice versa.
       receiverOf: ({ message, domain }) => message.mode + domain,
-      limitFor: ({ message, domain }) => transports[message.mode].limitFor(domain),
+      limitFor: ({ message, domain }) =>
+        transports[message.mode].limitFor(domain, message.workspaceId),
       mayTake: (workspaceId) => this.#inFlight.mayStart(workspaceId),
       sharesTransaction,
       stats: this.#stats,
@@ -129,6 +130,7 @@ class DeliveryEngine implements Engine {
       leases: this.#leases,
       isRunning: () => this.#running,
       record: (outcome) => this.#record(outcome),
+      requeue: (delivery) => this.#ready.add(delivery),
       onFinished: ({ message, limit }) => {
         this.#inFlight.end(message.workspaceId);
         this.#ready.capacityFreed();
@@ -172,6 +174,10 @@ class DeliveryEngine implements Engine {
     this.#updateAccepting();
     const { live, test } = this.#parts.transports;
     live.onCapacity = test.onCapacity = () => this.#pump();
+    live.onThrottleChange = (count) => {
+      this.#stats.throttled = count;
+    };
+    live.start?.();
     this.#claims.start();
     this.#leases.start();
   }

@@ -3,29 +3,90 @@ import { ConcurrencyLimit } from '../queue/concurrency-limit.ts';
 import type { SmtpConnectionPool } from './connection-pool.ts';
 import type { Shaping } from './shaping.ts';
 
+export interface ReceiverOptions {
+  /** The provider, the most-preferred mail servers, or the relay. */
+  name: string;
+  shaping: Shaping;
+  clock: Clock;
+  /** A paused limit has capacity again. */
+  onCapacity: () => void;
+  /** The receiver throttles us, or does so no longer. */
+  onThrottleChange?: (throttle: Throttle) => void;
+}
+
+/** How a receiver limits us. Stored when it changes, so that a restart does not start over. */
+export interface Throttle {
+  /** The name of the receiver. */
+  receiver: string;
+  /** Throttling replies in a row, less the successes since; 0: no throttle. */
+  level: number;
+  pausedUntilMs: number;
+}
+
 /**
- * One receiving system: all domains behind the same mail servers, or a relay. `concurrency` limits
- * its transactions in flight. The limit starts low, grows with each success and is halved when the
- * receiver throttles us, so that every receiver gets its own pace without configuration.
+ * One receiving system: a provider, all domains behind the same mail servers, or a relay.
+ * `concurrency` limits its transactions in flight. The limit starts low, grows with each success and
+ * is halved when the receiver throttles us, so that every receiver gets its own pace without
+ * configuration. Each throttling reply also pauses the receiver, for longer and longer while
+ * nothing succeeds in between; each success takes back one step before the limit grows again.
  */
 export class Receiver {
+  readonly name: string;
   readonly concurrency: ReceiverLimit;
   readonly pools = new Map<string, SmtpConnectionPool>();
   readonly shaping: Shaping;
   lastUsedAtMs: number;
   readonly #clock: Clock;
+  readonly #onThrottleChange: ReceiverOptions['onThrottleChange'];
   #throttledAtMs = Number.NEGATIVE_INFINITY;
+  #level = 0;
 
-  constructor(shaping: Shaping, clock: Clock, onOpen: () => void) {
+  constructor({ name, shaping, clock, onCapacity, onThrottleChange }: ReceiverOptions) {
+    this.name = name;
     this.shaping = shaping;
     this.#clock = clock;
-    this.concurrency = new ReceiverLimit(shaping, clock, onOpen);
+    this.#onThrottleChange = onThrottleChange;
+    this.concurrency = new ReceiverLimit(shaping, clock, onCapacity);
     this.lastUsedAtMs = clock.now();
   }
 
-  /** The receiver accepted a message, so the limit grows by one. */
+  /** For people: the provider, or one of the mail servers. */
+  get displayName(): string {
+    const [first = this.name, relay] = this.name.split(' ');
+    if (this.shaping.provider !== null) return this.name;
+    return first === 'relay' && relay !== undefined ? `The relay ${relay}` : first;
+  }
+
+  get throttle(): Throttle {
+    const { pausedUntilMs } = this.concurrency;
+    return { receiver: this.name, level: this.#level, pausedUntilMs };
+  }
+
+  /** Whether mail can use a connection that is already open. */
+  get isConnected(): boolean {
+    for (const pool of this.pools.values()) if (pool.isConnected) return true;
+    return false;
+  }
+
+  /** Continues a throttle of an earlier process. */
+  resumeThrottle({ level, pausedUntilMs }: Throttle): void {
+    if (this.#level > 0 || level < 1) return;
+    this.#level = Math.min(level, LEVEL_MAX);
+    this.concurrency.limit = 1;
+    const leftMs = Math.min(pausedUntilMs - this.#clock.now(), pauseMs(this.#level));
+    if (leftMs > 0) this.concurrency.pauseFor(leftMs);
+  }
+
+  /** The receiver accepted a message: one step less of the throttle, or one more at a time. */
   succeeded(): void {
     const { concurrency } = this;
+    if (this.#level > 0) {
+      // Messages that were in flight when the receiver throttled us prove nothing.
+      if (concurrency.isPaused) return;
+      this.#level -= 1;
+      if (this.#level === 0) this.#onThrottleChange?.(this.throttle);
+      return;
+    }
     // An unused limit says nothing about how much the receiver can take.
     if (
       concurrency.limit >= transactionsMax(this.shaping) ||
@@ -36,15 +97,20 @@ export class Receiver {
     concurrency.notifyWaiters();
   }
 
-  /** The receiver asked for less (421, "too many connections"): halves the limit, after a pause. */
-  throttled(): void {
+  /**
+   * The receiver asked for less (421, "too many connections") in an attempt that began at
+   * `startedAtMs`: halves the limit, after a pause.
+   */
+  throttled(startedAtMs: number): void {
     const nowMs = this.#clock.now();
-    // Transactions in flight at the first such reply will get it as well; they count as one.
-    const sinceMs = nowMs - this.#throttledAtMs;
-    if (sinceMs >= 0 && sinceMs < THROTTLE_DEBOUNCE_MS) return;
+    // Attempts in flight at the first such reply will get it as well; they count as one.
+    const known = startedAtMs <= this.#throttledAtMs && nowMs >= this.#throttledAtMs;
+    if (known || this.concurrency.isPaused) return;
     this.#throttledAtMs = nowMs;
+    this.#level = Math.min(this.#level + 1, LEVEL_MAX);
     this.concurrency.limit = Math.max(1, Math.floor(this.concurrency.limit / 2));
-    this.concurrency.pauseUntil(nowMs + PAUSE_MS);
+    this.concurrency.pauseFor(pauseMs(this.#level));
+    this.#onThrottleChange?.(this.throttle);
   }
 }
 
@@ -54,13 +120,24 @@ export class ReceiverLimit extends ConcurrencyLimit {
   readonly #onCapacity: () => void;
   readonly #spacingMs: number;
   #blockedUntilMs = 0;
+  #blockMsMax: number;
+  #pausedUntilMs = 0;
   #wakeScheduled = false;
 
-  constructor(shaping: Shaping, clock: Clock, onOpen: () => void) {
+  constructor(shaping: Shaping, clock: Clock, onCapacity: () => void) {
     super(Math.min(TRANSACTIONS_INITIAL, transactionsMax(shaping)));
     this.#clock = clock;
-    this.#onCapacity = onOpen;
+    this.#onCapacity = onCapacity;
     this.#spacingMs = shaping.messagesPerMinute === null ? 0 : 60_000 / shaping.messagesPerMinute;
+    this.#blockMsMax = this.#spacingMs;
+  }
+
+  get pausedUntilMs(): number {
+    return this.#pausedUntilMs;
+  }
+
+  get isPaused(): boolean {
+    return this.#clock.now() < this.#pausedUntilMs;
   }
 
   override get hasCapacity(): boolean {
@@ -69,8 +146,9 @@ export class ReceiverLimit extends ConcurrencyLimit {
     const nowMs = this.#clock.now();
     if (nowMs >= this.#blockedUntilMs) return true;
     // A longer block means that the clock was set back.
-    const closedMsMax = Math.max(PAUSE_MS, this.#spacingMs);
-    this.#blockedUntilMs = Math.min(this.#blockedUntilMs, nowMs + closedMsMax);
+    const latestMs = nowMs + this.#blockMsMax;
+    this.#blockedUntilMs = Math.min(this.#blockedUntilMs, latestMs);
+    this.#pausedUntilMs = Math.min(this.#pausedUntilMs, latestMs);
     this.#scheduleWake(this.#blockedUntilMs - nowMs);
     return false;
   }
@@ -84,8 +162,10 @@ export class ReceiverLimit extends ConcurrencyLimit {
     }
   }
 
-  pauseUntil(ms: number): void {
-    this.#blockedUntilMs = Math.max(this.#blockedUntilMs, ms);
+  pauseFor(ms: number): void {
+    this.#pausedUntilMs = this.#clock.now() + ms;
+    this.#blockMsMax = Math.max(this.#spacingMs, ms);
+    this.#blockedUntilMs = Math.max(this.#blockedUntilMs, this.#pausedUntilMs);
   }
 
   #scheduleWake(delayMs: number): void {
@@ -102,9 +182,19 @@ export class ReceiverLimit extends ConcurrencyLimit {
 /** One message waiting for its reply and one envelope pipelined behind it: see SmtpConnection. */
 const TRANSACTIONS_PER_CONNECTION = 2;
 const TRANSACTIONS_INITIAL = 4;
-const THROTTLE_DEBOUNCE_MS = 2_000;
-const PAUSE_MS = 2_000;
 const BURST_MS = 1_000;
+
+/**
+ * 2 s, 6 s, 18 s, … up to 10 minutes. Providers that limit by the hour (Gmail's 4.7.28, Yahoo's
+ * TSS04) get six attempts an hour, and a passing limit on connections costs two seconds.
+ */
+const PAUSE_FIRST_MS = 2_000;
+const PAUSE_MAX_MS = 10 * 60_000;
+const LEVEL_MAX = 7;
+
+function pauseMs(level: number): number {
+  return Math.min(PAUSE_FIRST_MS * 3 ** (level - 1), PAUSE_MAX_MS);
+}
 
 function transactionsMax(shaping: Shaping): number {
   return shaping.connectionsMax * TRANSACTIONS_PER_CONNECTION;

@@ -3,10 +3,13 @@ import shipped from './shaping.json' with { type: 'json' };
 /**
  * How much mail a receiver gets at a time. The default rules are in shaping.json, and an operator's
  * rules take precedence. Rules match the name of the mail server, because a few large providers
- * serve thousands of domains. Limits are upper bounds: the engine adapts to each receiver below
- * them.
+ * serve thousands of domains. All servers that match a rule are one receiver with common limits:
+ * Microsoft 365 has a server name for each customer. Limits are upper bounds: the engine adapts to
+ * each receiver below them.
  */
 export interface Shaping {
+  /** The name of the rule; null when only the defaults apply. */
+  provider: string | null;
   connectionsMax: number;
   messagesPerConnectionMax: number;
   idleMs: number;
@@ -35,7 +38,7 @@ export function createShaping(operators: ShapingRules = {}): ShapingFor {
   return (mxHost) => {
     const rule = receivers.find(({ mx }) => mx.some((pattern) => matches(pattern, mxHost)));
     const { idleSeconds, ...numbers } = { ...defaults, ...limitsOf(rule) };
-    return { ...numbers, idleMs: idleSeconds * 1000 };
+    return { ...numbers, idleMs: idleSeconds * 1000, provider: rule?.name ?? null };
   };
 }
 

@@ -25,6 +25,8 @@ export interface SmtpAttemptParts {
   receivers: Receivers;
   /** Whether this server itself receives mail on the address and port. */
   isOwnAddress: (ip: string, port: number) => boolean;
+  /** The message has a connection that was greeted. */
+  onConnected: () => void;
 }
 
 /**
@@ -70,6 +72,7 @@ interface Failure {
   end: AttemptResult;
   session: SmtpSessionInfo | null;
   relay: boolean;
+  receiver: Receiver | undefined;
 }
 
 /** Addresses to try in one attempt; the next attempt may find them reachable again. */
@@ -132,13 +135,13 @@ class SmtpAttempt {
     const pool = this.#parts.receivers.poolFor(receiver, target, relay);
     const known = pool.recentFailure;
     if (known) {
-      this.#skip(known, target, relay);
+      this.#skip(known, target, relay, receiver);
       return undefined;
     }
     this.#addressesTried += 1;
     if (this.#addressesTried >= ADDRESSES_MAX) this.finished = true;
     for (let stale = 0; ; stale++) {
-      const sent = await pool.send(this.#message);
+      const sent = await pool.send(this.#message, this.#parts.onConnected);
       if ('error' in sent) throw sent.error;
       if (!sent.ok) {
         this.#openFailed(sent.failed, receiver, relay);
@@ -147,36 +150,46 @@ class SmtpAttempt {
       const { result } = sent;
       this.#transcript = joinTranscripts(this.#transcript, result.transcript);
       if (stale >= STALE_RETRIES_MAX || !result.recipients.every(wasStale)) {
-        adjustReceiver(receiver, result);
-        return this.#reports(result, relay);
+        adjustReceiver(receiver, result, this.#startedAtMs);
+        return this.#reports(result, relay, receiver);
       }
     }
   }
 
   #openFailed(failed: OpenFailure, receiver: Receiver, relay: boolean): void {
     this.#transcript = joinTranscripts(this.#transcript, failed.transcript);
-    if (failed.failure.kind === 'refused' && isThrottling(failed.failure)) receiver.throttled();
+    if (failed.failure.kind === 'refused' && isThrottling(failed.failure))
+      receiver.throttled(this.#startedAtMs);
     // Our own stop, or a loop to this server: no other server is tried.
     if (failed.failure.kind === 'aborted' || failed.failure.kind === 'loop') this.finished = true;
-    this.#addFailure(failed.failure, failed.session, relay);
+    this.#addFailure(failed.failure, failed.session, relay, receiver);
   }
 
-  #skip(known: OpenFailure, target: SmtpTarget, relay: boolean): void {
+  #skip(known: OpenFailure, target: SmtpTarget, relay: boolean, receiver: Receiver): void {
     const nowMs = this.#parts.clock.now();
     const agoSeconds = Math.round((nowMs - known.transcript.startedAt) / 1000);
     const text = `${target.host} [${target.ip}] failed ${agoSeconds} s ago, skipped`;
     this.#transcript = joinTranscripts(this.#transcript, noteTranscript(nowMs, text));
-    this.#addFailure(known.failure, known.session, relay);
+    this.#addFailure(known.failure, known.session, relay, receiver);
   }
 
-  #addFailure(end: AttemptResult, session: SmtpSessionInfo | null, relay: boolean): void {
-    this.#failures.push({ end, session, relay });
+  #addFailure(
+    end: AttemptResult,
+    session: SmtpSessionInfo | null,
+    relay: boolean,
+    receiver?: Receiver,
+  ): void {
+    this.#failures.push({ end, session, relay, receiver });
     if (session || !('detail' in end)) return;
     const note = noteTranscript(this.#parts.clock.now(), end.detail);
     this.#transcript = joinTranscripts(this.#transcript, note);
   }
 
-  #reports({ recipients, session }: SmtpSendResult, relay: boolean): AttemptReport[] {
+  #reports(
+    { recipients, session }: SmtpSendResult,
+    relay: boolean,
+    receiver: Receiver,
+  ): AttemptReport[] {
     const finishedAtMs = this.#parts.clock.now();
     const transcript = this.#transcript ?? null;
     return recipients.map((recipient) => ({
@@ -186,6 +199,7 @@ class SmtpAttempt {
       smtp: factsOf(endOf(recipient), session),
       transcript,
       relay,
+      ...throttleOf(endOf(recipient), receiver),
     }));
   }
 
@@ -196,7 +210,7 @@ class SmtpAttempt {
   unreachedReports(): AttemptReport[] {
     const chosen =
       this.#failures.find(({ end }) => !isPermanent(end)) ?? (this.#failures.at(-1) as Failure);
-    const { end, session, relay } = chosen;
+    const { end, session, relay, receiver } = chosen;
     const report: AttemptReport = {
       end,
       startedAtMs: this.#startedAtMs,
@@ -204,6 +218,7 @@ class SmtpAttempt {
       smtp: factsOf(end, session),
       transcript: this.#transcript ?? null,
       relay,
+      ...(receiver && throttleOf(end, receiver)),
     };
     return this.#message.recipients.map(() => report);
   }
@@ -220,12 +235,22 @@ function wasStale(recipient: SmtpRecipientResult): boolean {
   );
 }
 
-function adjustReceiver(receiver: Receiver, { recipients }: SmtpSendResult): void {
+function adjustReceiver(
+  receiver: Receiver,
+  { recipients }: SmtpSendResult,
+  startedAtMs: number,
+): void {
   const less = recipients.some(
     (one) => !one.accepted && one.failure.kind === 'refused' && isThrottling(one.failure),
   );
-  if (less) receiver.throttled();
+  if (less) receiver.throttled(startedAtMs);
   else if (recipients.some((one) => one.accepted)) receiver.succeeded();
+}
+
+function throttleOf(end: AttemptResult, receiver: Receiver): Pick<AttemptReport, 'throttle'> {
+  if (end.kind !== 'refused' || !isThrottling(end)) return {};
+  const { pausedUntilMs } = receiver.throttle;
+  return { throttle: { receiver: receiver.displayName, pausedUntilMs } };
 }
 
 function isPermanent(end: AttemptResult): boolean {

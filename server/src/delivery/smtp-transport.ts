@@ -6,6 +6,7 @@ import type { ConcurrencyLimit } from '../queue/concurrency-limit.ts';
 import type { AttemptReport, Delivery, Message, Transport } from './delivery.ts';
 import { type DeliveryRoute, DeliveryRouteCache, type RoutingParts } from './delivery-route.ts';
 import { type OutgoingMail, prepareMessage, type SenderDomains } from './outgoing-mail.ts';
+import type { Throttle } from './receiver.ts';
 import { Receivers } from './receivers.ts';
 import type { ShapingFor } from './shaping.ts';
 import { attemptBySmtp, endAll } from './smtp-attempt.ts';
@@ -20,9 +21,18 @@ export interface SmtpTransportParts extends RoutingParts {
   senders: SenderDomains;
   returnPathKey: Buffer;
   shaping: ShapingFor;
+  /** Attempts of one workspace that may wait for a connection at a time. */
+  openingsMax: number;
+  throttles: ThrottleMemory;
   /** Whether this server itself receives mail on the address and port. */
   isOwnAddress: (ip: string, port: number) => boolean;
   timeouts?: Partial<SmtpTimeouts>;
+}
+
+/** Where throttles survive a restart. */
+export interface ThrottleMemory {
+  load(): Promise<Throttle[]>;
+  save(throttle: Throttle): void;
 }
 
 export function smtpTransport(parts: SmtpTransportParts): Transport {
@@ -34,6 +44,7 @@ const SWEEP_MS = 1_000;
 class SmtpTransport implements Transport {
   readonly needsContent = true;
   onCapacity: (() => void) | undefined;
+  onThrottleChange: ((count: number) => void) | undefined;
   readonly #parts: SmtpTransportParts;
   readonly #routes: DeliveryRouteCache;
   readonly #receivers: Receivers;
@@ -42,12 +53,26 @@ class SmtpTransport implements Transport {
   constructor(parts: SmtpTransportParts) {
     this.#parts = parts;
     this.#routes = new DeliveryRouteCache(parts);
-    this.#receivers = new Receivers({ ...parts, onCapacity: () => this.onCapacity?.() });
+    this.#receivers = new Receivers({
+      ...parts,
+      onCapacity: () => this.onCapacity?.(),
+      onThrottleChange: (throttle) => {
+        this.onThrottleChange?.(this.#receivers.throttledCount);
+        parts.throttles.save(throttle);
+      },
+    });
     this.#scheduleSweep();
   }
 
-  limitFor(domain: string): ConcurrencyLimit {
-    return this.#receivers.limitFor(domain);
+  start(): void {
+    void this.#parts.throttles.load().then((throttles) => {
+      this.#receivers.remember(throttles);
+      this.onThrottleChange?.(this.#receivers.throttledCount);
+    });
+  }
+
+  limitFor(domain: string, workspaceId: string): ConcurrencyLimit {
+    return this.#receivers.limitFor(domain, workspaceId);
   }
 
   async attempt(message: Message, deliveries: readonly Delivery[]): Promise<AttemptReport[]> {
@@ -58,10 +83,16 @@ class SmtpTransport implements Transport {
     const { domain } = deliveries[0] as Delivery;
     const route = this.#routes.for(domain, mail.sender.tls === 'required');
     await this.#assignReceiver(domain, route);
-    const parts = { clock, receivers: this.#receivers, isOwnAddress };
-    const sent = this.#envelope(mail, message, deliveries);
-    const reports = await attemptBySmtp(sent, route, startedAtMs, parts);
-    return reports.map((report) => ({ ...report, signature: mail.signature }));
+    const opening = this.#receivers.startOpening(domain, message.workspaceId);
+    try {
+      const onConnected = () => opening.finish();
+      const parts = { clock, receivers: this.#receivers, isOwnAddress, onConnected };
+      const sent = this.#envelope(mail, message, deliveries);
+      const reports = await attemptBySmtp(sent, route, startedAtMs, parts);
+      return reports.map((report) => ({ ...report, signature: mail.signature }));
+    } finally {
+      opening.finish();
+    }
   }
 
   abort(): void {
@@ -73,10 +104,11 @@ class SmtpTransport implements Transport {
     await this.#receivers.close();
   }
 
-  /** From now on the domain's messages count against the limit of its receiver. */
   async #assignReceiver(domain: string, [candidate]: DeliveryRoute): Promise<void> {
     const first = (await candidate?.())?.servers[0];
-    if (first) this.#receivers.assignDomain(domain, this.#receivers.forServer(first));
+    if (!first) return;
+    const receiver = this.#receivers.forServer(first);
+    this.#receivers.assignDomain(domain, receiver, first.addresses[0]);
   }
 
   #envelope(mail: OutgoingMail, message: Message, deliveries: readonly Delivery[]): SmtpMessage {

@@ -11,6 +11,7 @@ import type { EngineLimits } from './engine-limits.ts';
 import type { MutableEngineStats } from './engine-stats.ts';
 import type { LeasedMessages } from './leased-messages.ts';
 import { NotPreparedError } from './outgoing-mail.ts';
+import { ReceiverBusyError } from './receivers.ts';
 
 export interface TransactionRunnerParts {
   store: Pick<DeliveryStore, 'readContents' | 'countSuspects'>;
@@ -24,6 +25,8 @@ export interface TransactionRunnerParts {
   leases: LeaseKeeper<Delivery>;
   isRunning: () => boolean;
   record: (outcome: DeliveryOutcome) => void;
+  /** Puts a delivery back into the ready queue. */
+  requeue: (delivery: Delivery) => void;
   /** The transaction has ended; its outcomes may not be written yet. */
   onFinished: (transaction: MailTransaction) => void;
 }
@@ -32,8 +35,8 @@ const UNPREPARED_RETRY_MS = 1_000;
 
 /**
  * Runs mail transactions: loads the content, attempts, and turns each report into an outcome. Every
- * delivery of a transaction ends in one of three ways: its outcome is recorded, its lease is
- * released, or it is dropped and its lease expires.
+ * delivery of a transaction ends in one of four ways: its outcome is recorded, it waits in the ready
+ * queue again, its lease is released, or it is dropped and its lease expires.
  */
 export class TransactionRunner {
   readonly #parts: TransactionRunnerParts;
@@ -94,11 +97,19 @@ export class TransactionRunner {
     transport.attempt(message, deliveries).then(
       (reports) => this.#recordReports(transaction, deliveries, reports),
       (error: unknown) => {
-        if (error instanceof NotPreparedError)
+        if (error instanceof ReceiverBusyError) this.#requeue(transaction, deliveries);
+        else if (error instanceof NotPreparedError)
           this.#releaseUnprepared(transaction, deliveries, error);
         else this.#attemptFailed(transaction, deliveries, error);
       },
     );
+  }
+
+  /** The receiver turned out to have no capacity: the deliveries wait for it without a slot. */
+  #requeue(transaction: MailTransaction, deliveries: Delivery[]): void {
+    if (this.#parts.isRunning()) for (const delivery of deliveries) this.#parts.requeue(delivery);
+    else void this.#parts.leases.release(deliveries);
+    this.#finishTransaction(transaction);
   }
 
   /** Checks what may have changed while the delivery waited: cancelled, lease lost, expired. */

@@ -37,7 +37,8 @@ export interface LeasedItem {
  * - `ready`: in the ready queue. → preparing, sending, recording, dropped
  * - `preparing`: taken from the ready queue, and what it needs is being read. → sending, recording,
  *   dropped
- * - `sending`: on its way; from here on it cannot be withdrawn. → recording, dropped
+ * - `sending`: on its way; from here on it cannot be withdrawn. → recording, dropped, or ready when
+ *   its receiver turned out to have no capacity
  * - `recording`: its result is being written. → dropped
  * - `dropped`: no longer held by this node.
  */
@@ -47,7 +48,7 @@ const TRANSITIONS: Record<ItemState, readonly ItemState[]> = {
   leased: ['ready', 'recording', 'dropped'],
   ready: ['preparing', 'sending', 'recording', 'dropped'],
   preparing: ['sending', 'recording', 'dropped'],
-  sending: ['recording', 'dropped'],
+  sending: ['ready', 'recording', 'dropped'],
   recording: ['dropped'],
   dropped: [],
 };

@@ -3,7 +3,7 @@ import type { Transport } from '../../src/delivery/delivery.ts';
 import type { RouteSetting } from '../../src/delivery/delivery-route.ts';
 import type { SenderDomains } from '../../src/delivery/outgoing-mail.ts';
 import { createShaping, type ShapingRules } from '../../src/delivery/shaping.ts';
-import { smtpTransport } from '../../src/delivery/smtp-transport.ts';
+import { smtpTransport, type ThrottleMemory } from '../../src/delivery/smtp-transport.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { createResolver } from '../../src/mail/dns/resolver.ts';
 import { createMtaSts } from '../../src/mail/policy/mta-sts.ts';
@@ -19,6 +19,8 @@ export interface LiveRouteOptions {
   outgoing?: OutgoingAddresses;
   timeouts?: Partial<SmtpTimeouts>;
   shaping?: ShapingRules;
+  throttles?: ThrottleMemory;
+  openingsMax?: number;
   isOwnAddress?: (ip: string, port: number) => boolean;
   senders: SenderDomains;
   /** The policy that a receiver's MTA-STS host serves. */
@@ -53,6 +55,8 @@ export function liveRoute(options: LiveRouteOptions): Transport {
     returnPathKey: RETURN_PATH_KEY,
     shaping: createShaping(options.shaping),
     isOwnAddress: options.isOwnAddress ?? (() => false),
+    openingsMax: options.openingsMax ?? 50,
+    throttles: options.throttles ?? { load: async () => [], save: () => {} },
     ...(options.timeouts ? { timeouts: options.timeouts } : {}),
   });
 }

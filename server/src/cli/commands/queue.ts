@@ -1,4 +1,5 @@
 import { Workspaces } from '../../accounts/workspaces.ts';
+import { listThrottles } from '../../delivery/throttle-store.ts';
 import { encodeId } from '../../lib/ids.ts';
 import { listQueueByDomain } from '../../stats/queue-store.ts';
 import { findWorkspace } from '../choose-workspace.ts';
@@ -10,7 +11,7 @@ export const queue: Command = {
   name: 'queue',
   summary: 'Show queued live mail by workspace and receiving domain.',
   details:
-    'Counts recipients, largest groups first. Very long queues are sampled at ten thousand. For a single message see "GET /api/v1/messages/{id}/attempts" or the dashboard.',
+    'Counts recipients, largest groups first. Very long queues are sampled at ten thousand. Receivers that limit how much mail they accept from this server are listed too. For a single message see "GET /api/v1/messages/{id}/attempts" or the dashboard.',
   options: { workspace: { value: 'NAME|ID', description: 'Only this workspace (default: all).' } },
   run: (input) =>
     withDatabase(async (parts) => {
@@ -18,6 +19,11 @@ export const queue: Command = {
       const workspace =
         wanted === undefined ? undefined : await findWorkspace(new Workspaces(parts), wanted);
       const { waiting, more } = await listQueueByDomain(parts.pool, workspace?.id);
+      const throttles = (await listThrottles(parts.pool)).map((throttle) => ({
+        receiver: throttle.receiver,
+        level: throttle.level,
+        paused_until: new Date(throttle.pausedUntilMs).toISOString(),
+      }));
       const data = waiting.map((group) => ({
         workspace: { id: encodeId('wsp', group.workspaceId), name: group.workspaceName },
         receiver: group.domain,
@@ -44,12 +50,21 @@ export const queue: Command = {
         'WHY',
       ];
       return {
-        data: { data, more },
-        text: rows.length === 0 ? 'The queue is empty.' : table(formatTable([head, ...rows]), more),
+        data: { data, more, throttles },
+        text: [
+          rows.length === 0 ? 'The queue is empty.' : table(formatTable([head, ...rows]), more),
+          ...throttleTable(throttles),
+        ].join('\n\n'),
       };
     }),
 };
 
 function table(text: string, more: boolean): string {
   return more ? `${text}\n\nShowing the first ten thousand recipients.` : text;
+}
+
+function throttleTable(throttles: { receiver: string; paused_until: string }[]): string[] {
+  if (throttles.length === 0) return [];
+  const rows = throttles.map(({ receiver, paused_until }) => [receiver, paused_until]);
+  return [formatTable([['LIMITED BY RECEIVER', 'PAUSED UNTIL'], ...rows])];
 }

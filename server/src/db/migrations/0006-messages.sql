@@ -179,3 +179,13 @@ create table attempts (
   node text,
   primary key (workspace_id, mode, message_id, ordinal, number)
 ) partition by range (message_id);
+
+-- Receivers that limit how much mail they accept from us: written when a throttle changes, and read
+-- at the next start.
+create table receiver_throttles (
+  -- A provider, the mail servers of a domain, or a relay.
+  receiver text collate "C" primary key,
+  -- Throttling replies in a row, less the successes since.
+  level smallint not null,
+  paused_until timestamptz not null
+);

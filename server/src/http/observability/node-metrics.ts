@@ -92,6 +92,12 @@ export function addDeliveryMetrics(registry: Registry, stats: () => EngineStats)
     read: () => stats().contentBytes,
   });
   addCollectedMetric(registry, {
+    name: 'postrider_delivery_throttled_receivers',
+    help: 'Receivers that limit how much mail they accept from this node.',
+    type: 'gauge',
+    read: () => stats().throttled,
+  });
+  addCollectedMetric(registry, {
     name: 'postrider_delivery_leases_lost_total',
     help: 'Leases that this node lost to another node or to expiry.',
     type: 'counter',

@@ -43,6 +43,7 @@ const MAIL_SERVERS: readonly (readonly [suffix: string, provider: string])[] = [
   ['.outlook.com', 'microsoft'],
   ['.hotmail.com', 'microsoft'],
   ['.office365.us', 'microsoft'],
+  ['.mx.microsoft', 'microsoft'],
   ['.yahoodns.net', 'yahoo'],
   ['.mx.aol.com', 'yahoo'],
   ['.mail.icloud.com', 'apple'],

@@ -38,6 +38,13 @@ export function explain(key: ExplanationKey, ending: 'deferred' | 'bounced' | 'f
   return advice?.final ? `${summary} ${advice.final}` : summary;
 }
 
+/** A receiver that limits us, with the time that a sender waits for. */
+export function explainThrottle(receiver: string, nextAttemptInMs: number): string {
+  const seconds = Math.max(1, Math.round(nextAttemptInMs / 1000));
+  const wait = seconds < 90 ? `${seconds} seconds` : `about ${Math.round(seconds / 60)} minutes`;
+  return `${receiver} is limiting how much mail it accepts from this server, so we send to it more slowly. The next attempt is in ${wait}.`;
+}
+
 interface Explanation {
   summary: string;
   advice?: { deferred?: string; final?: string };

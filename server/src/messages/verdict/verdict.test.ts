@@ -11,7 +11,7 @@ import { type AttemptResult, classifyAttempt, classifyReport, type Verdict } fro
 
 type Row = [stage: SmtpStage, answer: string, verdict: string];
 
-function judged(stage: SmtpStage, answer: string, relay = false): Verdict {
+function judged(stage: SmtpStage, answer: string, relay = false, cycleAgeMs = 0): Verdict {
   const reader = new ReplyParser();
   reader.push(Buffer.from(`${answer.replaceAll('\n', '\r\n')}\r\n`));
   const received = reader.next();
@@ -20,7 +20,7 @@ function judged(stage: SmtpStage, answer: string, relay = false): Verdict {
   if (reply.code < 400) return classifyAttempt({ kind: 'accepted', reply });
   return classifyAttempt(
     { kind: 'refused', stage, reply, afterFinalDot: false, staleConnection: false },
-    { relay },
+    { relay, cycleAgeMs },
   );
 }
 
@@ -244,9 +244,9 @@ const REPLIES: Row[] = [
   [
     'greeting',
     '554 5.7.1 Service unavailable; Client host [192.0.2.1] blocked using b.barracudacentral.org',
-    'bounced block blocked_reputation',
+    'deferred block blocked_reputation',
   ],
-  ['greeting', '554 No SMTP service here', 'bounced block blocked_policy'],
+  ['greeting', '554 No SMTP service here', 'deferred block blocked_policy'],
   ['greeting', '421 4.3.2 Too many connections, try again later', 'deferred block rate_limited'],
   ['rcpt', '550 No such user here', 'bounced hard unknown_mailbox'],
   ['rcpt', '550 Unrouteable address', 'bounced hard unknown_mailbox'],
@@ -377,13 +377,17 @@ describe('receiver replies', () => {
     expect(inShort(judged(stage, answer))).toBe(verdict);
   });
 
-  test('a 4xx is never final and never hard, and a 5xx is always final, whatever the text', () => {
+  test('a 4xx is never final and never hard, and a 5xx is final in the end, whatever the text', () => {
     for (const [stage, answer] of REPLIES) {
       const other = (digit: string) =>
         answer.replaceAll(/^\d/gm, digit).replaceAll(/^(\d\d\d[ -])[245]\./gm, `$1${digit}.`);
       const passing = judged(stage, other('4'));
       expect.soft(passing.kind, answer).toBe('deferred');
       if (passing.kind === 'deferred') expect.soft(passing.bounce.class, answer).not.toBe('hard');
+      const late = judged(stage, other('5'), false, 4 * 3_600_000);
+      expect.soft(late.kind, answer).toBe('bounced');
+      // A greeting is about us, and may change.
+      if (stage === 'greeting') continue;
       expect.soft(judged(stage, other('5')).kind, answer).toBe('bounced');
     }
   });

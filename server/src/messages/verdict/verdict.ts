@@ -61,6 +61,8 @@ export interface AttemptContext {
   relay: boolean;
   /** The address of the recipient, where it is known. */
   recipient?: string;
+  /** How long the message has been tried; 0 when it is not known. */
+  cycleAgeMs?: number;
 }
 
 export function classifyAttempt(
@@ -71,7 +73,7 @@ export function classifyAttempt(
     case 'accepted':
       return { kind: 'delivered' };
     case 'refused':
-      return classifyRefusal(end, context.relay);
+      return classifyRefusal(end, context);
     case 'domain_not_found':
       return bounced('unknown_domain', 'domainNotFound');
     case 'domain_takes_no_mail':
@@ -148,18 +150,27 @@ export function reportBasis(failure: FailureReport): BounceBasis {
   return { rule: reportRule(failure).rule, stage: failure.stage };
 }
 
-function classifyRefusal(end: SmtpRejection, relay: boolean): Verdict {
+function classifyRefusal(end: SmtpRejection, context: AttemptContext): Verdict {
+  const { relay, cycleAgeMs = 0 } = context;
   // A relay that rejects our credentials says nothing about the recipient. The operator must fix
   // it.
   if (end.stage === 'auth') return deferred('relaying_denied', 'relayPassword');
   const match = findRule(end.reply, end.stage);
   if (relay && (match.reason === 'relaying_denied' || RELAYING_REFUSED.test(end.reply.text)))
     return deferred('relaying_denied', 'relayPassword');
+  // A greeting is about this server's address and not about the message. Many blocks are lifted
+  // within hours, and a bounce of all mail of that time would be worse than a delay. RFC 7504: 521
+  // means that the host never accepts mail.
+  if (end.stage === 'greeting' && end.reply.code !== 521 && cycleAgeMs < REFUSED_GREETING_RETRY_MS)
+    return deferred(match.reason, match.explanationKey);
   // RFC 5321 section 4.2.1: the first digit alone decides whether to retry.
   return end.reply.code >= 500
     ? bounced(match.reason, match.explanationKey)
     : deferred(match.reason, match.explanationKey);
 }
+
+/** How long a message is tried again after its receiver greeted this server with a rejection. */
+const REFUSED_GREETING_RETRY_MS = 4 * 3_600_000;
 
 /** OpenSMTPD uses this text both for unknown recipients and for those it may not relay to. */
 const RELAYING_REFUSED = /^Invalid recipient\b/;
