@@ -62,18 +62,25 @@ workspace_capacity as (
     select * from json_to_recordset($8::json) as r(id uuid, capacity int)),
 wanted as (
     select b.*, w.id as webhook_id, w.revision, w.failing_since,
-           row_number() over (partition by w.id order by b.tx, b.id) as turn,
-           row_number() over (partition by w.workspace_id order by b.tx, b.id) as turn_of_workspace,
-           row_number() over (order by b.tx, b.id) as turn_of_all
+           row_number() over (partition by w.id order by b.tx, b.id) as turn
       from batch b join webhooks w on w.workspace_id = b.workspace_id and w.mode = b.mode
      where w.enabled and b.tx > w.since_tx
        and (b.type = any(w.events) or '*' = any(w.events)
          or split_part(b.type, '.', 1) || '.*' = any(w.events))),
+-- Each limit counts only what the one before it lets through, so that no endpoint takes the turns
+-- of another, and no workspace.
+within_endpoint as (
+    select w.*, w.turn <= coalesce(r.capacity, $3::int) as fits_endpoint
+      from wanted w left join capacity r on r.id = w.webhook_id),
+within_workspace as (
+    select e.*, e.fits_endpoint and coalesce(o.capacity, $9::int) >=
+             row_number() over (partition by e.workspace_id, e.fits_endpoint order by e.tx, e.id)
+             as fits_workspace
+      from within_endpoint e left join workspace_capacity o on o.id = e.workspace_id),
 sorted as materialized (
-    select w.*, w.turn <= coalesce(r.capacity, $3::int) and w.turn_of_all <= $4::int
-             and w.turn_of_workspace <= coalesce(o.capacity, $9::int) as leased
-      from wanted w left join capacity r on r.id = w.webhook_id
-           left join workspace_capacity o on o.id = w.workspace_id),
+    select f.*, f.fits_workspace and $4::int >=
+             row_number() over (partition by f.fits_workspace order by f.tx, f.id) as leased
+      from within_workspace f),
 made as (
     insert into webhook_deliveries (workspace_id, mode, webhook_id, event_id, event_tx, event_type,
                                     due_at, lease, created_at)

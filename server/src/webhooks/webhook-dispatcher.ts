@@ -259,8 +259,9 @@ export class WebhookDispatcher {
       defaultPerEndpoint: LEASED_INITIAL,
       perEndpoint: this.#endpoints.leaseCapacities(),
       defaultPerWorkspace: this.#workspaceCapacity('', free),
+      // Smaller ones may have nearly as much as the default, and the list stays short.
       perWorkspace: this.#ready
-        .workspacesHolding(1)
+        .workspacesHolding(LEASED_INITIAL)
         .map((id) => ({ id, capacity: this.#workspaceCapacity(id, free) })),
     };
   }
