@@ -1,4 +1,5 @@
 import type { CompatProvider } from './compat-provider.ts';
+import { postmark } from './postmark/postmark.ts';
 import { resend } from './resend/resend.ts';
 
-export const PROVIDERS: readonly CompatProvider[] = [resend];
+export const PROVIDERS: readonly CompatProvider[] = [postmark, resend];

@@ -1,0 +1,279 @@
+import { type Static, Type } from 'typebox';
+import { closed } from '../../http/openapi/shared-schemas.ts';
+import { type Operation, operation } from '../../http/operation.ts';
+import { type FieldError, invalidFields, RefusedError } from '../../lib/refused-error.ts';
+import { parseAddress, parseAddressList } from '../address-list.ts';
+import type { CompatDependencies } from '../compat-provider.ts';
+import { errorCodeOf } from './errors.ts';
+import { checkStream } from './stream.ts';
+
+/** https://postmarkapp.com/developer/api/email-api and /templates-api */
+
+const Text = Type.Union([Type.String(), Type.Null()]);
+
+const COMMON = {
+  From: Type.String(),
+  To: Type.Optional(Text),
+  Cc: Type.Optional(Text),
+  Bcc: Type.Optional(Text),
+  ReplyTo: Type.Optional(Text),
+  Tag: Type.Optional(Text),
+  MessageStream: Type.Optional(Text),
+  TrackOpens: Type.Optional(Type.Boolean()),
+  TrackLinks: Type.Optional(
+    Type.Union(['None', 'HtmlAndText', 'HtmlOnly', 'TextOnly'].map((value) => Type.Literal(value))),
+  ),
+  Headers: Type.Optional(Type.Array(closed({ Name: Type.String(), Value: Type.String() }))),
+  Metadata: Type.Optional(Type.Record(Type.String(), Type.String())),
+  Attachments: Type.Optional(
+    Type.Array(
+      closed({
+        Name: Type.String(),
+        Content: Type.String(),
+        ContentType: Type.String(),
+        ContentID: Type.Optional(Text),
+        ContentLength: Type.Optional(Type.Integer()),
+      }),
+    ),
+  ),
+};
+
+const Email = closed(
+  {
+    ...COMMON,
+    Subject: Type.Optional(Text),
+    HtmlBody: Type.Optional(Text),
+    TextBody: Type.Optional(Text),
+  },
+  { title: 'PostmarkEmail' },
+);
+
+const TemplatedEmail = closed(
+  {
+    ...COMMON,
+    TemplateId: Type.Optional(Type.Unknown()),
+    TemplateAlias: Type.Optional(Type.String({ description: 'The key of a published template.' })),
+    TemplateModel: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    InlineCss: Type.Optional(Type.Boolean()),
+  },
+  { title: 'PostmarkTemplatedEmail' },
+);
+
+type Common = Pick<Static<typeof Email>, keyof typeof COMMON>;
+
+const Sent = Type.Object(
+  {
+    To: Type.Optional(Type.String()),
+    SubmittedAt: Type.Optional(Type.String()),
+    MessageID: Type.Optional(Type.String()),
+    ErrorCode: Type.Integer(),
+    Message: Type.String(),
+  },
+  { title: 'PostmarkSent' },
+);
+
+export function emailOperations({ call }: CompatDependencies): Operation[] {
+  const send = (id: string, path: string, summary: string, body: typeof Email) =>
+    operation(
+      {
+        id,
+        method: 'POST',
+        path,
+        tag: 'Sending',
+        summary,
+        scope: 'send:transactional',
+        body,
+        responses: { 200: { description: 'Accepted.', body: Sent } },
+        handlesIdempotency: true,
+      },
+      async (request) => {
+        const { idempotency } = request;
+        const message = toSendBody(request.body);
+        const accepted = await call(request, 'sendTransactional', { body: message, idempotency });
+        return { status: 200, body: sent(request.body, accepted.body) };
+      },
+    );
+  const batch = (
+    id: string,
+    path: string,
+    summary: string,
+    body: ReturnType<typeof Type.Unsafe>,
+    emailsOf: (body: unknown) => Static<typeof Email>[],
+  ) =>
+    operation(
+      {
+        id,
+        method: 'POST',
+        path,
+        tag: 'Sending',
+        summary,
+        description: 'Each email is accepted or refused on its own.',
+        scope: 'send:transactional',
+        body,
+        responses: { 200: { description: 'A result for each email.', body: Type.Array(Sent) } },
+        handlesIdempotency: true,
+      },
+      async (request) => {
+        const emails = emailsOf(request.body);
+        const results = await sendEach(emails, async (messages) => {
+          const { idempotency } = request;
+          const input = { body: { messages, mode: 'permissive' }, idempotency };
+          return (await call(request, 'sendBatch', input)).body.data;
+        });
+        return { status: 200, body: results };
+      },
+    );
+  return [
+    send('postmarkSendEmail', '/email', 'Send an email', Email),
+    send(
+      'postmarkSendWithTemplate',
+      '/email/withTemplate',
+      'Send an email from a template',
+      TemplatedEmail as never,
+    ),
+    batch(
+      'postmarkSendBatch',
+      '/email/batch',
+      'Send a batch of emails',
+      Type.Array(Email, { minItems: 1, maxItems: 500 }) as never,
+      (body) => body as Static<typeof Email>[],
+    ),
+    batch(
+      'postmarkSendBatchWithTemplates',
+      '/email/batchWithTemplates',
+      'Send a batch of emails from templates',
+      closed({ Messages: Type.Array(TemplatedEmail, { minItems: 1, maxItems: 500 }) }) as never,
+      (body) => (body as { Messages: Static<typeof Email>[] }).Messages,
+    ),
+  ];
+}
+
+type BatchResult = { index: number; message?: Accepted; error?: Refusal };
+type Accepted = { id: string; created_at: string };
+type Refusal = { code: string; status: number; detail: string };
+
+/** Emails that cannot be translated are refused here, the others by our own batch. */
+async function sendEach(
+  emails: readonly Static<typeof Email>[],
+  sendBatch: (messages: object[]) => Promise<BatchResult[]>,
+): Promise<object[]> {
+  const translated = emails.map(translate);
+  const messages = translated.flatMap((item) => ('body' in item ? [item.body] : []));
+  const results = messages.length > 0 ? await resultsOf(sendBatch, messages) : [];
+  let next = 0;
+  return translated.map((item, index) => {
+    if ('refusal' in item) return refused(item.refusal);
+    const { message, error } = results[next++] as BatchResult;
+    return message ? sent(emails[index] as Common, message) : refused(error as Refusal);
+  });
+}
+
+function translate(email: Static<typeof Email>): { body: object } | { refusal: Refusal } {
+  try {
+    return { body: toSendBody(email) };
+  } catch (error) {
+    if (!(error instanceof RefusedError)) throw error;
+    return { refusal: { code: error.code, status: 422, detail: error.message } };
+  }
+}
+
+/** Our own batch refuses the request if it can accept no message at all. */
+async function resultsOf(
+  sendBatch: (messages: object[]) => Promise<BatchResult[]>,
+  messages: object[],
+): Promise<BatchResult[]> {
+  try {
+    return await sendBatch(messages);
+  } catch (error) {
+    if (!(error instanceof RefusedError) || error.errors.length === 0) throw error;
+    return messages.map((_message, index) => {
+      const own = error.errors.filter(({ pointer }) => pointer?.startsWith(`/messages/${index}/`));
+      const detail = own.map((field) => field.detail).join(' ') || error.message;
+      return { index, error: { code: error.code, status: 422, detail } };
+    });
+  }
+}
+
+function sent({ To }: Common, { id, created_at: createdAt }: Accepted): object {
+  return { To: To ?? '', SubmittedAt: createdAt, MessageID: id, ErrorCode: 0, Message: 'OK' };
+}
+
+function refused({ code, status, detail }: Refusal): object {
+  return { ErrorCode: errorCodeOf(code, status), Message: detail };
+}
+
+/** The body of our own send. Content is sent as it is; only templates have placeholders. */
+function toSendBody(email: Static<typeof Email> & Partial<Static<typeof TemplatedEmail>>): object {
+  checkStream(email.MessageStream, '/MessageStream');
+  const { To, Cc, Bcc, ReplyTo, Tag, Headers, Metadata, Attachments } = email;
+  return {
+    from: parseAddress(email.From, '/From'),
+    to: parseAddressList(To ?? '', '/To'),
+    ...(Cc ? { cc: parseAddressList(Cc, '/Cc') } : {}),
+    ...(Bcc ? { bcc: parseAddressList(Bcc, '/Bcc') } : {}),
+    ...(ReplyTo ? { reply_to: parseAddressList(ReplyTo, '/ReplyTo') } : {}),
+    ...contentOf(email),
+    ...(Tag ? { tags: [Tag] } : {}),
+    ...(Metadata ? { metadata: Metadata } : {}),
+    ...trackingOf(email),
+    ...(Headers?.length ? { headers: headersOf(Headers) } : {}),
+    ...(Attachments?.length ? { attachments: Attachments.map(toAttachment) } : {}),
+  };
+}
+
+function contentOf(
+  email: Static<typeof Email> & Partial<Static<typeof TemplatedEmail>>,
+): Record<string, unknown> {
+  if (email.TemplateAlias !== undefined) {
+    return {
+      template_key: email.TemplateAlias,
+      template_variables: email.TemplateModel ?? {},
+      ...(email.InlineCss === undefined ? {} : { inline_css: email.InlineCss }),
+    };
+  }
+  if (email.TemplateId !== undefined || email.TemplateModel !== undefined) {
+    const detail = 'Templates have no numbers here. Name the key of the template in TemplateAlias.';
+    throw invalidFields([{ pointer: '/TemplateAlias', code: 'required', detail }]);
+  }
+  return {
+    subject: email.Subject ?? '',
+    ...(email.HtmlBody ? { html: email.HtmlBody } : {}),
+    ...(email.TextBody ? { text: email.TextBody } : {}),
+    placeholders: false,
+  };
+}
+
+function trackingOf({ TrackOpens: opens, TrackLinks: links }: Common): object {
+  if (opens === undefined && links === undefined) return {};
+  return {
+    tracking: {
+      ...(opens === undefined ? {} : { opens }),
+      ...(links === undefined ? {} : { clicks: links !== 'None' }),
+    },
+  };
+}
+
+function headersOf(headers: readonly { Name: string; Value: string }[]): Record<string, string> {
+  const seen = new Set<string>();
+  const repeated: FieldError[] = [];
+  for (const [index, { Name }] of headers.entries()) {
+    const key = Name.toLowerCase();
+    if (seen.has(key)) {
+      const detail = `${Name} is given twice. Each header can be given once.`;
+      repeated.push({ pointer: `/Headers/${index}/Name`, code: 'duplicate', detail });
+    }
+    seen.add(key);
+  }
+  if (repeated.length > 0) throw invalidFields(repeated);
+  return Object.fromEntries(headers.map(({ Name, Value }) => [Name, Value]));
+}
+
+function toAttachment(attachment: NonNullable<Common['Attachments']>[number]): object {
+  const { Name, Content, ContentType, ContentID } = attachment;
+  return {
+    filename: Name,
+    content: Content,
+    content_type: ContentType,
+    ...(ContentID ? { content_id: ContentID.replace(/^cid:/, '') } : {}),
+  };
+}

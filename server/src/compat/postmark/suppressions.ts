@@ -1,0 +1,153 @@
+import { type Static, Type } from 'typebox';
+import { closed } from '../../http/openapi/shared-schemas.ts';
+import { type Operation, operation } from '../../http/operation.ts';
+import { RefusedError } from '../../lib/refused-error.ts';
+import type { CompatDependencies } from '../compat-provider.ts';
+import { checkStream } from './stream.ts';
+
+/** https://postmarkapp.com/developer/api/suppressions-api */
+
+const Stream = Type.Object({ stream: Type.String() });
+const Entries = closed({
+  Suppressions: Type.Array(closed({ EmailAddress: Type.String() }), { minItems: 1, maxItems: 50 }),
+});
+const Statuses = Type.Object(
+  {
+    Suppressions: Type.Array(
+      Type.Object({ EmailAddress: Type.String(), Status: Type.String(), Message: Type.String() }),
+    ),
+  },
+  { title: 'PostmarkSuppressionStatuses' },
+);
+
+/** Bounds one dump; a workspace with more uses the paged list of our own API. */
+const DUMP_PAGES_MAX = 100;
+
+export function suppressionOperations({ call }: CompatDependencies): Operation[] {
+  return [
+    operation(
+      {
+        id: 'postmarkListSuppressions',
+        method: 'GET',
+        path: '/message-streams/{stream}/suppressions/dump',
+        tag: 'Suppressions',
+        summary: 'List suppressions',
+        scope: 'read:suppressions',
+        params: Stream,
+        query: closed({ EmailAddress: Type.Optional(Type.String()) }),
+        responses: { 200: { description: 'The suppressions.', body: Type.Object({}) } },
+      },
+      async (request) => {
+        checkStream(request.params.stream, '/stream');
+        const { EmailAddress: email } = request.query;
+        const found: Suppression[] = [];
+        let cursor: string | null = null;
+        for (let page = 0; page < DUMP_PAGES_MAX; page++) {
+          const query: Record<string, string> = {
+            limit: '100',
+            ...(email === undefined ? {} : { email }),
+            ...(cursor === null ? {} : { cursor }),
+          };
+          const { body } = await call(request, 'listSuppressions', { query });
+          found.push(...body.data);
+          cursor = body.next_cursor;
+          if (cursor === null) break;
+        }
+        return { status: 200, body: { Suppressions: found.filter(hasAddress).map(toSuppression) } };
+      },
+    ),
+    operation(
+      {
+        id: 'postmarkCreateSuppressions',
+        method: 'POST',
+        path: '/message-streams/{stream}/suppressions',
+        tag: 'Suppressions',
+        summary: 'Create suppressions',
+        scope: 'write:suppressions',
+        params: Stream,
+        body: Entries,
+        responses: { 200: { description: 'A status for each address.', body: Statuses } },
+      },
+      async (request) => {
+        checkStream(request.params.stream, '/stream');
+        const suppressions = request.body.Suppressions.map(({ EmailAddress }) => ({
+          email: EmailAddress,
+        }));
+        const { body } = await call(request, 'createSuppressionsBulk', { body: { suppressions } });
+        const results = body.data as { error?: { detail: string } }[];
+        return { status: 200, body: statuses(request.body, results, 'Suppressed') };
+      },
+    ),
+    operation(
+      {
+        id: 'postmarkDeleteSuppressions',
+        method: 'POST',
+        path: '/message-streams/{stream}/suppressions/delete',
+        tag: 'Suppressions',
+        summary: 'Delete suppressions',
+        scope: 'write:suppressions',
+        params: Stream,
+        body: Entries,
+        responses: { 200: { description: 'A status for each address.', body: Statuses } },
+      },
+      async (request) => {
+        checkStream(request.params.stream, '/stream');
+        const results: { error?: { detail: string } }[] = [];
+        for (const { EmailAddress: email } of request.body.Suppressions) {
+          try {
+            await call(request, 'deleteSuppressionByEmail', { query: { email } });
+            results.push({});
+          } catch (error) {
+            if (!(error instanceof RefusedError) || !DELETED.has(error.code)) throw error;
+            results.push(error.code === 'not_found' ? {} : { error: { detail: error.message } });
+          }
+        }
+        return { status: 200, body: statuses(request.body, results, 'Deleted') };
+      },
+    ),
+  ];
+}
+
+/** An address without a suppression counts as deleted, as at Postmark; an invalid one fails. */
+const DELETED = new Set(['not_found', 'validation_failed']);
+
+interface Suppression {
+  email: string | null;
+  reason: string;
+  created_at: string;
+}
+
+function hasAddress(suppression: Suppression): suppression is Suppression & { email: string } {
+  return suppression.email !== null;
+}
+
+const REASONS: Record<string, string> = {
+  hard_bounce: 'HardBounce',
+  complaint: 'SpamComplaint',
+};
+
+function toSuppression({ email, reason, created_at: createdAt }: Suppression): object {
+  return {
+    EmailAddress: email,
+    SuppressionReason: REASONS[reason] ?? 'ManualSuppression',
+    Origin: REASONS[reason] ? 'Recipient' : 'Customer',
+    CreatedAt: createdAt,
+  };
+}
+
+function statuses(
+  { Suppressions }: Static<typeof Entries>,
+  results: readonly { error?: { detail: string } }[],
+  success: string,
+): object {
+  return {
+    Suppressions: Suppressions.map(({ EmailAddress }, index) => {
+      const error = results[index]?.error;
+      return {
+        EmailAddress,
+        Status: error ? 'Failed' : success,
+        Message: error?.detail ?? null,
+      };
+    }),
+  };
+}
