@@ -71,7 +71,8 @@ describe('emails', () => {
       body: {
         key: 'welcome',
         name: 'Welcome',
-        content: { subject: 'Hi {{ name }}', html: '<p>Hi {{ name }}</p>' },
+        subject: 'Hi {{ name }}',
+        html: '<p>Hi {{ name }}</p>',
       },
     });
     expect(created.status).toBe(201);
@@ -124,7 +125,7 @@ test('suppressions are those of the workspace', async () => {
     { EmailAddress: 'gone@example.com', SuppressionReason: 'ManualSuppression' },
   ]);
   const deleted = await client.deleteSuppressions('outbound', entries);
-  expect(deleted.Suppressions.map(({ Status }) => Status)).toEqual(['Deleted', 'Failed']);
+  expect(deleted.Suppressions.map(({ Status }) => Status)).toEqual(['Deleted', 'Deleted']);
   expect((await client.getSuppressions('outbound')).Suppressions).toEqual([]);
 });
 

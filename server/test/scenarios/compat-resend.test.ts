@@ -68,7 +68,7 @@ describe('emails', () => {
       subject: 'Text',
       text: 'Only text',
     });
-    expect(await received(data?.id)).toMatchObject({ html: null, text: 'Only text' });
+    expect(await received(data?.id)).toMatchObject({ html: '', text: 'Only text' });
   });
 
   test('an idempotency key sends once', async () => {

@@ -1,9 +1,10 @@
 import { type Static, Type } from 'typebox';
 import { closed } from '../../http/openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../http/operation.ts';
-import { type FieldError, invalidFields, RefusedError } from '../../lib/refused-error.ts';
+import { type FieldError, invalidFields } from '../../lib/refused-error.ts';
 import { parseAddress, parseAddressList } from '../address-list.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
+import { type Accepted, type Refusal, sendEach } from '../send-each.ts';
 import { errorCodeOf } from './errors.ts';
 import { checkStream } from './stream.ts';
 
@@ -115,12 +116,19 @@ export function emailOperations({ call }: CompatDependencies): Operation[] {
       },
       async (request) => {
         const emails = emailsOf(request.body);
-        const results = await sendEach(emails, async (messages) => {
+        const results = await sendEach(emails, toSendBody, async (messages) => {
           const { idempotency } = request;
           const input = { body: { messages, mode: 'permissive' }, idempotency };
           return (await call(request, 'sendBatch', input)).body.data;
         });
-        return { status: 200, body: results };
+        return {
+          status: 200,
+          body: results.map((result, index) =>
+            'message' in result
+              ? sent(emails[index] as Common, result.message)
+              : refused(result.error),
+          ),
+        };
       },
     );
   return [
@@ -146,52 +154,6 @@ export function emailOperations({ call }: CompatDependencies): Operation[] {
       (body) => (body as { Messages: Static<typeof Email>[] }).Messages,
     ),
   ];
-}
-
-type BatchResult = { index: number; message?: Accepted; error?: Refusal };
-type Accepted = { id: string; created_at: string };
-type Refusal = { code: string; status: number; detail: string };
-
-/** Emails that cannot be translated are refused here, the others by our own batch. */
-async function sendEach(
-  emails: readonly Static<typeof Email>[],
-  sendBatch: (messages: object[]) => Promise<BatchResult[]>,
-): Promise<object[]> {
-  const translated = emails.map(translate);
-  const messages = translated.flatMap((item) => ('body' in item ? [item.body] : []));
-  const results = messages.length > 0 ? await resultsOf(sendBatch, messages) : [];
-  let next = 0;
-  return translated.map((item, index) => {
-    if ('refusal' in item) return refused(item.refusal);
-    const { message, error } = results[next++] as BatchResult;
-    return message ? sent(emails[index] as Common, message) : refused(error as Refusal);
-  });
-}
-
-function translate(email: Static<typeof Email>): { body: object } | { refusal: Refusal } {
-  try {
-    return { body: toSendBody(email) };
-  } catch (error) {
-    if (!(error instanceof RefusedError)) throw error;
-    return { refusal: { code: error.code, status: 422, detail: error.message } };
-  }
-}
-
-/** Our own batch refuses the request if it can accept no message at all. */
-async function resultsOf(
-  sendBatch: (messages: object[]) => Promise<BatchResult[]>,
-  messages: object[],
-): Promise<BatchResult[]> {
-  try {
-    return await sendBatch(messages);
-  } catch (error) {
-    if (!(error instanceof RefusedError) || error.errors.length === 0) throw error;
-    return messages.map((_message, index) => {
-      const own = error.errors.filter(({ pointer }) => pointer?.startsWith(`/messages/${index}/`));
-      const detail = own.map((field) => field.detail).join(' ') || error.message;
-      return { index, error: { code: error.code, status: 422, detail } };
-    });
-  }
 }
 
 function sent({ To }: Common, { id, created_at: createdAt }: Accepted): object {

@@ -5,6 +5,7 @@ import type { AnyRequest } from '../../http/server/call-operation.ts';
 import { invalidFields, RefusedError } from '../../lib/refused-error.ts';
 import { formatAddress, parseAddress, parseAddressList } from '../address-list.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
+import { type Accepted, sendEach } from '../send-each.ts';
 import { ListQuery, pageQuery, toPage } from './lists.ts';
 
 /** https://resend.com/docs/api-reference/emails */
@@ -106,22 +107,29 @@ function sendEmailBatch({ call }: CompatDependencies): Operation {
     },
     async (request) => {
       const { idempotency, body } = request;
-      const permissive = request.header('x-batch-validation') === 'permissive';
-      const messages = body.map((email, index) => toSendBody(email, `/${index}`));
-      const { body: result } = await call(request, 'sendBatch', {
-        body: { messages, mode: permissive ? 'permissive' : 'strict' },
-        idempotency,
-      });
-      const items = result.data as ({ index: number } & Record<
-        string,
-        { id: string; detail: string }
-      >)[];
-      const accepted = items.filter((item) => item.message);
-      const errors = items
-        .filter((item) => item.error)
-        .map(({ index, error }) => ({ index, message: error?.detail }));
-      const data = accepted.map(({ message }) => ({ id: message?.id }));
-      return { status: 200, body: permissive ? { data, errors } : { data } };
+      const send = async (messages: object[], mode: 'strict' | 'permissive') =>
+        (await call(request, 'sendBatch', { body: { messages, mode }, idempotency })).body.data;
+      if (request.header('x-batch-validation') !== 'permissive') {
+        const messages = body.map((email, index) => toSendBody(email, `/${index}`));
+        const items: { message: Accepted }[] = await send(messages, 'strict');
+        return { status: 200, body: { data: items.map(({ message }) => ({ id: message.id })) } };
+      }
+      const results = await sendEach(
+        body,
+        (email) => toSendBody(email),
+        (messages) => send(messages, 'permissive'),
+      );
+      return {
+        status: 200,
+        body: {
+          data: results.flatMap((result) =>
+            'message' in result ? [{ id: result.message.id }] : [],
+          ),
+          errors: results.flatMap((result, index) =>
+            'error' in result ? [{ index, message: result.error.detail }] : [],
+          ),
+        },
+      };
     },
   );
 }
