@@ -24,7 +24,9 @@ export function parseHeaders(
 ): [string, string][] {
   if (!request.headers) return [];
   const { headers: given } = request;
-  const headers = Array.isArray(given) ? given : Object.entries(given);
+  const pairs: [string, string][] = Array.isArray(given) ? given : Object.entries(given);
+  // A body that failed its schema is checked further; the schema has reported other values.
+  const headers = pairs.filter(([, value]) => typeof value === 'string');
   if (headers.length > limits.headersMax) {
     const detail = `A message can have at most ${limits.headersMax} custom headers.`;
     errors.add('/headers', 'too_many_headers', detail);
