@@ -88,10 +88,14 @@ describe.each(['on', 'off'])('with DELIVERY_THREAD %s', (thread) => {
       bcc: [{ email: 'hidden@example.com' }],
     });
     await becomes(app, id, 'delivered');
-    const [mail] = receiver.messages;
-    expect(mail?.session.heloName).toBe('mail.house.test');
-    expect(mail?.recipients).toEqual(['jane@example.com', 'cc@example.com', 'hidden@example.com']);
-    expect(mail?.raw.toString()).not.toMatch(/hidden|^bcc:/im);
+    const transactions = receiver.messages.map(({ recipients }) => recipients);
+    expect(transactions).toHaveLength(2);
+    expect(transactions).toContainEqual(['jane@example.com', 'cc@example.com']);
+    expect(transactions).toContainEqual(['hidden@example.com']);
+    for (const mail of receiver.messages) {
+      expect(mail.session.heloName).toBe('mail.house.test');
+      expect(mail.raw.toString()).not.toMatch(/hidden|^bcc:/im);
+    }
     expect(receiver.violations).toEqual([]);
 
     const tried = await attempts(app, id);

@@ -28,7 +28,8 @@ it('the fix applies to this request and links to an existing page', async () => 
   expect(await fixOf('POST', '/transactional/send', { key: reader, body: {} })).toBe(
     'Create a key with send:transactional at http://postrider.test/app/api-keys.',
   );
-  expect(await fixOf('POST', '/domains', { body: { name: 'ours.example' } })).toContain('live key');
+  const ours = { key: app.testKey, body: { name: 'ours.example' } };
+  expect(await fixOf('POST', '/domains', ours)).toContain('live key');
   expect(await fixOf('GET', '/test/inbox', { key: app.liveKey })).toContain('test key');
   expect(await fixOf('GET', '/members', {})).toBe('Sign in at http://postrider.test/app.');
 
