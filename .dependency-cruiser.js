@@ -130,10 +130,11 @@ export default {
     },
     {
       name: 'no-cycles',
-      comment: 'Files that import each other belong in one file, or need a third.',
+      comment:
+        'Files that import each other, even for types only, belong in one file, or need a third.',
       severity: 'error',
       from: {},
-      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+      to: { circular: true },
     },
     {
       name: 'resolvable',

@@ -1,6 +1,6 @@
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
-import type { Suspension, Workspace } from './workspaces.ts';
+import type { Suspension, Workspace } from './workspace.ts';
 
 interface Row extends Omit<Workspace, 'suspension'>, SuspensionColumns {}
 

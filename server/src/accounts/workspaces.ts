@@ -1,6 +1,7 @@
 import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import { encodeId, uuidv7 } from '../lib/ids.ts';
+import type { Workspace } from './workspace.ts';
 import {
   findWorkspaceByName,
   firstWorkspace,
@@ -9,24 +10,6 @@ import {
   lockWorkspaces,
   setSuspension,
 } from './workspace-store.ts';
-
-/** A tenant. */
-export interface Workspace {
-  id: string;
-  name: string;
-  createdAtMs: number;
-  suspension: Suspension | null;
-}
-
-/**
- * The operator has suspended live sending for a workspace: new messages are rejected, and queued
- * ones are held.
- */
-export interface Suspension {
-  sinceMs: number;
-  /** Shown to the members of the workspace. */
-  reason: string;
-}
 
 export class Workspaces {
   readonly #pool: Pool;
@@ -95,19 +78,4 @@ async function insertNew(db: Queryable, name: string, nowMs: number): Promise<Wo
   const workspace = { id: uuidv7(nowMs), name, createdAtMs: nowMs, suspension: null };
   await insertWorkspace(db, workspace);
   return workspace;
-}
-
-export function publicWorkspace(workspace: Workspace) {
-  return {
-    id: encodeId('wsp', workspace.id),
-    name: workspace.name,
-    created_at: new Date(workspace.createdAtMs).toISOString(),
-    suspended: publicSuspension(workspace.suspension),
-  };
-}
-
-export function publicSuspension(suspension: Suspension | null) {
-  return (
-    suspension && { since: new Date(suspension.sinceMs).toISOString(), reason: suspension.reason }
-  );
 }

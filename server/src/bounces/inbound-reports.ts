@@ -1,6 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { Pool } from '../db/pool.ts';
-import type { Clock } from '../lib/clock.ts';
 import { encodeId } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
 import { type FeedbackReport, readFeedbackReport } from '../mail/reports/arf.ts';
@@ -9,9 +7,9 @@ import { readBounceReport } from '../mail/reports/bounce-report.ts';
 import type { DeliveryReport } from '../mail/reports/dsn.ts';
 import { type MailStructure, parseMailStructure } from '../mail/reports/mime-structure.ts';
 import { domainPart, findReturnPaths, parseReturnPath } from '../mail/return-path-address.ts';
-import type { Suppressions } from '../suppressions/suppressions.ts';
 import { recordBounces } from './record-bounces.ts';
 import { recordComplaint } from './record-complaint.ts';
+import type { RecordReportParts, ReportOutcome } from './report-outcome.ts';
 import { findSentMessage, type SentMessage } from './report-store.ts';
 
 /**
@@ -25,39 +23,8 @@ import { findSentMessage, type SentMessage } from './report-store.ts';
 /** An address that accepts reports. */
 export type ReportAddress = { kind: 'return_path'; sent: SentMessage } | { kind: 'complaints' };
 
-export const REPORT_OUTCOMES = [
-  /** A delivery was marked as bounced. */
-  'bounced',
-  /** A complaint was recorded and its address suppressed. */
-  'complained',
-  /** Already recorded, by this report or an earlier one. */
-  'duplicate',
-  /** A failure of a delivery that is already final, or was never sent. */
-  'not_applicable',
-  /** A failure of a delivery that is being sent right now: the report must be sent again later. */
-  'retry_later',
-  /** Delayed, relayed, delivered or expanded: changes nothing. */
-  'progress',
-  /** `not-spam`, authentication failures and other feedback: changes nothing. */
-  'feedback',
-  /** A complaint without proof that it concerns a message of ours. */
-  'unverified',
-  /** It names no recipient of the message, and several recipients shared the return path. */
-  'unknown_recipient',
-  /** A vacation notice or another automatic reply. */
-  'auto_reply',
-  /** A report, or mail with a null sender, in an unknown format. */
-  'unreadable',
-  /** Ordinary mail: rejected. */
-  'not_a_report',
-] as const;
-export type ReportOutcome = (typeof REPORT_OUTCOMES)[number];
-
-export interface InboundReportsParts {
-  pool: Pool;
-  clock: Clock;
+export interface InboundReportsParts extends RecordReportParts {
   log: Log;
-  suppressions: Pick<Suppressions, 'suppress'>;
   returnPathKey: Buffer;
   bounceHost: string;
   /** Called after events were appended. */

@@ -6,7 +6,7 @@ import { markBounced, requeue } from '../messages/deliveries/delivery-change-sto
 import type { BounceEvidence } from '../messages/verdict/review-suppression.ts';
 import { classifyReport, reportBasis } from '../messages/verdict/verdict.ts';
 import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
-import type { InboundReportsParts, ReportOutcome } from './inbound-reports.ts';
+import type { RecordReportParts, ReportOutcome } from './report-outcome.ts';
 import {
   deliveryEventFacts,
   hasEvent,
@@ -20,7 +20,7 @@ import {
  * recipient in the report.
  */
 export async function recordBounces(
-  parts: Pick<InboundReportsParts, 'pool' | 'clock' | 'suppressions'>,
+  parts: RecordReportParts,
   sent: SentMessage,
   report: DeliveryReport,
   reportId: string,
@@ -97,7 +97,7 @@ function reportedAddresses({ originalRecipient, finalRecipient }: ReportedRecipi
 }
 
 async function recordBounce(
-  { clock, suppressions }: Pick<InboundReportsParts, 'clock' | 'suppressions'>,
+  { clock, suppressions }: RecordReportParts,
   client: Queryable,
   sent: SentMessage,
   delivery: ReportedDelivery,

@@ -4,7 +4,7 @@ import { appendEvents } from '../events/events-store.ts';
 import type { FeedbackReport } from '../mail/reports/arf.ts';
 import { nextEventSequence } from '../messages/deliveries/delivery-change-store.ts';
 import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
-import type { InboundReportsParts, ReportOutcome } from './inbound-reports.ts';
+import type { RecordReportParts, ReportOutcome } from './report-outcome.ts';
 import {
   deliveryEventFacts,
   hasEvent,
@@ -18,7 +18,7 @@ import {
  * commit. When several recipients shared the return path, the report must name one of them.
  */
 export async function recordComplaint(
-  parts: Pick<InboundReportsParts, 'pool' | 'clock' | 'suppressions'>,
+  parts: RecordReportParts,
   sent: SentMessage,
   feedback: FeedbackReport,
   reportId: string,
@@ -47,7 +47,7 @@ export async function recordComplaint(
 }
 
 async function recordOne(
-  { clock, suppressions }: Pick<InboundReportsParts, 'clock' | 'suppressions'>,
+  { clock, suppressions }: RecordReportParts,
   client: Queryable,
   sent: SentMessage,
   delivery: ReportedDelivery,

@@ -1,4 +1,5 @@
-import { type Workspace, Workspaces } from '../accounts/workspaces.ts';
+import type { Workspace } from '../accounts/workspace.ts';
+import { Workspaces } from '../accounts/workspaces.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import type { CommandInput } from './command.ts';
 import type { DatabaseContext } from './command-context.ts';

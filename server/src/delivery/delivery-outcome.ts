@@ -5,8 +5,9 @@ import {
   isSimulatedSuppression,
   SIMULATED_SUPPRESSION_REASON,
 } from '../messages/simulator-address.ts';
+import type { FailureReason } from '../messages/verdict/bounce-explanations.ts';
 import { explain, explainThrottle } from '../messages/verdict/bounce-explanations.ts';
-import { classifyAttempt, type FailureReason } from '../messages/verdict/verdict.ts';
+import { classifyAttempt } from '../messages/verdict/verdict.ts';
 import type { AttemptReport, Delivery, DeliveryOutcome } from './delivery.ts';
 import { type Backoff, nextAttemptDelayMs } from './retry-policy.ts';
 

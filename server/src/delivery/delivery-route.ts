@@ -9,7 +9,6 @@ import { tlsPolicyFor } from '../mail/policy/tls-policy.ts';
 import type { SmtpTarget } from '../mail/smtp-client/open-connection.ts';
 import type { SmtpCredentials } from '../mail/smtp-client/smtp-auth.ts';
 import type { AttemptResult, RouteError } from '../messages/verdict/verdict.ts';
-import { relayKey } from './receivers.ts';
 
 /** How mail is sent: directly to the receivers' servers, or through a relay. */
 export type RouteSetting =
@@ -229,6 +228,11 @@ async function relayCandidate(
     targets: () => Promise.resolve(targets),
   };
   return { servers: [server] };
+}
+
+/** All mail through a relay shares its concurrency limit. */
+export function relayKey(host: string, port: number): string {
+  return `relay ${host}:${port}`;
 }
 
 /**

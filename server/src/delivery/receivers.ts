@@ -5,7 +5,7 @@ import type { TlsPolicy } from '../mail/smtp-client/start-tls.ts';
 import type { SmtpTimeouts } from '../mail/smtp-client/timeouts.ts';
 import { ConcurrencyLimit } from '../queue/concurrency-limit.ts';
 import { SmtpConnectionPool } from './connection-pool.ts';
-import type { MailServer, RouteSetting } from './delivery-route.ts';
+import { type MailServer, type RouteSetting, relayKey } from './delivery-route.ts';
 import { NO_OPENING, type Opening, OpeningLimits } from './opening-limits.ts';
 import { Receiver, type Throttle } from './receiver.ts';
 import type { ShapingFor } from './shaping.ts';
@@ -204,10 +204,6 @@ export class Receivers {
 /** The attempt has not begun: its deliveries wait until their receiver has capacity. */
 export class ReceiverBusyError extends Error {
   override name = 'ReceiverBusyError';
-}
-
-export function relayKey(host: string, port: number): string {
-  return `relay ${host}:${port}`;
 }
 
 /** The targets of a route serve all its messages, so most keys are cached. */

@@ -3,7 +3,7 @@ import { inTransaction, type Pool } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { type CheckedRecord, checkRecords } from './check-records.ts';
-import type { Domain, MailHosts } from './domain.ts';
+import type { Domain, MailHosts, RecordCheck } from './domain.ts';
 import { appendDegradedEvent, appendVerifiedEvents } from './domain-events.ts';
 import {
   absentRecords,
@@ -19,7 +19,7 @@ import {
   updateDomain,
 } from './domain-store.ts';
 import type { PerWorkspaceResolver } from './per-workspace-resolver.ts';
-import { mergeChecks, type RecordCheck, recordStates, shouldBePublished } from './record-states.ts';
+import { mergeChecks, recordStates, shouldBePublished } from './record-states.ts';
 
 /**
  * Checks the DNS records of domains, on request and periodically, and commits the results together

@@ -1,4 +1,5 @@
-import type { RecordCheck } from './record-states.ts';
+import type { Mistake, RecordStatus } from './check-result.ts';
+import type { DomainRecord } from './dns-records.ts';
 
 /** A sending domain of a workspace as stored. Private keys are never part of it. */
 export interface Domain {
@@ -25,6 +26,23 @@ export interface Domain {
   /** Null: checked only on request. */
   checkDueAtMs: number | null;
 }
+
+/** The stored result of the last check of one record. */
+export interface RecordCheck {
+  type: DomainRecord['type'];
+  name: string;
+  value: string;
+  status: RecordStatus;
+  found: readonly string[];
+  mistakes: readonly Mistake[];
+  /** The last conclusive result; failed lookups do not change it. */
+  lastKnown: KnownStatus | null;
+  everFound: boolean;
+  /** Since when the record is known to be missing or wrong. */
+  absentSinceMs: number | null;
+}
+
+export type KnownStatus = Exclude<RecordStatus, 'lookup_failed'>;
 
 export const DOMAIN_STATUSES = ['pending', 'verified', 'degraded', 'failed'] as const;
 export type DomainStatus = (typeof DOMAIN_STATUSES)[number];

@@ -1,29 +1,12 @@
 import type { CheckedRecord, Mistake, RecordStatus } from './check-records.ts';
 import { type DomainRecord, recordsToPublish } from './dns-records.ts';
-import type { Domain, DomainKey, KeySlot, MailHosts } from './domain.ts';
+import type { Domain, DomainKey, KeySlot, KnownStatus, MailHosts, RecordCheck } from './domain.ts';
 
 /**
  * The records that a domain should publish, joined with the stored results of past checks. Results
  * are keyed by type, name and value: a record whose expected value changes starts over, and a DKIM
  * key keeps its history when it moves from next to current.
  */
-
-/** The stored result of the last check of one record. */
-export interface RecordCheck {
-  type: DomainRecord['type'];
-  name: string;
-  value: string;
-  status: RecordStatus;
-  found: readonly string[];
-  mistakes: readonly Mistake[];
-  /** The last conclusive result; failed lookups do not change it. */
-  lastKnown: KnownStatus | null;
-  everFound: boolean;
-  /** Since when the record is known to be missing or wrong. */
-  absentSinceMs: number | null;
-}
-
-export type KnownStatus = Exclude<RecordStatus, 'lookup_failed'>;
 
 export interface RecordState extends DomainRecord {
   /** The role of the key, for DKIM records. */

@@ -1,6 +1,7 @@
 import type { AddressInfo, Socket } from 'node:net';
 import type { Registry } from 'prom-client';
-import type { InboundReports, ReportAddress, ReportOutcome } from '../bounces/inbound-reports.ts';
+import type { InboundReports, ReportAddress } from '../bounces/inbound-reports.ts';
+import type { ReportOutcome } from '../bounces/report-outcome.ts';
 import { MemoryBudget } from '../lib/memory-budget.ts';
 import type { ClientOrigin } from './client-origin.ts';
 import { SmtpReplyError } from './error-replies.ts';

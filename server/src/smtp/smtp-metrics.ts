@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { REPORT_OUTCOMES, type ReportOutcome } from '../bounces/inbound-reports.ts';
+import { REPORT_OUTCOMES, type ReportOutcome } from '../bounces/report-outcome.ts';
 
 /** Counts connections, and messages by reply code. */
 export interface SmtpServiceMetrics {

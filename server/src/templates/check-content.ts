@@ -21,7 +21,7 @@ import {
  * Runs in linear time.
  */
 
-export interface CheckedContent {
+interface CheckedContent {
   subject?: string | undefined;
   html?: string | undefined;
   text?: string | undefined;
@@ -52,7 +52,10 @@ export function checkContent(
   ].filter((field) => field !== undefined);
   checkPaths(parsed, options, findings);
   const html = parsed.find((field) => field.format === 'html');
-  if (html) checkHtml(html, content, options, findings);
+  if (html) {
+    const hasText = (content.text ?? '').trim() !== '';
+    checkHtml(html, { fragment: options.fragment ?? false, hasText }, findings);
+  }
   return findings.slice(0, FINDINGS_MAX);
 }
 

@@ -1,5 +1,5 @@
 import { attributeOf } from '../lib/html/scan.ts';
-import type { HtmlPage } from './check-html.ts';
+import type { HtmlPage } from './html-page.ts';
 
 /** Warns, once per feature, about CSS that major email clients do not support. */
 

@@ -1,21 +1,25 @@
 import { VOID_ELEMENTS } from '../lib/html/elements.ts';
-import { attributeOf, type HtmlScan, type HtmlTag, scanHtml } from '../lib/html/scan.ts';
-import type { CheckedContent, CheckOptions } from './check-content.ts';
+import { attributeOf, type HtmlTag } from '../lib/html/scan.ts';
 import { checkCss } from './check-css.ts';
-import { LineIndex } from './engine/content-errors.ts';
-import { maskPlaceholders, type PlaceholderSpan, placeholderSpans } from './engine/lexer.ts';
+import { placeholderSpans } from './engine/lexer.ts';
+import { HtmlPage } from './html-page.ts';
 import type { ParsedContent } from './template-engine.ts';
-import { FINDINGS_MAX, type TemplateFinding } from './template-finding.ts';
+import type { TemplateFinding } from './template-finding.ts';
 
 /** Lints an HTML field: unclosed tags, images, links, unsupported elements and CSS, size and preheader. */
 
 /** Gmail clips messages beyond this size. */
 const CLIPPED_BYTES = 102 * 1024;
 
+export interface HtmlCheckOptions {
+  /** The content is a layout or partial, so checks that only apply to whole documents are skipped. */
+  fragment: boolean;
+  hasText: boolean;
+}
+
 export function checkHtml(
   parsed: ParsedContent,
-  content: CheckedContent,
-  options: CheckOptions,
+  options: HtmlCheckOptions,
   findings: TemplateFinding[],
 ): void {
   const { source, field } = parsed;
@@ -27,7 +31,7 @@ export function checkHtml(
   }
   checkCss(page);
   if (options.fragment) return;
-  if (content.text === undefined || content.text.trim() === '') {
+  if (!options.hasText) {
     page.report(
       'warning',
       'text_missing',
@@ -51,48 +55,6 @@ export function checkHtml(
       0,
       'There is no preheader, so inboxes will preview the first text of the message. Add a hidden element with the preview text at the start of the body.',
     );
-  }
-}
-
-/** An HTML field being linted: the source, and a copy with placeholders masked. */
-export class HtmlPage {
-  readonly source: string;
-  readonly field: string;
-  readonly spans: readonly PlaceholderSpan[];
-  readonly masked: string;
-  readonly scan: HtmlScan;
-  readonly #findings: TemplateFinding[];
-  #lines: LineIndex | undefined;
-
-  constructor(
-    source: string,
-    field: string,
-    spans: readonly PlaceholderSpan[],
-    findings: TemplateFinding[],
-  ) {
-    this.source = source;
-    this.field = field;
-    this.spans = spans;
-    this.masked = maskPlaceholders(source, spans);
-    this.scan = scanHtml(this.masked);
-    this.#findings = findings;
-  }
-
-  report(
-    severity: TemplateFinding['severity'],
-    code: string,
-    offset: number,
-    message: string,
-  ): void {
-    if (this.#findings.length >= FINDINGS_MAX) return;
-    this.#lines ??= new LineIndex(this.source);
-    const { line, column } = this.#lines.positionAt(offset);
-    this.#findings.push({ severity, code, message, field: this.field, line, column });
-  }
-
-  /** A range of the source as its author wrote it. */
-  sourceText(start: number, length: number): string {
-    return this.source.slice(start, start + length);
   }
 }
 

@@ -3,11 +3,11 @@ import { assignContexts } from './engine/assign-contexts.ts';
 import { ContentLimitError, ContentSyntaxError } from './engine/content-errors.ts';
 import type { ContentNode, RenderNode } from './engine/content-nodes.ts';
 import { headerText, toStorableText } from './engine/escape.ts';
-import type { SafeHtml } from './engine/filter-spec.ts';
 import { parseBlocks } from './engine/parse-blocks.ts';
 import type { RenderBudget } from './engine/render-budget.ts';
 import { renderNodes, toLimitError } from './engine/render-nodes.ts';
 import { type RenderSettings, RenderState } from './engine/render-state.ts';
+import type { SafeHtml } from './engine/values.ts';
 
 /**
  * The engine for every text with placeholders: inline content, templates, sender names and header
@@ -18,7 +18,6 @@ import { type RenderSettings, RenderState } from './engine/render-state.ts';
  */
 
 export { ContentLimitError, ContentSyntaxError } from './engine/content-errors.ts';
-export { SafeHtml } from './engine/filter-spec.ts';
 export {
   DEFAULT_RENDER_LIMITS,
   type MissingValue,
@@ -27,6 +26,7 @@ export {
   type RenderWarning,
   SharedWork,
 } from './engine/render-budget.ts';
+export { SafeHtml } from './engine/values.ts';
 
 export type OutputFormat = 'html' | 'text' | 'header';
 

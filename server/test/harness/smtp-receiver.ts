@@ -1,6 +1,9 @@
 import net, { type AddressInfo } from 'node:net';
-import type { ReceivedMessage, ReceiverScript } from './smtp-receiver-script.ts';
-import { ReceiverSession } from './smtp-receiver-session.ts';
+import {
+  type ReceivedMessage,
+  type ReceiverScript,
+  ReceiverSession,
+} from './smtp-receiver-session.ts';
 
 /**
  * A scripted SMTP receiver on a real loopback socket. It accepts everything by default; each step can be
@@ -15,7 +18,7 @@ export async function startSmtpReceiver(script: ReceiverScript = {}): Promise<Sm
   return receiver;
 }
 
-export * from './smtp-receiver-script.ts';
+export * from './smtp-receiver-session.ts';
 
 export class SmtpReceiver {
   /** May be changed at any time. */

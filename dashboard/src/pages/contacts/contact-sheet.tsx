@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Eraser, Mail, Trash2 } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
-import { unwrap } from '../../api/client.ts';
+import { type Schema, unwrap } from '../../api/client.ts';
 import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
 import { useApi } from '../../api/use-api.ts';
 import { ErrorAlert } from '../../components/alert.tsx';
@@ -15,7 +15,8 @@ import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
 import { showToast } from '../../layout/toasts.tsx';
 import { formatCount } from '../../lib/format.ts';
 import { useCan } from '../../session/session.ts';
-import type { Contact } from './contacts.tsx';
+
+export type Contact = Schema<'Contact'>;
 
 const FIELDS = ['/email', '/first_name', '/last_name', '/locale', '/attributes'];
 

@@ -1,7 +1,7 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { BookUser, Download, Plus, SearchX, Upload } from 'lucide-react';
 import { useState } from 'react';
-import { fetchRaw, type Schema, unwrap } from '../../api/client.ts';
+import { fetchRaw, unwrap } from '../../api/client.ts';
 import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
 import { useApi } from '../../api/use-api.ts';
 import { ErrorAlert } from '../../components/alert.tsx';
@@ -19,10 +19,8 @@ import { showErrorToast } from '../../layout/toasts.tsx';
 import { downloadFile } from '../../lib/download-file.ts';
 import { useCan, useFormOpen } from '../../session/session.ts';
 import { useSnippetToken } from '../api-keys/send-snippets.tsx';
-import { ContactSheet, NewContact } from './contact-sheet.tsx';
+import { type Contact, ContactSheet, NewContact } from './contact-sheet.tsx';
 import { ImportContacts } from './import-contacts.tsx';
-
-export type Contact = Schema<'Contact'>;
 
 export function ContactsPage() {
   const search = useSearch({ from: '/inside/contacts' });

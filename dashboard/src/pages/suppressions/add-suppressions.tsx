@@ -8,7 +8,7 @@ import { Dialog, DialogButtons } from '../../components/dialog.tsx';
 import { Field, Select, TextArea, TextInput } from '../../components/field.tsx';
 import { showToast } from '../../layout/toasts.tsx';
 import { formatCount } from '../../lib/format.ts';
-import { REASONS, type Reason } from './suppressions.tsx';
+import { REASONS, type Reason } from './suppression-reasons.ts';
 
 const MAX_ENTRIES = 1_000;
 

@@ -6,7 +6,7 @@ import { type Schema, unwrap } from '../../api/client.ts';
 import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
 import { useApi } from '../../api/use-api.ts';
 import { ErrorAlert } from '../../components/alert.tsx';
-import { Badge, type Tone } from '../../components/badge.tsx';
+import { Badge } from '../../components/badge.tsx';
 import { Button, IconButton } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
@@ -22,16 +22,9 @@ import { showErrorToast, showToast } from '../../layout/toasts.tsx';
 import { useCan, useFormOpen } from '../../session/session.ts';
 import { useSnippetToken } from '../api-keys/send-snippets.tsx';
 import { AddSuppressions } from './add-suppressions.tsx';
+import { REASONS, type Reason } from './suppression-reasons.ts';
 
 export type Suppression = Schema<'Suppression'>;
-export type Reason = Suppression['reason'];
-
-export const REASONS: Record<Reason, { label: string; tone: Tone }> = {
-  hard_bounce: { label: 'Hard bounce', tone: 'bad' },
-  complaint: { label: 'Complaint', tone: 'warn' },
-  manual: { label: 'Manual', tone: 'plain' },
-  unsubscribe: { label: 'Unsubscribed', tone: 'info' },
-};
 
 export function SuppressionsPage() {
   const { q, reason, new: adding } = useSearch({ from: '/inside/suppressions' });

@@ -3,13 +3,13 @@ import type { Clock } from '../../lib/clock.ts';
 import { encodeId, uuidv7 } from '../../lib/ids.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import { rightsOf } from '../roles.ts';
+import { publicSuspension } from '../workspace.ts';
 import {
   findOriginBelowLimit,
   insertWorkspace,
   lockWorkspaces,
   renameWorkspace,
 } from '../workspace-store.ts';
-import { publicSuspension } from '../workspaces.ts';
 import type { AttemptLimits } from './attempt-limits.ts';
 import {
   countOwnedWorkspaces,

@@ -2,8 +2,8 @@ import type { Queryable } from '../../db/pool.ts';
 import { sqlTime } from '../../db/row-types.ts';
 import { containsTerms, type SearchedPage, searchPatterns } from '../../db/text-search.ts';
 import type { Role } from '../roles.ts';
+import type { Suspension } from '../workspace.ts';
 import { type SuspensionColumns, toSuspension } from '../workspace-store.ts';
-import type { Suspension } from '../workspaces.ts';
 
 /** A workspace as one of its members sees it. */
 export interface Membership {

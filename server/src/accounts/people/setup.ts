@@ -3,6 +3,7 @@ import { inTransaction, type Pool, type Queryable } from '../../db/pool.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
+import type { Workspace } from '../workspace.ts';
 import {
   firstWorkspace,
   insertWorkspace,
@@ -10,7 +11,6 @@ import {
   lockWorkspaces,
   renameWorkspace,
 } from '../workspace-store.ts';
-import type { Workspace } from '../workspaces.ts';
 import type { AttemptLimits } from './attempt-limits.ts';
 import { insertMembership } from './member-store.ts';
 import type { Passwords } from './passwords.ts';

@@ -1,5 +1,6 @@
 import type { Mode } from '../../accounts/tenant-scope.ts';
-import { type Workspace, Workspaces } from '../../accounts/workspaces.ts';
+import type { Workspace } from '../../accounts/workspace.ts';
+import { Workspaces } from '../../accounts/workspaces.ts';
 import { notifyEventsAppended } from '../../events/events-store.ts';
 import { encodeId } from '../../lib/ids.ts';
 import { readOperatorRules } from '../../messages/verdict/operator-rules.ts';

@@ -1,4 +1,5 @@
-import { publicWorkspace, Workspaces } from '../../accounts/workspaces.ts';
+import { publicWorkspace } from '../../accounts/workspace.ts';
+import { Workspaces } from '../../accounts/workspaces.ts';
 import type { Command } from '../command.ts';
 import { formatTable } from '../format-table.ts';
 import { withDatabase } from '../with-database.ts';

@@ -1,4 +1,5 @@
-import { publicWorkspace, Workspaces } from '../../accounts/workspaces.ts';
+import { publicWorkspace } from '../../accounts/workspace.ts';
+import { Workspaces } from '../../accounts/workspaces.ts';
 import { findWorkspace } from '../choose-workspace.ts';
 import { type Command, UsageError } from '../command.ts';
 import { withDatabase } from '../with-database.ts';

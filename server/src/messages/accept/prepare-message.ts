@@ -1,20 +1,21 @@
 import type { Caller } from '../../accounts/caller.ts';
 import type { Mode } from '../../accounts/tenant-scope.ts';
-import type { MailboxContact } from '../../contacts/contact-source.ts';
 import type { SenderDomain } from '../../domains/domain.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { newIdPair } from '../../lib/ids.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import type { NamedMailbox } from '../../mail/address.ts';
-import type { SharedWork } from '../../templates/template-engine.ts';
-import type { TemplateResolver } from '../../templates/template-resolver.ts';
 import type {
   AttachmentSummary,
   ContentHead,
   MessageContent,
   StoredAddress,
 } from '../content/message-content.ts';
-import { type RenderedFields, renderMessageContent } from '../content/render-content.ts';
+import {
+  type RenderOptions,
+  type RenderParts,
+  renderMessageContent,
+} from '../content/render-content.ts';
+import type { RenderedFields } from '../content/rendered-content.ts';
 import { checkFields } from './check-fields.ts';
 import { FieldErrors } from './field-errors.ts';
 import type { Envelope, Recipient } from './parse-envelope.ts';
@@ -28,16 +29,12 @@ import type { SendRequest } from './send-request.ts';
  * lists all problems.
  */
 
-export interface PrepareParts {
-  clock: Clock;
-  limits: SendLimits;
+export interface PrepareParts extends RenderParts {
   /** The sending domain of this name, if the workspace has one. */
   senderDomain(
     workspaceId: string,
     name: string,
   ): SenderDomain | undefined | Promise<SenderDomain | undefined>;
-  contact(workspaceId: string, mode: Mode, email: string): Promise<MailboxContact | undefined>;
-  templates: TemplateResolver;
   track: TrackContent;
 }
 
@@ -66,11 +63,7 @@ export interface PreparedMessage {
   bytes: number;
 }
 
-export interface PrepareOptions {
-  /** Allows a live caller to send a template's draft, as a test of it. */
-  allowDrafts?: boolean;
-  /** Values for placeholders that the recipient's contact does not provide. */
-  sampleContact?: Record<string, unknown>;
+export interface PrepareOptions extends RenderOptions {
   /**
    * The content comes from a mail: only the total size of the headers is limited.
    */
@@ -82,8 +75,6 @@ export interface PrepareOptions {
   messageId?: string | undefined;
   /** The body of that mail, when it must be sent as it is. It cannot be tracked. */
   original?: OriginalContent | undefined;
-  /** The rendering work left for the batch that the message is part of. */
-  sharedWork?: SharedWork;
 }
 
 export interface OriginalContent {

@@ -4,9 +4,8 @@ import { TaskThread } from '../../lib/task-thread.ts';
 import type { FieldChange } from '../../templates/compare-contents.ts';
 import type { Preview, PreviewRequest } from '../../templates/preview-template.ts';
 import type { ResolvedSources, StoredContent } from '../../templates/stored-content.ts';
-import type { ContentView } from './content-view.ts';
-import type { MessageContent } from './message-content.ts';
-import type { RenderedContent, RenderInput } from './render-content.ts';
+import type { ContentView, MessageContent } from './message-content.ts';
+import type { RenderedContent, RenderInput } from './rendered-content.ts';
 
 /**
  * Work on content that would hold the event loop for longer than a few milliseconds runs in a worker

@@ -1,17 +1,12 @@
 import { compose } from '../../mail/mime/compose.ts';
 import type { PreparedMessage } from '../accept/prepare-message.ts';
 import { runInContentThread, SMALL_CONTENT_CHARS_MAX } from './content-thread.ts';
-import { type AttachmentSummary, type MessageContent, toOutgoing } from './message-content.ts';
-
-/** A message as its recipient sees it. The same for a dry run and for a stored message. */
-export interface ContentView {
-  subject: string;
-  html: string;
-  text: string;
-  headers: { name: string; value: string }[];
-  attachments: AttachmentSummary[];
-  size_bytes: number;
-}
+import {
+  type AttachmentSummary,
+  type ContentView,
+  type MessageContent,
+  toOutgoing,
+} from './message-content.ts';
 
 /** As `contentView`, without holding the event loop for large content. */
 export async function viewContent(

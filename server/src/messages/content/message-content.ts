@@ -112,3 +112,12 @@ export function decryptContent(
 
 /** The purpose that the encryption key for message content is derived for. */
 export const CONTENT_KEY_PURPOSE = 'content';
+/** A message as its recipient sees it. The same for a dry run and for a stored message. */
+export interface ContentView {
+  subject: string;
+  html: string;
+  text: string;
+  headers: { name: string; value: string }[];
+  attachments: AttachmentSummary[];
+  size_bytes: number;
+}

@@ -3,7 +3,7 @@ import { parseMailbox } from '../../mail/address.ts';
 import { createRedactor, REDACTED } from '../../templates/redact.ts';
 import { RenderBudget, type SharedWork } from '../../templates/template-engine.ts';
 import type { ResolvedTemplate, VariableValues } from '../../templates/template-resolver.ts';
-import type { RenderedFields } from './render-content.ts';
+import type { RenderedFields } from './rendered-content.ts';
 
 /** Knows which values are secret. */
 export type SecretSource = Pick<ResolvedTemplate, 'secretsIn' | 'withoutSecrets'>;

@@ -1,4 +1,7 @@
 import type { Caller } from '../../accounts/caller.ts';
+import type { Mode } from '../../accounts/tenant-scope.ts';
+import type { MailboxContact } from '../../contacts/contact-source.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
 import type { NamedMailbox } from '../../mail/address.ts';
 import { headerText } from '../../templates/engine/escape.ts';
@@ -13,11 +16,14 @@ import {
   type SharedWork,
   type TemplateData,
 } from '../../templates/template-engine.ts';
-import type { ResolvedTemplate, VariableValues } from '../../templates/template-resolver.ts';
+import type {
+  ResolvedTemplate,
+  TemplateResolver,
+  VariableValues,
+} from '../../templates/template-resolver.ts';
 import { contentKind } from '../accept/check-fields.ts';
 import { FieldErrors } from '../accept/field-errors.ts';
 import { type Envelope, parseNamedMailbox } from '../accept/parse-envelope.ts';
-import type { PrepareOptions, PrepareParts } from '../accept/prepare-message.ts';
 import type { SendLimits } from '../accept/send-limits.ts';
 import type { SendRequest } from '../accept/send-request.ts';
 import {
@@ -31,41 +37,35 @@ import {
   fillHeaders,
   type HeaderField,
   type HeaderSources,
-  type HeaderValues,
   headerFieldsWithPlaceholders,
   headerSources,
 } from './header-fields.ts';
 import { refuseMissingValues } from './missing-values.ts';
 import { redactContent, secretsByName } from './redact-content.ts';
+import type {
+  ContactValues,
+  RenderedContent,
+  RenderedFields,
+  RenderInput,
+} from './rendered-content.ts';
 
-/** The content of a request after rendering. */
-export interface RenderedContent {
-  template: { key: string; version: number | 'draft' } | null;
-  fields: RenderedFields;
-  /** Without secret values; the same object as `fields` when there are none. */
-  redacted: RenderedFields;
-}
-
-export interface RenderedFields extends HeaderValues {
-  subject: string;
-  html: string;
-  text: string | null;
-}
-
-/** What rendering needs besides the template: plain data, which can cross a thread boundary. */
-export interface RenderInput {
-  request: SendRequest;
-  envelope: Envelope;
-  headers: [string, string][];
-  publicId: string;
+export interface RenderParts {
+  clock: Clock;
   limits: SendLimits;
-  nowMs: number;
-  contact: ContactValues | undefined;
+  contact(workspaceId: string, mode: Mode, email: string): Promise<MailboxContact | undefined>;
+  templates: TemplateResolver;
 }
 
-type ContactValues = { [key: string]: unknown; locale: string | null };
+export interface RenderOptions {
+  /** Allows a live caller to send a template's draft, as a test of it. */
+  allowDrafts?: boolean;
+  /** Values for placeholders that the recipient's contact does not provide. */
+  sampleContact?: Record<string, unknown>;
+  /** The rendering work left for the batch that the message is part of. */
+  sharedWork?: SharedWork;
+}
 
-interface Draft extends PrepareOptions {
+interface Draft extends RenderOptions {
   publicId: string;
   envelope: Envelope;
   headers: [string, string][];
@@ -76,7 +76,7 @@ interface Draft extends PrepareOptions {
  * missing values are reported at once, and nothing is accepted.
  */
 export function renderMessageContent(
-  parts: PrepareParts,
+  parts: RenderParts,
   caller: Caller,
   request: SendRequest,
   draft: Draft,
@@ -104,7 +104,7 @@ function hasNothingToRender(
 
 /** Final content is checked like any other, but not rendered. */
 function renderVerbatim(
-  parts: PrepareParts,
+  parts: RenderParts,
   request: SendRequest,
   sources: HeaderSources,
 ): RenderedContent {
@@ -117,7 +117,7 @@ function renderVerbatim(
 const NO_VALUES: ReadonlyMap<string, string> = new Map();
 
 async function renderPlaceholders(
-  parts: PrepareParts,
+  parts: RenderParts,
   caller: Caller,
   request: SendRequest,
   draft: Draft,
@@ -270,7 +270,7 @@ export function renderFields(
 }
 
 async function resolveTemplate(
-  parts: PrepareParts,
+  parts: RenderParts,
   caller: Caller,
   request: SendRequest,
   { allowDrafts: draftsAllowed }: Draft,
@@ -329,7 +329,7 @@ function inlineFields(request: SendRequest) {
 
 /** The contact of the first recipient. Blank fields count as missing, so that `default` applies. */
 async function contactValues(
-  parts: PrepareParts,
+  parts: RenderParts,
   caller: Caller,
   draft: Draft,
 ): Promise<ContactValues> {

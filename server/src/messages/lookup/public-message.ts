@@ -3,8 +3,7 @@ import { parseTranscript } from '../../mail/smtp-client/transcript.ts';
 import { generatedMessageId } from '../content/message-content.ts';
 import { isPending, messageStatus } from '../message-status.ts';
 import { addressDomain } from '../queue-shard.ts';
-import { explain } from '../verdict/bounce-explanations.ts';
-import { isFailureReason } from '../verdict/verdict.ts';
+import { explain, isFailureReason } from '../verdict/bounce-explanations.ts';
 import type { StoredAttempt, StoredDelivery, StoredMessage } from './message-store.ts';
 
 /** The public form of a message: the same in lists, lookups and the dashboard. */

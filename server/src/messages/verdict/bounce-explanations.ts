@@ -1,5 +1,4 @@
 import type { BounceReason } from '../../events/event-types.ts';
-import type { FailureReason } from './verdict.ts';
 
 /**
  * The texts that senders read: what happened and what they can do about it. Each has two endings,
@@ -30,6 +29,20 @@ export type ExplanationKey =
   | 'suspended'
   | 'unsigned'
   | 'utf8Header';
+
+/** Why this server cannot send a message, now or later. */
+export type FailureReason = (typeof FAILURE_REASONS)[number];
+
+const FAILURE_REASONS = [
+  'sender_domain_lost',
+  'content_gone',
+  'malformed_message',
+  'internal_error',
+] as const;
+
+export function isFailureReason(reason: string | null): reason is FailureReason {
+  return (FAILURE_REASONS as readonly (string | null)[]).includes(reason);
+}
 
 export function explain(key: ExplanationKey, ending: 'deferred' | 'bounced' | 'failed'): string {
   const { summary, advice } = EXPLANATIONS[key];

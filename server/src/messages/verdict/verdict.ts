@@ -7,7 +7,7 @@ import type {
   SmtpRejection,
   SmtpStage,
 } from '../../mail/smtp-client/smtp-results.ts';
-import { explain } from './bounce-explanations.ts';
+import { explain, type FailureReason } from './bounce-explanations.ts';
 import { findRule, type RuleMatch } from './verdict-rules.ts';
 
 /**
@@ -35,20 +35,6 @@ export interface RouteError {
     | 'loop'
     | 'no_relay';
   detail: string;
-}
-
-/** Why this server cannot send a message, now or later. */
-export type FailureReason = (typeof FAILURE_REASONS)[number];
-
-const FAILURE_REASONS = [
-  'sender_domain_lost',
-  'content_gone',
-  'malformed_message',
-  'internal_error',
-] as const;
-
-export function isFailureReason(reason: string | null): reason is FailureReason {
-  return (FAILURE_REASONS as readonly (string | null)[]).includes(reason);
 }
 
 export type Verdict =

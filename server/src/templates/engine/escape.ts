@@ -1,9 +1,8 @@
 import { decodeEntitiesLeniently } from '../../lib/html/entities.ts';
 import { escapeHtml, escapeHtmlInAttribute } from '../../lib/html/escape-html.ts';
 import type { OutputContext, UrlCheck } from './content-nodes.ts';
-import { SafeHtml } from './filter-spec.ts';
 import type { RenderState } from './render-state.ts';
-import { toText, type WorkMeter } from './values.ts';
+import { SafeHtml, toText, type WorkMeter } from './values.ts';
 
 /** Escapes values for their output context, so that they cannot break out of it. */
 

@@ -1,5 +1,4 @@
 import type { Expr, FilterCallNode, FilteredExpr, Operator, PathExpr } from './content-nodes.ts';
-import { SafeHtml, ValueError } from './filter-spec.ts';
 import { Absent, type RenderState } from './render-state.ts';
 import {
   areEqual,
@@ -8,8 +7,10 @@ import {
   isEmpty,
   isTruthy,
   readProperty,
+  SafeHtml,
   toNumber,
   toText,
+  ValueError,
 } from './values.ts';
 
 /** A filter takes about as long as visiting twenty nodes. */

@@ -18,24 +18,3 @@ export interface FilterSpec {
   /** The expected type of the value, used to infer variable types. */
   expects?: 'number' | 'date' | 'list' | 'text';
 }
-
-/** A value that a filter or output cannot use; reported with its path and position. */
-export class ValueError extends Error {
-  constructor(detail: string) {
-    super(detail);
-    this.name = 'ValueError';
-  }
-}
-
-/** Trusted HTML, written unescaped in HTML text. Only the engine creates it, never a caller's JSON. */
-export class SafeHtml {
-  readonly html: string;
-
-  constructor(html: string) {
-    this.html = html;
-  }
-
-  toString(): string {
-    return this.html;
-  }
-}

@@ -1,10 +1,10 @@
 import { filters as liquidFilters } from 'liquidjs';
 import { escapeHtml } from '../../lib/html/escape-html.ts';
 import { jsonForHtml } from './escape.ts';
-import { type FilterCall, type FilterSpec, SafeHtml, ValueError } from './filter-spec.ts';
+import type { FilterCall, FilterSpec } from './filter-spec.ts';
 import { LIST_FILTERS } from './list-filters.ts';
 import { LOCALE_FILTERS } from './locale-filters.ts';
-import { toNumber, toText } from './values.ts';
+import { SafeHtml, toNumber, toText, ValueError } from './values.ts';
 
 type Handler = (this: unknown, value: unknown, ...args: unknown[]) => unknown;
 

@@ -1,4 +1,4 @@
-import { type FilterCall, type FilterSpec, ValueError } from './filter-spec.ts';
+import type { FilterCall, FilterSpec } from './filter-spec.ts';
 import {
   areEqual,
   compare,
@@ -9,6 +9,7 @@ import {
   sizeOf,
   toNumber,
   toText,
+  ValueError,
 } from './values.ts';
 
 /** Filters on lists. They only read records through `readNested`: own properties, no functions. */

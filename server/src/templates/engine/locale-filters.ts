@@ -1,7 +1,7 @@
-import { type FilterCall, type FilterSpec, ValueError } from './filter-spec.ts';
+import type { FilterCall, FilterSpec } from './filter-spec.ts';
 import type { RenderState } from './render-state.ts';
 import { type LocalTime, strftime, toLocalTime } from './strftime.ts';
-import { describe, toNumber, toText } from './values.ts';
+import { describe, toNumber, toText, ValueError } from './values.ts';
 
 /** Measured relative to other filters: Intl is slow, and strftime calls it several times. */
 const FORMAT_COST = 60;

@@ -2,9 +2,8 @@ import { ContentLimitError } from './content-errors.ts';
 import type { ContentNode, Expr, ForNode, OutputNode, RenderNode } from './content-nodes.ts';
 import { DANGEROUS_URL, escapeForContext, isDangerousAttribute } from './escape.ts';
 import { describePath, evaluate, rangeBounds } from './evaluate.ts';
-import { SafeHtml, ValueError } from './filter-spec.ts';
-import { Absent, LoopFrame, type RenderState } from './render-state.ts';
-import { areEqual, isTruthy, toNumber } from './values.ts';
+import { Absent, type RenderState } from './render-state.ts';
+import { areEqual, isTruthy, LoopFrame, SafeHtml, toNumber, ValueError } from './values.ts';
 
 /** Finds and renders a partial; injected so that this file does not depend on parsing. */
 export type RenderPartial = (

@@ -1,33 +1,12 @@
 import { didYouMean } from '../../lib/did-you-mean.ts';
 import { ContentLimitError, type Position } from './content-errors.ts';
-import type { PathExpr } from './content-nodes.ts';
-import { SafeHtml } from './filter-spec.ts';
 import type { RenderBudget } from './render-budget.ts';
-import type { WorkMeter } from './values.ts';
+import { type LoopFrame, SafeHtml, type WorkMeter } from './values.ts';
 
 /** Characters that a search compares in about the time of visiting a node. */
 const SEARCH_CHARS_PER_UNIT = 128;
 
 const SUGGESTED_FROM_MAX = 100;
-
-/** A running loop, and what `forloop` exposes of it. */
-export class LoopFrame {
-  item: unknown = undefined;
-  /** Index of the current iteration. */
-  index = 0;
-  /** Index of the item in the caller's list, before offset and reversal. */
-  sourceIndex = 0;
-  readonly length: number;
-  /** The list's path, used in reports about its items. */
-  readonly listPath: string;
-  readonly parent: LoopFrame | undefined;
-
-  constructor(length: number, listPath: string, parent: LoopFrame | undefined) {
-    this.length = length;
-    this.listPath = listPath;
-    this.parent = parent;
-  }
-}
 
 /** The value of a local variable that was assigned from an absent path. */
 export class Absent {
@@ -45,6 +24,13 @@ export interface RenderSettings {
   locale: string;
   timeZone: string;
   nowMs: number | undefined;
+}
+
+/** Where a path starts: its first name, and the depth of the loop that binds it, or -1. */
+interface PathStart {
+  root: string;
+  frame: number;
+  at: number;
 }
 
 /**
@@ -113,13 +99,13 @@ export class RenderState implements WorkMeter {
     return this.budget.positionOf(this.settings.source, at);
   }
 
-  reportMissing(expr: PathExpr, path: string): void {
+  reportMissing(expr: PathStart, path: string): void {
     const detail = `\`${path}\` has no value and no default.${this.#didYouMean(expr)}`;
     this.report(expr.at, path, 'missing_variable', detail);
   }
 
   /** Suggests a similar name. Only the first of many given names are considered. */
-  #didYouMean({ root, frame }: PathExpr): string {
+  #didYouMean({ root, frame }: PathStart): string {
     if (frame !== -1 || Object.hasOwn(this.data, root)) return '';
     if (this.budget.missing.length >= this.budget.limits.missingMax) return '';
     const meant = didYouMean(root, Object.keys(this.data).slice(0, SUGGESTED_FROM_MAX));

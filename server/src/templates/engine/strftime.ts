@@ -1,4 +1,4 @@
-import { ValueError } from './filter-spec.ts';
+import { ValueError } from './values.ts';
 
 /** The local date and time of an instant in some time zone. */
 export interface LocalTime {

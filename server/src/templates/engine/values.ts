@@ -1,6 +1,3 @@
-import { SafeHtml, ValueError } from './filter-spec.ts';
-import { LoopFrame } from './render-state.ts';
-
 /** Reads values and converts them to text. The only file that accesses a caller's values. */
 
 /**
@@ -11,6 +8,46 @@ export interface WorkMeter {
   spend(work: number): void;
   /** Charges for characters or items that are read or created, and throws when there are too many. */
   spendOnLength(length: number): void;
+}
+
+/** Trusted HTML, written unescaped in HTML text. Only the engine creates it, never a caller's JSON. */
+export class SafeHtml {
+  readonly html: string;
+
+  constructor(html: string) {
+    this.html = html;
+  }
+
+  toString(): string {
+    return this.html;
+  }
+}
+
+/** A value that a filter or output cannot use; reported with its path and position. */
+export class ValueError extends Error {
+  constructor(detail: string) {
+    super(detail);
+    this.name = 'ValueError';
+  }
+}
+
+/** A running loop, and what `forloop` exposes of it. */
+export class LoopFrame {
+  item: unknown = undefined;
+  /** Index of the current iteration. */
+  index = 0;
+  /** Index of the item in the caller's list, before offset and reversal. */
+  sourceIndex = 0;
+  readonly length: number;
+  /** The list's path, used in reports about its items. */
+  readonly listPath: string;
+  readonly parent: LoopFrame | undefined;
+
+  constructor(length: number, listPath: string, parent: LoopFrame | undefined) {
+    this.length = length;
+    this.listPath = listPath;
+    this.parent = parent;
+  }
 }
 
 const DEPTH_MAX = 16;
