@@ -1,9 +1,11 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { parseEnv, promisify } from 'node:util';
 import type { Page } from 'playwright-core';
-import { expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { browserSuite } from '../harness/browser.ts';
 import { createPerson } from '../harness/dashboard-session.ts';
+import { startDnsServer } from '../harness/dns-server.ts';
+import { publishRecords } from '../harness/publish-dns-records.ts';
 import { SubmissionClient } from '../harness/submission-client.ts';
 
 /**
@@ -94,6 +96,119 @@ browserSuite(
   },
   { env: { SUBMISSION_PORT: '0' } },
 );
+
+const dns = await startDnsServer();
+afterAll(() => dns[Symbol.asyncDispose]());
+
+browserSuite(
+  'examples on screen',
+  (suite) => {
+    test('every example of an empty workspace works when pasted into a shell', async () => {
+      const page = await suite.openAs('owner', { mode: 'test' });
+      await page.goto('/app/settings');
+      await page.getByRole('button', { name: 'Workspace Test. Switch' }).click();
+      await page.getByRole('menuitem', { name: 'New workspace' }).click();
+      await page.getByRole('dialog').getByLabel('Name').fill('Empty');
+      await page.getByRole('button', { name: 'Create workspace' }).click();
+      await page.getByRole('button', { name: 'Workspace Empty. Switch' }).waitFor();
+      const open = async (name: string): Promise<void> => {
+        await page.getByRole('navigation').getByRole('link', { name }).click();
+        await page.getByRole('heading', { name, exact: true }).waitFor();
+      };
+      const examples = new Map<string, string>();
+      for (const [name, label] of [
+        ['Events', 'example'],
+        ['API keys', 'curl example'],
+      ] as const) {
+        await open(name);
+        examples.set(name, await shownCode(page, label));
+      }
+      await open('Messages');
+      await page.getByRole('button', { name: 'Use a new test key' }).click();
+      for (const [name, label] of PAGES) {
+        await open(name);
+        examples.set(name, await shownCode(page, label, /Bearer pr_test_\w{8}/));
+      }
+      const [key = ''] = examples.get('Messages')?.match(/pr_test_\w+/) ?? [];
+      const pasted = [...examples].map(([name, code]) => [name, code.replace('pr_test_…', key)]);
+      const [[, stream = ''] = [], ...others] = pasted;
+      using events = follow(stream);
+      for (const [name, code = ''] of others) {
+        expect([name, await inShell(code)]).toEqual([name, 'ok']);
+      }
+      await expect.poll(() => events.output(), { timeout: 20_000 }).toContain('message.accepted');
+    });
+
+    test('the examples of a restricted live key use the domain that it may send from', async () => {
+      const { call, liveKey } = suite.app();
+      for (const name of ['aardvark.test', 'shop.test', 'unverified.test']) {
+        const { json } = await call('POST', '/domains', { key: liveKey, body: { name } });
+        if (name === 'unverified.test') continue;
+        publishRecords(dns, json.records);
+        const checked = await call('POST', `/domains/${json.id}/verify`, { key: liveKey });
+        expect(checked.json.status).toBe('verified');
+      }
+      for (const [allowed, sender] of [
+        ['', /@(aardvark|shop).test/],
+        ['shop.test', /@shop.test/],
+      ] as const) {
+        const page = await suite.openAs('owner', { mode: 'live' });
+        await page.goto('/app/api-keys?new=true');
+        await page.getByLabel('Name', { exact: true }).fill('Web shop');
+        await page.getByText('Restrictions').last().click();
+        await page.getByLabel('Sender domains').fill(allowed);
+        await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
+        expect(await inShell(await shownCode(page, 'curl example', sender))).toBe('ok');
+        await page.getByRole('button', { name: 'Node', exact: true }).click();
+        const node = await shownCode(page, 'Node example', sender);
+        const { stdout } = await run(process.execPath, ['--input-type=module', '-e', node]);
+        expect(stdout).toMatch(/^202 /);
+        await page.getByRole('button', { name: 'Done' }).click();
+      }
+    });
+  },
+  { env: { DNS_SERVERS: dns.address, HELO_NAME: 'mail.sender.test' } },
+);
+
+const PAGES = [
+  ['Overview', 'curl example'],
+  ['Messages', 'curl example'],
+  ['Test inbox', 'curl example'],
+  ['Templates', 'example'],
+  ['Contacts', 'example'],
+  ['Suppressions', 'example'],
+  ['Webhooks', 'example'],
+] as const;
+
+/** The code of the example with this label, once it matches. */
+async function shownCode(page: Page, label: string, text = /curl/): Promise<string> {
+  const block = page.getByRole('region', { name: label, exact: true });
+  await block.filter({ hasText: text }).waitFor();
+  return (await block.textContent()) ?? '';
+}
+
+const run = promisify(execFile);
+
+/** Makes curl fail on an HTTP error. */
+const STRICT_CURL = 'curl() { command curl -sS --fail-with-body "$@"; }';
+
+/** Runs the commands; 'ok', or what they printed if one fails. */
+async function inShell(code: string): Promise<string> {
+  return run('bash', ['-ec', `${STRICT_CURL}\n${code}`]).then(
+    () => 'ok',
+    ({ stdout, stderr }) => `${stdout}${stderr}`,
+  );
+}
+
+/** Runs a command that prints until it is stopped. */
+function follow(code: string): Disposable & { output: () => string } {
+  const child = spawn('bash', ['-c', `exec ${code}`], { stdio: ['ignore', 'pipe', 'ignore'] });
+  let text = '';
+  child.stdout.on('data', (chunk) => {
+    text += chunk;
+  });
+  return { output: () => text, [Symbol.dispose]: () => child.kill() };
+}
 
 function emailPreview(page: Page) {
   return page.frameLocator('iframe[title="Email preview"]');

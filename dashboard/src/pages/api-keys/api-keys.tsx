@@ -20,6 +20,7 @@ import { showToast } from '../../layout/toasts.tsx';
 import { useSelection } from '../../session/selection.ts';
 import { useCan, useFormOpen } from '../../session/session.ts';
 import { useActorName } from '../team/actor-name.ts';
+import { forgetTestKey } from './example-key.tsx';
 import { type ApiKey, CreateKey, EditKey, RotateKey } from './key-dialogs.tsx';
 import { describeScopes } from './scopes.ts';
 import { SendSnippets } from './send-snippets.tsx';
@@ -89,7 +90,7 @@ export function ApiKeysPage() {
               </Button>
             )
           }
-          example={<SendSnippets mode="test" />}
+          example={<SendSnippets mode="test" createKey={false} />}
         >
           Every API request needs a key. Start with a test key: its emails are captured, never sent.
         </EmptyState>
@@ -222,6 +223,7 @@ function useRevoke(): (key: ApiKey) => void {
             params: { path: { id: key.id } },
           }),
         );
+        forgetTestKey(key.id);
         await queries.invalidateQueries({ queryKey: ['api-keys'] });
         showToast(`${key.name} revoked.`);
       },

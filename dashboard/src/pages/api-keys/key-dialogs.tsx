@@ -10,10 +10,10 @@ import { Time } from '../../components/time.tsx';
 import { showToast } from '../../layout/toasts.tsx';
 import { useSelection } from '../../session/selection.ts';
 import { useCan } from '../../session/session.ts';
+import { rememberTestKey } from './example-key.tsx';
 import { type KeyFields, KeyForm } from './key-form.tsx';
 import { NewKeyDialog } from './new-key-dialog.tsx';
 import { isAvailable, PRESETS, type Scope } from './scopes.ts';
-import { rememberTestKey } from './send-snippets.tsx';
 
 export type ApiKey = Schema<'ApiKey'>;
 
@@ -40,17 +40,13 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
           body: { ...fields, scopes },
         }),
       ),
-    onSuccess: ({ token, mode }) => {
-      if (mode === 'test') rememberTestKey(selection.workspaceId, token);
+    onSuccess: (key) => {
+      rememberTestKey(selection.workspaceId, key);
       return queries.invalidateQueries({ queryKey: ['api-keys'] });
     },
   });
   if (creating.data) {
-    const { name, token, mode } = creating.data;
-    const canSend = creating.data.scopes.includes('send:transactional');
-    return (
-      <NewKeyDialog name={name} mode={mode} token={token} canSend={canSend} onClose={onClose} />
-    );
+    return <NewKeyDialog title={creating.data.name} apiKey={creating.data} onClose={onClose} />;
   }
   return (
     <Dialog title="Create API key" onClose={onClose}>
@@ -147,18 +143,15 @@ export function RotateKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => 
           body: { grace_seconds: grace },
         }),
       ),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['api-keys'] }),
+    onSuccess: (key) => {
+      rememberTestKey(selection.workspaceId, key);
+      return queries.invalidateQueries({ queryKey: ['api-keys'] });
+    },
   });
   if (rotating.data) {
-    const { name, token, scopes, previous_ends_at } = rotating.data;
+    const { name, previous_ends_at } = rotating.data;
     return (
-      <NewKeyDialog
-        name={`New secret for ${name}`}
-        token={token}
-        mode={apiKey.mode}
-        canSend={scopes.includes('send:transactional')}
-        onClose={onClose}
-      >
+      <NewKeyDialog title={`New secret for ${name}`} apiKey={rotating.data} onClose={onClose}>
         <p className="text-sm text-soft">
           The old secret stops working <Time at={previous_ends_at} />.
         </p>

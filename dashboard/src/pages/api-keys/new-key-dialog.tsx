@@ -1,45 +1,42 @@
 import { useQuery } from '@tanstack/react-query';
-import { unwrap } from '../../api/client.ts';
+import { type Schema, unwrap } from '../../api/client.ts';
 import { useApi } from '../../api/use-api.ts';
 import { Alert } from '../../components/alert.tsx';
 import { Button } from '../../components/button.tsx';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
 import { OneTimeSecret } from '../../components/secret.tsx';
-import type { Mode } from '../../session/selection.ts';
 import { SendSnippets } from './send-snippets.tsx';
 import { smtpSnippet } from './smtp-snippet.ts';
 
+type NewKey = Pick<Schema<'ApiKeyWithToken'>, 'mode' | 'token' | 'scopes' | 'allowed_domains'>;
+
 /** Shows a new key, once, with examples that use it. */
 export function NewKeyDialog({
-  name,
-  mode,
-  token,
-  canSend,
+  title,
+  apiKey,
   children,
   onClose,
 }: {
-  name: string;
-  mode: Mode;
-  token: string;
-  canSend: boolean;
+  title: string;
+  apiKey: NewKey;
   children?: React.ReactNode;
   onClose: () => void;
 }) {
   return (
     <Dialog
-      title={name}
+      title={title}
       description="Copy this key now. You won’t be able to see it again."
       onClose={onClose}
       wide
       persistent
     >
       <div className="grid gap-5">
-        <OneTimeSecret secret={token} copy="Copy key" />
+        <OneTimeSecret secret={apiKey.token} copy="Copy key" />
         {children}
-        {canSend ? (
+        {(apiKey.scopes as string[]).includes('send:transactional') ? (
           <div>
             <h3 className="mb-2 text-sm font-semibold">Send an email with this key</h3>
-            <KeySnippets mode={mode} token={token} />
+            <KeySnippets apiKey={apiKey} />
           </div>
         ) : (
           <Alert tone="info" title="This key can’t send">
@@ -56,7 +53,7 @@ export function NewKeyDialog({
   );
 }
 
-function KeySnippets({ mode, token }: { mode: Mode; token: string }) {
+function KeySnippets({ apiKey }: { apiKey: NewKey }) {
   const { api, key } = useApi();
   const smtp = useQuery({
     queryKey: key('smtp'),
@@ -65,9 +62,9 @@ function KeySnippets({ mode, token }: { mode: Mode; token: string }) {
   });
   return (
     <SendSnippets
-      mode={mode}
-      token={token}
-      more={smtp.data ? [smtpSnippet(token, smtp.data)] : []}
+      mode={apiKey.mode}
+      apiKey={apiKey}
+      more={smtp.data ? [smtpSnippet(apiKey.token, smtp.data)] : []}
     />
   );
 }

@@ -2,33 +2,20 @@ import { useQuery } from '@tanstack/react-query';
 import { unwrap } from '../../api/client.ts';
 import { fetchAllRows } from '../../api/pagination.ts';
 import { useApi } from '../../api/use-api.ts';
-import { type Snippet, Snippets } from '../../components/code-block.tsx';
-import { createStore, useStore } from '../../lib/store.ts';
+import { CodeBlock, type Snippet, Snippets } from '../../components/code-block.tsx';
 import { type Mode, useSelection } from '../../session/selection.ts';
 import { useCan, useMe } from '../../session/session.ts';
+import { MissingKeyNote, placeholderKey, useExampleKey } from './example-key.tsx';
+import type { Scope } from './scopes.ts';
 import { sendSnippets } from './snippet-code.ts';
 
+/** Examples that work when pasted, with the user's own address, domain and test key. */
+
 /**
- * Examples that work when pasted: they use the user's own address, a domain of the workspace, and
- * the test key created last. Test keys are remembered in memory only, live keys never.
+ * A sender address on a domain of the workspace that can send, or on any if none can; '' if there
+ * is none. A key may be restricted to certain domains.
  */
-const testKeys = createStore<Readonly<Record<string, string>>>({});
-
-export function rememberTestKey(workspaceId: string | null, token: string): void {
-  testKeys.set({ ...testKeys.get(), [workspaceId ?? '']: token });
-}
-
-/** The key for an example in the selected mode, or a placeholder. */
-export function useSnippetToken(mode?: Mode): string {
-  const selection = useSelection();
-  const tokens = useStore(testKeys);
-  const shown = mode ?? selection.mode;
-  const known = shown === 'test' ? tokens[selection.workspaceId ?? ''] : undefined;
-  return known ?? `pr_${shown}_…`;
-}
-
-/** A sender address on a domain of the workspace, preferably a verified one; '' if there is none. */
-export function useSenderAddress(enabled = true): string {
+export function useSenderAddress(enabled = true, allowedDomains: readonly string[] = []): string {
   const { api, key } = useApi();
   const canRead = useCan()('read:domains');
   const domains = useQuery({
@@ -37,30 +24,85 @@ export function useSenderAddress(enabled = true): string {
       fetchAllRows((query) => unwrap(api.GET('/api/v1/domains', { params: { query } }))),
     enabled: enabled && canRead,
   });
-  const rows = domains.data ?? [];
-  const domain = rows.find(({ status }) => status === 'verified') ?? rows[0];
-  return domain ? `hello@${domain.name}` : '';
+  const rows = (domains.data ?? []).filter(
+    ({ name }) => allowedDomains.length === 0 || allowedDomains.includes(name),
+  );
+  const domain =
+    rows.find(({ status }) => status === 'verified') ??
+    rows.find(({ status }) => status === 'degraded') ??
+    rows[0];
+  const name = domain?.name ?? allowedDomains[0];
+  return name === undefined ? '' : `hello@${name}`;
 }
 
 /** The sender for an example: any address works in test mode, live mode needs a verified domain. */
-export function useSnippetSender(mode: Mode): string {
-  const sender = useSenderAddress();
+function useSnippetSender(mode: Mode, allowedDomains?: readonly string[]): string {
+  const sender = useSenderAddress(true, allowedDomains);
   if (sender !== '') return sender;
   return mode === 'live' ? 'hello@yourdomain.com' : 'hello@example.org';
 }
 
+const SEND: readonly Scope[] = ['send:transactional'];
+
+/** A first message in several languages, with a key that was just created or a remembered one. */
 export function SendSnippets({
   mode,
-  token,
+  apiKey,
   more = [],
+  createKey = true,
 }: {
   mode: Mode;
-  token?: string;
+  apiKey?: { token: string; allowed_domains: readonly string[] };
   more?: readonly Snippet[];
+  /** Whether a new key is offered if none is remembered. */
+  createKey?: boolean;
 }) {
-  const remembered = useSnippetToken(mode);
-  const from = useSnippetSender(mode);
+  const remembered = useExampleKey(mode, SEND);
+  const key = apiKey ?? remembered;
+  const from = useSnippetSender(mode, key?.allowed_domains);
   const { email } = useMe();
-  const snippets = sendSnippets({ token: token ?? remembered, from, to: email });
-  return <Snippets snippets={[...snippets, ...more]} />;
+  const snippets = sendSnippets({ token: key?.token ?? placeholderKey(mode), from, to: email });
+  return (
+    <>
+      <Snippets snippets={[...snippets, ...more]} />
+      {!key && createKey && <MissingKeyNote mode={mode} scopes={SEND} />}
+    </>
+  );
+}
+
+export interface ExampleValues {
+  token: string;
+  from: string;
+  to: string;
+}
+
+/** A shell command that needs these scopes, in the selected mode or the given one. */
+export function ShellExample({
+  scopes,
+  code,
+  label = 'example',
+  createKey = true,
+  ...chosen
+}: {
+  scopes: readonly Scope[];
+  code: (values: ExampleValues) => string;
+  label?: string;
+  mode?: Mode;
+  /** Whether a new key is offered if none is remembered. */
+  createKey?: boolean;
+}) {
+  const selection = useSelection();
+  const mode = chosen.mode ?? selection.mode;
+  const key = useExampleKey(mode, scopes);
+  const from = useSnippetSender(mode, key?.allowed_domains);
+  const { email } = useMe();
+  return (
+    <>
+      <CodeBlock
+        label={label}
+        code={code({ token: key?.token ?? placeholderKey(mode), from, to: email })}
+      />
+      {!key && createKey && <MissingKeyNote mode={mode} scopes={scopes} />}
+    </>
+  );
 }

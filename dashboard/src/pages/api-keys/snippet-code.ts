@@ -4,13 +4,17 @@ export interface SnippetValues {
   token: string;
   from: string;
   to: string;
-  origin?: string;
+}
+
+/** The domain of an address. */
+export function domainOf(address: string): string {
+  return address.slice(address.lastIndexOf('@') + 1);
 }
 
 /** A first message, ready to paste, as a shell command and in two languages. */
 export function sendSnippets(values: SnippetValues): Snippet[] {
-  const { token, from, to, origin = location.origin } = values;
-  const url = `${origin}/api/v1/transactional/send`;
+  const { token, from, to } = values;
+  const url = `${location.origin}/api/v1/transactional/send`;
   const body = {
     to: { email: to },
     from: { email: from },
@@ -19,7 +23,7 @@ export function sendSnippets(values: SnippetValues): Snippet[] {
     variables: { name: 'Jane' },
   };
   return [
-    { name: 'curl', code: curlSnippet(url, token, body) },
+    { name: 'curl', code: curlSnippet('/transactional/send', token, body) },
     {
       name: 'Node',
       code: [
@@ -67,13 +71,16 @@ export function sendSnippets(values: SnippetValues): Snippet[] {
   ];
 }
 
-export function curlSnippet(url: string, token: string, body: unknown): string {
-  return [
-    `curl ${url} \\`,
-    `  -H 'Authorization: Bearer ${token}' \\`,
-    `  -H 'Content-Type: application/json' \\`,
-    `  -d ${shellQuoted(JSON.stringify(body))}`,
-  ].join('\n');
+/** A request for the shell: a POST if it has a body and the options name no other method. */
+export function curlSnippet(path: string, token: string, body?: unknown, options = ''): string {
+  const lines = [
+    `curl ${options}${location.origin}/api/v1${path}`,
+    `-H 'Authorization: Bearer ${token}'`,
+  ];
+  if (body !== undefined) {
+    lines.push(`-H 'Content-Type: application/json'`, `-d ${shellQuoted(JSON.stringify(body))}`);
+  }
+  return lines.join(' \\\n  ');
 }
 
 /** A string literal for JavaScript and Python; an address may contain an apostrophe. */

@@ -7,7 +7,6 @@ import { useApi } from '../../api/use-api.ts';
 import { ErrorAlert } from '../../components/alert.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
-import { CodeBlock } from '../../components/code-block.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
@@ -18,7 +17,8 @@ import { Time } from '../../components/time.tsx';
 import { showErrorToast } from '../../layout/toasts.tsx';
 import { downloadFile } from '../../lib/download-file.ts';
 import { useCan, useFormOpen } from '../../session/session.ts';
-import { useSnippetToken } from '../api-keys/send-snippets.tsx';
+import { ShellExample } from '../api-keys/send-snippets.tsx';
+import { curlSnippet } from '../api-keys/snippet-code.ts';
 import { type Contact, ContactSheet, NewContact } from './contact-sheet.tsx';
 import { ImportContacts } from './import-contacts.tsx';
 
@@ -156,22 +156,18 @@ function fullName({ first_name, last_name }: Contact): string {
   return [first_name, last_name].filter(Boolean).join(' ');
 }
 
+const CONTACT = { first_name: 'Jane', attributes: { plan: 'pro' } };
+
 function NoContacts({ filtered }: { filtered: boolean }) {
-  const token = useSnippetToken();
   if (filtered) return <EmptyState icon={SearchX} title="No contacts found" />;
   return (
     <EmptyState
       icon={BookUser}
       title="No contacts yet"
       example={
-        <CodeBlock
-          label="example"
-          code={[
-            `curl -X PUT ${location.origin}/api/v1/contacts/jane@example.com \\`,
-            `  -H 'Authorization: Bearer ${token}' \\`,
-            `  -H 'Content-Type: application/json' \\`,
-            `  -d '{"first_name":"Jane","attributes":{"plan":"pro"}}'`,
-          ].join('\n')}
+        <ShellExample
+          scopes={['write:contacts']}
+          code={({ token }) => curlSnippet('/contacts/jane@example.com', token, CONTACT, '-X PUT ')}
         />
       }
     >

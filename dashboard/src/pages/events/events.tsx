@@ -17,7 +17,8 @@ import { classNames } from '../../lib/class-names.ts';
 import { formatCount } from '../../lib/format.ts';
 import { useStore } from '../../lib/store.ts';
 import { useSelection } from '../../session/selection.ts';
-import { useSnippetToken } from '../api-keys/send-snippets.tsx';
+import { ShellExample } from '../api-keys/send-snippets.tsx';
+import { curlSnippet } from '../api-keys/snippet-code.ts';
 import { summarizeEvent } from './event-summary.ts';
 import { EventTypeSelect } from './event-type-select.tsx';
 import { type EventFilters, useEvents } from './use-events.ts';
@@ -192,7 +193,6 @@ function EventRow({
 
 function NoEvents({ filtered, onClear }: { filtered: boolean; onClear: () => void }) {
   const { mode } = useSelection();
-  const token = useSnippetToken();
   if (filtered) {
     return (
       <EmptyState
@@ -209,12 +209,11 @@ function NoEvents({ filtered, onClear }: { filtered: boolean; onClear: () => voi
       icon={Activity}
       title={mode === 'live' ? 'No live events yet' : 'No test events yet'}
       example={
-        <CodeBlock
-          label="example"
-          code={[
-            `curl -N ${location.origin}/api/v1/events/stream \\`,
-            `  -H 'Authorization: Bearer ${token}'`,
-          ].join('\n')}
+        <ShellExample
+          scopes={['read:events']}
+          // The event of a new key would replace this example.
+          createKey={false}
+          code={({ token }) => curlSnippet('/events/stream', token, undefined, '-N ')}
         />
       }
     >

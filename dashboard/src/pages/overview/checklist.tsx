@@ -5,12 +5,11 @@ import type { ReactNode } from 'react';
 import { apiFor, unwrap } from '../../api/client.ts';
 import { fetchAllRows } from '../../api/pagination.ts';
 import { useApi } from '../../api/use-api.ts';
-import { CodeBlock } from '../../components/code-block.tsx';
 import { Section } from '../../components/page.tsx';
 import { classNames } from '../../lib/class-names.ts';
 import { readPreference, savePreference } from '../../lib/preferences.ts';
-import { useCan, useMe } from '../../session/session.ts';
-import { useSnippetSender, useSnippetToken } from '../api-keys/send-snippets.tsx';
+import { useCan } from '../../session/session.ts';
+import { ShellExample } from '../api-keys/send-snippets.tsx';
 import { sendSnippets } from '../api-keys/snippet-code.ts';
 import { SendTestMessage } from './send-test-message.tsx';
 
@@ -58,11 +57,7 @@ export function Checklist({ steps }: { steps: readonly Step[] }) {
               {index === next && (
                 <>
                   <p className="mt-0.5 text-soft">{step.hint}</p>
-                  {step.snippet && (
-                    <div className="mt-2">
-                      <CodeBlock label="curl example" code={step.snippet} />
-                    </div>
-                  )}
+                  {step.example && <div className="mt-2">{step.example}</div>}
                   <div className="mt-2 flex flex-wrap items-center gap-x-4 gap-y-2">
                     {step.action}
                     <Link
@@ -91,7 +86,7 @@ export interface Step {
   to: string;
   search?: Record<string, string>;
   link: string;
-  snippet?: string;
+  example?: ReactNode;
   /** A button that completes the step. */
   action?: ReactNode;
 }
@@ -103,10 +98,6 @@ const POLL_MS = 15_000;
 export function useSteps(): Step[] | undefined {
   const { selection } = useApi();
   const can = useCan();
-  const { email } = useMe();
-  const token = useSnippetToken('test');
-  const from = useSnippetSender('test');
-
   const canRead = ['read:api_keys', 'read:domains', 'read:messages'].every(can);
   const preferenceKey = `started.${selection.workspaceId}`;
   const started = readPreference(preferenceKey) === 'yes';
@@ -152,7 +143,14 @@ export function useSteps(): Step[] | undefined {
       done: data.tried,
       to: '/test-inbox',
       link: 'Open test inbox',
-      snippet: sendSnippets({ token, from, to: email })[0]?.code ?? '',
+      example: (
+        <ShellExample
+          mode="test"
+          label="curl example"
+          scopes={['send:transactional']}
+          code={(values) => sendSnippets(values)[0]?.code ?? ''}
+        />
+      ),
       action: can('send:transactional') && <SendTestMessage />,
     },
     {

@@ -8,7 +8,6 @@ import { useApi } from '../../api/use-api.ts';
 import { ErrorAlert } from '../../components/alert.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button, IconButton } from '../../components/button.tsx';
-import { CodeBlock } from '../../components/code-block.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Select } from '../../components/field.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
@@ -20,7 +19,8 @@ import { Time } from '../../components/time.tsx';
 import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
 import { showErrorToast, showToast } from '../../layout/toasts.tsx';
 import { useCan, useFormOpen } from '../../session/session.ts';
-import { useSnippetToken } from '../api-keys/send-snippets.tsx';
+import { ShellExample } from '../api-keys/send-snippets.tsx';
+import { curlSnippet } from '../api-keys/snippet-code.ts';
 import { AddSuppressions } from './add-suppressions.tsx';
 import { REASONS, type Reason } from './suppression-reasons.ts';
 
@@ -232,8 +232,9 @@ function useRemove(): (row: Suppression) => void {
   }
 }
 
+const SUPPRESSION = { email: 'jane@example.com', note: 'requested by phone' };
+
 function NoSuppressions({ filtered }: { filtered: boolean }) {
-  const token = useSnippetToken();
   if (filtered) {
     return (
       <EmptyState icon={SearchX} title="No matches">
@@ -246,14 +247,9 @@ function NoSuppressions({ filtered }: { filtered: boolean }) {
       icon={Ban}
       title="No suppressions"
       example={
-        <CodeBlock
-          label="example"
-          code={[
-            `curl ${location.origin}/api/v1/suppressions \\`,
-            `  -H 'Authorization: Bearer ${token}' \\`,
-            `  -H 'Content-Type: application/json' \\`,
-            `  -d '{"email":"jane@example.com","note":"requested by phone"}'`,
-          ].join('\n')}
+        <ShellExample
+          scopes={['write:suppressions']}
+          code={({ token }) => curlSnippet('/suppressions', token, SUPPRESSION)}
         />
       }
     >

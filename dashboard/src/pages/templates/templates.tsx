@@ -8,7 +8,6 @@ import { useApi } from '../../api/use-api.ts';
 import { ErrorAlert } from '../../components/alert.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
-import { CodeBlock } from '../../components/code-block.tsx';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
@@ -19,9 +18,9 @@ import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, Td, Th, Tr } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { classNames } from '../../lib/class-names.ts';
-import { useSelection } from '../../session/selection.ts';
-import { useCan, useMe } from '../../session/session.ts';
-import { useSnippetSender, useSnippetToken } from '../api-keys/send-snippets.tsx';
+import { type Mode, useSelection } from '../../session/selection.ts';
+import { useCan } from '../../session/session.ts';
+import { type ExampleValues, ShellExample } from '../api-keys/send-snippets.tsx';
 import { curlSnippet } from '../api-keys/snippet-code.ts';
 import {
   type ContentKind,
@@ -166,9 +165,6 @@ export function PublishedBadge({
 
 function NoTemplates({ kind, action }: { kind: ContentKind; action: React.ReactNode }) {
   const { mode } = useSelection();
-  const { email } = useMe();
-  const token = useSnippetToken();
-  const from = useSnippetSender(mode);
   return (
     <EmptyState
       icon={FileCode2}
@@ -176,14 +172,9 @@ function NoTemplates({ kind, action }: { kind: ContentKind; action: React.ReactN
       actions={action}
       example={
         kind === 'template' && (
-          <CodeBlock
-            label="example"
-            code={curlSnippet(`${location.origin}/api/v1/transactional/send`, token, {
-              to: { email },
-              from: { email: from },
-              template_key: 'welcome',
-              template_variables: { first_name: 'Jane' },
-            })}
+          <ShellExample
+            scopes={['write:templates', 'send:transactional']}
+            code={(values) => templateExample(mode, values)}
           />
         )
       }
@@ -191,6 +182,28 @@ function NoTemplates({ kind, action }: { kind: ContentKind; action: React.ReactN
       {KINDS[kind].hint}
     </EmptyState>
   );
+}
+
+/** Creates a template and sends it. Only live keys can publish; test keys can send drafts. */
+function templateExample(mode: Mode, { token, from, to }: ExampleValues): string {
+  const publish = curlSnippet('/templates/welcome/publish', token, undefined, '-X POST ');
+  const send = {
+    to: { email: to },
+    from: { email: from },
+    template_key: 'welcome',
+    ...(mode === 'test' ? { template_version: 'draft' } : {}),
+    template_variables: { first_name: 'Jane' },
+  };
+  return [
+    curlSnippet('/templates', token, {
+      key: 'welcome',
+      name: 'Welcome',
+      subject: 'Welcome, ${first_name}',
+      html: '<p>Hello {{ first_name }}!</p>',
+    }),
+    ...(mode === 'live' ? [publish] : []),
+    curlSnippet('/transactional/send', token, send),
+  ].join('\n\n');
 }
 
 function NewTemplate({ kind, onClose }: { kind: ContentKind; onClose: () => void }) {

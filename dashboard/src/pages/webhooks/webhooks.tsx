@@ -5,7 +5,6 @@ import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
 import { useApi } from '../../api/use-api.ts';
 import { ErrorAlert } from '../../components/alert.tsx';
 import { Button } from '../../components/button.tsx';
-import { CodeBlock } from '../../components/code-block.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
@@ -14,7 +13,8 @@ import { Table, Td, Th, Tr } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { useSelection } from '../../session/selection.ts';
 import { useCan, useFormOpen } from '../../session/session.ts';
-import { useSnippetToken } from '../api-keys/send-snippets.tsx';
+import { ShellExample } from '../api-keys/send-snippets.tsx';
+import { curlSnippet, domainOf } from '../api-keys/snippet-code.ts';
 import {
   EndpointBadge,
   EndpointUrl,
@@ -117,21 +117,20 @@ function WebhookRow({ webhook }: { webhook: Webhook }) {
 
 function NoWebhooks({ addButton }: { addButton: React.ReactNode }) {
   const { mode } = useSelection();
-  const token = useSnippetToken();
   return (
     <EmptyState
       icon={WebhookIcon}
       title={mode === 'live' ? 'No live endpoints yet' : 'No test endpoints yet'}
       actions={addButton}
       example={
-        <CodeBlock
-          label="example"
-          code={[
-            `curl ${location.origin}/api/v1/webhooks \\`,
-            `  -H 'Authorization: Bearer ${token}' \\`,
-            `  -H 'Content-Type: application/json' \\`,
-            `  -d '{"url":"https://yourdomain.com/hooks/mail","events":["message.*"]}'`,
-          ].join('\n')}
+        <ShellExample
+          scopes={['write:webhooks']}
+          code={({ token, from }) =>
+            curlSnippet('/webhooks', token, {
+              url: `https://${domainOf(from)}/webhooks/postrider`,
+              events: ['message.*'],
+            })
+          }
         />
       }
     >
