@@ -82,6 +82,16 @@ browserSuite('bounce explanations', (suite) => {
     }
   });
 
+  test('failed authentication leads to the records of the sender domain', async () => {
+    const page = await messagePage('smtp-550-5.7.26@simulator.test', 'Not authenticated');
+    await page.getByRole('link', { name: 'Add example.org as a sending domain' }).waitFor();
+    const { call, liveKey } = suite.app();
+    await call('POST', '/domains', { key: liveKey, body: { name: 'example.org' } });
+    await page.reload();
+    await page.getByRole('link', { name: 'Check the DNS records of example.org' }).click();
+    await page.getByRole('heading', { name: 'example.org' }).waitFor();
+  });
+
   test('the list explains the bounce of the recipient that matches the search', async () => {
     const body = validMessage({
       to: { email: 'delivered@simulator.test' },

@@ -199,7 +199,7 @@ function Deferred({ message, group }: GroupProps) {
       <ServerReply group={group} />
       <p>
         {isPast(next_attempt_at) ? (
-          'Retrying now'
+          'Retry due'
         ) : (
           <>
             Next retry <Time at={next_attempt_at} />
@@ -280,9 +280,7 @@ function BounceAdvice({ message, group }: GroupProps) {
   if (bounce?.reason === 'authentication_failed') {
     return (
       <p>
-        <Link to="/domains" search={{ q: senderDomain }} className="font-medium underline">
-          Check the DNS records of {senderDomain}
-        </Link>
+        <DomainLink name={senderDomain} />
       </p>
     );
   }
@@ -300,6 +298,32 @@ function BounceAdvice({ message, group }: GroupProps) {
       After a hard bounce, the address is added to the <SuppressionLink email={email} /> to protect
       your sender reputation. Remove it there if the address is valid again.
     </p>
+  );
+}
+
+/** Leads to the records of the sender domain; in test mode, it may not have been added. */
+function DomainLink({ name }: { name: string }) {
+  const { api, key } = useApi();
+  const domains = useQuery({
+    queryKey: key('domains', 'named', name),
+    queryFn: () => unwrap(api.GET('/api/v1/domains', { params: { query: { q: name } } })),
+  });
+  const domain = domains.data?.data.find((one) => one.name === name);
+  if (domains.isSuccess && !domain) {
+    return (
+      <Link to="/domains" search={{ new: 'true' }} className="font-medium underline">
+        Add {name} as a sending domain
+      </Link>
+    );
+  }
+  return (
+    <Link
+      to={domain ? '/domains/$id' : '/domains'}
+      params={{ id: domain?.id ?? '' }}
+      className="font-medium underline"
+    >
+      Check the DNS records of {name}
+    </Link>
   );
 }
 

@@ -57,7 +57,8 @@ function QueueRow({ status, label, n }: { status: string; label: string; n: numb
 function Backlog({ queue }: { queue: Schema<'Queue'> }) {
   const { queued, deferred, scheduled, oldest_due_at: oldest } = queue;
   if (queued + deferred + scheduled === 0) return 'The queue is empty.';
-  if (oldest === null || Date.now() - Date.parse(oldest) < LATE_MS) return 'No backlog.';
+  if (oldest === null || Date.now() - Date.parse(oldest) < LATE_MS)
+    return 'Nothing is more than a minute late.';
   return (
     <>
       Oldest message due <Time at={oldest} className="font-medium text-warn" />

@@ -188,9 +188,9 @@ export function DeliveryBadge({ delivery }: { delivery: WebhookDelivery }) {
   );
 }
 
-/** When the next attempt is due; it runs a moment after its time. */
+/** When the next attempt is due. A failing endpoint gets one event at a time, so it may run later. */
 export function NextAttempt({ at }: { at: string }) {
-  if (Date.parse(at) <= Date.now()) return 'Retrying now.';
+  if (Date.parse(at) <= Date.now()) return 'Retry due.';
   return (
     <>
       Next attempt <Time at={at} />.
