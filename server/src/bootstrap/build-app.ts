@@ -121,7 +121,8 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
     ]);
   });
   const services = buildServices({ ...base, ...overrides, handoff: engine ?? noHandoff });
-  const { authenticator, acceptor, people, imports, erasures, suppressions } = services;
+  const { authenticator, acceptor, mailAcceptor, people, imports, erasures, suppressions } =
+    services;
 
   const smtp = { config, clock, log, registry, localListeners };
   const submission = await buildSubmission({ ...smtp, ...services, limits: overrides.submission });
@@ -150,6 +151,7 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
   cleanup.defer(async () => {
     await people.resets.settled();
     await imports.stop();
+    await mailAcceptor.stop();
     await acceptor.drained();
   });
   await delivery.ready;

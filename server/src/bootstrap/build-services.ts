@@ -14,14 +14,17 @@ import { createDomains } from '../domains/create-domains.ts';
 import type { DomainVerifier } from '../domains/domain-verifier.ts';
 import type { Domains } from '../domains/domains.ts';
 import { SenderDomainCache } from '../domains/sender-domain-cache.ts';
+import { bodyValidator } from '../http/validation/schema-validator.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createEncryptor } from '../lib/encryption.ts';
 import type { Log } from '../lib/log.ts';
 import type { MessageAcceptor } from '../messages/accept/accept-message.ts';
 import type { DeliveryHandoff } from '../messages/accept/delivery-handoff.ts';
 import type { Idempotency } from '../messages/accept/idempotency.ts';
+import { SendMessage } from '../messages/accept/send-request.ts';
 import { MessageChanges } from '../messages/change-message.ts';
 import { CONTENT_KEY_PURPOSE } from '../messages/content/message-content.ts';
+import { MailAcceptor } from '../messages/mime/mail-acceptor.ts';
 import { TestInbox } from '../messages/test-inbox/test-inbox.ts';
 import { Erasures } from '../privacy/erase-address.ts';
 import { createAddressHash } from '../suppressions/erased-address.ts';
@@ -53,6 +56,7 @@ export interface Services {
   erasures: Erasures;
   suppressions: Suppressions;
   acceptor: MessageAcceptor;
+  mailAcceptor: MailAcceptor;
   idempotency: Idempotency;
   changes: MessageChanges;
   inbox: TestInbox;
@@ -68,6 +72,8 @@ export interface ServicesOptions {
   acceptGroup?: AcceptGroup | undefined;
   passwordCost?: PasswordCost | undefined;
 }
+
+const mailShape = bodyValidator(SendMessage);
 
 export function buildServices(options: ServicesOptions): Services {
   const { config, clock, log, storage, handoff } = options;
@@ -139,6 +145,11 @@ export function buildServices(options: ServicesOptions): Services {
     }),
     suppressions,
     acceptor,
+    mailAcceptor: new MailAcceptor({
+      acceptor,
+      clock,
+      checkShape: (body) => mailShape.check(body),
+    }),
     idempotency,
     changes: new MessageChanges({ pool, clock, limits: sendLimits(config), handoff }),
     inbox: new TestInbox({ pool, clock, encryptor }),

@@ -5,12 +5,10 @@ import type { RateLimiter } from '../accounts/rate-limit.ts';
 import type { Config } from '../config/read-config.ts';
 import { StorageStartError } from '../db/database-errors.ts';
 import type { SmtpSettings } from '../http/routes/service/get-smtp.ts';
-import { bodyValidator } from '../http/validation/schema-validator.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { IpRanges } from '../lib/net/ip-ranges.ts';
-import type { MessageAcceptor } from '../messages/accept/accept-message.ts';
-import { SendMessage } from '../messages/accept/send-request.ts';
+import type { MailAcceptor } from '../messages/mime/mail-acceptor.ts';
 import { explainListenError, isHostError } from '../smtp/smtp-service.ts';
 import {
   type SubmissionLimits,
@@ -35,7 +33,7 @@ export interface SubmissionOptions {
   clock: Clock;
   log: Log;
   registry: Registry;
-  acceptor: MessageAcceptor;
+  mailAcceptor: MailAcceptor;
   authenticator: Authenticator;
   rateLimiter: RateLimiter;
   /** The addresses are added when the ports are open. */
@@ -128,17 +126,15 @@ function clientSettings(
 }
 
 function createListener(options: SubmissionOptions): Promise<SubmissionListener> {
-  const { config, clock, log, registry, acceptor, authenticator, rateLimiter } = options;
+  const { config, clock, log, registry, mailAcceptor, authenticator, rateLimiter } = options;
   const { submission, limits } = config;
-  const validator = bodyValidator(SendMessage);
   return SubmissionListener.open({
     clock,
     log,
     registry,
-    acceptor,
+    mailAcceptor,
     authenticator,
     rateLimiter,
-    checkShape: (body) => validator.check(body),
     hostname: config.delivery.heloName,
     certificate: submission.tls,
     allowPlaintext: submission.allowPlaintext,

@@ -91,6 +91,7 @@ import { checkTransactional } from './transactional/check.ts';
 import { dryRunTransactional } from './transactional/dry-run.ts';
 import { sendBatch } from './transactional/send-batch.ts';
 import { sendBulk } from './transactional/send-bulk.ts';
+import { sendRaw } from './transactional/send-raw.ts';
 import { sendTransactional } from './transactional/send.ts';
 import { createWebhook } from './webhooks/create.ts';
 import { deleteWebhook } from './webhooks/delete.ts';
@@ -203,6 +204,7 @@ export const ROUTES = [
   dryRunTransactional,
   sendBatch,
   sendBulk,
+  sendRaw,
   sendTransactional,
   createWebhook,
   deleteWebhook,

@@ -24,6 +24,7 @@ export interface ParsedMail {
   from: ParsedMailbox[][];
   to: ParsedMailbox[];
   cc: ParsedMailbox[];
+  bcc: ParsedMailbox[];
   replyTo: ParsedMailbox[];
   subject: string;
   /** Empty when the mail has no HTML part. */
@@ -100,6 +101,7 @@ export async function parseMail(data: Buffer): Promise<ParsedMail> {
       .map(({ value }) => flattenGroups(addressParser(value))),
     to: flattenGroups(mail.to),
     cc: flattenGroups(mail.cc),
+    bcc: flattenGroups(mail.bcc),
     replyTo: flattenGroups(mail.replyTo),
     subject: mail.subject ?? '',
     html,

@@ -122,10 +122,8 @@ function parseAttachment(input: AttachmentInput, pointer: string, errors: FieldE
     const detail = 'A file name cannot contain slashes, line breaks or control characters.';
     errors.add(`${pointer}/filename`, 'invalid_filename', detail);
   }
-  // Base64 tools insert line breaks. Any other character is an error.
-  const base64 = /\s/.test(content) ? content.replaceAll(/[\r\n\t ]+/g, '') : content;
-  const bytes = Buffer.from(base64, 'base64');
-  if (!isBase64(base64, bytes)) {
+  const bytes = decodeBase64(content);
+  if (!bytes) {
     errors.add(`${pointer}/content`, 'invalid_base64', 'The content must be base64-encoded.');
   }
   if (contentType !== undefined && !MEDIA_TYPE.test(contentType)) {
@@ -138,10 +136,17 @@ function parseAttachment(input: AttachmentInput, pointer: string, errors: FieldE
   }
   return {
     filename,
-    content: bytes,
+    content: bytes ?? Buffer.alloc(0),
     contentType: contentType ?? 'application/octet-stream',
     ...(contentId === undefined ? {} : { contentId }),
   };
+}
+
+/** Undefined if the text is not base64. Tools insert line breaks; any other character is an error. */
+export function decodeBase64(text: string): Buffer | undefined {
+  const base64 = /\s/.test(text) ? text.replaceAll(/[\r\n\t ]+/g, '') : text;
+  const bytes = Buffer.from(base64, 'base64');
+  return isBase64(base64, bytes) ? bytes : undefined;
 }
 
 /**

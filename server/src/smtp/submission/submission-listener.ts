@@ -4,18 +4,13 @@ import { MemoryBudget } from '../../lib/memory-budget.ts';
 import { isLoopback } from '../../lib/net/client-network.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import { parseMailbox } from '../../mail/address.ts';
-import { MailParser } from '../../mail/mime/mail-parser.ts';
 import type { ClientOrigin } from '../client-origin.ts';
 import { SmtpReplyError } from '../error-replies.ts';
 import { type AuthMetrics, createAuthMetrics, createSmtpServiceMetrics } from '../smtp-metrics.ts';
 import { type ListenAddress, SmtpService, type SmtpServiceParts } from '../smtp-service.ts';
 import type { SessionTimeouts } from '../smtp-session.ts';
 import { type Certificate, type CertificateFiles, readCertificate } from '../tls-certificate.ts';
-import {
-  type AcceptSubmissionParts,
-  acceptSubmission,
-  type SubmissionResources,
-} from './accept-submission.ts';
+import { type AcceptSubmissionParts, acceptSubmission } from './accept-submission.ts';
 import { AuthThrottle } from './auth-throttle.ts';
 import {
   type AuthenticatedClient,
@@ -70,7 +65,8 @@ export const SUBMISSION_LIMITS: SubmissionLimits = {
 export class SubmissionListener {
   readonly #parts: SubmissionListenerParts;
   readonly #service: SmtpService<SubmissionSession>;
-  readonly #resources: SubmissionResources;
+  /** Shared by all messages that are being received. */
+  readonly #memory: MemoryBudget;
   readonly #auth: SubmissionAuthParts;
   readonly #authMetrics: AuthMetrics;
 
@@ -82,10 +78,7 @@ export class SubmissionListener {
   private constructor(parts: SubmissionListenerParts, certificate: Certificate | undefined) {
     this.#parts = parts;
     const limits = { ...SUBMISSION_LIMITS, ...parts.limits };
-    this.#resources = {
-      memory: new MemoryBudget(parts.memoryBytesMax),
-      parser: new MailParser(parts.clock),
-    };
+    this.#memory = new MemoryBudget(parts.memoryBytesMax);
     this.#auth = {
       ...parts,
       authThrottle: new AuthThrottle(parts.clock, limits.authFailureDelayMs),
@@ -126,9 +119,8 @@ export class SubmissionListener {
     return this.#service.renewCertificate();
   }
 
-  async drain(limitMs: number): Promise<void> {
-    await this.#service.drain(limitMs);
-    await this.#resources.parser.stop();
+  drain(limitMs: number): Promise<void> {
+    return this.#service.drain(limitMs);
   }
 
   #handlers(): SubmissionHandlers {
@@ -140,7 +132,7 @@ export class SubmissionListener {
         if (!parsed.ok) throw new SmtpReplyError(553, '5.1.3', parsed.detail);
       },
       accept: async (data, caller, recipients) => {
-        const id = await acceptSubmission(this.#parts, this.#resources, data, caller, recipients);
+        const id = await acceptSubmission(this.#parts, this.#memory, data, caller, recipients);
         return `2.0.0 Accepted as ${id}`;
       },
     };

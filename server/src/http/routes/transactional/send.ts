@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
-import type { MessageAcceptor } from '../../../messages/accept/accept-message.ts';
+import type { Accepted, MessageAcceptor } from '../../../messages/accept/accept-message.ts';
 import { SendMessage } from '../../../messages/accept/send-request.ts';
-import { type Operation, operation } from '../../operation.ts';
+import { type Operation, type OperationResponse, operation } from '../../operation.ts';
 import { API_PREFIX } from '../../server/api-prefix.ts';
 import { AcceptedMessage } from '../messages/schemas.ts';
 import { REPLAYED, REPLAYED_HEADER, SEND_PROBLEMS } from './send-problems.ts';
@@ -45,27 +45,32 @@ export function sendTransactional(deps: { acceptor: MessageAcceptor }): Operatio
       body: SendMessage,
       semanticChecks: (body, invalid) => deps.acceptor.checkRemainingFields(invalid, body),
       examples: SEND_EXAMPLES,
-      responses: {
-        202: {
-          description: 'Accepted and stored durably.',
-          body: AcceptedMessage,
-          headers: {
-            Location: { description: 'URL of the message.', schema: Type.String() },
-            ...REPLAYED_HEADER,
-          },
-        },
-      },
+      responses: SENT,
       problems: SEND_PROBLEMS,
       handlesIdempotency: true,
     },
-    async ({ caller, body, idempotency }) => {
-      const { message, replayed } = await deps.acceptor.accept(caller, body, { idempotency });
-      const location = `${API_PREFIX}/messages/${message.id}`;
-      return {
-        status: 202,
-        body: message,
-        headers: replayed ? { location, ...REPLAYED } : { location },
-      };
-    },
+    async ({ caller, body, idempotency }) =>
+      acceptedResponse(await deps.acceptor.accept(caller, body, { idempotency })),
   );
+}
+
+/** The responses of every operation that sends one message. */
+export const SENT = {
+  202: {
+    description: 'Accepted and stored durably.',
+    body: AcceptedMessage,
+    headers: {
+      Location: { description: 'URL of the message.', schema: Type.String() },
+      ...REPLAYED_HEADER,
+    },
+  },
+};
+
+export function acceptedResponse({ message, replayed }: Accepted): OperationResponse {
+  const location = `${API_PREFIX}/messages/${message.id}`;
+  return {
+    status: 202,
+    body: message,
+    headers: replayed ? { location, ...REPLAYED } : { location },
+  };
 }

@@ -6,15 +6,11 @@ import {
   type ParsedMail,
   type ParsedMailbox,
 } from '../../mail/mime/parse-mail.ts';
-import type { OriginalContent } from '../../messages/accept/prepare-message.ts';
-import type {
-  AddressInput,
-  AttachmentInput,
-  SendRequest,
-} from '../../messages/accept/send-request.ts';
 import { headerText } from '../../templates/engine/escape.ts';
-import { type ControlHeaders, parseControlHeaders } from './control-headers.ts';
-import { classifyRecipients } from './submission-recipients.ts';
+import type { OriginalContent } from '../accept/prepare-message.ts';
+import type { AddressInput, AttachmentInput, SendRequest } from '../accept/send-request.ts';
+import { classifyRecipients } from './classify-recipients.ts';
+import { type ControlHeaders, parseControlHeaders, type SendOptions } from './control-headers.ts';
 
 /**
  * Converts a parsed mail and its envelope to the same request that the HTTP API accepts, so that both
@@ -40,6 +36,7 @@ export function mailToSendRequest(
   mail: ParsedMail,
   data: Buffer,
   recipients: readonly string[],
+  given: SendOptions = {},
 ): SubmittedMessage {
   const { control, headers } = splitHeaders(mail.headers);
   const { idempotencyKey, ...options } = control;
@@ -60,6 +57,7 @@ export function mailToSendRequest(
     ...(attachments.length > 0 ? { attachments } : {}),
     ...(headers.length > 0 ? { headers } : {}),
     ...options,
+    ...given,
   };
   const identity = (): object =>
     original ? { ...request, attachments: toAttachments() } : request;

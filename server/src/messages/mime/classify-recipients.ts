@@ -1,6 +1,6 @@
 import { parseMailbox } from '../../mail/address.ts';
-import type { RecipientKind } from '../../messages/accept/accepted-message.ts';
-import type { AddressInput, SendRequest } from '../../messages/accept/send-request.ts';
+import type { RecipientKind } from '../accept/accepted-message.ts';
+import type { AddressInput, SendRequest } from '../accept/send-request.ts';
 
 /**
  * The envelope alone decides who receives the mail. The headers only decide how a recipient is

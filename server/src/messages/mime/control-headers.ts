@@ -1,15 +1,17 @@
 import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
-import type { SendRequest } from '../../messages/accept/send-request.ts';
+import type { SendRequest } from '../accept/send-request.ts';
 
 /**
  * Send options that have no place in a mail, given as X-Postrider-* headers. They are removed from
  * the mail, so recipients never see them. Unknown names are rejected, because ignoring one would
  * silently drop the option.
  */
-export type ControlHeaders = Pick<
+export type ControlHeaders = SendOptions & { idempotencyKey?: string };
+
+export type SendOptions = Pick<
   SendRequest,
   'tags' | 'metadata' | 'scheduled_at' | 'ttl_seconds' | 'tracking'
-> & { idempotencyKey?: string };
+>;
 
 type HeaderReader = (values: string[], into: ControlHeaders) => string | undefined;
 
