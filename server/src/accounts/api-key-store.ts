@@ -21,7 +21,7 @@ export interface ApiKey {
   revokedAtMs: number | null;
 }
 
-const COLUMNS = `k.workspace_id as "workspaceId", k.id, k.mode, k.name, k.scopes,
+export const API_KEY_COLUMNS = `k.workspace_id as "workspaceId", k.id, k.mode, k.name, k.scopes,
   k.allowed_domains as "allowedDomains", k.allowed_ips as "allowedIps", k.token_hint as "tokenHint",
   k.created_by as "createdBy", k.created_at as "createdAtMs", k.expires_at as "expiresAtMs",
   k.last_used_at as "lastUsedAtMs", k.revoked_at as "revokedAtMs"`;
@@ -112,7 +112,7 @@ export async function findKey(
   lock: '' | 'for update' = '',
 ): Promise<ApiKey | undefined> {
   const { rows } = await db.query<ApiKey>(
-    `select ${COLUMNS} from api_keys k where k.workspace_id = $1 and k.id = $2 ${lock}`,
+    `select ${API_KEY_COLUMNS} from api_keys k where k.workspace_id = $1 and k.id = $2 ${lock}`,
     [workspaceId, id],
   );
   return rows[0];
@@ -127,7 +127,7 @@ export async function findKeyByHash(
 ): Promise<(ApiKey & { secretEndsAtMs: number | null }) | undefined> {
   const { rows } = await pool.query<ApiKey & { secretEndsAtMs: number | null }>({
     name: 'find-key-by-hash',
-    text: `select ${COLUMNS}, s.expires_at as "secretEndsAtMs"
+    text: `select ${API_KEY_COLUMNS}, s.expires_at as "secretEndsAtMs"
       from api_key_secrets s join api_keys k on k.workspace_id = s.workspace_id and k.id = s.key_id
       where s.token_hash = $1`,
     values: [tokenHash],
@@ -151,7 +151,7 @@ export async function listKeys(
 ): Promise<ApiKey[]> {
   const patterns = searchPatterns(page.text);
   const { rows } = await db.query<ApiKey>(
-    `select ${COLUMNS} from (select k.* from ${PAGE} limit $5) k
+    `select ${API_KEY_COLUMNS} from (select k.* from ${PAGE} limit $5) k
      where ${containsTerms('$6', ['k.name', 'k.token_hint'])} order by k.id desc limit $4`,
     [
       ...[workspaceId, page.mode ?? null, page.before ?? null, page.limit],
@@ -207,7 +207,7 @@ export async function markExpiring(
     `update api_keys k set expiry_notified_at = $1
      where k.expires_at > $1 and k.expires_at <= $2 and k.revoked_at is null
        and k.expiry_notified_at is null
-     returning ${COLUMNS}`,
+     returning ${API_KEY_COLUMNS}`,
     [sqlTime(nowMs), sqlTime(beforeMs)],
   );
   return rows;

@@ -8,20 +8,33 @@ import type { Mode } from './tenant-scope.ts';
  * typo from a key without a database lookup. Only the SHA-256 of the secret is stored.
  */
 
+const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const TOKEN = /^pr_(live|test)_[0-9A-Za-z]{38}$/;
 const CHECKSUM_LENGTH = 6;
 
 export function newToken(mode: Mode): string {
-  let body = `pr_${mode}_`;
-  for (let i = 0; i < 32; i++) body += BASE62[randomInt(62)];
-  return body + checksumOf(body);
+  return withChecksum(`pr_${mode}_${randomText(BASE62, 32)}`);
+}
+
+/** The secret of an SES credential. It has another prefix, because it is not an API key. */
+export function newSesSecret(): string {
+  return withChecksum(`pr_ses_${randomText(BASE62, 32)}`);
+}
+
+/** Only upper-case letters and digits, like the access key IDs of AWS, and not confused with them. */
+export function newAccessKeyId(mode: Mode): string {
+  return `PR${mode.toUpperCase()}${randomText(BASE32, 14)}`;
 }
 
 /** Whether the text has the format of a key and a valid checksum. */
 export function isToken(text: string): boolean {
   if (!TOKEN.test(text)) return false;
   return checksumOf(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH);
+}
+
+export function isAccessKeyId(text: string): boolean {
+  return /^PR(LIVE|TEST)[A-Z2-7]{14}$/.test(text);
 }
 
 export function hashToken(token: string): Buffer {
@@ -31,6 +44,16 @@ export function hashToken(token: string): Buffer {
 /** The part of a key that may always be shown: its prefix and last four characters. */
 export function tokenHint(token: string): string {
   return `${token.slice(0, 8)}…${token.slice(-4)}`;
+}
+
+function randomText(alphabet: string, length: number): string {
+  let text = '';
+  for (let i = 0; i < length; i++) text += alphabet[randomInt(alphabet.length)];
+  return text;
+}
+
+function withChecksum(body: string): string {
+  return body + checksumOf(body);
 }
 
 function checksumOf(body: string): string {

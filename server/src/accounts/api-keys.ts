@@ -29,6 +29,7 @@ import {
 import { hashToken, newToken, tokenHint } from './api-key-token.ts';
 import type { Caller } from './caller.ts';
 import { SCOPES, type Scope, scopesFor } from './scopes.ts';
+import { deleteSesCredentials } from './ses-credential-store.ts';
 import type { Mode } from './tenant-scope.ts';
 
 /**
@@ -124,7 +125,7 @@ export class ApiKeys {
   async change(issuer: KeyIssuer, id: string, change: ApiKeyChange): Promise<ApiKey> {
     const nowMs = this.#clock.now();
     return inTransaction(this.#pool, async (client) => {
-      const key = await this.#lock(client, issuer, id);
+      const key = await lockKey(client, issuer, id);
       const { allowed_domains = key.allowedDomains, allowed_ips = key.allowedIps } = change;
       const { mode } = key;
       const limits = parseLimits({ ...change, mode, allowed_domains, allowed_ips }, nowMs);
@@ -148,7 +149,7 @@ export class ApiKeys {
     const nowMs = this.#clock.now();
     const previousEndsAtMs = nowMs + graceSeconds * 1000;
     return inTransaction(this.#pool, async (client) => {
-      const key = await this.#lock(client, issuer, id);
+      const key = await lockKey(client, issuer, id);
       checkGrant(issuer, key);
       const token = newToken(key.mode);
       const rotated = { ...key, tokenHint: tokenHint(token) };
@@ -168,6 +169,7 @@ export class ApiKeys {
       if (key.revokedAtMs !== null) return key;
       const revoked = { ...key, revokedAtMs: nowMs };
       await updateKey(client, revoked);
+      await deleteSesCredentials(client, key);
       await appendKeyEvent(client, 'api_key.revoked', revoked, nowMs);
       return revoked;
     });
@@ -185,14 +187,15 @@ export class ApiKeys {
       }
     });
   }
+}
 
-  async #lock(client: Queryable, issuer: KeyIssuer, id: string): Promise<ApiKey> {
-    const key = visibleTo(issuer, await findKey(client, issuer.workspaceId, id, 'for update'));
-    if (key.revokedAtMs !== null) {
-      throw new RefusedError('conflict', 'This key is revoked and cannot be changed.');
-    }
-    return key;
+/** The key, locked for a change. Throws if it does not exist, is not visible or is revoked. */
+export async function lockKey(client: Queryable, issuer: KeyIssuer, id: string): Promise<ApiKey> {
+  const key = visibleTo(issuer, await findKey(client, issuer.workspaceId, id, 'for update'));
+  if (key.revokedAtMs !== null) {
+    throw new RefusedError('conflict', 'This key is revoked and cannot be changed.');
   }
+  return key;
 }
 
 /** The public form of a key: in the API, in events and at the command line. */
@@ -224,7 +227,8 @@ function visibleTo(issuer: KeyIssuer, key: ApiKey | undefined): ApiKey {
   return key;
 }
 
-function checkGrant(
+/** Refuses what would give the issuer more than it has. */
+export function checkGrant(
   issuer: KeyIssuer,
   wanted: Pick<ApiKey, 'mode' | 'scopes' | 'allowedDomains' | 'allowedIps' | 'expiresAtMs'>,
 ): void {

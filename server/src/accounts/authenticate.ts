@@ -1,15 +1,17 @@
 import type { Pool } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Encryptor } from '../lib/encryption.ts';
 import { encodeId } from '../lib/ids.ts';
 import { IpRanges } from '../lib/net/ip-ranges.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import { type ApiKey, findKeyByHash, writeLastUsed } from './api-key-store.ts';
-import { hashToken, isToken } from './api-key-token.ts';
+import { hashToken, isAccessKeyId, isToken } from './api-key-token.ts';
 import type { Caller } from './caller.ts';
+import { findKeyBySesCredential } from './ses-credential-store.ts';
 
 /**
- * Authenticates API keys: a presented secret comes in, a Caller goes out. Keys are cached in memory
- * by their secret, so that a request costs neither a hash nor a query. Changes on other nodes
+ * Authenticates API keys: a presented secret comes in, a Caller goes out. For requests that are signed
+ * instead, it finds the secret to verify them with. Keys are cached in memory by what was presented, so that a request costs neither a hash nor a query. Changes on other nodes
  * arrive as notifications (`invalidateWorkspace`); while notifications may be lost, entries expire
  * after a second. Last-used times are collected and written periodically in one statement.
  */
@@ -18,10 +20,21 @@ interface CachedKey {
   caller: Caller;
   key: ApiKey;
   secretEndsAtMs: number | null;
+  /** For an SES credential: what requests are signed with. */
+  signingSecret: string | undefined;
   /** Undefined: the key can be used from anywhere. */
   networks: IpRanges | undefined;
   readAtMs: number;
 }
+
+/** A key that signs requests, found by the public part of its SES credential. */
+export interface SigningCredential {
+  secret: string;
+  /** Call it when the signature is right. Throws like `authenticate`. */
+  authorize(ip: string): Caller;
+}
+
+type FoundKey = Pick<CachedKey, 'key' | 'secretEndsAtMs' | 'signingSecret'>;
 
 const CACHE_MAX = 10_000;
 const CACHE_TTL_MS = 60_000;
@@ -31,15 +44,23 @@ export class Authenticator {
   readonly #pool: Pool;
   readonly #clock: Clock;
   readonly #isListening: () => boolean;
+  readonly #encryptor: Encryptor;
   readonly #cache = new Map<string, CachedKey>();
   readonly #reading = new Map<string, Promise<CachedKey | undefined>>();
   readonly #usedKeys = new Map<string, { workspaceId: string; id: string; atMs: number }>();
   #generation = 0;
 
-  constructor(parts: { pool: Pool; clock: Clock; isListening: () => boolean }) {
+  constructor(parts: {
+    pool: Pool;
+    clock: Clock;
+    isListening: () => boolean;
+    /** Decrypts the secrets of SES credentials. */
+    encryptor: Encryptor;
+  }) {
     this.#pool = parts.pool;
     this.#clock = parts.clock;
     this.#isListening = parts.isListening;
+    this.#encryptor = parts.encryptor;
   }
 
   /** Throws a RefusedError with one of the 401 codes, or ip_not_allowed. */
@@ -52,10 +73,31 @@ export class Authenticator {
         'This is not a valid Postrider API key: its format or checksum is wrong. Check for typos or missing characters.',
       );
     }
-    return this.#read(token).then((found) => {
+    return this.#read(token, () => this.#findByToken(token)).then((found) => {
       if (!found) throw new RefusedError('invalid_api_key', 'This API key does not exist.');
       return this.#authorize(found, ip);
     });
+  }
+
+  /**
+   * Finds the key of a signed request. Nothing is proved until its signature was verified with the
+   * secret. Throws a RefusedError if there is no such credential.
+   */
+  findSigningCredential(accessKeyId: string): SigningCredential | Promise<SigningCredential> {
+    const cached = this.#cache.get(accessKeyId);
+    if (cached && this.#isFresh(cached)) return this.#signingCredential(cached);
+    const reading = isAccessKeyId(accessKeyId)
+      ? this.#read(accessKeyId, () => this.#findByAccessKeyId(accessKeyId))
+      : Promise.resolve(undefined);
+    return reading.then((found) => this.#signingCredential(found));
+  }
+
+  #signingCredential(found: CachedKey | undefined): SigningCredential {
+    if (found?.signingSecret === undefined) {
+      const detail = 'There are no SES credentials with this access key ID, or they were revoked.';
+      throw new RefusedError('invalid_api_key', detail);
+    }
+    return { secret: found.signingSecret, authorize: (ip) => this.#authorize(found, ip) };
   }
 
   /** A key of the workspace was changed, on this node or another. */
@@ -88,26 +130,31 @@ export class Authenticator {
     return age < (this.#isListening() ? CACHE_TTL_MS : CACHE_TTL_NOT_LISTENING_MS);
   }
 
-  #read(token: string): Promise<CachedKey | undefined> {
+  #read(
+    token: string,
+    find: () => Promise<FoundKey | undefined>,
+  ): Promise<CachedKey | undefined> {
     const running = this.#reading.get(token);
     if (running) return running;
-    const reading = this.#readKey(token).finally(() => {
+    const reading = this.#readKey(token, find).finally(() => {
       if (this.#reading.get(token) === reading) this.#reading.delete(token);
     });
     this.#reading.set(token, reading);
     return reading;
   }
 
-  async #readKey(token: string): Promise<CachedKey | undefined> {
+  async #readKey(
+    token: string,
+    find: () => Promise<FoundKey | undefined>,
+  ): Promise<CachedKey | undefined> {
     const generation = this.#generation;
     const readAtMs = this.#clock.now();
-    const row = await findKeyByHash(this.#pool, hashToken(token));
-    if (!row) return undefined;
-    const { secretEndsAtMs, ...key } = row;
+    const found = await find();
+    if (!found) return undefined;
+    const { key, secretEndsAtMs } = found;
     const cached = {
+      ...found,
       caller: toCaller(key, secretEndsAtMs),
-      key,
-      secretEndsAtMs,
       networks: key.allowedIps.length > 0 ? new IpRanges(key.allowedIps) : undefined,
       readAtMs,
     };
@@ -117,6 +164,21 @@ export class Authenticator {
       this.#cache.set(token, cached);
     }
     return cached;
+  }
+
+  async #findByToken(token: string): Promise<FoundKey | undefined> {
+    const row = await findKeyByHash(this.#pool, hashToken(token));
+    if (!row) return undefined;
+    const { secretEndsAtMs, ...key } = row;
+    return { key, secretEndsAtMs, signingSecret: undefined };
+  }
+
+  async #findByAccessKeyId(accessKeyId: string): Promise<FoundKey | undefined> {
+    const row = await findKeyBySesCredential(this.#pool, accessKeyId);
+    if (!row) return undefined;
+    const { encryptedSecret, ...key } = row;
+    const signingSecret = decrypted(this.#encryptor, encryptedSecret);
+    return { key, secretEndsAtMs: null, signingSecret };
   }
 
   #authorize(cached: CachedKey, ip: string): Caller {
@@ -139,6 +201,15 @@ export class Authenticator {
     }
     this.#usedKeys.set(key.id, { workspaceId: key.workspaceId, id: key.id, atMs: nowMs });
     return cached.caller;
+  }
+}
+
+/** Undefined if SECRET_KEY was replaced: the secret is lost, and new credentials are needed. */
+function decrypted(encryptor: Encryptor, encrypted: Buffer): string | undefined {
+  try {
+    return encryptor.decrypt(encrypted).toString();
+  } catch {
+    return undefined;
   }
 }
 

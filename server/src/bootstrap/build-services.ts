@@ -3,6 +3,7 @@ import { Authenticator } from '../accounts/authenticate.ts';
 import type { PasswordCost } from '../accounts/people/passwords.ts';
 import { createPeople, type People } from '../accounts/people/people.ts';
 import { RateLimiter } from '../accounts/rate-limit.ts';
+import { SES_ENCRYPTION_PURPOSE, SesCredentials } from '../accounts/ses-credentials.ts';
 import { Workspaces } from '../accounts/workspaces.ts';
 import type { Config } from '../config/read-config.ts';
 import { ContactImports, importLimits } from '../contacts/contact-imports.ts';
@@ -16,7 +17,7 @@ import type { Domains } from '../domains/domains.ts';
 import { SenderDomainCache } from '../domains/sender-domain-cache.ts';
 import { bodyValidator } from '../http/validation/schema-validator.ts';
 import type { Clock } from '../lib/clock.ts';
-import { createEncryptor } from '../lib/encryption.ts';
+import { createEncryptor, type Encryptor } from '../lib/encryption.ts';
 import type { Log } from '../lib/log.ts';
 import type { MessageAcceptor } from '../messages/accept/accept-message.ts';
 import type { DeliveryHandoff } from '../messages/accept/delivery-handoff.ts';
@@ -43,6 +44,7 @@ import { createSystemMailer } from './system-mailer.ts';
 export interface Services {
   workspaces: Workspaces;
   apiKeys: ApiKeys;
+  sesCredentials: SesCredentials;
   authenticator: Authenticator;
   rateLimiter: RateLimiter;
   people: People;
@@ -78,7 +80,9 @@ const mailShape = bodyValidator(SendMessage);
 export function buildServices(options: ServicesOptions): Services {
   const { config, clock, log, storage, handoff } = options;
   const { pool, secretKey } = storage;
-  const { authenticator, senderDomains, templateCache } = createCaches(options);
+  const sesEncryptor = createEncryptor(secretKey, SES_ENCRYPTION_PURPOSE);
+  const { authenticator, senderDomains, templateCache } = createCaches(options, sesEncryptor);
+  const apiKeys = new ApiKeys({ pool, clock });
   const encryptor = createEncryptor(secretKey, CONTENT_KEY_PURPOSE);
   const { domains, verifier } = createDomains({
     pool,
@@ -115,7 +119,8 @@ export function buildServices(options: ServicesOptions): Services {
   });
   return {
     workspaces: new Workspaces({ pool, clock }),
-    apiKeys: new ApiKeys({ pool, clock }),
+    apiKeys,
+    sesCredentials: new SesCredentials({ pool, clock, apiKeys, encryptor: sesEncryptor }),
     authenticator,
     rateLimiter: new RateLimiter(config.limits.ratePerSecond, config.limits.rateBurst, clock),
     people,
@@ -157,9 +162,12 @@ export function buildServices(options: ServicesOptions): Services {
 }
 
 /** Caches that other nodes invalidate through notifications. */
-function createCaches({ clock, storage, notifications }: ServicesOptions) {
+function createCaches(
+  { clock, storage, notifications }: ServicesOptions,
+  sesEncryptor: Encryptor,
+) {
   const options = { pool: storage.pool, clock, isListening: () => notifications.connected };
-  const authenticator = new Authenticator(options);
+  const authenticator = new Authenticator({ ...options, encryptor: sesEncryptor });
   const senderDomains = new SenderDomainCache(options);
   const templateCache = new TemplateCache(options);
   notifications.on('accounts', (workspaceId) => authenticator.invalidateWorkspace(workspaceId));

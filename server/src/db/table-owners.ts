@@ -9,6 +9,7 @@ export const TABLE_OWNERS = {
   workspaces: 'accounts',
   api_keys: 'accounts',
   api_key_secrets: 'accounts',
+  ses_credentials: 'accounts',
   people: 'accounts',
   sessions: 'accounts',
   one_time_tokens: 'accounts',

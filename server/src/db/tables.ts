@@ -327,6 +327,15 @@ export interface SecretKeyFingerprintRow {
   fingerprint: Buffer;
 }
 
+export interface SesCredentialsRow {
+  access_key_id: string;
+  workspace_id: string;
+  key_id: string;
+  encrypted_secret: Buffer;
+  created_by: string;
+  created_at: number;
+}
+
 export interface SessionsRow {
   token_hash: Buffer;
   id: string;
@@ -530,6 +539,7 @@ export interface Tables {
   receiver_throttles: ReceiverThrottlesRow;
   retention_clock: RetentionClockRow;
   secret_key_fingerprint: SecretKeyFingerprintRow;
+  ses_credentials: SesCredentialsRow;
   sessions: SessionsRow;
   statistics_day: StatisticsDayRow;
   statistics_hour: StatisticsHourRow;

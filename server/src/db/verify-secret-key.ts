@@ -48,7 +48,9 @@ async function canDecryptSecrets(pool: Pool, secretKey: Buffer): Promise<boolean
        where encrypted_private_key is not null order by created_at desc limit 1)
      union all (select 'webhooks', encrypted_secret from webhook_secrets order by id desc limit 1)
      union all (select 'second-factor', totp_secret from people
-       where totp_secret is not null order by id desc limit 1)`,
+       where totp_secret is not null order by id desc limit 1)
+     union all (select 'ses-credentials', encrypted_secret from ses_credentials
+       order by created_at desc limit 1)`,
   );
   return (
     rows.length === 0 ||

@@ -292,3 +292,58 @@ test('a repeated mail with other boundaries is the same mail', async () => {
   expect((await send(mail('two', 'BEGIN:1'))).text).toBe(first.text);
   expect((await send(mail('two', 'BEGIN:2'))).code).toBe(550);
 });
+
+test('mail sent by HTTP is kept too, and gets the line endings of SMTP', async () => {
+  const to = 'raw@example.com';
+  const head = ['From: hello@example.org', `To: ${to}, other@example.com`, 'Subject: Raw'];
+  const type = 'Content-Type: multipart/signed; protocol="application/pgp-signature"; boundary=s';
+  const body = ['--s', '', 'Signed  text  ', '--s', '', 'signature', '--s--', ''];
+  const raw = Buffer.from([...head, type, '', ...body].join('\n')).toString('base64');
+  const sent = await server.app.call('POST', '/transactional/raw', {
+    key: server.app.liveKey,
+    body: { raw, recipients: [to, 'blind@example.com'], metadata: { order: '17' } },
+  });
+  expect(sent.status).toBe(202);
+  const got = await arrived(to, sent.json.id);
+  expect(got.body).toBe(lines(...body));
+  expect(got.header).toContain(`To: ${to}`);
+  expect(got.header).not.toMatch(/other@|blind@/);
+  const { json } = await server.app.call('GET', `/messages/${sent.json.id}`, {
+    key: server.app.liveKey,
+  });
+  expect(json).toMatchObject({ metadata: { order: '17' } });
+  expect(json.recipients.map(({ email, kind }: { email: string; kind: string }) => [email, kind]))
+    .toEqual([[to, 'to'], ['blind@example.com', 'bcc']]);
+});
+
+test('without recipients, mail sent by HTTP goes to all addresses in its header', async () => {
+  const raw = 'From: a@example.org\nTo: A <a@example.com>\nCc: b@example.com\nBcc: c@example.com\n\nHi';
+  const sent = await server.app.call('POST', '/transactional/raw', {
+    key: server.app.testKey,
+    body: { raw: Buffer.from(raw).toString('base64') },
+  });
+  expect(sent.status).toBe(202);
+  expect(sent.json.recipients.map(({ email }: { email: string }) => email)).toEqual([
+    'a@example.com',
+    'b@example.com',
+    'c@example.com',
+  ]);
+});
+
+test.each<[string, string | Buffer, object, number, RegExp]>([
+  ['text that is not base64', '*', {}, 422, /\/raw/],
+  ['no sender', 'To: a@example.com\n\nHi', {}, 400, /one From header/],
+  ['no recipients', 'From: a@example.org\n\nHi', {}, 400, /no recipients/],
+  ['a lone CR', 'From: a@example.org\nTo: a@example.com\n\nHi\rthere', {}, 400, /CR without LF/],
+  ['a NUL byte', 'From: a@example.org\nTo: a@example.com\n\nHi\0', {}, 400, /NUL/],
+  ['an invalid recipient', 'From: a@example.org\n\nHi', { recipients: ['x'] }, 422, /\/recipients/],
+  ['an invalid address', 'From: a@example.org\nTo: <a@b@c>\n\nHi', {}, 422, /\/raw/],
+  ['an unknown option', 'From: a@example.org\nTo: a@example.com\nX-Postrider-Foo: 1\n\nHi', {}, 422, /X-Postrider-Foo/],
+])('mail sent by HTTP is refused for %s', async (_what, mail, more, status, detail) => {
+  const raw = mail === '*' ? '*' : Buffer.from(mail).toString('base64');
+  const { json } = await server.app.call('POST', '/transactional/raw', {
+    key: server.app.testKey,
+    body: { raw, ...more },
+  });
+  expect(json).toMatchObject({ status, detail: expect.stringMatching(detail) });
+});

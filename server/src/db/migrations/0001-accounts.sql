@@ -52,3 +52,17 @@ create table api_key_secrets (
 );
 
 create index api_key_secrets_key on api_key_secrets (workspace_id, key_id);
+
+-- Credentials for the API of Amazon SES, whose requests are signed: the secret must be read back to
+-- verify a signature, so it is encrypted. Deleted when the credential or its key is revoked.
+create table ses_credentials (
+  access_key_id text collate "C" primary key,
+  workspace_id uuid not null,
+  key_id uuid not null,
+  encrypted_secret bytea not null,
+  created_by text not null,
+  created_at timestamptz not null,
+  foreign key (workspace_id, key_id) references api_keys on delete cascade
+);
+
+create index ses_credentials_key on ses_credentials (workspace_id, key_id);

@@ -1,7 +1,10 @@
 // Generated from the route files by `npm run generate`. Do not edit.
+import { createSesCredentials } from './api-keys/create-ses-credentials.ts';
 import { createApiKey } from './api-keys/create.ts';
 import { getApiKey } from './api-keys/get.ts';
+import { listSesCredentials } from './api-keys/list-ses-credentials.ts';
 import { listApiKeys } from './api-keys/list.ts';
+import { revokeSesCredentials } from './api-keys/revoke-ses-credentials.ts';
 import { revokeApiKey } from './api-keys/revoke.ts';
 import { rotateApiKey } from './api-keys/rotate.ts';
 import { updateApiKey } from './api-keys/update.ts';
@@ -111,9 +114,12 @@ import { listWorkspaces } from './workspaces/list.ts';
 import { updateWorkspace } from './workspaces/update.ts';
 
 export const ROUTES = [
+  createSesCredentials,
   createApiKey,
   getApiKey,
+  listSesCredentials,
   listApiKeys,
+  revokeSesCredentials,
   revokeApiKey,
   rotateApiKey,
   updateApiKey,

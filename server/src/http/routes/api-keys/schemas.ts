@@ -91,3 +91,38 @@ export const RotatedApiKey = Type.Object(
     examples: [{ ...API_KEY, token: TOKEN, previous_ends_at: '2026-11-16T09:30:00.000Z' }],
   },
 );
+
+const SES_CREDENTIAL = {
+  access_key_id: 'PRLIVE2M4N5P6Q7R7XYZ',
+  created_by: 'usr_01kc8x3f7ye6qvj2m4n5p6q7r8',
+  created_at: '2026-11-15T09:30:00.000Z',
+};
+
+const SesCredentialFields = {
+  access_key_id: Type.String({ description: 'The public part, sent with every request.' }),
+  created_by: Type.String(),
+  created_at: Time,
+};
+
+const SesCredential = Type.Object(SesCredentialFields, {
+  title: 'SesCredential',
+  examples: [SES_CREDENTIAL],
+});
+
+export const SesCredentialList = Type.Object(
+  { data: Type.Array(SesCredential) },
+  { title: 'SesCredentialList', examples: [{ data: [SES_CREDENTIAL] }] },
+);
+
+export const SesCredentialWithSecret = Type.Object(
+  {
+    ...SesCredentialFields,
+    secret_access_key: Type.String({ description: 'The secret. Shown only once.' }),
+  },
+  {
+    title: 'SesCredentialWithSecret',
+    examples: [
+      { ...SES_CREDENTIAL, secret_access_key: 'pr_ses_9fKq2mZ7xW4cT1vB8nR5sL0dY3gH6jPaExample' },
+    ],
+  },
+);
