@@ -130,10 +130,7 @@ export class Authenticator {
     return age < (this.#isListening() ? CACHE_TTL_MS : CACHE_TTL_NOT_LISTENING_MS);
   }
 
-  #read(
-    token: string,
-    find: () => Promise<FoundKey | undefined>,
-  ): Promise<CachedKey | undefined> {
+  #read(token: string, find: () => Promise<FoundKey | undefined>): Promise<CachedKey | undefined> {
     const running = this.#reading.get(token);
     if (running) return running;
     const reading = this.#readKey(token, find).finally(() => {

@@ -1,6 +1,6 @@
 import type { Pool, Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
-import { type ApiKey, API_KEY_COLUMNS } from './api-key-store.ts';
+import { API_KEY_COLUMNS, type ApiKey } from './api-key-store.ts';
 
 /** A credential as shown: everything except its secret. */
 export interface SesCredential {

@@ -162,10 +162,7 @@ export function buildServices(options: ServicesOptions): Services {
 }
 
 /** Caches that other nodes invalidate through notifications. */
-function createCaches(
-  { clock, storage, notifications }: ServicesOptions,
-  sesEncryptor: Encryptor,
-) {
+function createCaches({ clock, storage, notifications }: ServicesOptions, sesEncryptor: Encryptor) {
   const options = { pool: storage.pool, clock, isListening: () => notifications.connected };
   const authenticator = new Authenticator({ ...options, encryptor: sesEncryptor });
   const senderDomains = new SenderDomainCache(options);

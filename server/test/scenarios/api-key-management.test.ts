@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startApp, type TestApp, type TestResponse, validMessage } from '../harness/app.ts';
 import { until } from '../harness/delivery-engine.ts';
 
@@ -178,4 +178,64 @@ test('no key can create, change or rotate a key beyond its own permissions', asy
     const answer = await app.call(method as string, `/api-keys/${live.json.id}${path}`);
     expect([method, answer.status]).toEqual([method, 404]);
   }
+});
+
+describe('SES credentials', () => {
+  const path = (id: string) => `/api-keys/${id}/ses-credentials`;
+
+  test('are shown once, listed without their secret, and encrypted at rest', async () => {
+    const { json: key } = await app.call('POST', '/api-keys', {
+      key: app.liveKey,
+      body: { name: 'SES' },
+    });
+    const made = await app.call('POST', path(key.id), { key: app.liveKey });
+    expect(made.status).toBe(201);
+    expect(made.json.access_key_id).toMatch(/^PRLIVE[A-Z2-7]{14}$/);
+    const { secret_access_key: secret } = made.json;
+    expect(secret).toMatch(/^pr_ses_[0-9A-Za-z]{38}$/);
+    const { access_key_id, created_by, created_at } = made.json;
+    const listed = await app.call('GET', path(key.id), { key: app.liveKey });
+    expect(listed.json).toEqual({ data: [{ access_key_id, created_by, created_at }] });
+    const { rows } = await app.database.pool.query('select * from ses_credentials');
+    expect(JSON.stringify(rows)).not.toContain(secret);
+    expect(rows[0].encrypted_secret.includes(Buffer.from(secret))).toBe(false);
+  });
+
+  test('a key has at most two, which are revoked one by one or with the key', async () => {
+    const { json: key } = await app.call('POST', '/api-keys', { body: { name: 'SES' } });
+    const [first] = [await app.call('POST', path(key.id)), await app.call('POST', path(key.id))];
+    expect((await app.call('POST', path(key.id))).json).toMatchObject({
+      code: 'conflict',
+      detail: expect.stringContaining('at most 2'),
+    });
+    const one = `${path(key.id)}/${first.json.access_key_id}`;
+    expect((await app.call('DELETE', one)).status).toBe(204);
+    expect((await app.call('DELETE', one)).status).toBe(404);
+    expect((await app.call('GET', path(key.id))).json.data).toHaveLength(1);
+    await app.call('DELETE', `/api-keys/${key.id}`);
+    expect((await app.call('GET', path(key.id))).json.data).toEqual([]);
+    expect((await app.call('POST', path(key.id))).json.code).toBe('conflict');
+  });
+
+  test('cannot be made for a key with more rights, another mode or another workspace', async () => {
+    const { json: strong } = await app.call('POST', '/api-keys', { body: { name: 'Strong' } });
+    const weak = await app.newKey({ mode: 'test', scopes: ['write:api_keys', 'read:api_keys'] });
+    const refused = await app.call('POST', path(strong.id), { key: weak });
+    expect(refused.json).toMatchObject({ status: 403, code: 'insufficient_scope' });
+    const { json: live } = await app.call('POST', '/api-keys', {
+      key: app.liveKey,
+      body: { name: 'L' },
+    });
+    expect((await app.call('POST', path(live.id))).status).toBe(404);
+    const other = await app.app.workspaces.create('Other');
+    const stranger = await app.newKey({ mode: 'live', workspaceId: other.id });
+    expect((await app.call('POST', path(live.id), { key: stranger })).status).toBe(404);
+    expect((await app.call('GET', path(live.id), { key: stranger })).status).toBe(404);
+    const created = await app.call('POST', path(live.id), { key: app.liveKey });
+    const one = `${path(live.id)}/${created.json.access_key_id}`;
+    expect((await app.call('DELETE', one, { key: stranger })).status).toBe(404);
+    expect(
+      (await app.call('DELETE', `${path(strong.id)}/${created.json.access_key_id}`)).status,
+    ).toBe(404);
+  });
 });

@@ -312,12 +312,17 @@ test('mail sent by HTTP is kept too, and gets the line endings of SMTP', async (
     key: server.app.liveKey,
   });
   expect(json).toMatchObject({ metadata: { order: '17' } });
-  expect(json.recipients.map(({ email, kind }: { email: string; kind: string }) => [email, kind]))
-    .toEqual([[to, 'to'], ['blind@example.com', 'bcc']]);
+  expect(
+    json.recipients.map(({ email, kind }: { email: string; kind: string }) => [email, kind]),
+  ).toEqual([
+    [to, 'to'],
+    ['blind@example.com', 'bcc'],
+  ]);
 });
 
 test('without recipients, mail sent by HTTP goes to all addresses in its header', async () => {
-  const raw = 'From: a@example.org\nTo: A <a@example.com>\nCc: b@example.com\nBcc: c@example.com\n\nHi';
+  const raw =
+    'From: a@example.org\nTo: A <a@example.com>\nCc: b@example.com\nBcc: c@example.com\n\nHi';
   const sent = await server.app.call('POST', '/transactional/raw', {
     key: server.app.testKey,
     body: { raw: Buffer.from(raw).toString('base64') },
@@ -338,7 +343,13 @@ test.each<[string, string | Buffer, object, number, RegExp]>([
   ['a NUL byte', 'From: a@example.org\nTo: a@example.com\n\nHi\0', {}, 400, /NUL/],
   ['an invalid recipient', 'From: a@example.org\n\nHi', { recipients: ['x'] }, 422, /\/recipients/],
   ['an invalid address', 'From: a@example.org\nTo: <a@b@c>\n\nHi', {}, 422, /\/raw/],
-  ['an unknown option', 'From: a@example.org\nTo: a@example.com\nX-Postrider-Foo: 1\n\nHi', {}, 422, /X-Postrider-Foo/],
+  [
+    'an unknown option',
+    'From: a@example.org\nTo: a@example.com\nX-Postrider-Foo: 1\n\nHi',
+    {},
+    422,
+    /X-Postrider-Foo/,
+  ],
 ])('mail sent by HTTP is refused for %s', async (_what, mail, more, status, detail) => {
   const raw = mail === '*' ? '*' : Buffer.from(mail).toString('base64');
   const { json } = await server.app.call('POST', '/transactional/raw', {

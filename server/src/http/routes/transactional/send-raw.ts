@@ -95,7 +95,9 @@ function pointIntoBody(error: RefusedError, hasRecipients: boolean): RefusedErro
     if (OWN_FIELDS.has(field)) return pointer;
     return hasRecipients && RECIPIENT_FIELDS.has(field) ? '/recipients' : '/raw';
   };
-  const errors = error.errors.map((one) => ({ ...one, pointer: pointerOf(one) }));
+  const errors = error.errors.map((one) =>
+    one.pointer === undefined ? one : { ...one, pointer: pointerOf(one) },
+  );
   const { retryAfterSeconds, fix, code } = error;
   return new RefusedError(code, invalidFields(errors).message, {
     errors,
