@@ -42,7 +42,7 @@ export class SesCredentials {
     this.#apiKeys = parts.apiKeys;
   }
 
-  /** Whoever gets the secret can do what the key can, so the issuer needs the rights of the key. */
+  /** The secret gives the rights of the key, so the issuer must have them. */
   async create(
     issuer: KeyIssuer,
     keyId: string,
