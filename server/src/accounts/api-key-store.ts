@@ -1,5 +1,7 @@
 import type { Pool, Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
+import { selectList } from '../db/select-list.ts';
+import type { ApiKeysRow } from '../db/tables.ts';
 import { containsTerms, type SearchedPage, searchPatterns } from '../db/text-search.ts';
 import type { Scope } from './scopes.ts';
 import type { Mode } from './tenant-scope.ts';
@@ -21,10 +23,24 @@ export interface ApiKey {
   revokedAtMs: number | null;
 }
 
-export const API_KEY_COLUMNS = `k.workspace_id as "workspaceId", k.id, k.mode, k.name, k.scopes,
-  k.allowed_domains as "allowedDomains", k.allowed_ips as "allowedIps", k.token_hint as "tokenHint",
-  k.created_by as "createdBy", k.created_at as "createdAtMs", k.expires_at as "expiresAtMs",
-  k.last_used_at as "lastUsedAtMs", k.revoked_at as "revokedAtMs"`;
+export const API_KEY_COLUMNS = selectList<ApiKeysRow, ApiKey>(
+  {
+    workspaceId: 'workspace_id',
+    id: 'id',
+    mode: 'mode',
+    name: 'name',
+    scopes: 'scopes',
+    allowedDomains: 'allowed_domains',
+    allowedIps: 'allowed_ips',
+    tokenHint: 'token_hint',
+    createdBy: 'created_by',
+    createdAtMs: 'created_at',
+    expiresAtMs: 'expires_at',
+    lastUsedAtMs: 'last_used_at',
+    revokedAtMs: 'revoked_at',
+  },
+  'k',
+);
 
 export async function insertKey(db: Queryable, key: ApiKey): Promise<void> {
   await db.query(

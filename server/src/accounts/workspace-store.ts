@@ -1,5 +1,7 @@
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
+import { selectList } from '../db/select-list.ts';
+import type { WorkspacesRow } from '../db/tables.ts';
 import type { Suspension, Workspace } from './workspace.ts';
 
 interface Row extends Omit<Workspace, 'suspension'>, SuspensionColumns {}
@@ -9,8 +11,13 @@ export interface SuspensionColumns {
   suspendedFor: string | null;
 }
 
-const COLUMNS = `id, name, created_at as "createdAtMs", suspended_at as "suspendedAtMs",
-  suspension_reason as "suspendedFor"`;
+const COLUMNS = selectList<WorkspacesRow, Row>({
+  id: 'id',
+  name: 'name',
+  createdAtMs: 'created_at',
+  suspendedAtMs: 'suspended_at',
+  suspendedFor: 'suspension_reason',
+});
 
 function toWorkspace({ suspendedAtMs, suspendedFor, ...workspace }: Row): Workspace {
   return { ...workspace, suspension: toSuspension({ suspendedAtMs, suspendedFor }) };

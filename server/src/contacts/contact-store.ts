@@ -1,6 +1,8 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
+import { selectList } from '../db/select-list.ts';
+import type { ContactsRow } from '../db/tables.ts';
 import type { Attributes } from './contact-fields.ts';
 import type { MailboxContact } from './contact-source.ts';
 
@@ -18,9 +20,17 @@ export interface Contact {
   updatedAtMs: number;
 }
 
-const COLUMNS = `id, email, email_key as "emailKey", first_name as "firstName",
-  last_name as "lastName", locale, attributes, created_at as "createdAtMs",
-  updated_at as "updatedAtMs"`;
+const COLUMNS = selectList<ContactsRow, Contact>({
+  id: 'id',
+  email: 'email',
+  emailKey: 'email_key',
+  firstName: 'first_name',
+  lastName: 'last_name',
+  locale: 'locale',
+  attributes: 'attributes',
+  createdAtMs: 'created_at',
+  updatedAtMs: 'updated_at',
+});
 
 type Lock = '' | 'for update';
 

@@ -1,6 +1,8 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Pool, Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
+import { selectList } from '../db/select-list.ts';
+import type { ContactImportsRow } from '../db/tables.ts';
 import type { ImportCursor, ImportFormat, LineFailure } from './import-lines.ts';
 
 /** The rows of imports: the uploaded chunks, the cursor, the counts and the failed lines. */
@@ -41,10 +43,24 @@ interface ImportRow extends TenantScope, ImportCounts {
   finishedAtMs: number | null;
 }
 
-const COLUMNS = `workspace_id as "workspaceId", mode, id, format as kind, columns, status,
-  bytes_total as "bytesTotal", bytes_done as "bytesDone", lines,
-  in_skipped_line as "inSkippedLine", created, updated, unchanged, failed,
-  created_at as "createdAtMs", finished_at as "finishedAtMs"`;
+const COLUMNS = selectList<ContactImportsRow, ImportRow>({
+  workspaceId: 'workspace_id',
+  mode: 'mode',
+  id: 'id',
+  kind: 'format',
+  columns: 'columns',
+  status: 'status',
+  bytesTotal: 'bytes_total',
+  bytesDone: 'bytes_done',
+  lines: 'lines',
+  inSkippedLine: 'in_skipped_line',
+  created: 'created',
+  updated: 'updated',
+  unchanged: 'unchanged',
+  failed: 'failed',
+  createdAtMs: 'created_at',
+  finishedAtMs: 'finished_at',
+});
 
 function toImport(row: ImportRow): ContactImport {
   const { kind, columns, bytesDone, lines, inSkippedLine, created, updated, ...rest } = row;

@@ -1,5 +1,7 @@
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
+import { selectList } from '../db/select-list.ts';
+import type { DomainKeysRow, DomainsRow } from '../db/tables.ts';
 import { type SearchedPage, searchTerms } from '../db/text-search.ts';
 import { displayDomain } from '../mail/domain-name.ts';
 import type { EncryptedDomainKey } from './dkim-key-generator.ts';
@@ -7,11 +9,27 @@ import type { Domain, DomainKey, SenderDomain } from './domain.ts';
 
 /** SQL for the tables `domains` and `domain_keys`. */
 
-const COLUMNS = `d.workspace_id as "workspaceId", d.id, d.name, d.status, d.trusted,
-  d.ownership_token as "ownershipToken", d.return_path_host as "returnPathHost",
-  d.tracking_host as "trackingHost", d.tls, d.track_opens as "trackOpens",
-  d.track_clicks as "trackClicks", d.checks, d.created_at as "createdAtMs",
-  d.verified_at as "verifiedAtMs", d.checked_at as "checkedAtMs", d.check_due_at as "checkDueAtMs"`;
+const COLUMNS = selectList<DomainsRow, DomainRow>(
+  {
+    workspaceId: 'workspace_id',
+    id: 'id',
+    name: 'name',
+    status: 'status',
+    trusted: 'trusted',
+    ownershipToken: 'ownership_token',
+    returnPathHost: 'return_path_host',
+    trackingHost: 'tracking_host',
+    tls: 'tls',
+    trackOpens: 'track_opens',
+    trackClicks: 'track_clicks',
+    checks: 'checks',
+    createdAtMs: 'created_at',
+    verifiedAtMs: 'verified_at',
+    checkedAtMs: 'checked_at',
+    checkDueAtMs: 'check_due_at',
+  },
+  'd',
+);
 
 type DomainRow = Omit<Domain, 'keys'>;
 
@@ -305,8 +323,17 @@ export async function notifyDomainsChanged(db: Queryable, workspaceId: string): 
   await db.query(`select pg_notify('domains', $1)`, [workspaceId]);
 }
 
-const KEY_COLUMNS = `k.selector, k.algorithm, k.slot, k.dns_value as "dnsValue",
-  k.created_at as "createdAtMs", k.retired_at as "retiredAtMs"`;
+const KEY_COLUMNS = selectList<DomainKeysRow, DomainKey>(
+  {
+    selector: 'selector',
+    algorithm: 'algorithm',
+    slot: 'slot',
+    dnsValue: 'dns_value',
+    createdAtMs: 'created_at',
+    retiredAtMs: 'retired_at',
+  },
+  'k',
+);
 
 async function withKeys(db: Queryable, domains: readonly DomainRow[]): Promise<Domain[]> {
   if (domains.length === 0) return [];

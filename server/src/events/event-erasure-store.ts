@@ -1,5 +1,7 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Queryable } from '../db/pool.ts';
+import { selectList } from '../db/select-list.ts';
+import type { EventsRow } from '../db/tables.ts';
 import { uuidRange } from '../lib/ids.ts';
 
 /** Reads and rewrites the data of events, for privacy/erase-address.ts. */
@@ -12,7 +14,13 @@ export interface ErasableEvent {
   data: Record<string, unknown>;
 }
 
-const EVENT = `tx, id, type, message_id as "messageId", data`;
+const EVENT = selectList<EventsRow, ErasableEvent>({
+  tx: 'tx',
+  id: 'id',
+  type: 'type',
+  messageId: 'message_id',
+  data: 'data',
+});
 
 export async function readEventsOf(
   db: Queryable,

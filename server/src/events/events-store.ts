@@ -1,6 +1,7 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
 import type { Pool, Queryable } from '../db/pool.ts';
 import { recordset } from '../db/recordset.ts';
+import type { EventsRow } from '../db/tables.ts';
 import { encodeId, uuidFloor, uuidTime, uuidv7 } from '../lib/ids.ts';
 import type { EventType } from './event-types.ts';
 
@@ -22,14 +23,12 @@ export interface NewEvent {
 }
 
 /** The row of an event as statements take it. */
-export interface EventRow {
-  workspace_id: string;
-  mode: Mode;
-  id: string;
+export interface EventRow
+  extends Pick<
+    EventsRow,
+    'workspace_id' | 'mode' | 'id' | 'created_at' | 'message_id' | 'sequence'
+  > {
   type: EventType;
-  created_at: number;
-  message_id: string | null;
-  sequence: number | null;
   data: string;
 }
 
@@ -190,14 +189,9 @@ export function publicEvent(event: StoredEvent) {
 }
 
 /** An event as statements select it: see EVENT_LOG_COLUMNS. */
-export interface EventLogRow {
-  id: string;
-  tx: number;
+export interface EventLogRow
+  extends Pick<EventsRow, 'id' | 'tx' | 'mode' | 'created_at' | 'message_id' | 'sequence'> {
   type: EventType;
-  mode: Mode;
-  created_at: number;
-  message_id: string | null;
-  sequence: number | null;
   data: Record<string, unknown>;
 }
 

@@ -1,6 +1,8 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
+import { selectList } from '../db/select-list.ts';
+import type { AttemptsRow, DeliveriesRow, DeliveryStatus, MessagesRow } from '../db/tables.ts';
 import { uuidRange } from '../lib/ids.ts';
 import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
 
@@ -10,12 +12,23 @@ export interface LockedDelivery {
   messageId: string;
   ordinal: number;
   recipientKey: string;
-  status: string;
+  status: DeliveryStatus;
   attempts: number;
   eventSequence: number;
   smtp: unknown;
   bounce: unknown;
 }
+
+const LOCKED = selectList<DeliveriesRow, LockedDelivery>({
+  messageId: 'message_id',
+  ordinal: 'ordinal',
+  recipientKey: 'recipient_key',
+  status: 'status',
+  attempts: 'attempts',
+  eventSequence: 'event_sequence',
+  smtp: 'smtp',
+  bounce: 'bounce',
+});
 
 /**
  * Locks the deliveries of up to `limit` messages to the address, and returns those messages whose
@@ -41,9 +54,7 @@ export async function lockMessagesTo(
   const ids = found.rows.map((row) => row.id);
   const locked = await db.query<LockedDelivery>({
     name: 'erasure-lock-deliveries',
-    text: `select message_id as "messageId", ordinal, recipient_key as "recipientKey", status,
-        attempts, event_sequence as "eventSequence", smtp, bounce
-      from deliveries where workspace_id = $1 and mode = $2 and message_id = any($3)
+    text: `select ${LOCKED} from deliveries where workspace_id = $1 and mode = $2 and message_id = any($3)
         and message_id between $4 and $5
       order by message_id, ordinal for update skip locked`,
     values: [workspaceId, mode, ids, ...uuidRange(ids)],
@@ -53,10 +64,7 @@ export async function lockMessagesTo(
   return { deliveries: whole.flatMap(({ id }) => byMessage.get(id) ?? []), left: true };
 }
 
-export interface ErasableMessage {
-  id: string;
-  subject: string;
-  tags: string[];
+export interface ErasableMessage extends Pick<MessagesRow, 'id' | 'subject' | 'tags'> {
   metadata: Record<string, string>;
   header_message_id: string | null;
 }
@@ -222,13 +230,9 @@ export async function writeDeliveries(
   });
 }
 
-export interface ErasableAttempt {
-  id: string;
-  ordinal: number;
-  number: number;
-  smtp: unknown;
-  bounce: unknown;
-  transcript: string | null;
+export interface ErasableAttempt
+  extends Pick<AttemptsRow, 'ordinal' | 'number' | 'smtp' | 'bounce' | 'transcript'> {
+  id: AttemptsRow['message_id'];
 }
 
 export async function readAttempts(

@@ -1,6 +1,8 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
+import { selectList } from '../db/select-list.ts';
+import type { SuppressionsRow } from '../db/tables.ts';
 
 /** The rows of the suppression list. Expired rows count as missing wherever they are read. */
 
@@ -20,8 +22,17 @@ export interface Suppression {
   expiresAtMs: number | null;
 }
 
-const COLUMNS = `key, id, email, domain, reason, evidence, note, created_at as "createdAtMs",
-  expires_at as "expiresAtMs"`;
+const COLUMNS = selectList<SuppressionsRow, Suppression>({
+  key: 'key',
+  id: 'id',
+  email: 'email',
+  domain: 'domain',
+  reason: 'reason',
+  evidence: 'evidence',
+  note: 'note',
+  createdAtMs: 'created_at',
+  expiresAtMs: 'expires_at',
+});
 
 const RECORD = `r(key text, id uuid, email text, domain text, reason text, evidence json, note text,
   created_at timestamptz, expires_at timestamptz)`;

@@ -1,6 +1,8 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
+import { selectList } from '../db/select-list.ts';
+import type { WebhooksRow } from '../db/tables.ts';
 
 /** An endpoint as stored, without its secrets. */
 export interface Webhook extends TenantScope {
@@ -18,10 +20,25 @@ export interface Webhook extends TenantScope {
   updatedAtMs: number;
 }
 
-const COLUMNS = `w.workspace_id as "workspaceId", w.mode, w.id, w.url, w.events, w.description,
-  w.enabled, w.encrypted_headers as "encryptedHeaders", w.revision, w.failing_since as "failingSinceMs",
-  w.disabled_at as "disabledAtMs", w.disabled_reason as "disabledReason",
-  w.created_at as "createdAtMs", w.updated_at as "updatedAtMs"`;
+const COLUMNS = selectList<WebhooksRow, Webhook>(
+  {
+    workspaceId: 'workspace_id',
+    mode: 'mode',
+    id: 'id',
+    url: 'url',
+    events: 'events',
+    description: 'description',
+    enabled: 'enabled',
+    encryptedHeaders: 'encrypted_headers',
+    revision: 'revision',
+    failingSinceMs: 'failing_since',
+    disabledAtMs: 'disabled_at',
+    disabledReason: 'disabled_reason',
+    createdAtMs: 'created_at',
+    updatedAtMs: 'updated_at',
+  },
+  'w',
+);
 
 const THIS_TX = 'event_log_tx()';
 

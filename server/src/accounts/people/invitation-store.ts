@@ -1,5 +1,7 @@
 import type { Queryable } from '../../db/pool.ts';
 import { sqlTime } from '../../db/row-types.ts';
+import { selectList } from '../../db/select-list.ts';
+import type { InvitationsRow } from '../../db/tables.ts';
 import type { Role } from '../roles.ts';
 
 export interface Invitation {
@@ -16,9 +18,21 @@ export interface Invitation {
   revokedAtMs: number | null;
 }
 
-const COLUMNS = `i.workspace_id as "workspaceId", i.id, i.email, i.email_key as "emailKey", i.role,
-  i.invited_by as "invitedBy", i.created_at as "createdAtMs", i.expires_at as "endsAtMs",
-  i.accepted_at as "acceptedAtMs", i.revoked_at as "revokedAtMs"`;
+const COLUMNS = selectList<InvitationsRow, Invitation>(
+  {
+    workspaceId: 'workspace_id',
+    id: 'id',
+    email: 'email',
+    emailKey: 'email_key',
+    role: 'role',
+    invitedBy: 'invited_by',
+    createdAtMs: 'created_at',
+    endsAtMs: 'expires_at',
+    acceptedAtMs: 'accepted_at',
+    revokedAtMs: 'revoked_at',
+  },
+  'i',
+);
 
 const OPEN = 'i.accepted_at is null and i.revoked_at is null';
 

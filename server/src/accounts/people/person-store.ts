@@ -1,5 +1,7 @@
 import type { Queryable } from '../../db/pool.ts';
 import { sqlTime } from '../../db/row-types.ts';
+import { selectList } from '../../db/select-list.ts';
+import type { PeopleRow } from '../../db/tables.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 
 /** A user who can sign in. */
@@ -33,10 +35,21 @@ export function newPerson(
   };
 }
 
-export const PERSON_COLUMNS = `p.id, p.email, p.email_key as "emailKey", p.name,
-  p.password_hash as "passwordHash", p.totp_secret as "totpSecret",
-  p.totp_confirmed_at as "totpConfirmedAtMs", p.totp_step as "totpStep",
-  p.recovery_hashes as "recoveryHashes", p.created_at as "createdAtMs"`;
+export const PERSON_COLUMNS = selectList<PeopleRow, Person>(
+  {
+    id: 'id',
+    email: 'email',
+    emailKey: 'email_key',
+    name: 'name',
+    passwordHash: 'password_hash',
+    totpSecret: 'totp_secret',
+    totpConfirmedAtMs: 'totp_confirmed_at',
+    totpStep: 'totp_step',
+    recoveryHashes: 'recovery_hashes',
+    createdAtMs: 'created_at',
+  },
+  'p',
+);
 
 /** Returns false when the address already has an account. */
 export async function insertPerson(db: Queryable, person: Person): Promise<boolean> {

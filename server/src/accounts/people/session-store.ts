@@ -1,5 +1,7 @@
 import type { Queryable } from '../../db/pool.ts';
 import { sqlTime } from '../../db/row-types.ts';
+import { selectList } from '../../db/select-list.ts';
+import type { SessionsRow } from '../../db/tables.ts';
 import type { Role } from '../roles.ts';
 import { PERSON_COLUMNS, type Person } from './person-store.ts';
 
@@ -14,8 +16,19 @@ export interface Session {
   userAgent: string;
 }
 
-const COLUMNS = `s.id, s.person_id as "personId", s.created_at as "createdAtMs",
-  s.last_seen_at as "seenAtMs", s.expires_at as "endsAtMs", s.ip, s.source, s.user_agent as "userAgent"`;
+const COLUMNS = selectList<SessionsRow, Session>(
+  {
+    id: 'id',
+    personId: 'person_id',
+    createdAtMs: 'created_at',
+    seenAtMs: 'last_seen_at',
+    endsAtMs: 'expires_at',
+    ip: 'ip',
+    source: 'source',
+    userAgent: 'user_agent',
+  },
+  's',
+);
 
 export async function insertSession(
   db: Queryable,

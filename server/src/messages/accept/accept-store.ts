@@ -2,6 +2,14 @@ import type { Mode } from '../../accounts/tenant-scope.ts';
 import type { Pool } from '../../db/pool.ts';
 import { recordset } from '../../db/recordset.ts';
 import { sqlTime } from '../../db/row-types.ts';
+import type {
+  DeliveriesRow,
+  IdempotencyKeysRow,
+  MessageAttachmentsRow,
+  MessageContentsRow,
+  MessageIdReservationsRow,
+  MessagesRow,
+} from '../../db/tables.ts';
 import { EVENT_COLUMNS, type EventRow, INSERT_EVENTS } from '../../events/events-store.ts';
 
 /**
@@ -80,15 +88,13 @@ interface GroupMember {
   submission: number;
 }
 
-export interface KeyRow extends GroupMember {
-  workspace_id: string;
-  mode: Mode;
-  key: string;
+export interface KeyRow
+  extends GroupMember,
+    Pick<IdempotencyKeysRow, 'workspace_id' | 'mode' | 'key' | 'created_at'> {
   /** Hex. */
   request_hash: string;
   /** Read by the request that finds the key already used. */
   result: string;
-  created_at: number;
 }
 
 const KEYS = recordset<KeyRow>({
@@ -101,29 +107,31 @@ const KEYS = recordset<KeyRow>({
   submission: 'integer',
 });
 
-export interface MessageRow extends GroupMember {
-  workspace_id: string;
-  mode: Mode;
-  id: string;
-  created_at: number;
-  scheduled_at: number | null;
-  sender: string;
-  sender_name: string | null;
-  subject: string;
-  template_key: string | null;
-  template_version: number | null;
+export interface MessageRow
+  extends GroupMember,
+    Pick<
+      MessagesRow & MessageContentsRow,
+      | 'workspace_id'
+      | 'mode'
+      | 'id'
+      | 'created_at'
+      | 'scheduled_at'
+      | 'sender'
+      | 'sender_name'
+      | 'subject'
+      | 'template_key'
+      | 'template_version'
+      | 'ttl_seconds'
+      | 'api_key_id'
+      | 'header_message_id'
+      | 'html'
+      | 'text'
+      | 'encrypted_content'
+    > {
   /** In PostgreSQL's array syntax. */
   tags: string;
   metadata: string;
-  ttl_seconds: number | null;
-  api_key_id: string | null;
-  /** The caller's own Message-ID. */
-  header_message_id: string | null;
   head: string;
-  html: string;
-  text: string | null;
-  /** Null when the content contains no secrets. */
-  encrypted_content: Buffer | null;
 }
 
 const MESSAGES = recordset<MessageRow>({
@@ -152,16 +160,18 @@ const MESSAGES = recordset<MessageRow>({
 const CONTENT_COLUMNS = 'workspace_id, mode, id, head, html, text, encrypted_content';
 const MESSAGE_COLUMNS = MESSAGES.columns('head', 'html', 'text', 'encrypted_content', 'submission');
 
-export interface AttachmentRow extends GroupMember {
-  workspace_id: string;
-  mode: Mode;
-  message_id: string;
-  ordinal: number;
-  filename: string;
-  content_type: string;
-  content_id: string | null;
-  content: Buffer;
-}
+export type AttachmentRow = GroupMember &
+  Pick<
+    MessageAttachmentsRow,
+    | 'workspace_id'
+    | 'mode'
+    | 'message_id'
+    | 'ordinal'
+    | 'filename'
+    | 'content_type'
+    | 'content_id'
+    | 'content'
+  >;
 
 const ATTACHMENTS = recordset<AttachmentRow>({
   workspace_id: 'uuid',
@@ -176,12 +186,8 @@ const ATTACHMENTS = recordset<AttachmentRow>({
 });
 
 /** A Message-ID that no other message of the workspace may have. */
-export interface MessageIdRow extends GroupMember {
-  workspace_id: string;
-  mode: Mode;
-  header_message_id: string;
-  created_at: number;
-}
+export type MessageIdRow = GroupMember &
+  Pick<MessageIdReservationsRow, 'workspace_id' | 'mode' | 'header_message_id' | 'created_at'>;
 
 const MESSAGE_IDS = recordset<MessageIdRow>({
   workspace_id: 'uuid',
@@ -191,24 +197,26 @@ const MESSAGE_IDS = recordset<MessageIdRow>({
   submission: 'integer',
 });
 
-export interface DeliveryRow extends GroupMember {
-  workspace_id: string;
-  mode: Mode;
-  message_id: string;
-  ordinal: number;
-  kind: string;
-  recipient: string;
-  recipient_key: string;
-  recipient_name: string | null;
-  status: string;
-  reason: string | null;
-  shard: number;
-  due_at: number | null;
-  lease: number | null;
-  event_sequence: number;
-  expires_at: number;
-  finished_at: number | null;
-}
+export type DeliveryRow = GroupMember &
+  Pick<
+    DeliveriesRow,
+    | 'workspace_id'
+    | 'mode'
+    | 'message_id'
+    | 'ordinal'
+    | 'kind'
+    | 'recipient'
+    | 'recipient_key'
+    | 'recipient_name'
+    | 'status'
+    | 'reason'
+    | 'shard'
+    | 'due_at'
+    | 'lease'
+    | 'event_sequence'
+    | 'expires_at'
+    | 'finished_at'
+  >;
 
 const DELIVERIES = recordset<DeliveryRow>({
   workspace_id: 'uuid',

@@ -1,6 +1,6 @@
-import type { Mode } from '../../accounts/tenant-scope.ts';
 import type { Pool, PoolClient } from '../../db/pool.ts';
 import { sqlTime } from '../../db/row-types.ts';
+import type { DeliveriesRow } from '../../db/tables.ts';
 import type { Bounce, SmtpFacts } from '../../events/event-types.ts';
 import { uuidFloor, uuidTime } from '../../lib/ids.ts';
 import type { ClaimableQueue, FoundQueue } from '../../queue/due-queues.ts';
@@ -44,18 +44,13 @@ export interface ClaimRequest {
   retryWindowMs: number;
 }
 
-export interface ClaimedRow {
-  workspace_id: string;
-  mode: Mode;
-  message_id: string;
-  ordinal: number;
-  shard: number;
-  recipient: string;
-  recipient_key: string;
+type RowKey = Pick<DeliveriesRow, 'workspace_id' | 'mode' | 'message_id' | 'ordinal'>;
+
+export interface ClaimedRow
+  extends RowKey,
+    Pick<DeliveriesRow, 'shard' | 'recipient' | 'recipient_key' | 'attempts' | 'expires_at'> {
   is_blind_copy: boolean;
   lease: number;
-  attempts: number;
-  expires_at: number;
   has_ttl: boolean;
   run_started_at: number;
   dated_at: number | null;
@@ -112,13 +107,7 @@ export function claimDue(pool: Pool, request: ClaimRequest): Promise<ClaimedRow[
   );
 }
 
-interface PickedRow {
-  workspace_id: string;
-  mode: Mode;
-  message_id: string;
-  ordinal: number;
-  lease: number | null;
-}
+type PickedRow = RowKey & Pick<DeliveriesRow, 'lease'>;
 
 async function lockDue(client: PoolClient, request: ClaimRequest): Promise<PickedRow[]> {
   const { rows } = await client.query<PickedRow>({

@@ -1,6 +1,8 @@
 import type { Mode, TenantScope } from '../../accounts/tenant-scope.ts';
 import type { Pool, Queryable } from '../../db/pool.ts';
 import { sqlTime } from '../../db/row-types.ts';
+import { selectList } from '../../db/select-list.ts';
+import type { MessagesRow } from '../../db/tables.ts';
 import type { Bounce, SmtpFacts } from '../../events/event-types.ts';
 import type { RecipientKind } from '../accept/accepted-message.ts';
 import type { DeliveryStatus } from '../message-status.ts';
@@ -41,10 +43,24 @@ export interface StoredDelivery {
   bounce: Bounce | null;
 }
 
-const MESSAGE = `m.id, m.mode, m.created_at as "createdAtMs", m.scheduled_at as "scheduledAtMs",
-  m.sender, m.sender_name as "senderName", m.subject, m.template_key as "templateKey",
-  m.template_version as "templateVersion", m.tags, m.metadata, m.ttl_seconds as "ttlSeconds",
-  m.header_message_id as "headerMessageId"`;
+const MESSAGE = selectList<MessagesRow, Omit<StoredMessage, 'deliveries'>>(
+  {
+    id: 'id',
+    mode: 'mode',
+    createdAtMs: 'created_at',
+    scheduledAtMs: 'scheduled_at',
+    sender: 'sender',
+    senderName: 'sender_name',
+    subject: 'subject',
+    templateKey: 'template_key',
+    templateVersion: 'template_version',
+    tags: 'tags',
+    metadata: 'metadata',
+    ttlSeconds: 'ttl_seconds',
+    headerMessageId: 'header_message_id',
+  },
+  'm',
+);
 
 const DELIVERIES = `(select json_agg(json_build_object('ordinal', d.ordinal, 'kind', d.kind,
     'recipient', d.recipient, 'name', d.recipient_name, 'status', d.status, 'reason', d.reason,

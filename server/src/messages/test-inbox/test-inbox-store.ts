@@ -1,5 +1,7 @@
 import type { Queryable } from '../../db/pool.ts';
 import { sqlTime } from '../../db/row-types.ts';
+import { selectList } from '../../db/select-list.ts';
+import type { TestInboxRow } from '../../db/tables.ts';
 import { uuidFloor } from '../../lib/ids.ts';
 
 /**
@@ -11,7 +13,10 @@ export interface InboxEntry {
   arrivedAtMs: number;
 }
 
-const COLUMNS = 'message_id as "messageId", arrived_at as "arrivedAtMs"';
+const COLUMNS = selectList<TestInboxRow, InboxEntry>({
+  messageId: 'message_id',
+  arrivedAtMs: 'arrived_at',
+});
 
 export async function listInbox(
   db: Queryable,
