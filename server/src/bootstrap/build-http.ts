@@ -81,7 +81,12 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
   });
   const main = mainSurface(operations, services.authenticator);
   const compat = compatSurfaces(
-    { call: operationCaller(operations), authenticator: services.authenticator },
+    {
+      call: operationCaller(operations, services.rateLimiter),
+      authenticator: services.authenticator,
+      clock,
+      bodyBytesMax: config.limits.requestBodyMaxBytes,
+    },
     { baseUrl, version: VERSION },
   );
   const http = createHttpServer({

@@ -4,6 +4,7 @@ import type { Authenticator } from '../accounts/authenticate.ts';
 import type { Operation } from '../http/operation.ts';
 import type { ApiSurface } from '../http/server/api-surface.ts';
 import type { CallOperation } from '../http/server/call-operation.ts';
+import type { Clock } from '../lib/clock.ts';
 
 /**
  * Another provider's API, offered under `/compat/<name>` so that programs written for that provider's
@@ -31,6 +32,9 @@ export interface CompatDependencies {
   /** Calls an operation of our own API by its id. */
   call: CallOperation;
   authenticator: Pick<Authenticator, 'authenticate'>;
+  clock: Clock;
+  /** The size of a request, which also limits what one request can expand to. */
+  bodyBytesMax: number;
 }
 
 /** Begins the paths of a provider's API. */

@@ -1,3 +1,4 @@
+import type { RateLimiter } from '../../accounts/rate-limit.ts';
 import { assert } from '../../lib/assert.ts';
 import type { IdempotencyRequest } from '../../messages/accept/idempotency.ts';
 import type { Operation, OperationRequest } from '../operation.ts';
@@ -6,8 +7,8 @@ import { type OperationValidators, validatorsOf } from './operation-validators.t
 
 /**
  * Calls operations of our API from operations of another surface. The call passes the same scope
- * check, validation and handler as a request from outside, so another provider's API can do nothing
- * that ours refuses.
+ * check, validation and handler as a request from outside, and counts against the rate limit like
+ * one, so another provider's API can do nothing that ours refuses.
  */
 
 export interface OperationInput {
@@ -35,7 +36,12 @@ export type CallOperation = (
   input?: OperationInput,
 ) => Promise<OperationOutput>;
 
-export function operationCaller(operations: readonly Operation[]): CallOperation {
+export function operationCaller(
+  operations: readonly Operation[],
+  rateLimiter: Pick<RateLimiter, 'charge'>,
+): CallOperation {
+  /** Requests that made their first call, which is the one that the server has counted. */
+  const counted = new WeakSet<AnyRequest>();
   const byId = new Map(operations.map((operation) => [operation.spec.id, operation]));
   const validators = new Map<string, OperationValidators>();
   const checksOf = (operation: Operation): OperationValidators => {
@@ -50,6 +56,8 @@ export function operationCaller(operations: readonly Operation[]): CallOperation
     assert(operation, `unknown operation ${id}`);
     const { params = {}, query = {}, body, idempotency } = input;
     requireScope(operation.spec, request.caller);
+    if (counted.has(request)) rateLimiter.charge(request.caller.workspaceId, 1);
+    else counted.add(request);
     const checks = checksOf(operation);
     checks.query.check(query);
     if (operation.spec.body) checks.body?.check(body ?? {}, request.caller, []);
@@ -60,7 +68,9 @@ export function operationCaller(operations: readonly Operation[]): CallOperation
     } = await operation.handle({
       caller: request.caller,
       signedIn: request.signedIn,
-      client: request.client,
+      get client() {
+        return request.client;
+      },
       requestId: request.requestId,
       params,
       query,
@@ -72,7 +82,9 @@ export function operationCaller(operations: readonly Operation[]): CallOperation
       ifMatch: undefined,
       lastEventId: undefined,
       header: (name) => request.header(name),
-      signal: request.signal,
+      get signal() {
+        return request.signal;
+      },
     });
     return { status, body: parsed(output), headers };
   };

@@ -54,3 +54,16 @@ test('a queue that is too long is rejected', () => {
   );
   expect(() => limiter.acquire('b', new AbortController().signal)).not.toThrow();
 });
+
+test('a request takes one slot, however many large responses it is made from', async () => {
+  const limiter = new LargeResponseLimiter(1);
+  const disconnect = new AbortController();
+  await limiter.acquire('a', disconnect.signal);
+  await limiter.acquire('a', disconnect.signal);
+  const next = connect(limiter, 'a');
+  await settled();
+  expect(next.client.started).toBe(false);
+  disconnect.abort();
+  await settled();
+  expect(next.client.started).toBe(true);
+});

@@ -9,6 +9,7 @@ import { RefusedError } from '../../lib/refused-error.ts';
 export class LargeResponseLimiter {
   readonly #concurrentMax: number;
   readonly #byWorkspace = new Map<string, WorkspaceQueue>();
+  readonly #admitted = new WeakSet<AbortSignal>();
 
   constructor(concurrentMax = 4) {
     this.#concurrentMax = concurrentMax;
@@ -17,8 +18,12 @@ export class LargeResponseLimiter {
   /**
    * Resolves when the response may start. The slot is released when `signal` aborts: the client
    * has read the response or disconnected. Rejects if the client disconnects while waiting.
+   *
+   * A request whose response is made from several large ones needs one slot: with one for each, it
+   * would wait for itself.
    */
   acquire(workspaceId: string, signal: AbortSignal): Promise<void> {
+    if (this.#admitted.has(signal)) return Promise.resolve();
     const queue = this.#byWorkspace.get(workspaceId) ?? { running: 0, waiting: [] };
     this.#byWorkspace.set(workspaceId, queue);
     if (queue.waiting.length >= WAITING_MAX) {
@@ -37,6 +42,7 @@ export class LargeResponseLimiter {
         this.#startNext(workspaceId, queue);
       };
       queue.waiting.push(waiter);
+      this.#admitted.add(signal);
       if (signal.aborted) release();
       else {
         signal.addEventListener('abort', release, { once: true });

@@ -29,6 +29,7 @@ export class RequestContext implements OperationRequest<unknown, unknown, unknow
   readonly #spec: Operation['spec'];
   readonly #request: FastifyRequest;
   readonly #reply: FastifyReply;
+  #signal: AbortSignal | undefined;
 
   constructor(
     deps: AuthorizationDependencies,
@@ -72,6 +73,11 @@ export class RequestContext implements OperationRequest<unknown, unknown, unknow
   }
 
   get signal(): AbortSignal {
+    this.#signal ??= this.#createSignal();
+    return this.#signal;
+  }
+
+  #createSignal(): AbortSignal {
     const { raw } = this.#reply;
     const controller = new AbortController();
     raw.once('close', () => controller.abort());
