@@ -1,5 +1,6 @@
 import type { CompatProvider } from './compat-provider.ts';
 import { postmark } from './postmark/postmark.ts';
 import { resend } from './resend/resend.ts';
+import { sendgrid } from './sendgrid/sendgrid.ts';
 
-export const PROVIDERS: readonly CompatProvider[] = [postmark, resend];
+export const PROVIDERS: readonly CompatProvider[] = [postmark, resend, sendgrid];

@@ -22,7 +22,8 @@ export type IdPrefix =
   | 'imp'
   | 'usr'
   | 'ses'
-  | 'inv';
+  | 'inv'
+  | 'bat';
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const VALUE_OF = new Map([...ALPHABET].map((character, value) => [character, value]));

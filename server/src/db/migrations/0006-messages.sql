@@ -41,6 +41,11 @@ create table messages (
 create index messages_header_message_id on messages (workspace_id, mode, header_message_id)
   where header_message_id is not null;
 
+-- Finds the messages of a SendGrid batch, whose id is in their metadata. Other messages are not in it.
+create index messages_sendgrid_batch
+  on messages (workspace_id, mode, (metadata ->> 'sendgrid_batch_id'), id)
+  where metadata ->> 'sendgrid_batch_id' is not null;
+
 -- Message-IDs that API callers chose. A partitioned table cannot have a unique index over them, so
 -- this one decides between two nodes that store the same ID at the same moment. Rows are deleted
 -- after a day; older IDs are found in messages.

@@ -176,17 +176,28 @@ export async function scanMessages(
 }
 
 /** Which messages to scan: those that an index finds, or all. */
-function scanFor({ recipientKey, headerMessageId }: MessageFilter) {
+function scanFor({ recipientKey, headerMessageId, metadata }: MessageFilter) {
   if (headerMessageId !== undefined) {
     return { name: 'scan-messages-by-header', rows: SCAN_MESSAGE_ID, values: [headerMessageId] };
   }
-  if (recipientKey === undefined) return { name: 'scan-messages', rows: SCAN_ALL, values: [] };
-  return { name: 'scan-messages-of-recipient', rows: SCAN_RECIPIENT, values: [recipientKey] };
+  if (recipientKey !== undefined) {
+    return { name: 'scan-messages-of-recipient', rows: SCAN_RECIPIENT, values: [recipientKey] };
+  }
+  const batch = metadata?.[BATCH_METADATA];
+  if (batch === undefined) return { name: 'scan-messages', rows: SCAN_ALL, values: [] };
+  return { name: 'scan-messages-of-batch', rows: SCAN_BATCH, values: [batch] };
 }
 
 const SCAN_MESSAGE_ID = `select id, tags, template_key, metadata, subject, sender from messages
   where workspace_id = $1 and mode = $2 and header_message_id = $13 and id < $3 and id >= $4
   order by id desc limit $5`;
+
+/** Metadata that an index finds: the batch of a message that was sent through SendGrid's API. */
+export const BATCH_METADATA = 'sendgrid_batch_id';
+
+const SCAN_BATCH = `select id, tags, template_key, metadata, subject, sender from messages
+  where workspace_id = $1 and mode = $2 and metadata ->> '${BATCH_METADATA}' = $13 and id < $3
+    and id >= $4 order by id desc limit $5`;
 
 const SCAN_ALL = `select id, tags, template_key, metadata, subject, sender from messages
   where workspace_id = $1 and mode = $2 and id < $3 and id >= $4 order by id desc limit $5`;

@@ -12,6 +12,8 @@ import {
   SMTP_REPLY,
 } from './examples.ts';
 
+export { BATCH_METADATA } from '../../../messages/lookup/message-store.ts';
+
 const STATUSES = [
   'scheduled',
   'queued',
