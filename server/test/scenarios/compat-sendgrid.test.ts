@@ -324,7 +324,7 @@ describe('scheduled mail', () => {
     expect(await statusOf(ofOther)).toBe('cancelled');
   });
 
-  test('what batches cannot do is refused', async () => {
+  test('pausing, resuming and listing batches is refused', async () => {
     const batch = (await ask('POST', '/v3/mail/batch')).json.batch_id;
     const pause = ask('POST', '/v3/user/scheduled_sends', { batch_id: batch, status: 'pause' });
     expect(await failed(pause)).toMatchObject({

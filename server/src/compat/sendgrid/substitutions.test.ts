@@ -29,7 +29,7 @@ test.each<[string, Record<string, string>]>([
   );
 });
 
-test('what a request expands to is limited before it is built', () => {
+test('the expansion of a request is limited before it is built', () => {
   const bomb = '-a-'.repeat(300_000);
   expect(() => substitute(bomb, { '-a-': 'x'.repeat(9_000) })).toThrow(/at most 1000000 bytes/);
   const budget = new SizeBudget(10);

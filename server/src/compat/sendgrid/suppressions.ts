@@ -9,8 +9,8 @@ import { refusedOperation } from './refused-operation.ts';
 
 /**
  * SendGrid keeps a list for each reason not to send; Postrider keeps one list whose entries have a
- * reason. https://www.twilio.com/docs/sendgrid/api-reference/bounces-api, /spam-reports-api,
- * /invalid-e-mails-api and /suppressions-global-suppressions
+ * reason: https://www.twilio.com/docs/sendgrid/api-reference/bounces-api, /spam-reports-api and
+ * /suppressions-global-suppressions.
  */
 
 interface Suppression {
@@ -158,7 +158,7 @@ function addressOperations({ call }: CompatDependencies, list: List): Operation[
         method: 'GET',
         path: `/v3/suppression/${list.name}/{email}`,
         tag: 'Suppressions',
-        summary: `Look an address up in the ${list.noun}`,
+        summary: `Look up an address in the ${list.noun}`,
         scope: 'read:suppressions',
         params: AddressPath,
         responses: { 200: { description: 'The entry, or none.', body: Entries } },
@@ -252,7 +252,7 @@ function globalUnsubscribes({ call }: CompatDependencies): Operation[] {
         method: 'GET',
         path: `${path}/{email}`,
         tag: 'Suppressions',
-        summary: 'Look an address up in the global unsubscribes',
+        summary: 'Look up an address in the global unsubscribes',
         scope: 'read:suppressions',
         params: AddressPath,
         responses: {
