@@ -30,8 +30,10 @@ it.each<[string, (document: Loose) => void]>([
   ['a new field in a response', (d) => (schema(d, 'Message').properties.more = { type: 'string' })],
   [
     'a new enum value in a response',
-    (d) => schema(d, 'Event').properties.type.enum.push('message.read'),
+    (d) => schema(d, 'Bounce').properties.reason.enum.push('out_of_office'),
   ],
+  ['a new event type', (d) => schema(d, 'Event').oneOf.push({ $ref: '#/components/schemas/New' })],
+  ['the size of an integer', (d) => (list(d).parameters[0].schema.format = 'int64')],
   ['a new accepted enum value', (d) => schema(d, 'CreateApiKey').properties.mode.enum.push('both')],
   ['a wider limit', (d) => (schema(d, 'SendMessage').properties.subject.maxLength = 9000)],
   ['a removed format', (d) => delete schema(d, 'Address').properties.email.format],
@@ -61,6 +63,14 @@ it.each<[(document: Loose) => void, string]>([
   [
     (d) => (schema(d, 'Address').properties.email.maxLength = 9),
     'to.email: maxLength changed from 320 to 9',
+  ],
+  [
+    (d) => delete schema(d, 'MessageBouncedData').properties.bounce,
+    '200: data[].data.bounce was removed',
+  ],
+  [
+    (d) => schema(d, 'Event').oneOf.shift(),
+    '200: data[]: the alternative MessageAcceptedEvent was removed',
   ],
   [(d) => delete schema(d, 'Message').properties.subject, '200: subject was removed'],
   [(d) => schema(d, 'Message').required.pop(), '200: events is now optional'],

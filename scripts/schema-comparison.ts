@@ -13,6 +13,7 @@ interface Schema {
   const?: unknown;
   enum?: unknown[];
   anyOf?: Json[];
+  oneOf?: Json[];
   format?: string;
   properties?: Record<string, Json>;
   required?: string[];
@@ -45,8 +46,11 @@ export class SchemaComparison {
   }
 
   #variantChanges(direction: Direction, was: Schema, now: Schema, at: string): string[] {
-    const olds = was.anyOf ?? [was as Json];
-    const news = now.anyOf ?? [now as Json];
+    if (direction === 'response' && was.oneOf && now.oneOf) {
+      return this.#unionChanges(was.oneOf, now.oneOf, at);
+    }
+    const olds = was.anyOf ?? was.oneOf ?? [was as Json];
+    const news = now.anyOf ?? now.oneOf ?? [now as Json];
     if (olds.length === 1 && news.length === 1) {
       return this.#schemaChanges(direction, olds[0] as Schema, news[0] as Schema, at);
     }
@@ -59,6 +63,15 @@ export class SchemaComparison {
           : this.changes(direction, other, one, at),
       );
       return attempts.sort((a, b) => a.length - b.length)[0] ?? [];
+    });
+  }
+
+  /** A discriminated union may grow, as event types do; its alternatives are compared by name. */
+  #unionChanges(was: Json[], now: Json[], at: string): string[] {
+    return was.flatMap((old) => {
+      const present = now.find(({ $ref }) => $ref === old.$ref);
+      if (present) return this.changes('response', old, present, at);
+      return [`${at}: the alternative ${String(old.$ref).split('/').at(-1)} was removed`];
     });
   }
 
@@ -117,9 +130,10 @@ function resolve(components: Json, schema: Json): Schema {
   return (name === undefined ? schema : (components[name] ?? {})) as Schema;
 }
 
+/** The format of an integer tells generators which type to use; the bounds say what is accepted. */
 function kindOf({ type, format, const: value }: Schema): string {
   const kind = type ?? (value === undefined ? 'anything' : typeof value);
-  return format === undefined ? kind : `${kind} (${format})`;
+  return format === undefined || kind === 'integer' ? kind : `${kind} (${format})`;
 }
 
 function valueChanges(direction: Direction, was: Schema, now: Schema, place: string): string[] {

@@ -1,4 +1,4 @@
-import type { components, paths, webhooks } from '../dist/types/api.d.ts';
+import type { components, paths } from '../dist/types/api.d.ts';
 
 /**
  * Types of every API operation, derived from the server's OpenAPI document: the paths, and the
@@ -97,10 +97,4 @@ export type Item<P extends ListPath> =
   ResponseBody<'GET', P> extends { data: readonly (infer Row)[] } ? Row : never;
 
 /** Any event, discriminated by `type`. New types may be added: handle unknown ones in a `switch`. */
-export type PostriderEvent = {
-  [Type in keyof webhooks]: webhooks[Type] extends {
-    post: { requestBody: { content: { 'application/json': infer Event } } };
-  }
-    ? Event
-    : never;
-}[keyof webhooks];
+export type PostriderEvent = Schema<'Event'>;

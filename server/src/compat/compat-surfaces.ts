@@ -1,3 +1,4 @@
+import { documentResponder } from '../http/openapi/document-response.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { ApiSurface } from '../http/server/api-surface.ts';
 import { type CompatDocumentOptions, compatDocument } from './compat-document.ts';
@@ -23,6 +24,10 @@ export function compatSurfaces(
 }
 
 function documentOperation({ name, title }: CompatProvider, document: () => object): Operation {
+  const respond = documentResponder(
+    () => JSON.stringify(document()),
+    'application/json; charset=utf-8',
+  );
   return operation(
     {
       id: `${name}OpenapiDocument`,
@@ -33,6 +38,6 @@ function documentOperation({ name, title }: CompatProvider, document: () => obje
       scope: 'public',
       responses: { 200: { description: 'The document.' } },
     },
-    () => ({ status: 200, body: document() }),
+    (request) => respond((name) => request.header(name)),
   );
 }

@@ -44,3 +44,19 @@ it('leaves examples and plain titles alone', () => {
   expect(named.refer(schema)).toMatchObject({ examples: [{ title: 'Person' }] });
   expect(named.components()).toEqual({});
 });
+
+it('writes maps and integers as client generators read them', () => {
+  const schema = Type.Object({
+    headers: Type.Record(Type.String(), Person),
+    count: Type.Integer({ maximum: 10 }),
+    bytes: Type.Integer({ maximum: 2 ** 40 }),
+  });
+  expect(new ComponentSchemas().refer(schema).properties).toEqual({
+    headers: {
+      type: 'object',
+      additionalProperties: { $ref: '#/components/schemas/Person' },
+    },
+    count: { type: 'integer', maximum: 10, format: 'int32' },
+    bytes: { type: 'integer', maximum: 2 ** 40, format: 'int64' },
+  });
+});

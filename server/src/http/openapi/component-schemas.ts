@@ -2,7 +2,8 @@ import type { TSchema } from 'typebox';
 
 /**
  * Collects the component schemas of the OpenAPI document. Each schema whose title is a single
- * word becomes a named component and is replaced by a reference.
+ * word becomes a named component and is replaced by a reference. Schemas are written as client
+ * generators understand them; what the server validates stays as it is.
  */
 export class ComponentSchemas {
   readonly #components = new Map<string, object>();
@@ -31,7 +32,7 @@ export class ComponentSchemas {
 
   #copy(schema: Record<string, unknown>): Record<string, unknown> {
     return Object.fromEntries(
-      Object.entries(schema).map(([key, value]) => {
+      Object.entries(forGenerators(schema)).map(([key, value]) => {
         if (HOLDS_MAP.has(key)) return [key, this.#each(value as Record<string, unknown>)];
         if (HOLDS_LIST.has(key)) {
           return [key, (value as Record<string, unknown>[]).map((inner) => this.#visit(inner))];
@@ -51,6 +52,22 @@ export class ComponentSchemas {
     );
   }
 }
+
+/**
+ * Rewrites what generators ignore: a map that is written as a pattern for every name, and an integer
+ * without a size, which becomes a float or a big integer in some languages.
+ */
+function forGenerators(schema: Record<string, unknown>): Record<string, unknown> {
+  const { patternProperties, ...rest } = schema;
+  const values = (patternProperties as Record<string, unknown> | undefined)?.[EVERY_NAME];
+  if (values !== undefined) return { ...rest, additionalProperties: values };
+  if (schema.type !== 'integer' || schema.format !== undefined) return schema;
+  return { ...schema, format: Number(schema.maximum ?? 0) > INT32_MAX ? 'int64' : 'int32' };
+}
+
+/** The pattern that TypeBox writes for a record. */
+const EVERY_NAME = '^.*$';
+const INT32_MAX = 2 ** 31 - 1;
 
 /** JSON Schema keywords that contain schemas; all others contain plain values. */
 const HOLDS_MAP = new Set(['properties', 'patternProperties', '$defs']);

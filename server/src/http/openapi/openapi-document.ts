@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import { isTeamRight, ROLES } from '../../accounts/roles.ts';
 import { SCOPES } from '../../accounts/scopes.ts';
 import { type Operation, TAGS } from '../operation.ts';
-import { webhookDescriptions } from '../routes/webhooks/event-payloads.ts';
+import { webhookDescriptions } from '../routes/events/event-schemas.ts';
 import { API_PREFIX } from '../server/api-prefix.ts';
 import { createSessionCookie } from '../server/session-cookie.ts';
 import { isOptionalBody } from '../validation/schema-validator.ts';

@@ -20,7 +20,7 @@ export function responsesOf(spec: Spec, schemas: ComponentSchemas): Json {
     responses[status] = responseOf(response, spec.scope === 'public', schemas);
   }
   for (const [status, codes] of problemsByStatus(spec)) {
-    responses[status] = { $ref: `#/components/responses/${responseName(status, codes, spec)}` };
+    responses[status] = { $ref: `#/components/responses/${responseName(codes, spec)}` };
   }
   return responses;
 }
@@ -33,7 +33,7 @@ export function sharedComponents(
 ): { headers: Json; examples: Json; responses: Json } {
   const responses = operations.flatMap(({ spec }) =>
     problemsByStatus(spec).map(([status, codes]) => [
-      responseName(status, codes, spec),
+      responseName(codes, spec),
       problemResponse(status, codes, spec, schemas),
     ]),
   );
@@ -49,8 +49,73 @@ function problemsByStatus(spec: Spec): [number, ProblemCode[]][] {
   return [...byStatus].sort(([a], [b]) => a - b);
 }
 
-function responseName(status: number, codes: readonly ProblemCode[], spec: Spec): string {
-  return [...(spec.scope === 'public' ? ['public'] : []), status, ...codes].join('.');
+/**
+ * The name of a response in `components`, from which client generators make type names: the codes, with
+ * one word for those that usually come together. Public operations have responses of their own,
+ * because theirs lack the rate limit headers.
+ */
+function responseName(codes: readonly ProblemCode[], spec: Spec): string {
+  const words: string[] = [];
+  let left = codes;
+  for (const [word, group] of NAMED_GROUPS) {
+    if (!group.every((code) => left.includes(code))) continue;
+    words.push(word);
+    left = left.filter((code) => !group.includes(code));
+  }
+  const name = [...words, ...left.map(pascalCase)].join('Or');
+  return spec.scope === 'public' ? `Public${name}` : name;
+}
+
+/** The first groups that fit are used, so larger ones come first. */
+const NAMED_GROUPS: [string, ProblemCode[]][] = [
+  [
+    'Unauthorized',
+    ['missing_api_key', 'invalid_api_key', 'expired_api_key', 'revoked_api_key', 'invalid_session'],
+  ],
+  [
+    'SendForbidden',
+    [
+      'cross_site_request',
+      'domain_not_allowed',
+      'domain_not_owned',
+      'domain_not_verified',
+      'insufficient_role',
+      'insufficient_scope',
+      'ip_not_allowed',
+      'not_a_member',
+      'workspace_suspended',
+    ],
+  ],
+  [
+    'WriteForbiddenByRole',
+    [
+      'cross_site_request',
+      'insufficient_role',
+      'insufficient_scope',
+      'ip_not_allowed',
+      'not_a_member',
+    ],
+  ],
+  [
+    'WriteForbidden',
+    ['cross_site_request', 'insufficient_scope', 'ip_not_allowed', 'not_a_member'],
+  ],
+  [
+    'AccountWriteForbiddenByRole',
+    ['cross_site_request', 'insufficient_role', 'insufficient_scope', 'ip_not_allowed'],
+  ],
+  ['AccountWriteForbidden', ['cross_site_request', 'insufficient_scope', 'ip_not_allowed']],
+  ['ReadForbidden', ['insufficient_scope', 'ip_not_allowed', 'not_a_member']],
+  ['AccountReadForbidden', ['insufficient_scope', 'ip_not_allowed']],
+  ['Forbidden', ['ip_not_allowed', 'not_a_member']],
+  ['InvalidRequest', ['idempotency_key_reused', 'validation_failed']],
+  ['InvalidContent', ['content_conflict', 'content_missing', 'missing_variables']],
+  ['InvalidTemplate', ['template_limit', 'template_not_found', 'template_syntax']],
+  ['InvalidTemplateSource', ['template_limit', 'template_syntax']],
+];
+
+function pascalCase(code: string): string {
+  return code.replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 /** Returns every problem an operation can return: its own, and those that its spec implies. */
@@ -66,7 +131,7 @@ export function problemCodesOf(spec: Spec): ProblemCode[] {
     if (spec.method !== 'GET') codes.add('cross_site_request');
     codes.add('storage_unavailable');
   }
-  codes.add('validation_failed');
+  codes.add('validation_failed').add('internal_error');
   if (spec.method === 'POST' && spec.scope !== 'public') {
     codes.add('idempotency_key_in_progress');
     codes.add('idempotency_key_reused');

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { acceptedCoding, type Coding } from '../server/content-coding.ts';
 import { PREVIEW_POLICIES, previewPage } from './email-preview.ts';
 
 /**
@@ -30,10 +31,7 @@ const TYPES: Record<string, string> = {
   '.json': 'application/json; charset=utf-8',
 };
 
-const CODINGS = [
-  ['br', '.br'],
-  ['gzip', '.gz'],
-] as const;
+const ENDINGS: Record<Coding, string> = { br: '.br', gzip: '.gz' };
 
 const APP_POLICY = [
   "default-src 'none'",
@@ -97,7 +95,7 @@ function readFiles(folder: string): Map<string, StoredFile> {
     if (!entry.isFile() || type === undefined) continue;
     const name = path.relative(folder, location).split(path.sep).join('/');
     const bodies = new Map([['', readFileSync(location)]]);
-    for (const [coding, ending] of CODINGS) {
+    for (const [coding, ending] of Object.entries(ENDINGS)) {
       if (existsSync(location + ending)) bodies.set(coding, readFileSync(location + ending));
     }
     files.set(name, { type, bodies, immutable: name.startsWith('assets/') });
@@ -111,9 +109,8 @@ function fileNameOf(url: string): string {
 }
 
 function sendFile(request: FastifyRequest, reply: FastifyReply, file: StoredFile): FastifyReply {
-  const accepted = String(request.headers['accept-encoding'] ?? '');
-  const coding = CODINGS.map(([name]) => name).find(
-    (name) => file.bodies.has(name) && accepts(accepted, name),
+  const coding = acceptedCoding(String(request.headers['accept-encoding'] ?? ''), (one) =>
+    file.bodies.has(one),
   );
   reply.headers({
     ...SECURITY_HEADERS,
@@ -123,13 +120,6 @@ function sendFile(request: FastifyRequest, reply: FastifyReply, file: StoredFile
   });
   if (coding) reply.header('content-encoding', coding);
   return reply.type(file.type).send(file.bodies.get(coding ?? ''));
-}
-
-function accepts(header: string, coding: string): boolean {
-  return header.split(',').some((part) => {
-    const [name, ...parameters] = part.trim().split(/\s*;\s*/);
-    return name === coding && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
-  });
 }
 
 function sendNotBuilt(reply: FastifyReply): FastifyReply {

@@ -13,11 +13,12 @@ export interface ApiSchema {
   const?: unknown;
   default?: unknown;
   anyOf?: readonly ApiSchema[];
+  /** A union that a field discriminates. */
+  oneOf?: readonly ApiSchema[];
   items?: ApiSchema;
   properties?: Record<string, ApiSchema>;
   required?: readonly string[];
   additionalProperties?: boolean | ApiSchema;
-  patternProperties?: Record<string, ApiSchema>;
   minLength?: number;
   maxLength?: number;
   minimum?: number;

@@ -76,13 +76,32 @@ function objectsIn(reader: DocumentReader, given: ApiSchema): ApiSchema[] {
     // A single address or a list of addresses has the same fields.
     return [...new Map(found.map((one) => [JSON.stringify(one.properties), one])).values()];
   }
+  if (schema.oneOf) return [sharedFields(schema.oneOf.map((one) => reader.schema(one).schema))];
   if (schema.items) return objectsIn(reader, schema.items);
   return schema.properties && Object.keys(schema.properties).length > 0 ? [schema] : [];
+}
+
+/**
+ * The fields of a discriminated union as one object: alternatives that have their own section in the
+ * reference would otherwise repeat it here.
+ */
+function sharedFields(alternatives: readonly ApiSchema[]): ApiSchema {
+  const [{ properties = {}, required = [] } = {}] = alternatives;
+  const entries = Object.entries(properties).map(([name, first]): [string, ApiSchema] => {
+    const all = alternatives.map((one) => one.properties?.[name] ?? {});
+    if (all.some(({ const: value }) => value !== first.const)) {
+      return [name, { type: 'string', enum: all.map(({ const: value }) => value) }];
+    }
+    if (all.every(({ $ref }) => $ref === first.$ref)) return [name, first];
+    return [name, { type: 'object', properties: {}, description: 'Depends on the type.' }];
+  });
+  return { properties: Object.fromEntries(entries), required };
 }
 
 function typeText(reader: DocumentReader, given: ApiSchema): string {
   const { schema } = reader.schema(given);
   if (schema.anyOf) return schema.anyOf.map((one) => typeText(reader, one)).join(' or ');
+  if (schema.oneOf) return 'object';
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum) return 'enum';
   switch (schema.type) {

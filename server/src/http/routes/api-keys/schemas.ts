@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { SCOPES } from '../../../accounts/scopes.ts';
 import { closed, id, Mode, NullableTime, oneOf, Time } from '../../openapi/shared-schemas.ts';
 
-const API_KEY = {
+export const API_KEY = {
   id: 'key_01kc8wzq4he2x9v7n5m3k1j0h8',
   name: 'Web shop',
   mode: 'live',

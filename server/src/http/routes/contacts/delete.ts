@@ -35,10 +35,15 @@ export function deleteContact(deps: { contacts: Contacts; erasures: Erasures }):
         ),
       }),
       responses: {
-        200: { description: 'The address was erased.', body: Erasure },
+        200: {
+          description: 'The address was erased.',
+          body: Erasure,
+          example: { status: 'finished', contacts: 1, messages: 12, attempts: 13, events: 38 },
+        },
         202: {
           description: 'The address is being erased. Repeat the request to check progress.',
           body: Erasure,
+          example: { status: 'running', contacts: 1, messages: 500, attempts: 0, events: 0 },
         },
         204: { description: 'The contact was deleted.' },
       },

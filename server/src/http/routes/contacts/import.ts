@@ -14,7 +14,7 @@ import {
   type OperationResponse,
   operation,
 } from '../../operation.ts';
-import { ContactImport } from './schemas.ts';
+import { ContactImport, QUEUED_IMPORT } from './schemas.ts';
 
 const NDJSON = 'application/x-ndjson';
 const CSV = 'text/csv';
@@ -58,6 +58,7 @@ export function importContacts(deps: {
         202: {
           description: 'The file was stored and will be processed.',
           body: ContactImport,
+          example: QUEUED_IMPORT,
           headers: { Location: { description: 'URL of the import.', schema: Type.String() } },
         },
       },

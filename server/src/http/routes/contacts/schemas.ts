@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { ATTRIBUTES_BYTES_MAX, NAME_CHARACTERS_MAX } from '../../../contacts/contact-fields.ts';
+import { exampleOf } from '../../openapi/schema-example.ts';
 import { closed, id, Mode, NullableTime, oneOf, Time } from '../../openapi/shared-schemas.ts';
 
 const Email = Type.String({ format: 'email', maxLength: 320, examples: ['jane@example.com'] });
@@ -72,27 +73,42 @@ export const ContactPath = Type.Object({
   }),
 });
 
-const Count = Type.Integer({ minimum: 0 });
+const count = (example: number) => Type.Integer({ minimum: 0, examples: [example] });
 
 const ImportFields = {
   id: id('imp', 'the import'),
   status: oneOf(['queued', 'running', 'finished', 'failed'] as const, {
+    examples: ['finished'],
     description: '`failed`: an internal error occurred. The counted lines are done.',
   }),
   mode: Mode,
   format: oneOf(['ndjson', 'csv'] as const),
-  bytes_total: Count,
-  bytes_done: Count,
-  lines: Type.Integer({ description: 'Processed lines of the file, including the header.' }),
-  created: Count,
-  updated: Count,
-  unchanged: Count,
-  failed: Count,
+  bytes_total: count(48_211),
+  bytes_done: count(48_211),
+  lines: Type.Integer({
+    description: 'Processed lines of the file, including the header.',
+    examples: [501],
+  }),
+  created: count(480),
+  updated: count(19),
+  unchanged: count(0),
+  failed: count(1),
   created_at: Time,
   finished_at: NullableTime,
 };
 
 export const ContactImport = Type.Object(ImportFields, { title: 'ContactImport' });
+
+export const QUEUED_IMPORT = {
+  ...(exampleOf(ContactImport) as object),
+  status: 'queued',
+  bytes_done: 0,
+  lines: 0,
+  created: 0,
+  updated: 0,
+  failed: 0,
+  finished_at: null,
+};
 
 export const ContactImportReport = Type.Object(
   {
@@ -107,12 +123,23 @@ export const ContactImportReport = Type.Object(
           code: Type.String(),
           detail: Type.String(),
         },
-        { title: 'ContactImportFailure' },
+        {
+          title: 'ContactImportFailure',
+          examples: [
+            {
+              line: 17,
+              field: '/email',
+              code: 'invalid_email',
+              detail: 'This is not a valid email address.',
+            },
+          ],
+        },
       ),
       { description: 'A page of the failed lines, in file order.' },
     ),
     next_cursor: Type.Union([Type.String(), Type.Null()], {
       description: 'Null if no further lines have failed so far.',
+      examples: [null],
     }),
   },
   { title: 'ContactImportReport' },
@@ -126,8 +153,8 @@ export const Erasure = Type.Object(
       minimum: 0,
       description: 'Messages from which the address was removed.',
     }),
-    attempts: Count,
-    events: Count,
+    attempts: Type.Integer({ minimum: 0 }),
+    events: Type.Integer({ minimum: 0 }),
   },
   { title: 'Erasure' },
 );

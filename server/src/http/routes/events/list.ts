@@ -24,7 +24,7 @@ import {
   parseEventCursor,
   parseEventTypes,
 } from './event-query.ts';
-import { Event } from './schemas.ts';
+import { Event } from './event-schemas.ts';
 
 export function listEvents(deps: { pool: Pool }): Operation {
   return operation(

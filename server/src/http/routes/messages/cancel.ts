@@ -3,6 +3,7 @@ import { publicMessage } from '../../../messages/lookup/public-message.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { decodePathId } from '../../validation/path-id.ts';
+import { messageIn } from './examples.ts';
 import { MessageSummary } from './schemas.ts';
 
 export function cancelMessage(deps: { changes: MessageChanges }): Operation {
@@ -17,7 +18,13 @@ export function cancelMessage(deps: { changes: MessageChanges }): Operation {
         'Works until delivery starts. Recipients that are already final are not changed.',
       scope: 'write:messages',
       params: pathId('msg', 'the message'),
-      responses: { 200: { description: 'The cancelled message.', body: MessageSummary } },
+      responses: {
+        200: {
+          description: 'The cancelled message.',
+          body: MessageSummary,
+          example: messageIn('cancelled', {}),
+        },
+      },
       problems: ['not_found', 'not_cancellable'],
     },
     async ({ caller, params }) => {

@@ -62,6 +62,24 @@ export const MESSAGE_SUMMARY = {
   ],
 };
 
+/** The example message in another state, for operations that change it. */
+export function messageIn(
+  status: string,
+  changes: { scheduled_at?: string; reason?: string; next_attempt_at?: string },
+) {
+  const { scheduled_at = null, reason = null, next_attempt_at = null } = changes;
+  const [recipient] = MESSAGE_SUMMARY.recipients;
+  const finished_at = status === 'cancelled' ? '2026-11-15T09:31:00.000Z' : null;
+  return {
+    ...MESSAGE_SUMMARY,
+    status,
+    scheduled_at,
+    recipients: [
+      { ...recipient, status, reason, attempts: 0, next_attempt_at, finished_at, smtp: null },
+    ],
+  };
+}
+
 const aboutMessage = { message_id: MESSAGE_ID, metadata: { user_id: '4711' }, tags: ['welcome'] };
 
 export const DELIVERED_EVENT = {

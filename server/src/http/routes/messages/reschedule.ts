@@ -4,6 +4,7 @@ import { publicMessage } from '../../../messages/lookup/public-message.ts';
 import { closed, pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { decodePathId } from '../../validation/path-id.ts';
+import { messageIn } from './examples.ts';
 import { MessageSummary } from './schemas.ts';
 
 export function rescheduleMessage(deps: { changes: MessageChanges }): Operation {
@@ -28,10 +29,19 @@ export function rescheduleMessage(deps: { changes: MessageChanges }): Operation 
         { title: 'RescheduleMessage' },
       ),
       examples: {
-        later: { summary: 'Next year', value: { scheduled_at: '2027-01-31T09:00:00+01:00' } },
+        later: { summary: 'Another time', value: { scheduled_at: '2026-11-30T09:00:00+01:00' } },
         now: { summary: 'Now', value: { scheduled_at: null } },
       },
-      responses: { 200: { description: 'The rescheduled message.', body: MessageSummary } },
+      responses: {
+        200: {
+          description: 'The rescheduled message.',
+          body: MessageSummary,
+          example: messageIn('scheduled', {
+            scheduled_at: '2026-11-30T08:00:00.000Z',
+            next_attempt_at: '2026-11-30T08:00:00.000Z',
+          }),
+        },
+      },
       problems: ['not_found', 'conflict'],
     },
     async ({ caller, params, body }) => {

@@ -3,6 +3,7 @@ import { publicMessage } from '../../../messages/lookup/public-message.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { decodePathId } from '../../validation/path-id.ts';
+import { messageIn } from './examples.ts';
 import { MessageSummary } from './schemas.ts';
 
 export function retryMessage(deps: { changes: MessageChanges }): Operation {
@@ -17,7 +18,13 @@ export function retryMessage(deps: { changes: MessageChanges }): Operation {
         'Deferred recipients become due now; their expiry does not change. Bounced, failed and expired recipients are queued again with the lifetime of a new message: `ttl_seconds`, or the retry window. A recipient that is suppressed by then, for example after a hard bounce, becomes `suppressed`: delete the suppression first.',
       scope: 'write:messages',
       params: pathId('msg', 'the message'),
-      responses: { 200: { description: 'The message, queued again.', body: MessageSummary } },
+      responses: {
+        200: {
+          description: 'The message, queued again.',
+          body: MessageSummary,
+          example: messageIn('queued', { next_attempt_at: '2026-11-15T09:31:00.000Z' }),
+        },
+      },
       problems: ['not_found', 'not_retryable'],
     },
     async ({ caller, params }) => {

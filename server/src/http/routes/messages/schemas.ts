@@ -1,16 +1,14 @@
 import { Type } from 'typebox';
-import { BOUNCE_REASONS } from '../../../events/event-types.ts';
 import { id, Metadata, Mode, NullableTime, oneOf, Time } from '../../openapi/shared-schemas.ts';
-import { Event } from '../events/schemas.ts';
+import { Event } from '../events/event-schemas.ts';
 import {
   ACCEPTED_MESSAGE,
   ATTEMPT,
-  BOUNCE,
   MESSAGE,
   MESSAGE_CONTENT,
   MESSAGE_SUMMARY,
-  SMTP_REPLY,
 } from './examples.ts';
+import { Bounce, SmtpReply } from './reply-schemas.ts';
 
 export { BATCH_METADATA } from '../../../messages/lookup/message-store.ts';
 
@@ -68,35 +66,6 @@ export const AcceptedMessage = Type.Object(
     title: 'AcceptedMessage',
     examples: [ACCEPTED_MESSAGE],
   },
-);
-
-export const SmtpReply = Type.Object(
-  {
-    code: Type.Union([Type.Integer(), Type.Null()]),
-    enhanced: Type.Union([Type.String(), Type.Null()]),
-    text: Type.String(),
-    mx: Type.Union([Type.String(), Type.Null()]),
-    ip: Type.Union([Type.String(), Type.Null()]),
-    tls: Type.Union([Type.String(), Type.Null()]),
-  },
-  {
-    title: 'SmtpReply',
-    description:
-      'The receiver’s last reply and the server that sent it. For a bounce that arrived ' +
-      'later: the text of the report, and the server that had accepted the message.',
-    examples: [SMTP_REPLY],
-  },
-);
-
-export const Bounce = Type.Object(
-  {
-    class: oneOf(['hard', 'soft', 'block'] as const, {
-      description: 'Only `hard` adds a suppression.',
-    }),
-    reason: oneOf(BOUNCE_REASONS),
-    explanation: Type.String({ description: 'An explanation for the sender.' }),
-  },
-  { title: 'Bounce', examples: [BOUNCE] },
 );
 
 const Recipient = Type.Object(

@@ -1,10 +1,14 @@
 import { Type } from 'typebox';
 import { stringify } from 'yaml';
+import { documentResponder } from '../../openapi/document-response.ts';
 import { type Operation, operation } from '../../operation.ts';
 
 /** The document is built from all operations, so it is passed as a function. */
 export function getOpenapiJson(deps: { document: () => object }): Operation {
-  let text: string | undefined;
+  const respond = documentResponder(
+    () => JSON.stringify(deps.document()),
+    'application/json; charset=utf-8',
+  );
   return operation(
     {
       id: 'getOpenapiJson',
@@ -17,18 +21,20 @@ export function getOpenapiJson(deps: { document: () => object }): Operation {
         200: {
           description: 'The OpenAPI 3.1 document.',
           body: Type.Object({}, { additionalProperties: true }),
+          headers: ENTITY_TAG,
         },
+        304: NOT_MODIFIED,
       },
     },
-    () => {
-      text ??= JSON.stringify(deps.document());
-      return { status: 200, body: text };
-    },
+    (request) => respond((name) => request.header(name)),
   );
 }
 
 export function getOpenapiYaml(deps: { document: () => object }): Operation {
-  let text: string | undefined;
+  const respond = documentResponder(
+    () => stringify(deps.document(), { aliasDuplicateObjects: false }),
+    'application/yaml',
+  );
   return operation(
     {
       id: 'getOpenapiYaml',
@@ -42,12 +48,20 @@ export function getOpenapiYaml(deps: { document: () => object }): Operation {
           description: 'The OpenAPI 3.1 document.',
           mediaType: 'application/yaml',
           body: Type.String(),
+          headers: ENTITY_TAG,
         },
+        304: NOT_MODIFIED,
       },
     },
-    () => {
-      text ??= stringify(deps.document(), { aliasDuplicateObjects: false });
-      return { status: 200, body: text, mediaType: 'application/yaml' };
-    },
+    (request) => respond((name) => request.header(name)),
   );
 }
+
+const ENTITY_TAG = {
+  ETag: { description: 'Identifies this version of the document.', schema: Type.String() },
+};
+
+const NOT_MODIFIED = {
+  description: 'The document has not changed: `If-None-Match` named its `ETag`.',
+  headers: ENTITY_TAG,
+};

@@ -1,9 +1,10 @@
 import { Type } from 'typebox';
 import { STAGES } from '../../../messages/verdict/bounce-rules.ts';
 import { SUPPRESSION_REASONS } from '../../../suppressions/suppression-store.ts';
+import { exampleOf } from '../../openapi/schema-example.ts';
 import { closed, id, NullableTime, oneOf, Time } from '../../openapi/shared-schemas.ts';
-import { BOUNCE_REPLY } from '../messages/examples.ts';
-import { SmtpReply } from '../messages/schemas.ts';
+import { BOUNCE_REPLY, MESSAGE_ID } from '../messages/examples.ts';
+import { SmtpReply } from '../messages/reply-schemas.ts';
 
 export const SuppressionReason = oneOf(SUPPRESSION_REASONS);
 
@@ -41,6 +42,13 @@ export const UpdateSuppression = closed(Changeable, {
 
 const NullableText = Type.Union([Type.String(), Type.Null()]);
 
+const EVIDENCE = {
+  message_id: MESSAGE_ID,
+  smtp: BOUNCE_REPLY,
+  rule: 'enhanced.unknown-mailbox',
+  stage: 'rcpt',
+};
+
 const Evidence = Type.Object(
   {
     message_id: Type.String({ description: 'The message that bounced or was complained about.' }),
@@ -75,14 +83,7 @@ const Evidence = Type.Object(
   },
   {
     title: 'SuppressionEvidence',
-    examples: [
-      {
-        message_id: 'msg_06agkq1r6nvztbs2z4j4xk2w58',
-        smtp: BOUNCE_REPLY,
-        rule: 'enhanced.unknown-mailbox',
-        stage: 'rcpt',
-      },
-    ],
+    examples: [EVIDENCE],
   },
 );
 
@@ -102,7 +103,22 @@ export const Suppression = Type.Object(
     created_at: Time,
     expires_at: NullableTime,
   },
-  { title: 'Suppression' },
+  {
+    title: 'Suppression',
+    examples: [
+      {
+        id: 'sup_01kc8x3f7ye6qvj2m4n5p6q7r8',
+        email: 'jane@example.com',
+        domain: null,
+        reason: 'hard_bounce',
+        evidence: EVIDENCE,
+        note: null,
+        erased: false,
+        created_at: '2026-11-15T09:30:00.412Z',
+        expires_at: null,
+      },
+    ],
+  },
 );
 
 export const SUPPRESSIONS_MAX = 1_000;
@@ -133,11 +149,28 @@ export const SuppressionResults = Type.Object(
           }),
         ),
       }),
-      { description: 'A `suppression` or an `error` for each entry, in order.' },
+      {
+        description: 'A `suppression` or an `error` for each entry, in order.',
+        examples: [
+          [
+            { index: 0, created: true, suppression: exampleOf(Suppression) },
+            {
+              index: 1,
+              error: {
+                code: 'validation_failed',
+                detail: 'The address is not valid.',
+                errors: [
+                  { pointer: '/email', code: 'invalid_email', detail: 'The address is not valid.' },
+                ],
+              },
+            },
+          ],
+        ],
+      },
     ),
-    created: Type.Integer({ minimum: 0 }),
+    created: Type.Integer({ minimum: 0, examples: [1] }),
     existing: Type.Integer({ minimum: 0 }),
-    failed: Type.Integer({ minimum: 0 }),
+    failed: Type.Integer({ minimum: 0, examples: [1] }),
   },
   { title: 'SuppressionResults' },
 );

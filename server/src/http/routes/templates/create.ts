@@ -9,7 +9,7 @@ import { type TemplateDeps, templateResponse } from './template-response.ts';
 /** Defines createTemplate, createLayout and createPartial. */
 export function createTemplate(deps: TemplateDeps): Operation[] {
   return CONTENT_KINDS.map((kind) => {
-    const { Noun, noun, path, full, create, createExample } = KIND_SCHEMAS[kind];
+    const { Noun, noun, path, full, create, createExample, example } = KIND_SCHEMAS[kind];
     return operation(
       {
         id: `create${Noun}`,
@@ -26,6 +26,8 @@ export function createTemplate(deps: TemplateDeps): Operation[] {
           201: {
             description: `The ${noun} with its draft.`,
             body: full,
+            // A new one has never been published.
+            example: { ...example, published_version: null, published_at: null },
             headers: {
               Location: { description: 'URL of the new resource.', schema: Type.String() },
             },

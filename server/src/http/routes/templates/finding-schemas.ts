@@ -22,6 +22,16 @@ const WARNING = {
   column: 5,
 };
 
+export const PUBLICATION = {
+  key: 'welcome',
+  version: 3,
+  published_at: '2026-11-15T09:30:00.000Z',
+  published_by: 'key_01kc8wzq4he2x9v7n5m3k1j0h8',
+  note: 'Friendlier wording',
+  warnings: [WARNING],
+  touches: [],
+};
+
 export const Publication = Type.Object(
   {
     key: Type.String(),
@@ -43,17 +53,7 @@ export const Publication = Type.Object(
   },
   {
     title: 'Publication',
-    examples: [
-      {
-        key: 'welcome',
-        version: 3,
-        published_at: '2026-11-15T09:30:00.000Z',
-        published_by: 'key_01kc8wzq4he2x9v7n5m3k1j0h8',
-        note: 'Friendlier wording',
-        warnings: [WARNING],
-        touches: [],
-      },
-    ],
+    examples: [PUBLICATION],
   },
 );
 

@@ -4,7 +4,7 @@ import { CONTENT_KINDS } from '../../../templates/stored-content.ts';
 import type { Templates } from '../../../templates/templates.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { Publication } from './finding-schemas.ts';
+import { PUBLICATION, Publication } from './finding-schemas.ts';
 import { KIND_SCHEMAS, PathKey } from './schemas.ts';
 
 const Publish = closed(
@@ -23,10 +23,12 @@ const Publish = closed(
   { title: 'Publish' },
 );
 
+const TOUCHES = [{ key: 'welcome', version: 3, new_variables: [] }];
+
 /** Defines publishTemplate, publishLayout and publishPartial. */
 export function publishTemplate(deps: { templates: Templates }): Operation[] {
   return CONTENT_KINDS.map((kind) => {
-    const { Noun, noun, path } = KIND_SCHEMAS[kind];
+    const { Noun, noun, path, example } = KIND_SCHEMAS[kind];
     return operation(
       {
         id: `publish${Noun}`,
@@ -49,7 +51,18 @@ export function publishTemplate(deps: { templates: Templates }): Operation[] {
           back: { summary: 'Roll back to an earlier version', value: { version: 2 } },
         },
         supportsIfMatch: true,
-        responses: { 200: { description: 'It was published.', body: Publication } },
+        responses: {
+          200: {
+            description: 'It was published.',
+            body: Publication,
+            example: {
+              ...PUBLICATION,
+              key: example.key,
+              version: example.published_version,
+              ...(kind === 'template' ? {} : { touches: TOUCHES }),
+            },
+          },
+        },
         problems: ['not_found', 'template_syntax', 'template_limit'],
       },
       async ({ caller, params, body, ifMatch }) => {

@@ -240,6 +240,7 @@ export interface KindSchemas {
   path: string;
   full: TSchema;
   summaries: TSchema;
+  example: Record<string, unknown>;
   create: TSchema;
   createExample: Record<string, unknown>;
   update: TSchema;
@@ -313,9 +314,11 @@ function kindSchemas(options: {
     },
     { title: `${Noun}Summary`, examples: [summaryExample(example)] },
   );
+  const { key, published_version } = example;
+  const versionExample = { ...VERSION, key, version: published_version };
   const version = Type.Object(VERSION_FIELDS, {
     title: `${Noun}VersionSummary`,
-    examples: [VERSION],
+    examples: [versionExample],
   });
   return {
     Noun,
@@ -326,6 +329,7 @@ function kindSchemas(options: {
       { title: Noun, examples: [example] },
     ),
     summaries: page(summary, `${Noun}Page`),
+    example,
     create: closed({ key: Key, ...fields }, { title: `Create${Noun}` }),
     createExample: options.createExample,
     update: closed(fields, { title: `Update${Noun}`, minProperties: 1 }),
@@ -334,7 +338,7 @@ function kindSchemas(options: {
       { ...VERSION_FIELDS, ...content },
       {
         title: `${Noun}Version`,
-        examples: [{ ...VERSION, ...contentExample(example, Object.keys(content)) }],
+        examples: [{ ...versionExample, ...contentExample(example, Object.keys(content)) }],
       },
     ),
     versions: page(version, `${Noun}VersionPage`),

@@ -16,7 +16,7 @@ export const BatchResult = Type.Object(
   {
     data: Type.Array(
       Type.Union([
-        Type.Object({ index: Type.Integer(), message: AcceptedMessage }),
+        Type.Object({ index: Type.Integer({ examples: [0] }), message: AcceptedMessage }),
         Type.Object({ index: Type.Integer(), error: Problem }),
       ]),
     ),

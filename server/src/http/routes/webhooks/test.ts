@@ -2,7 +2,7 @@ import type { WebhookTester } from '../../../webhooks/test-webhook.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { decodePathId } from '../../validation/path-id.ts';
-import { sampleData } from './event-payloads.ts';
+import { sampleData } from '../events/event-schemas.ts';
 import { TestWebhook, WebhookTestResult } from './schemas.ts';
 
 export function testWebhook(deps: { webhookTester: WebhookTester }): Operation {

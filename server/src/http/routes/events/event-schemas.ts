@@ -7,8 +7,8 @@ import { exampleOf } from '../../openapi/schema-example.ts';
 import { id, Metadata, Mode, NullableTime, oneOf, Time } from '../../openapi/shared-schemas.ts';
 import { ApiKey } from '../api-keys/schemas.ts';
 import { MissingRecord } from '../domains/schemas.ts';
-import { ACCEPTED_MESSAGE, BOUNCE_REPLY } from '../messages/examples.ts';
-import { Bounce, SmtpReply } from '../messages/schemas.ts';
+import { ACCEPTED_MESSAGE, BOUNCE_REPLY, BOUNCED_EVENT } from '../messages/examples.ts';
+import { Bounce, SmtpReply } from '../messages/reply-schemas.ts';
 import { Suppression } from '../suppressions/schemas.ts';
 
 /** The data of every event type, as in the event log, the event list and webhooks. */
@@ -331,6 +331,49 @@ export function sampleData(type: EventType): object {
   return exampleOf(PAYLOADS[type].data) as object;
 }
 
+/** The schema of each event type, named like `MessageBouncedEvent`. */
+const EVENT_SCHEMAS = Object.fromEntries(
+  EVENT_TYPES.map((type) => [type, eventSchema(type)]),
+) as Record<EventType, TSchema>;
+
+function eventSchema(type: EventType): TSchema {
+  const name = pascalCase(type);
+  return Type.Object(
+    {
+      id: id('evt', 'the event'),
+      type: Type.Literal(type),
+      api_version: Type.Literal('v1'),
+      mode: Mode,
+      created_at: Time,
+      sequence: Type.Union([Type.Integer(), Type.Null()], {
+        description:
+          'Position among the events of the same recipient, counted from 1; use it for sorting. Null for events that are not about a message.',
+        examples: [type.startsWith('message.') ? 1 : null],
+      }),
+      data: Type.Unsafe({ ...PAYLOADS[type].data, title: `${name}Data` }),
+    },
+    { title: `${name}Event` },
+  );
+}
+
+/** Any event, discriminated by `type`. */
+export const Event = Type.Unsafe({
+  title: 'Event',
+  oneOf: Object.values(EVENT_SCHEMAS),
+  discriminator: {
+    propertyName: 'type',
+    mapping: Object.fromEntries(
+      EVENT_TYPES.map((type) => [type, `#/components/schemas/${pascalCase(type)}Event`]),
+    ),
+  },
+  examples: [BOUNCED_EVENT],
+});
+
+/** The type as a name: `MessageBounced` for `message.bounced`. */
+function pascalCase(type: EventType): string {
+  return type.replaceAll(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
 /**
  * Headers of Standard Webhooks, which let the receiver verify the origin and detect replays.
  */
@@ -353,23 +396,12 @@ const SIGNED_HEADERS = [
 export function webhookDescriptions(named: ComponentSchemas): Record<string, unknown> {
   return Object.fromEntries(
     EVENT_TYPES.map((type) => {
-      const { description, data } = PAYLOADS[type];
-      const schema = Type.Object({
-        id: id('evt', 'the event'),
-        type: Type.Literal(type),
-        api_version: Type.Literal('v1'),
-        mode: Mode,
-        created_at: Time,
-        sequence: Type.Union([Type.Integer(), Type.Null()], {
-          examples: [type.startsWith('message.') ? 1 : null],
-        }),
-        data,
-      });
+      const schema = EVENT_SCHEMAS[type];
       const operation = {
-        operationId: `on${type.replaceAll(/(^|[._])(\w)/g, (_, _dot, letter: string) => letter.toUpperCase())}`,
+        operationId: `on${pascalCase(type)}`,
         tags: ['Webhooks'],
         summary: type,
-        description,
+        description: PAYLOADS[type].description,
         parameters: SIGNED_HEADERS,
         requestBody: {
           required: true,

@@ -1,0 +1,77 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { expect, it } from 'vitest';
+import { defaultDocument } from './openapi.ts';
+
+/** Goal: the document is one that client generators and mock servers can work with. */
+
+// biome-ignore lint/suspicious/noExplicitAny: the tests read any part of the document.
+type Loose = Record<string, any>;
+
+const document = JSON.parse(JSON.stringify(defaultDocument())) as Loose;
+
+it('writes maps as additional properties, and gives integers a size', () => {
+  const schemas = [...objectsIn(document)];
+  expect(schemas.filter((one) => 'patternProperties' in one)).toEqual([]);
+  expect(schemas.filter((one) => one.type === 'integer' && one.format === undefined)).toEqual([]);
+});
+
+it('describes events as a union of named types', () => {
+  const { schemas } = document.components;
+  const { oneOf, discriminator } = schemas.Event;
+  expect(discriminator.propertyName).toBe('type');
+  expect(Object.keys(discriminator.mapping)).toEqual(Object.keys(document.webhooks));
+  expect(oneOf.map(({ $ref }: Loose) => $ref)).toEqual(Object.values(discriminator.mapping));
+  for (const [type, { post }] of Object.entries<Loose>(document.webhooks)) {
+    const { $ref } = post.requestBody.content['application/json'].schema;
+    expect($ref).toBe(discriminator.mapping[type]);
+    expect(schemas[$ref.split('/').at(-1)].properties.type.const).toBe(type);
+  }
+});
+
+it('names responses as types are named, and documents 500 everywhere', () => {
+  for (const name of Object.keys(document.components.responses)) {
+    expect(name).toMatch(/^([A-Z][a-z]+)+$/);
+  }
+  for (const operation of operations()) expect(Object.keys(operation.responses)).toContain('500');
+});
+
+it('has examples that match their schemas, without filler', () => {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false, validateSchema: false });
+  ajv.addSchema(document, 'document');
+  const wrong: string[] = [];
+  for (const [pointer, media] of mediaIn(document)) {
+    const examples = Object.values<Loose>(media.examples ?? {}).map(({ value }) => value);
+    for (const example of [media.example, ...examples]) {
+      if (example === undefined) continue;
+      const isValid = ajv.compile({ $ref: `document#${pointer}/schema` })(example);
+      const isFiller = Object.values(leavesOf(example)).includes('text');
+      if (!isValid || isFiller) wrong.push(pointer);
+    }
+  }
+  expect(wrong).toEqual([]);
+});
+
+function operations(): Loose[] {
+  return Object.values<Loose>(document.paths).flatMap((methods) => Object.values<Loose>(methods));
+}
+
+function* objectsIn(value: unknown): Generator<Loose> {
+  if (value === null || typeof value !== 'object') return;
+  yield value as Loose;
+  for (const inner of Object.values(value)) yield* objectsIn(inner);
+}
+
+/** Media types of JSON bodies with their JSON Pointers. */
+function* mediaIn(value: Loose, pointer = ''): Generator<[string, Loose]> {
+  for (const [key, inner] of Object.entries(value)) {
+    if (inner === null || typeof inner !== 'object') continue;
+    const at = `${pointer}/${encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'))}`;
+    if (key === 'application/json') yield [at, inner];
+    else yield* mediaIn(inner, at);
+  }
+}
+
+function leavesOf(value: unknown): unknown[] {
+  if (value === null || typeof value !== 'object') return [value];
+  return Object.values(value).flatMap(leavesOf);
+}
