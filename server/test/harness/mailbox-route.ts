@@ -42,10 +42,12 @@ export function mailboxRoute(): MailboxRoute {
   };
 }
 
+const REPLY = { code: 250, enhanced: '2.0.0', text: 'OK' };
+
 const REPORT: AttemptReport = {
-  end: { kind: 'accepted', reply: { code: 250, enhanced: '2.0.0', text: 'OK' } },
+  end: { kind: 'accepted', reply: REPLY },
   startedAtMs: 0,
   finishedAtMs: 0,
-  smtp: null,
+  smtp: { ...REPLY, mx: 'mx.example.com', ip: null, tls: null },
   transcript: null,
 };

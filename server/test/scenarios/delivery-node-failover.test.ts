@@ -309,7 +309,7 @@ function accepted(nowMs: number) {
     end: { kind: 'accepted' as const, reply: { code: 250, enhanced: null, text: 'OK' } },
     startedAtMs: nowMs,
     finishedAtMs: nowMs,
-    smtp: null,
+    smtp: { code: 250, enhanced: null, text: 'OK', mx: 'mx.example.com', ip: null, tls: null },
     transcript: null,
   };
 }

@@ -25,7 +25,7 @@ function anEvent(app: TestApp) {
     mode: 'test' as const,
     type: 'template.published' as const,
     atMs: Date.now(),
-    data: {},
+    data: { template: { kind: 'template', key: 'welcome', version: 1 } },
   };
 }
 

@@ -156,7 +156,8 @@ describe('GET /events', () => {
     const slow = await app.database.pool.connect();
     await slow.query('begin');
     const event = { workspaceId: app.workspaceId, mode: 'test' as const, atMs: Date.now() };
-    await appendEvents(slow, [{ ...event, type: 'template.published', data: {} }]);
+    const data = { template: { kind: 'template', key: 'welcome', version: 1 } };
+    await appendEvents(slow, [{ ...event, type: 'template.published', data }]);
     await app.call('POST', '/transactional/send', { body: validMessage() });
     const { json: page } = await app.call('GET', '/events?order=desc&limit=100');
     await slow.query('commit');
