@@ -130,7 +130,7 @@ function resolve(components: Json, schema: Json): Schema {
   return (name === undefined ? schema : (components[name] ?? {})) as Schema;
 }
 
-/** The format of an integer tells generators which type to use; the bounds say what is accepted. */
+/** The format of an integer is advice for generators; its bounds decide what is accepted. */
 function kindOf({ type, format, const: value }: Schema): string {
   const kind = type ?? (value === undefined ? 'anything' : typeof value);
   return format === undefined || kind === 'integer' ? kind : `${kind} (${format})`;
