@@ -66,10 +66,13 @@ export const GRACE_MAX_SECONDS = 30 * 24 * 60 * 60;
 export class ApiKeys {
   readonly #pool: Pool;
   readonly #clock: Clock;
+  readonly #onChange: (workspaceId: string) => void;
 
-  constructor(parts: { pool: Pool; clock: Clock }) {
+  /** `onChange` is called after each commit, so that this node does not wait for its own notification. */
+  constructor(parts: { pool: Pool; clock: Clock; onChange?: (workspaceId: string) => void }) {
     this.#pool = parts.pool;
     this.#clock = parts.clock;
+    this.#onChange = parts.onChange ?? (() => {});
   }
 
   async create(issuer: KeyIssuer, wanted: NewApiKey): Promise<{ key: ApiKey; token: string }> {
@@ -124,7 +127,7 @@ export class ApiKeys {
 
   async change(issuer: KeyIssuer, id: string, change: ApiKeyChange): Promise<ApiKey> {
     const nowMs = this.#clock.now();
-    return inTransaction(this.#pool, async (client) => {
+    return this.#commit(issuer, async (client) => {
       const key = await lockKey(client, issuer, id);
       const { allowed_domains = key.allowedDomains, allowed_ips = key.allowedIps } = change;
       const { mode } = key;
@@ -148,7 +151,7 @@ export class ApiKeys {
     checkGracePeriod(graceSeconds);
     const nowMs = this.#clock.now();
     const previousEndsAtMs = nowMs + graceSeconds * 1000;
-    return inTransaction(this.#pool, async (client) => {
+    return this.#commit(issuer, async (client) => {
       const key = await lockKey(client, issuer, id);
       checkGrant(issuer, key);
       const token = newToken(key.mode);
@@ -164,7 +167,7 @@ export class ApiKeys {
   /** Idempotent: revoking a revoked key is not an error. */
   async revoke(issuer: KeyIssuer, id: string): Promise<ApiKey> {
     const nowMs = this.#clock.now();
-    return inTransaction(this.#pool, async (client) => {
+    return this.#commit(issuer, async (client) => {
       const key = visibleTo(issuer, await findKey(client, issuer.workspaceId, id, 'for update'));
       if (key.revokedAtMs !== null) return key;
       const revoked = { ...key, revokedAtMs: nowMs };
@@ -186,6 +189,15 @@ export class ApiKeys {
         await appendKeyEvent(client, 'api_key.expiring', key, nowMs);
       }
     });
+  }
+
+  async #commit<T>(
+    { workspaceId }: KeyIssuer,
+    work: (client: Queryable) => Promise<T>,
+  ): Promise<T> {
+    const result = await inTransaction(this.#pool, work);
+    this.#onChange(workspaceId);
+    return result;
   }
 }
 

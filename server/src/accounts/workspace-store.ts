@@ -45,6 +45,14 @@ export async function setSuspension(
   );
 }
 
+export async function isSuspended(db: Queryable, id: string): Promise<boolean> {
+  const { rowCount } = await db.query(
+    'select from workspaces where id = $1 and suspended_at is not null',
+    [id],
+  );
+  return rowCount === 1;
+}
+
 export async function insertWorkspace(
   db: Queryable,
   workspace: Omit<Workspace, 'suspension'>,

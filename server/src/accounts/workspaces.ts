@@ -1,6 +1,7 @@
 import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import { encodeId, uuidv7 } from '../lib/ids.ts';
+import { insertMembership, lockTeam, updateRole } from './people/member-store.ts';
 import type { Workspace } from './workspace.ts';
 import {
   findWorkspaceByName,
@@ -25,12 +26,28 @@ export class Workspaces {
   }
 
   /** For operators who identify workspaces by name. Undefined when the name is already used. */
-  async createIfNameIsFree(name: string): Promise<Workspace | undefined> {
+  async createIfNameIsFree(name: string, ownerId?: string): Promise<Workspace | undefined> {
     return inTransaction(this.#pool, async (client) => {
       await lockWorkspaces(client);
       if ((await findWorkspaceByName(client, name)).length > 0) return undefined;
-      return insertNew(client, name, this.#clock.now());
+      const workspace = await insertNew(client, name, this.#clock.now());
+      if (ownerId !== undefined) await this.#insertOwner(client, workspace.id, ownerId);
+      return workspace;
     });
+  }
+
+  /** Makes a user an owner, whether or not they are a member. */
+  async addOwner({ id }: Workspace, personId: string): Promise<void> {
+    await inTransaction(this.#pool, async (client) => {
+      await lockTeam(client, id);
+      if (await this.#insertOwner(client, id, personId)) return;
+      await updateRole(client, id, personId, 'owner');
+    });
+  }
+
+  #insertOwner(db: Queryable, workspaceId: string, personId: string): Promise<boolean> {
+    const createdAtMs = this.#clock.now();
+    return insertMembership(db, { workspaceId, personId, role: 'owner', createdAtMs });
   }
 
   /** Undefined when a workspace exists: of several nodes that start together, one creates it. */

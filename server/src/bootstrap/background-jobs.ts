@@ -66,8 +66,10 @@ export function startBackgroundJobs(options: BackgroundJobsOptions): PeriodicTas
       if (signal.aborted) return;
     }
   });
-  jobs.schedule(RARE_MS, 'notify about expiring API keys', () => apiKeys.notifyExpiring());
-  jobs.schedule(RARE_MS, 'delete expired sessions', () => people.sweep());
-  jobs.schedule(RARE_MS, 'delete old contact imports', () => imports.sweep());
+  const scheduleRarely = (task: string, work: () => Promise<void>): void =>
+    jobs.schedule(RARE_MS, task, work, FREQUENT_MS);
+  scheduleRarely('notify about expiring API keys', () => apiKeys.notifyExpiring());
+  scheduleRarely('delete expired sessions', () => people.sweep());
+  scheduleRarely('delete old contact imports', () => imports.sweep());
   return jobs;
 }

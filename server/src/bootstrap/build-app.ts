@@ -11,6 +11,7 @@ import { migrate } from '../db/migrate.ts';
 import { openStorage, type Storage } from '../db/open-storage.ts';
 import { startPartitionMaintenance } from '../db/partition-maintenance.ts';
 import type { Pool } from '../db/pool.ts';
+import { StorageOutage } from '../db/storage-outage.ts';
 import { verifySecretKey } from '../db/verify-secret-key.ts';
 import type { Engine } from '../delivery/engine.ts';
 import type { Domains } from '../domains/domains.ts';
@@ -124,7 +125,8 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
   const { authenticator, acceptor, mailAcceptor, people, imports, erasures, suppressions } =
     services;
 
-  const smtp = { config, clock, log, registry, localListeners };
+  const outage = new StorageOutage({ clock, log });
+  const smtp = { config, clock, log, registry, localListeners, outage };
   const submission = await buildSubmission({ ...smtp, ...services, limits: overrides.submission });
   const returnPath = await buildReturnPath({
     ...smtp,
@@ -135,7 +137,7 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
     limits: overrides.returnPath,
   });
   const { http, listener } = buildHttp({
-    ...{ config, clock, log, registry, pool, services, consumers, delivery, submission },
+    ...{ config, clock, log, registry, pool, services, consumers, delivery, submission, outage },
     state: () => state,
     onChange: onEventsAppended,
   });

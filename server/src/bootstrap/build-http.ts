@@ -4,6 +4,7 @@ import type { Registry } from 'prom-client';
 import { compatSurfaces } from '../compat/compat-surfaces.ts';
 import type { Config } from '../config/read-config.ts';
 import type { Pool } from '../db/pool.ts';
+import type { StorageOutage } from '../db/storage-outage.ts';
 import { addCollectedMetric, createHttpMetrics } from '../http/observability/http-metrics.ts';
 import { openapiDocument } from '../http/openapi/openapi-document.ts';
 import type { Operation } from '../http/operation.ts';
@@ -40,6 +41,7 @@ export interface HttpOptions {
   consumers: EventConsumers;
   delivery: DeliveryRuntime;
   submission: Submission;
+  outage: StorageOutage;
   /** `ready`, or why the node is not ready. */
   state: () => string;
   /** Called after requests that may have appended events. */
@@ -50,7 +52,7 @@ export interface HttpOptions {
 const DASHBOARD = path.resolve(import.meta.dirname, '../../../dashboard/dist/app');
 
 export function buildHttp(options: HttpOptions): { http: FastifyInstance; listener: HttpListener } {
-  const { config, clock, log, registry, pool, services, consumers, delivery } = options;
+  const { config, clock, log, registry, pool, services, consumers, delivery, outage } = options;
   const { baseUrl, trustProxy, requestTimeoutMs } = config.http;
   const isApi = config.roles.has('api');
   const cookie = createSessionCookie(baseUrl);
@@ -98,6 +100,7 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
     clock,
     log,
     metrics: createHttpMetrics(registry),
+    outage,
     baseUrl,
     bodyBytesMax: config.limits.requestBodyMaxBytes,
     bodyMemory,
@@ -113,6 +116,7 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
       registerDocs(pages, { document });
     }
     registerHealthAndMetrics(pages, {
+      outage,
       registry,
       clock,
       state: options.state,

@@ -4,6 +4,7 @@ import { InboundReports } from '../bounces/inbound-reports.ts';
 import type { Config } from '../config/read-config.ts';
 import { StorageStartError } from '../db/database-errors.ts';
 import type { Pool } from '../db/pool.ts';
+import type { StorageOutage } from '../db/storage-outage.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { IpRanges } from '../lib/net/ip-ranges.ts';
@@ -26,6 +27,7 @@ export interface ReturnPathOptions {
   clock: Clock;
   log: Log;
   registry: Registry;
+  outage: StorageOutage;
   pool: Pool;
   suppressions: Suppressions;
   returnPathKey: Buffer;
@@ -73,6 +75,7 @@ function createListener(options: ReturnPathOptions): Promise<ReturnPathListener>
     clock,
     log,
     registry,
+    outage: options.outage,
     reports: new InboundReports({ ...options, bounceHost: config.domains.bounceHost }),
     hostname: config.delivery.heloName,
     baseUrl: config.http.baseUrl,

@@ -82,7 +82,11 @@ export function buildServices(options: ServicesOptions): Services {
   const { pool, secretKey } = storage;
   const sesEncryptor = createEncryptor(secretKey, SES_ENCRYPTION_PURPOSE);
   const { authenticator, senderDomains, templateCache } = createCaches(options, sesEncryptor);
-  const apiKeys = new ApiKeys({ pool, clock });
+  const apiKeys = new ApiKeys({
+    pool,
+    clock,
+    onChange: (workspaceId) => authenticator.invalidateWorkspace(workspaceId),
+  });
   const encryptor = createEncryptor(secretKey, CONTENT_KEY_PURPOSE);
   const { domains, verifier } = createDomains({
     pool,

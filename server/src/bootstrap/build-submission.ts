@@ -4,6 +4,7 @@ import type { Authenticator } from '../accounts/authenticate.ts';
 import type { RateLimiter } from '../accounts/rate-limit.ts';
 import type { Config } from '../config/read-config.ts';
 import { StorageStartError } from '../db/database-errors.ts';
+import type { StorageOutage } from '../db/storage-outage.ts';
 import type { SmtpSettings } from '../http/routes/service/get-smtp.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
@@ -33,6 +34,7 @@ export interface SubmissionOptions {
   clock: Clock;
   log: Log;
   registry: Registry;
+  outage: StorageOutage;
   mailAcceptor: MailAcceptor;
   authenticator: Authenticator;
   rateLimiter: RateLimiter;
@@ -132,6 +134,7 @@ function createListener(options: SubmissionOptions): Promise<SubmissionListener>
     clock,
     log,
     registry,
+    outage: options.outage,
     mailAcceptor,
     authenticator,
     rateLimiter,

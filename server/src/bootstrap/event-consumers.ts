@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { SuspensionCache } from '../accounts/suspension-cache.ts';
 import type { Config } from '../config/read-config.ts';
 import type { NotificationListener } from '../db/listen.ts';
 import type { Storage } from '../db/open-storage.ts';
@@ -100,7 +101,8 @@ export function createEventConsumers(options: EventConsumersOptions): EventConsu
     dispatcher: webhooks.dispatcher,
     dispatcherPool,
     closeStreams: () => eventStreams.closeAll(),
-    registerTrackingEndpoints: (http) => registerTrackingEndpoints(http, { links, visits }),
+    registerTrackingEndpoints: (http) =>
+      registerTrackingEndpoints(http, { links, visits, suspensions: createSuspensions(options) }),
     start() {
       webhooks.dispatcher?.start();
       statistics?.start();
@@ -115,6 +117,16 @@ export function createEventConsumers(options: EventConsumersOptions): EventConsu
       await dispatcherPool?.end();
     },
   };
+}
+
+function createSuspensions({ storage, notifications, clock }: EventConsumersOptions) {
+  const { pool } = storage;
+  const isListening = () => notifications.connected;
+  const suspensions = new SuspensionCache({ pool, clock, isListening });
+  // Suspending a workspace is announced with its domains.
+  notifications.on('domains', (workspaceId) => suspensions.invalidateWorkspace(workspaceId));
+  notifications.onGap(() => suspensions.invalidateAll());
+  return suspensions;
 }
 
 /** Streams end when their workspace or reader loses access, and after a gap in notifications. */

@@ -1,8 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import type { Config } from '../config/read-config.ts';
-import { isDatabaseReachable } from '../db/database-requirements.ts';
+import { DISK_FULL, whyNotWritable } from '../db/database-requirements.ts';
 import { type Pool, poolUsage } from '../db/pool.ts';
+import type { StorageOutage } from '../db/storage-outage.ts';
 import { registerHealthChecks } from '../http/observability/health-checks.ts';
 import { addCollectedMetric } from '../http/observability/http-metrics.ts';
 import {
@@ -28,6 +29,7 @@ export interface ObservabilityOptions {
   /** `ready`, or why the node is not ready. */
   state: () => string;
   pool: Pool;
+  outage: StorageOutage;
   acceptor: MessageAcceptor;
   delivery: DeliveryRuntime;
   consumers: EventConsumers;
@@ -39,12 +41,17 @@ export function registerHealthAndMetrics(
 ): void {
   const { registry, clock, pool, delivery, acceptor } = options;
   const { dispatcher, dispatcherPool } = options.consumers;
+  const probe = shareRuns(() => whyNotWritable(pool));
   registerHealthChecks(http, {
     registry,
     notReady: async () => {
       const state = options.state();
       if (state !== 'ready') return state;
-      return (await isDatabaseReachable(pool)) ? undefined : 'the database is unreachable';
+      const reason = await probe();
+      if (reason !== undefined) return reason;
+      if (options.outage.diskIsFull) return DISK_FULL;
+      options.outage.stored();
+      return undefined;
     },
   });
   addProcessMetrics(registry, VERSION, delivery.busyMs ? { delivery: delivery.busyMs } : {});
@@ -66,6 +73,17 @@ export function registerHealthAndMetrics(
     readQueue: () => readQueue(pool, 'all', clock.now()),
     now: () => clock.now(),
   });
+}
+
+/** Concurrent callers share a run, so that health checks commit one at a time. */
+function shareRuns<T>(work: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | undefined;
+  return () => {
+    running ??= work().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
 }
 
 /**

@@ -18,6 +18,7 @@ import { suppressionsReview } from './commands/suppressions-review.ts';
 import { templatesDiff } from './commands/templates-diff.ts';
 import { templatesPull } from './commands/templates-pull.ts';
 import { templatesPush } from './commands/templates-push.ts';
+import { workspacesAddOwner } from './commands/workspaces-add-owner.ts';
 import { workspacesCreate } from './commands/workspaces-create.ts';
 import { workspacesList } from './commands/workspaces-list.ts';
 import { workspacesResume } from './commands/workspaces-resume.ts';
@@ -30,6 +31,7 @@ export const COMMANDS: readonly Command[] = [
   backup,
   queue,
   workspacesCreate,
+  workspacesAddOwner,
   workspacesList,
   workspacesSuspend,
   workspacesResume,

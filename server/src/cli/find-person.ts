@@ -7,8 +7,14 @@ import type { DatabaseContext } from './command-context.ts';
 export const PERSON_ARGUMENT = { name: 'EMAIL', description: 'The email address of the user.' };
 
 /** Finds the user given as the first argument. */
-export async function findPerson(input: CommandInput, { pool }: DatabaseContext): Promise<Person> {
-  const email = input.arguments[0] as string;
+export function findPerson(input: CommandInput, parts: DatabaseContext): Promise<Person> {
+  return findPersonWithEmail(input.arguments[0] as string, parts);
+}
+
+export async function findPersonWithEmail(
+  email: string,
+  { pool }: Pick<DatabaseContext, 'pool'>,
+): Promise<Person> {
   const person = await findPersonByEmail(pool, emailKeyOf(email));
   if (person) return person;
   const detail = `No user with email "${email}". Run "postrider people list" to see all.`;

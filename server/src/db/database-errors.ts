@@ -15,6 +15,11 @@ export function isConnectionError(error: unknown): boolean {
   return MESSAGES.some((message) => error.message.startsWith(message));
 }
 
+/** The server that stores the data has no space left. */
+export function isDiskFull(error: unknown): boolean {
+  return codeOf(error) === '53100';
+}
+
 /** PostgreSQL rolled back because of a concurrent transaction, usually a deadlock: retry. */
 export function isSerializationFailure(error: unknown): boolean {
   const code = codeOf(error);

@@ -81,14 +81,24 @@ export async function checkDatabaseSettings(
   }
 }
 
-export async function isDatabaseReachable(pool: Pool): Promise<boolean> {
+/** Commits a change without effect. Returns why nothing can be stored, or undefined. */
+export async function whyNotWritable(pool: Pool): Promise<string | undefined> {
   try {
-    await pool.query('select');
-    return true;
-  } catch {
-    return false;
+    await pool.query('update retention_clock set last_seen_at = last_seen_at');
+    return undefined;
+  } catch (error) {
+    switch ((error as { code?: unknown }).code) {
+      case '25006':
+        return 'the database is read-only';
+      case '53100':
+        return DISK_FULL;
+      default:
+        return 'the database is unreachable';
+    }
   }
 }
+
+export const DISK_FULL = 'the disk of the database is full';
 
 /** The database's clock, for comparison with the local one. It is never used for stored times. */
 export async function databaseClockMs(pool: Pool): Promise<number> {

@@ -14,9 +14,17 @@ export class PeriodicTasks {
     this.#log = parts.log;
   }
 
-  /** The next run is scheduled when this one has ended, so runs never overlap. */
-  schedule(intervalMs: number, task: string, work: () => Promise<void>): void {
-    const timer = this.#clock.after(intervalMs, () => {
+  /**
+   * The next run is scheduled when this one has ended, so runs never overlap. The first run comes
+   * after `firstMs`: a server that restarts more often than the interval must still get to it.
+   */
+  schedule(
+    intervalMs: number,
+    task: string,
+    work: () => Promise<void>,
+    firstMs: number = intervalMs,
+  ): void {
+    const timer = this.#clock.after(firstMs, () => {
       this.#timers.delete(timer);
       const run = work()
         .catch((error: unknown) => this.#log.warn({ err: error, task }, 'periodic task failed'))

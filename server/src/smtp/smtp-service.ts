@@ -1,6 +1,7 @@
 import type { AddressInfo, Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import { isConnectionError } from '../db/database-errors.ts';
+import type { StorageOutage } from '../db/storage-outage.ts';
 import { type Clock, pause } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { IpRanges } from '../lib/net/ip-ranges.ts';
@@ -28,6 +29,7 @@ import {
 export interface SmtpServiceParts {
   clock: Clock;
   log: Log;
+  outage: StorageOutage;
   /** For logs and metrics, such as `submission`. */
   label: string;
   connectionsMax: number;
@@ -91,6 +93,7 @@ export class SmtpService<S extends SmtpSession> {
       replyForError: (error, session) => this.replyForError(error, session.id),
       onMessage: (reply) => {
         if (reply) this.#metrics.message(reply.code, reply.elapsedMs);
+        if (reply?.code === 250) parts.outage.stored();
         this.#notifyWhenIdle();
       },
     };
@@ -147,17 +150,14 @@ export class SmtpService<S extends SmtpSession> {
     return replyForError(error);
   }
 
-  /**
-   * Logs unexpected errors in full and an unavailable database as a warning, like the HTTP API
-   * does.
-   */
+  /** Logs unexpected errors in full, and an unavailable database once, like the HTTP API does. */
   logError(error: unknown, session?: string): void {
-    const { log, label } = this.#parts;
+    const { log, label, outage } = this.#parts;
     const isReply = error instanceof RefusedError || error instanceof SmtpReplyError;
     if (isReply || error instanceof ClientDisconnected) return;
-    const fields = { err: error, listener: label, session };
-    if (isConnectionError(error)) log.warn(fields, 'database unavailable');
-    else log.error(fields, 'SMTP message failed');
+    const fields = { listener: label, session };
+    if (isConnectionError(error)) outage.refused(error, fields);
+    else log.error({ ...fields, err: error }, 'SMTP message failed');
   }
 
   #useCertificate(certificate: Certificate | undefined): void {

@@ -430,8 +430,9 @@ describe('an Idempotency-Key', () => {
     );
   }
 
-  /** Responses about API keys are replayed to the original caller only. */
+  /** Responses about API keys and members are replayed to the original caller only. */
   async function whose({ scope }: DocumentedOperation): Promise<string> {
+    if (scope === 'write:members') return ` ${owner.person.publicId}`;
     if (scope !== 'write:api_keys') return '';
     const { data } = (await app.call('GET', '/api-keys?limit=100')).json;
     const hint = app.testKey.slice(-4);

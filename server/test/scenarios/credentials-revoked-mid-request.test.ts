@@ -1,17 +1,14 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startApp, type TestApp, validMessage } from '../harness/app.ts';
 import { member } from '../harness/dashboard-session.ts';
 
 /**
  * A permission that is lost while a request body is still being received is not used. The tests send the
- * headers and half of a body, revoke the permission, then send the rest.
+ * headers and half of a body, wait until the server has checked the headers, revoke the permission,
+ * then send the rest.
  */
-
-/** Longer than a body that arrives in one piece. */
-const SLOW_MS = 1_200;
 
 let app: TestApp;
 beforeAll(async () => {
@@ -33,14 +30,16 @@ async function slowly(
     'content-type': 'application/json',
     'content-length': String(Buffer.byteLength(text)),
     connection: 'close',
+    expect: '100-continue',
     ...headers,
   }).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.write(`POST /api/v1${path} HTTP/1.1\r\n${head.join('')}\r\n${text.slice(0, 10)}`);
-  await sleep(SLOW_MS);
+  const [interim] = (await once(socket.setEncoding('utf8'), 'data')) as [string];
+  expect(interim).toBe('HTTP/1.1 100 Continue\r\n\r\n');
   await meanwhile();
   socket.write(text.slice(10));
   let answer = '';
-  for await (const chunk of socket.setEncoding('utf8')) answer += chunk;
+  for await (const chunk of socket) answer += chunk;
   return answer;
 }
 

@@ -2,7 +2,8 @@ import { copyFile, writeFile } from 'node:fs/promises';
 import net from 'node:net';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { startApp } from '../harness/app.ts';
+import { createLog } from '../../src/lib/log.ts';
+import { startApp, validMessage } from '../harness/app.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { startDatabaseProxy } from '../harness/database-proxy.ts';
 import { freePort } from '../harness/free-port.ts';
@@ -28,7 +29,13 @@ test('during a database outage it replies 451 and stores nothing, and works agai
 }, async () => {
   await using database = await createTestDatabase();
   await using way = await startDatabaseProxy(database.url);
-  await using app = await startApp({ env: OPEN, database: { ...database, url: way.url } });
+  const logged: string[] = [];
+  const destination = { write: (line: string) => void logged.push(line) };
+  await using app = await startApp({
+    env: OPEN,
+    database: { ...database, url: way.url },
+    log: createLog({ level: 'warn', destination }),
+  });
   const port = app.app.submission.port as number;
   using client = await SubmissionClient.connectAndLogIn(port, app.testKey);
   expect((await client.send(GOOD)).code).toBe(250);
@@ -43,6 +50,10 @@ test('during a database outage it replies 451 and stores nothing, and works agai
   await unauthenticated.reply();
   await unauthenticated.command('EHLO client.example');
   expect((await unauthenticated.login(app.liveKey)).code).toBe(454);
+  const refused = await app.call('POST', '/transactional/send', { body: validMessage() });
+  expect(refused.status).toBe(503);
+  // One line for all refusals, whichever way the mail came.
+  expect(logged.filter((line) => line.includes('"database unavailable"'))).toHaveLength(1);
   await way.reconnect();
   await expect.poll(async () => (await client.send(GOOD)).code, { timeout: 30_000 }).toBe(250);
   const { rows } = await database.pool.query('select count(*)::int as n from messages');

@@ -54,12 +54,10 @@ export function authorizeRequest(
   }
 }
 
-/** Bodies that arrive faster than this need no second check. */
-const RECHECK_AFTER_MS = 1_000;
-
 /**
- * Repeats the check after a slow body: a key that was revoked, a session that ended or a member
- * who was demoted in the meantime must not complete the request.
+ * Repeats the check after the body: a key that was revoked, a session that ended or a member
+ * who was demoted in the meantime must not complete the request. For a cached key this is a lookup in
+ * memory.
  */
 export function reauthorizeRequest(
   deps: AuthorizationDependencies,
@@ -68,8 +66,7 @@ export function reauthorizeRequest(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> | undefined {
-  if (performance.now() - request.startedAtMs < RECHECK_AFTER_MS || !spec.body) return undefined;
-  return authorize(deps, surface, spec, request, reply);
+  return spec.body ? authorize(deps, surface, spec, request, reply) : undefined;
 }
 
 /** Returns no promise when the API key is cached, because every send takes this path. */

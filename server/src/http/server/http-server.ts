@@ -1,4 +1,5 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { StorageOutage } from '../../db/storage-outage.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Log } from '../../lib/log.ts';
@@ -35,6 +36,7 @@ export interface HttpServerDependencies extends AuthorizationDependencies {
   clock: Clock;
   log: Log;
   metrics: HttpMetrics;
+  outage: StorageOutage;
   bodyBytesMax: number;
   /** Shared by all bodies in memory. */
   bodyMemory: MemoryBudget;
@@ -236,7 +238,10 @@ async function handleRequest(
       operation.spec.location,
     );
     recordRequestMetrics(request, reply);
-    if (operation.spec.method !== 'GET') deps.onChange();
+    if (operation.spec.method !== 'GET') {
+      deps.outage.stored();
+      deps.onChange();
+    }
   } catch (error) {
     reply.send(error);
   } finally {
@@ -343,7 +348,7 @@ function sendProblem(
       'request failed',
     );
   } else if (problem.code === 'storage_unavailable') {
-    deps.log.warn({ err: error, request_id: request.id }, 'database unavailable');
+    deps.outage.refused(error, { request_id: request.id });
   }
   reply.header('x-request-id', request.id);
   reply.header('x-content-type-options', 'nosniff');

@@ -25,12 +25,16 @@ export function readIdempotencyKey(
   const path = pathEnd < 0 ? url : url.slice(0, pathEnd);
   const body = spec.rawBody ? null : (request.body ?? null);
   const { workspaceId, mode } = namespace;
-  // The stored response contains the secret of an API key, which may have more rights than the
-  // calling key. It is replayed only to the actor who created it.
-  const actor = spec.scope === 'write:api_keys' ? ` ${request.caller?.actor}` : '';
+  const actor = REPLAYED_TO_CREATOR.has(spec.scope) ? ` ${request.caller?.actor}` : '';
   const requestHash = hashRequest(request.method, path + actor, body);
   return { workspaceId, mode, key, requestHash };
 }
+
+/**
+ * Stored responses of these operations contain the secret of an API key or the link of an invitation,
+ * which may have more rights than another caller. They are replayed only to the actor who created them.
+ */
+const REPLAYED_TO_CREATOR: ReadonlySet<string> = new Set(['write:api_keys', 'write:members']);
 
 /** Keys of requests without a workspace are stored under the user's id. */
 function idempotencyNamespace({

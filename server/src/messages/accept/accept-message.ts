@@ -196,7 +196,7 @@ export class MessageAcceptor {
 
   /** Does everything except storing and sending. */
   dryRun(caller: Caller, request: SendRequest): Promise<PreparedMessage> {
-    return prepareMessage(this.#parts, caller, request);
+    return prepareMessage(this.#parts, caller, request, { preview: true });
   }
 
   /** Resolves when everything accepted so far is committed. */

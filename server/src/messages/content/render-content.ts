@@ -63,6 +63,8 @@ export interface RenderOptions {
   sampleContact?: Record<string, unknown>;
   /** The rendering work left for the batch that the message is part of. */
   sharedWork?: SharedWork;
+  /** The rendered content is returned to the caller, who may not be allowed to read contacts. */
+  preview?: boolean;
 }
 
 interface Draft extends RenderOptions {
@@ -143,6 +145,7 @@ async function renderPlaceholders(
   }
   const fields = parseFields(input, template);
   if (usesContact(request, fields, template)) {
+    if (hidesContact(caller, draft) && showsContact(fields, template)) throw contactHidden();
     input.contact = await contactValues(parts, caller, draft);
   }
   const { sharedWork } = draft;
@@ -211,12 +214,21 @@ function givenValues(request: SendRequest, template: ResolvedTemplate | undefine
 
 function usesContact(
   { locale }: SendRequest,
+  fields: ParsedFields,
+  template: ResolvedTemplate | undefined,
+): boolean {
+  return (
+    showsContact(fields, template) || ((template?.hasLocales ?? false) && locale === undefined)
+  );
+}
+
+/** Whether fields of the contact can appear in the result. */
+function showsContact(
   { content, headers }: ParsedFields,
   template: ResolvedTemplate | undefined,
 ): boolean {
   return (
     template?.usesContact ||
-    (template?.hasLocales && locale === undefined) ||
     [...content, ...headers].some(({ parsed }) => parsed.roots.has('contact'))
   );
 }
@@ -327,6 +339,19 @@ function inlineFields(request: SendRequest) {
   return fields;
 }
 
+/** A dry run returns what it renders, so it needs the scope of reading contacts. */
+function hidesContact({ scopes }: Caller, { preview }: RenderOptions): boolean {
+  return preview === true && !scopes.has('read:contacts');
+}
+
+function contactHidden(): RefusedError {
+  const detail =
+    'The content uses fields of the recipient’s contact, and a dry run returns them. This requires read:contacts.';
+  return new RefusedError('insufficient_scope', detail, {
+    fix: 'Create a key with read:contacts at {app}/app/api-keys.',
+  });
+}
+
 /** The contact of the first recipient. Blank fields count as missing, so that `default` applies. */
 async function contactValues(
   parts: RenderParts,
@@ -334,7 +359,9 @@ async function contactValues(
   draft: Draft,
 ): Promise<ContactValues> {
   const { mailbox } = draft.envelope.recipients[0] as { mailbox: NamedMailbox };
-  const contact = await parts.contact(caller.workspaceId, caller.mode, mailbox.key);
+  const contact = hidesContact(caller, draft)
+    ? undefined
+    : await parts.contact(caller.workspaceId, caller.mode, mailbox.key);
   const { attributes, ...own } = contact ?? { email: mailbox.email, locale: null, attributes: {} };
   const { sampleContact } = draft;
   if (!sampleContact) return { ...attributes, ...own };

@@ -22,7 +22,8 @@ export function dryRunTransactional(deps: {
       summary: 'Validate and render a message',
       description:
         'Takes the body of a send, makes all of its checks and returns the message as its ' +
-        'recipient would see it. Nothing is stored or sent.',
+        'recipient would see it. Nothing is stored or sent. Content that uses fields of the contact ' +
+        'requires `read:contacts` too; without it, the locale of the contact selects no variant.',
       scope: 'send:transactional',
       body: SendMessage,
       semanticChecks: (body, invalid) => deps.acceptor.checkRemainingFields(invalid, body),
