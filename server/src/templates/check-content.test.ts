@@ -22,10 +22,11 @@ const GOOD = `<!DOCTYPE html>
 describe('a page', () => {
   it('reports nothing for a good page', () => {
     expect(checkContent({ subject: 'Hi ${name}', html: GOOD, text: 'Hi' })).toEqual([]);
+    expect(checkContent({ subject: 'Hi ${name}', html: GOOD })).toEqual([]);
   });
 
   it.each<[string, string, string]>([
-    ['text_missing', 'warning', GOOD],
+    ['text_missing', 'warning', '<img src="https://a.example/b.png" alt="">'],
     ['template_syntax', 'error', GOOD.replace('{% endfor %}', '')],
     ['template_limit', 'error', '{% if a %}'.repeat(100)],
     ['unclosed_tag', 'error', '<div><b>x</div>'],

@@ -1,5 +1,6 @@
 import { VOID_ELEMENTS } from '../lib/html/elements.ts';
 import { attributeOf, type HtmlTag } from '../lib/html/scan.ts';
+import { htmlToText } from '../mail/html/html-to-text.ts';
 import { checkCss } from './check-css.ts';
 import { placeholderSpans } from './engine/lexer.ts';
 import { HtmlPage } from './html-page.ts';
@@ -31,12 +32,12 @@ export function checkHtml(
   }
   checkCss(page);
   if (options.fragment) return;
-  if (!options.hasText) {
+  if (!options.hasText && htmlToText(source) === '') {
     page.report(
       'warning',
       'text_missing',
       0,
-      'There is no text part. One will be generated from the HTML.',
+      'The HTML contains no text to generate a text part from. Add a text part.',
     );
   }
   const bytes = Buffer.byteLength(source);

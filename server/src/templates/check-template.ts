@@ -127,11 +127,6 @@ function checkLocaleContent(
   const { subject, html, text } = localized;
   const findings = checkContent({ subject, html, text }, options);
   findings.push(...checkPartials(checked, localized, fieldPrefix, partials), ...broken);
-  const needsText = checked.kind === 'template' && fragment;
-  if (needsText && html !== undefined && text === undefined) {
-    const message = 'There is no text part. One will be generated from the HTML.';
-    findings.push(finding('warning', 'text_missing', message, `${fieldPrefix}html`));
-  }
   return findings;
 }
 

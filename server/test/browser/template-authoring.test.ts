@@ -77,6 +77,81 @@ browserSuite('template authoring', (suite) => {
     expect(json.data).not.toEqual([]);
   });
 
+  test('a broken draft keeps its variables and cannot be published', async () => {
+    const { call } = suite.app();
+    const html = '<p>Hello {{ first_name }}</p>';
+    await call('POST', '/templates', { body: { key: 'broken', subject: 'Hi', html } });
+    const page = await suite.openAs('developer', { width: 1440 });
+    await page.goto('/app/templates/template/broken');
+    await page.getByRole('tab', { name: 'Variables' }).click();
+    await page.getByText('first_name', { exact: true }).waitFor();
+    await write(page, '<p>Hello {{ first_name }}{% if late %}</p>');
+    await page.getByRole('tab', { name: 'Checks' }).click();
+    await page.getByText('html, line 1, column 26').waitFor();
+    await page.getByRole('tab', { name: 'Variables' }).click();
+    await page.getByText('first_name', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Publish' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('Fix these errors before publishing').waitFor();
+    expect(await dialog.getByRole('button', { name: 'Publish' }).isDisabled()).toBe(true);
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await write(page, '<p>Hello {{ last_name }}</p>');
+    await page.getByText('last_name', { exact: true }).waitFor();
+    await page.getByRole('tab', { name: 'Checks' }).click();
+    await page.getByText('There is no preheader').waitFor();
+    expect(await page.getByText('text part').count()).toBe(0);
+  });
+
+  test('a language starts from the default content, and a test uses it with given values', async () => {
+    const { call } = suite.app();
+    const html = '<p>Hello {{ first_name }}</p>';
+    await call('POST', '/templates', { body: { key: 'greeting', subject: 'Hi', html } });
+    const page = await suite.openAs('developer', { width: 1440 });
+    await page.goto('/app/templates/template/greeting');
+    await emailPreview(page).getByText('Hello').waitFor();
+    await page.getByRole('button', { name: 'Dark' }).click();
+    await emailPreview(page).locator('html[data-scheme=recolored]').waitFor();
+
+    await page.getByLabel('Language').selectOption('Add language…');
+    await page.getByLabel('Language tag').fill('german');
+    expect(await page.getByRole('button', { name: 'Add', exact: true }).isDisabled()).toBe(true);
+    await page.getByLabel('Language tag').fill('de');
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.getByText('Empty fields use the default language.').waitFor();
+    await page.getByRole('status').getByText('Saved').waitFor();
+    await page.getByRole('button', { name: 'Copy default content' }).click();
+    await page.getByRole('textbox', { name: 'HTML' }).getByText('Hello').waitFor();
+    await page.getByRole('textbox', { name: 'Subject' }).fill('Hallo');
+
+    await page.getByRole('tab', { name: 'Sender' }).click();
+    await page.getByLabel('Default From address').fill('news@shop.example');
+    await page.getByLabel('Default From name').fill('The Shop');
+    await page.getByLabel('Default Reply-To address').fill('help@shop.example');
+    await page.getByRole('button', { name: 'Save sender' }).click();
+    await expect
+      .poll(async () => (await call('GET', '/templates/greeting')).json)
+      .toMatchObject({
+        from: { email: 'news@shop.example', name: 'The Shop' },
+        reply_to: [{ email: 'help@shop.example' }],
+        locales: { de: { subject: 'Hallo', html } },
+      });
+
+    await page.getByRole('button', { name: 'Send test' }).click();
+    const dialog = page.getByRole('dialog');
+    expect(await dialog.getByLabel('From').inputValue()).toBe('news@shop.example');
+    expect(await dialog.getByLabel('Language').inputValue()).toBe('de');
+    expect(JSON.parse(await dialog.getByLabel('Variables').inputValue())).toEqual({
+      first_name: '[first_name]',
+    });
+    await dialog.getByLabel('Variables').fill('{"first_name":');
+    await dialog.getByText('Enter a JSON object.').waitFor();
+    await dialog.getByLabel('Variables').fill('{"first_name":"Zoë"}');
+    await dialog.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.getByRole('button', { name: 'View' }).click();
+    await page.getByRole('heading', { name: 'Hallo' }).waitFor();
+    await emailPreview(page).getByText('Hello Zoë').waitFor();
+  });
+
   test('shows what publishing changes, and republishes an older version', async () => {
     const { call } = suite.app();
     const html = '<p>Dear {{ first_name }}, <b>be quick!</b></p>';

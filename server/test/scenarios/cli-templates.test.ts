@@ -124,7 +124,7 @@ test('edits show up in diff, are pushed as drafts, and are used by sends once pu
   ]);
   const pushed = await templates('push', directory);
   expect(pushed.stdout).toContain('fresh: created');
-  expect(pushed.stdout).toContain('  fresh/html.liquid (line 1, column 1): There is no text part');
+  expect(pushed.stdout).toContain('  fresh/html.liquid (line 1, column 1): There is no preheader');
   expect(pushed.stdout).toContain('welcome: changed');
   expect(await get('/templates/fresh')).toMatchObject({
     subject: 'Fresh',

@@ -67,7 +67,6 @@ describe('publishing checks', () => {
         'html image_without_alt',
         'html image_not_https',
         'html link_not_absolute',
-        'html text_missing',
         'html preheader_missing',
         'html unknown_path',
         'locales.de locale_gap',

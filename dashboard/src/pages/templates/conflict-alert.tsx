@@ -15,6 +15,7 @@ const FIELDS: Record<FieldName, string> = {
   text: 'text',
   layout: 'layout',
   from: 'sender',
+  reply_to: 'reply-to address',
   locales: 'languages',
   variables: 'variables',
 };

@@ -82,6 +82,16 @@ export function ContentEditor({
           {kind === 'template' && <LayoutSelect draft={draft} readOnly={readOnly} />}
           <LocaleSelect draft={draft} locale={locale} onLocale={onLocale} readOnly={readOnly} />
         </div>
+        {locale !== null && Object.keys(content).length === 0 && (
+          <div className="flex flex-wrap items-center gap-x-3 gap-y-1.5 text-xs text-faint">
+            <p>Empty fields use the default language.</p>
+            {!readOnly && (
+              <Button size="small" onClick={() => set(defaultContent(draft))}>
+                Copy default content
+              </Button>
+            )}
+          </div>
+        )}
         {part === 'text' && (content.text ?? '') === '' && (
           <p className="text-xs text-faint">If empty, the text part is generated from the HTML.</p>
         )}
@@ -101,6 +111,11 @@ export function ContentEditor({
       </div>
     </>
   );
+}
+
+function defaultContent({ fields: { subject, html, text } }: Draft): Record<string, string> {
+  const filled = Object.entries({ subject, html, text }).filter(([, value]) => value !== '');
+  return Object.fromEntries(filled);
 }
 
 const NO_LAYOUTS: TemplateSummary[] = [];
@@ -153,8 +168,26 @@ function LayoutSelect({ draft, readOnly }: { draft: Draft; readOnly: boolean }) 
   );
 }
 
-/** A loose check for BCP 47; the API validates the tag. */
-const TAG = /^[a-z]{2,8}(-[a-z0-9]{1,8})*$/i;
+/** BCP 47 allows longer languages, but none is registered: “german” is a mistake for “de”. */
+const TAG = /^[a-z]{2,3}(-[a-z0-9]{1,8})*$/i;
+
+/** The tag in its usual case, or undefined if it is not one. */
+function languageTag(text: string): string | undefined {
+  if (!TAG.test(text)) return undefined;
+  try {
+    return Intl.getCanonicalLocales(text)[0];
+  } catch {
+    return undefined;
+  }
+}
+
+const languageNames = new Intl.DisplayNames('en', { type: 'language' });
+
+/** “German (de)”. */
+export function languageLabel(tag: string): string {
+  const name = languageTag(tag) === undefined ? tag : languageNames.of(tag);
+  return name === undefined || name === tag ? tag : `${name} (${tag})`;
+}
 
 function LocaleSelect({
   draft,
@@ -169,12 +202,12 @@ function LocaleSelect({
 }) {
   const [adding, setAdding] = useState(false);
   const [tag, setTag] = useState('');
+  const valid = languageTag(tag.trim());
   const locales = Object.keys(draft.fields.locales);
   const add = () => {
-    const name = tag.trim();
-    if (!TAG.test(name)) return;
-    draft.set({ locales: { ...draft.fields.locales, [name]: {} } });
-    onLocale(name);
+    if (valid === undefined) return;
+    draft.set({ locales: { [valid]: {}, ...draft.fields.locales } });
+    onLocale(valid);
     setAdding(false);
     setTag('');
   };
@@ -195,7 +228,7 @@ function LocaleSelect({
           onChange={(event) => setTag(event.target.value)}
           ref={(input) => input?.focus()}
         />
-        <Button type="submit" size="small" disabled={!TAG.test(tag.trim())}>
+        <Button type="submit" size="small" disabled={valid === undefined}>
           Add
         </Button>
         <Button size="small" kind="quiet" onClick={() => setAdding(false)}>
@@ -217,7 +250,7 @@ function LocaleSelect({
         <option value="">Default language</option>
         {locales.map((one) => (
           <option key={one} value={one}>
-            {one}
+            {languageLabel(one)}
           </option>
         ))}
         {!readOnly && <option value="+">Add language…</option>}

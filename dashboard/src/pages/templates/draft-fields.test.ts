@@ -8,6 +8,7 @@ const base: DraftFields = {
   text: '',
   layout: null,
   from: null,
+  reply_to: [],
   locales: {},
   variables: [],
 };

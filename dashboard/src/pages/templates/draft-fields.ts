@@ -8,6 +8,7 @@ export interface DraftFields {
   text: string;
   layout: string | null;
   from: Template['from'];
+  reply_to: Template['reply_to'];
   locales: Template['locales'];
   variables: Template['variables'];
 }
@@ -22,6 +23,7 @@ export function toDraftFields(template: Template): DraftFields {
     text: template.text ?? '',
     layout: template.layout ?? null,
     from: template.from ?? null,
+    reply_to: template.reply_to ?? [],
     locales: template.locales,
     variables: template.variables ?? [],
   };

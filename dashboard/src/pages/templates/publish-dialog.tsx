@@ -11,7 +11,7 @@ import { SkeletonRows } from '../../components/skeleton.tsx';
 import { showToast } from '../../layout/toasts.tsx';
 import { formatCount } from '../../lib/format.ts';
 import { useActorName } from '../team/actor-name.ts';
-import { type ContentKind, contentApi, KINDS } from './content-api.ts';
+import { type ContentKind, contentApi, type Finding, KINDS } from './content-api.ts';
 import { TemplateDiff } from './template-diff.tsx';
 import type { Draft } from './use-draft.ts';
 
@@ -19,10 +19,13 @@ import type { Draft } from './use-draft.ts';
 export function PublishDialog({
   kind,
   draft,
+  errors,
   onClose,
 }: {
   kind: ContentKind;
   draft: Draft;
+  /** What has to be fixed first. */
+  errors: readonly Finding[];
   onClose: () => void;
 }) {
   const { api } = useApi();
@@ -73,10 +76,31 @@ export function PublishDialog({
             maxLength={500}
           />
         </Field>
-        {publishing.isError && <PublishError error={publishing.error} draft={draft} />}
+        {errors.length > 0 && (
+          <Alert tone="bad" title="Fix these errors before publishing">
+            <ul className="list-disc pl-4">
+              {errors.map(({ code, field, line, column, message }) => (
+                <li key={`${code} ${field} ${line}:${column}`}>
+                  {message}{' '}
+                  <span className="text-faint">
+                    ({field}, line {line})
+                  </span>
+                </li>
+              ))}
+            </ul>
+          </Alert>
+        )}
+        {publishing.isError && errors.length === 0 && (
+          <PublishError error={publishing.error} draft={draft} />
+        )}
         <DialogButtons>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={publishing.isPending}>
+          <Button
+            type="submit"
+            kind="primary"
+            busy={publishing.isPending}
+            disabled={errors.length > 0}
+          >
             Publish
           </Button>
         </DialogButtons>

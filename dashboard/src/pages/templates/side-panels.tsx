@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { CircleCheck, CircleX, TriangleAlert } from 'lucide-react';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { unwrap } from '../../api/client.ts';
 import { useApi } from '../../api/use-api.ts';
 import { Alert, ErrorAlert } from '../../components/alert.tsx';
@@ -10,7 +10,8 @@ import { EmailPreview } from '../../components/email-preview.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { type Tab, Tabs } from '../../components/tabs.tsx';
 import { formatBytes } from '../../lib/format.ts';
-import type { ContentKind, Finding, Rendered } from './content-api.ts';
+import type { ContentKind, Finding, Rendered, TemplateVariable } from './content-api.ts';
+import { SenderPanel } from './sender-panel.tsx';
 import type { Checks } from './use-checks.ts';
 import type { Draft } from './use-draft.ts';
 import { VariablesPanel } from './variables-panel.tsx';
@@ -29,6 +30,7 @@ export function SidePanels({
   locale: string | null;
 }) {
   const [tab, setTab] = useState('preview');
+  const variables = useLastKnownVariables(draft, checks);
   const count = checks.errors.length + checks.warnings.length;
   const tabs: Tab[] = [
     {
@@ -43,7 +45,11 @@ export function SidePanels({
     },
     ...(kind === 'template'
       ? [
-          { id: 'variables', label: 'Variables', content: <VariablesPanel draft={draft} /> },
+          {
+            id: 'variables',
+            label: 'Variables',
+            content: <VariablesPanel draft={draft} variables={variables} />,
+          },
           {
             id: 'checks',
             label: (
@@ -56,6 +62,7 @@ export function SidePanels({
             ),
             content: <ChecksPanel checks={checks} />,
           },
+          { id: 'sender', label: 'Sender', content: <SenderPanel draft={draft} /> },
         ]
       : []),
     {
@@ -69,6 +76,15 @@ export function SidePanels({
       <Tabs label="Template panels" value={tab} onChange={setTab} tabs={tabs} />
     </div>
   );
+}
+
+/** Variables cannot be inferred during a syntax error; the last known ones are shown instead. */
+function useLastKnownVariables({ stored }: Draft, { errors, current }: Checks): TemplateVariable[] {
+  const known = useRef(stored.variables);
+  if (current && !errors.some(({ code }) => code === 'template_syntax')) {
+    known.current = stored.variables;
+  }
+  return known.current;
 }
 
 function withPlaceholder(html: string): string {

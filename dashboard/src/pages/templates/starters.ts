@@ -4,7 +4,8 @@ import type { ContentKind, TemplateChange } from './content-api.ts';
 export const STARTERS: Record<ContentKind, TemplateChange> = {
   template: {
     subject: 'Welcome, ${first_name}',
-    html: `<h1>Hello {{ first_name }}</h1>
+    html: `<div style="display:none">Confirm your email address to get started.</div>
+<h1>Hello {{ first_name }}</h1>
 <p>Thanks for signing up. Please confirm your email address.</p>
 <p><a href="{{ confirm_url }}">Confirm email</a></p>
 `,

@@ -22,7 +22,7 @@ import { PublishDialog } from './publish-dialog.tsx';
 import { SidePanels } from './side-panels.tsx';
 import { PublishedBadge } from './templates.tsx';
 import { TestSendDialog } from './test-send-dialog.tsx';
-import { useChecks } from './use-checks.ts';
+import { type Checks, useChecks } from './use-checks.ts';
 import { type Draft, useDraft } from './use-draft.ts';
 
 const BACK = { to: '/templates', label: 'Templates' };
@@ -64,7 +64,7 @@ function Editor({ kind, loaded }: { kind: ContentKind; loaded: Template }) {
   }, [draft.fields.name]);
   return (
     <div className="flex h-full min-h-0 flex-col">
-      <EditorHeader kind={kind} draft={draft} />
+      <EditorHeader kind={kind} draft={draft} checks={checks} locale={locale} />
       {draft.conflict && <ConflictAlert conflict={draft.conflict} />}
       {draft.state === 'failed' && !draft.conflict && (
         <ErrorAlert
@@ -155,7 +155,17 @@ const STATES = {
   failed: 'Not saved',
 } as const;
 
-function EditorHeader({ kind, draft }: { kind: ContentKind; draft: Draft }) {
+function EditorHeader({
+  kind,
+  draft,
+  checks,
+  locale,
+}: {
+  kind: ContentKind;
+  draft: Draft;
+  checks: Checks;
+  locale: string | null;
+}) {
   const canWrite = useCan()('write:templates');
   const canSend = useCan()('send:transactional');
   const [open, setOpen] = useState<'publish' | 'test'>();
@@ -211,9 +221,16 @@ function EditorHeader({ kind, draft }: { kind: ContentKind; draft: Draft }) {
         )}
       </div>
       {open === 'publish' && (
-        <PublishDialog kind={kind} draft={draft} onClose={() => setOpen(undefined)} />
+        <PublishDialog
+          kind={kind}
+          draft={draft}
+          errors={checks.errors}
+          onClose={() => setOpen(undefined)}
+        />
       )}
-      {open === 'test' && <TestSendDialog draft={draft} onClose={() => setOpen(undefined)} />}
+      {open === 'test' && (
+        <TestSendDialog draft={draft} locale={locale} onClose={() => setOpen(undefined)} />
+      )}
     </header>
   );
 }

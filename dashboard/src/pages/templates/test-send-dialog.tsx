@@ -7,16 +7,27 @@ import { useApi } from '../../api/use-api.ts';
 import { Alert, ErrorAlert } from '../../components/alert.tsx';
 import { Button } from '../../components/button.tsx';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
-import { Field, TextInput } from '../../components/field.tsx';
+import { Field, Select, TextArea, TextInput } from '../../components/field.tsx';
 import { showToast } from '../../layout/toasts.tsx';
 import { useMe } from '../../session/session.ts';
 import { useSenderAddress } from '../api-keys/send-snippets.tsx';
+import { languageLabel } from './content-editor.tsx';
+import { exampleVariables } from './example-variables.ts';
 import type { Draft } from './use-draft.ts';
 
 const FIELDS = ['/to/email', '/from/email'];
 
 /** Sends the draft as a real message: to the test inbox, or in live mode to a real address. */
-export function TestSendDialog({ draft, onClose }: { draft: Draft; onClose: () => void }) {
+export function TestSendDialog({
+  draft,
+  locale: edited,
+  onClose,
+}: {
+  draft: Draft;
+  /** The language that is being edited. */
+  locale: string | null;
+  onClose: () => void;
+}) {
   const { api, selection } = useApi();
   const me = useMe();
   const navigate = useNavigate();
@@ -24,6 +35,11 @@ export function TestSendDialog({ draft, onClose }: { draft: Draft; onClose: () =
   const [typedFrom, setTypedFrom] = useState(draft.fields.from?.email);
   const suggested = useSenderAddress(draft.fields.from === null);
   const from = typedFrom ?? suggested;
+  const [locale, setLocale] = useState(edited ?? '');
+  const [examples] = useState(() => formatValues(exampleVariables(draft.stored.variables)));
+  const [typedVariables, setVariables] = useState<string>();
+  const variables = typedVariables === undefined ? undefined : parseObject(typedVariables);
+  const locales = Object.keys(draft.stored.locales);
   const sending = useMutation({
     mutationFn: async () => {
       await draft.saveNow();
@@ -33,6 +49,8 @@ export function TestSendDialog({ draft, onClose }: { draft: Draft; onClose: () =
           body: {
             to: { email: to.trim() },
             ...(from.trim() ? { from: { email: from.trim() } } : {}),
+            ...(variables ? { variables } : {}),
+            ...(locale === '' ? {} : { locale }),
           },
         }),
       );
@@ -49,11 +67,7 @@ export function TestSendDialog({ draft, onClose }: { draft: Draft; onClose: () =
     },
   });
   return (
-    <Dialog
-      title="Send test"
-      description="Sends the draft with the example values of its variables."
-      onClose={onClose}
-    >
+    <Dialog title="Send test" description="Sends the draft as a message." onClose={onClose}>
       <form
         className="grid gap-4"
         onSubmit={(event) => {
@@ -85,16 +99,61 @@ export function TestSendDialog({ draft, onClose }: { draft: Draft; onClose: () =
             required={draft.fields.from === null}
           />
         </Field>
+        {locales.length > 0 && (
+          <Field label="Language">
+            <Select value={locale} onChange={(event) => setLocale(event.target.value)}>
+              <option value="">Default language</option>
+              {locales.map((one) => (
+                <option key={one} value={one}>
+                  {languageLabel(one)}
+                </option>
+              ))}
+            </Select>
+          </Field>
+        )}
+        {examples !== '{}' && (
+          <Field
+            label="Variables"
+            hint="JSON, filled with the example values."
+            error={variables === null ? 'Enter a JSON object.' : undefined}
+          >
+            <TextArea
+              mono
+              rows={Math.min(examples.split('\n').length, 10)}
+              value={typedVariables ?? examples}
+              onChange={(event) => setVariables(event.target.value)}
+            />
+          </Field>
+        )}
         {sending.isError && !hasOnlyFieldErrors(sending.error, FIELDS) && (
           <ErrorAlert error={sending.error} />
         )}
         <DialogButtons>
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={sending.isPending}>
+          <Button
+            type="submit"
+            kind="primary"
+            busy={sending.isPending}
+            disabled={variables === null}
+          >
             Send
           </Button>
         </DialogButtons>
       </form>
     </Dialog>
   );
+}
+
+function formatValues(values: Record<string, unknown>): string {
+  return JSON.stringify(values, null, 2);
+}
+
+/** Null if the text is not a JSON object. */
+function parseObject(text: string): Record<string, unknown> | null {
+  try {
+    const value = JSON.parse(text);
+    return typeof value === 'object' && !Array.isArray(value) ? value : null;
+  } catch {
+    return null;
+  }
 }

@@ -7,14 +7,16 @@ import type { Draft } from './use-draft.ts';
 export interface Checks {
   errors: readonly Finding[];
   warnings: readonly Finding[];
+  /** False until the result for the saved draft arrives; the one before is shown meanwhile. */
+  current: boolean;
 }
 
-const NONE: Checks = { errors: [], warnings: [] };
+const NONE = { errors: [], warnings: [] };
 
 /** The errors and warnings of the draft, fetched after every save. */
 export function useChecks(kind: ContentKind, draft: Draft): Checks {
   const { api, key } = useApi();
-  const { data } = useQuery({
+  const { data, isPlaceholderData, isPending } = useQuery({
     queryKey: key('template-check', draft.stored.key, draft.saves),
     queryFn: () =>
       unwrap(
@@ -24,5 +26,5 @@ export function useChecks(kind: ContentKind, draft: Draft): Checks {
     placeholderData: keepPreviousData,
     retry: false,
   });
-  return data ?? NONE;
+  return { ...(data ?? NONE), current: !isPlaceholderData && !isPending };
 }

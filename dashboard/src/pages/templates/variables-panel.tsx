@@ -12,10 +12,15 @@ import type { Draft } from './use-draft.ts';
 const TYPES = ['string', 'number', 'boolean', 'date', 'list', 'object'] as const;
 
 /** The template's variables: inferred from placeholders and refined by users. */
-export function VariablesPanel({ draft }: { draft: Draft }) {
+export function VariablesPanel({
+  draft,
+  variables,
+}: {
+  draft: Draft;
+  variables: readonly TemplateVariable[];
+}) {
   const [open, setOpen] = useState<TemplateVariable>();
   const canWrite = useCan()('write:templates');
-  const { variables } = draft.stored;
   if (variables.length === 0) {
     return (
       <EmptyState icon={Braces} title="No variables">

@@ -15,6 +15,8 @@ const measure = () => report({ height: document.documentElement.getBoundingClien
 addEventListener('message', (event) => {
   if (event.source !== parent || typeof event.data?.html !== 'string') return;
   const mail = new DOMParser().parseFromString(event.data.html, 'text/html');
+  const styles = [...mail.querySelectorAll('style')].map((style) => style.textContent).join();
+  const designed = /color-scheme/.test(styles) || mail.querySelector('meta[name$=color-scheme],meta[name$=color-schemes]');
   for (const node of mail.querySelectorAll(DROPPED)) node.remove();
   for (const node of mail.querySelectorAll('*')) {
     for (const name of node.getAttributeNames()) {
@@ -31,7 +33,7 @@ addEventListener('message', (event) => {
   }
   for (const old of document.head.querySelectorAll('style:not([data-own])')) old.remove();
   document.head.append(...mail.head.querySelectorAll('style'));
-  document.documentElement.dataset.scheme = event.data.dark ? 'dark' : 'light';
+  document.documentElement.dataset.scheme = !event.data.dark ? 'light' : designed ? 'dark' : 'recolored';
   for (const name of document.body.getAttributeNames()) document.body.removeAttribute(name);
   for (const { name, value } of mail.body.attributes) document.body.setAttribute(name, value);
   document.body.replaceChildren(...mail.body.childNodes);
@@ -49,8 +51,14 @@ addEventListener('load', measure, true);
 report({ ready: true });
 `;
 
+/**
+ * In dark mode, mail that declares a color scheme is shown on a dark page. Clients such as Gmail and
+ * Outlook recolor other mail; inverting it shows what remains readable.
+ */
 const STYLE =
-  '<style data-own>:root{background:#fff;color-scheme:light}:root[data-scheme=dark]{background:#121212;color:#eee;color-scheme:dark}' +
+  '<style data-own>:root{color-scheme:light}:root[data-scheme=dark]{background:#121212;color:#eee;color-scheme:dark}' +
+  ':root[data-scheme=recolored]{background:#ededed;filter:invert(1) hue-rotate(180deg)}' +
+  ':root[data-scheme=recolored] :is(img,[background]){filter:invert(1) hue-rotate(180deg)}' +
   'body{margin:16px;font-family:-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;overflow-wrap:anywhere}img{max-width:100%}</style>';
 
 const PAGE = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Preview</title>${STYLE}</head><body><script>${SCRIPT}</script></body></html>`;
