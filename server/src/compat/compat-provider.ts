@@ -21,7 +21,14 @@ export interface CompatProvider {
   authenticate(
     request: FastifyRequest,
     authenticator: CompatDependencies['authenticator'],
+    clock: Clock,
   ): ReturnType<ApiSurface['authenticate']>;
+  /** For providers whose requests are signed: see ApiSurface. */
+  beforeSignedBody?(
+    request: FastifyRequest,
+    authenticator: CompatDependencies['authenticator'],
+    clock: Clock,
+  ): void | Promise<void>;
   renderProblem: ApiSurface['renderProblem'];
   /** Describe the provider's errors and credentials in the OpenAPI document. */
   errorSchema: TSchema;
@@ -31,7 +38,7 @@ export interface CompatProvider {
 export interface CompatDependencies {
   /** Calls an operation of our own API by its id. */
   call: CallOperation;
-  authenticator: Pick<Authenticator, 'authenticate'>;
+  authenticator: Pick<Authenticator, 'authenticate' | 'findSigningCredential'>;
   clock: Clock;
   /** The size of a request, which also limits what one request can expand to. */
   bodyBytesMax: number;

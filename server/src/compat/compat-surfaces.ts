@@ -10,13 +10,17 @@ export function compatSurfaces(
   deps: CompatDependencies,
   options: CompatDocumentOptions,
 ): ApiSurface[] {
+  const { authenticator, clock } = deps;
   return PROVIDERS.map((provider) => {
+    const { beforeSignedBody } = provider;
     const operations = provider.operations(deps);
     const document = (): object => compatDocument(provider, operations, options);
     return {
       prefix: prefixOf(provider),
       operations: [...operations, documentOperation(provider, document)],
-      authenticate: (request) => provider.authenticate(request, deps.authenticator),
+      authenticate: (request) => provider.authenticate(request, authenticator, clock),
+      beforeSignedBody:
+        beforeSignedBody && ((request) => beforeSignedBody(request, authenticator, clock)),
       acceptsSessions: false,
       renderProblem: provider.renderProblem,
     };

@@ -2,5 +2,6 @@ import type { CompatProvider } from './compat-provider.ts';
 import { postmark } from './postmark/postmark.ts';
 import { resend } from './resend/resend.ts';
 import { sendgrid } from './sendgrid/sendgrid.ts';
+import { ses } from './ses/ses.ts';
 
-export const PROVIDERS: readonly CompatProvider[] = [postmark, resend, sendgrid];
+export const PROVIDERS: readonly CompatProvider[] = [postmark, resend, sendgrid, ses];

@@ -1,9 +1,10 @@
 import { type Static, Type } from 'typebox';
 import { closed } from '../../http/openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../http/operation.ts';
-import { type FieldError, invalidFields } from '../../lib/refused-error.ts';
+import { invalidFields } from '../../lib/refused-error.ts';
 import { parseAddress, parseAddressList } from '../address-list.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
+import { toRecord } from '../name-value-list.ts';
 import { type Accepted, type Refusal, sendEach } from '../send-each.ts';
 import { errorCodeOf } from './errors.ts';
 import { checkStream } from './stream.ts';
@@ -178,7 +179,7 @@ function toSendBody(email: Static<typeof Email> & Partial<Static<typeof Template
     ...(Tag ? { tags: [Tag] } : {}),
     ...(Metadata ? { metadata: Metadata } : {}),
     ...trackingOf(email),
-    ...(Headers?.length ? { headers: headersOf(Headers) } : {}),
+    ...(Headers?.length ? { headers: toRecord(Headers, '/Headers') } : {}),
     ...(Attachments?.length ? { attachments: Attachments.map(toAttachment) } : {}),
   };
 }
@@ -213,21 +214,6 @@ function trackingOf({ TrackOpens: opens, TrackLinks: links }: Common): object {
       ...(links === undefined ? {} : { clicks: links !== 'None' }),
     },
   };
-}
-
-function headersOf(headers: readonly { Name: string; Value: string }[]): Record<string, string> {
-  const seen = new Set<string>();
-  const repeated: FieldError[] = [];
-  for (const [index, { Name }] of headers.entries()) {
-    const key = Name.toLowerCase();
-    if (seen.has(key)) {
-      const detail = `${Name} is given twice. Each header can be given once.`;
-      repeated.push({ pointer: `/Headers/${index}/Name`, code: 'duplicate', detail });
-    }
-    seen.add(key);
-  }
-  if (repeated.length > 0) throw invalidFields(repeated);
-  return Object.fromEntries(headers.map(({ Name, Value }) => [Name, Value]));
 }
 
 function toAttachment(attachment: NonNullable<Common['Attachments']>[number]): object {

@@ -39,6 +39,13 @@ export const PROBLEMS = {
     meaning: 'The value is not an API key, its checksum is wrong, or the key does not exist.',
     fix: `Check for a typo or a truncated key, or create a key at ${KEYS_PAGE}.`,
   },
+  invalid_signature: {
+    status: 401,
+    title: 'The signature is invalid',
+    meaning:
+      'The request is signed, as in the API of Amazon SES, but with another secret, for another request, or at another time.',
+    fix: 'Check the secret access key and the clock, and that no proxy changes the request.',
+  },
   expired_api_key: {
     status: 401,
     title: 'The API key has expired',

@@ -17,6 +17,11 @@ export interface ApiSurface {
    * because every send takes this path.
    */
   authenticate(request: FastifyRequest): Caller | Promise<Caller>;
+  /**
+   * For credentials that sign the body: refuses what can be refused without it. The body is then read
+   * before the request is authenticated, and `authenticate` finds it in `request.receivedBody`.
+   */
+  beforeSignedBody?: ((request: FastifyRequest) => void | Promise<void>) | undefined;
   /** Whether the session cookie of the dashboard authenticates too. */
   acceptsSessions: boolean;
   renderProblem(response: ProblemResponse): RenderedProblem;

@@ -22,6 +22,7 @@ import { parseJsonBody } from './json-body.ts';
 import { type OperationValidators, validatorsOf } from './operation-validators.ts';
 import { type ReceivedBody, readBody } from './read-body.ts';
 import { RequestContext } from './request-context.ts';
+import { authorizeSignedRequest } from './signed-request.ts';
 
 /**
  * The HTTP server. It turns requests into calls of operations, and their results or errors into
@@ -53,7 +54,7 @@ declare module 'fastify' {
     startedAtMs: number;
     /** Text in the JSON body that cannot be stored. */
     textErrors: readonly FieldError[] | null;
-    /** The body that `request.body` was parsed from. */
+    /** The body that `request.body` is parsed from. */
     receivedBody: ReceivedBody | null;
   }
 }
@@ -129,13 +130,15 @@ function addJsonBodyParser(
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('application/json', (request, payload, done) => {
     const limits = { bytesMax, reserve: () => bodyMemory.reserve(bodyOwner(request)) };
-    readBody(payload, limits, (error, body) => {
+    const parse = (error: Error | null, body?: ReceivedBody): void => {
       if (!body) done(error);
       else if (body.bytes <= PARSED_AT_ONCE_BYTES_MAX) parseBody(request, body, done);
       else {
         void eventLoopTurns.next(bodyOwner(request)).then(() => parseBody(request, body, done));
       }
-    });
+    };
+    if (request.receivedBody) parse(null, request.receivedBody);
+    else readBody(payload, limits, parse);
   });
 }
 
@@ -197,7 +200,8 @@ function registerOperation(
         request.startedAtMs = performance.now();
         // Fastify rejects an unknown media type before it calls a parser.
         if (!spec.body) delete request.headers['content-type'];
-        authorizeRequest(deps, surface, spec, request, reply, done);
+        const authorize = surface.beforeSignedBody ? authorizeSignedRequest : authorizeRequest;
+        authorize(deps, surface, spec, request, reply, done);
       },
       // Returns nothing: Fastify would await a returned reply like a promise on every request.
       handler: (request, reply) =>

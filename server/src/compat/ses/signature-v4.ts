@@ -1,0 +1,211 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { RefusedError } from '../../lib/refused-error.ts';
+
+/**
+ * Verifies AWS Signature Version 4
+ * (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html).
+ * Stricter than AWS in one respect: the body is always part of what is signed.
+ */
+
+/** A request as it arrived: headers as a flat list of names and values, the URL with its query. */
+export interface ArrivedRequest {
+  method: string;
+  url: string;
+  rawHeaders: readonly string[];
+}
+
+export interface Signature {
+  accessKeyId: string;
+  /** `20261115/eu-central-1/ses/aws4_request` */
+  scope: string;
+  /** `20261115T093000Z` */
+  signedAt: string;
+  /** Lower case, in the order in which they were signed. */
+  signedHeaders: readonly string[];
+  signature: string;
+}
+
+const ALGORITHM = 'AWS4-HMAC-SHA256';
+const AUTHORIZATION =
+  /^AWS4-HMAC-SHA256 Credential=([\w-]{1,128})\/(\d{8}\/[a-z0-9-]{1,64}\/[a-z0-9-]{1,64}\/aws4_request), ?SignedHeaders=([a-z0-9;_-]{1,2048}), ?Signature=([0-9a-f]{64})$/;
+const HASH = /^[0-9a-f]{64}$/;
+const SKEW_MS_MAX = 15 * 60_000;
+const SERVICE = 'ses';
+
+/** Reads the signature and refuses what can be refused without knowing the secret or the body. */
+export function readSignature(request: ArrivedRequest, nowMs: number): Signature {
+  const headers = headersOf(request);
+  if (/[?&]X-Amz-(Algorithm|Signature)=/i.test(request.url)) {
+    throw refused('Presigned URLs are not supported. Send the signature in Authorization.');
+  }
+  const [authorization] = headers.get('authorization') ?? [];
+  if (authorization === undefined) {
+    const detail = `The request has no Authorization header with a signature (${ALGORITHM}).`;
+    throw new RefusedError('missing_api_key', detail);
+  }
+  const match = AUTHORIZATION.exec(authorization);
+  if (!match) {
+    const detail = `The Authorization header must be "${ALGORITHM} Credential=…, SignedHeaders=…, Signature=…".`;
+    throw new RefusedError('missing_api_key', detail);
+  }
+  const [, accessKeyId = '', scope = '', names = '', signature = ''] = match;
+  const signedHeaders = names.split(';');
+  checkSignedHeaders(headers, signedHeaders);
+  const [, , service] = scope.split('/');
+  if (service !== SERVICE) {
+    throw refused(`The request is signed for the service "${service}" instead of "${SERVICE}".`);
+  }
+  const signedAt = checkTime(headers, scope, nowMs);
+  return { accessKeyId, scope, signedAt, signedHeaders, signature };
+}
+
+/** Whether the request, with this body, was signed with the secret. */
+export function verifySignature(
+  request: ArrivedRequest,
+  signature: Signature,
+  body: readonly Buffer[],
+  secret: string,
+): void {
+  const bodyHash = hashOf(...body);
+  const [claimed = bodyHash] = headersOf(request).get('x-amz-content-sha256') ?? [];
+  if (!HASH.test(claimed)) {
+    throw refused(`x-amz-content-sha256 "${claimed}" is not supported: the body must be signed.`);
+  }
+  const expected = Buffer.from(signatureOf(request, signature, bodyHash, secret));
+  if (claimed === bodyHash && timingSafeEqual(expected, Buffer.from(signature.signature))) return;
+  throw refused(
+    'The signature does not match. Check the secret access key, and that no proxy changes the path, the Host header or the body.',
+  );
+}
+
+/** The signature that the secret gives, in hex. */
+export function signatureOf(
+  request: ArrivedRequest,
+  { scope, signedAt, signedHeaders }: Omit<Signature, 'accessKeyId' | 'signature'>,
+  bodyHash: string,
+  secret: string,
+): string {
+  const canonical = canonicalRequest(request, signedHeaders, bodyHash);
+  const toSign = [ALGORITHM, signedAt, scope, hashOf(canonical)].join('\n');
+  const key = scope.split('/').reduce<string | Buffer>(hmac, `AWS4${secret}`);
+  return hmac(key, toSign).toString('hex');
+}
+
+function canonicalRequest(
+  request: ArrivedRequest,
+  signedHeaders: readonly string[],
+  bodyHash: string,
+): string {
+  const { method, url } = request;
+  const queryAt = url.indexOf('?');
+  const path = queryAt < 0 ? url : url.slice(0, queryAt);
+  const query = queryAt < 0 ? '' : url.slice(queryAt + 1);
+  const headers = headersOf(request);
+  const lines = signedHeaders.map((name) => {
+    const values = (headers.get(name) ?? []).map((value) => value.trim().replace(/\s+/g, ' '));
+    return `${name}:${values.join(',')}\n`;
+  });
+  return [
+    method,
+    canonicalPath(path),
+    canonicalQuery(query),
+    lines.join(''),
+    signedHeaders.join(';'),
+    bodyHash,
+  ].join('\n');
+}
+
+/** For all services except S3, the path is normalized and encoded once more. */
+function canonicalPath(path: string): string {
+  const segments: string[] = [];
+  for (const segment of path.split('/')) {
+    if (segment === '..') segments.pop();
+    else if (segment !== '' && segment !== '.') segments.push(encode(segment));
+  }
+  const end = segments.length > 0 && path.endsWith('/') ? '/' : '';
+  return `/${segments.join('/')}${end}`;
+}
+
+function canonicalQuery(query: string): string {
+  const pairs = query.split('&').filter((pair) => pair !== '');
+  return pairs
+    .map((pair) => {
+      const at = pair.indexOf('=');
+      const name = at < 0 ? pair : pair.slice(0, at);
+      return [name, at < 0 ? '' : pair.slice(at + 1)].map((text) => encode(decode(text)));
+    })
+    .sort(([a = '', x = ''], [b = '', y = '']) => compare(a, b) || compare(x, y))
+    .map(([name, value]) => `${name}=${value}`)
+    .join('&');
+}
+
+/** By code points, as AWS sorts; both are ASCII here. */
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw refused('The query of the URL is not encoded correctly.');
+  }
+}
+
+function encode(text: string): string {
+  const escaped = (char: string): string => `%${char.charCodeAt(0).toString(16).toUpperCase()}`;
+  return encodeURIComponent(text).replace(/[!'()*]/g, escaped);
+}
+
+function headersOf({ rawHeaders }: ArrivedRequest): Map<string, string[]> {
+  const headers = new Map<string, string[]>();
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const name = (rawHeaders[i] as string).toLowerCase();
+    headers.set(name, [...(headers.get(name) ?? []), rawHeaders[i + 1] as string]);
+  }
+  return headers;
+}
+
+/** What AWS requires: the host, and everything that its own headers say. */
+function checkSignedHeaders(
+  headers: ReadonlyMap<string, readonly string[]>,
+  signedHeaders: readonly string[],
+): void {
+  const signed = new Set(signedHeaders);
+  const required = [...headers.keys()].filter((name) => name.startsWith('x-amz-'));
+  for (const name of ['host', 'x-amz-date', ...required]) {
+    if (!signed.has(name)) throw refused(`The header ${name} must be signed.`);
+  }
+}
+
+function checkTime(
+  headers: ReadonlyMap<string, readonly string[]>,
+  scope: string,
+  nowMs: number,
+): string {
+  const [signedAt = ''] = headers.get('x-amz-date') ?? [];
+  const match = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(signedAt);
+  const [, year, month, day, hour, minute, second] = match ?? [];
+  const signedAtMs = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+  if (Number.isNaN(signedAtMs) || !scope.startsWith(`${signedAt.slice(0, 8)}/`)) {
+    throw refused('x-amz-date must be like 20261115T093000Z, and its date that of the credential.');
+  }
+  if (Math.abs(nowMs - signedAtMs) <= SKEW_MS_MAX) return signedAt;
+  const now = new Date(nowMs).toISOString();
+  const detail = `The request was signed at ${signedAt}, but it is ${now} here: more than 15 minutes apart. Check the clock.`;
+  throw refused(detail);
+}
+
+function refused(detail: string): RefusedError {
+  return new RefusedError('invalid_signature', detail);
+}
+
+function hmac(key: string | Buffer, text: string): Buffer {
+  return createHmac('sha256', key).update(text).digest();
+}
+
+function hashOf(...parts: readonly (string | Buffer)[]): string {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(part);
+  return hash.digest('hex');
+}

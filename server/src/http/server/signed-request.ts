@@ -1,0 +1,41 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { MemoryBudget } from '../../lib/memory-budget.ts';
+import { clientNetwork } from '../../lib/net/client-network.ts';
+import type { Operation } from '../operation.ts';
+import type { ApiSurface } from './api-surface.ts';
+import { type AuthorizationDependencies, authorizeRequest } from './authorize-request.ts';
+import { readBody } from './read-body.ts';
+
+/**
+ * Authorizes a request whose credential signs the body, which must be read first. Until the signature
+ * is verified, the memory of the body is charged to the client's network, so that no one can use up
+ * that of another workspace, and the request does not count against the rate limit.
+ */
+export function authorizeSignedRequest(
+  deps: AuthorizationDependencies & { bodyBytesMax: number; bodyMemory: MemoryBudget },
+  surface: ApiSurface,
+  spec: Operation['spec'],
+  request: FastifyRequest,
+  reply: FastifyReply,
+  done: (error?: Error) => void,
+): void {
+  const authorize = (): void => authorizeRequest(deps, surface, spec, request, reply, done);
+  if (spec.scope === 'public') {
+    authorize();
+    return;
+  }
+  const { bodyBytesMax: bytesMax, bodyMemory } = deps;
+  const reserve = () => bodyMemory.reserve(clientNetwork(request.ip));
+  const read = (): void =>
+    readBody(request.raw, { bytesMax, reserve }, (error, body) => {
+      if (!body) {
+        done(error ?? undefined);
+        return;
+      }
+      reply.raw.once('close', body.release);
+      request.receivedBody = body;
+      authorize();
+    });
+  const check = async (): Promise<void> => surface.beforeSignedBody?.(request);
+  check().then(read, done);
+}
