@@ -110,6 +110,23 @@ const DIALOGS: View[] = [
     open: menuItem('Actions for Web shop', 'Rotate key'),
   },
   {
+    name: 'SES credentials',
+    path: () => '/app/api-keys',
+    open: async (page) => {
+      await menuItem('Actions for Web shop', 'SES credentials')(page);
+      await page.getByText('This key has no SES credentials.').waitFor();
+    },
+  },
+  {
+    name: 'SES credentials, created',
+    path: () => '/app/api-keys',
+    open: async (page) => {
+      await menuItem('Actions for Web shop', 'SES credentials')(page);
+      await page.getByRole('button', { name: 'Create credentials' }).click();
+      await page.getByTestId('token').waitFor();
+    },
+  },
+  {
     name: 'Revoke API key',
     path: () => '/app/api-keys',
     open: menuItem('Actions for Web shop', 'Revoke'),

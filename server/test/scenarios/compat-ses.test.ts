@@ -353,7 +353,7 @@ test('the account and its identities are the workspace and its domains', async (
   await expect(get('example.net')).rejects.toMatchObject({ name: 'NotFoundException' });
 });
 
-describe('what is refused', () => {
+describe('refused requests', () => {
   const Raw = (mail: string) => ({ Raw: { Data: Buffer.from(mail) } });
   const RAW = 'From: hello@example.org\r\nTo: a@example.com\r\n\r\nHi';
 
@@ -434,7 +434,7 @@ describe('what is refused', () => {
     });
   });
 
-  test('what the key lacks: a scope, or this network', async () => {
+  test('a key without the scope, or for another network', async () => {
     const denied = { name: 'AccessDeniedException', $metadata: { httpStatusCode: 403 } };
     const reader = clientWith(await credentialsFor({ scopes: ['read:messages'] }));
     await expect(send({}, reader)).rejects.toMatchObject(denied);

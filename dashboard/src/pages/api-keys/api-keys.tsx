@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { Ellipsis, KeyRound, Pencil, Plus, RotateCw, Trash2 } from 'lucide-react';
+import { Cloud, Ellipsis, KeyRound, Pencil, Plus, RotateCw, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { apiFor, unwrap } from '../../api/client.ts';
 import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
@@ -24,6 +24,12 @@ import { forgetTestKey } from './example-key.tsx';
 import { type ApiKey, CreateKey, EditKey, RotateKey } from './key-dialogs.tsx';
 import { describeScopes } from './scopes.ts';
 import { SendSnippets } from './send-snippets.tsx';
+import { SesCredentials } from './ses-credentials.tsx';
+
+interface OpenedKey {
+  key: ApiKey;
+  what: 'edit' | 'rotate' | 'ses';
+}
 
 /** Lists the keys of both modes, so that a key is found whatever the selected mode. */
 export function ApiKeysPage() {
@@ -33,7 +39,7 @@ export function ApiKeysPage() {
   const { q, new: creating } = useSearch({ from: '/inside/api-keys' });
   const formOpen = useFormOpen(creating !== undefined, 'write:api_keys');
   const filter = q === undefined ? {} : { q };
-  const [open, setOpen] = useState<{ key: ApiKey; what: 'edit' | 'rotate' }>();
+  const [open, setOpen] = useState<OpenedKey>();
   const list = usePaginatedQuery(['api-keys', selection.workspaceId, 'both', q], (cursor) =>
     unwrap(
       apiFor({ ...selection, mode: 'live' }).GET('/api/v1/api-keys', {
@@ -105,6 +111,9 @@ export function ApiKeysPage() {
       {open?.what === 'rotate' && (
         <RotateKey apiKey={open.key} onClose={() => setOpen(undefined)} />
       )}
+      {open?.what === 'ses' && (
+        <SesCredentials apiKey={open.key} onClose={() => setOpen(undefined)} />
+      )}
     </Page>
   );
 }
@@ -115,7 +124,7 @@ function KeyTable({
   canWrite,
 }: {
   keys: ApiKey[];
-  onOpen: (opened: { key: ApiKey; what: 'edit' | 'rotate' }) => void;
+  onOpen: (opened: OpenedKey) => void;
   canWrite: boolean;
 }) {
   const nameOf = useActorName();
@@ -168,6 +177,9 @@ function KeyTable({
                   </MenuItem>
                   <MenuItem icon={RotateCw} onSelect={() => onOpen({ key, what: 'rotate' })}>
                     Rotate key{' '}
+                  </MenuItem>
+                  <MenuItem icon={Cloud} onSelect={() => onOpen({ key, what: 'ses' })}>
+                    SES credentials{' '}
                   </MenuItem>
                   <MenuSeparator />
                   <MenuItem icon={Trash2} danger onSelect={() => revoke(key)}>
