@@ -111,7 +111,7 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
   const listener = createHttpListener(http);
   registerPages(http, (pages) => {
     if (isApi) {
-      consumers.registerTrackingEndpoints(pages);
+      consumers.registerPublicEndpoints(pages);
       registerDashboard(pages, { folder: DASHBOARD });
       registerDocs(pages, { document });
     }

@@ -7,6 +7,7 @@ import { openPool, type Pool } from '../db/pool.ts';
 import type { EventNotifier } from '../events/event-notifier.ts';
 import { EventStreams, type StreamLimits } from '../events/event-streams.ts';
 import type { RouteDependencies } from '../http/operations.ts';
+import { registerSnsEndpoints } from '../http/pages/sns-endpoints.ts';
 import { registerTrackingEndpoints } from '../http/pages/tracking-endpoints.ts';
 import { encodeEventCursor } from '../http/routes/events/event-query.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -36,8 +37,8 @@ export interface EventConsumers {
   readonly dispatcherPool: Pool | undefined;
   /** Ends all event streams, so that their connections do not delay the shutdown. */
   closeStreams(): void;
-  /** Registers the endpoints that record opens and clicks as events. */
-  registerTrackingEndpoints(http: FastifyInstance): void;
+  /** Registers the endpoints that record opens and clicks, and those that webhook receivers need. */
+  registerPublicEndpoints(http: FastifyInstance): void;
   start(): void;
   stop(deadlineMs: number): Promise<void>;
 }
@@ -72,6 +73,7 @@ export function createEventConsumers(options: EventConsumersOptions): EventConsu
     dnsServers: config.delivery.dnsServers,
     settings: webhookSettings(config),
     version: VERSION,
+    baseUrl: config.http.baseUrl,
     mailCommits: () => notifier.publishedCount,
     ...options.webhooks,
   });
@@ -101,8 +103,10 @@ export function createEventConsumers(options: EventConsumersOptions): EventConsu
     dispatcher: webhooks.dispatcher,
     dispatcherPool,
     closeStreams: () => eventStreams.closeAll(),
-    registerTrackingEndpoints: (http) =>
-      registerTrackingEndpoints(http, { links, visits, suspensions: createSuspensions(options) }),
+    registerPublicEndpoints(http) {
+      registerTrackingEndpoints(http, { links, visits, suspensions: createSuspensions(options) });
+      registerSnsEndpoints(http, { webhooks: webhooks.webhooks });
+    },
     start() {
       webhooks.dispatcher?.start();
       statistics?.start();

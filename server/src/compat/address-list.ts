@@ -28,13 +28,6 @@ export function parseAddress(text: string, pointer: string): AddressInput {
   return address;
 }
 
-/** Writes an address as other providers return it. */
-export function formatAddress({ email, name }: { email: string; name?: string | null }): string {
-  if (!name) return email;
-  const isPlain = /^[\w!#$%&'*+/=?^`{|}~ -]+$/.test(name);
-  return `${isPlain ? name : `"${name.replaceAll(/["\\]/g, '\\$&')}"`} <${email}>`;
-}
-
 function invalidAddress(pointer: string) {
   const detail = 'Not an address. Write `jane@example.com` or `Jane Doe <jane@example.com>`.';
   const error: FieldError = { pointer, code: 'invalid_email', detail };

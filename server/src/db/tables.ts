@@ -481,6 +481,7 @@ export interface WebhookSecretsRow {
   webhook_id: string;
   id: string;
   encrypted_secret: Buffer;
+  public_key: string | null;
   expires_at: number | null;
 }
 
@@ -491,6 +492,7 @@ export interface WebhooksRow {
   url: string;
   events: string[];
   description: string;
+  format: string;
   enabled: boolean;
   encrypted_headers: Buffer | null;
   since_tx: number;

@@ -54,6 +54,13 @@ export function parseMailbox(given: string): ParsedMailbox {
   return { ok: true, mailbox: { local, domain, email, key, utf8 } };
 }
 
+/** Writes an address with its name as JSON APIs show it, without encoded words. */
+export function formatAddress({ email, name }: { email: string; name?: string | null }): string {
+  if (!name) return email;
+  const isPlain = /^[\w!#$%&'*+/=?^`{|}~ -]+$/.test(name);
+  return `${isPlain ? name : `"${name.replaceAll(/["\\]/g, '\\$&')}"`} <${email}>`;
+}
+
 const TOO_LONG = `The address is longer than ${EMAIL_OCTETS_MAX} octets.`;
 const NO_AT = 'The address has no @.';
 const QUOTE = 0x22;

@@ -1,11 +1,12 @@
-import { eventBody } from '../events/events-store.ts';
+import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Clock } from '../lib/clock.ts';
-import { encodeId } from '../lib/ids.ts';
 import { classifyResponse, type DisableReason } from './classify-response.ts';
 import { redactHeaders } from './custom-headers.ts';
 import type { Endpoint, EndpointCache } from './endpoint-cache.ts';
 import type { LeasedRow } from './fan-out-store.ts';
-import { signedHeaders } from './sign-webhook.ts';
+import { FORMATS, renderEvent } from './formats/formats.ts';
+import type { SignedRequest, Signing } from './formats/webhook-format.ts';
+import type { ReadMessage } from './read-message.ts';
 import type { PostWebhook, WebhookResponse } from './webhook-client.ts';
 import type { AttemptRecord } from './webhook-queue-store.ts';
 
@@ -19,10 +20,22 @@ export interface WebhookAttempt {
 
 export interface AttemptParts {
   endpoints: EndpointCache;
+  readMessage: ReadMessage;
   post: PostWebhook;
   clock: Clock;
   random?: () => number;
   userAgent: string;
+  baseUrl: string;
+}
+
+type SendParts = Pick<AttemptParts, 'post' | 'clock' | 'userAgent' | 'baseUrl'>;
+
+interface Sent {
+  response: WebhookResponse;
+  /** As sent, with the values of custom headers redacted. */
+  headers: Record<string, string>;
+  /** Why there was nothing to send. */
+  note?: string;
 }
 
 /** Makes one attempt; undefined when the endpoint was deleted or disabled. */
@@ -34,7 +47,7 @@ export function createAttempt(
     const scope = { workspaceId: row.workspace_id, mode: row.mode };
     const endpoint = await endpoints.find(scope, row.webhook_id, row.revision);
     if (!endpoint?.enabled) return undefined;
-    const { response, headers } = await send(parts, row, endpoint);
+    const { response, headers, note } = await send(parts, scope, row, endpoint);
     const nowMs = clock.now();
     const classified = classifyResponse(response, {
       cycleAttempts: row.cycle_attempts + 1,
@@ -59,8 +72,9 @@ export function createAttempt(
         headers,
         response_status: response.status,
         response_body: response.body,
-        error: response.error,
-        failing: row.failing_since !== null,
+        error: note ?? response.error,
+        // What was not sent says nothing about the endpoint.
+        failing: note === undefined && row.failing_since !== null,
       },
       disable,
       retryAfterMs: response.retryAfterMs,
@@ -70,48 +84,66 @@ export function createAttempt(
 
 async function send(
   parts: AttemptParts,
+  scope: TenantScope,
   row: LeasedRow,
   endpoint: Endpoint,
-): Promise<{ response: WebhookResponse; headers: Record<string, string> }> {
-  const id = encodeId('evt', row.event_id);
+): Promise<Sent> {
   if (row.data === null) {
     return notSent(parts, 'The event is past its retention period and can no longer be sent.');
   }
-  const body = eventBody({
+  const event = {
     id: row.event_id,
     type: row.type,
     mode: row.mode,
     createdAtMs: row.created_at,
     sequence: row.sequence,
     data: row.data,
-  });
-  return postSigned(parts, endpoint, id, Buffer.from(body));
-}
-
-/** Signs and sends a request; returns the headers in redacted form. */
-export async function postSigned(
-  parts: Pick<AttemptParts, 'post' | 'clock' | 'userAgent'>,
-  endpoint: Endpoint,
-  id: string,
-  body: Buffer,
-): Promise<{ response: WebhookResponse; headers: Record<string, string> }> {
-  if (endpoint.refusal !== undefined) return notSent(parts, endpoint.refusal);
-  const nowMs = parts.clock.now();
-  const ours = {
-    'content-type': 'application/json',
-    'user-agent': parts.userAgent,
-    ...signedHeaders(id, nowMs, body, endpoint.secretsAt(nowMs)),
   };
-  const length = { 'content-length': String(body.length) };
-  const headers = { ...endpoint.headers, ...ours, ...length };
-  const response = await parts.post({ url: endpoint.url, headers, body });
-  return { response, headers: { ...redactHeaders(endpoint.headers), ...ours } };
+  const content = await renderEvent(endpoint.format, event, (id) => parts.readMessage(scope, id));
+  if (content === undefined) return skipped(parts, endpoint);
+  return postSigned(parts, endpoint, event, Buffer.from(content));
 }
 
-function notSent(
-  { clock }: Pick<AttemptParts, 'clock'>,
-  error: string,
-): { response: WebhookResponse; headers: Record<string, string> } {
+/** Signs and sends a request. */
+export async function postSigned(
+  parts: SendParts,
+  endpoint: Endpoint,
+  event: { id: string; createdAtMs: number },
+  content: Buffer,
+  sign: Sign = FORMATS[endpoint.format].sign,
+): Promise<Sent & { body: Buffer }> {
+  if (endpoint.refusal !== undefined) {
+    return { ...notSent(parts, endpoint.refusal), body: content };
+  }
+  const nowMs = parts.clock.now();
+  const signed = await sign(content, {
+    eventId: event.id,
+    createdAtMs: event.createdAtMs,
+    nowMs,
+    endpointId: endpoint.id,
+    keys: endpoint.keysAt(nowMs),
+    baseUrl: parts.baseUrl,
+  });
+  const ours = { 'user-agent': parts.userAgent, ...signed.headers };
+  const length = { 'content-length': String(signed.body.length) };
+  const headers = { ...endpoint.headers, ...ours, ...length };
+  const response = await parts.post({ url: endpoint.url, headers, body: signed.body });
+  return {
+    response,
+    headers: { ...redactHeaders(endpoint.headers), ...ours },
+    body: signed.body,
+  };
+}
+
+type Sign = (content: Buffer, signing: Signing) => SignedRequest | Promise<SignedRequest>;
+
+/** An event of a type that has an equivalent, without one itself, is done. */
+function skipped(parts: Pick<AttemptParts, 'clock'>, { format }: Endpoint): Sent {
+  const note = `Not sent: the format ${format} has no equivalent of this event.`;
+  return { ...notSent(parts, null), note };
+}
+
+function notSent({ clock }: Pick<AttemptParts, 'clock'>, error: string | null): Sent {
   const none = { status: null, body: null, retryAfterMs: undefined };
   return { response: { startedAtMs: clock.now(), durationMs: 0, ...none, error }, headers: {} };
 }

@@ -9,6 +9,7 @@ import { createAttempt } from './attempt-webhook.ts';
 import { disableWebhook } from './disable-webhook.ts';
 import { EndpointCache } from './endpoint-cache.ts';
 import { anyEnabled, fanOut, skipToEnd } from './fan-out-store.ts';
+import { createReadMessage } from './read-message.ts';
 import { createTargetGuard } from './target-guard.ts';
 import { WebhookTester } from './test-webhook.ts';
 import { createWebhookClient } from './webhook-client.ts';
@@ -41,6 +42,8 @@ export interface WebhookModuleParts {
   dnsServers: readonly { host: string; port: number }[];
   settings: WebhookSettings;
   version: string;
+  /** Where receivers find the certificates of this server. */
+  baseUrl: string;
   /** An additional certificate authority, for tests. */
   ca?: string;
   limits?: Partial<DispatcherLimits>;
@@ -79,9 +82,23 @@ export function createWebhooks(parts: WebhookModuleParts): WebhookModule {
     post: client.post,
     clock,
     userAgent: `Postrider-Webhooks/${parts.version}`,
+    baseUrl: parts.baseUrl,
   };
-  const dispatcher = dispatchPool && createDispatcher(parts, dispatchPool, createAttempt(sending));
-  const webhooks = new Webhooks({ pool, clock, encryptor, guard, rules: settings });
+  const dispatcher =
+    dispatchPool &&
+    createDispatcher(
+      parts,
+      dispatchPool,
+      createAttempt({ ...sending, readMessage: createReadMessage(dispatchPool) }),
+    );
+  const webhooks = new Webhooks({
+    pool,
+    clock,
+    encryptor,
+    guard,
+    rules: settings,
+    baseUrl: parts.baseUrl,
+  });
   return {
     webhooks,
     history: new WebhookHistory({
@@ -92,6 +109,7 @@ export function createWebhooks(parts: WebhookModuleParts): WebhookModule {
     }),
     tester: new WebhookTester({
       ...sending,
+      log: parts.log,
       endpoints: new EndpointCache({ pool, encryptor, rules: settings }),
     }),
     dispatcher,

@@ -16,7 +16,7 @@ const VALUE = /^[\t\x20-\x7e]*$/;
 
 /** Headers that we set, or that change how the request is parsed on its way. */
 const RESERVED =
-  /^(host|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|user-agent|content-.*|proxy-.*|webhook-.*)$/i;
+  /^(host|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|user-agent|content-.*|proxy-.*|webhook-.*|svix-.*|x-twilio-email-event-webhook-.*|x-amz-sns-.*)$/i;
 
 export function changeHeaders(
   before: CustomHeaders,

@@ -1,8 +1,10 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
 import type { Encryptor } from '../lib/encryption.ts';
-import { createHmacSha256, type Hmac } from '../lib/hmac.ts';
 import type { CustomHeaders } from './custom-headers.ts';
+import { FORMATS } from './formats/formats.ts';
+import { loadSigningKey } from './formats/signing-key.ts';
+import type { SigningKey, WebhookFormatName } from './formats/webhook-format.ts';
 import { checkTargetRules, type TargetRules } from './target-url.ts';
 import { findWebhook, readSecrets } from './webhook-store.ts';
 
@@ -16,12 +18,13 @@ export interface Endpoint {
   /** Why the operator's rules forbid sending to an endpoint that was accepted earlier. */
   refusal: string | undefined;
   headers: CustomHeaders;
-  /** The secrets that are currently valid, newest first. */
-  secretsAt(nowMs: number): Hmac[];
+  format: WebhookFormatName;
+  /** The keys that are currently valid, newest first. */
+  keysAt(nowMs: number): SigningKey[];
 }
 
 /**
- * Caches endpoints with their decrypted secrets. A claimed row carries the revision of its
+ * Caches endpoints with their decrypted keys. A claimed row carries the revision of its
  * endpoint, so a cached endpoint is never older than the row.
  */
 export class EndpointCache {
@@ -57,11 +60,15 @@ export class EndpointCache {
   async read(scope: TenantScope, id: string): Promise<Endpoint | undefined> {
     const webhook = await findWebhook(this.#pool, scope, id);
     if (!webhook) return undefined;
-    const secrets = (await readSecrets(this.#pool, scope, id)).map((stored) => ({
-      secret: createHmacSha256(this.#encryptor.decrypt(stored.encryptedSecret)),
+    const { encryptedHeaders, mode, format } = webhook;
+    const keys = (await readSecrets(this.#pool, scope, id)).map((stored) => ({
+      key: loadSigningKey(
+        FORMATS[format].keys,
+        stored.id,
+        this.#encryptor.decrypt(stored.encryptedSecret),
+      ),
       endsAtMs: stored.endsAtMs ?? Number.POSITIVE_INFINITY,
     }));
-    const { encryptedHeaders, mode } = webhook;
     const url = new URL(webhook.url);
     return {
       scope: { workspaceId: webhook.workspaceId, mode },
@@ -73,8 +80,8 @@ export class EndpointCache {
       headers: encryptedHeaders
         ? JSON.parse(this.#encryptor.decrypt(encryptedHeaders).toString())
         : {},
-      secretsAt: (nowMs) =>
-        secrets.filter(({ endsAtMs }) => endsAtMs > nowMs).map(({ secret }) => secret),
+      format,
+      keysAt: (nowMs) => keys.filter(({ endsAtMs }) => endsAtMs > nowMs).map(({ key }) => key),
     };
   }
 }

@@ -1,13 +1,15 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { EventType } from '../events/event-types.ts';
-import { eventBody } from '../events/events-store.ts';
 import type { Clock } from '../lib/clock.ts';
-import { encodeId, uuidv7 } from '../lib/ids.ts';
-import { RefusedError } from '../lib/refused-error.ts';
+import { uuidv7 } from '../lib/ids.ts';
+import type { Log } from '../lib/log.ts';
+import { invalidFields, RefusedError } from '../lib/refused-error.ts';
+import type { MessageHeader } from '../messages/lookup/message-header-store.ts';
 import { postSigned } from './attempt-webhook.ts';
-import type { EndpointCache } from './endpoint-cache.ts';
+import type { Endpoint, EndpointCache } from './endpoint-cache.ts';
+import { renderEvent } from './formats/formats.ts';
+import { subscriptionConfirmation } from './formats/ses-sns.ts';
 import type { PostWebhook } from './webhook-client.ts';
-
 import { notFound } from './webhooks.ts';
 
 /**
@@ -19,6 +21,15 @@ export interface TesterParts {
   post: PostWebhook;
   clock: Clock;
   userAgent: string;
+  baseUrl: string;
+  log: Log;
+}
+
+/** A sample event, and the message that it would be about. */
+export interface SampleEvent {
+  type: EventType;
+  data: object;
+  message?: MessageHeader;
 }
 
 /** A receiver may use the whole deadline, so concurrent tests are limited. */
@@ -34,24 +45,52 @@ export class WebhookTester {
     this.#parts = parts;
   }
 
-  async test(scope: TenantScope, id: string, sample: { type: EventType; data: object }) {
-    const { endpoints, clock } = this.#parts;
-    const endpoint = await endpoints.read(scope, id);
-    if (!endpoint) throw notFound();
-    const nowMs = clock.now();
-    const eventId = uuidv7(nowMs);
-    const body = eventBody({
-      id: eventId,
+  async test(scope: TenantScope, id: string, sample: SampleEvent) {
+    const endpoint = await this.#endpoint(scope, id);
+    const nowMs = this.#parts.clock.now();
+    const event = {
+      id: uuidv7(nowMs),
       type: sample.type,
       mode: scope.mode,
       createdAtMs: nowMs,
       sequence: sample.type.startsWith('message.') ? 1 : null,
       data: JSON.stringify(sample.data),
-    });
-    const name = encodeId('evt', eventId);
-    const { response, headers } = await this.#limited(scope.workspaceId, () =>
-      postSigned(this.#parts, endpoint, name, Buffer.from(body)),
+    };
+    const content = await renderEvent(endpoint.format, event, async () => sample.message);
+    if (content === undefined) throw noEquivalent(endpoint, sample.type);
+    return this.#post(endpoint, () =>
+      postSigned(this.#parts, endpoint, event, Buffer.from(content)),
     );
+  }
+
+  /** With the format `ses-sns`: asks the receiver to confirm the subscription, as SNS does. */
+  async confirm(scope: TenantScope, id: string) {
+    const endpoint = await this.#endpoint(scope, id);
+    if (endpoint.format !== 'ses-sns') throw noEquivalent(endpoint, 'subscription_confirmation');
+    const nowMs = this.#parts.clock.now();
+    const event = { id: uuidv7(nowMs), createdAtMs: nowMs };
+    return this.#post(endpoint, () =>
+      postSigned(this.#parts, endpoint, event, Buffer.alloc(0), (_, signing) =>
+        subscriptionConfirmation(signing),
+      ),
+    );
+  }
+
+  /** A receiver that misses it receives events all the same, and its owner can send it again. */
+  confirmInBackground(scope: TenantScope, id: string): void {
+    this.confirm(scope, id).catch((error: unknown) =>
+      this.#parts.log.warn({ err: error, webhookId: id }, 'subscription confirmation not sent'),
+    );
+  }
+
+  async #endpoint(scope: TenantScope, id: string): Promise<Endpoint> {
+    const endpoint = await this.#parts.endpoints.read(scope, id);
+    if (!endpoint) throw notFound();
+    return endpoint;
+  }
+
+  async #post(endpoint: Endpoint, post: () => ReturnType<typeof postSigned>) {
+    const { response, headers, body } = await this.#limited(endpoint.scope.workspaceId, post);
     return {
       succeeded: response.error === null,
       status: response.status,
@@ -60,7 +99,7 @@ export class WebhookTester {
       response_body: response.body,
       url: endpoint.url.href,
       request_headers: headers,
-      body,
+      body: body.toString(),
     };
   }
 
@@ -81,4 +120,9 @@ export class WebhookTester {
       else this.#running.set(workspaceId, left);
     }
   }
+}
+
+function noEquivalent({ format }: Endpoint, type: string): RefusedError {
+  const detail = `The format ${format} has no equivalent of ${type}.`;
+  return invalidFields([{ pointer: '/type', code: 'no_equivalent', detail }]);
 }

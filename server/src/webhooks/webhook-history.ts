@@ -1,10 +1,12 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
 import { partitionsStartMs } from '../db/partitions.ts';
 import type { Pool } from '../db/pool.ts';
-import { EVENT_LOG_START, eventBody } from '../events/events-store.ts';
+import { EVENT_LOG_START } from '../events/events-store.ts';
 import type { Clock } from '../lib/clock.ts';
 import { encodeId } from '../lib/ids.ts';
 import { RefusedError } from '../lib/refused-error.ts';
+import { renderEvent } from './formats/formats.ts';
+import { createReadMessage, type ReadMessage } from './read-message.ts';
 import {
   type DeliveryCursor,
   type DeliveryFilter,
@@ -56,12 +58,14 @@ export class WebhookHistory {
   readonly #clock: Clock;
   readonly #webhooks: Webhooks;
   readonly #wake: () => void;
+  readonly #readMessage: ReadMessage;
 
   constructor(parts: { pool: Pool; clock: Clock; webhooks: Webhooks; wake: () => void }) {
     this.#pool = parts.pool;
     this.#clock = parts.clock;
     this.#webhooks = parts.webhooks;
     this.#wake = parts.wake;
+    this.#readMessage = createReadMessage(parts.pool);
   }
 
   /** Lists deliveries of all endpoints, or of the one in the filter. */
@@ -85,15 +89,20 @@ export class WebhookHistory {
   }
 
   async get(scope: TenantScope, webhookId: string, deliveryId: string) {
-    await this.#webhooks.get(scope, webhookId);
+    const { format } = await this.#webhooks.get(scope, webhookId);
     const eventId = xorIds(webhookId, deliveryId);
     const found = await findDelivery(this.#pool, scope, webhookId, eventId);
     if (!found) throw deliveryNotFound();
     const attempts = await listAttempts(this.#pool, scope, webhookId, eventId);
     const { delivery, event } = found;
+    const content =
+      event &&
+      (await renderEvent(format, { ...event, id: eventId, mode: scope.mode }, (id) =>
+        this.#readMessage(scope, id),
+      ));
     return {
       ...publicDelivery(delivery),
-      body: event ? eventBody({ ...event, id: eventId, mode: scope.mode }) : null,
+      body: content ?? null,
       tries: attempts.map(publicAttempt),
     };
   }

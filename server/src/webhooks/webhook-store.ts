@@ -3,6 +3,7 @@ import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import { selectList } from '../db/select-list.ts';
 import type { WebhooksRow } from '../db/tables.ts';
+import type { WebhookFormatName } from './formats/webhook-format.ts';
 
 /** An endpoint as stored, without its secrets. */
 export interface Webhook extends TenantScope {
@@ -10,6 +11,7 @@ export interface Webhook extends TenantScope {
   url: string;
   events: string[];
   description: string;
+  format: WebhookFormatName;
   enabled: boolean;
   encryptedHeaders: Buffer | null;
   revision: number;
@@ -18,9 +20,16 @@ export interface Webhook extends TenantScope {
   disabledReason: string | null;
   createdAtMs: number;
   updatedAtMs: number;
+  /** The newest key. */
+  keyId: string;
+  /** What receivers verify with, if the format signs with a key pair. */
+  publicKey: string | null;
 }
 
-const COLUMNS = selectList<WebhooksRow, Webhook>(
+const NEWEST_KEY = `from webhook_secrets s where s.workspace_id = w.workspace_id
+  and s.mode = w.mode and s.webhook_id = w.id order by s.id desc limit 1`;
+
+const OWN_COLUMNS = selectList<WebhooksRow, Omit<Webhook, 'keyId' | 'publicKey'>>(
   {
     workspaceId: 'workspace_id',
     mode: 'mode',
@@ -28,6 +37,7 @@ const COLUMNS = selectList<WebhooksRow, Webhook>(
     url: 'url',
     events: 'events',
     description: 'description',
+    format: 'format',
     enabled: 'enabled',
     encryptedHeaders: 'encrypted_headers',
     revision: 'revision',
@@ -40,14 +50,17 @@ const COLUMNS = selectList<WebhooksRow, Webhook>(
   'w',
 );
 
+const COLUMNS = `${OWN_COLUMNS}, (select s.id ${NEWEST_KEY}) as "keyId",
+  (select s.public_key ${NEWEST_KEY}) as "publicKey"`;
+
 const THIS_TX = 'event_log_tx()';
 
 /** The endpoint receives events of transactions after this one. */
 export async function insertWebhook(db: Queryable, webhook: Webhook): Promise<void> {
   await db.query(
-    `insert into webhooks (workspace_id, mode, id, url, events, description, enabled,
+    `insert into webhooks (workspace_id, mode, id, url, events, description, format, enabled,
        encrypted_headers, since_tx, created_at, updated_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, ${THIS_TX}, $9, $9)`,
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, ${THIS_TX}, $10, $10)`,
     [
       webhook.workspaceId,
       webhook.mode,
@@ -55,6 +68,7 @@ export async function insertWebhook(db: Queryable, webhook: Webhook): Promise<vo
       webhook.url,
       webhook.events,
       webhook.description,
+      webhook.format,
       webhook.enabled,
       webhook.encryptedHeaders,
       sqlTime(webhook.createdAtMs),
@@ -171,13 +185,27 @@ export async function insertSecret(
   db: Queryable,
   scope: TenantScope,
   webhookId: string,
-  secret: { id: string; encryptedSecret: Buffer },
+  secret: { id: string; encryptedSecret: Buffer; publicKey: string | null },
 ): Promise<void> {
   await db.query(
-    `insert into webhook_secrets (workspace_id, mode, webhook_id, id, encrypted_secret)
-     values ($1, $2, $3, $4, $5)`,
-    [scope.workspaceId, scope.mode, webhookId, secret.id, secret.encryptedSecret],
+    `insert into webhook_secrets (workspace_id, mode, webhook_id, id, encrypted_secret, public_key)
+     values ($1, $2, $3, $4, $5, $6)`,
+    [scope.workspaceId, scope.mode, webhookId, secret.id, secret.encryptedSecret, secret.publicKey],
   );
+}
+
+/** The public half of a key of any workspace, and its endpoint. */
+export async function findPublicKey(
+  db: Queryable,
+  keyId: string,
+): Promise<{ webhookId: string; publicKey: string } | undefined> {
+  const { rows } = await db.query<{ webhookId: string; publicKey: string }>({
+    name: 'webhooks-public-key',
+    text: `select webhook_id as "webhookId", public_key as "publicKey" from webhook_secrets
+      where id = $1 and public_key is not null`,
+    values: [keyId],
+  });
+  return rows[0];
 }
 
 /** For a rotation: the current secret stays valid until `endsAtMs`; an older one is removed. */

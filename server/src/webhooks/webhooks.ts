@@ -12,12 +12,22 @@ import {
   type HeaderChange,
   redactHeaders,
 } from './custom-headers.ts';
-import { formatSecret, newSecret } from './sign-webhook.ts';
+import { FORMATS, subscribedTypes } from './formats/formats.ts';
+import { certificatePath, topicArn } from './formats/ses-sns.ts';
+import { type NewSigningKey, newSigningKey } from './formats/signing-key.ts';
+import type { WebhookFormatName } from './formats/webhook-format.ts';
 import type { TargetGuard } from './target-guard.ts';
-import { ALLOW_PRIVATE_HINT, hostOf, parseTarget, type TargetRules } from './target-url.ts';
+import {
+  ALLOW_PRIVATE_HINT,
+  hostOf,
+  parseTarget,
+  splitCredentials,
+  type TargetRules,
+} from './target-url.ts';
 import {
   countWebhooks,
   deleteWebhook,
+  findPublicKey,
   findWebhook,
   insertSecret,
   insertWebhook,
@@ -37,11 +47,13 @@ export interface NewWebhook {
   url: string;
   events?: readonly string[];
   description?: string;
+  format?: WebhookFormatName;
   enabled?: boolean;
   headers?: HeaderChange;
 }
 
-export type WebhookChange = Partial<NewWebhook>;
+/** The format is fixed: another one has another kind of key. */
+export type WebhookChange = Partial<Omit<NewWebhook, 'format'>>;
 
 export interface WebhooksParts {
   pool: Pool;
@@ -49,6 +61,7 @@ export interface WebhooksParts {
   encryptor: Encryptor;
   guard: TargetGuard;
   rules: TargetRules;
+  baseUrl: string;
 }
 
 export const ENDPOINTS_MAX = 50;
@@ -63,22 +76,26 @@ export class Webhooks {
     this.#parts = parts;
   }
 
-  /** The secret is returned here and nowhere else. */
+  /** The secret is returned here and nowhere else; null if the format signs with a key pair. */
   async create(
     scope: TenantScope,
     wanted: NewWebhook,
-  ): Promise<{ webhook: Webhook; secret: string }> {
+  ): Promise<{ webhook: Webhook; secret: string | null }> {
     const { pool, clock } = this.#parts;
-    const { url, headers } = await this.#check(scope, wanted, {});
+    const { format = 'postrider' } = wanted;
+    const given = { ...wanted, events: wanted.events ?? ['*'] };
+    const { url, headers, events } = await this.#check(scope, given, { headers: {}, format });
     const nowMs = clock.now();
-    const secret = newSecret();
+    const key = await newSigningKey(FORMATS[format].keys);
+    const stored = this.#encryptKey(key, nowMs);
     const webhook: Webhook = {
       workspaceId: scope.workspaceId,
       mode: scope.mode,
       id: uuidv7(nowMs),
       url: url as string,
-      events: [...new Set(wanted.events ?? ['*'])],
+      events: events ?? [],
       description: wanted.description ?? '',
+      format,
       enabled: wanted.enabled ?? true,
       encryptedHeaders: this.#encryptHeaders(headers),
       revision: 1,
@@ -87,6 +104,8 @@ export class Webhooks {
       disabledReason: null,
       createdAtMs: nowMs,
       updatedAtMs: nowMs,
+      keyId: stored.id,
+      publicKey: key.publicKey,
     };
     await inTransaction(pool, async (client) => {
       await lockForTransaction(client, 'webhooks', scope.workspaceId);
@@ -94,9 +113,9 @@ export class Webhooks {
         throw new RefusedError('conflict', `A mode can have at most ${ENDPOINTS_MAX} endpoints.`);
       }
       await insertWebhook(client, webhook);
-      await insertSecret(client, scope, webhook.id, this.#encryptSecret(secret, nowMs));
+      await insertSecret(client, scope, webhook.id, stored);
     });
-    return { webhook, secret: formatSecret(secret) };
+    return { webhook, secret: key.shown };
   }
 
   /** The errors in the given fields, when the other fields of the endpoint could not be parsed. */
@@ -104,8 +123,9 @@ export class Webhooks {
     { mode }: Pick<TenantScope, 'mode'>,
     { url, headers = {} }: WebhookChange,
   ): FieldError[] {
-    const target = url === undefined ? undefined : parseTarget(url, mode, this.#parts.rules);
-    const { errors } = changeHeaders({}, headers);
+    const split = url === undefined ? undefined : splitCredentials(url);
+    const target = split && parseTarget(split.url, mode, this.#parts.rules);
+    const { errors } = changeHeaders({}, { ...headers, ...split?.headers });
     return target === undefined || target.ok ? errors : [...errors, urlError(target)];
   }
 
@@ -120,11 +140,15 @@ export class Webhooks {
   async change(scope: TenantScope, id: string, change: WebhookChange): Promise<Webhook> {
     const { pool, clock } = this.#parts;
     const now = orNotFound(await findWebhook(pool, scope, id));
-    const { url } = await this.#check(scope, change, this.headersOf(now));
+    const stored = { headers: this.headersOf(now), format: now.format };
+    const { url, events, credentials } = await this.#check(scope, change, stored);
     return inTransaction(pool, async (client) => {
       const before = orNotFound(await findWebhook(client, scope, id, 'for update'));
       const headersBefore = this.headersOf(before);
-      const { headers, errors } = changeHeaders(headersBefore, change.headers ?? {});
+      const { headers, errors } = changeHeaders(headersBefore, {
+        ...change.headers,
+        ...credentials,
+      });
       throwIfInvalid(errors);
       const sameHeaders = isDeepStrictEqual(headers, headersBefore);
       const enabled = change.enabled ?? before.enabled;
@@ -134,7 +158,7 @@ export class Webhooks {
       const changed: Webhook = {
         ...before,
         url: url ?? before.url,
-        events: change.events ? [...new Set(change.events)] : before.events,
+        events: events ?? before.events,
         description: change.description ?? before.description,
         enabled,
         // Encrypting the same value twice gives different results.
@@ -159,19 +183,31 @@ export class Webhooks {
     scope: TenantScope,
     id: string,
     graceSeconds: number,
-  ): Promise<{ webhook: Webhook; secret: string; previousEndsAtMs: number }> {
+  ): Promise<{ webhook: Webhook; secret: string | null; previousEndsAtMs: number }> {
     const { pool, clock } = this.#parts;
     const nowMs = clock.now();
     const previousEndsAtMs = nowMs + Math.min(graceSeconds, GRACE_MAX_SECONDS) * 1000;
-    const secret = newSecret();
+    const { format } = await this.get(scope, id);
+    const key = await newSigningKey(FORMATS[format].keys);
+    const { shown: secret, publicKey } = key;
+    const stored = this.#encryptKey(key, nowMs);
     return inTransaction(pool, async (client) => {
       const before = orNotFound(await findWebhook(client, scope, id, 'for update'));
       await retireSecrets(client, scope, id, previousEndsAtMs);
-      await insertSecret(client, scope, id, this.#encryptSecret(secret, nowMs));
-      const webhook = { ...before, updatedAtMs: nowMs };
+      await insertSecret(client, scope, id, stored);
+      const webhook = { ...before, keyId: stored.id, publicKey, updatedAtMs: nowMs };
       await updateWebhook(client, webhook);
-      return { webhook, secret: formatSecret(secret), previousEndsAtMs };
+      return { webhook, secret, previousEndsAtMs };
     });
+  }
+
+  /** A certificate that verifies messages in the format `ses-sns`, and its endpoint. */
+  async findCertificate(
+    keyId: string,
+  ): Promise<{ webhookId: string; certificate: string } | undefined> {
+    const found = await findPublicKey(this.#parts.pool, keyId);
+    if (!found?.publicKey.startsWith('-----BEGIN CERTIFICATE')) return undefined;
+    return { webhookId: found.webhookId, certificate: found.publicKey };
   }
 
   /** With their values: for sending, never for responses. */
@@ -189,6 +225,8 @@ export class Webhooks {
       url: webhook.url,
       events: webhook.events,
       description: webhook.description,
+      format: webhook.format,
+      ...this.#verification(webhook),
       enabled: webhook.enabled,
       headers: redactHeaders(this.headersOf(webhook)),
       mode: webhook.mode,
@@ -200,21 +238,46 @@ export class Webhooks {
     };
   }
 
+  /** What receivers in formats with a key pair need to verify messages. */
+  #verification({ id, format, keyId, publicKey }: Webhook) {
+    const isSns = format === 'ses-sns';
+    return {
+      public_key: format === 'sendgrid' ? publicKey : null,
+      topic_arn: isSns ? topicArn(id) : null,
+      signing_cert_url: isSns ? this.#parts.baseUrl + certificatePath(keyId) : null,
+    };
+  }
+
   async #check(
     scope: TenantScope,
     wanted: WebhookChange,
-    headersBefore: CustomHeaders,
-  ): Promise<{ url: string | undefined; headers: CustomHeaders }> {
-    const { headers, errors } = changeHeaders(headersBefore, wanted.headers ?? {});
+    before: { headers: CustomHeaders; format: WebhookFormatName },
+  ): Promise<{
+    url: string | undefined;
+    headers: CustomHeaders;
+    credentials: HeaderChange;
+    events: string[] | undefined;
+  }> {
+    const split = wanted.url === undefined ? undefined : splitCredentials(wanted.url);
+    const credentials = split?.headers ?? {};
+    const { headers, errors } = changeHeaders(before.headers, {
+      ...wanted.headers,
+      ...credentials,
+    });
+    const subscribed = wanted.events && subscribedTypes(before.format, wanted.events);
+    if (subscribed && subscribed.unsupported.length > 0) {
+      const detail = `The format ${before.format} has no equivalent of ${subscribed.unsupported.join(', ')}.`;
+      errors.push({ pointer: '/events', code: 'no_equivalent', detail });
+    }
     let url: string | undefined;
-    if (wanted.url !== undefined) {
-      const target = parseTarget(wanted.url, scope.mode, this.#parts.rules);
+    if (split) {
+      const target = parseTarget(split.url, scope.mode, this.#parts.rules);
       const mistake = target.ok ? await this.#checkResolvedTarget(target.url) : target;
       if (mistake) errors.push(urlError(mistake));
       else if (target.ok) url = target.url.href;
     }
     throwIfInvalid(errors);
-    return { url, headers };
+    return { url, headers, credentials, events: subscribed?.events };
   }
 
   /** A host that does not resolve yet is accepted: the guard checks at connect as well. */
@@ -236,8 +299,8 @@ export class Webhooks {
     return this.#parts.encryptor.encrypt(Buffer.from(JSON.stringify(headers)));
   }
 
-  #encryptSecret(secret: Buffer, nowMs: number): { id: string; encryptedSecret: Buffer } {
-    return { id: uuidv7(nowMs), encryptedSecret: this.#parts.encryptor.encrypt(secret) };
+  #encryptKey({ secret, publicKey }: NewSigningKey, nowMs: number) {
+    return { id: uuidv7(nowMs), encryptedSecret: this.#parts.encryptor.encrypt(secret), publicKey };
   }
 }
 

@@ -63,7 +63,7 @@ export async function setUpWebhooks(options: WebhookSetupOptions = {}): Promise<
     },
     async createEndpoint(url, events = ['*']) {
       const { webhook, secret } = await room.webhooks.create(scope, { url, events });
-      return { id: webhook.id, secret };
+      return { id: webhook.id, secret: secret ?? '' };
     },
     async appendEvents(count, type = 'template.published') {
       const ids = await appendTestEvents(pool, scope, clock, count, type);
@@ -106,6 +106,7 @@ function openNode(options: WebhookSetupOptions, database: TestDatabase, clock: C
       endpointConcurrency: 16,
     },
     version: 'test',
+    baseUrl: 'http://localhost:3000',
     ...(options.ca === undefined ? {} : { ca: options.ca }),
     ...(options.limits ? { limits: options.limits } : {}),
     ...(options.deadlineMs === undefined ? {} : { deadlineMs: options.deadlineMs }),

@@ -21,6 +21,7 @@ const { dispatcher } = createWebhooks({
     endpointConcurrency: 16,
   },
   version: 'test',
+  baseUrl: 'http://localhost:3000',
   limits: { leaseMs: 22_000 },
 });
 dispatcher?.start();

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { closed } from '../../http/openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../http/operation.ts';
 import { invalidFields, RefusedError } from '../../lib/refused-error.ts';
-import { formatAddress } from '../address-list.ts';
+import { formatAddress } from '../../mail/address.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
 import { checkStream, OUTBOUND } from './stream.ts';
 

@@ -11,6 +11,8 @@ create table webhooks (
   -- Event types, families such as 'message.*', or '*'.
   events text[] not null,
   description text not null,
+  -- Payload shape, event names and signature: a name from webhooks/formats/formats.ts.
+  format text not null default 'postrider',
   enabled boolean not null,
   -- Names and values of extra headers, encrypted with SECRET_KEY because they often are credentials.
   encrypted_headers bytea,
@@ -27,17 +29,23 @@ create table webhooks (
   primary key (workspace_id, mode, id)
 );
 
--- Two rows during the grace period of a rotation.
+-- The keys that requests are signed with. Two rows during the grace period of a rotation.
 create table webhook_secrets (
   workspace_id uuid not null,
   mode mode not null,
   webhook_id uuid not null,
   id uuid not null,
   encrypted_secret bytea not null,
+  -- What receivers verify with, if the secret is the private half of a key pair.
+  public_key text,
   expires_at timestamptz,
   primary key (workspace_id, mode, webhook_id, id),
   foreign key (workspace_id, mode, webhook_id) references webhooks on delete cascade
 );
+
+-- Receivers fetch a certificate by the id of its key alone.
+create unique index webhook_secrets_certificates on webhook_secrets (id)
+  where public_key is not null;
 
 create type webhook_delivery_status as enum ('pending', 'succeeded', 'failed');
 

@@ -7,7 +7,12 @@ import { exampleOf } from '../../openapi/schema-example.ts';
 import { id, Metadata, Mode, NullableTime, oneOf, Time } from '../../openapi/shared-schemas.ts';
 import { ApiKey } from '../api-keys/schemas.ts';
 import { MissingRecord } from '../domains/schemas.ts';
-import { ACCEPTED_MESSAGE, BOUNCE_REPLY, BOUNCED_EVENT } from '../messages/examples.ts';
+import {
+  ACCEPTED_MESSAGE,
+  BOUNCE_REPLY,
+  BOUNCED_EVENT,
+  MESSAGE_SUMMARY,
+} from '../messages/examples.ts';
 import { Bounce, SmtpReply } from '../messages/reply-schemas.ts';
 import { Suppression } from '../suppressions/schemas.ts';
 
@@ -324,6 +329,13 @@ const PAYLOADS: Record<EventType, { description: string; data: TSchema }> = {
     description: 'An alarm was cleared.',
     data: Type.Object({ alarm: Alarm }),
   },
+};
+
+/** The message that sample events are about. */
+export const SAMPLE_MESSAGE = {
+  from: MESSAGE_SUMMARY.from,
+  subject: MESSAGE_SUMMARY.subject,
+  messageId: `${MESSAGE_SUMMARY.id}@yourdomain.com`,
 };
 
 /** Returns sample data of an event type. */

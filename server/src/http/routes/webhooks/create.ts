@@ -1,8 +1,12 @@
+import type { WebhookTester } from '../../../webhooks/test-webhook.ts';
 import type { NewWebhook, Webhooks } from '../../../webhooks/webhooks.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { CreateWebhook, WebhookWithSecret } from './schemas.ts';
 
-export function createWebhook(deps: { webhooks: Webhooks }): Operation {
+export function createWebhook(deps: {
+  webhooks: Webhooks;
+  webhookTester: WebhookTester;
+}): Operation {
   return operation(
     {
       id: 'createWebhook',
@@ -12,8 +16,8 @@ export function createWebhook(deps: { webhooks: Webhooks }): Operation {
       summary: 'Create a webhook endpoint',
       description:
         'Events of the key’s mode are sent to the endpoint from now on, signed according to ' +
-        'Standard Webhooks. The secret is only ever returned in this response. Addresses in ' +
-        'private networks are rejected.',
+        'Standard Webhooks, or in the format of another provider. The secret is only ever ' +
+        'returned in this response. Addresses in private networks are rejected.',
       scope: 'write:webhooks',
       body: CreateWebhook,
       semanticChecks: (body, _, caller) => deps.webhooks.fieldErrors(caller, body),
@@ -21,6 +25,10 @@ export function createWebhook(deps: { webhooks: Webhooks }): Operation {
         messages: {
           summary: 'All message events',
           value: { url: 'https://yourdomain.com/hooks/mail', events: ['message.*'] },
+        },
+        format: {
+          summary: 'For a receiver written for SendGrid',
+          value: { url: 'https://yourdomain.com/hooks/sendgrid', format: 'sendgrid' },
         },
       },
       responses: {
@@ -30,6 +38,7 @@ export function createWebhook(deps: { webhooks: Webhooks }): Operation {
     },
     async ({ caller, body }) => {
       const { webhook, secret } = await deps.webhooks.create(caller, body as NewWebhook);
+      if (webhook.format === 'ses-sns') deps.webhookTester.confirmInBackground(caller, webhook.id);
       return { status: 201, body: { ...deps.webhooks.publicWebhook(webhook), secret } };
     },
   );

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { EVENT_TYPES } from '../../../events/event-types.ts';
+import { WEBHOOK_FORMATS } from '../../../webhooks/formats/webhook-format.ts';
 import { closed, id, Mode, NullableTime, oneOf, Time } from '../../openapi/shared-schemas.ts';
 import { BOUNCED_EVENT } from '../messages/examples.ts';
 
@@ -9,15 +10,25 @@ const Url = Type.String({
   minLength: 1,
   maxLength: 2048,
   description:
-    'An https URL on the public internet; test endpoints can use http. Redirects are not followed.',
+    'An https URL on the public internet; test endpoints can use http. Redirects are not followed. ' +
+    'A user name and password in it become an encrypted `Authorization` header.',
   examples: ['https://yourdomain.com/hooks/mail'],
 });
 
 const Events = Type.Array(oneOf(['*', ...FAMILIES, ...EVENT_TYPES]), {
   minItems: 1,
   maxItems: 100,
-  description: 'Event types, families such as `message.*`, or `*` for everything.',
+  description:
+    'Event types, families such as `message.*`, or `*` for everything. With the format of another ' +
+    'provider, `*` and families mean the types that have an equivalent in it.',
   examples: [['message.*']],
+});
+
+const Format = Type.Unsafe<(typeof WEBHOOK_FORMATS)[number]>({
+  ...oneOf(WEBHOOK_FORMATS),
+  description:
+    'Payload shape, event names and signature of the requests: ours, or those of another provider, ' +
+    'for receivers that were written for it. It cannot be changed later.',
 });
 
 const Description = Type.String({ maxLength: 500, examples: ['Web shop'] });
@@ -39,6 +50,9 @@ export const CreateWebhook = closed(
     url: Url,
     events: Type.Optional(Type.Unsafe<string[]>({ ...Events, default: ['*'] })),
     description: Type.Optional(Description),
+    format: Type.Optional(
+      Type.Unsafe<(typeof WEBHOOK_FORMATS)[number]>({ ...Format, default: 'postrider' }),
+    ),
     enabled: Type.Optional(Type.Boolean({ default: true })),
     headers: Type.Optional(HeaderChange),
   },
@@ -66,6 +80,10 @@ const WEBHOOK = {
   url: 'https://yourdomain.com/hooks/mail',
   events: ['message.*'],
   description: 'Web shop',
+  format: 'postrider',
+  public_key: null,
+  topic_arn: null,
+  signing_cert_url: null,
   enabled: true,
   headers: { 'X-Api-Key': '[hidden]' },
   mode: 'live',
@@ -84,6 +102,18 @@ const Fields = {
   url: Type.String(),
   events: Type.Array(Type.String()),
   description: Type.String(),
+  format: Format,
+  public_key: Type.Union([Type.String(), Type.Null()], {
+    description: 'With the format `sendgrid`: the key that verifies signatures. Otherwise null.',
+  }),
+  topic_arn: Type.Union([Type.String(), Type.Null()], {
+    description: 'With the format `ses-sns`: the `TopicArn` of messages. Otherwise null.',
+  }),
+  signing_cert_url: Type.Union([Type.String(), Type.Null()], {
+    description:
+      'With the format `ses-sns`: where receivers find the certificate that verifies signatures. ' +
+      'Otherwise null.',
+  }),
   enabled: Type.Boolean(),
   headers: Type.Record(Type.String(), Type.String(), {
     description: 'The names of the extra headers; their values are hidden.',
@@ -107,7 +137,11 @@ export const Webhook = Type.Object(Fields, { title: 'Webhook', examples: [WEBHOO
 export const WebhookWithSecret = Type.Object(
   {
     ...Fields,
-    secret: Type.String({ description: 'The signing secret. Shown only once.' }),
+    secret: Type.Union([Type.String(), Type.Null()], {
+      description:
+        'The signing secret. Shown only once. Null with the formats `sendgrid` and `ses-sns`, ' +
+        'which sign with a key pair.',
+    }),
   },
   { title: 'WebhookWithSecret', examples: [{ ...WEBHOOK, secret: SECRET }] },
 );
@@ -115,10 +149,14 @@ export const WebhookWithSecret = Type.Object(
 export const RotatedWebhook = Type.Object(
   {
     ...Fields,
-    secret: Type.String({ description: 'The new secret. Shown only once.' }),
+    secret: Type.Union([Type.String(), Type.Null()], {
+      description: 'The new secret. Shown only once. Null if the format signs with a key pair.',
+    }),
     previous_ends_at: Type.Unsafe<string>({
       ...Time,
-      description: 'Until then, requests carry a signature for each secret.',
+      description:
+        'Until then, requests carry a signature for each secret; with the formats `sendgrid` and ' +
+        '`mailgun`, which have room for one signature, the previous key signs until then.',
     }),
   },
   {
@@ -217,7 +255,9 @@ export const WebhookDeliveryWithTries = Type.Object(
     ...DeliveryFields,
     body: Type.Unsafe<string | null>({
       ...NullableText,
-      description: 'The body, the same for every attempt; null after the event has been deleted.',
+      description:
+        'The body, the same for every attempt; null after the event has been deleted. With the ' +
+        'formats `mailgun` and `ses-sns`, the event without the envelope that carries its signature.',
     }),
     tries: Type.Array(Try),
   },
@@ -227,13 +267,17 @@ export const WebhookDeliveryWithTries = Type.Object(
   },
 );
 
+export const SUBSCRIPTION_CONFIRMATION = 'subscription_confirmation';
+
 export const TestWebhook = closed(
   {
     type: Type.Optional(
-      Type.Unsafe<(typeof EVENT_TYPES)[number]>({
-        ...oneOf(EVENT_TYPES),
+      Type.Unsafe<(typeof EVENT_TYPES)[number] | typeof SUBSCRIPTION_CONFIRMATION>({
+        ...oneOf([...EVENT_TYPES, SUBSCRIPTION_CONFIRMATION]),
         default: 'message.delivered',
-        description: 'The event type of the sample.',
+        description:
+          'The event type of the sample. With the format `ses-sns` also ' +
+          '`subscription_confirmation`: the request that a new endpoint receives.',
       }),
     ),
   },

@@ -2,8 +2,8 @@ import type { WebhookTester } from '../../../webhooks/test-webhook.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { decodePathId } from '../../validation/path-id.ts';
-import { sampleData } from '../events/event-schemas.ts';
-import { TestWebhook, WebhookTestResult } from './schemas.ts';
+import { SAMPLE_MESSAGE, sampleData } from '../events/event-schemas.ts';
+import { SUBSCRIPTION_CONFIRMATION, TestWebhook, WebhookTestResult } from './schemas.ts';
 
 export function testWebhook(deps: { webhookTester: WebhookTester }): Operation {
   return operation(
@@ -26,7 +26,10 @@ export function testWebhook(deps: { webhookTester: WebhookTester }): Operation {
     async ({ caller, params, body }) => {
       const id = decodePathId('whk', (params as { id: string }).id, 'webhook endpoint');
       const type = body.type ?? 'message.delivered';
-      const sample = { type, data: sampleData(type) };
+      if (type === SUBSCRIPTION_CONFIRMATION) {
+        return { status: 200, body: await deps.webhookTester.confirm(caller, id) };
+      }
+      const sample = { type, data: sampleData(type), message: SAMPLE_MESSAGE };
       return { status: 200, body: await deps.webhookTester.test(caller, id, sample) };
     },
   );

@@ -1,10 +1,14 @@
+import type { WebhookTester } from '../../../webhooks/test-webhook.ts';
 import type { WebhookChange, Webhooks } from '../../../webhooks/webhooks.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { decodePathId } from '../../validation/path-id.ts';
 import { UpdateWebhook, Webhook } from './schemas.ts';
 
-export function updateWebhook(deps: { webhooks: Webhooks }): Operation {
+export function updateWebhook(deps: {
+  webhooks: Webhooks;
+  webhookTester: WebhookTester;
+}): Operation {
   return operation(
     {
       id: 'updateWebhook',
@@ -24,6 +28,9 @@ export function updateWebhook(deps: { webhooks: Webhooks }): Operation {
     async ({ caller, params, body }) => {
       const id = decodePathId('whk', (params as { id: string }).id, 'webhook endpoint');
       const webhook = await deps.webhooks.change(caller, id, body as WebhookChange);
+      if (webhook.format === 'ses-sns' && body.url !== undefined) {
+        deps.webhookTester.confirmInBackground(caller, id);
+      }
       return { status: 200, body: deps.webhooks.publicWebhook(webhook) };
     },
   );

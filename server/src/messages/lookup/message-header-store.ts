@@ -1,0 +1,41 @@
+import type { TenantScope } from '../../accounts/tenant-scope.ts';
+import type { Queryable } from '../../db/pool.ts';
+import { generatedMessageId } from '../content/message-content.ts';
+import { addressDomain } from '../queue-shard.ts';
+
+/** The header fields of a message that events about it do not repeat. */
+export interface MessageHeader {
+  from: { email: string; name: string | null };
+  subject: string;
+  /** Without angle brackets. */
+  messageId: string;
+}
+
+interface HeaderRow {
+  sender: string;
+  sender_name: string | null;
+  subject: string;
+  header_message_id: string | null;
+}
+
+/** Undefined once the message is past its retention period. */
+export async function findMessageHeader(
+  db: Queryable,
+  scope: TenantScope,
+  id: string,
+): Promise<MessageHeader | undefined> {
+  const { rows } = await db.query<HeaderRow>({
+    name: 'find-message-header',
+    text: `select sender, sender_name, subject, header_message_id from messages
+      where workspace_id = $1 and mode = $2 and id = $3`,
+    values: [scope.workspaceId, scope.mode, id],
+  });
+  const [row] = rows;
+  return (
+    row && {
+      from: { email: row.sender, name: row.sender_name },
+      subject: row.subject,
+      messageId: row.header_message_id ?? generatedMessageId(id, addressDomain(row.sender)),
+    }
+  );
+}

@@ -1,0 +1,100 @@
+import { expect, test } from 'vitest';
+import {
+  MESSAGE_ID,
+  recipientEvent,
+  suppressionEvent,
+} from '../../../test/harness/source-events.ts';
+import { postmark } from './postmark.ts';
+
+const AT = '2026-11-15T09:30:00.412Z';
+const common = {
+  ServerID: 1,
+  MessageStream: 'outbound',
+  MessageID: MESSAGE_ID,
+  Tag: 'receipt',
+  Metadata: { order: '17' },
+};
+
+test('a delivery', () => {
+  expect(postmark.render?.(recipientEvent('message.delivered'))).toEqual({
+    ...common,
+    RecordType: 'Delivery',
+    Recipient: 'jane@example.com',
+    DeliveredAt: AT,
+    Details: '250 2.0.0 Ok: queued as 4bX1k7',
+  });
+});
+
+const bounce = (kind: 'hard' | 'soft' | 'block') =>
+  recipientEvent('message.bounced', {
+    bounce: { class: kind, reason: 'unknown', explanation: 'Rejected.' },
+  });
+
+test.each([
+  [bounce('hard'), 'Bounce', 'HardBounce', 1, true],
+  [bounce('soft'), 'Bounce', 'SoftBounce', 4096, false],
+  [bounce('block'), 'Bounce', 'Blocked', 100_006, false],
+  [recipientEvent('message.expired'), 'Bounce', 'SoftBounce', 4096, false],
+  [recipientEvent('message.complained'), 'SpamComplaint', 'SpamComplaint', 100_001, true],
+] as const)('a bounce of each kind: %#', (event, RecordType, Type, TypeCode, Inactive) => {
+  expect(postmark.render?.(event)).toMatchObject({
+    ...common,
+    RecordType,
+    Type,
+    TypeCode,
+    Inactive,
+    CanActivate: Inactive,
+    Email: 'jane@example.com',
+    From: 'hello@yourdomain.com',
+    Subject: 'Your order',
+    BouncedAt: AT,
+  });
+});
+
+test('a bounce has a number that JavaScript can represent, always the same', () => {
+  const ids = [1, 2].map(() => (postmark.render?.(bounce('hard')) as { ID: number }).ID);
+  expect(ids[0]).toBe(ids[1]);
+  expect(Number.isSafeInteger(ids[0])).toBe(true);
+});
+
+test('opens and clicks', () => {
+  expect(postmark.render?.(recipientEvent('message.opened'))).toMatchObject({
+    ...common,
+    RecordType: 'Open',
+    FirstOpen: true,
+    Recipient: 'jane@example.com',
+    ReceivedAt: AT,
+  });
+  expect(postmark.render?.(recipientEvent('message.clicked'))).toMatchObject({
+    ...common,
+    RecordType: 'Click',
+    OriginalLink: 'https://yourdomain.com/welcome',
+  });
+});
+
+test.each([
+  [suppressionEvent('suppression.created'), 'Recipient', true, 'ManualSuppression'],
+  [
+    suppressionEvent('suppression.created', { reason: 'manual' }),
+    'Customer',
+    true,
+    'ManualSuppression',
+  ],
+  [
+    suppressionEvent('suppression.created', { reason: 'hard_bounce' }),
+    'Recipient',
+    true,
+    'HardBounce',
+  ],
+  [suppressionEvent('suppression.deleted'), 'Customer', false, null],
+] as const)('a subscription change: %#', (event, Origin, SuppressSending, SuppressionReason) => {
+  expect(postmark.render?.(event)).toMatchObject({
+    RecordType: 'SubscriptionChange',
+    MessageStream: 'outbound',
+    ChangedAt: AT,
+    Recipient: 'jane@example.com',
+    Origin,
+    SuppressSending,
+    SuppressionReason,
+  });
+});

@@ -1,0 +1,147 @@
+import { encodeId } from '../../lib/ids.ts';
+import { signedHeaders } from '../sign-webhook.ts';
+import { hmacsOf } from './signing-key.ts';
+import { replyOf, timeOf } from './source-event.ts';
+import type { SourceEvent, WebhookFormat } from './webhook-format.ts';
+
+/**
+ * https://postmarkapp.com/developer/webhooks/webhooks-overview. Postmark does not sign requests;
+ * receivers check a password or a header, which are headers of the endpoint. The headers of Standard
+ * Webhooks are sent as well, for receivers that want to check more.
+ */
+export const postmark: WebhookFormat = {
+  types: [
+    'message.delivered',
+    'message.bounced',
+    'message.expired',
+    'message.complained',
+    'message.opened',
+    'message.clicked',
+    'suppression.created',
+    'suppression.deleted',
+  ],
+  keys: 'secret',
+  render: (event) => (event.data.suppression ? subscriptionChange(event) : messageRecord(event)),
+  sign: (body, { eventId, nowMs, keys }) => ({
+    headers: {
+      'content-type': 'application/json',
+      ...signedHeaders(encodeId('evt', eventId), nowMs, body, hmacsOf(keys)),
+    },
+    body,
+  }),
+};
+
+/** The API of Postmark under /compat/postmark returns the same values. */
+const SERVER = { ServerID: 1, MessageStream: 'outbound' };
+
+function messageRecord(event: SourceEvent): object | undefined {
+  const { type, data } = event;
+  const about = {
+    ...SERVER,
+    MessageID: data.message_id,
+    Tag: data.tags[0] ?? '',
+    Metadata: data.metadata,
+  };
+  switch (type) {
+    case 'message.delivered':
+      return {
+        RecordType: 'Delivery',
+        ...about,
+        Recipient: data.recipient,
+        DeliveredAt: timeOf(event),
+        Details: replyOf(event),
+      };
+    case 'message.bounced':
+    case 'message.expired':
+    case 'message.complained':
+      return { ...about, ...bounceRecord(event) };
+    case 'message.opened':
+      // Only first opens are recorded, without anything about the visitor.
+      return { RecordType: 'Open', FirstOpen: true, ...about, ...visit(event) };
+    case 'message.clicked':
+      return {
+        RecordType: 'Click',
+        ClickLocation: 'HTML',
+        OriginalLink: data.url,
+        ...about,
+        ...visit(event),
+      };
+    default:
+      return undefined;
+  }
+}
+
+function visit(event: SourceEvent): object {
+  return {
+    Recipient: event.data.recipient,
+    ReceivedAt: timeOf(event),
+    UserAgent: '',
+    Platform: 'Unknown',
+    Client: {},
+    OS: {},
+    Geo: {},
+  };
+}
+
+/** https://postmarkapp.com/developer/api/bounce-api#bounce-types */
+const BOUNCE_TYPES = {
+  hard: { Type: 'HardBounce', TypeCode: 1, Name: 'Hard bounce' },
+  soft: { Type: 'SoftBounce', TypeCode: 4096, Name: 'Soft bounce' },
+  block: { Type: 'Blocked', TypeCode: 100_006, Name: 'ISP block' },
+  complaint: { Type: 'SpamComplaint', TypeCode: 100_001, Name: 'Spam complaint' },
+};
+
+function bounceRecord(event: SourceEvent): object {
+  const { type, data, message } = event;
+  const isComplaint = type === 'message.complained';
+  const kind = isComplaint ? 'complaint' : (data.bounce?.class ?? 'soft');
+  // Such an address is suppressed, and can be removed from the suppression list.
+  const isInactive = kind === 'complaint' || kind === 'hard';
+  return {
+    RecordType: isComplaint ? 'SpamComplaint' : 'Bounce',
+    ID: numericId(event.id),
+    ...BOUNCE_TYPES[kind],
+    Description: isComplaint
+      ? 'The recipient marked the message as spam.'
+      : (data.bounce?.explanation ?? 'The message expired before a receiver accepted it.'),
+    Details: replyOf(event),
+    Email: data.recipient,
+    From: message?.from.email ?? '',
+    Subject: message?.subject ?? '',
+    BouncedAt: timeOf(event),
+    DumpAvailable: false,
+    Inactive: isInactive,
+    CanActivate: isInactive,
+  };
+}
+
+/** Postmark numbers bounces. The low 52 bits of the event's UUID are random and fit in a double. */
+function numericId(uuid: string): number {
+  return Number.parseInt(uuid.replaceAll('-', '').slice(-13), 16);
+}
+
+const SUPPRESSION_REASONS = {
+  hard_bounce: 'HardBounce',
+  complaint: 'SpamComplaint',
+  manual: 'ManualSuppression',
+  unsubscribe: 'ManualSuppression',
+} as const;
+
+function subscriptionChange(event: SourceEvent): object | undefined {
+  const { type, data } = event;
+  const { suppression } = data;
+  if (!suppression) return undefined;
+  const isSuppressed = type === 'suppression.created';
+  return {
+    RecordType: 'SubscriptionChange',
+    ...SERVER,
+    MessageID: suppression.evidence?.message_id ?? '00000000-0000-0000-0000-000000000000',
+    ChangedAt: timeOf(event),
+    Recipient: suppression.email ?? suppression.domain,
+    Origin: suppression.reason === 'manual' || !isSuppressed ? 'Customer' : 'Recipient',
+    SuppressSending: isSuppressed,
+    SuppressionReason: isSuppressed ? SUPPRESSION_REASONS[suppression.reason] : null,
+    Tag: '',
+    Metadata: {},
+  };
+}

@@ -1,0 +1,112 @@
+import { Webhook } from 'svix';
+import { expect, test } from 'vitest';
+import {
+  acceptedEvent,
+  CREATED_AT_MS,
+  EVENT_ID,
+  EVENT_UUID,
+  MESSAGE_ID,
+  recipientEvent,
+  suppressionEvent,
+} from '../../../test/harness/source-events.ts';
+import { resend } from './resend.ts';
+import { loadSigningKey, newSigningKey } from './signing-key.ts';
+
+const common = {
+  created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+  email_id: MESSAGE_ID,
+  message_id: `<${MESSAGE_ID}@yourdomain.com>`,
+  from: '"Acme, Inc." <hello@yourdomain.com>',
+  to: ['jane@example.com'],
+  subject: 'Your order',
+  tags: { order: '17' },
+};
+
+test.each([
+  ['message.delivered', 'email.delivered', {}],
+  ['message.deferred', 'email.delivery_delayed', {}],
+  ['message.complained', 'email.complained', {}],
+  ['message.opened', 'email.opened', {}],
+  [
+    'message.bounced',
+    'email.bounced',
+    {
+      bounce: {
+        message: 'The mailbox does not exist.',
+        type: 'Permanent',
+        subType: 'NoEmail',
+        diagnosticCode: ['5.1.1 No such user'],
+      },
+    },
+  ],
+  [
+    'message.clicked',
+    'email.clicked',
+    {
+      click: {
+        ipAddress: '',
+        link: 'https://yourdomain.com/welcome',
+        timestamp: '2026-11-15T09:30:00.412Z',
+        userAgent: '',
+      },
+    },
+  ],
+  ['message.failed', 'email.failed', { failed: { reason: 'domain_not_verified' } }],
+  ['message.expired', 'email.failed', { failed: { reason: 'expired' } }],
+  [
+    'message.suppressed',
+    'email.suppressed',
+    {
+      suppressed: {
+        message: 'The address is on the suppression list: hard_bounce.',
+        type: 'OnAccountSuppressionList',
+      },
+    },
+  ],
+] as const)('%s becomes %s', (type, name, more) => {
+  expect(resend.render?.(recipientEvent(type))).toEqual({
+    type: name,
+    created_at: '2026-11-15T09:30:00.412Z',
+    data: { ...common, ...more },
+  });
+});
+
+test('an accepted message is sent to its visible recipients; a scheduled one is not sent yet', () => {
+  expect(resend.render?.(acceptedEvent())).toMatchObject({ type: 'email.sent', data: common });
+  const scheduled = acceptedEvent({ scheduled_at: '2026-12-01T00:00:00.000Z' });
+  expect(resend.render?.(scheduled)).toBeUndefined();
+});
+
+test('suppressions carry the name of their origin', () => {
+  const added = suppressionEvent('suppression.created', { reason: 'hard_bounce' });
+  expect(resend.render?.(added)).toMatchObject({
+    type: 'suppression.added',
+    data: { email: 'jane@example.com', origin: 'bounce', source_id: null },
+  });
+});
+
+test('a message that was deleted leaves its fields empty', () => {
+  const event = { ...recipientEvent('message.delivered'), message: undefined };
+  expect(resend.render?.(event)).toMatchObject({
+    data: { email_id: MESSAGE_ID, from: '', subject: '', to: ['jane@example.com'] },
+  });
+});
+
+test('the library of Svix verifies both secrets during a rotation', async () => {
+  const [fresh, old] = [await newSigningKey('secret'), await newSigningKey('secret')];
+  const body = Buffer.from('{"type":"email.delivered"}');
+  const request = await resend.sign(body, {
+    eventId: EVENT_UUID,
+    createdAtMs: CREATED_AT_MS,
+    nowMs: Date.now(),
+    endpointId: EVENT_UUID,
+    keys: [fresh, old].map(({ secret }) => loadSigningKey('secret', EVENT_UUID, secret)),
+    baseUrl: '',
+  });
+  expect(request.headers['svix-id']).toBe(EVENT_ID);
+  for (const { shown } of [fresh, old]) {
+    expect(new Webhook(shown ?? '').verify(body, request.headers)).toEqual({
+      type: 'email.delivered',
+    });
+  }
+});

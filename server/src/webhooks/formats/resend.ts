@@ -1,0 +1,149 @@
+import { encodeId } from '../../lib/ids.ts';
+import { formatAddress } from '../../mail/address.ts';
+import { signedHeaders } from '../sign-webhook.ts';
+import { bounceTypeOf } from './ses-bounce-type.ts';
+import { hmacsOf } from './signing-key.ts';
+import { createdAtOf, timeOf, toOf } from './source-event.ts';
+import type { SourceEvent, WebhookFormat } from './webhook-format.ts';
+
+/**
+ * https://resend.com/docs/webhooks/event-types. Signed as Standard Webhooks, with the header names
+ * of Svix, who send Resend's webhooks.
+ */
+export const resend: WebhookFormat = {
+  types: [
+    'message.accepted',
+    'message.scheduled',
+    'message.suppressed',
+    'message.deferred',
+    'message.delivered',
+    'message.bounced',
+    'message.failed',
+    'message.expired',
+    'message.complained',
+    'message.opened',
+    'message.clicked',
+    'suppression.created',
+    'suppression.deleted',
+  ],
+  keys: 'secret',
+  render(event) {
+    const type = typeOf(event);
+    if (type === undefined) return undefined;
+    const data = event.data.suppression ? suppressionData(event) : emailData(event);
+    return { type, created_at: timeOf(event), data };
+  },
+  sign(body, { eventId, nowMs, keys }) {
+    const signed = signedHeaders(encodeId('evt', eventId), nowMs, body, hmacsOf(keys));
+    return {
+      headers: {
+        'content-type': 'application/json',
+        'svix-id': signed['webhook-id'],
+        'svix-timestamp': signed['webhook-timestamp'],
+        'svix-signature': signed['webhook-signature'],
+      },
+      body,
+    };
+  },
+};
+
+function typeOf({ type, data }: SourceEvent): string | undefined {
+  switch (type) {
+    case 'message.accepted':
+      // Resend reports a scheduled email as sent when its time has come, which we do not record.
+      return data.scheduled_at ? undefined : 'email.sent';
+    case 'message.scheduled':
+      return 'email.scheduled';
+    case 'message.suppressed':
+      return 'email.suppressed';
+    case 'message.deferred':
+      return 'email.delivery_delayed';
+    case 'message.delivered':
+      return 'email.delivered';
+    case 'message.bounced':
+      return 'email.bounced';
+    case 'message.failed':
+    case 'message.expired':
+      return 'email.failed';
+    case 'message.complained':
+      return 'email.complained';
+    case 'message.opened':
+      return 'email.opened';
+    case 'message.clicked':
+      return 'email.clicked';
+    case 'suppression.created':
+      return 'suppression.added';
+    case 'suppression.deleted':
+      return 'suppression.removed';
+    default:
+      return undefined;
+  }
+}
+
+function emailData(event: SourceEvent): object {
+  const { data, message } = event;
+  return {
+    created_at: createdAtOf(event),
+    email_id: data.message_id,
+    message_id: message ? `<${message.messageId}>` : '',
+    from: message ? formatAddress(message.from) : '',
+    to: toOf(event),
+    subject: message?.subject ?? '',
+    tags: data.metadata,
+    ...details(event),
+  };
+}
+
+function details(event: SourceEvent): object {
+  const { type, data } = event;
+  switch (type) {
+    case 'message.bounced': {
+      const diagnosticCode = data.smtp ? [data.smtp.text] : [];
+      return {
+        bounce: { message: data.bounce?.explanation ?? '', ...sesTypes(event), diagnosticCode },
+      };
+    }
+    case 'message.clicked':
+      // The address and the user agent of a visitor are not recorded.
+      return {
+        click: { ipAddress: '', link: data.url ?? '', timestamp: timeOf(event), userAgent: '' },
+      };
+    case 'message.failed':
+      return { failed: { reason: data.reason ?? 'failed' } };
+    case 'message.expired':
+      return { failed: { reason: 'expired' } };
+    case 'message.suppressed':
+      return {
+        suppressed: {
+          message: `The address is on the suppression list: ${data.reason}.`,
+          type: 'OnAccountSuppressionList',
+        },
+      };
+    default:
+      return {};
+  }
+}
+
+function sesTypes({ data }: SourceEvent): { type: string; subType: string } {
+  const { bounceType: type, bounceSubType: subType } = bounceTypeOf(data.bounce);
+  return { type, subType };
+}
+
+const ORIGINS = {
+  hard_bounce: 'bounce',
+  complaint: 'complaint',
+  manual: 'manual',
+  unsubscribe: 'manual',
+} as const;
+
+function suppressionData({ data: { suppression } }: SourceEvent): object | undefined {
+  return (
+    suppression && {
+      id: suppression.id,
+      email: suppression.email ?? suppression.domain ?? '',
+      origin: ORIGINS[suppression.reason],
+      source_id: suppression.evidence?.message_id ?? null,
+      created_at: suppression.created_at,
+    }
+  );
+}
