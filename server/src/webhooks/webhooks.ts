@@ -76,11 +76,11 @@ export class Webhooks {
     this.#parts = parts;
   }
 
-  /** The secret is returned here and nowhere else; null if the format signs with a key pair. */
+  /** The secret is returned here and nowhere else. */
   async create(
     scope: TenantScope,
     wanted: NewWebhook,
-  ): Promise<{ webhook: Webhook; secret: string | null }> {
+  ): Promise<{ webhook: Webhook; secret: string }> {
     const { pool, clock } = this.#parts;
     const { format = 'postrider' } = wanted;
     const given = { ...wanted, events: wanted.events ?? ['*'] };
@@ -183,7 +183,7 @@ export class Webhooks {
     scope: TenantScope,
     id: string,
     graceSeconds: number,
-  ): Promise<{ webhook: Webhook; secret: string | null; previousEndsAtMs: number }> {
+  ): Promise<{ webhook: Webhook; secret: string; previousEndsAtMs: number }> {
     const { pool, clock } = this.#parts;
     const nowMs = clock.now();
     const previousEndsAtMs = nowMs + Math.min(graceSeconds, GRACE_MAX_SECONDS) * 1000;

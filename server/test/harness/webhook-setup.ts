@@ -63,7 +63,7 @@ export async function setUpWebhooks(options: WebhookSetupOptions = {}): Promise<
     },
     async createEndpoint(url, events = ['*']) {
       const { webhook, secret } = await room.webhooks.create(scope, { url, events });
-      return { id: webhook.id, secret: secret ?? '' };
+      return { id: webhook.id, secret };
     },
     async appendEvents(count, type = 'template.published') {
       const ids = await appendTestEvents(pool, scope, clock, count, type);

@@ -1,14 +1,12 @@
 import { EVENT_TYPES, type EventType } from '../../events/event-types.ts';
 import { type EventBodyInput, eventBody } from '../../events/events-store.ts';
-import { encodeId } from '../../lib/ids.ts';
 import type { MessageHeader } from '../../messages/lookup/message-header-store.ts';
-import { signedHeaders } from '../sign-webhook.ts';
 import { mailgun } from './mailgun.ts';
 import { postmark } from './postmark.ts';
 import { resend } from './resend.ts';
 import { sendgrid } from './sendgrid.ts';
 import { sesSns } from './ses-sns.ts';
-import { hmacsOf } from './signing-key.ts';
+import { standardHeaders } from './standard-headers.ts';
 import type { SourceData, WebhookFormat, WebhookFormatName } from './webhook-format.ts';
 
 /** The formats by name; `postrider` sends events as they are stored. */
@@ -16,11 +14,8 @@ export const FORMATS: Record<WebhookFormatName, WebhookFormat> = {
   postrider: {
     types: EVENT_TYPES,
     keys: 'secret',
-    sign: (body, { eventId, nowMs, keys }) => ({
-      headers: {
-        'content-type': 'application/json',
-        ...signedHeaders(encodeId('evt', eventId), nowMs, body, hmacsOf(keys)),
-      },
+    sign: (body, signing) => ({
+      headers: { 'content-type': 'application/json', ...standardHeaders(body, signing) },
       body,
     }),
   },

@@ -91,6 +91,14 @@ test('an accepted message names its first recipient and all targets', () => {
   });
 });
 
+test('a message of a batch has the Message-ID that the send was answered with', () => {
+  const metadata = { order: '17', 'mailgun-message-id': 'batch@yourdomain.com' };
+  expect(mailgun.render?.(recipientEvent('message.delivered', { metadata }))).toMatchObject({
+    message: { headers: { 'message-id': 'batch@yourdomain.com' } },
+    'user-variables': expect.not.objectContaining(metadata),
+  });
+});
+
 test('only what a recipient did is an unsubscribe', () => {
   expect(mailgun.render?.(suppressionEvent('suppression.created'))).toMatchObject({
     event: 'unsubscribed',
@@ -126,7 +134,7 @@ test('every attempt has a new token, and the documented check accepts it', async
     key: typeof fresh,
     { signature: { timestamp, token, signature } }: typeof first,
   ) =>
-    createHmac('sha256', key.shown ?? '')
+    createHmac('sha256', key.shown)
       .update(timestamp + token)
       .digest('hex') === signature;
   expect([first, second].every((request) => isSignedWith(fresh, request))).toBe(true);

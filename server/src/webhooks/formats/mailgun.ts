@@ -1,7 +1,7 @@
 import { encodeId } from '../../lib/ids.ts';
 import { formatAddress } from '../../mail/address.ts';
 import { addressDomain } from '../../messages/queue-shard.ts';
-import { establishedKey, hmacsOf } from './signing-key.ts';
+import { establishedKey } from './signing-key.ts';
 import { replyOf } from './source-event.ts';
 import type { SourceEvent, WebhookFormat } from './webhook-format.ts';
 
@@ -30,7 +30,7 @@ export const mailgun: WebhookFormat = {
     return specific && { ...commonFields(event), ...specific };
   },
   sign(content, { eventId, nowMs, keys }) {
-    const [hmac = noKey] = hmacsOf([establishedKey(keys)]);
+    const { hmac } = establishedKey(keys);
     const timestamp = String(Math.floor(nowMs / 1000));
     // Derived, so that it differs between attempts and endpoints and needs no random source.
     const token = hmac(Buffer.from(`${eventId}.${nowMs}`))
@@ -45,13 +45,13 @@ export const mailgun: WebhookFormat = {
   },
 };
 
-function noKey(): never {
-  throw new Error('Broken invariant: the format signs with a shared secret');
-}
+/** /compat/mailgun answers with one Message-ID for all messages of a batch, and stores it here. */
+const BATCH_MESSAGE_ID = 'mailgun-message-id';
 
 function commonFields(event: SourceEvent): object {
   const { data, message, mode } = event;
   const recipient = recipientOf(event);
+  const { [BATCH_MESSAGE_ID]: batchMessageId, ...userVariables } = data.metadata ?? {};
   return {
     id: encodeId('evt', event.id),
     timestamp: event.createdAtMs / 1000,
@@ -59,7 +59,7 @@ function commonFields(event: SourceEvent): object {
     'recipient-domain': addressDomain(recipient),
     tags: data.tags ?? [],
     campaigns: [],
-    'user-variables': data.metadata ?? {},
+    'user-variables': userVariables,
     flags: {
       'is-routed': false,
       'is-authenticated': true,
@@ -69,7 +69,7 @@ function commonFields(event: SourceEvent): object {
     message: {
       headers: {
         to: recipient,
-        'message-id': message?.messageId ?? '',
+        'message-id': batchMessageId ?? message?.messageId ?? '',
         from: message ? formatAddress(message.from) : '',
         subject: message?.subject ?? '',
       },

@@ -1,13 +1,10 @@
-import { encodeId } from '../../lib/ids.ts';
-import { signedHeaders } from '../sign-webhook.ts';
-import { hmacsOf } from './signing-key.ts';
 import { replyOf, timeOf } from './source-event.ts';
+import { standardHeaders } from './standard-headers.ts';
 import type { SourceEvent, WebhookFormat } from './webhook-format.ts';
 
 /**
  * https://postmarkapp.com/developer/webhooks/webhooks-overview. Postmark does not sign requests;
- * receivers check a password or a header, which are headers of the endpoint. The headers of Standard
- * Webhooks are sent as well, for receivers that want to check more.
+ * receivers check a password or a header, which are headers of the endpoint.
  */
 export const postmark: WebhookFormat = {
   types: [
@@ -22,11 +19,8 @@ export const postmark: WebhookFormat = {
   ],
   keys: 'secret',
   render: (event) => (event.data.suppression ? subscriptionChange(event) : messageRecord(event)),
-  sign: (body, { eventId, nowMs, keys }) => ({
-    headers: {
-      'content-type': 'application/json',
-      ...signedHeaders(encodeId('evt', eventId), nowMs, body, hmacsOf(keys)),
-    },
+  sign: (body, signing) => ({
+    headers: { 'content-type': 'application/json', ...standardHeaders(body, signing) },
     body,
   }),
 };

@@ -1,9 +1,7 @@
-import { encodeId } from '../../lib/ids.ts';
 import { formatAddress } from '../../mail/address.ts';
-import { signedHeaders } from '../sign-webhook.ts';
 import { bounceTypeOf } from './ses-bounce-type.ts';
-import { hmacsOf } from './signing-key.ts';
 import { createdAtOf, timeOf, toOf } from './source-event.ts';
+import { standardHeaders } from './standard-headers.ts';
 import type { SourceEvent, WebhookFormat } from './webhook-format.ts';
 
 /**
@@ -33,8 +31,8 @@ export const resend: WebhookFormat = {
     const data = event.data.suppression ? suppressionData(event) : emailData(event);
     return { type, created_at: timeOf(event), data };
   },
-  sign(body, { eventId, nowMs, keys }) {
-    const signed = signedHeaders(encodeId('evt', eventId), nowMs, body, hmacsOf(keys));
+  sign(body, signing) {
+    const signed = standardHeaders(body, signing);
     return {
       headers: {
         'content-type': 'application/json',

@@ -3,6 +3,7 @@ import type { BounceReason } from '../../events/event-types.ts';
 import { encodeId } from '../../lib/ids.ts';
 import { establishedKey, privateKeyOf } from './signing-key.ts';
 import { replyOf, unixSeconds } from './source-event.ts';
+import { standardHeaders } from './standard-headers.ts';
 import type { SourceEvent, WebhookFormat } from './webhook-format.ts';
 
 /**
@@ -29,15 +30,16 @@ export const sendgrid: WebhookFormat = {
     const specific = specificFields(event);
     return specific && [{ ...commonFields(event), ...specific }];
   },
-  sign(body, { nowMs, keys }) {
-    const timestamp = String(Math.floor(nowMs / 1000));
+  sign(body, signing) {
+    const timestamp = String(Math.floor(signing.nowMs / 1000));
     const signed = Buffer.concat([Buffer.from(timestamp), body]);
-    const signature = sign('sha256', signed, privateKeyOf(establishedKey(keys)));
+    const signature = sign('sha256', signed, privateKeyOf(establishedKey(signing.keys)));
     return {
       headers: {
         'content-type': 'application/json',
         'x-twilio-email-event-webhook-signature': signature.toString('base64'),
         'x-twilio-email-event-webhook-timestamp': timestamp,
+        ...standardHeaders(body, signing),
       },
       body,
     };

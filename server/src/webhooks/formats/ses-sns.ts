@@ -6,6 +6,7 @@ import { formatAddress } from '../../mail/address.ts';
 import { bounceTypeOf } from './ses-bounce-type.ts';
 import { privateKeyOf } from './signing-key.ts';
 import { createdAtOf, replyOf, timeOf, toOf } from './source-event.ts';
+import { standardHeaders } from './standard-headers.ts';
 import type { SignedRequest, Signing, SourceEvent, WebhookFormat } from './webhook-format.ts';
 
 /**
@@ -126,7 +127,7 @@ async function signMessage(message: SnsMessage, signing: Signing): Promise<Signe
     .join('');
   // RSA takes about a millisecond, so it does not run on the event loop.
   const signature = await signAsync('sha256', Buffer.from(text), privateKeyOf(key));
-  const body = {
+  const signed = {
     ...message,
     SignatureVersion: '2',
     Signature: signature.toString('base64'),
@@ -135,6 +136,7 @@ async function signMessage(message: SnsMessage, signing: Signing): Promise<Signe
       ? { UnsubscribeURL: `${baseUrl}/app/webhooks/${encodeId('whk', endpointId)}` }
       : {}),
   };
+  const body = Buffer.from(JSON.stringify(signed));
   return {
     headers: {
       'content-type': 'text/plain; charset=UTF-8',
@@ -144,8 +146,9 @@ async function signMessage(message: SnsMessage, signing: Signing): Promise<Signe
       ...(message.Type === 'Notification'
         ? { 'x-amz-sns-subscription-arn': subscriptionArn(endpointId) }
         : {}),
+      ...standardHeaders(body, signing),
     },
-    body: Buffer.from(JSON.stringify(body)),
+    body,
   };
 }
 
@@ -180,7 +183,11 @@ function mailOf(event: SourceEvent): object {
       to,
       ...(message ? { messageId: `<${message.messageId}>`, subject: message.subject } : {}),
     },
-    tags: Object.fromEntries(Object.entries(data.metadata).map(([name, value]) => [name, [value]])),
+    // /compat/ses stores tags as metadata, and a configuration set as a tag.
+    tags: {
+      ...Object.fromEntries(Object.entries(data.metadata).map(([name, value]) => [name, [value]])),
+      ...(data.tags.length > 0 ? { 'ses:configuration-set': data.tags } : {}),
+    },
   };
 }
 

@@ -1,4 +1,10 @@
-import { createPrivateKey, generateKeyPair, type KeyObject, randomBytes } from 'node:crypto';
+import {
+  createPrivateKey,
+  generateKeyPair,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto';
 import { promisify } from 'node:util';
 import { assert } from '../../lib/assert.ts';
 import { createHmacSha256, type Hmac } from '../../lib/hmac.ts';
@@ -10,9 +16,9 @@ import type { KeyKind, SigningKey } from './webhook-format.ts';
 export interface NewSigningKey {
   /** What is stored, encrypted. */
   secret: Buffer;
-  /** The shared secret as its owner sees it, once; null for key pairs. */
-  shown: string | null;
-  /** What receivers verify with; null for shared secrets. */
+  /** The shared secret as its owner sees it, once. */
+  shown: string;
+  /** What receivers verify the signatures of a key pair with. */
   publicKey: string | null;
 }
 
@@ -33,23 +39,27 @@ export async function newSigningKey(kind: KeyKind): Promise<NewSigningKey> {
     case 'ec': {
       const pair = await generate('ec', { namedCurve: 'P-256' });
       const publicKey = pair.publicKey.export({ type: 'spki', format: 'der' }).toString('base64');
-      return { secret: exported(pair.privateKey), shown: null, publicKey };
+      return { ...exported(pair.privateKey), publicKey };
     }
     case 'rsa': {
       const { privateKey } = await generate('rsa', { modulusLength: 2048 });
       const publicKey = selfSignedCertificate(privateKey, 'Postrider webhooks');
-      return { secret: exported(privateKey), shown: null, publicKey };
+      return { ...exported(privateKey), publicKey };
     }
   }
 }
 
 export function loadSigningKey(kind: KeyKind, id: string, secret: Buffer): SigningKey {
   if (kind === 'secret' || kind === 'text') return { id, hmac: createHmacSha256(secret) };
-  return { id, privateKey: createPrivateKey({ key: secret, format: 'der', type: 'pkcs8' }) };
+  return {
+    id,
+    hmac: createHmacSha256(sharedSecretOf(secret)),
+    privateKey: createPrivateKey({ key: secret, format: 'der', type: 'pkcs8' }),
+  };
 }
 
 export function hmacsOf(keys: readonly SigningKey[]): Hmac[] {
-  return keys.flatMap(({ hmac }) => hmac ?? []);
+  return keys.map(({ hmac }) => hmac);
 }
 
 /**
@@ -68,6 +78,12 @@ export function privateKeyOf({ privateKey }: SigningKey): KeyObject {
   return privateKey;
 }
 
-function exported(key: KeyObject): Buffer {
-  return key.export({ type: 'pkcs8', format: 'der' });
+function exported(key: KeyObject): { secret: Buffer; shown: string } {
+  const secret = key.export({ type: 'pkcs8', format: 'der' });
+  return { secret, shown: formatSecret(sharedSecretOf(secret)) };
+}
+
+/** The secret for the headers of Standard Webhooks is derived from the private key. */
+function sharedSecretOf(privateKey: Buffer): Buffer {
+  return Buffer.from(hkdfSync('sha256', privateKey, '', 'postrider webhook secret', 32));
 }

@@ -41,9 +41,9 @@ export type KeyKind = 'secret' | 'text' | 'ec' | 'rsa';
 
 export interface SigningKey {
   id: string;
-  /** For shared secrets. */
-  hmac?: Hmac;
-  /** For key pairs. */
+  /** Under the shared secret; key pairs have one as well. */
+  hmac: Hmac;
+  /** Of key pairs. */
   privateKey?: KeyObject;
 }
 

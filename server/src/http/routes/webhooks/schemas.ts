@@ -137,10 +137,10 @@ export const Webhook = Type.Object(Fields, { title: 'Webhook', examples: [WEBHOO
 export const WebhookWithSecret = Type.Object(
   {
     ...Fields,
-    secret: Type.Union([Type.String(), Type.Null()], {
+    secret: Type.String({
       description:
-        'The signing secret. Shown only once. Null with the formats `sendgrid` and `ses-sns`, ' +
-        'which sign with a key pair.',
+        'The signing secret. Shown only once. With the formats `sendgrid` and `ses-sns`, it ' +
+        'verifies the headers of Standard Webhooks, which they have besides their own signature.',
     }),
   },
   { title: 'WebhookWithSecret', examples: [{ ...WEBHOOK, secret: SECRET }] },
@@ -149,9 +149,7 @@ export const WebhookWithSecret = Type.Object(
 export const RotatedWebhook = Type.Object(
   {
     ...Fields,
-    secret: Type.Union([Type.String(), Type.Null()], {
-      description: 'The new secret. Shown only once. Null if the format signs with a key pair.',
-    }),
+    secret: Type.String({ description: 'The new secret. Shown only once.' }),
     previous_ends_at: Type.Unsafe<string>({
       ...Time,
       description:
