@@ -273,7 +273,7 @@ test('ses-sns: the SNS validator verifies messages of this server, and a receive
       bouncedRecipients: [{ emailAddress: 'bounced@simulator.test' }],
     },
   });
-  // The validator as it comes trusts Amazon only, and so must be told the host of this server.
+  // The validator as it comes trusts Amazon only, and so must be given the host of this server.
   await expect(validated(first.body, new MessageValidator())).rejects.toThrow('invalid domain');
   const forged = { ...JSON.parse(first.body), Message: '{}' };
   await expect(validated(JSON.stringify(forged))).rejects.toThrow('signature is invalid');
