@@ -55,6 +55,8 @@ export interface OperationSpec<P extends TSchema, Q extends TSchema, B extends T
   examples?: Record<string, { summary: string; value: unknown }>;
   /** Media types of a body that is not JSON; the handler reads the stream. */
   rawBody?: string[];
+  /** The body may also be a form. Fields are text, files are objects: see server/form-body.ts. */
+  acceptsForms?: true;
   responses: Record<number, ResponseSpec>;
   /** Problem codes beyond those that the spec implies. */
   problems?: readonly ProblemCode[];

@@ -62,7 +62,8 @@ export function createHttpMetrics(registry: Registry): HttpMetrics {
   });
   return {
     operation(id) {
-      const histogram: LatencyHistogram = {
+      // An operation may be offered under several paths.
+      const histogram: LatencyHistogram = histograms.get(id) ?? {
         buckets: BUCKETS_SECONDS.map(() => 0),
         count: 0,
         sum: 0,

@@ -4,6 +4,7 @@ import { SCOPES } from '../../accounts/scopes.ts';
 import { type Operation, TAGS } from '../operation.ts';
 import { webhookDescriptions } from '../routes/events/event-schemas.ts';
 import { API_PREFIX } from '../server/api-prefix.ts';
+import { FORM_TYPES } from '../server/form-body.ts';
 import { createSessionCookie } from '../server/session-cookie.ts';
 import { isOptionalBody } from '../validation/schema-validator.ts';
 import { ComponentSchemas } from './component-schemas.ts';
@@ -112,7 +113,8 @@ function describeOperation(spec: Operation['spec'], schemas: ComponentSchemas): 
   if (spec.body) {
     const media: Json = { schema: schemas.refer(spec.body) };
     if (spec.examples) media.examples = spec.examples;
-    const types = spec.rawBody ?? ['application/json'];
+    const forms = spec.acceptsForms ? FORM_TYPES : [];
+    const types = spec.rawBody ?? [...forms, 'application/json'];
     operation.requestBody = {
       required: spec.rawBody !== undefined || !isOptionalBody(spec.body),
       content: Object.fromEntries(types.map((type) => [type, media])),

@@ -18,7 +18,8 @@ import {
   authorizeRequest,
   reauthorizeRequest,
 } from './authorize-request.ts';
-import { parseJsonBody } from './json-body.ts';
+import { FORM_TYPES, parseFormBody } from './form-body.ts';
+import { type JsonBody, parseJsonBody } from './json-body.ts';
 import { type OperationValidators, validatorsOf } from './operation-validators.ts';
 import { type ReceivedBody, readBody } from './read-body.ts';
 import { RequestContext } from './request-context.ts';
@@ -128,17 +129,30 @@ function addJsonBodyParser(
   bytesMax: number,
 ): void {
   server.removeAllContentTypeParsers();
-  server.addContentTypeParser('application/json', (request, payload, done) => {
+  addBodyParser(server, ['application/json'], bodyMemory, bytesMax, parseJsonBody);
+}
+
+type ParseBody = (body: Buffer, contentType: string) => JsonBody;
+
+function addBodyParser(
+  server: FastifyInstance,
+  mediaTypes: readonly string[],
+  bodyMemory: MemoryBudget,
+  bytesMax: number,
+  parse: ParseBody,
+): void {
+  server.addContentTypeParser([...mediaTypes], (request, payload, done) => {
     const limits = { bytesMax, reserve: () => bodyMemory.reserve(bodyOwner(request)) };
-    const parse = (error: Error | null, body?: ReceivedBody): void => {
+    const onBody = (error: Error | null, body?: ReceivedBody): void => {
       if (!body) done(error);
-      else if (body.bytes <= PARSED_AT_ONCE_BYTES_MAX) parseBody(request, body, done);
+      else if (body.bytes <= PARSED_AT_ONCE_BYTES_MAX) parseBody(request, body, parse, done);
       else {
-        void eventLoopTurns.next(bodyOwner(request)).then(() => parseBody(request, body, done));
+        const turn = eventLoopTurns.next(bodyOwner(request));
+        void turn.then(() => parseBody(request, body, parse, done));
       }
     };
-    if (request.receivedBody) parse(null, request.receivedBody);
-    else readBody(payload, limits, parse);
+    if (request.receivedBody) onBody(null, request.receivedBody);
+    else readBody(payload, limits, onBody);
   });
 }
 
@@ -150,6 +164,7 @@ function bodyOwner({ caller, signedIn, ip }: FastifyRequest): string {
 function parseBody(
   request: FastifyRequest,
   received: ReceivedBody,
+  parse: ParseBody,
   done: (error: Error | null, value?: unknown) => void,
 ): void {
   const { chunks } = received;
@@ -160,7 +175,8 @@ function parseBody(
     }
     const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
     // Many clients send a Content-Type with every request, even without a body.
-    const parsed = body.length === 0 ? undefined : parseJsonBody(body);
+    const contentType = request.headers['content-type'] ?? '';
+    const parsed = body.length === 0 ? undefined : parse(body, contentType);
     request.textErrors = parsed?.textErrors ?? null;
     request.receivedBody = received;
     done(null, parsed?.value);
@@ -190,6 +206,8 @@ function registerOperation(
       );
     } else if (spec.scope === 'public') {
       addJsonBodyParser(scope, deps, Math.min(PUBLIC_BODY_BYTES_MAX, deps.bodyBytesMax));
+    } else if (spec.acceptsForms) {
+      addBodyParser(scope, FORM_TYPES, deps.bodyMemory, deps.bodyBytesMax, parseFormBody);
     }
     scope.route({
       method: spec.method,
