@@ -28,6 +28,8 @@ export interface FeedFilter {
   messageId?: string;
   recipient?: string;
   tag?: string;
+  /** The domain of the message's sender, in lower case. */
+  senderDomain?: string;
   createdAfterMs?: number;
   createdBeforeMs?: number;
 }
@@ -229,6 +231,7 @@ async function scan(db: Queryable, scope: TenantScope, bounds: Scan) {
       filter.createdBeforeMs === undefined
         ? EVENT_LOG_END.id
         : uuidFloor(filter.createdBeforeMs + IDS_AHEAD_MAX_MS),
+      filter.senderDomain ?? null,
     ],
   });
   const first = rows[0] as ScanRow;
@@ -249,7 +252,10 @@ const MATCHES = `($8::text[] is null or type = any($8) or split_part(type, '.', 
   and ($10::text is null or exists (
     select from json_array_elements_text(data->'tags') tag where tag = $10))
   and ($11::timestamptz is null or created_at >= $11)
-  and ($12::timestamptz is null or created_at < $12)`;
+  and ($12::timestamptz is null or created_at < $12)
+  and ($15::text is null or exists (
+    select from messages m where m.workspace_id = $1 and m.mode = $2 and m.id = message_id
+      and lower(right(m.sender, length($15) + 1)) = '@' || $15))`;
 
 function matchValues(filter: FeedFilter): unknown[] {
   return [
@@ -323,6 +329,7 @@ async function readMessageEvents(
       candidates.ids,
       // An event is never older than its message, so earlier partitions are pruned.
       uuidFloor(candidates.ids.length === 0 ? 0 : oldestMs - 60_000),
+      filter.senderDomain ?? null,
     ],
   });
   const events = rows.filter((row) => row.id !== null).map(toStoredEvent);

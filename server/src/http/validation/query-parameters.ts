@@ -2,6 +2,7 @@ import { assert } from '../../lib/assert.ts';
 import { invalidFields } from '../../lib/refused-error.ts';
 import { parseTime } from '../../lib/rfc3339.ts';
 import { parseMailbox } from '../../mail/address.ts';
+import { parseDomainName } from '../../mail/domain-name.ts';
 
 /**
  * Returns the normalized address of a query parameter under `name`, or nothing if it is absent.
@@ -17,6 +18,20 @@ export function parseAddressParameter<Name extends string>(
   if (!parsed.ok)
     throw invalidFields([{ parameter, code: 'invalid_email', detail: parsed.detail }]);
   return { [name]: parsed.mailbox.key } as { [K in Name]?: string };
+}
+
+/** Returns the domain name of a query parameter under `name`, or nothing if it is absent. */
+export function parseDomainParameter<Name extends string>(
+  name: Name,
+  parameter: string,
+  query: Record<string, unknown>,
+): { [K in Name]?: string } {
+  const text = query[parameter];
+  if (text === undefined) return {};
+  const parsed = parseDomainName(String(text));
+  if (!parsed.ok)
+    throw invalidFields([{ parameter, code: 'invalid_domain', detail: parsed.detail }]);
+  return { [name]: parsed.domain } as { [K in Name]?: string };
 }
 
 /** Returns the time of a query parameter under `name`, or nothing if it is absent. */

@@ -15,7 +15,11 @@ import {
 import { decodeId } from '../../../lib/ids.ts';
 import { closed, LIMIT_DEFAULT, oneOf, PAGE } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { parseAddressParameter, parseTimeParameter } from '../../validation/query-parameters.ts';
+import {
+  parseAddressParameter,
+  parseDomainParameter,
+  parseTimeParameter,
+} from '../../validation/query-parameters.ts';
 import {
   EventTypeFilter,
   encodeDescendingCursor,
@@ -66,6 +70,13 @@ export function listEvents(deps: { pool: Pool }): Operation {
           Type.String({ minLength: 1, maxLength: 320, description: 'A recipient’s address.' }),
         ),
         tag: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+        domain: Type.Optional(
+          Type.String({
+            minLength: 1,
+            maxLength: 255,
+            description: 'The domain of the sender’s address, for events of messages.',
+          }),
+        ),
         created_after: Type.Optional(Type.String({ format: 'date-time' })),
         created_before: Type.Optional(Type.String({ format: 'date-time' })),
       }),
@@ -77,6 +88,7 @@ export function listEvents(deps: { pool: Pool }): Operation {
           parseEventCursor(cursor, order as FeedOrder),
         ({ type }) => typeof type === 'string' && parseEventTypes(type),
         (query) => parseAddressParameter('recipient', 'recipient', query),
+        (query) => parseDomainParameter('senderDomain', 'domain', query),
       ],
       responses: {
         200: {
@@ -141,6 +153,7 @@ function filterOf(query: Record<string, unknown>): FeedFilter | undefined {
     ...parseTimeParameter('createdAfterMs', 'created_after', query),
     ...parseTimeParameter('createdBeforeMs', 'created_before', query),
     ...parseAddressParameter('recipient', 'recipient', query),
+    ...parseDomainParameter('senderDomain', 'domain', query),
   };
   if (typeof query.type === 'string') filter.types = parseEventTypes(query.type);
   if (typeof query.tag === 'string') filter.tag = query.tag;

@@ -1,7 +1,5 @@
 import { Type } from 'typebox';
 import type { Pool } from '../../../db/pool.ts';
-import { invalidFields } from '../../../lib/refused-error.ts';
-import { parseDomainName } from '../../../mail/domain-name.ts';
 import { isMailboxProvider } from '../../../mail/policy/mailbox-provider.ts';
 import {
   listMessages as findPage,
@@ -14,7 +12,11 @@ import { closed, LIMIT_DEFAULT, oneOf, PAGE, page } from '../../openapi/shared-s
 import { type Operation, operation } from '../../operation.ts';
 import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';
 import { encodeCursor, uuidCursor } from '../../validation/cursor.ts';
-import { parseAddressParameter, parseTimeParameter } from '../../validation/query-parameters.ts';
+import {
+  parseAddressParameter,
+  parseDomainParameter,
+  parseTimeParameter,
+} from '../../validation/query-parameters.ts';
 import { MESSAGE_STATUSES, MessageSummary } from './schemas.ts';
 
 const LIST = '/messages';
@@ -83,8 +85,8 @@ export function listMessages(deps: {
       queryParsers: [
         (query) => uuidCursor(LIST, query),
         (query) => parseAddressParameter('recipientKey', 'recipient', query),
-        ({ domain }) => domain === undefined || domainOf('domain', domain),
-        ({ receiver }) => receiverOf(receiver),
+        (query) => parseDomainParameter('senderDomain', 'domain', query),
+        (query) => receiverOf(query),
       ],
       responses: {
         200: { description: 'A page of messages.', body: page(MessageSummary, 'MessagePage') },
@@ -116,8 +118,8 @@ function queryOf(query: Record<string, unknown>): MessageQuery {
   return {
     ...(query.status === undefined ? {} : { status: query.status as MessageStatus }),
     ...parseAddressParameter('recipientKey', 'recipient', query),
-    ...(query.domain === undefined ? {} : { senderDomain: domainOf('domain', query.domain) }),
-    ...receiverOf(query.receiver),
+    ...parseDomainParameter('senderDomain', 'domain', query),
+    ...receiverOf(query),
     ...(query.header_message_id === undefined
       ? {}
       : { headerMessageId: String(query.header_message_id).replace(/^<(.*)>$/, '$1') }),
@@ -130,14 +132,12 @@ function queryOf(query: Record<string, unknown>): MessageQuery {
   };
 }
 
-function receiverOf(text: unknown): Pick<MessageQuery, 'provider' | 'recipientDomain'> {
-  if (text === undefined) return {};
-  if (isMailboxProvider(String(text))) return { provider: String(text) };
-  return { recipientDomain: domainOf('receiver', text) };
-}
-
-function domainOf(parameter: string, text: unknown): string {
-  const parsed = parseDomainName(String(text));
-  if (parsed.ok) return parsed.domain;
-  throw invalidFields([{ parameter, code: 'invalid_domain', detail: parsed.detail }]);
+function receiverOf(
+  query: Record<string, unknown>,
+): Pick<MessageQuery, 'provider' | 'recipientDomain'> {
+  const { receiver } = query;
+  if (receiver !== undefined && isMailboxProvider(String(receiver))) {
+    return { provider: String(receiver) };
+  }
+  return parseDomainParameter('recipientDomain', 'receiver', query);
 }
