@@ -5,6 +5,7 @@ import { compatSurfaces } from '../compat/compat-surfaces.ts';
 import type { Config } from '../config/read-config.ts';
 import type { Pool } from '../db/pool.ts';
 import type { StorageOutage } from '../db/storage-outage.ts';
+import { checkBatch } from '../http/check-batch.ts';
 import { addCollectedMetric, createHttpMetrics } from '../http/observability/http-metrics.ts';
 import { openapiDocument } from '../http/openapi/openapi-document.ts';
 import type { Operation } from '../http/operation.ts';
@@ -56,6 +57,7 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
   const { baseUrl, trustProxy, requestTimeoutMs } = config.http;
   const isApi = config.roles.has('api');
   const cookie = createSessionCookie(baseUrl);
+  const sending = new Sending(services);
   const operations: Operation[] = createOperations({
     ...services,
     ...consumers.routes,
@@ -66,7 +68,7 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
     smtpSettings: () => options.submission.settings(),
     baseUrl,
     batchMax: config.limits.batchMax,
-    sending: new Sending(services),
+    sending,
     bodyBytesMax: config.limits.requestBodyMaxBytes,
     largeAnswers: new LargeResponseLimiter(),
     filteredLists: new LargeResponseLimiter(1),
@@ -84,10 +86,12 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
   const main = mainSurface(operations, services.authenticator);
   const compat = compatSurfaces(
     {
-      call: operationCaller(operations, services.rateLimiter),
+      call: operationCaller([...operations, checkBatch({ sending })], services.rateLimiter),
       authenticator: services.authenticator,
       clock,
       bodyBytesMax: config.limits.requestBodyMaxBytes,
+      batchMax: config.limits.batchMax,
+      baseUrl,
     },
     { baseUrl, version: VERSION },
   );

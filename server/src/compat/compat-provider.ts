@@ -30,6 +30,11 @@ export interface CompatProvider {
     clock: Clock,
   ): void | Promise<void>;
   renderProblem: ApiSurface['renderProblem'];
+  /**
+   * Beginnings of paths, such as `/v3`, that are also offered without `/compat/<name>`, for programs
+   * that keep only the origin of a configured URL.
+   */
+  rootPaths?: readonly string[];
   /** Describe the provider's errors and credentials in the OpenAPI document. */
   errorSchema: TSchema;
   securityScheme: Record<string, unknown>;
@@ -42,9 +47,13 @@ export interface CompatDependencies {
   clock: Clock;
   /** The size of a request, which also limits what one request can expand to. */
   bodyBytesMax: number;
+  /** The number of messages in one batch. */
+  batchMax: number;
+  /** Begins the URLs in responses. */
+  baseUrl: string;
 }
 
 /** Begins the paths of a provider's API. */
-export function prefixOf({ name }: CompatProvider): string {
+export function prefixOf({ name }: Pick<CompatProvider, 'name'>): string {
   return `/compat/${name}`;
 }

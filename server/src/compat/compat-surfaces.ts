@@ -11,11 +11,11 @@ export function compatSurfaces(
   options: CompatDocumentOptions,
 ): ApiSurface[] {
   const { authenticator, clock } = deps;
-  return PROVIDERS.map((provider) => {
+  return PROVIDERS.flatMap((provider) => {
     const { beforeSignedBody } = provider;
     const operations = provider.operations(deps);
     const document = (): object => compatDocument(provider, operations, options);
-    return {
+    const surface: ApiSurface = {
       prefix: prefixOf(provider),
       operations: [...operations, documentOperation(provider, document)],
       authenticate: (request) => provider.authenticate(request, authenticator, clock),
@@ -24,7 +24,25 @@ export function compatSurfaces(
       acceptsSessions: false,
       renderProblem: provider.renderProblem,
     };
+    const { rootPaths = [] } = provider;
+    return [surface, ...rootPaths.map((path) => ({ ...surface, ...below(path, operations) }))];
   });
+}
+
+/** The operations whose paths begin with this one. */
+function below(
+  prefix: string,
+  operations: readonly Operation[],
+): Pick<ApiSurface, 'prefix' | 'operations'> {
+  return {
+    prefix,
+    operations: operations
+      .filter(({ spec }) => spec.path.startsWith(`${prefix}/`))
+      .map(({ spec, ...rest }) => ({
+        ...rest,
+        spec: { ...spec, path: spec.path.slice(prefix.length) },
+      })),
+  };
 }
 
 function documentOperation({ name, title }: CompatProvider, document: () => object): Operation {

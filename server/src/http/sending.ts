@@ -47,4 +47,11 @@ export class Sending {
     const batch = await this.#acceptor.acceptBatch(caller, requests, options);
     return { ...batch, rate };
   }
+
+  /** Makes all checks of a strict batch and stores nothing. */
+  async checkBatch(caller: Caller, bodies: readonly unknown[]): Promise<void> {
+    const errors = this.#each(bodies);
+    const requests = bodies.map((body, index) => errors[index] ?? (body as SendRequest));
+    await this.#acceptor.checkBatch(caller, requests);
+  }
 }

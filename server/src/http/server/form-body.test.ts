@@ -30,7 +30,7 @@ describe('multipart', () => {
     });
   });
 
-  test('what Node.js writes is read back, byte for byte', async () => {
+  test('a form written by Node.js is read back, byte for byte', async () => {
     const form = new FormData();
     const bytes = Buffer.from(Array.from({ length: 512 }, (_, index) => index % 256));
     form.append('text', 'line\r\nbreak "quoted"');

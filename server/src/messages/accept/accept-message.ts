@@ -188,6 +188,16 @@ export class MessageAcceptor {
     return { items: batchItems(prepared, result.accepted), requestId, replayed: false };
   }
 
+  /** Does everything that a strict batch does, except storing and sending. */
+  async checkBatch(
+    caller: Caller,
+    requests: readonly (SendRequest | RefusedError)[],
+  ): Promise<void> {
+    const prepared = await this.#prepareAll(caller, requests, '/messages');
+    const refused = prepared.filter((one) => one instanceof RefusedError);
+    if (refused.length > 0) throw batchRejected(refused);
+  }
+
   /** Validates the remaining fields of a request that failed schema validation. */
   checkRemainingFields(faulty: ReadonlySet<string>, request: Partial<SendRequest>): FieldError[] {
     const { limits, clock } = this.#parts;

@@ -1,0 +1,41 @@
+import { RefusedError } from '../../lib/refused-error.ts';
+import type { CompatProvider } from '../compat-provider.ts';
+import { domainOperations } from './domains.ts';
+import { MailgunError, renderProblem } from './errors.ts';
+import { eventOperations } from './events.ts';
+import { messageOperations } from './messages.ts';
+import { MAILGUN } from './paging.ts';
+import { suppressionOperations } from './suppressions.ts';
+import { templateOperations } from './templates.ts';
+
+/** Mailgun's API, as its client libraries use it: https://documentation.mailgun.com. */
+export const mailgun: CompatProvider = {
+  ...MAILGUN,
+  operations: (deps) => [
+    ...messageOperations(deps),
+    ...eventOperations(deps),
+    ...suppressionOperations(deps),
+    ...templateOperations(deps),
+    ...domainOperations(deps),
+  ],
+  // Ghost sends its newsletters through Mailgun only, and keeps no more than the origin of the URL
+  // that it is configured with.
+  rootPaths: ['/v3', '/v4'],
+  authenticate: ({ headers, ip }, authenticator) =>
+    authenticator.authenticate(basicPassword(headers.authorization ?? ''), ip),
+  renderProblem,
+  errorSchema: MailgunError,
+  securityScheme: {
+    type: 'http',
+    scheme: 'basic',
+    description: 'The user `api` with a Postrider API key as the password.',
+  },
+};
+
+function basicPassword(header: string): string {
+  const encoded = /^Basic +([A-Za-z0-9+/=_-]+) *$/i.exec(header)?.[1] ?? '';
+  const [, password] = /^api:(.+)$/s.exec(Buffer.from(encoded, 'base64').toString()) ?? [];
+  if (password !== undefined) return password;
+  const detail = 'The request has no Authorization header with the user "api" and an API key.';
+  throw new RefusedError('missing_api_key', detail);
+}

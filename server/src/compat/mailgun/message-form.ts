@@ -1,0 +1,355 @@
+import { type Static, Type } from 'typebox';
+import { closed } from '../../http/openapi/shared-schemas.ts';
+import { type FieldError, invalidFields } from '../../lib/refused-error.ts';
+import { parseDomainName } from '../../mail/domain-name.ts';
+import { type AddressInput, parseAddress, parseAddressList } from '../address-list.ts';
+import {
+  BATCH_RECIPIENTS_MAX,
+  onOneLine,
+  parseJsonObject,
+  parseRecipientVariables,
+  type RecipientVariables,
+  type Substitute,
+} from './recipient-variables.ts';
+import { parseFlag, parseSendOptions } from './send-options.ts';
+
+/** The form of a message and its translation to the body of our own send. */
+
+export const Several = Type.Union([
+  Type.String(),
+  Type.Array(Type.String(), { maxItems: BATCH_RECIPIENTS_MAX }),
+]);
+export const File = closed(
+  {
+    filename: Type.String(),
+    content_type: Type.String(),
+    content: Type.String({ description: 'In JSON: encoded as Base64.' }),
+  },
+  { title: 'MailgunFile', description: 'An uploaded file.' },
+);
+const Files = Type.Union([File, Type.Array(File)]);
+
+/** Fields by their prefix. */
+const OPTIONS = {
+  patternProperties: {
+    '^o:.': { description: 'Options, such as `o:tag`.' },
+    '^h:.': { type: 'string', description: 'A header, such as `h:Reply-To`.' },
+    '^v:.': { type: 'string', description: 'Your own data, returned with events.' },
+  },
+};
+
+export const MessageForm = closed(
+  {
+    from: Type.String(),
+    to: Several,
+    cc: Type.Optional(Several),
+    bcc: Type.Optional(Several),
+    subject: Type.Optional(Type.String()),
+    text: Type.Optional(Type.String()),
+    html: Type.Optional(Type.String()),
+    attachment: Type.Optional(Files),
+    inline: Type.Optional(Files),
+    template: Type.Optional(Type.String({ description: 'The key of a published template.' })),
+    't:version': Type.Optional(Type.String({ description: 'The number of a version.' })),
+    't:text': Type.Optional(Type.String()),
+    't:variables': Type.Optional(Type.String({ description: 'A JSON object.' })),
+    'recipient-variables': Type.Optional(
+      Type.String({
+        description:
+          'A JSON object with values for each address. Every recipient gets a message of their own, in which `%recipient.name%` is replaced.',
+      }),
+    ),
+  },
+  { title: 'MailgunMessage', ...OPTIONS },
+);
+
+export type MessageFormBody = Static<typeof MessageForm> & Record<string, unknown>;
+
+/** One content, and those who get it: all in one message, or each in one of their own. */
+export interface Outgoing {
+  to: AddressInput[];
+  /** Present for a batch: each recipient gets a message of their own. */
+  variables: RecipientVariables | undefined;
+  isTest: boolean;
+  /** The sender's own Message-ID. */
+  messageId: string | undefined;
+  /** About how large each message is. */
+  bytes: number;
+  bodyFor(to: AddressInput | AddressInput[], substitute: Substitute): SendBody;
+}
+
+export type SendBody = Record<string, unknown> & { metadata: Record<string, string> };
+
+/** In the metadata of a message whose Message-ID as Mailgun returns it is not the generated one. */
+export const MESSAGE_ID_FIELD = 'mailgun-message-id';
+
+export function toOutgoing(form: MessageFormBody, domain: string, nowMs: number): Outgoing {
+  const from = parseAddress(form.from, '/from');
+  checkSenderDomain(from, domain);
+  const to = addressesOf(form.to, '/to');
+  const variables = parseRecipientVariables(form['recipient-variables']);
+  if (variables) checkBatch(form, to);
+  const { fields, isTest } = parseSendOptions(form, nowMs);
+  const headers = headersOf(form, from);
+  const { replyTo, userVariables, messageId } = headers;
+  const metadata = { ...metadataOf(form), ...(messageId ? { [MESSAGE_ID_FIELD]: messageId } : {}) };
+  const content = contentOf(form, userVariables);
+  const attachments = attachmentsOf(form);
+  refuseHostedPages({ ...content.texts, ...headers.custom });
+  const size = [...Object.values(content.texts), ...attachments.map((file) => file.content)];
+  return {
+    to,
+    variables,
+    isTest,
+    messageId,
+    bytes: size.reduce((sum, text) => sum + text.length, 0),
+    bodyFor(recipients, substitute) {
+      const line = onOneLine(substitute);
+      return {
+        from: from.name === undefined ? from : { ...from, name: line(from.name) },
+        to: recipients,
+        ...(form.cc === undefined ? {} : { cc: addressesOf(form.cc, '/cc') }),
+        ...(form.bcc === undefined ? {} : { bcc: addressesOf(form.bcc, '/bcc') }),
+        ...(replyTo ? { reply_to: parseAddressList(line(replyTo), '/h:Reply-To') } : {}),
+        ...content.fieldsFor(substitute),
+        ...fields,
+        metadata: mapValues(metadata, substitute),
+        headers: mapValues(headers.custom, line),
+        ...(attachments.length > 0 ? { attachments } : {}),
+      };
+    },
+  };
+}
+
+/** The path names the domain, and nothing of another domain is sent or seen through it. */
+export function checkSenderDomain({ email }: AddressInput, domain: string): void {
+  const parsed = parseDomainName(email.slice(email.lastIndexOf('@') + 1));
+  if (parsed.ok && parsed.domain === domain) return;
+  const detail = `The sender must be an address of ${domain}, the domain in the path.`;
+  throw invalidFields([{ pointer: '/from', code: 'domain_mismatch', detail }]);
+}
+
+export function addressesOf(value: string | string[], pointer: string): AddressInput[] {
+  return [value].flat().flatMap((text) => parseAddressList(text, pointer));
+}
+
+function checkBatch(form: MessageFormBody, to: readonly AddressInput[]): void {
+  const errors: FieldError[] = [];
+  for (const name of ['cc', 'bcc', 'h:Message-Id'] as const) {
+    if (!Object.keys(form).some((key) => key.toLowerCase() === name.toLowerCase())) continue;
+    const detail =
+      'Cannot be combined with `recipient-variables`: each recipient gets a message of their own.';
+    errors.push({ pointer: `/${name}`, code: 'conflict', detail });
+  }
+  if (to.length > BATCH_RECIPIENTS_MAX) {
+    const detail = `A batch can have at most ${BATCH_RECIPIENTS_MAX} recipients; this one has ${to.length}.`;
+    errors.push({ pointer: '/to', code: 'too_many_recipients', detail });
+  }
+  if (errors.length > 0) throw invalidFields(errors);
+}
+
+interface Headers {
+  custom: Record<string, string>;
+  replyTo: string | undefined;
+  /** `h:X-Mailgun-Variables`: values for the template, or else metadata. */
+  userVariables: Record<string, unknown>;
+  messageId: string | undefined;
+}
+
+function headersOf(form: MessageFormBody, from: AddressInput): Headers {
+  const headers: Headers = {
+    custom: {},
+    replyTo: undefined,
+    userVariables: {},
+    messageId: undefined,
+  };
+  const errors: FieldError[] = [];
+  for (const [field, value] of Object.entries(form)) {
+    if (!field.startsWith('h:')) continue;
+    const name = field.slice(2);
+    const text = String(value);
+    const refuse = (detail: string): void => {
+      errors.push({ pointer: `/${field}`, code: 'unsupported', detail });
+    };
+    switch (name.toLowerCase()) {
+      case 'reply-to':
+        headers.replyTo = text;
+        break;
+      case 'sender':
+        // RFC 5322 section 3.6.2: a Sender that equals From is left out.
+        if (parseAddress(text, `/${field}`).email.toLowerCase() !== from.email.toLowerCase()) {
+          refuse('The sender is the address in `from`.');
+        }
+        break;
+      case 'message-id':
+        headers.custom['Message-ID'] = text;
+        headers.messageId = text.replace(/^\s*<|>\s*$/g, '');
+        break;
+      case 'x-mailgun-variables':
+        headers.userVariables = parseJsonObject(text, `/${field}`);
+        break;
+      case 'list-unsubscribe':
+        headers.custom[name] = withoutHostedAddress(text);
+        break;
+      default:
+        if (/^x-mailgun-/i.test(name)) refuse('Give the option as an `o:` or `v:` field.');
+        else headers.custom[name] = text;
+    }
+  }
+  if (errors.length > 0) throw invalidFields(errors);
+  return headers;
+}
+
+/**
+ * `<%tag_unsubscribe_email%>` is an address at Mailgun that unsubscribes. We have none, and every
+ * entry of the header is an alternative, so it is left out if there is another one.
+ */
+function withoutHostedAddress(value: string): string {
+  if (value.length > 10_000) return value;
+  const rest = value
+    .replaceAll(/<[^<>]*%(?:tag_)?unsubscribe_email%[^<>]*>/g, '')
+    .replaceAll(/^[\s,]+|[\s,]+$/g, '')
+    .replaceAll(/,[\s,]+/g, ', ');
+  return rest === '' ? value : rest;
+}
+
+function refuseHostedPages(texts: Record<string, string>): void {
+  for (const [field, text] of Object.entries(texts)) {
+    const [found] = /%(?:tag_|mailing_list_)?unsubscribe_(?:url|email)%/.exec(text) ?? [];
+    if (found === undefined) continue;
+    const detail = `${found} is not supported: there are no unsubscribe pages here. Link to your own.`;
+    throw invalidFields([{ pointer: `/${field}`, code: 'unsupported', detail }]);
+  }
+}
+
+export function metadataOf(form: Record<string, unknown>): Record<string, string> {
+  const entries = Object.entries(form).filter(([field]) => field.startsWith('v:'));
+  const reserved = entries.find(([field]) => field === `v:${MESSAGE_ID_FIELD}`);
+  if (reserved) {
+    const detail = 'This name is reserved. Choose another one.';
+    throw invalidFields([{ pointer: `/${reserved[0]}`, code: 'reserved_name', detail }]);
+  }
+  return Object.fromEntries(entries.map(([field, value]) => [field.slice(2), String(value)]));
+}
+
+interface Content {
+  texts: Record<string, string>;
+  fieldsFor(substitute: Substitute): object;
+}
+
+/** Content is sent as it is; only templates have placeholders of their own. */
+function contentOf(form: MessageFormBody, userVariables: Record<string, unknown>): Content {
+  if (form.template !== undefined) return templateOf(form, form.template, userVariables);
+  const unused = ['t:version', 't:text', 't:variables'].find((name) => form[name] !== undefined);
+  if (unused !== undefined || Object.keys(userVariables).length > 0) {
+    const pointer = `/${unused ?? 'h:X-Mailgun-Variables'}`;
+    const detail = 'Needs a `template`. For data of your own, use `v:` fields.';
+    throw invalidFields([{ pointer, code: 'conflict', detail }]);
+  }
+  const { subject, html, text } = form;
+  const texts = Object.fromEntries(
+    Object.entries({ subject, html, text }).filter(([, value]) => value !== undefined),
+  ) as Record<string, string>;
+  return {
+    texts,
+    fieldsFor: (substitute) => ({
+      ...(subject === undefined ? {} : { subject: onOneLine(substitute)(subject) }),
+      ...(html ? { html: substitute(html) } : {}),
+      ...(text === undefined || (text === '' && html) ? {} : { text: substitute(text) }),
+      placeholders: false,
+    }),
+  };
+}
+
+function templateOf(
+  form: MessageFormBody,
+  template: string,
+  userVariables: Record<string, unknown>,
+): Content {
+  const errors: FieldError[] = [];
+  for (const name of ['html', 'text'] as const) {
+    if (form[name] === undefined) continue;
+    const detail = 'Cannot be combined with `template`.';
+    errors.push({ pointer: `/${name}`, code: 'conflict', detail });
+  }
+  const { 't:version': version, 't:text': generatesText = 'yes', subject } = form;
+  if (version !== undefined && !/^[1-9]\d{0,8}$/.test(version)) {
+    const detail = 'Versions are numbered. Write the number of the version.';
+    errors.push({ pointer: '/t:version', code: 'invalid_format', detail });
+  }
+  if (parseFlag(generatesText) !== true) {
+    const detail = 'A template without text always gets one, generated from its HTML.';
+    errors.push({ pointer: '/t:text', code: 'unsupported', detail });
+  }
+  if (errors.length > 0) throw invalidFields(errors);
+  const given = form['t:variables'];
+  // Our templates have a subject of their own, which may be no more than `{{ subject }}`.
+  const variables = {
+    ...(subject === undefined ? {} : { subject }),
+    ...metadataOf(form),
+    ...userVariables,
+    ...(given === undefined ? {} : parseJsonObject(given, '/t:variables')),
+  };
+  return {
+    texts: subject === undefined ? {} : { subject },
+    fieldsFor: (substitute) => ({
+      template_key: template.toLowerCase(),
+      ...(version === undefined ? {} : { template_version: Number(version) }),
+      template_variables: substituteDeep(variables, substitute),
+    }),
+  };
+}
+
+function substituteDeep(value: unknown, substitute: Substitute): unknown {
+  if (typeof value === 'string') return substitute(value);
+  if (Array.isArray(value)) return value.map((item) => substituteDeep(item, substitute));
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, substituteDeep(inner, substitute)]),
+  );
+}
+
+function mapValues(
+  values: Readonly<Record<string, string>>,
+  change: (text: string) => string,
+): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).map(([key, text]) => [key, change(text)]));
+}
+
+interface AttachmentInput {
+  filename: string;
+  content: string;
+  content_type: string;
+  content_id?: string;
+}
+
+/** HTML shows an inline file as `cid:` and its name. */
+function attachmentsOf({ attachment = [], inline = [] }: MessageFormBody): AttachmentInput[] {
+  return [
+    ...[attachment].flat().map(withType),
+    ...[inline].flat().map((file) => ({ ...withType(file), content_id: file.filename })),
+  ];
+}
+
+/** Mailgun’s client sends no type of its own, so Mailgun takes it from the name. */
+function withType(file: Static<typeof File>): AttachmentInput {
+  const extension = file.filename.slice(file.filename.lastIndexOf('.') + 1).toLowerCase();
+  const type = TYPES[extension];
+  const isUnknown = file.content_type === 'application/octet-stream';
+  return isUnknown && type !== undefined ? { ...file, content_type: type } : file;
+}
+
+const TYPES: Record<string, string> = {
+  csv: 'text/csv',
+  gif: 'image/gif',
+  html: 'text/html',
+  ics: 'text/calendar',
+  jpeg: 'image/jpeg',
+  jpg: 'image/jpeg',
+  pdf: 'application/pdf',
+  png: 'image/png',
+  svg: 'image/svg+xml',
+  txt: 'text/plain',
+  webp: 'image/webp',
+  zip: 'application/zip',
+};

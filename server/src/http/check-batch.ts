@@ -1,0 +1,27 @@
+import { Type } from 'typebox';
+import { closed } from './openapi/shared-schemas.ts';
+import { type Operation, operation } from './operation.ts';
+import type { Sending } from './sending.ts';
+
+/**
+ * Makes all checks of a strict batch and stores nothing. It has no path of its own: other surfaces
+ * call it before they send in several parts, so that an invalid message changes nothing.
+ */
+export function checkBatch(deps: { sending: Sending }): Operation {
+  return operation(
+    {
+      id: 'checkBatch',
+      method: 'POST',
+      path: '',
+      tag: 'Sending',
+      summary: 'Check a batch of messages',
+      scope: 'send:transactional',
+      body: closed({ messages: Type.Array(Type.Unknown(), { minItems: 1 }) }),
+      responses: { 204: { description: 'All messages are valid.' } },
+    },
+    async ({ caller, body }) => {
+      await deps.sending.checkBatch(caller, body.messages);
+      return { status: 204 };
+    },
+  );
+}
