@@ -60,6 +60,30 @@ browserSuite(
       expect(suite.takeErrors()).toEqual([]);
     });
 
+    test('an endpoint in the format of another provider shows what its receiver needs', async () => {
+      await using receiver = await startWebhookReceiver();
+      const page = await suite.openAs('developer');
+      await page.goto('/app/webhooks?new=true');
+      await page.getByLabel('URL').fill(receiver.url);
+      await page.getByLabel('Format').selectOption('SendGrid');
+      await page.getByText(/verification key of the signed event webhook/).waitFor();
+      await page.getByRole('dialog').getByRole('button', { name: 'Add endpoint' }).click();
+      await page.getByText('In the receiver for SendGrid').waitFor();
+      const { public_key: key } = (await suite.app().call('GET', '/webhooks')).json.data[0];
+      await page.getByRole('dialog').getByText(key).waitFor();
+      await page.getByRole('button', { name: 'Done' }).click();
+
+      await page.getByText('SendGrid', { exact: true }).waitFor();
+      await page.getByText(key).waitFor();
+      await page.getByRole('button', { name: 'Send test' }).click();
+      await page.getByRole('button', { name: 'Send', exact: true }).click();
+      await page.getByText(/^Your endpoint responded with 204/).waitFor();
+      expect(receiver.received[0]?.headers).toHaveProperty(
+        'x-twilio-email-event-webhook-signature',
+      );
+      expect(suite.takeErrors()).toEqual([]);
+    });
+
     test('a failed delivery shows the reason, and can be replayed after the fix', async () => {
       await using receiver = await startWebhookReceiver({
         answer: () => ({ status: 500, body: 'out of order' }),

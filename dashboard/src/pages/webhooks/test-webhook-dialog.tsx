@@ -19,11 +19,11 @@ export function TestWebhookDialog({ webhook, onClose }: { webhook: Webhook; onCl
   const { api } = useApi();
   const [type, setType] = useState<EventType>('message.delivered');
   const testing = useMutation({
-    mutationFn: () =>
+    mutationFn: (wanted: EventType | 'subscription_confirmation') =>
       unwrap(
         api.POST('/api/v1/webhooks/{id}/test', {
           params: { path: { id: webhook.id } },
-          body: { type },
+          body: { type: wanted },
         }),
       ),
   });
@@ -38,7 +38,7 @@ export function TestWebhookDialog({ webhook, onClose }: { webhook: Webhook; onCl
         className="grid gap-4"
         onSubmit={(event) => {
           event.preventDefault();
-          testing.mutate();
+          testing.mutate(type);
         }}
       >
         <div className="flex flex-wrap items-end gap-2">
@@ -48,6 +48,14 @@ export function TestWebhookDialog({ webhook, onClose }: { webhook: Webhook; onCl
           <Button type="submit" kind="primary" busy={testing.isPending}>
             {testing.data ? 'Send again' : 'Send'}
           </Button>
+          {webhook.format === 'ses-sns' && (
+            <Button
+              disabled={testing.isPending}
+              onClick={() => testing.mutate('subscription_confirmation')}
+            >
+              Send confirmation
+            </Button>
+          )}
         </div>
         {!testing.data && <p className="-mt-2 text-xs text-faint">{describeEventType(type)}</p>}
         {testing.isError && <ErrorAlert error={testing.error} />}

@@ -13,6 +13,7 @@ import { showToast } from '../../layout/toasts.tsx';
 import type { Webhook } from './endpoint-status.tsx';
 import { headerChange, rowsOf } from './header-fields.tsx';
 import { shownByFields, type WebhookFields, WebhookForm } from './webhook-form.tsx';
+import type { WebhookFormat } from './webhook-formats.tsx';
 import { WebhookSecret } from './webhook-secret.tsx';
 
 type Events = NonNullable<Schema<'CreateWebhook'>['events']>;
@@ -35,20 +36,22 @@ export function CreateWebhook({ onClose }: { onClose: () => void }) {
   const [fields, setFields] = useState<WebhookFields>({
     url: '',
     description: '',
+    format: 'postrider',
     events: ['*'],
     enabled: true,
     headers: [],
   });
   const creating = useMutation({
-    mutationFn: () => unwrap(api.POST('/api/v1/webhooks', { body: bodyOf(fields) })),
+    mutationFn: () =>
+      unwrap(api.POST('/api/v1/webhooks', { body: { ...bodyOf(fields), format: fields.format } })),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['webhooks'] }),
   });
   if (creating.data) {
-    const { id, secret } = creating.data;
+    const { id } = creating.data;
     return (
       <WebhookSecret
         title="Endpoint created"
-        secret={secret}
+        webhook={creating.data}
         onClose={() => void navigate({ to: '/webhooks/$id', params: { id } })}
       />
     );
@@ -61,7 +64,7 @@ export function CreateWebhook({ onClose }: { onClose: () => void }) {
           creating.mutate();
         }}
       >
-        <WebhookForm value={fields} onChange={setFields} error={creating.error} />
+        <WebhookForm value={fields} onChange={setFields} error={creating.error} isNew />
         {creating.isError && !hasOnlyFieldErrors(creating.error, shownByFields(fields)) && (
           <ErrorAlert error={creating.error} className="mt-4" />
         )}
@@ -87,6 +90,7 @@ export function EditWebhook({ webhook, onClose }: { webhook: Webhook; onClose: (
   const [fields, setFields] = useState<WebhookFields>({
     url: webhook.url,
     description: webhook.description,
+    format: webhook.format,
     events: webhook.events,
     enabled: webhook.enabled,
     headers: rowsOf(webhook.headers),
@@ -147,11 +151,11 @@ export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: 
   });
   if (rotating.data) {
     return (
-      <WebhookSecret title="New signing secret" secret={rotating.data.secret} onClose={onClose}>
+      <WebhookSecret title="New signing secret" webhook={rotating.data} onClose={onClose}>
         {grace > 0 && (
           <Alert tone="info" title="Both secrets are active">
             <p>
-              Every request is signed with both secrets until the old one expires{' '}
+              {rotationOf(webhook.format)} until the old one expires{' '}
               <Time at={rotating.data.previous_ends_at} />.
             </p>
           </Alert>
@@ -162,7 +166,7 @@ export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: 
   return (
     <Dialog
       title="Rotate signing secret"
-      description="Creates a new secret. Requests are signed with both during the grace period."
+      description={`Creates a new secret. ${rotationOf(webhook.format)} during the grace period.`}
       onClose={onClose}
     >
       <form
@@ -191,6 +195,14 @@ export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: 
       </form>
     </Dialog>
   );
+}
+
+/** How requests are signed while two secrets are valid. */
+function rotationOf(format: WebhookFormat): string {
+  if (format === 'sendgrid' || format === 'mailgun') return 'Requests are signed with the old key';
+  if (format === 'ses-sns')
+    return 'Messages are signed with the new key, and both certificates exist';
+  return 'Every request is signed with both secrets';
 }
 
 /** Invalidates all webhook queries. */

@@ -1,12 +1,14 @@
 import { fieldError } from '../../api/problem.ts';
-import { Checkbox, Field, TextInput } from '../../components/field.tsx';
+import { Checkbox, Field, Select, TextInput } from '../../components/field.tsx';
 import { useSelection } from '../../session/selection.ts';
 import { EventPicker } from './event-picker.tsx';
 import { HeaderFields, type HeaderRow, pointerOf } from './header-fields.tsx';
+import { WEBHOOK_FORMATS, type WebhookFormat } from './webhook-formats.tsx';
 
 export interface WebhookFields {
   url: string;
   description: string;
+  format: WebhookFormat;
   events: string[];
   enabled: boolean;
   headers: HeaderRow[];
@@ -22,10 +24,13 @@ export function WebhookForm({
   value,
   onChange,
   error,
+  isNew = false,
 }: {
   value: WebhookFields;
   onChange: (next: WebhookFields) => void;
   error: unknown;
+  /** The format of an existing endpoint is fixed. */
+  isNew?: boolean;
 }) {
   const { mode } = useSelection();
   return (
@@ -49,6 +54,25 @@ export function WebhookForm({
           maxLength={2048}
         />
       </Field>
+      {isNew && (
+        <Field
+          label="Format"
+          hint={`${WEBHOOK_FORMATS[value.format].receiver} Cannot be changed later.`}
+        >
+          <Select
+            value={value.format}
+            onChange={(event) =>
+              onChange({ ...value, format: event.target.value as WebhookFormat })
+            }
+          >
+            {Object.entries(WEBHOOK_FORMATS).map(([format, { label }]) => (
+              <option key={format} value={format}>
+                {label}
+              </option>
+            ))}
+          </Select>
+        </Field>
+      )}
       <Field label="Description" optional error={fieldError(error, '/description')}>
         <TextInput
           value={value.description}

@@ -3,17 +3,19 @@ import { Button } from '../../components/button.tsx';
 import { Snippets } from '../../components/code-block.tsx';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
 import { OneTimeSecret } from '../../components/secret.tsx';
+import type { Webhook } from './endpoint-status.tsx';
 import { verifySnippets } from './verify-snippets.ts';
+import { ReceiverSettings } from './webhook-formats.tsx';
 
 /** Shows a signing secret, once, with code to verify signatures. */
 export function WebhookSecret({
   title,
-  secret,
+  webhook,
   children,
   onClose,
 }: {
   title: string;
-  secret: string;
+  webhook: Webhook & { secret: string };
   children?: ReactNode;
   onClose: () => void;
 }) {
@@ -26,16 +28,13 @@ export function WebhookSecret({
       persistent
     >
       <div className="grid gap-5">
-        <OneTimeSecret secret={secret} copy="Copy secret" />
+        <OneTimeSecret secret={webhook.secret} copy="Copy secret" />
         {children}
-        <div>
-          <h3 className="text-sm font-semibold">Verify signatures</h3>
-          <p className="mb-2 text-sm text-soft">
-            Check the signature of the raw request body to make sure a request is from us.
-            Deduplicate by <code className="font-mono text-xs">webhook-id</code>.
-          </p>
-          <Snippets snippets={verifySnippets()} />
-        </div>
+        {webhook.format === 'postrider' ? (
+          <VerifySignatures />
+        ) : (
+          <ReceiverSettings webhook={webhook} />
+        )}
       </div>
       <DialogButtons>
         <Button kind="primary" onClick={onClose}>
@@ -43,5 +42,18 @@ export function WebhookSecret({
         </Button>
       </DialogButtons>
     </Dialog>
+  );
+}
+
+function VerifySignatures() {
+  return (
+    <div>
+      <h3 className="text-sm font-semibold">Verify signatures</h3>
+      <p className="mb-2 text-sm text-soft">
+        Check the signature of the raw request body to make sure a request is from us. Deduplicate
+        by <code className="font-mono text-xs">webhook-id</code>.
+      </p>
+      <Snippets snippets={verifySnippets()} />
+    </div>
   );
 }

@@ -22,6 +22,7 @@ import { EndpointBadge, EndpointUrl, endpointStatus, type Webhook } from './endp
 import { ReplayMany } from './replay.tsx';
 import { TestWebhookDialog } from './test-webhook-dialog.tsx';
 import { EditWebhook, RotateSecret, useWebhookChanged } from './webhook-dialogs.tsx';
+import { VerificationDetails, WEBHOOK_FORMATS } from './webhook-formats.tsx';
 
 const BACK = { to: '/webhooks', label: 'Webhooks' };
 
@@ -218,6 +219,10 @@ function Details({ webhook }: { webhook: Webhook }) {
         <Detail name="ID">
           <CopyCode text={webhook.id} />
         </Detail>
+        {webhook.format !== 'postrider' && (
+          <Detail name="Format">{WEBHOOK_FORMATS[webhook.format].label}</Detail>
+        )}
+        <VerificationDetails webhook={webhook} />
         <Detail name="Events">
           <span className="flex flex-wrap gap-1">
             {webhook.events.map((type) => (
