@@ -129,6 +129,87 @@ test('suppressions are those of the workspace', async () => {
   expect((await client.getSuppressions('outbound')).Suppressions).toEqual([]);
 });
 
+test('a bounce can be looked up, and its address activated', async () => {
+  const sent = await postmark.sendEmail({ ...EMAIL, To: 'bounced@simulator.test', Tag: 'b1' });
+  const list = () => postmark.getBounces({ count: 10, offset: 0, messageID: sent.MessageID });
+  await expect.poll(async () => (await list()).TotalCount).toBe(1);
+  const [bounce] = (await list()).Bounces;
+  expect(bounce).toMatchObject({
+    Type: 'HardBounce',
+    TypeCode: 1,
+    Email: 'bounced@simulator.test',
+    MessageID: sent.MessageID,
+    Tag: 'b1',
+    Inactive: true,
+  });
+  const id = bounce?.ID as number;
+  expect(await postmark.getBounce(id)).toMatchObject({
+    ID: id,
+    From: EMAIL.From,
+    Subject: EMAIL.Subject,
+  });
+  expect((await postmark.getBounceDump(id)).Body).toBe(bounce?.Details);
+  const blocked = { count: 10, offset: 0, type: 'Blocked' as never };
+  expect((await postmark.getBounces(blocked)).Bounces).toEqual([]);
+  // A simulated bounce adds no suppression.
+  const entries = { Suppressions: [{ EmailAddress: 'bounced@simulator.test' }] };
+  await postmark.createSuppressions('outbound', entries);
+  expect(await postmark.activateBounce(id)).toMatchObject({ Message: 'OK', Bounce: { ID: id } });
+  expect((await postmark.getSuppressions('outbound')).Suppressions).toEqual([]);
+  expect(await postmark.activateBounce(id)).toMatchObject({ Message: 'OK' });
+  await expect(postmark.getBounce(17)).rejects.toMatchObject({ statusCode: 404 });
+  await expect(postmark.getBounces({ count: 10, offset: 10 })).rejects.toMatchObject({
+    statusCode: 422,
+  });
+});
+
+test('templates are published with every change, and streams are listed', async () => {
+  const client = clientWith(app.liveKey);
+  const created = await client.createTemplate({
+    Name: 'Receipt',
+    Alias: 'receipt',
+    Subject: 'Receipt {{ number }}',
+    HtmlBody: '<p>Receipt {{ number }}</p>',
+  });
+  expect(created).toMatchObject({ Name: 'Receipt', Alias: 'receipt', Active: true });
+  const send = () =>
+    postmark.sendEmailWithTemplate({
+      From: 'hello@acme.example',
+      To: 'jane@example.com',
+      TemplateAlias: 'receipt',
+      TemplateModel: { number: 17 },
+    });
+  expect(await received((await send()).MessageID)).toMatchObject({ subject: 'Receipt 17' });
+  await client.editTemplate('receipt', { Subject: 'Your receipt {{ number }}' });
+  expect(await received((await send()).MessageID)).toMatchObject({ subject: 'Your receipt 17' });
+  await expect(
+    client.editTemplate('receipt', { HtmlBody: '{{{ number }}}' }),
+  ).rejects.toMatchObject({
+    statusCode: 422,
+  });
+  expect(await client.getTemplate('receipt')).toMatchObject({
+    Subject: 'Your receipt {{ number }}',
+    HtmlBody: '<p>Receipt {{ number }}</p>',
+  });
+  const broken = { Name: 'Broken', Alias: 'broken', Subject: 's', HtmlBody: '{{{ x }}}' };
+  await expect(client.createTemplate(broken)).rejects.toMatchObject({ statusCode: 422 });
+  await expect(client.getTemplate('broken')).rejects.toMatchObject({ statusCode: 404 });
+  const { Templates } = await client.getTemplates();
+  expect(Templates.map(({ Alias }) => Alias)).toContain('receipt');
+  const layout = { Name: 'L', Alias: 'l', TemplateType: 'Layout' as never };
+  await expect(client.createTemplate(layout)).rejects.toMatchObject({
+    message: expect.stringMatching(/layouts/),
+  });
+  await expect(client.createTemplate({ Name: 'No alias' })).rejects.toMatchObject({
+    message: expect.stringMatching(/alias is required/),
+  });
+  await client.deleteTemplate('receipt');
+  await expect(client.getTemplate('receipt')).rejects.toMatchObject({ statusCode: 404 });
+  expect((await client.getMessageStreams()).MessageStreams).toMatchObject([{ ID: 'outbound' }]);
+  expect(await client.getMessageStream('outbound')).toMatchObject({ Name: 'Transactional' });
+  await expect(client.getMessageStream('broadcast')).rejects.toMatchObject({ statusCode: 404 });
+});
+
 describe('errors', () => {
   test.each<[string, Record<string, unknown>, RegExp]>([
     ['an invalid address', { To: 'nobody' }, /\/to/i],
@@ -151,6 +232,10 @@ describe('errors', () => {
   test('keys are checked as everywhere', async () => {
     const invalid = { name: 'InvalidAPIKeyError', statusCode: 401, code: 10 };
     await expect(clientWith('pr_test_wrong').sendEmail(EMAIL)).rejects.toMatchObject(invalid);
+    await expect(clientWith('POSTMARK_API_TEST').sendEmail(EMAIL)).rejects.toMatchObject({
+      ...invalid,
+      message: expect.stringMatching(/Use a test key/),
+    });
     const reader = clientWith(await app.newKey({ mode: 'test', scopes: ['read:messages'] }));
     await expect(reader.sendEmail(EMAIL)).rejects.toMatchObject(invalid);
     await expect(clientWith(app.liveKey).sendEmail(EMAIL)).rejects.toMatchObject({

@@ -121,6 +121,149 @@ describe('batches', () => {
   });
 });
 
+test('domains are created, changed, verified and deleted', async () => {
+  const client = clientWith(app.liveKey);
+  const created = await client.domains.create({
+    name: 'compat.example',
+    customReturnPath: 'mail',
+    openTracking: true,
+  });
+  expect(created.data).toMatchObject({ name: 'compat.example', status: 'pending' });
+  const id = created.data?.id as string;
+  expect(created.data?.records.map(({ record }) => record)).toContain('DKIM');
+  expect(created.data?.records).toContainEqual(
+    expect.objectContaining({ type: 'MX', name: 'mail.compat.example', priority: 10 }),
+  );
+  const updated = await client.domains.update({
+    id,
+    clickTracking: true,
+    tls: 'enforced',
+    trackingSubdomain: 'go',
+  });
+  expect(updated.data).toMatchObject({ object: 'domain', id });
+  expect((await client.domains.get(id)).data).toMatchObject({
+    open_tracking: true,
+    click_tracking: true,
+    tracking_subdomain: 'go',
+  });
+  expect((await client.domains.verify(id)).data).toMatchObject({ object: 'domain', id });
+  expect((await client.domains.list()).data?.data.map(({ name }) => name)).toContain(
+    'compat.example',
+  );
+  expect((await client.domains.remove(id)).data).toEqual({ object: 'domain', id, deleted: true });
+  expect((await client.domains.get(id)).error).toMatchObject({ name: 'not_found' });
+  const region = await client.domains.create({ name: 'other.example', region: 'us-east-1' });
+  expect(region.error?.message).toMatch(/Regions are not supported/);
+  const invalid = await client.domains.create({ name: 'no domain' });
+  expect(invalid.error).toMatchObject({ name: 'validation_error' });
+});
+
+test('API keys get at most the rights of the calling key', async () => {
+  const created = await resend.apiKeys.create({ name: 'Shop', permission: 'sending_access' });
+  const { id = '', token = '' } = created.data ?? {};
+  expect((await clientWith(token).emails.send(EMAIL)).error).toBeNull();
+  expect((await clientWith(token).apiKeys.list()).error).toMatchObject({
+    name: 'restricted_api_key',
+  });
+  const listed = await resend.apiKeys.list({ limit: 1 });
+  expect(listed.data?.data).toMatchObject([{ id, name: 'Shop' }]);
+  const rest = await resend.apiKeys.list({ after: id });
+  expect(rest.data?.data.map((key) => key.id)).not.toContain(id);
+  expect((await resend.apiKeys.remove(id)).error).toBeNull();
+  expect((await clientWith(token).emails.send(EMAIL)).error).toMatchObject({ statusCode: 403 });
+  const missing = await resend.apiKeys.create({ name: 'x', domain_id: 'dom_none' });
+  expect(missing.error).toMatchObject({ name: 'not_found' });
+});
+
+test('contacts are found by id and by address', async () => {
+  const { data } = await resend.contacts.create({
+    email: 'ann@example.com',
+    firstName: 'Ann',
+    properties: { plan: 'pro' },
+  });
+  const id = data?.id as string;
+  await resend.contacts.create({ email: 'bob@example.com' });
+  expect((await resend.contacts.get('ann@example.com')).data).toMatchObject({
+    id,
+    first_name: 'Ann',
+    unsubscribed: false,
+    properties: { plan: { value: 'pro' } },
+  });
+  expect((await resend.contacts.update({ id, lastName: 'Lee' })).data).toMatchObject({ id });
+  expect((await resend.contacts.get(id)).data).toMatchObject({ last_name: 'Lee' });
+  const first = await resend.contacts.list({ limit: 1 });
+  expect(first.data).toMatchObject({ has_more: true, data: [{ email: 'bob@example.com' }] });
+  const next = await resend.contacts.list({ after: first.data?.data[0]?.id as string });
+  expect(next.data?.data.map(({ email }) => email)).toEqual(['ann@example.com']);
+  expect((await resend.contacts.remove('ann@example.com')).data).toMatchObject({ deleted: true });
+  expect((await resend.contacts.get(id)).error).toMatchObject({ statusCode: 404 });
+  const unsubscribed = await resend.contacts.create({ email: 'c@example.com', unsubscribed: true });
+  expect(unsubscribed.error?.message).toMatch(/suppressions/);
+  expect((await resend.contacts.create({ email: 'nobody' })).error).toMatchObject({
+    name: 'validation_error',
+  });
+});
+
+test('suppressions are those of the workspace', async () => {
+  const { data } = await resend.suppressions.add({ email: 'gone@example.com' });
+  const id = data?.id as string;
+  const own = { id, email: 'gone@example.com', origin: 'manual', source_id: null };
+  expect((await resend.suppressions.get('gone@example.com')).data).toMatchObject(own);
+  expect((await resend.suppressions.get(id)).data).toMatchObject(own);
+  expect((await resend.suppressions.list({ origin: 'manual' })).data?.data).toMatchObject([own]);
+  expect((await resend.suppressions.list({ origin: 'bounce' })).data?.data).toEqual([]);
+  expect((await resend.suppressions.remove('gone@example.com')).error).toBeNull();
+  expect((await resend.suppressions.get('gone@example.com')).error).toMatchObject({
+    name: 'not_found',
+  });
+  expect((await resend.suppressions.add({ email: 'nobody' })).error).toMatchObject({
+    name: 'validation_error',
+  });
+});
+
+test('a template is created, published and sent by its alias', async () => {
+  const client = clientWith(app.liveKey);
+  const published = await client.templates
+    .create({
+      name: 'Order Confirmed',
+      alias: 'order-confirmed',
+      from: 'Acme <hello@acme.example>',
+      subject: 'Order {{ ORDER }}',
+      html: '<p>{{ ORDER }} for {{ NAME }}</p>',
+      variables: [{ key: 'NAME', type: 'string', fallbackValue: 'you' }],
+    })
+    .publish();
+  expect(published.data).toEqual({ object: 'template', id: 'order-confirmed' });
+  const sent = await resend.emails.send({
+    to: 'jane@example.com',
+    template: { id: 'order-confirmed', variables: { ORDER: 'A-17' } },
+  } as never);
+  expect(await received(sent.data?.id)).toMatchObject({ subject: 'Order A-17' });
+  const { data } = await client.templates.get('order-confirmed');
+  expect(data).toMatchObject({
+    alias: 'order-confirmed',
+    status: 'published',
+    from: 'Acme <hello@acme.example>',
+  });
+  expect(data?.variables).toContainEqual(
+    expect.objectContaining({ key: 'NAME', fallback_value: 'you' }),
+  );
+  await client.templates.create({ name: 'Second one', html: '<p>2</p>' });
+  const first = await client.templates.list({ limit: 1 });
+  expect(first.data).toMatchObject({ has_more: true, data: [{ alias: 'second-one' }] });
+  const next = await client.templates.list({ after: 'second-one' });
+  expect(next.data?.data.map(({ alias }) => alias)).toEqual(['order-confirmed']);
+  const renamed = await client.templates.update('order-confirmed', { alias: 'other' } as never);
+  expect(renamed.error?.message).toMatch(/cannot change/);
+  const broken = await client.templates.update('order-confirmed', { html: '{{{ ORDER }}}' });
+  expect(broken.error).toBeNull();
+  expect((await client.templates.publish('order-confirmed')).error?.message).toMatch(
+    /Triple braces/,
+  );
+  expect((await client.templates.remove('order-confirmed')).data).toMatchObject({ deleted: true });
+  expect((await client.templates.get('order-confirmed')).error).toMatchObject({ statusCode: 404 });
+});
+
 describe('errors', () => {
   test.each<[string, Record<string, unknown>, RegExp]>([
     ['an invalid address', { to: 'nobody' }, /\/to/],

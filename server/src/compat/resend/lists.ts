@@ -9,17 +9,27 @@ export const ListQuery = closed({
   after: Type.Optional(Type.String({ description: 'The id of the last item of the page before.' })),
 });
 
+interface OwnList {
+  /** Names the list in its cursors. */
+  list: string;
+  prefix: IdPrefix;
+  /** The list can also be sorted by a key, which is in its cursors but unused when sorted by id. */
+  keyed?: true;
+}
+
 /**
  * The query of our own list. Resend pages by the id of the last item, we by a cursor, which for
  * lists that are sorted by id holds nothing else.
  */
 export function pageQuery(
   { limit, after }: Static<typeof ListQuery>,
-  { list, prefix }: { list: string; prefix: IdPrefix },
+  { list, prefix, keyed }: OwnList,
 ): Record<string, string> {
   return {
     ...(limit === undefined ? {} : { limit: String(limit) }),
-    ...(after === undefined ? {} : { cursor: encodeCursor(list, [decode(prefix, after)]) }),
+    ...(after === undefined
+      ? {}
+      : { cursor: encodeCursor(list, [decode(prefix, after), ...(keyed ? [''] : [])]) }),
   };
 }
 
@@ -37,4 +47,13 @@ export function toPage<T>(
   toItem: (item: T) => object,
 ): object {
   return { object: 'list', has_more: page.next_cursor !== null, data: page.data.map(toItem) };
+}
+
+export const Deleted = Type.Object(
+  { object: Type.String(), id: Type.String(), deleted: Type.Literal(true) },
+  { title: 'ResendDeleted' },
+);
+
+export function deleted(object: string, id: string): Static<typeof Deleted> {
+  return { object, id, deleted: true };
 }

@@ -1,13 +1,25 @@
 import { bearerToken } from '../../http/server/bearer-token.ts';
 import type { CompatProvider } from '../compat-provider.ts';
+import { apiKeyOperations } from './api-keys.ts';
+import { contactOperations } from './contacts.ts';
+import { domainOperations } from './domains.ts';
 import { emailOperations } from './emails.ts';
 import { ResendError, renderProblem } from './errors.ts';
+import { suppressionOperations } from './suppressions.ts';
+import { templateOperations } from './templates.ts';
 
 /** Resend's API, as its client libraries use it: https://resend.com/docs/api-reference. */
 export const resend: CompatProvider = {
   name: 'resend',
   title: 'Resend',
-  operations: (deps) => [...emailOperations(deps)],
+  operations: (deps) => [
+    ...emailOperations(deps),
+    ...domainOperations(deps),
+    ...templateOperations(deps),
+    ...contactOperations(deps),
+    ...suppressionOperations(deps),
+    ...apiKeyOperations(deps),
+  ],
   authenticate: ({ headers, ip }, authenticator) =>
     authenticator.authenticate(bearerToken(headers.authorization ?? ''), ip),
   renderProblem,
