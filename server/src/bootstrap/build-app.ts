@@ -157,8 +157,7 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
     await acceptor.drained();
   });
   await delivery.ready;
-  // Unreferenced, so that the timer does not delay the exit after a failed start.
-  await Promise.race([notifications.ready, sleep(5_000, undefined, { ref: false })]);
+  await firstOf(notifications.ready, 5_000);
   cleanup.defer(async () => {
     const limitMs = drainMs() / 2;
     await Promise.all([listener, submission, returnPath].map((one) => one.drain(limitMs)));
@@ -187,6 +186,16 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
     stop,
     [Symbol.asyncDispose]: stop,
   };
+}
+
+/**
+ * The timer is referenced, because nothing else may keep the process alive: the listener's own timer,
+ * which tries the next host when the first is a standby, does not.
+ */
+async function firstOf(ready: Promise<void>, limitMs: number): Promise<void> {
+  const done = new AbortController();
+  await Promise.race([ready, sleep(limitMs, undefined, { signal: done.signal }).catch(() => {})]);
+  done.abort();
 }
 
 /** Opens and migrates the database, and starts what runs as long as it is open. */

@@ -4,6 +4,7 @@ import type { Config } from '../config/read-config.ts';
 import { DISK_FULL, whyNotWritable } from '../db/database-requirements.ts';
 import { type Pool, poolUsage } from '../db/pool.ts';
 import type { StorageOutage } from '../db/storage-outage.ts';
+import { oldestHiddenEventMs } from '../events/events-store.ts';
 import { registerHealthChecks } from '../http/observability/health-checks.ts';
 import { addCollectedMetric } from '../http/observability/http-metrics.ts';
 import {
@@ -71,6 +72,7 @@ export function registerHealthAndMetrics(
   }));
   addQueueMetrics(registry, {
     readQueue: () => readQueue(pool, 'all', clock.now()),
+    readHiddenEvent: async () => ({ createdAtMs: await oldestHiddenEventMs(pool) }),
     now: () => clock.now(),
   });
 }

@@ -113,6 +113,18 @@ export async function committedPosition(pool: Pool): Promise<EventPosition> {
   return positionAfterTransaction(rows[0]?.tx ?? 0);
 }
 
+/**
+ * When the oldest event was committed that no reader may see yet, because an older transaction is still
+ * open; undefined without one. Normally it is milliseconds ago.
+ */
+export async function oldestHiddenEventMs(pool: Pool): Promise<number | undefined> {
+  const { rows } = await pool.query<{ created_at: number }>({
+    name: 'event-log-oldest-hidden',
+    text: 'select created_at from events where tx >= event_log_horizon() order by tx, id limit 1',
+  });
+  return rows[0]?.created_at;
+}
+
 /** The position after everything that a transaction wrote. */
 export function positionAfterTransaction(tx: number): EventPosition {
   return { tx, id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };

@@ -147,3 +147,19 @@ test('several nodes on one machine work without a port if none is configured', a
   await expect(start({ PORT: '', ROLES: 'api' })).rejects.toMatchObject(inUse);
   await new Promise((resolve) => otherServer.close(resolve));
 });
+
+test('metrics show how long a transaction that is left open keeps events from readers', async () => {
+  await using app = await startApp();
+  const lag = async () => (await figuresOf(app.url)).of('postrider_event_log_lag_seconds');
+  expect(await lag()).toBe(0);
+  const open = await app.database.pool.connect();
+  try {
+    await open.query('begin; select pg_current_xact_id()');
+    await app.call('POST', '/transactional/send', { body: validMessage() });
+    await until(async () => ((await lag()) ?? 0) > 0);
+  } finally {
+    await open.query('rollback');
+    open.release();
+  }
+  await until(async () => (await lag()) === 0);
+});

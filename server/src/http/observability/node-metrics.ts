@@ -166,7 +166,8 @@ export function addPoolMetrics(
  * metrics are omitted; all others are still reported.
  */
 export function addQueueMetrics(registry: Registry, deps: QueueMetricsDependencies): void {
-  const read = cachedQueueReader(deps);
+  const read = cachedReader(deps.readQueue, deps.now);
+  const readHiddenEvent = cachedReader(deps.readHiddenEvent, deps.now);
   const fromQueue = async (
     toSamples: (queue: QueueSnapshot) => MetricSample[],
   ): Promise<MetricSample[]> => {
@@ -197,17 +198,30 @@ export function addQueueMetrics(registry: Registry, deps: QueueMetricsDependenci
         { value: oldestDueAtMs === null ? 0 : (deps.now() - oldestDueAtMs) / 1000 },
       ]),
   });
+  addCollectedMetric(registry, {
+    name: 'postrider_event_log_lag_seconds',
+    help: 'How long a transaction that is left open has kept events from feed, webhooks and statistics.',
+    type: 'gauge',
+    read: async () => {
+      const hidden = await readHiddenEvent();
+      if (!hidden) return [];
+      const { createdAtMs = deps.now() } = hidden;
+      return [{ value: Math.max(0, deps.now() - createdAtMs) / 1000 }];
+    },
+  });
 }
 
 const STATUSES = ['queued', 'deferred', 'scheduled'] as const;
 
 export interface QueueMetricsDependencies {
   readQueue: () => Promise<QueueSnapshot>;
+  /** When the oldest event was committed that readers do not see yet. */
+  readHiddenEvent: () => Promise<{ createdAtMs: number | undefined }>;
   now: () => number;
 }
 
 /**
- * The metrics endpoint is open to anyone who reaches the port, so the queue is read at most this
+ * The metrics endpoint is open to anyone who reaches the port, so the database is read at most this
  * often.
  */
 const QUEUE_CACHE_MS = 5_000;
@@ -216,16 +230,13 @@ const QUEUE_CACHE_MS = 5_000;
  * Shares one result among all callers until it expires; undefined if the database did not
  * respond.
  */
-function cachedQueueReader({
-  readQueue,
-  now,
-}: QueueMetricsDependencies): () => Promise<QueueSnapshot | undefined> {
-  let cached: Promise<QueueSnapshot | undefined> | undefined;
+function cachedReader<T>(read: () => Promise<T>, now: () => number): () => Promise<T | undefined> {
+  let cached: Promise<T | undefined> | undefined;
   let untilMs = 0;
   return () => {
     if (cached === undefined || now() >= untilMs) {
       untilMs = now() + QUEUE_CACHE_MS;
-      cached = readQueue().catch(() => undefined);
+      cached = read().catch(() => undefined);
     }
     return cached;
   };
