@@ -15,6 +15,7 @@ import { StorageOutage } from '../db/storage-outage.ts';
 import { verifySecretKey } from '../db/verify-secret-key.ts';
 import type { Engine } from '../delivery/engine.ts';
 import type { Domains } from '../domains/domains.ts';
+import { saveMailHosts } from '../domains/mail-hosts-store.ts';
 import { EventNotifier } from '../events/event-notifier.ts';
 import { notifyEventsAppended } from '../events/events-store.ts';
 import { createRegistry } from '../http/observability/http-metrics.ts';
@@ -101,6 +102,8 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
 
   const { storage, notifications } = await openDatabase(options, clock, cleanup);
   const { pool } = storage;
+  // Workers may run without the settings of the API nodes, such as BASE_URL.
+  if (config.roles.has('api')) await saveMailHosts(pool, config.domains);
   const notifier = createNotifier(storage, notifications, clock);
   const onEventsAppended = (): void => notifier.publish();
   const base = { config, clock, log, storage, notifications };
@@ -215,6 +218,8 @@ async function openDatabase(
   });
   cleanup.defer(() => storage.stop());
   const { pool } = storage;
+  // Workers may run without the settings of the API nodes, such as BASE_URL.
+  if (config.roles.has('api')) await saveMailHosts(pool, config.domains);
   await migrate(pool, log, abort);
   await verifySecretKey(pool, storage.secretKey, { allowOther: config.allowOtherSecretKey });
   const maintenance = await startPartitionMaintenance({ pool, clock, log, retention, ...abort });

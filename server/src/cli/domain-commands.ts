@@ -1,18 +1,20 @@
 import { createDomains } from '../domains/create-domains.ts';
 import type { DomainActor, Domains } from '../domains/domains.ts';
+import { loadMailHosts } from '../domains/mail-hosts-store.ts';
 import type { publicDomain } from '../domains/public-domain.ts';
 import { silentLog } from '../lib/log.ts';
 import type { DatabaseContext } from './command-context.ts';
 
-/** The domains module for one command. */
-export function createCommandDomains({ config, pool, clock, secretKey }: DatabaseContext): Domains {
+/** The domains module for one command, with the host names that the server uses. */
+export async function createCommandDomains(parts: DatabaseContext): Promise<Domains> {
+  const { config, pool, clock, secretKey } = parts;
   const { domains } = createDomains({
     pool,
     clock,
     log: silentLog,
     secretKey,
     dnsServers: config.delivery.dnsServers,
-    settings: config.domains,
+    settings: { ...config.domains, ...(await loadMailHosts(pool)) },
   });
   return domains;
 }

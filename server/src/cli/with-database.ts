@@ -1,5 +1,9 @@
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
 import { configFromEnvironment } from '../config/env.ts';
+import type { Config } from '../config/read-config.ts';
+import { StorageStartError } from '../db/database-errors.ts';
 import { migrate } from '../db/migrate.ts';
 import { openStorage } from '../db/open-storage.ts';
 import { ensurePartitions, PARTITIONED_TABLES } from '../db/partitions.ts';
@@ -12,10 +16,15 @@ const CONNECTIONS_MAX = 4;
 
 /**
  * Opens the configured database for one command and applies migrations first, because a command may
- * be the very first use. A signal does not wait for the work to finish.
+ * be the first use of a new release. A signal does not wait for the work to finish. Only a command
+ * that says so creates the database: another one was probably run in the wrong folder.
  */
-export async function withDatabase<T>(work: (parts: DatabaseContext) => Promise<T>): Promise<T> {
+export async function withDatabase<T>(
+  work: (parts: DatabaseContext) => Promise<T>,
+  { create = false } = {},
+): Promise<T> {
   const config = configFromEnvironment();
+  if (!create) requireDatabase(config.storage);
   const open = () =>
     openStorage({
       ...config.storage,
@@ -34,6 +43,14 @@ export async function withDatabase<T>(work: (parts: DatabaseContext) => Promise<
     const interrupted = once(signal, 'abort').then(() => Promise.reject(signal.reason));
     return Promise.race([upToDate(), interrupted]);
   });
+}
+
+/** Refuses to continue if there is no embedded database in DATA_DIR. */
+export function requireDatabase({ databaseUrl, dataDir }: Config['storage']): void {
+  if (databaseUrl !== undefined || existsSync(path.join(dataDir, 'postgres'))) return;
+  throw new StorageStartError(
+    `There is no database in DATA_DIR ${path.resolve(dataDir)}. Set DATA_DIR to the data folder of your server, or DATABASE_URL if it uses one. Starting the server creates a new database.`,
+  );
 }
 
 /** Thrown when a signal ended the command. */

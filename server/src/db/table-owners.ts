@@ -18,6 +18,7 @@ export const TABLE_OWNERS = {
   auth_throttles: 'accounts',
   domains: 'domains',
   domain_keys: 'domains',
+  mail_hosts: 'domains',
   templates: 'templates',
   template_versions: 'templates',
   template_publications: 'templates',

@@ -236,6 +236,13 @@ export interface InvitationsRow {
   revoked_at: number | null;
 }
 
+export interface MailHostsRow {
+  singleton: boolean;
+  bounce_host: string;
+  spf_mechanism: string;
+  tracking_target: string;
+}
+
 export interface MembershipsRow {
   workspace_id: string;
   person_id: string;
@@ -531,6 +538,7 @@ export interface Tables {
   events: EventsRow;
   idempotency_keys: IdempotencyKeysRow;
   invitations: InvitationsRow;
+  mail_hosts: MailHostsRow;
   memberships: MembershipsRow;
   message_attachments: MessageAttachmentsRow;
   message_contents: MessageContentsRow;

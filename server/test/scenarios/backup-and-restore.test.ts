@@ -120,7 +120,7 @@ test('a backup interrupted by a signal leaves no files and no running database',
     string,
   ];
   const env = { DATA_DIR: dataDir };
-  expect((await runPostrider(['workspaces', 'list'], { env })).code).toBe(0);
+  expect((await runPostrider(['workspaces', 'create', 'Shop'], { env })).code).toBe(0);
   const begun = until(() => existsSync(path.join(`${copy}.unfinished`, 'postgres')), {
     timeoutMs: 200_000,
   });
@@ -140,7 +140,9 @@ test('a secret key from the environment is not written to the data folder or the
   ];
   const env = { DATA_DIR: dataDir };
   const SECRET_KEY = 'a secret key for tests, long enough to be one';
-  const made = await runPostrider(['workspaces', 'list'], { env: { ...env, SECRET_KEY } });
+  const made = await runPostrider(['workspaces', 'create', 'Shop'], {
+    env: { ...env, SECRET_KEY },
+  });
   expect(made.code).toBe(0);
   // A different shell, which does not have the variable.
   await runPostrider(['doctor'], { env });
@@ -154,6 +156,9 @@ test('a backup into the database folder is rejected', { timeout: 300_000 }, asyn
   await using folder = await createTempDir();
   const dataDir = path.join(folder.path, 'data');
   const inside = path.join(dataDir, 'postgres', 'copy');
+  const none = await runPostrider(['backup', inside], { env: { DATA_DIR: dataDir } });
+  expect([none.code, none.stderr]).toEqual([1, expect.stringContaining(dataDir)]);
+  await runPostrider(['workspaces', 'create', 'Shop'], { env: { DATA_DIR: dataDir } });
   const refused = await runPostrider(['backup', inside], { env: { DATA_DIR: dataDir } });
   expect(refused).toMatchObject({ code: 1, stdout: '' });
   expect(refused.stderr).toContain(`${inside} is inside the database folder.`);

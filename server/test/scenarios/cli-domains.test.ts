@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { startApp, validMessage } from '../harness/app.ts';
@@ -18,7 +19,8 @@ test('adds a domain, verifies it once its records are published, and lists it', 
   await using dns = await startDnsServer();
   const settings = { DNS_SERVERS: dns.address, HELO_NAME: 'mail.postrider.test' };
   await using app = await startApp({ env: settings });
-  const env = { ...databaseEnv(app.database), ...settings, BASE_URL: 'http://postrider.test' };
+  // The shell of a command need not have the server's HELO_NAME.
+  const env = { ...databaseEnv(app.database), DNS_SERVERS: dns.address };
   const ending = async (code: number, ...args: string[]) => {
     const ran = await runPostrider(['domains', ...args, '--json'], { env });
     expect(ran).toMatchObject({ code, stderr: '' });
@@ -76,6 +78,16 @@ test('a verification that takes too long is aborted, and its embedded database i
   await using folder = await createTempDir();
   await using dns = await startDnsServer({ '_postrider.shop.test': 'silence' });
   const env = { DATA_DIR: folder.path, DNS_SERVERS: dns.address };
+  for (const command of [
+    ['workspaces', 'list'],
+    ['domains', 'add', 'shop.test'],
+  ]) {
+    const refused = await runPostrider(command, { env });
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toContain(`There is no database in DATA_DIR ${folder.path}.`);
+    expect(await readdir(folder.path)).toEqual([]);
+  }
+  expect((await runPostrider(['workspaces', 'create', 'Shop'], { env })).code).toBe(0);
   expect((await runPostrider(['domains', 'add', 'shop.test'], { env })).code).toBe(0);
   const queried = until(() => dns.queries.length > 0, { timeoutMs: 100_000 });
   const ended = await runPostrider(['domains', 'verify', 'shop.test'], {

@@ -5,7 +5,7 @@ import { startEmbedded } from '../../db/embedded-postgres.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLog } from '../../lib/log.ts';
 import type { Command } from '../command.ts';
-import { withInterruptible } from '../with-database.ts';
+import { requireDatabase, withInterruptible } from '../with-database.ts';
 
 export const backup: Command = {
   name: 'backup',
@@ -22,6 +22,7 @@ export const backup: Command = {
         'The database at DATABASE_URL must be backed up with its own tools, such as pg_dump. Keep SECRET_KEY with the backup.',
       );
     }
+    requireDatabase(config.storage);
     const [target = ''] = input.arguments;
     const beganAtMs = systemClock.now();
     const { dataDir } = config.storage;

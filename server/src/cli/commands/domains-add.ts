@@ -20,7 +20,7 @@ export const domainsAdd: Command = {
     withDatabase(async (parts) => {
       const [name = ''] = input.arguments;
       const workspace = await chooseWorkspace(input, parts);
-      const domains = createCommandDomains(parts);
+      const domains = await createCommandDomains(parts);
       const added = input.flag('trust')
         ? await domains.trust(workspace.id, { name })
         : await domains.create(operatorScope(workspace.id), { name }).catch(withVerifyHint(name));

@@ -15,7 +15,9 @@ export const domainsList: Command = {
   run: (input) =>
     withDatabase(async (parts) => {
       const workspace = await chooseWorkspace(input, parts);
-      const data = (await allDomains(createCommandDomains(parts), workspace.id)).map(publicDomain);
+      const data = (await allDomains(await createCommandDomains(parts), workspace.id)).map(
+        publicDomain,
+      );
       const rows = data.map((domain) => [
         domain.id,
         domain.trusted ? 'trusted' : domain.status,

@@ -17,7 +17,7 @@ export const domainsVerify: Command = {
     withDatabase(async (parts) => {
       const [wanted = ''] = input.arguments;
       const workspace = await chooseWorkspace(input, parts);
-      const domains = createCommandDomains(parts);
+      const domains = await createCommandDomains(parts);
       const owner = operatorScope(workspace.id);
       const known = await domains.find(owner, wanted);
       if (!known) {

@@ -50,25 +50,28 @@ export const keysCreate: Command = {
     const scopes = parseScopes(requiredOption(input, 'scopes'), mode);
     const name = parseName(input);
     const limits = parseRestrictions(input, systemClock.now());
-    return withDatabase(async (parts) => {
-      const wanted: NewApiKey = {
-        name: name ?? `${mode === 'live' ? 'Live' : 'Test'} key`,
-        mode,
-        scopes,
-        ...limits,
-      };
-      const workspace = await chooseWorkspace(input, parts);
-      const issuer = operatorIssuer(workspace.id);
-      const { key, token } = await new ApiKeys(parts).create(issuer, wanted);
-      const data = { ...publicApiKey(key), token };
-      const text = [
-        `Created ${mode} key "${data.name}" (${data.id}) in workspace "${workspace.name}".`,
-        'The secret is shown only once:',
-        '',
-        `  ${token}`,
-      ].join('\n');
-      return { data, text };
-    });
+    return withDatabase(
+      async (parts) => {
+        const wanted: NewApiKey = {
+          name: name ?? `${mode === 'live' ? 'Live' : 'Test'} key`,
+          mode,
+          scopes,
+          ...limits,
+        };
+        const workspace = await chooseWorkspace(input, parts);
+        const issuer = operatorIssuer(workspace.id);
+        const { key, token } = await new ApiKeys(parts).create(issuer, wanted);
+        const data = { ...publicApiKey(key), token };
+        const text = [
+          `Created ${mode} key "${data.name}" (${data.id}) in workspace "${workspace.name}".`,
+          'The secret is shown only once:',
+          '',
+          `  ${token}`,
+        ].join('\n');
+        return { data, text };
+      },
+      { create: true },
+    );
   },
 };
 

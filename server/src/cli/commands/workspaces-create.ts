@@ -21,14 +21,17 @@ export const workspacesCreate: Command = {
     if (name === '' || name.length > NAME_LENGTH_MAX || /\p{Cc}/u.test(name)) {
       throw new UsageError(`NAME must have 1 to ${NAME_LENGTH_MAX} printable characters.`);
     }
-    return withDatabase(async (parts) => {
-      const email = input.option('owner');
-      const owner = email === undefined ? undefined : await findPersonWithEmail(email, parts);
-      const created = await new Workspaces(parts).createIfNameIsFree(name, owner?.id);
-      if (!created) throw new RefusedError('conflict', `Workspace "${name}" already exists.`);
-      const data = publicWorkspace(created);
-      const text = `Created workspace "${data.name}" (${data.id})${owner ? `, owned by ${owner.email}` : ''}.`;
-      return { data, text };
-    });
+    return withDatabase(
+      async (parts) => {
+        const email = input.option('owner');
+        const owner = email === undefined ? undefined : await findPersonWithEmail(email, parts);
+        const created = await new Workspaces(parts).createIfNameIsFree(name, owner?.id);
+        if (!created) throw new RefusedError('conflict', `Workspace "${name}" already exists.`);
+        const data = publicWorkspace(created);
+        const text = `Created workspace "${data.name}" (${data.id})${owner ? `, owned by ${owner.email}` : ''}.`;
+        return { data, text };
+      },
+      { create: true },
+    );
   },
 };

@@ -50,3 +50,12 @@ create table domain_keys (
 
 create unique index domain_keys_slot on domain_keys (workspace_id, domain_id, algorithm, slot)
   where slot <> 'retired';
+
+-- The host names in DNS records that the server was last started with; a single row. Commands use them
+-- instead of the settings of their shell: see domains/mail-hosts-store.ts.
+create table mail_hosts (
+  singleton boolean primary key default true check (singleton),
+  bounce_host text not null,
+  spf_mechanism text not null,
+  tracking_target text not null
+);
