@@ -1,5 +1,7 @@
 import type { Pool, Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
+import { selectList } from '../db/select-list.ts';
+import type { SesCredentialsRow } from '../db/tables.ts';
 import { API_KEY_COLUMNS, type ApiKey } from './api-key-store.ts';
 
 /** A credential as shown: everything except its secret. */
@@ -8,6 +10,12 @@ export interface SesCredential {
   createdBy: string;
   createdAtMs: number;
 }
+
+const SHOWN = selectList<SesCredentialsRow, SesCredential>({
+  accessKeyId: 'access_key_id',
+  createdBy: 'created_by',
+  createdAtMs: 'created_at',
+});
 
 type KeyRef = Pick<ApiKey, 'workspaceId' | 'id'>;
 
@@ -29,8 +37,7 @@ export async function insertSesCredential(
 /** Newest first. A key has only a few. */
 export async function listSesCredentials(db: Queryable, key: KeyRef): Promise<SesCredential[]> {
   const { rows } = await db.query<SesCredential>(
-    `select access_key_id as "accessKeyId", created_by as "createdBy", created_at as "createdAtMs"
-     from ses_credentials where workspace_id = $1 and key_id = $2
+    `select ${SHOWN} from ses_credentials where workspace_id = $1 and key_id = $2
      order by created_at desc, access_key_id`,
     [key.workspaceId, key.id],
   );

@@ -1,4 +1,6 @@
 import type { Pool, Queryable } from '../db/pool.ts';
+import { selectList } from '../db/select-list.ts';
+import type { DeliveriesRow, MessagesRow } from '../db/tables.ts';
 import type { SmtpFacts } from '../events/event-types.ts';
 import { encodeId } from '../lib/ids.ts';
 import type { ReturnPath } from '../mail/return-path-address.ts';
@@ -90,6 +92,24 @@ export interface ReportedDelivery {
   tags: string[];
 }
 
+const REPORTED = `${selectList<
+  DeliveriesRow,
+  Omit<ReportedDelivery, 'leased' | 'metadata' | 'tags'>
+>(
+  {
+    ordinal: 'ordinal',
+    recipient: 'recipient',
+    recipientKey: 'recipient_key',
+    status: 'status',
+    attempts: 'attempts',
+    smtp: 'smtp',
+  },
+  'd',
+)}, ${selectList<MessagesRow, Pick<ReportedDelivery, 'metadata' | 'tags'>>(
+  { metadata: 'metadata', tags: 'tags' },
+  'm',
+)}`;
+
 /** The data that every event about a delivery contains. */
 export function deliveryEventFacts({ messageId }: SentMessage, delivery: ReportedDelivery) {
   const { recipient, attempts: attempt, metadata, tags } = delivery;
@@ -103,8 +123,7 @@ export async function lockReportedDeliveries(
   recipientKeys: readonly string[],
 ): Promise<ReportedDelivery[]> {
   const { rows } = await db.query<ReportedDelivery>({
-    text: `select d.ordinal, d.recipient, d.recipient_key as "recipientKey", d.status,
-        d.lease is not null as leased, d.attempts, d.smtp, m.metadata, m.tags
+    text: `select ${REPORTED}, d.lease is not null as leased
       from deliveries d join messages m on m.workspace_id = d.workspace_id and m.mode = d.mode
         and m.id = d.message_id
       where d.workspace_id = $1 and d.mode = $2 and d.message_id = $3

@@ -1,4 +1,5 @@
 import type { Pool } from '../db/pool.ts';
+import type { MessageAttachmentsRow } from '../db/tables.ts';
 import { uuidRange } from '../lib/ids.ts';
 import type { Attachment } from '../mail/mime/compose.ts';
 import type { ContentHead, MessageContent } from '../messages/content/message-content.ts';
@@ -93,13 +94,10 @@ export async function readContents(
   });
 }
 
-interface AttachmentRow {
-  message_id: string;
-  filename: string;
-  content_type: string;
-  content_id: string | null;
-  content: Buffer;
-}
+type AttachmentRow = Pick<
+  MessageAttachmentsRow,
+  'message_id' | 'filename' | 'content_type' | 'content_id' | 'content'
+>;
 
 async function readAttachments(
   pool: Pool,

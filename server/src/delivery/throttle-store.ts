@@ -1,5 +1,7 @@
 import type { Pool } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
+import { selectList } from '../db/select-list.ts';
+import type { ReceiverThrottlesRow } from '../db/tables.ts';
 import type { Throttle } from './receiver.ts';
 
 /**
@@ -7,16 +9,18 @@ import type { Throttle } from './receiver.ts';
  * changes, never for a message.
  */
 export async function listThrottles(pool: Pool): Promise<Throttle[]> {
-  const { rows } = await pool.query<{ receiver: string; level: number; paused_until: number }>(
-    `select receiver, level, paused_until from receiver_throttles
+  const { rows } = await pool.query<Throttle>(
+    `select ${THROTTLE} from receiver_throttles
       order by paused_until desc, receiver limit ${LISTED_MAX}`,
   );
-  return rows.map(({ receiver, level, paused_until: pausedUntilMs }) => ({
-    receiver,
-    level,
-    pausedUntilMs,
-  }));
+  return rows;
 }
+
+const THROTTLE = selectList<ReceiverThrottlesRow, Throttle>({
+  receiver: 'receiver',
+  level: 'level',
+  pausedUntilMs: 'paused_until',
+});
 
 /** Nodes may write the same receiver; the last one wins. */
 export async function saveThrottle(pool: Pool, throttle: Throttle): Promise<void> {

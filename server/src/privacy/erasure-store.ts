@@ -1,6 +1,8 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
+import { selectList } from '../db/select-list.ts';
+import type { ErasuresRow } from '../db/tables.ts';
 
 /** The erasures in progress and their counts. */
 
@@ -15,7 +17,19 @@ export interface ErasureRef extends TenantScope {
   emailKey: string;
 }
 
-const COUNTS = 'contacts, messages, attempts, events';
+const REF = selectList<ErasuresRow, ErasureRef>({
+  workspaceId: 'workspace_id',
+  mode: 'mode',
+  emailKey: 'email_key',
+});
+
+const PROGRESS = selectList<ErasuresRow, ErasureCounts & { eventsAfter: string | null }>({
+  contacts: 'contacts',
+  messages: 'messages',
+  attempts: 'attempts',
+  events: 'events',
+  eventsAfter: 'events_cursor',
+});
 
 /** Idempotent: a repeated request restarts the erasure. */
 export async function insertErasure(
@@ -48,7 +62,7 @@ export async function lockErasure(
   ref: ErasureRef,
 ): Promise<ErasureProgress | undefined> {
   const { rows } = await db.query<ErasureCounts & { eventsAfter: string | null }>(
-    `select ${COUNTS}, events_cursor as "eventsAfter" from erasures
+    `select ${PROGRESS} from erasures
      where workspace_id = $1 and mode = $2 and email_key = $3 for update`,
     [ref.workspaceId, ref.mode, ref.emailKey],
   );
@@ -92,8 +106,7 @@ export async function deleteErasure(db: Queryable, ref: ErasureRef): Promise<voi
 /** Unfinished erasures, oldest first. */
 export async function listErasures(db: Queryable, limit: number): Promise<ErasureRef[]> {
   const { rows } = await db.query<ErasureRef>(
-    `select workspace_id as "workspaceId", mode, email_key as "emailKey" from erasures
-     order by requested_at limit $1`,
+    `select ${REF} from erasures order by requested_at limit $1`,
     [limit],
   );
   return rows;

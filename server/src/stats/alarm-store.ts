@@ -2,6 +2,8 @@ import type { Mode } from '../accounts/tenant-scope.ts';
 import { LOCK_CLASS, LOCKS } from '../db/advisory-lock.ts';
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
+import { selectList } from '../db/select-list.ts';
+import type { AlarmsRow } from '../db/tables.ts';
 
 /** The readings behind the alarms, from the tables of several modules, and the raised alarms. */
 
@@ -124,10 +126,16 @@ export interface RaisedAlarm extends Omit<AlarmReading, 'value'> {
   raisedAtMs: number;
 }
 
+const RAISED = selectList<AlarmsRow, RaisedAlarm>({
+  workspaceId: 'workspace_id',
+  mode: 'mode',
+  kind: 'kind',
+  subject: 'subject',
+  raisedAtMs: 'raised_at',
+});
+
 export async function readRaised(db: Queryable): Promise<RaisedAlarm[]> {
-  const { rows } = await db.query<RaisedAlarm>(
-    `select workspace_id as "workspaceId", mode, kind, subject, raised_at as "raisedAtMs" from alarms`,
-  );
+  const { rows } = await db.query<RaisedAlarm>(`select ${RAISED} from alarms`);
   return rows;
 }
 
@@ -137,7 +145,7 @@ export async function readRaisedInWorkspace(
   scope: { workspaceId: string; mode: Mode },
 ): Promise<RaisedAlarm[]> {
   const { rows } = await db.query<RaisedAlarm>(
-    `select workspace_id as "workspaceId", mode, kind, subject, raised_at as "raisedAtMs" from alarms
+    `select ${RAISED} from alarms
       where workspace_id = $1 and mode = $2 order by raised_at desc, kind, subject`,
     [scope.workspaceId, scope.mode],
   );

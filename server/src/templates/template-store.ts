@@ -1,5 +1,7 @@
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
+import { selectList } from '../db/select-list.ts';
+import type { TemplatesRow } from '../db/tables.ts';
 import { containsTerms, type SearchedPage, searchPatterns } from '../db/text-search.ts';
 import {
   type ContentKind,
@@ -37,13 +39,30 @@ export type TemplateSummary = Omit<Template, 'draft'> & {
   locales: string[];
 };
 
-const TEMPLATE_COLUMNS = `t.workspace_id as "workspaceId", t.kind, t.key, t.id, t.name,
-  t.draft_revision as "draftRevision", t.published_version as "publishedVersion",
+const OWN_COLUMNS = selectList<
+  TemplatesRow,
+  Omit<Template, 'draft' | 'hasChanges' | 'publishedAtMs'>
+>(
+  {
+    workspaceId: 'workspace_id',
+    kind: 'kind',
+    key: 'key',
+    id: 'id',
+    name: 'name',
+    draftRevision: 'draft_revision',
+    publishedVersion: 'published_version',
+    createdAtMs: 'created_at',
+    updatedAtMs: 'updated_at',
+    updatedBy: 'updated_by',
+  },
+  't',
+);
+
+const TEMPLATE_COLUMNS = `${OWN_COLUMNS},
   v.content_hash is distinct from t.draft_hash as "hasChanges",
   (select p.published_at from template_publications p
     where p.workspace_id = t.workspace_id and p.kind = t.kind and p.key = t.key
-    order by p.ordinal desc limit 1) as "publishedAtMs",
-  t.created_at as "createdAtMs", t.updated_at as "updatedAtMs", t.updated_by as "updatedBy"`;
+    order by p.ordinal desc limit 1) as "publishedAtMs"`;
 
 const TEMPLATES_WITH_PUBLISHED = `templates t left join template_versions v on v.workspace_id = t.workspace_id
   and v.kind = t.kind and v.key = t.key and v.version = t.published_version`;

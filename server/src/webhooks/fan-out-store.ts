@@ -1,6 +1,6 @@
-import type { Mode } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
+import type { EventsRow, WebhookDeliveriesRow, WebhooksRow } from '../db/tables.ts';
 import { moveConsumer } from '../events/event-consumer-store.ts';
 import { HORIZON } from '../events/events-store.ts';
 import type { LeaseTerms } from '../queue/lease.ts';
@@ -13,17 +13,13 @@ import type { LeaseTerms } from '../queue/lease.ts';
  */
 
 /** A delivery leased by this node, with everything its body is made of. */
-export interface LeasedRow {
-  workspace_id: string;
-  mode: Mode;
-  webhook_id: string;
-  event_id: string;
-  cycle_attempts: number;
-  revision: number;
-  failing_since: number | null;
-  type: string;
-  created_at: number;
-  sequence: number | null;
+export interface LeasedRow
+  extends Pick<
+      WebhookDeliveriesRow,
+      'workspace_id' | 'mode' | 'webhook_id' | 'event_id' | 'cycle_attempts'
+    >,
+    Pick<WebhooksRow, 'revision' | 'failing_since'>,
+    Pick<EventsRow, 'type' | 'created_at' | 'sequence'> {
   /** The event's data as stored; null when the event is past its retention period. */
   data: string | null;
 }

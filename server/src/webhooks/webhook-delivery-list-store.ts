@@ -1,11 +1,8 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
+import type { WebhookDeliveryStatus } from '../db/tables.ts';
 import { uuidFloor, uuidTime } from '../lib/ids.ts';
-import {
-  DELIVERY_COLUMNS,
-  type WebhookDelivery,
-  type WebhookDeliveryStatus,
-} from './webhook-history-store.ts';
+import { DELIVERY_COLUMNS, type WebhookDelivery } from './webhook-history-store.ts';
 
 /**
  * Lists webhook deliveries of one or all endpoints, newest event first. A request scans a bounded

@@ -1,13 +1,17 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
+import { selectList } from '../db/select-list.ts';
+import type {
+  WebhookAttemptsRow,
+  WebhookDeliveriesRow,
+  WebhookDeliveryStatus,
+} from '../db/tables.ts';
 import type { EventPosition } from '../events/events-store.ts';
 import { uuidFloor } from '../lib/ids.ts';
 import { lockThenChange } from '../queue/lease-store.ts';
 
 /** Deliveries to an endpoint, their attempts, and statements that replay them. */
-
-export type WebhookDeliveryStatus = 'pending' | 'succeeded' | 'failed';
 
 export interface WebhookDelivery {
   webhookId: string;
@@ -25,11 +29,25 @@ export interface WebhookDelivery {
   lastError: string | null;
 }
 
-export const DELIVERY_COLUMNS = `d.webhook_id as "webhookId", d.event_id as "eventId",
+const OWN_COLUMNS = selectList<WebhookDeliveriesRow, Omit<WebhookDelivery, 'messageId' | 'leased'>>(
+  {
+    webhookId: 'webhook_id',
+    eventId: 'event_id',
+    eventType: 'event_type',
+    status: 'status',
+    dueAtMs: 'due_at',
+    attempts: 'attempts',
+    createdAtMs: 'created_at',
+    finishedAtMs: 'finished_at',
+    lastStatus: 'last_response_status',
+    lastError: 'last_error',
+  },
+  'd',
+);
+
+export const DELIVERY_COLUMNS = `${OWN_COLUMNS}, d.lease is not null as leased,
   (select e.message_id from events e where e.workspace_id = d.workspace_id and e.mode = d.mode
-      and e.tx = d.event_tx and e.id = d.event_id) as "messageId", d.event_type as "eventType", d.status,
-  d.due_at as "dueAtMs", d.lease is not null as leased, d.attempts, d.created_at as "createdAtMs",
-  d.finished_at as "finishedAtMs", d.last_response_status as "lastStatus", d.last_error as "lastError"`;
+      and e.tx = d.event_tx and e.id = d.event_id) as "messageId"`;
 
 const OF_WEBHOOK = 'd.workspace_id = $1 and d.mode = $2 and d.webhook_id = $3';
 
@@ -103,6 +121,17 @@ export interface StoredAttempt {
   error: string | null;
 }
 
+const ATTEMPT_COLUMNS = selectList<WebhookAttemptsRow, StoredAttempt>({
+  number: 'number',
+  startedAtMs: 'started_at',
+  durationMs: 'duration_ms',
+  url: 'url',
+  headers: 'headers',
+  status: 'response_status',
+  responseBody: 'response_body',
+  error: 'error',
+});
+
 export async function listAttempts(
   pool: Pool,
   scope: TenantScope,
@@ -110,9 +139,7 @@ export async function listAttempts(
   eventId: string,
 ): Promise<StoredAttempt[]> {
   const { rows } = await pool.query<StoredAttempt>(
-    `select number, started_at as "startedAtMs", duration_ms as "durationMs", url, headers,
-            response_status as status, response_body as "responseBody", error
-     from webhook_attempts
+    `select ${ATTEMPT_COLUMNS} from webhook_attempts
      where workspace_id = $1 and mode = $2 and webhook_id = $3 and event_id = $4 order by number`,
     [scope.workspaceId, scope.mode, webhookId, eventId],
   );

@@ -1,6 +1,7 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
 import type { Pool, PoolClient } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
+import type { WebhookAttemptsRow, WebhookDeliveriesRow } from '../db/tables.ts';
 import type { ClaimableQueue, FoundQueue } from '../queue/due-queues.ts';
 import type { LeaseTerms } from '../queue/lease.ts';
 import { type LeasedTable, lockThenChange } from '../queue/lease-store.ts';
@@ -128,12 +129,10 @@ async function leaseRows(
   return rows;
 }
 
-export interface RowKey {
-  workspace_id: string;
-  mode: Mode;
-  webhook_id: string;
-  event_id: string;
-}
+export type RowKey = Pick<
+  WebhookDeliveriesRow,
+  'workspace_id' | 'mode' | 'webhook_id' | 'event_id'
+>;
 
 /**
  * Fails deliveries of deleted endpoints, at most `limit` at a time to keep transactions short;
@@ -172,18 +171,18 @@ export async function failOrphans(pool: Pool, nowMs: number, limit: number): Pro
 }
 
 /** The result of one attempt, as stored. */
-export interface AttemptRecord extends RowKey {
+export interface AttemptRecord
+  extends RowKey,
+    Pick<WebhookDeliveriesRow, 'status'>,
+    Pick<
+      WebhookAttemptsRow,
+      'duration_ms' | 'url' | 'response_status' | 'response_body' | 'error'
+    > {
   lease: number;
-  status: 'pending' | 'succeeded' | 'failed';
   due_at: string | null;
   at: string;
   started_at: string;
-  duration_ms: number;
-  url: string;
   headers: Record<string, string>;
-  response_status: number | null;
-  response_body: string | null;
-  error: string | null;
   /** The endpoint was failing when the row was claimed. */
   failing: boolean;
 }

@@ -1,5 +1,7 @@
 import type { Queryable } from '../../db/pool.ts';
 import { sqlTime } from '../../db/row-types.ts';
+import { selectList } from '../../db/select-list.ts';
+import type { MembershipsRow, PeopleRow, WorkspacesRow } from '../../db/tables.ts';
 import { containsTerms, type SearchedPage, searchPatterns } from '../../db/text-search.ts';
 import type { Role } from '../roles.ts';
 import type { Suspension } from '../workspace.ts';
@@ -24,19 +26,32 @@ export interface Member {
   hasSecondFactor: boolean;
 }
 
-const MEMBERSHIP = `m.workspace_id as "workspaceId", w.name as "workspaceName",
-  w.created_at as "workspaceCreatedAtMs", w.suspended_at as "suspendedAtMs",
-  w.suspension_reason as "suspendedFor", m.role
-  from memberships m join workspaces w on w.id = m.workspace_id`;
-
 interface MembershipRow extends Omit<Membership, 'suspension'>, SuspensionColumns {}
+
+const MEMBERSHIP = `${selectList<MembershipsRow, Pick<MembershipRow, 'workspaceId' | 'role'>>(
+  { workspaceId: 'workspace_id', role: 'role' },
+  'm',
+)}, ${selectList<WorkspacesRow, Omit<MembershipRow, 'workspaceId' | 'role'>>(
+  {
+    workspaceName: 'name',
+    workspaceCreatedAtMs: 'created_at',
+    suspendedAtMs: 'suspended_at',
+    suspendedFor: 'suspension_reason',
+  },
+  'w',
+)} from memberships m join workspaces w on w.id = m.workspace_id`;
 
 function toMembership({ suspendedAtMs, suspendedFor, ...membership }: MembershipRow): Membership {
   return { ...membership, suspension: toSuspension({ suspendedAtMs, suspendedFor }) };
 }
 
-const MEMBER = `p.id as "personId", p.email, p.name, m.role, m.created_at as "joinedAtMs",
-  p.totp_confirmed_at is not null as "hasSecondFactor"
+const MEMBER = `${selectList<PeopleRow, Pick<Member, 'personId' | 'email' | 'name'>>(
+  { personId: 'id', email: 'email', name: 'name' },
+  'p',
+)}, ${selectList<MembershipsRow, Pick<Member, 'role' | 'joinedAtMs'>>(
+  { role: 'role', joinedAtMs: 'created_at' },
+  'm',
+)}, p.totp_confirmed_at is not null as "hasSecondFactor"
   from memberships m join people p on p.id = m.person_id`;
 
 /** Returns false when the person is already a member. */

@@ -1,6 +1,8 @@
 import type { Mode } from '../../accounts/tenant-scope.ts';
 import type { Pool } from '../../db/pool.ts';
 import { sqlTime } from '../../db/row-types.ts';
+import { selectList } from '../../db/select-list.ts';
+import type { IdempotencyKeysRow } from '../../db/tables.ts';
 import { IDEMPOTENCY_MS } from './accept-store.ts';
 
 interface IdempotencyKeyRef {
@@ -16,7 +18,10 @@ export interface IdempotencyKeyRow {
   encrypted: boolean;
 }
 
-const COLUMNS = `encode(request_hash, 'hex') as "requestHash", result, result_encrypted as encrypted`;
+const COLUMNS = `encode(request_hash, 'hex') as "requestHash", ${selectList<
+  IdempotencyKeysRow,
+  Omit<IdempotencyKeyRow, 'requestHash'>
+>({ result: 'result', encrypted: 'result_encrypted' })}`;
 
 export async function findKeyRow(
   pool: Pool,

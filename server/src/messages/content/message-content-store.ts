@@ -1,6 +1,8 @@
 import type { TenantScope } from '../../accounts/tenant-scope.ts';
 import type { Pool, Queryable } from '../../db/pool.ts';
 import { sqlTime } from '../../db/row-types.ts';
+import { selectList } from '../../db/select-list.ts';
+import type { MessageAttachmentsRow, MessageContentsRow, MessagesRow } from '../../db/tables.ts';
 import type { Attachment } from '../../mail/mime/compose.ts';
 import { lockThenChange } from '../../queue/lease-store.ts';
 import type { ContentHead, MessageContent } from './message-content.ts';
@@ -21,7 +23,7 @@ export async function deleteEncryptedContents(
   const deleted = await lockThenChange(
     pool,
     async (client) => {
-      const { rows } = await client.query<{ workspace_id: string; mode: string; id: string }>(
+      const { rows } = await client.query<Pick<MessageContentsRow, 'workspace_id' | 'mode' | 'id'>>(
         `select c.workspace_id, c.mode, c.id from message_contents c
           where c.mode = 'live' and octet_length(c.encrypted_content) > 0 and not exists (
             select from deliveries d
@@ -60,17 +62,23 @@ export async function isEncryptedContentDeleted(
   return rowCount === 1;
 }
 
+type StoredAttachment = Omit<Attachment, 'contentId'> & { contentId: string | null };
+
+const ATTACHMENT = selectList<MessageAttachmentsRow, StoredAttachment>({
+  filename: 'filename',
+  contentType: 'content_type',
+  contentId: 'content_id',
+  content: 'content',
+});
+
 export async function findContent(
   db: Queryable,
   scope: TenantScope,
   id: string,
 ): Promise<MessageContent | undefined> {
-  const { rows } = await db.query<{
-    subject: string;
-    head: ContentHead;
-    html: string;
-    text: string | null;
-  }>({
+  const { rows } = await db.query<
+    Pick<MessagesRow, 'subject'> & Pick<MessageContentsRow, 'html' | 'text'> & { head: ContentHead }
+  >({
     name: 'find-content',
     text: `select m.subject, c.head, c.html, c.text from message_contents c
       join messages m on m.workspace_id = c.workspace_id and m.mode = c.mode and m.id = c.id
@@ -79,10 +87,9 @@ export async function findContent(
   });
   const content = rows[0];
   if (!content) return undefined;
-  const files = await db.query<Attachment & { contentId: string | null }>({
+  const files = await db.query<StoredAttachment>({
     name: 'find-attachments',
-    text: `select filename, content_type as "contentType", content_id as "contentId", content
-      from message_attachments where workspace_id = $1 and mode = $2 and message_id = $3
+    text: `select ${ATTACHMENT} from message_attachments where workspace_id = $1 and mode = $2 and message_id = $3
       order by ordinal`,
     values: [scope.workspaceId, scope.mode, id],
   });
