@@ -13,7 +13,15 @@ export class LongestFirst extends BaseSequencer {
 }
 
 /** Files that take a minute or more, longest first. */
-const LONGEST = ['crash-consistency', 'accepted-mail-survives-crashes'];
+const LONGEST = [
+  'accessibility-and-layout',
+  'crash-consistency',
+  'unsaved-changes-are-kept',
+  'http-api-fuzzing',
+  'bounce-explanations',
+  'keyboard-navigation',
+  'accepted-mail-survives-crashes',
+];
 
 function rank({ moduleId }: TestSpecification): number {
   const at = LONGEST.indexOf(path.basename(moduleId, '.test.ts'));

@@ -7,47 +7,85 @@ import { ROOT } from './project-files.ts';
  * `npm run test:changed` runs the tests that a change most likely affects: unit tests that import a
  * changed file, changed test files, and the scenarios of the changed modules. Every scenario runs the
  * whole server, so imports cannot select among them; file names do. The changes are the uncommitted
- * ones, or those since a commit: `npm run test:changed -- main`.
+ * ones, or those since a commit: `npm run test:changed -- main`. With `--list` nothing is run.
  */
 
-/** Scenarios by module in server/src, matched against their file names. */
-const SCENARIOS: Record<string, RegExp> = {
-  accounts: /api-key|sign-in|session|password|two-factor|invitation|role|owner|recovery|tenant/,
+/**
+ * Scenarios by module in server/src, matched against their file names. Modules that every scenario
+ * uses have none of their own; their unit tests and those of the modules above find most mistakes.
+ */
+export const SCENARIOS: Record<string, RegExp | undefined> = {
+  accounts:
+    /^(api-key|sign-in|session|password|two-factor|invitation|role|owner|credentials|test-key)/,
+  bootstrap: /^(first-start|restart|delivery-thread|http-graceful-shutdown)/,
   bounces: /bounce|complaint|return-path/,
   cli: /^cli-/,
+  compat: /^compat-/,
   config: /first-start|configuration/,
-  contacts: /contact/,
-  db: /database|backup|failover|secret-key/,
-  delivery: /deliver|mail-server|relay|tls|undeliverable|receiver|loop|source-address|two-nodes/,
-  domains: /domain|dkim/,
-  events: /event/,
-  http: /request|validation|pagination|http|idempotency|problem|session/,
-  messages: /send|message|batch|idempotency|simulator|inbox/,
+  contacts: /^contact-/,
+  db: /database|backup|secret-key|restart/,
+  delivery:
+    /^delivery-|mail-server|relay|tls-policy|undeliverable|receiver|loop|source-address|two-nodes/,
+  domains: /^domain-|dkim/,
+  events: /^event-/,
+  http: /^(http-|.*request-errors|.*-validation|pagination|problem)/,
+  lib: undefined,
+  mail: /dkim|tls-policy|mail-server|loop|smtp/,
+  messages: /^(send-|message-|batch-|idempotency|simulator|test-mode|submitted-mail)/,
   privacy: /erasure/,
+  queue: /two-nodes|failover|worker-crashes/,
   smtp: /smtp|submission|return-path/,
   stats: /statistics|alarm/,
   suppressions: /suppression/,
   templates: /template|layouts|placeholder/,
   tracking: /tracking/,
-  webhooks: /webhook/,
+  webhooks: /^webhook/,
 };
 
-process.exitCode = main(process.argv[2]);
+const SCENARIO_FOLDER = 'server/test/scenarios';
 
-function main(since: string | undefined): number {
-  const changed = changedFiles(since);
-  if (changed.length === 0) {
-    console.log('No changed files.');
+if (import.meta.main) process.exitCode = main(process.argv.slice(2));
+
+function main(args: readonly string[]): number {
+  const since = args.find((argument) => !argument.startsWith('--'));
+  const { related, tests } = testsFor(changedFiles(since));
+  if (related.length === 0 && tests.length === 0) {
+    console.log('No change that a test covers.');
     return 0;
   }
-  const tests = [...new Set([...changedTests(changed), ...scenariosFor(changed)])];
-  const sources = changed.filter((file) => /\.(?:ts|tsx)$/.test(file) && !isSlowTest(file));
-  const projects = ['--project=unit', '--project=db', '--passWithNoTests'];
+  if (tests.length > 0) console.log(`Scenarios and browser tests:\n  ${tests.join('\n  ')}`);
+  if (args.includes('--list')) return 0;
   const statuses = [
-    sources.length > 0 ? vitest('related', '--run', ...projects, ...sources) : 0,
+    related.length > 0 ? vitest('related', '--run', ...RELATED_OPTIONS, ...related) : 0,
     tests.length > 0 ? vitest('run', ...tests) : 0,
   ];
   return Math.max(...statuses);
+}
+
+const RELATED_OPTIONS = ['--project=unit', '--project=db', '--passWithNoTests'];
+
+/** The source files whose importers are tested, and the test files to run besides. */
+export function testsFor(changed: readonly string[]): { related: string[]; tests: string[] } {
+  const scenarios = readdirSync(path.join(ROOT, SCENARIO_FOLDER));
+  const patterns = changed.flatMap((file) => SCENARIOS[moduleOf(file) ?? ''] ?? []);
+  const ofModules = scenarios
+    .filter((name) => patterns.some((pattern) => pattern.test(name)))
+    .map((name) => `${SCENARIO_FOLDER}/${name}`);
+  const changedTests = changed.filter((file) => isSlow(file) && file.endsWith('.test.ts'));
+  return {
+    related: changed.filter((file) => /\.tsx?$/.test(file) && !isSlow(file)),
+    tests: [...new Set([...changedTests, ...ofModules])],
+  };
+}
+
+/** A changed unit test says nothing about the behavior of its module. */
+function moduleOf(file: string): string | undefined {
+  return file.endsWith('.test.ts') ? undefined : /^server\/src\/([\w-]+)\//.exec(file)?.[1];
+}
+
+/** Scenarios, browser tests and their harness, of which `vitest related` would select all at once. */
+function isSlow(file: string): boolean {
+  return file.startsWith('server/test/');
 }
 
 function changedFiles(since = 'HEAD'): string[] {
@@ -60,26 +98,6 @@ function git(...args: string[]): string[] {
   const { stdout, stderr, status } = spawnSync('git', args, { cwd: ROOT, encoding: 'utf8' });
   if (status !== 0) throw new Error(stderr);
   return stdout.split('\n').filter(Boolean);
-}
-
-/** Scenarios and browser tests, which `vitest related` would select all at once. */
-function isSlowTest(file: string): boolean {
-  return file.startsWith('server/test/');
-}
-
-function changedTests(changed: readonly string[]): string[] {
-  return changed.filter((file) => isSlowTest(file) && file.endsWith('.test.ts'));
-}
-
-function scenariosFor(changed: readonly string[]): string[] {
-  const modules = new Set(
-    changed.flatMap((file) => /^server\/src\/(\w+)\//.exec(file)?.slice(1) ?? []),
-  );
-  const patterns = [...modules].flatMap((name) => SCENARIOS[name] ?? []);
-  const folder = 'server/test/scenarios';
-  return readdirSync(path.join(ROOT, folder))
-    .filter((name) => patterns.some((pattern) => pattern.test(name)))
-    .map((name) => `${folder}/${name}`);
 }
 
 function vitest(...args: string[]): number {
