@@ -5,6 +5,7 @@ import { compatSurfaces } from '../compat/compat-surfaces.ts';
 import type { Config } from '../config/read-config.ts';
 import type { Pool } from '../db/pool.ts';
 import type { StorageOutage } from '../db/storage-outage.ts';
+import { BatchSender } from '../http/batch-sender.ts';
 import { checkBatch } from '../http/check-batch.ts';
 import { addCollectedMetric, createHttpMetrics } from '../http/observability/http-metrics.ts';
 import { openapiDocument } from '../http/openapi/openapi-document.ts';
@@ -13,7 +14,6 @@ import { createOperations } from '../http/operations.ts';
 import { registerDashboard } from '../http/pages/dashboard-files.ts';
 import { registerPages } from '../http/pages/register-pages.ts';
 import { registerDocs } from '../http/reference/docs-routes.ts';
-import { Sending } from '../http/sending.ts';
 import { operationCaller } from '../http/server/call-operation.ts';
 import { createHttpListener, type HttpListener } from '../http/server/http-listener.ts';
 import { createHttpServer } from '../http/server/http-server.ts';
@@ -57,7 +57,7 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
   const { baseUrl, trustProxy, requestTimeoutMs } = config.http;
   const isApi = config.roles.has('api');
   const cookie = createSessionCookie(baseUrl);
-  const sending = new Sending(services);
+  const batchSender = new BatchSender(services);
   const operations: Operation[] = createOperations({
     ...services,
     ...consumers.routes,
@@ -68,7 +68,7 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
     smtpSettings: () => options.submission.settings(),
     baseUrl,
     batchMax: config.limits.batchMax,
-    sending,
+    batchSender,
     bodyBytesMax: config.limits.requestBodyMaxBytes,
     largeAnswers: new LargeResponseLimiter(),
     filteredLists: new LargeResponseLimiter(1),
@@ -86,7 +86,7 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
   const main = mainSurface(operations, services.authenticator);
   const compat = compatSurfaces(
     {
-      call: operationCaller([...operations, checkBatch({ sending })], services.rateLimiter),
+      call: operationCaller([...operations, checkBatch({ batchSender })], services.rateLimiter),
       authenticator: services.authenticator,
       clock,
       bodyBytesMax: config.limits.requestBodyMaxBytes,

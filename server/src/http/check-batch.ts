@@ -1,13 +1,13 @@
 import { Type } from 'typebox';
+import type { BatchSender } from './batch-sender.ts';
 import { closed } from './openapi/shared-schemas.ts';
 import { type Operation, operation } from './operation.ts';
-import type { Sending } from './sending.ts';
 
 /**
  * Makes all checks of a strict batch and stores nothing. It has no path of its own: other surfaces
  * call it before they send in several parts, so that an invalid message changes nothing.
  */
-export function checkBatch(deps: { sending: Sending }): Operation {
+export function checkBatch(deps: { batchSender: BatchSender }): Operation {
   return operation(
     {
       id: 'checkBatch',
@@ -20,7 +20,7 @@ export function checkBatch(deps: { sending: Sending }): Operation {
       responses: { 204: { description: 'All messages are valid.' } },
     },
     async ({ caller, body }) => {
-      await deps.sending.checkBatch(caller, body.messages);
+      await deps.batchSender.check(caller, body.messages);
       return { status: 204 };
     },
   );

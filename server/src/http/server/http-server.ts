@@ -55,8 +55,10 @@ declare module 'fastify' {
     startedAtMs: number;
     /** Text in the JSON body that cannot be stored. */
     textErrors: readonly FieldError[] | null;
-    /** The body that `request.body` is parsed from. */
+    /** A body that was read before the request was authenticated, because the credential signs it. */
     receivedBody: ReceivedBody | null;
+    /** Returns the memory of a body that reserved some. */
+    releaseBody: (() => void) | null;
   }
 }
 
@@ -85,6 +87,7 @@ export function createHttpServer(deps: HttpServerDependencies): FastifyInstance 
   server.decorateRequest('startedAtMs', 0);
   server.decorateRequest('textErrors', null);
   server.decorateRequest('receivedBody', null);
+  server.decorateRequest('releaseBody', null);
   addJsonBodyParser(server, deps, deps.bodyBytesMax);
   server.setErrorHandler((error, request, reply) => sendProblem(deps, error, request, reply));
   registerNotFoundHandler(server, deps);
@@ -178,10 +181,10 @@ function parseBody(
     const contentType = request.headers['content-type'] ?? '';
     const parsed = body.length === 0 ? undefined : parse(body, contentType);
     request.textErrors = parsed?.textErrors ?? null;
-    request.receivedBody = received;
+    request.releaseBody = received.release ?? null;
     done(null, parsed?.value);
   } catch (error) {
-    received.release();
+    received.release?.();
     done(error as Error);
   }
 }
@@ -267,15 +270,14 @@ async function handleRequest(
   } catch (error) {
     reply.send(error);
   } finally {
-    releaseBody(request, reply);
+    if (request.releaseBody) releaseAfterResponse(request.releaseBody, reply);
   }
 }
 
 /** A response can be as large as its request, so the memory is in use until the client has read it. */
-function releaseBody({ receivedBody }: FastifyRequest, { raw }: FastifyReply): void {
-  if (!receivedBody) return;
-  if (raw.destroyed || raw.closed) receivedBody.release();
-  else raw.once('close', receivedBody.release);
+function releaseAfterResponse(release: () => void, { raw }: FastifyReply): void {
+  if (raw.destroyed || raw.closed) release();
+  else raw.once('close', release);
 }
 
 /** Called directly, because Fastify's onResponse hook adds a listener to every response. */

@@ -2,11 +2,15 @@ import type { IncomingMessage } from 'node:http';
 import type { MemoryReservation } from '../../lib/memory-budget.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 
-/** A body in memory. Call `release` when neither it nor what was parsed from it is needed. */
+/** A body in memory. */
 export interface ReceivedBody {
   chunks: readonly Buffer[];
   bytes: number;
-  release(): void;
+  /**
+   * Call it when neither the body nor what was parsed from it is needed. Undefined if no memory was
+   * reserved, as for nearly all bodies.
+   */
+  release: (() => void) | undefined;
 }
 
 export interface BodyLimits {
@@ -19,7 +23,6 @@ export interface BodyLimits {
 const DRAIN_LIMIT_FACTOR = 2;
 /** What a chunk takes besides its bytes: a client may send single bytes. */
 const CHUNK_OVERHEAD_BYTES = 256;
-const NOTHING_RESERVED = (): void => {};
 
 /**
  * Reads a body of at most `bytesMax` bytes within the shared memory budget. Replaces Fastify's
@@ -74,7 +77,7 @@ export function readBody(
       memory?.release();
       done(error);
     } else {
-      done(null, { chunks, bytes, release: memory?.release ?? NOTHING_RESERVED });
+      done(null, { chunks, bytes, release: memory?.release });
     }
   };
   payload.on('data', onData);

@@ -32,7 +32,7 @@ export function authorizeSignedRequest(
         done(error ?? undefined);
         return;
       }
-      reply.raw.once('close', body.release);
+      if (body.release) reply.raw.once('close', body.release);
       request.receivedBody = body;
       authorize();
     });

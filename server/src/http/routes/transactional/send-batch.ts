@@ -1,10 +1,10 @@
 import { type TSchema, Type } from 'typebox';
 import { SendMessage } from '../../../messages/accept/send-request.ts';
+import type { BatchSender, SentBatch } from '../../batch-sender.ts';
 import { closed, oneOf, Problem } from '../../openapi/shared-schemas.ts';
 import { type Operation, type OperationResponse, operation } from '../../operation.ts';
 import { toProblemResponse } from '../../problems/problem-details.ts';
 import { rateLimitHeader } from '../../rate-limit-header.ts';
-import type { Sending, SentBatch } from '../../sending.ts';
 import { AcceptedMessage } from '../messages/schemas.ts';
 import { REPLAYED, REPLAYED_HEADER, SEND_PROBLEMS } from './send-problems.ts';
 
@@ -25,7 +25,7 @@ export const BatchResult = Type.Object(
 );
 
 export function sendBatch(deps: {
-  sending: Sending;
+  batchSender: BatchSender;
   baseUrl: string;
   batchMax: number;
 }): Operation {
@@ -79,7 +79,7 @@ export function sendBatch(deps: {
     },
     async ({ caller, body, idempotency, requestId }) => {
       const strict = body.mode !== 'permissive';
-      const batch = await deps.sending.sendBatch(caller, body.messages, {
+      const batch = await deps.batchSender.send(caller, body.messages, {
         strict,
         idempotency,
         requestId,

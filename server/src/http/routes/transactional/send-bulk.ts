@@ -6,9 +6,9 @@ import {
   SendMessage,
   Variables,
 } from '../../../messages/accept/send-request.ts';
+import type { BatchSender } from '../../batch-sender.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
-import type { Sending } from '../../sending.ts';
 import { BatchResult, batchResponse, SendMode } from './send-batch.ts';
 import { REPLAYED_HEADER, SEND_PROBLEMS } from './send-problems.ts';
 
@@ -41,7 +41,7 @@ const BulkRecipient = closed(
 );
 
 export function sendBulk(deps: {
-  sending: Sending;
+  batchSender: BatchSender;
   baseUrl: string;
   batchMax: number;
   bodyBytesMax: number;
@@ -96,7 +96,7 @@ export function sendBulk(deps: {
     async ({ caller, body, idempotency, requestId }) => {
       const { recipients, mode, ...content } = body as BulkBody;
       checkSize(content, recipients.length, deps.bodyBytesMax);
-      const batch = await deps.sending.sendBatch(
+      const batch = await deps.batchSender.send(
         caller,
         recipients.map((recipient) => messageFor(recipient, content)),
         { strict: mode !== 'permissive', idempotency, requestId, itemsPointer: '/recipients' },

@@ -18,7 +18,7 @@ export interface SentBatch extends AcceptedBatch {
  * the shape of `POST /transactional/send`, out go the accepted messages. The server has checked the
  * caller's scope and counted the request against the rate limit.
  */
-export class Sending {
+export class BatchSender {
   readonly #acceptor: MessageAcceptor;
   readonly #rateLimiter: RateLimiter;
   readonly #each: ReturnType<typeof listValidator>;
@@ -35,23 +35,24 @@ export class Sending {
    * Counts each message against the rate limit. Unless `strict`, each item of the result is a message
    * or its refusal; if all are refused, it throws a RefusedError, and nothing was stored.
    */
-  async sendBatch(
+  async send(
     caller: Caller,
     bodies: readonly unknown[],
     options: BatchOptions,
   ): Promise<SentBatch> {
     // The request itself has been counted.
     const rate = this.#rateLimiter.charge(caller.workspaceId, bodies.length - 1);
-    const errors = this.#each(bodies);
-    const requests = bodies.map((body, index) => errors[index] ?? (body as SendRequest));
-    const batch = await this.#acceptor.acceptBatch(caller, requests, options);
+    const batch = await this.#acceptor.acceptBatch(caller, this.#validated(bodies), options);
     return { ...batch, rate };
   }
 
   /** Makes all checks of a strict batch and stores nothing. */
-  async checkBatch(caller: Caller, bodies: readonly unknown[]): Promise<void> {
+  async check(caller: Caller, bodies: readonly unknown[]): Promise<void> {
+    await this.#acceptor.checkBatch(caller, this.#validated(bodies));
+  }
+
+  #validated(bodies: readonly unknown[]) {
     const errors = this.#each(bodies);
-    const requests = bodies.map((body, index) => errors[index] ?? (body as SendRequest));
-    await this.#acceptor.checkBatch(caller, requests);
+    return bodies.map((body, index) => errors[index] ?? (body as SendRequest));
   }
 }
