@@ -4,6 +4,7 @@ import type { Encryptor } from '../lib/encryption.ts';
 import { encodeId } from '../lib/ids.ts';
 import { IpRanges } from '../lib/net/ip-ranges.ts';
 import { RefusedError } from '../lib/refused-error.ts';
+import { ApiKeyCache, type CachedKey } from './api-key-cache.ts';
 import { type ApiKey, findKeyByHash, writeLastUsed } from './api-key-store.ts';
 import { hashToken, isAccessKeyId, isToken } from './api-key-token.ts';
 import type { Caller } from './caller.ts';
@@ -11,21 +12,9 @@ import { findKeyBySesCredential } from './ses-credential-store.ts';
 
 /**
  * Authenticates API keys: a presented secret comes in, a Caller goes out. For requests that are signed
- * instead, it finds the secret to verify them with. Keys are cached in memory by what was presented, so that a request costs neither a hash nor a query. Changes on other nodes
- * arrive as notifications (`invalidateWorkspace`); while notifications may be lost, entries expire
- * after a second. Last-used times are collected and written periodically in one statement.
+ * instead, it finds the secret to verify them with. Last-used times are collected and written
+ * periodically in one statement.
  */
-
-interface CachedKey {
-  caller: Caller;
-  key: ApiKey;
-  secretEndsAtMs: number | null;
-  /** For an SES credential: what requests are signed with. */
-  signingSecret: string | undefined;
-  /** Undefined: the key can be used from anywhere. */
-  networks: IpRanges | undefined;
-  readAtMs: number;
-}
 
 /** A key that signs requests, found by the public part of its SES credential. */
 export interface SigningCredential {
@@ -34,21 +23,12 @@ export interface SigningCredential {
   authorize(ip: string): Caller;
 }
 
-type FoundKey = Pick<CachedKey, 'key' | 'secretEndsAtMs' | 'signingSecret'>;
-
-const CACHE_MAX = 10_000;
-const CACHE_TTL_MS = 60_000;
-const CACHE_TTL_NOT_LISTENING_MS = 1_000;
-
 export class Authenticator {
   readonly #pool: Pool;
   readonly #clock: Clock;
-  readonly #isListening: () => boolean;
   readonly #encryptor: Encryptor;
-  readonly #cache = new Map<string, CachedKey>();
-  readonly #reading = new Map<string, Promise<CachedKey | undefined>>();
+  readonly #cache: ApiKeyCache;
   readonly #usedKeys = new Map<string, { workspaceId: string; id: string; atMs: number }>();
-  #generation = 0;
 
   constructor(parts: {
     pool: Pool;
@@ -59,24 +39,26 @@ export class Authenticator {
   }) {
     this.#pool = parts.pool;
     this.#clock = parts.clock;
-    this.#isListening = parts.isListening;
     this.#encryptor = parts.encryptor;
+    this.#cache = new ApiKeyCache(parts);
   }
 
   /** Throws a RefusedError with one of the 401 codes, or ip_not_allowed. */
   authenticate(token: string, ip: string): Caller | Promise<Caller> {
     const cached = this.#cache.get(token);
-    if (cached && this.#isFresh(cached)) return this.#authorize(cached, ip);
+    if (cached) return this.#authorize(cached, ip);
     if (!isToken(token)) {
       throw new RefusedError(
         'invalid_api_key',
         'This is not a valid Postrider API key: its format or checksum is wrong. Check for typos or missing characters.',
       );
     }
-    return this.#read(token, () => this.#findByToken(token)).then((found) => {
-      if (!found) throw new RefusedError('invalid_api_key', 'This API key does not exist.');
-      return this.#authorize(found, ip);
-    });
+    return this.#cache
+      .read(token, () => this.#findByToken(token))
+      .then((found) => {
+        if (!found) throw new RefusedError('invalid_api_key', 'This API key does not exist.');
+        return this.#authorize(found, ip);
+      });
   }
 
   /**
@@ -85,9 +67,9 @@ export class Authenticator {
    */
   findSigningCredential(accessKeyId: string): SigningCredential | Promise<SigningCredential> {
     const cached = this.#cache.get(accessKeyId);
-    if (cached && this.#isFresh(cached)) return this.#signingCredential(cached);
+    if (cached) return this.#signingCredential(cached);
     const reading = isAccessKeyId(accessKeyId)
-      ? this.#read(accessKeyId, () => this.#findByAccessKeyId(accessKeyId))
+      ? this.#cache.read(accessKeyId, () => this.#findByAccessKeyId(accessKeyId))
       : Promise.resolve(undefined);
     return reading.then((found) => this.#signingCredential(found));
   }
@@ -102,19 +84,12 @@ export class Authenticator {
 
   /** A key of the workspace was changed, on this node or another. */
   invalidateWorkspace(workspaceId: string): void {
-    this.#generation += 1;
-    for (const [hash, cached] of this.#cache) {
-      if (cached.key.workspaceId === workspaceId) this.#cache.delete(hash);
-    }
-    // A read in progress may have started before the change, so later requests must not share it.
-    this.#reading.clear();
+    this.#cache.invalidateWorkspace(workspaceId);
   }
 
-  /** Notifications were lost, so every entry may be stale. */
+  /** Notifications were lost. */
   invalidateAll(): void {
-    this.#generation += 1;
-    this.#cache.clear();
-    this.#reading.clear();
+    this.#cache.invalidateAll();
   }
 
   /** Writes the last-used times collected so far. */
@@ -125,57 +100,18 @@ export class Authenticator {
     await writeLastUsed(this.#pool, used);
   }
 
-  #isFresh(cached: CachedKey): boolean {
-    const age = this.#clock.now() - cached.readAtMs;
-    return age < (this.#isListening() ? CACHE_TTL_MS : CACHE_TTL_NOT_LISTENING_MS);
-  }
-
-  #read(token: string, find: () => Promise<FoundKey | undefined>): Promise<CachedKey | undefined> {
-    const running = this.#reading.get(token);
-    if (running) return running;
-    const reading = this.#readKey(token, find).finally(() => {
-      if (this.#reading.get(token) === reading) this.#reading.delete(token);
-    });
-    this.#reading.set(token, reading);
-    return reading;
-  }
-
-  async #readKey(
-    token: string,
-    find: () => Promise<FoundKey | undefined>,
-  ): Promise<CachedKey | undefined> {
-    const generation = this.#generation;
-    const readAtMs = this.#clock.now();
-    const found = await find();
-    if (!found) return undefined;
-    const { key, secretEndsAtMs } = found;
-    const cached = {
-      ...found,
-      caller: toCaller(key, secretEndsAtMs),
-      networks: key.allowedIps.length > 0 ? new IpRanges(key.allowedIps) : undefined,
-      readAtMs,
-    };
-    // A change that was announced during the read may be newer than what was read.
-    if (generation === this.#generation) {
-      if (this.#cache.size >= CACHE_MAX) this.#cache.clear();
-      this.#cache.set(token, cached);
-    }
-    return cached;
-  }
-
-  async #findByToken(token: string): Promise<FoundKey | undefined> {
+  async #findByToken(token: string): Promise<CachedKey | undefined> {
     const row = await findKeyByHash(this.#pool, hashToken(token));
     if (!row) return undefined;
     const { secretEndsAtMs, ...key } = row;
-    return { key, secretEndsAtMs, signingSecret: undefined };
+    return toCachedKey(key, secretEndsAtMs, undefined);
   }
 
-  async #findByAccessKeyId(accessKeyId: string): Promise<FoundKey | undefined> {
+  async #findByAccessKeyId(accessKeyId: string): Promise<CachedKey | undefined> {
     const row = await findKeyBySesCredential(this.#pool, accessKeyId);
     if (!row) return undefined;
     const { encryptedSecret, ...key } = row;
-    const signingSecret = decrypted(this.#encryptor, encryptedSecret);
-    return { key, secretEndsAtMs: null, signingSecret };
+    return toCachedKey(key, null, decrypted(this.#encryptor, encryptedSecret));
   }
 
   #authorize(cached: CachedKey, ip: string): Caller {
@@ -208,6 +144,20 @@ function decrypted(encryptor: Encryptor, encrypted: Buffer): string | undefined 
   } catch {
     return undefined;
   }
+}
+
+function toCachedKey(
+  key: ApiKey,
+  secretEndsAtMs: number | null,
+  signingSecret: string | undefined,
+): CachedKey {
+  return {
+    key,
+    secretEndsAtMs,
+    signingSecret,
+    caller: toCaller(key, secretEndsAtMs),
+    networks: key.allowedIps.length > 0 ? new IpRanges(key.allowedIps) : undefined,
+  };
 }
 
 function toCaller(key: ApiKey, secretEndsAtMs: number | null): Caller {
