@@ -22,7 +22,7 @@ import { createRegistry } from '../http/observability/http-metrics.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { noHandoff } from '../messages/accept/delivery-handoff.ts';
-import { DELIVERIES } from '../messages/deliveries/lease-store.ts';
+import { DELIVERIES } from '../messages/deliveries/delivery-lease-store.ts';
 import { readOperatorRules } from '../messages/verdict/operator-rules.ts';
 import { setOperatorRules } from '../messages/verdict/verdict-rules.ts';
 import { expireLeases } from '../queue/lease-store.ts';

@@ -10,6 +10,7 @@ import { type Binaries, findBinaries } from './embedded/binaries.ts';
 import { AlreadyClaimedError, type Claim, claim, type Holder } from './embedded/claim.ts';
 import { adoptCluster, createCluster, EMBEDDED_USER } from './embedded/cluster.ts';
 import { DataDirLock } from './embedded/data-dir-lock.ts';
+import { EMBEDDED_SETTINGS } from './embedded/postgres-settings.ts';
 import {
   findPostmaster,
   type Launched,
@@ -18,7 +19,6 @@ import {
   tailOf,
 } from './embedded/postmaster.ts';
 import { chooseRunAs, type RunAs, type RunAsMethod } from './embedded/run-as.ts';
-import { EMBEDDED_SETTINGS } from './embedded/settings.ts';
 import { type SocketFolder, shortSocketFolder } from './embedded/socket-path.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { uuidv7 } from '../lib/ids.ts';
 import type { ClaimedRow } from '../messages/deliveries/claim-store.ts';
-import { isPoison } from '../messages/deliveries/lease-store.ts';
+import { isPoison } from '../messages/deliveries/delivery-lease-store.ts';
 import {
   isSimulatedSuppression,
   SIMULATED_SUPPRESSION_REASON,

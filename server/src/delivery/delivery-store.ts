@@ -7,7 +7,7 @@ import {
   type ScanRequest,
   scanQueues,
 } from '../messages/deliveries/claim-store.ts';
-import { countSuspects, DELIVERIES } from '../messages/deliveries/lease-store.ts';
+import { countSuspects, DELIVERIES } from '../messages/deliveries/delivery-lease-store.ts';
 import { findRecorded, recordOutcomes } from '../messages/deliveries/outcome-store.ts';
 import { releaseLeases, renewLeases } from '../queue/lease-store.ts';
 import { type DecryptContent, readContents } from './content-store.ts';

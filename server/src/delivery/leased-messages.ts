@@ -1,7 +1,7 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
 import type { HandedOffMessage, Lease } from '../messages/accept/delivery-handoff.ts';
 import type { ClaimedRow } from '../messages/deliveries/claim-store.ts';
-import { isSuspect } from '../messages/deliveries/lease-store.ts';
+import { isSuspect } from '../messages/deliveries/delivery-lease-store.ts';
 import { addressDomain } from '../messages/queue-shard.ts';
 import type { Delivery, Message } from './delivery.ts';
 import type { MutableEngineStats } from './engine-stats.ts';

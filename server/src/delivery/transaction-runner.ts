@@ -162,7 +162,7 @@ export class TransactionRunner {
   }
 
   /**
-   * An internal error. The lease is left to expire, and the next claim counts it (messages/deliveries/lease-store.ts).
+   * An internal error. The lease is left to expire, and the next claim counts it (messages/deliveries/delivery-lease-store.ts).
    */
   #attemptFailed(transaction: MailTransaction, deliveries: Delivery[], error: unknown): void {
     this.#parts.stats.errors += 1;

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import type { Config } from '../../config/read-config.ts';
-import { type CheckResult, fail, ok, warn } from './check-result.ts';
+import { type CheckResult, fail, ok, warn } from './doctor-result.ts';
 import type { PresentedCertificate } from './smtp-probe.ts';
 
 type Files = NonNullable<Config['submission']['tls']>;

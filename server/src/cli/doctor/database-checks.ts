@@ -9,7 +9,7 @@ import { partitionsEndMs } from '../../db/partitions.ts';
 import type { Pool } from '../../db/pool.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { silentLog } from '../../lib/log.ts';
-import { type CheckResult, fail, ok, warn } from './check-result.ts';
+import { type CheckResult, fail, ok, warn } from './doctor-result.ts';
 
 /** Checks the database without changing it. */
 export async function checkDatabase(config: Config, clock: Clock): Promise<CheckResult[]> {

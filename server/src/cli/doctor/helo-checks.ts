@@ -5,7 +5,7 @@ import { isLocalAddress } from '../../lib/net/local-address.ts';
 import { isPublicAddress } from '../../lib/net/public-address.ts';
 import { reverseName } from '../../mail/dns/dns-name.ts';
 import type { Resolver } from '../../mail/dns/resolver.ts';
-import { type CheckResult, fail, ok, warn } from './check-result.ts';
+import { type CheckResult, fail, ok, warn } from './doctor-result.ts';
 import { createDoctorResolver, printable } from './network-checks.ts';
 
 /**

@@ -3,7 +3,7 @@ import type { OutgoingAddresses } from '../../config/outgoing-addresses.ts';
 import type { Config } from '../../config/read-config.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createResolver, type Resolver } from '../../mail/dns/resolver.ts';
-import { type CheckResult, fail, ok } from './check-result.ts';
+import { type CheckResult, fail, ok } from './doctor-result.ts';
 import { sendProxyHeader } from './smtp-probe.ts';
 
 /** Checks of outgoing connections: name servers and, on request, a receiver's port. */

@@ -3,7 +3,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { isLoopback } from '../../lib/net/client-network.ts';
 import type { SocketError } from '../../mail/smtp-client/tcp-connect.ts';
 import { checkCertificate, readCertificateFiles } from './certificate-checks.ts';
-import { type CheckResult, ok, warn } from './check-result.ts';
+import { type CheckResult, ok, warn } from './doctor-result.ts';
 import { connectableHost, isOwnGreeting, printable } from './network-checks.ts';
 import { probeSmtp, type SmtpProbe } from './smtp-probe.ts';
 

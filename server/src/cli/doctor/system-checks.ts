@@ -2,7 +2,7 @@ import { access, constants, stat, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import type { Config } from '../../config/read-config.ts';
-import { type CheckResult, fail, ok, warn } from './check-result.ts';
+import { type CheckResult, fail, ok, warn } from './doctor-result.ts';
 import { connectableHost } from './network-checks.ts';
 
 /** Checks of the host: Node version, data directory, disk space, port. */

@@ -15,8 +15,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../lib/clock.ts';
 import { StorageStartError } from '../database-errors.ts';
 import type { Binaries } from './binaries.ts';
+import { settingsArguments } from './postgres-settings.ts';
 import { CHILD_ENVIRONMENT, type RunAs } from './run-as.ts';
-import { settingsArguments } from './settings.ts';
 
 const LOG_MAX_BYTES = 10 * 1024 * 1024;
 /** Longer than the statement timeout of the pool. */

@@ -10,7 +10,7 @@ import { newLease } from '../../queue/lease.ts';
 import { expireLeases } from '../../queue/lease-store.ts';
 import { queueShardOf } from '../queue-shard.ts';
 import { claimDue, findIdRange, type Queue, scanQueues } from './claim-store.ts';
-import { DELIVERIES, isSuspect } from './lease-store.ts';
+import { DELIVERIES, isSuspect } from './delivery-lease-store.ts';
 
 /** Goal: concurrent claims are fair and never share a row. Method: a real database. */
 
