@@ -1,4 +1,4 @@
-import { isNpmScript, unknownSettings } from '../config/env.ts';
+import { isNpmScript, sshServer, unknownSettings } from '../config/env.ts';
 import type { Config } from '../config/read-config.ts';
 import { StorageStartError } from '../db/database-errors.ts';
 import { createLog, type Log } from '../lib/log.ts';
@@ -30,7 +30,7 @@ export async function start(config: Config): Promise<number> {
     return 1;
   }
   // Not awaited, because it queries the database, which may be slow.
-  startupBanner(app, config).then(console.log, (error) =>
+  startupBanner(app, config, sshServer()).then(console.log, (error) =>
     log.warn({ err: error }, 'could not print the startup banner'),
   );
   const reason = await Promise.race([app.storage.lost, signal]);

@@ -2,23 +2,26 @@ import { operatorIssuer } from '../accounts/api-keys.ts';
 import { scopesFor } from '../accounts/scopes.ts';
 import type { Config } from '../config/read-config.ts';
 import type { App } from './build-app.ts';
+import { firstAccountSteps } from './first-account-steps.ts';
 
 /**
  * The text printed when the server is ready. The first start creates a workspace and a test key, and
  * shows commands that can be pasted.
  */
-export async function startupBanner(app: App, config: Config): Promise<string> {
+export async function startupBanner(app: App, config: Config, sshServer?: string): Promise<string> {
   if (!config.roles.has('api')) return workerBanner(app, config);
   const url = config.http.port === 0 ? app.address : config.http.baseUrl;
   const token = await firstKey(app, config);
-  const setupLink = await app.people.setup.link(url);
+  const link = await app.people.setup.link(url);
   const lines = [
     '',
     `  Postrider is running at ${url}`,
     `  API docs: ${url}/docs`,
     ...smtpLine(app),
     '',
-    ...(setupLink === undefined ? [] : ownerSteps(url, setupLink)),
+    ...(link === undefined
+      ? []
+      : firstAccountSteps({ url, link, host: config.http.host, sshServer })),
     ...(token === undefined
       ? ['  Create an API key: npx postrider keys create --mode test --scopes all']
       : firstSteps(url, token)),
@@ -38,17 +41,6 @@ function smtpLine({ submission }: App): string[] {
   const { open, host, port, tls_port: tlsPort, user } = submission.settings();
   const address = tlsPort === null ? `${host}:${port}` : `${host}:${tlsPort} (TLS)`;
   return open ? [`  SMTP: ${address}, user ${user}, password: an API key`] : [];
-}
-
-/** Anyone with the link can become the owner. */
-function ownerSteps(url: string, link: string): string[] {
-  return [
-    `  No account exists yet. Create the first one at ${url}/app on this machine,`,
-    '  or from another machine with this single-use link:',
-    '',
-    `    ${link}`,
-    '',
-  ];
 }
 
 /**

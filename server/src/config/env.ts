@@ -15,3 +15,9 @@ export function unknownSettings(): string[] {
 export function isNpmScript(): boolean {
   return process.env.npm_lifecycle_event !== undefined;
 }
+
+/** The address of this machine that the terminal is connected to by SSH. */
+export function sshServer(): string | undefined {
+  // Client address and port, server address and port.
+  return process.env.SSH_CONNECTION?.split(' ')[2];
+}
