@@ -4,7 +4,7 @@ import { type Operation, operation } from '../../http/operation.ts';
 import type { AnyRequest } from '../../http/server/call-operation.ts';
 import { decodeId } from '../../lib/ids.ts';
 import { invalidFields, RefusedError } from '../../lib/refused-error.ts';
-import { formatAddress } from '../address-list.ts';
+import { formatAddress } from '../../mail/address.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
 import { checkStream, OUTBOUND } from './stream.ts';
 

@@ -2,7 +2,8 @@ import { type Static, Type } from 'typebox';
 import { closed } from '../../http/openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../http/operation.ts';
 import { invalidFields } from '../../lib/refused-error.ts';
-import { formatAddress, parseAddress, parseAddressList } from '../address-list.ts';
+import { formatAddress } from '../../mail/address.ts';
+import { parseAddress, parseAddressList } from '../address-list.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
 import { Deleted, deleted, ListQuery, pageQuery, toPage } from './lists.ts';
 
