@@ -55,10 +55,8 @@ declare module 'fastify' {
     startedAtMs: number;
     /** Text in the JSON body that cannot be stored. */
     textErrors: readonly FieldError[] | null;
-    /** A body that was read before the request was authenticated, because the credential signs it. */
+    /** The body that `request.body` is parsed from. */
     receivedBody: ReceivedBody | null;
-    /** Returns the memory of a body that reserved some. */
-    releaseBody: (() => void) | null;
   }
 }
 
@@ -87,7 +85,6 @@ export function createHttpServer(deps: HttpServerDependencies): FastifyInstance 
   server.decorateRequest('startedAtMs', 0);
   server.decorateRequest('textErrors', null);
   server.decorateRequest('receivedBody', null);
-  server.decorateRequest('releaseBody', null);
   addJsonBodyParser(server, deps, deps.bodyBytesMax);
   server.setErrorHandler((error, request, reply) => sendProblem(deps, error, request, reply));
   registerNotFoundHandler(server, deps);
@@ -181,7 +178,7 @@ function parseBody(
     const contentType = request.headers['content-type'] ?? '';
     const parsed = body.length === 0 ? undefined : parse(body, contentType);
     request.textErrors = parsed?.textErrors ?? null;
-    request.releaseBody = received.release ?? null;
+    request.receivedBody = received;
     done(null, parsed?.value);
   } catch (error) {
     received.release?.();
@@ -270,12 +267,14 @@ async function handleRequest(
   } catch (error) {
     reply.send(error);
   } finally {
-    if (request.releaseBody) releaseAfterResponse(request.releaseBody, reply);
+    releaseBody(request, reply);
   }
 }
 
 /** A response can be as large as its request, so the memory is in use until the client has read it. */
-function releaseAfterResponse(release: () => void, { raw }: FastifyReply): void {
+function releaseBody({ receivedBody }: FastifyRequest, { raw }: FastifyReply): void {
+  const release = receivedBody?.release;
+  if (!release) return;
   if (raw.destroyed || raw.closed) release();
   else raw.once('close', release);
 }
