@@ -53,11 +53,11 @@ it('finds no problems with a healthy server', async () => {
     '127.0.0.1',
     '--incoming',
   );
+  // The test database runs without fsync, which the doctor reports; how much disk space is left
+  // depends on the machine.
+  const problems = checks.filter(({ name, status }) => status !== 'ok' && name !== 'disk');
+  expect(problems).toEqual([expect.objectContaining({ name: 'durability', status: 'warn' })]);
   expect(code).toBe(0);
-  // The test database runs without fsync, which the doctor reports.
-  expect(checks.filter(({ status }) => status !== 'ok').map(({ name }) => name)).toEqual([
-    'durability',
-  ]);
   expect(of('migrations')?.detail).toBe('All migrations are applied.');
   expect(of('port')?.detail).toContain('A Postrider server is running');
   expect(of('outgoing mail')?.detail).toContain('220');

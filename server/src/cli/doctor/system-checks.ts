@@ -82,12 +82,14 @@ function listenError(host: string, port: number): Promise<string | undefined> {
   });
 }
 
+const RESPONSE_TIMEOUT_MS = 10_000;
+
 async function isPostrider(host: string, port: number): Promise<boolean> {
   const connectHost = connectableHost(host);
   const address = connectHost.includes(':') ? `[${connectHost}]` : connectHost;
   try {
     const response = await fetch(`http://${address}:${port}/healthz`, {
-      signal: AbortSignal.timeout(3000),
+      signal: AbortSignal.timeout(RESPONSE_TIMEOUT_MS),
     });
     return response.ok && ((await response.json()) as { status?: unknown }).status === 'ok';
   } catch {
