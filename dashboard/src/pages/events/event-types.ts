@@ -1,6 +1,10 @@
 import type { Schema } from '../../api/client.ts';
 
-export type EventType = NonNullable<Schema<'TestWebhook'>['type']>;
+/** What a test can send, without the confirmation that is not an event. */
+export type EventType = Exclude<
+  NonNullable<Schema<'TestWebhook'>['type']>,
+  'subscription_confirmation'
+>;
 
 /** Every event type, in the order of a message's life. The type makes the compiler check completeness. */
 const DESCRIPTIONS: Record<EventType, string> = {

@@ -8,7 +8,7 @@ import { streamOperations } from './streams.ts';
 import { suppressionOperations } from './suppressions.ts';
 import { templateOperations } from './templates.ts';
 
-/** Postmark accepts this token from everyone. Here, nobody sends without a workspace and its limits. */
+/** Postmark accepts this token from everyone. Here, all mail belongs to a workspace and its limits. */
 const SHARED_TEST_TOKEN = 'POSTMARK_API_TEST';
 
 /** Postmark's server API, as its client libraries use it: https://postmarkapp.com/developer. */
