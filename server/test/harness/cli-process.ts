@@ -32,9 +32,10 @@ export async function runPostrider(
   options: CommandOptions = {},
 ): Promise<CommandResult> {
   const out = options.stdoutFile === undefined ? 'pipe' : openSync(options.stdoutFile, 'a');
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(process.execPath, [LAUNCHER, ...args], {
     stdio: ['pipe', out, 'pipe'],
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...options.env },
+    env: { PATH, HOME, NODE_COMPILE_CACHE, ...options.env },
     ...(options.uid === undefined ? {} : { uid: options.uid }),
   });
   if (typeof out === 'number') closeSync(out);

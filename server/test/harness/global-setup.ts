@@ -22,6 +22,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const dataDir = await mkdtemp(path.join(tmpdir(), FOLDER_PREFIX));
   await writeFile(path.join(dataDir, OWNER_FILE), String(process.pid));
   project.provide('databaseFolder', dataDir);
+  // Halves the time that each of the hundreds of child processes takes to load the server.
+  process.env.NODE_COMPILE_CACHE ??= path.join(dataDir, 'compile-cache');
   return () => remove(dataDir);
 }
 

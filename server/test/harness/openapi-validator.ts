@@ -7,17 +7,22 @@ export interface OpenapiValidator<T> {
   errorsFor(pointer: string, value: unknown): string | undefined;
 }
 
-/** By document text: building a validator takes longer than starting a server. */
-const validators = new Map<string, OpenapiValidator<object>>();
+let known: Promise<OpenapiValidator<object>> | undefined;
 
+/**
+ * Read once per worker: writing the document takes longer than starting a server, and the documents
+ * of two servers differ only in their own address.
+ */
 export async function openapiValidator<T extends object>(
   baseUrl: string,
 ): Promise<OpenapiValidator<T>> {
+  known ??= readDocument(baseUrl).then(createValidator);
+  return known as Promise<OpenapiValidator<T>>;
+}
+
+async function readDocument(baseUrl: string): Promise<object> {
   const response = await fetch(`${baseUrl}/api/v1/openapi.json`);
-  const text = await response.text();
-  const validator = validators.get(text) ?? createValidator(JSON.parse(text) as object);
-  validators.set(text, validator);
-  return validator as OpenapiValidator<T>;
+  return (await response.json()) as object;
 }
 
 function createValidator(document: object): OpenapiValidator<object> {

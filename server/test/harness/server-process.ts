@@ -48,6 +48,7 @@ export async function createServerProcess(options: ServerProcessOptions): Promis
       env: {
         PATH: process.env.PATH,
         HOME: process.env.HOME,
+        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
         PORT: String(port),
         SUBMISSION_PORT: 'off',
         RETURN_PATH_PORT: 'off',
