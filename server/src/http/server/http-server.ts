@@ -295,7 +295,7 @@ function run(
   const { spec } = operation;
   checks.query.check(request.query);
   if (spec.body && !spec.rawBody) {
-    if (request.body === undefined && !checks.bodyOptional) {
+    if (request.body === undefined && !checks.bodyOptional()) {
       throw new RefusedError('malformed_json', 'The body is empty. It must be a JSON object.');
     }
     if (request.body === undefined) request.body = {};

@@ -9,7 +9,8 @@ import {
 export interface OperationValidators {
   query: Validator;
   body: Validator | undefined;
-  bodyOptional: boolean;
+  /** Asked only for requests without a body. */
+  bodyOptional: () => boolean;
 }
 
 const NO_QUERY = { type: 'object', additionalProperties: false, properties: {} };
@@ -18,6 +19,6 @@ export function validatorsOf({ spec }: Operation): OperationValidators {
   return {
     query: queryValidator(spec.query ?? NO_QUERY, spec.queryParsers),
     body: spec.body && bodyValidator(spec.validatedBody ?? spec.body, spec.semanticChecks),
-    bodyOptional: spec.body !== undefined && isOptionalBody(spec.body),
+    bodyOptional: () => spec.body !== undefined && isOptionalBody(spec.body),
   };
 }
