@@ -102,8 +102,6 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
 
   const { storage, notifications } = await openDatabase(options, clock, cleanup);
   const { pool } = storage;
-  // Workers may run without the settings of the API nodes, such as BASE_URL.
-  if (config.roles.has('api')) await saveMailHosts(pool, config.domains);
   const notifier = createNotifier(storage, notifications, clock);
   const onEventsAppended = (): void => notifier.publish();
   const base = { config, clock, log, storage, notifications };
@@ -218,10 +216,10 @@ async function openDatabase(
   });
   cleanup.defer(() => storage.stop());
   const { pool } = storage;
-  // Workers may run without the settings of the API nodes, such as BASE_URL.
-  if (config.roles.has('api')) await saveMailHosts(pool, config.domains);
   await migrate(pool, log, abort);
   await verifySecretKey(pool, storage.secretKey, { allowOther: config.allowOtherSecretKey });
+  // Workers may run without the settings of the API nodes, such as BASE_URL.
+  if (config.roles.has('api')) await saveMailHosts(pool, config.domains);
   const maintenance = await startPartitionMaintenance({ pool, clock, log, retention, ...abort });
   cleanup.defer(() => maintenance.stop());
   if (storage.exclusive) await expireLeasesOfDeadNode(pool, clock.now(), log);
