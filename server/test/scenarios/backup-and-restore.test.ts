@@ -73,6 +73,10 @@ test('a backup without a running server starts its own database, and a failed ba
   const backup = (target: string, env: Record<string, string> = {}) =>
     runPostrider(['backup', target], { env: { DATA_DIR: dataDir, ...env } });
 
+  const nothing = await backup(path.join(folder.path, 'first'));
+  expect(nothing).toMatchObject({ code: 1, stdout: '' });
+  expect(nothing.stderr).toContain(`There is no database in DATA_DIR ${dataDir}`);
+  await runPostrider(['workspaces', 'create', 'Shop'], { env: { DATA_DIR: dataDir } });
   expect((await backup(path.join(folder.path, 'first'))).code).toBe(0);
   const taken = await backup(full);
   expect(taken).toMatchObject({ code: 1, stdout: '' });
