@@ -140,6 +140,9 @@ export function bounceOperations({ call }: CompatDependencies): Operation[] {
 /** The maximum of our own list. */
 const EVENTS_MAX = 100;
 
+/** An event is recorded up to this long after the time that it is about. */
+const RECORDED_WITHIN_MS = 10_000;
+
 /** Events have no look-up by id; the id contains the time, which narrows the list to a few. */
 async function findBounce(
   call: CompatDependencies['call'],
@@ -153,7 +156,7 @@ async function findBounce(
       type: BOUNCE_EVENTS,
       order: 'desc',
       limit: String(EVENTS_MAX),
-      created_after: new Date(atMs - 1).toISOString(),
+      created_after: new Date(atMs - RECORDED_WITHIN_MS).toISOString(),
       created_before: new Date(atMs + 1).toISOString(),
     };
     const { body } = await call(request, 'listEvents', { query });
