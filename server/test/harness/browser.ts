@@ -8,8 +8,9 @@ import { createPerson, signInAs } from './dashboard-session.ts';
 
 /**
  * Browser tests against a real server. Without a browser they are skipped, and the gate reports how
- * many did not run. The test files of a worker share one browser. After a failed test, the server restarts with an empty database, so that later tests do
- * not depend on its leftovers; no test may rely on data of another.
+ * many did not run. The test files of a worker share one browser. After a failed test, the server
+ * restarts with an empty database, so that later tests do not depend on its leftovers; no test may
+ * rely on data of another.
  */
 
 /** For one action; a page on a busy machine takes seconds. */
