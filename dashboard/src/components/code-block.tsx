@@ -1,12 +1,23 @@
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { classNames } from '../lib/class-names.ts';
 import { CopyIconButton } from './copy.tsx';
 
 /** A block of code with a copy button. Long lines scroll inside the block. */
-export function CodeBlock({ code, label, wrap }: { code: string; label: string; wrap?: boolean }) {
+export function CodeBlock({
+  code,
+  label,
+  wrap,
+  highlighted = [],
+}: {
+  code: string;
+  label: string;
+  wrap?: boolean;
+  /** Indexes of lines to mark. Only for code that does not wrap. */
+  highlighted?: readonly number[];
+}) {
   return (
     <div className="group relative min-w-0 rounded-lg border border-line bg-sunken">
-      <div className="absolute top-1.5 right-1.5 rounded-md bg-sunken">
+      <div className="absolute top-1.5 right-1.5 z-1 rounded-md bg-sunken">
         <CopyIconButton text={code} label={`Copy ${label}`} />
       </div>
       <section
@@ -17,10 +28,19 @@ export function CodeBlock({ code, label, wrap }: { code: string; label: string; 
       >
         <pre
           className={classNames(
-            'px-3 py-2.5 pr-10 font-mono text-xs leading-5 text-ink',
+            'relative isolate px-3 py-2.5 pr-10 font-mono text-xs leading-5 text-ink',
             wrap ? 'break-words whitespace-pre-wrap' : 'w-max min-w-full',
           )}
         >
+          {highlighted.map((line) => (
+            <span
+              key={line}
+              aria-hidden
+              // Behind the text, so that selecting and copying the code is not affected.
+              className="absolute inset-x-0 -z-1 h-5 border-l-2 border-accent-ink bg-accent-wash"
+              style={{ top: `${0.625 + 1.25 * line}rem` }}
+            />
+          ))}
           {code}
         </pre>
       </section>
@@ -31,33 +51,56 @@ export function CodeBlock({ code, label, wrap }: { code: string; label: string; 
 export interface Snippet {
   name: string;
   code: string;
+  /** Snippets of one group share a labeled row of buttons. */
+  group?: string;
+  /** Indexes of lines to mark. */
+  highlighted?: readonly number[];
+  /** Shown below the code. */
+  note?: ReactNode;
 }
 
-/** The same example in several languages, one at a time. */
+/** Examples of which one is shown at a time. */
 export function Snippets({ snippets }: { snippets: readonly Snippet[] }) {
   const [chosen, setChosen] = useState(snippets[0]?.name);
   const shown = snippets.find(({ name }) => name === chosen) ?? snippets[0];
   if (!shown) return null;
+  const groups = Map.groupBy(snippets, ({ group }) => group);
   return (
     <div className="min-w-0">
-      <fieldset className="mb-2 flex gap-1">
-        <legend className="sr-only">Example language</legend>
-        {snippets.map(({ name }) => (
-          <button
-            key={name}
-            type="button"
-            aria-pressed={name === shown.name}
-            onClick={() => setChosen(name)}
-            className={classNames(
-              'rounded-md px-2 py-0.5 text-xs font-medium transition-colors',
-              name === shown.name ? 'bg-accent-wash text-accent-ink' : 'text-soft hover:bg-sunken',
+      <div className="mb-2 grid gap-1">
+        {[...groups].map(([group, members]) => (
+          <fieldset key={group ?? ''} className="flex min-w-0 flex-wrap items-center gap-1">
+            <legend className="sr-only">{group ?? 'Example language'}</legend>
+            {group !== undefined && (
+              <span aria-hidden className="w-full text-xs text-faint sm:w-26">
+                {group}
+              </span>
             )}
-          >
-            {name}
-          </button>
+            {members.map(({ name }) => (
+              <button
+                key={name}
+                type="button"
+                aria-pressed={name === shown.name}
+                onClick={() => setChosen(name)}
+                className={classNames(
+                  'rounded-md px-2 py-0.5 text-xs font-medium whitespace-nowrap transition-colors',
+                  name === shown.name
+                    ? 'bg-accent-wash text-accent-ink'
+                    : 'text-soft hover:bg-sunken',
+                )}
+              >
+                {name}
+              </button>
+            ))}
+          </fieldset>
         ))}
-      </fieldset>
-      <CodeBlock code={shown.code} label={`${shown.name} example`} />
+      </div>
+      <CodeBlock
+        code={shown.code}
+        label={`${shown.name} example`}
+        {...(shown.highlighted && { highlighted: shown.highlighted })}
+      />
+      {shown.note !== undefined && <div className="mt-2 text-xs text-soft">{shown.note}</div>}
     </div>
   );
 }

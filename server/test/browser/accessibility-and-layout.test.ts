@@ -96,7 +96,20 @@ const DIALOGS: View[] = [
       await page.getByRole('textbox', { name: 'Name' }).fill('Web shop');
       await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
       await page.getByTestId('token').waitFor();
-      await page.getByRole('button', { name: 'SMTP', exact: true }).waitFor();
+      const smtp = { name: 'SMTP', exact: true };
+      await page.getByRole('dialog').getByRole('button', smtp).waitFor();
+    },
+  },
+  {
+    name: 'New API key, Amazon SES',
+    path: () => '/app/api-keys?new=true',
+    open: async (page) => {
+      await page.getByRole('textbox', { name: 'Name' }).fill('Web shop');
+      const dialog = page.getByRole('dialog');
+      await dialog.getByRole('button', { name: 'Create key' }).click();
+      await dialog.getByRole('button', { name: 'Amazon SES' }).click();
+      await dialog.getByRole('button', { name: 'Create SES credentials' }).click();
+      await dialog.getByText('Copy the credentials now.').waitFor();
     },
   },
   {

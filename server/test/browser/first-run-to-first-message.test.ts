@@ -1,12 +1,16 @@
 import { execFile, spawn } from 'node:child_process';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { parseEnv, promisify } from 'node:util';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { afterAll, expect, test } from 'vitest';
+import { ROOT } from '../../../scripts/project-files.ts';
 import { browserSuite } from '../harness/browser.ts';
 import { createPerson } from '../harness/dashboard-session.ts';
 import { startDnsServer } from '../harness/dns-server.ts';
 import { publishRecords } from '../harness/publish-dns-records.ts';
 import { SubmissionClient } from '../harness/submission-client.ts';
+import { createTempDir } from '../harness/temp-dir.ts';
 
 /**
  * The first ten minutes with Postrider: create the account and an API key, paste the shown curl
@@ -46,10 +50,11 @@ browserSuite(
       await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
       const token = (await page.getByTestId('token').textContent()) ?? '';
       expect(token).toMatch(/^pr_test_/);
-      const curl = (await page.getByRole('region', { name: 'curl example' }).textContent()) ?? '';
+      const curl = await shownCode(page.getByRole('dialog'), 'curl example');
       expect(curl).toContain(token);
       await page.getByRole('button', { name: 'Done' }).click();
-      await expect.poll(() => page.content()).not.toContain(token);
+      await expect.poll(() => page.getByText(token, { exact: true }).count()).toBe(0);
+      expect(await shownCode(page, 'curl example')).toBe(curl);
 
       await page.getByRole('link', { name: 'Messages' }).click();
       await page.getByRole('heading', { name: 'Messages', exact: true }).waitFor();
@@ -75,8 +80,7 @@ browserSuite(
       await page.getByLabel('Name', { exact: true }).fill('Printer');
       await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
       const token = (await page.getByTestId('token').textContent()) ?? '';
-      await page.getByRole('button', { name: 'SMTP', exact: true }).click();
-      const shown = (await page.getByRole('region', { name: 'SMTP example' }).textContent()) ?? '';
+      const shown = await chosenCode(page.getByRole('dialog'), 'SMTP');
       await page.getByRole('button', { name: 'Done' }).click();
       const settings = parseEnv(shown);
       expect(settings).toMatchObject({ SMTP_USER: 'postrider', SMTP_PASSWORD: token });
@@ -157,14 +161,61 @@ browserSuite(
         await page.getByLabel('Name', { exact: true }).fill('Web shop');
         await page.getByText('Restrictions').last().click();
         await page.getByLabel('Sender domains').fill(allowed);
-        await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
-        expect(await inShell(await shownCode(page, 'curl example', sender))).toBe('ok');
-        await page.getByRole('button', { name: 'Node', exact: true }).click();
-        const node = await shownCode(page, 'Node example', sender);
-        const { stdout } = await run(process.execPath, ['--input-type=module', '-e', node]);
-        expect(stdout).toMatch(/^202 /);
+        const dialog = page.getByRole('dialog');
+        await dialog.getByRole('button', { name: 'Create key' }).click();
+        const token = (await page.getByTestId('token').textContent()) ?? '';
+        expect(await inShell(await shownCode(dialog, 'curl example', sender))).toBe('ok');
+        expect(await inNode(await chosenCode(dialog, 'Node', sender))).toMatch(/^202 /);
+        expect(await inNode(await chosenCode(dialog, 'Mailgun', sender))).toContain('Queued');
         await page.getByRole('button', { name: 'Done' }).click();
+        await expect.poll(() => page.content()).not.toContain(token);
       }
+    });
+
+    test('every client library sends with the lines that are shown with a new key', async () => {
+      const { call, testKey } = suite.app();
+      const page = await suite.openAs('developer', { mode: 'test' });
+      await page.goto('/app/api-keys?new=true');
+      await page.getByLabel('Name', { exact: true }).fill('Web shop');
+      const dialog = page.getByRole('dialog');
+      await dialog.getByRole('button', { name: 'Create key' }).click();
+      const token = (await page.getByTestId('token').textContent()) ?? '';
+      const examples = new Map<string, string>();
+      for (const name of ['SDK', 'Node', ...CLIENTS]) {
+        examples.set(name, await chosenCode(dialog, name, new RegExp(token)));
+      }
+      expect(await chosenCode(dialog, 'Amazon SES', /PRTEST…/)).not.toContain(token);
+      await dialog.getByRole('button', { name: 'Create SES credentials' }).click();
+      examples.set('Amazon SES', await shownCode(dialog, 'Amazon SES example', /PRTEST\w/));
+      for (const [name, code] of examples) {
+        const output = await inNode(code);
+        expect([name, output]).toEqual([name, expect.stringMatching(/msg_|@/)]);
+      }
+      const python = await chosenCode(dialog, 'Python', new RegExp(token));
+      if (await hasPython())
+        expect((await run('python3', ['-c', python])).stdout).toContain('msg_');
+      const found = await call('GET', '/messages?limit=100', { key: testKey });
+      const subjects = found.json.data.map(({ subject }: { subject: string }) => subject);
+      expect(subjects.filter((one: string) => one === 'Hello from Postrider')).toHaveLength(5);
+
+      await page.getByRole('button', { name: 'Done' }).click();
+      for (const [name, code] of examples) expect(await chosenCode(page, name, /pr_/)).toBe(code);
+    });
+
+    test('the settings shown with new SES credentials work', async () => {
+      const page = await suite.openAs('developer', { mode: 'test' });
+      await page.goto('/app/api-keys');
+      await page
+        .getByRole('button', { name: /^Actions for/ })
+        .first()
+        .click();
+      await page.getByRole('menuitem', { name: 'SES credentials' }).click();
+      await page.getByRole('button', { name: 'Create credentials' }).click();
+      const settings = parseEnv(await shownCode(page, 'AWS settings', /AWS_/));
+      await page.getByRole('button', { name: 'Done' }).click();
+      const account = `import { GetAccountCommand, SESv2Client } from '@aws-sdk/client-sesv2';
+        console.log((await new SESv2Client().send(new GetAccountCommand())).SendingEnabled);`;
+      expect(await inNode(account, settings)).toBe('true\n');
     });
   },
   { env: { DNS_SERVERS: dns.address, HELO_NAME: 'mail.sender.test' } },
@@ -180,9 +231,25 @@ const PAGES = [
   ['Webhooks', 'example'],
 ] as const;
 
+function hasPython(): Promise<boolean> {
+  return run('python3', ['-c', 'pass']).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Clients that send the key itself. */
+const CLIENTS = ['Resend', 'Postmark', 'SendGrid', 'Mailgun'];
+
+/** The code of an example after its button is clicked, once it matches. */
+async function chosenCode(within: Page | Locator, name: string, text = /./): Promise<string> {
+  await within.getByRole('button', { name, exact: true }).click();
+  return shownCode(within, `${name} example`, text);
+}
+
 /** The code of the example with this label, once it matches. */
-async function shownCode(page: Page, label: string, text = /curl/): Promise<string> {
-  const block = page.getByRole('region', { name: label, exact: true });
+async function shownCode(within: Page | Locator, label: string, text = /curl/): Promise<string> {
+  const block = within.getByRole('region', { name: label, exact: true });
   await block.filter({ hasText: text }).waitFor();
   return (await block.textContent()) ?? '';
 }
@@ -198,6 +265,27 @@ async function inShell(code: string): Promise<string> {
     () => 'ok',
     ({ stdout, stderr }) => `${stdout}${stderr}`,
   );
+}
+
+/**
+ * Runs a program in a folder where the client libraries are installed, ours from its source, and
+ * returns what it prints.
+ */
+async function inNode(code: string, env: NodeJS.Dict<string> = {}): Promise<string> {
+  await using folder = await createTempDir();
+  const packages = path.join(folder.path, 'node_modules');
+  await mkdir(path.join(packages, 'postrider-client'), { recursive: true });
+  for (const name of ['resend', 'postmark', '@sendgrid', 'mailgun.js', '@aws-sdk']) {
+    await symlink(path.join(ROOT, 'node_modules', name), path.join(packages, name));
+  }
+  const own = path.join(packages, 'postrider-client');
+  await writeFile(path.join(own, 'package.json'), '{"type":"module","exports":"./index.ts"}');
+  await symlink(path.join(ROOT, 'sdk/src/index.ts'), path.join(own, 'index.ts'));
+  const { stdout } = await run(process.execPath, ['--input-type=module', '-e', code], {
+    cwd: folder.path,
+    env: { ...process.env, ...env },
+  });
+  return stdout;
 }
 
 /** Runs a command that prints until it is stopped. */

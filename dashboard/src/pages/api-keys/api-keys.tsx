@@ -10,7 +10,7 @@ import { Button, IconButton } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
 import { Menu, MenuItem, MenuSeparator } from '../../components/menu.tsx';
-import { Page } from '../../components/page.tsx';
+import { Page, Section } from '../../components/page.tsx';
 import { NoSearchResults, SearchInput } from '../../components/search-input.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, Td, Th, Tr } from '../../components/table.tsx';
@@ -96,7 +96,7 @@ export function ApiKeysPage() {
               </Button>
             )
           }
-          example={<SendSnippets mode="test" createKey={false} />}
+          example={<SendSnippets mode="test" everyWay createKey={false} />}
         >
           Every API request needs a key. Start with a test key: its emails are captured, never sent.
         </EmptyState>
@@ -104,6 +104,15 @@ export function ApiKeysPage() {
         <>
           <KeyTable keys={list.rows} onOpen={setOpen} canWrite={can('write:api_keys')} />
           <LoadMore {...list} />
+          <div className="px-4 pt-6 pb-10 sm:px-6">
+            <Section
+              className="max-w-3xl"
+              title="Send with your code"
+              description="Use the Postrider API, or keep the client library you have and change the highlighted lines."
+            >
+              <SendSnippets mode={selection.mode} everyWay />
+            </Section>
+          </div>
         </>
       )}
       {formOpen && <CreateKey onClose={() => create(false)} />}

@@ -1,19 +1,24 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { KeyRound } from 'lucide-react';
+import type { ReactNode } from 'react';
 import { apiFor, type Schema, unwrap } from '../../api/client.ts';
 import { Button } from '../../components/button.tsx';
 import { showErrorToast } from '../../layout/toasts.tsx';
 import { createStore, useStore } from '../../lib/store.ts';
 import { type Mode, useSelection } from '../../session/selection.ts';
 import { useCan } from '../../session/session.ts';
+import type { SesSecrets } from './client-snippets.ts';
 import { isAvailable, type Scope } from './scopes.ts';
 
 /**
  * The key in examples, so that they work when pasted: the test key created last, if it has the
  * permissions. Test keys are remembered in memory only, live keys never.
  */
-type ExampleKey = Pick<Schema<'ApiKeyWithToken'>, 'id' | 'token' | 'scopes' | 'allowed_domains'>;
+export type ExampleKey = Pick<
+  Schema<'ApiKeyWithToken'>,
+  'id' | 'token' | 'scopes' | 'allowed_domains'
+> & { ses?: SesSecrets };
 
 const testKeys = createStore<Readonly<Record<string, ExampleKey>>>({});
 
@@ -26,6 +31,14 @@ export function rememberTestKey(workspaceId: string | null, key: Schema<'ApiKeyW
 export function forgetTestKey(id: string): void {
   const kept = Object.entries(testKeys.get()).filter(([, key]) => key.id !== id);
   testKeys.set(Object.fromEntries(kept));
+}
+
+/** Keeps SES credentials with their key, if it is remembered. */
+export function rememberSesSecrets(id: string, ses: SesSecrets): void {
+  const keys = Object.entries(testKeys.get());
+  testKeys.set(
+    Object.fromEntries(keys.map(([name, key]) => [name, key.id === id ? { ...key, ses } : key])),
+  );
 }
 
 /** A key of this mode with these scopes, if one is remembered. */
@@ -52,7 +65,16 @@ const EXAMPLE_SCOPES: readonly Scope[] = [
 ];
 
 /** Below an example with a placeholder: creates a test key and fills it in. */
-export function MissingKeyNote({ mode, scopes }: { mode: Mode; scopes: readonly Scope[] }) {
+export function MissingKeyNote({
+  mode,
+  scopes,
+  children,
+}: {
+  mode: Mode;
+  scopes: readonly Scope[];
+  /** What to replace, if it is not the key itself. */
+  children?: ReactNode;
+}) {
   const selection = useSelection();
   const queries = useQueryClient();
   const can = useCan();
@@ -76,7 +98,11 @@ export function MissingKeyNote({ mode, scopes }: { mode: Mode; scopes: readonly 
   return (
     <div className="mt-2 flex flex-wrap items-center gap-x-3 gap-y-1.5 text-xs text-faint">
       <p>
-        Replace <code className="font-mono">{placeholderKey(mode)}</code> with your {mode} key.
+        {children || (
+          <>
+            Replace <code className="font-mono">{placeholderKey(mode)}</code> with your {mode} key.
+          </>
+        )}
       </p>
       {canCreate && mode === 'test' && scopes.every((scope) => can(scope)) && (
         <Button

@@ -1,14 +1,14 @@
-import { useQuery } from '@tanstack/react-query';
-import { type Schema, unwrap } from '../../api/client.ts';
-import { useApi } from '../../api/use-api.ts';
+import type { Schema } from '../../api/client.ts';
 import { Alert } from '../../components/alert.tsx';
 import { Button } from '../../components/button.tsx';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
 import { OneTimeSecret } from '../../components/secret.tsx';
 import { SendSnippets } from './send-snippets.tsx';
-import { smtpSnippet } from './smtp-snippet.ts';
 
-type NewKey = Pick<Schema<'ApiKeyWithToken'>, 'mode' | 'token' | 'scopes' | 'allowed_domains'>;
+type NewKey = Pick<
+  Schema<'ApiKeyWithToken'>,
+  'id' | 'mode' | 'token' | 'scopes' | 'allowed_domains'
+>;
 
 /** Shows a new key, once, with examples that use it. */
 export function NewKeyDialog({
@@ -36,7 +36,7 @@ export function NewKeyDialog({
         {(apiKey.scopes as string[]).includes('send:transactional') ? (
           <div>
             <h3 className="mb-2 text-sm font-semibold">Send an email with this key</h3>
-            <KeySnippets apiKey={apiKey} />
+            <SendSnippets mode={apiKey.mode} apiKey={apiKey} everyWay />
           </div>
         ) : (
           <Alert tone="info" title="This key can’t send">
@@ -50,21 +50,5 @@ export function NewKeyDialog({
         </Button>
       </DialogButtons>
     </Dialog>
-  );
-}
-
-function KeySnippets({ apiKey }: { apiKey: NewKey }) {
-  const { api, key } = useApi();
-  const smtp = useQuery({
-    queryKey: key('smtp'),
-    queryFn: () => unwrap(api.GET('/api/v1/smtp')),
-    staleTime: 60_000,
-  });
-  return (
-    <SendSnippets
-      mode={apiKey.mode}
-      apiKey={apiKey}
-      more={smtp.data ? [smtpSnippet(apiKey.token, smtp.data)] : []}
-    />
   );
 }

@@ -1,12 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
-import { unwrap } from '../../api/client.ts';
+import { type Schema, unwrap } from '../../api/client.ts';
 import { fetchAllRows } from '../../api/pagination.ts';
 import { useApi } from '../../api/use-api.ts';
-import { CodeBlock, type Snippet, Snippets } from '../../components/code-block.tsx';
+import { CodeBlock, Snippets } from '../../components/code-block.tsx';
 import { type Mode, useSelection } from '../../session/selection.ts';
 import { useCan, useMe } from '../../session/session.ts';
-import { MissingKeyNote, placeholderKey, useExampleKey } from './example-key.tsx';
+import { clientSnippets } from './client-snippets.ts';
+import { type ExampleKey, MissingKeyNote, placeholderKey, useExampleKey } from './example-key.tsx';
+import { placeholderSesSecrets, SesNote, useSesSecrets } from './example-ses-secrets.tsx';
 import type { Scope } from './scopes.ts';
+import { smtpSnippet } from './smtp-snippet.ts';
 import { sendSnippets } from './snippet-code.ts';
 
 /** Examples that work when pasted, with the user's own address, domain and test key. */
@@ -48,12 +51,13 @@ const SEND: readonly Scope[] = ['send:transactional'];
 export function SendSnippets({
   mode,
   apiKey,
-  more = [],
+  everyWay = false,
   createKey = true,
 }: {
   mode: Mode;
-  apiKey?: { token: string; allowed_domains: readonly string[] };
-  more?: readonly Snippet[];
+  apiKey?: ExampleKey;
+  /** Whether to show SMTP and the client libraries of other providers, too. */
+  everyWay?: boolean;
   /** Whether a new key is offered if none is remembered. */
   createKey?: boolean;
 }) {
@@ -61,13 +65,43 @@ export function SendSnippets({
   const key = apiKey ?? remembered;
   const from = useSnippetSender(mode, key?.allowed_domains);
   const { email } = useMe();
-  const snippets = sendSnippets({ token: key?.token ?? placeholderKey(mode), from, to: email });
-  return (
-    <>
-      <Snippets snippets={[...snippets, ...more]} />
-      {!key && createKey && <MissingKeyNote mode={mode} scopes={SEND} />}
-    </>
-  );
+  const ses = useSesSecrets(mode, key);
+  const values = { token: key?.token ?? placeholderKey(mode), from, to: email };
+  const smtp = useSmtpSettings(everyWay);
+  const own = [...sendSnippets(values), ...(smtp ? [smtpSnippet(values.token, smtp)] : [])];
+  const examples = everyWay
+    ? [
+        ...own.map((snippet) => ({ ...snippet, group: 'Postrider API' })),
+        ...clientSnippets({ ...values, ses: ses.secrets ?? placeholderSesSecrets(mode) }),
+      ]
+    : own;
+  const snippets = examples.map((snippet) => ({
+    ...snippet,
+    note: (
+      <>
+        {snippet.note}
+        {snippet.name === 'Amazon SES' && key && <SesNote {...ses} />}
+        {!key && createKey && (
+          <MissingKeyNote mode={mode} scopes={SEND}>
+            {snippet.name === 'Amazon SES' &&
+              `Replace the credentials with those of a ${mode} key.`}
+          </MissingKeyNote>
+        )}
+      </>
+    ),
+  }));
+  return <Snippets snippets={snippets} />;
+}
+
+function useSmtpSettings(enabled: boolean): Schema<'SmtpSettings'> | undefined {
+  const { api, key } = useApi();
+  const settings = useQuery({
+    queryKey: key('smtp'),
+    queryFn: () => unwrap(api.GET('/api/v1/smtp')),
+    staleTime: 60_000,
+    enabled,
+  });
+  return settings.data;
 }
 
 export interface ExampleValues {

@@ -10,6 +10,7 @@ import { Time } from '../../components/time.tsx';
 import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
 import { showToast } from '../../layout/toasts.tsx';
 import { useSelection } from '../../session/selection.ts';
+import { compatUrl } from './client-snippets.ts';
 import type { ApiKey } from './key-dialogs.tsx';
 
 /** As many as a key can have. */
@@ -107,7 +108,7 @@ function NewCredentials({
 }) {
   const { access_key_id: accessKeyId, secret_access_key: secret } = credentials;
   const code = [
-    `AWS_ENDPOINT_URL_SESV2=${location.origin}/compat/ses`,
+    `AWS_ENDPOINT_URL_SESV2=${compatUrl('ses')}`,
     `AWS_ACCESS_KEY_ID=${accessKeyId}`,
     `AWS_SECRET_ACCESS_KEY=${secret}`,
     'AWS_REGION=us-east-1',

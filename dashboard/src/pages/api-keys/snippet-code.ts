@@ -11,7 +11,7 @@ export function domainOf(address: string): string {
   return address.slice(address.lastIndexOf('@') + 1);
 }
 
-/** A first message, ready to paste, as a shell command and in two languages. */
+/** A first message, ready to paste: a shell command, our client library, and two languages without it. */
 export function sendSnippets(values: SnippetValues): Snippet[] {
   const { token, from, to } = values;
   const url = `${location.origin}/api/v1/transactional/send`;
@@ -24,6 +24,27 @@ export function sendSnippets(values: SnippetValues): Snippet[] {
   };
   return [
     { name: 'curl', code: curlSnippet('/transactional/send', token, body) },
+    {
+      name: 'SDK',
+      code: [
+        `import { Postrider } from 'postrider-client';`,
+        ``,
+        `const postrider = new Postrider({`,
+        `  apiKey: '${token}',`,
+        `  baseUrl: '${location.origin}',`,
+        `});`,
+        ``,
+        `const { id, status } = await postrider.send({`,
+        `  to: { email: ${quoted(to)} },`,
+        `  from: { email: ${quoted(from)} },`,
+        `  subject: 'Hello \${name}',`,
+        `  html: '<p>Welcome, {{ name }}!</p>',`,
+        `  variables: { name: 'Jane' },`,
+        `});`,
+        `console.log(id, status);`,
+      ].join('\n'),
+      note: SDK_NOTE,
+    },
     {
       name: 'Node',
       code: [
@@ -71,6 +92,9 @@ export function sendSnippets(values: SnippetValues): Snippet[] {
   ];
 }
 
+const SDK_NOTE =
+  'TypeScript and JavaScript. Not on npm yet: run “npm pack -w postrider-client” in a checkout of Postrider and install the file that it creates.';
+
 /** A request for the shell: a POST if it has a body and the options name no other method. */
 export function curlSnippet(path: string, token: string, body?: unknown, options = ''): string {
   const lines = [
@@ -84,7 +108,7 @@ export function curlSnippet(path: string, token: string, body?: unknown, options
 }
 
 /** A string literal for JavaScript and Python; an address may contain an apostrophe. */
-function quoted(text: string): string {
+export function quoted(text: string): string {
   return text.includes("'") ? JSON.stringify(text) : `'${text}'`;
 }
 
