@@ -1,4 +1,5 @@
 import { benchAccept } from './accept.ts';
+import { benchCompat } from './compat.ts';
 import { benchDeliver } from './deliver.ts';
 import { benchHistory } from './history.ts';
 import { benchNoisyNeighbor } from './noisy-neighbor.ts';
@@ -8,6 +9,7 @@ import { benchWebhooks } from './webhooks.ts';
 /** `npm run bench [name…]`: runs all benchmarks, or those named. */
 const BENCHES: Record<string, () => Promise<void>> = {
   accept: benchAccept,
+  compat: benchCompat,
   deliver: benchDeliver,
   history: benchHistory,
   'noisy-neighbor': benchNoisyNeighbor,
