@@ -1,13 +1,16 @@
 import type { Caller } from '../accounts/caller.ts';
 import type { SendSystemEmail, SystemEmail } from '../accounts/people/system-emails.ts';
 import type { Domains } from '../domains/domains.ts';
+import { decodeId } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import type { MessageAcceptor } from '../messages/accept/accept-message.ts';
+import { SYSTEM_TAG } from '../messages/system-tag.ts';
 
 /**
  * Sends system emails, such as password resets and invitations, as live messages of a workspace from
- * one of its domains. Members of the workspace see that the message was sent, but not the link in it.
+ * one of its domains. They do not count as messages of the workspace. Its members can see that one was
+ * sent, but not the link in it.
  */
 export function createSystemMailer(parts: {
   acceptor: MessageAcceptor;
@@ -25,7 +28,7 @@ export function createSystemMailer(parts: {
         parts.log.warn({ err: error, workspace_id: workspaceId }, 'system email rejected');
       }
     }
-    return false;
+    return undefined;
   };
 }
 
@@ -42,18 +45,20 @@ async function send(
   workspaceId: string,
   domain: string,
   email: SystemEmail,
-): Promise<boolean> {
+): Promise<string | undefined> {
   const { message } = await acceptor.accept(systemCaller(workspaceId), {
     to: email.to,
     from: { email: `postrider@${domain}`, name: 'Postrider' },
     subject: email.subject,
     html: email.html,
     variables: email.variables,
+    tags: [SYSTEM_TAG],
     tracking: { opens: false, clicks: false },
     ttl_seconds: email.ttlSeconds,
     secret_variables: ['link'],
   });
-  return message.recipients.some(({ status }) => status !== 'suppressed');
+  const suppressed = message.recipients.every(({ status }) => status === 'suppressed');
+  return suppressed ? undefined : decodeId('msg', message.id);
 }
 
 function systemCaller(workspaceId: string): Caller {

@@ -234,6 +234,7 @@ export interface InvitationsRow {
   expires_at: number;
   accepted_at: number | null;
   revoked_at: number | null;
+  message_id: string | null;
 }
 
 export interface MailHostsRow {

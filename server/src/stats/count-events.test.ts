@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { EventType } from '../events/event-types.ts';
+import { SYSTEM_TAG } from '../messages/system-tag.ts';
 import { type Count, type CountedEvent, countEvents, type Dimension } from './count-events.ts';
 
 function event(type: EventType, change: Partial<CountedEvent> = {}): CountedEvent {
@@ -29,6 +30,16 @@ function counters(counts: readonly Count[], dimension: Dimension, value = ''): o
 }
 
 describe('counting events', () => {
+  test('mail of the service to its own users is not counted', () => {
+    const tags = [SYSTEM_TAG];
+    const recipients = ['joe@gmail.com'];
+    const events = [
+      event('message.accepted', { tags, recipients }),
+      event('message.bounced', { tags, bounceReason: 'unknown_mailbox' }),
+    ];
+    expect(countEvents(events)).toEqual([]);
+  });
+
   test('an accepted message counts once, and its recipients each by their receiver', () => {
     const counts = countEvents([
       event('message.accepted', {

@@ -1,12 +1,14 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
 import type { EventType } from '../events/event-types.ts';
 import { mailboxProvider } from '../mail/policy/mailbox-provider.ts';
+import { SYSTEM_TAG } from '../messages/system-tag.ts';
 import { bucketOf } from './latency-histogram.ts';
 
 /**
  * Turns events into counts: a pure function, so that aggregation and a recount of the event log
  * always agree. Everything counts recipients, except `messages`. Opens and clicks by machines are
- * counted separately, because they say nothing about people.
+ * counted separately, because they say nothing about people. Mail of the service to its own users is
+ * not counted.
  */
 
 /** An event with the relevant fields of its message. */
@@ -76,6 +78,7 @@ export function countEvents(
 ): Count[] {
   const minutes = new MinuteBuckets();
   for (const event of events) {
+    if (event.tags.includes(SYSTEM_TAG)) continue;
     const targets = countTargets(event);
     if (targets.length === 0) continue;
     const minute = minutes.of(event);

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import { ROLES } from '../../src/accounts/roles.ts';
+import { simulatorTransport } from '../../src/delivery/simulator.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import { encodeId } from '../../src/lib/ids.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
@@ -12,6 +14,7 @@ import {
 } from '../harness/dashboard-session.ts';
 import { mailboxRoute } from '../harness/mailbox-route.ts';
 import { raceForLock } from '../harness/row-lock-race.ts';
+import { until } from '../harness/until.ts';
 
 /**
  * People join a workspace by invitation only, with the invited role; roles limit what members can change in
@@ -104,7 +107,8 @@ test('with a sending domain the link is only in the email, not in any list', asy
   expect(received.subject).toBe('<b>{{ contact.email }}</b> invited you to Test on Postrider');
   const token = /invitation#([\w-]{43})"/.exec(received.html)?.[1] as string;
   owner.mode = 'live';
-  const [message] = (await owner.call('GET', '/messages')).json.data;
+  expect((await owner.call('GET', '/messages')).json.data).toEqual([]);
+  const [message] = (await owner.call('GET', '/messages?tag=postrider:system')).json.data;
   const shown = await owner.call('GET', `/messages/${message.id}/content`);
   expect(shown.json.text).toContain('Accept invitation');
   expect(shown.text).not.toContain(token);
@@ -164,6 +168,57 @@ test('links expire, are revoked, and are replaced by newer ones', async () => {
     'revoked',
     'revoked',
   ]);
+});
+
+test('a bounced invitation has its reason, and a new link replaces the one that was sent', async () => {
+  await using app = await startApp({ liveRoute: simulatorTransport(systemClock) });
+  await app.app.domains.trust(app.workspaceId, { name: 'shop.example' });
+  const { visitor: owner } = await member(app, 'owner');
+  const made = await invite(owner, 'bounced@simulator.test');
+  expect(made.json).toMatchObject({ mailed: true, delivery: { status: 'queued', reason: null } });
+  const { id } = made.json;
+  const deliveryOf = async () => (await owner.call('GET', '/invitations')).json.data[0].delivery;
+  await until(async () => (await deliveryOf()).status === 'bounced');
+  expect(await deliveryOf()).toMatchObject({
+    message_id: made.json.delivery.message_id,
+    reason: 'unknown_mailbox',
+    explanation: expect.stringMatching(/\w/),
+  });
+
+  const resent = await owner.call('POST', `/invitations/${id}/resend`);
+  expect(resent.json).toMatchObject({ id, status: 'pending', mailed: true, link: null });
+  expect(resent.json.delivery.message_id).not.toBe(made.json.delivery.message_id);
+  const links: string[] = [];
+  for (const _time of [1, 2]) {
+    const created = await owner.call('POST', `/invitations/${id}/link`);
+    expect(created.json).toMatchObject({ id, mailed: false, delivery: null });
+    links.push(tokenOf(created.json.link));
+  }
+  const [old, current] = links as [string, string];
+  expect((await accept(new SessionClient(app), old, JOE)).json.code).toBe('invalid_link');
+  expect((await accept(new SessionClient(app), current, JOE)).status).toBe(200);
+  for (const action of ['resend', 'link']) {
+    const refused = await owner.call('POST', `/invitations/${id}/${action}`);
+    expect([refused.status, refused.json.code]).toEqual([409, 'conflict']);
+  }
+});
+
+test('an expired invitation is sent again, by those who may invite with its role', async () => {
+  const clock = new ManualClock(Date.now());
+  await using app = await startApp({ clock });
+  const { visitor: owner } = await member(app, 'owner');
+  const { id, link } = (await invite(owner, 'joe@people.example', 'owner')).json;
+  clock.advance(7 * DAY_MS);
+  const { visitor: admin } = await member(app, 'admin');
+  const { visitor: newOwner, person } = await member(app, 'owner', 'new@people.example');
+  for (const action of ['resend', 'link']) {
+    const refused = await admin.call('POST', `/invitations/${id}/${action}`);
+    expect(refused.json.code).toBe('insufficient_role');
+  }
+  const sent = await newOwner.call('POST', `/invitations/${id}/resend`);
+  expect(sent.json).toMatchObject({ status: 'pending', invited_by: person.publicId });
+  expect((await accept(new SessionClient(app), tokenOf(link), JOE)).json.code).toBe('invalid_link');
+  expect((await accept(new SessionClient(app), tokenOf(sent.json.link), JOE)).status).toBe(200);
 });
 
 test('two concurrent uses of one link create one member', async () => {

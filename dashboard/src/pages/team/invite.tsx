@@ -30,7 +30,7 @@ export function Invite({ onClose }: { onClose: () => void }) {
     },
   });
   const link = inviting.data?.link;
-  if (link) return <InvitationLinkDialog email={email} link={link} onClose={onClose} />;
+  if (link) return <InvitationLinkDialog email={email} link={link} mailed={false} onClose={onClose} />;
   return (
     <Dialog title="Invite member" onClose={onClose}>
       <form
@@ -74,22 +74,35 @@ export function Invite({ onClose }: { onClose: () => void }) {
   );
 }
 
-function InvitationLinkDialog({
+export function InvitationLinkDialog({
   email,
   link,
+  mailed,
   onClose,
 }: {
   email: string;
   link: string;
+  /** Whether an earlier link was sent by email. */
+  mailed: boolean;
   onClose: () => void;
 }) {
   usePreventLeaving();
   return (
     <Dialog title="Share this link" onClose={onClose} persistent>
       <div className="grid gap-4">
-        <Alert tone="info" title="No domain can send email yet">
-          <p>Send this link to {email} yourself. It works once, only for that address.</p>
-        </Alert>
+        {mailed ? (
+          <p className="text-sm text-soft">
+            Send this link to {email} yourself. It works once, only for that address, and replaces
+            the earlier link.
+          </p>
+        ) : (
+          <Alert tone="info" title="The invitation was not sent by email">
+            <p>
+              No domain can send email yet, or the address is suppressed. Send this link to {email}{' '}
+              yourself. It works once, only for that address.
+            </p>
+          </Alert>
+        )}
         <CodeBlock code={link} label="invitation link" wrap />
         <DialogButtons>
           <Button kind="primary" onClick={onClose}>

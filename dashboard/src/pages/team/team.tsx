@@ -1,11 +1,11 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { LogOut, ShieldCheck, Trash2, UserPlus } from 'lucide-react';
 import { type Schema, unwrap } from '../../api/client.ts';
-import { fetchAllRows, pageParams, usePaginatedQuery } from '../../api/pagination.ts';
+import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
 import { useApi } from '../../api/use-api.ts';
 import { ErrorAlert } from '../../components/alert.tsx';
-import { Badge, StatusBadge } from '../../components/badge.tsx';
+import { Badge } from '../../components/badge.tsx';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Select } from '../../components/field.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
@@ -25,6 +25,7 @@ import {
   useMe,
   useWorkspace,
 } from '../../session/session.ts';
+import { Invitations } from './invitations.tsx';
 import { Invite } from './invite.tsx';
 import { assignableRoles, ROLES, type Role } from './roles.ts';
 
@@ -229,69 +230,4 @@ function useMemberChanges() {
         },
       }),
   };
-}
-
-function Invitations() {
-  const { api, selection } = useApi();
-  const canWrite = useCan()('write:members');
-  const queries = useQueryClient();
-  const invitations = useQuery({
-    queryKey: ['invitations', selection.workspaceId],
-    queryFn: () =>
-      fetchAllRows((query) => unwrap(api.GET('/api/v1/invitations', { params: { query } }))),
-  });
-  const open = invitations.data?.filter(({ status }) => status === 'pending') ?? [];
-  if (open.length === 0) return null;
-  const revoke = (id: string, email: string) =>
-    requestConfirmation({
-      title: `Revoke the invitation for ${email}?`,
-      body: 'The link that was sent will stop working.',
-      confirmLabel: 'Revoke',
-      run: async () => {
-        await unwrap(api.DELETE('/api/v1/invitations/{id}', { params: { path: { id } } }));
-        await queries.invalidateQueries({ queryKey: ['invitations'] });
-      },
-    });
-  return (
-    <section className="mt-8">
-      <h2 className="px-4 pb-2 text-sm font-semibold sm:px-6">Pending invitations</h2>
-      <Table label="Pending invitations">
-        <thead>
-          <tr>
-            <Th>Address</Th>
-            <Th>Role</Th>
-            <Th hideBelow="md">Sent</Th>
-            <Th>Expires</Th>
-            <Th aria-label="Actions" />
-          </tr>
-        </thead>
-        <tbody>
-          {open.map((invitation) => (
-            <Tr key={invitation.id}>
-              <Td className="font-medium break-all">{invitation.email}</Td>
-              <Td>
-                <StatusBadge status={invitation.role} />
-              </Td>
-              <Td hideBelow="md" className="text-soft">
-                <Time at={invitation.created_at} />
-              </Td>
-              <Td className="text-soft">
-                <Time at={invitation.expires_at} />
-              </Td>
-              <Td className="w-px">
-                {canWrite && (
-                  <IconButton
-                    icon={Trash2}
-                    danger
-                    label={`Revoke invitation for ${invitation.email}`}
-                    onClick={() => revoke(invitation.id, invitation.email)}
-                  />
-                )}
-              </Td>
-            </Tr>
-          ))}
-        </tbody>
-      </Table>
-    </section>
-  );
 }

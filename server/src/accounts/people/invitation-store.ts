@@ -16,6 +16,8 @@ export interface Invitation {
   endsAtMs: number;
   acceptedAtMs: number | null;
   revokedAtMs: number | null;
+  /** The live message with the link; null if it was not sent by email. */
+  messageId: string | null;
 }
 
 const COLUMNS = selectList<InvitationsRow, Invitation>(
@@ -30,6 +32,7 @@ const COLUMNS = selectList<InvitationsRow, Invitation>(
     endsAtMs: 'expires_at',
     acceptedAtMs: 'accepted_at',
     revokedAtMs: 'revoked_at',
+    messageId: 'message_id',
   },
   'i',
 );
@@ -57,6 +60,31 @@ export async function insertInvitation(
       sqlTime(invitation.endsAtMs),
     ],
   );
+}
+
+/** Replaces the link of an invitation and who vouches for it, and extends it. */
+export async function replaceLink(
+  db: Queryable,
+  { workspaceId, id, invitedBy, endsAtMs }: Invitation,
+  tokenHash: Buffer,
+): Promise<void> {
+  await db.query(
+    `update invitations set token_hash = $3, invited_by = $4, expires_at = $5, message_id = null
+     where workspace_id = $1 and id = $2`,
+    [workspaceId, id, tokenHash, invitedBy, sqlTime(endsAtMs)],
+  );
+}
+
+/** Records the message with the link, unless the link was replaced in the meantime. */
+export async function recordInvitationMessage(
+  db: Queryable,
+  tokenHash: Buffer,
+  messageId: string,
+): Promise<void> {
+  await db.query('update invitations set message_id = $2 where token_hash = $1', [
+    tokenHash,
+    messageId,
+  ]);
 }
 
 /** Newest first. */
@@ -125,9 +153,10 @@ export async function findInvitation(
   db: Queryable,
   workspaceId: string,
   id: string,
+  lock: '' | 'for update' = '',
 ): Promise<Invitation | undefined> {
   const { rows } = await db.query<Invitation>(
-    `select ${COLUMNS} from invitations i where i.workspace_id = $1 and i.id = $2`,
+    `select ${COLUMNS} from invitations i where i.workspace_id = $1 and i.id = $2 ${lock}`,
     [workspaceId, id],
   );
   return rows[0];

@@ -13,6 +13,7 @@ const INVITATION: Invitation = {
   endsAtMs: 1_000,
   acceptedAtMs: null,
   revokedAtMs: null,
+  messageId: null,
 };
 
 test.each<[string, Partial<Invitation>, number]>([

@@ -14,6 +14,8 @@ import {
   insertInvitation,
   listInvitations,
   markAccepted,
+  recordInvitationMessage,
+  replaceLink,
   revokeInvitation,
   revokeOpenForEmail,
 } from './invitation-store.ts';
@@ -52,6 +54,12 @@ interface InvitationParts {
   appUrl: string;
 }
 
+export interface SentInvitation {
+  invitation: Invitation;
+  /** Null when it was emailed. */
+  link: string | null;
+}
+
 export class Invitations {
   readonly #parts: InvitationParts;
 
@@ -64,8 +72,8 @@ export class Invitations {
     actor: Actor,
     inviter: Person,
     wanted: { email: string; role: Role },
-  ): Promise<{ invitation: Invitation; link: string | null }> {
-    const { pool, clock, sendSystemEmail, appUrl } = this.#parts;
+  ): Promise<SentInvitation> {
+    const { pool, clock } = this.#parts;
     const parsed = parseMailbox(wanted.email);
     if (!parsed.ok) {
       throw validationFailed([{ pointer: '/email', code: 'invalid_email', detail: parsed.detail }]);
@@ -83,8 +91,9 @@ export class Invitations {
       endsAtMs: nowMs + LINK_MS,
       acceptedAtMs: null,
       revokedAtMs: null,
+      messageId: null,
     };
-    const workspace = await inTransaction(pool, async (db) => {
+    await inTransaction(pool, async (db) => {
       checkCanManageRole(await lockTeamAndGetRole(db, actor), wanted.role);
       if (await findMemberByEmail(db, actor.workspaceId, invitation.emailKey)) {
         throw new RefusedError(
@@ -100,19 +109,61 @@ export class Invitations {
         );
       }
       await insertInvitation(db, invitation, hashSecret(token));
-      return findWorkspace(db, actor.workspaceId);
     });
-    const link = `${appUrl}/app/invitation#${token}`;
-    const variables = {
-      inviter: inviter.name,
-      workspace: workspace?.name ?? '',
-      role: wanted.role,
-      link,
-    };
-    const mailed = await sendSystemEmail(invitationEmail(invitation.email, variables), [
-      actor.workspaceId,
-    ]);
-    return { invitation, link: mailed ? null : link };
+    return this.#send(invitation, inviter, token);
+  }
+
+  /** Sends a new link, which replaces the earlier one. It is returned when it could not be emailed. */
+  async resend(actor: Actor, inviter: Person, id: string): Promise<SentInvitation> {
+    const { invitation, token } = await this.#renew(actor, inviter, id);
+    return this.#send(invitation, inviter, token);
+  }
+
+  /** Creates a new link, which replaces the earlier one, for the inviter to pass on. */
+  async createLink(
+    actor: Actor,
+    inviter: Person,
+    id: string,
+  ): Promise<SentInvitation & { link: string }> {
+    const { invitation, token } = await this.#renew(actor, inviter, id);
+    return { invitation, link: this.#linkWith(token) };
+  }
+
+  /** Also for an expired invitation. The token is stored as a hash only, so the link must be a new one. */
+  async #renew(
+    actor: Actor,
+    inviter: Person,
+    id: string,
+  ): Promise<{ invitation: Invitation; token: string }> {
+    const { pool, clock } = this.#parts;
+    const token = newSecret();
+    return inTransaction(pool, async (db) => {
+      const actsAs = await lockTeamAndGetRole(db, actor);
+      const found = await findInvitation(db, actor.workspaceId, id, 'for update');
+      if (!found) throw noInvitation();
+      checkCanManageRole(actsAs, found.role);
+      if (found.acceptedAtMs !== null || found.revokedAtMs !== null) throw notOpen();
+      const endsAtMs = clock.now() + LINK_MS;
+      const invitation = { ...found, invitedBy: inviter.id, endsAtMs, messageId: null };
+      await replaceLink(db, invitation, hashSecret(token));
+      return { invitation, token };
+    });
+  }
+
+  async #send(invitation: Invitation, inviter: Person, token: string): Promise<SentInvitation> {
+    const { pool, sendSystemEmail } = this.#parts;
+    const { workspaceId, email, role } = invitation;
+    const workspace = await findWorkspace(pool, workspaceId);
+    const link = this.#linkWith(token);
+    const variables = { inviter: inviter.name, workspace: workspace?.name ?? '', role, link };
+    const messageId = await sendSystemEmail(invitationEmail(email, variables), [workspaceId]);
+    if (messageId === undefined) return { invitation, link };
+    await recordInvitationMessage(pool, hashSecret(token), messageId);
+    return { invitation: { ...invitation, messageId }, link: null };
+  }
+
+  #linkWith(token: string): string {
+    return `${this.#parts.appUrl}/app/invitation#${token}`;
   }
 
   list(workspaceId: string, page: { before?: string; limit: number }): Promise<Invitation[]> {
@@ -124,10 +175,10 @@ export class Invitations {
     await inTransaction(pool, async (db) => {
       const actsAs = await lockTeamAndGetRole(db, actor);
       const invitation = await findInvitation(db, actor.workspaceId, id);
-      if (!invitation) throw new RefusedError('not_found', 'There is no invitation with this id.');
+      if (!invitation) throw noInvitation();
       checkCanManageRole(actsAs, invitation.role);
       if (await revokeInvitation(db, actor.workspaceId, id, clock.now())) return;
-      throw new RefusedError('conflict', 'This invitation is no longer open.');
+      throw notOpen();
     });
   }
 
@@ -217,6 +268,14 @@ export class Invitations {
     await insertMembership(db, { workspaceId, personId: person.id, role, createdAtMs: nowMs });
     await markAccepted(db, invitation, nowMs);
   }
+}
+
+function noInvitation(): RefusedError {
+  return new RefusedError('not_found', 'There is no invitation with this id.');
+}
+
+function notOpen(): RefusedError {
+  return new RefusedError('conflict', 'This invitation is no longer open.');
 }
 
 function invalidLink(): RefusedError {

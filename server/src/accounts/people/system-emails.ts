@@ -13,13 +13,13 @@ export interface SystemEmail {
 }
 
 /**
- * Sends an email from the first of these workspaces with a domain that can send. Returns false when
- * there is none or the address does not accept mail.
+ * Sends an email from the first of these workspaces with a domain that can send. Returns the id of the
+ * message; undefined when there is no such workspace or the address does not accept mail.
  */
 export type SendSystemEmail = (
   email: SystemEmail,
   workspaceIds: readonly string[],
-) => Promise<boolean>;
+) => Promise<string | undefined>;
 
 const HOUR_SECONDS = 3600;
 

@@ -72,6 +72,8 @@ create table invitations (
   expires_at timestamptz not null,
   accepted_at timestamptz,
   revoked_at timestamptz,
+  -- The live message with the link; null if it was not sent by email.
+  message_id uuid,
   primary key (workspace_id, id)
 );
 

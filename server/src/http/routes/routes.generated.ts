@@ -35,8 +35,10 @@ import { listEvents } from './events/list.ts';
 import { streamEvents } from './events/stream.ts';
 import { acceptInvitation } from './invitations/accept.ts';
 import { createInvitation } from './invitations/create.ts';
+import { createInvitationLink } from './invitations/create-link.ts';
 import { inspectInvitation } from './invitations/inspect.ts';
 import { listInvitations } from './invitations/list.ts';
+import { resendInvitation } from './invitations/resend.ts';
 import { revokeInvitation } from './invitations/revoke.ts';
 import { changePassword } from './me/change-password.ts';
 import { confirmTotp } from './me/confirm-totp.ts';
@@ -150,8 +152,10 @@ export const ROUTES = [
   streamEvents,
   acceptInvitation,
   createInvitation,
+  createInvitationLink,
   inspectInvitation,
   listInvitations,
+  resendInvitation,
   revokeInvitation,
   changePassword,
   confirmTotp,

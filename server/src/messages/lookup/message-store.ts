@@ -6,6 +6,7 @@ import type { MessagesRow } from '../../db/tables.ts';
 import type { Bounce, SmtpFacts } from '../../events/event-types.ts';
 import type { RecipientKind } from '../accept/accepted-message.ts';
 import type { DeliveryStatus } from '../message-status.ts';
+import { SYSTEM_TAG } from '../system-tag.ts';
 
 /** Reads and changes stored messages. */
 
@@ -111,6 +112,7 @@ export interface MessageFilter {
   /** Domains are lower-case. */
   senderDomain?: string;
   recipientDomain?: string;
+  /** System mail is left out unless its tag is given. */
   tag?: string;
   templateKey?: string;
   metadata?: Record<string, string>;
@@ -133,7 +135,8 @@ export async function scanMessages(
     name: scan.name,
     text: `with scanned as materialized (${scan.rows})
       select s.id,
-        ($6::text is null or $6 = any(s.tags)) and ($7::text is null or s.template_key = $7)
+        ($6::text is null or $6 = any(s.tags))
+          and ('${SYSTEM_TAG}' = any(s.tags)) = ($6 is not distinct from '${SYSTEM_TAG}') and ($7::text is null or s.template_key = $7)
           and ($8::jsonb is null or s.metadata::jsonb @> $8)
           and ($9::text[] is null or not exists (
             select from unnest($9::text[]) word where strpos(lower(s.subject), word) = 0

@@ -1,10 +1,12 @@
-import { publicInvitation } from '../../../accounts/people/invitations.ts';
 import type { People } from '../../../accounts/people/people.ts';
+import type { Pool } from '../../../db/pool.ts';
+import type { Clock } from '../../../lib/clock.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { actingMember } from '../members/acting-member.ts';
+import { sentInvitation } from './invitation-delivery.ts';
 import { CreatedInvitation, CreateInvitation } from './schemas.ts';
 
-export function createInvitation({ people }: { people: People }): Operation {
+export function createInvitation(deps: { people: People; pool: Pool; clock: Clock }): Operation {
   return operation(
     {
       id: 'createInvitation',
@@ -28,11 +30,10 @@ export function createInvitation({ people }: { people: People }): Operation {
       problems: ['conflict'],
     },
     async (request) => {
+      const { invitations } = deps.people;
       const { signedIn, body } = request;
-      const made = await people.invitations.create(actingMember(request), signedIn.person, body);
-      const { invitation, link } = made;
-      const shown = publicInvitation(invitation, invitation.createdAtMs);
-      return { status: 201, body: { ...shown, mailed: link === null, link } };
+      const sent = await invitations.create(actingMember(request), signedIn.person, body);
+      return { status: 201, body: await sentInvitation(deps, sent) };
     },
   );
 }

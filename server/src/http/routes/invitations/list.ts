@@ -1,14 +1,15 @@
-import { publicInvitation } from '../../../accounts/people/invitations.ts';
 import type { People } from '../../../accounts/people/people.ts';
+import type { Pool } from '../../../db/pool.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { closed, LIMIT_DEFAULT, PAGE, page } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { toPage, uuidCursor } from '../../validation/cursor.ts';
+import { invitationsWithDelivery } from './invitation-delivery.ts';
 import { Invitation } from './schemas.ts';
 
 const LIST = '/invitations';
 
-export function listInvitations({ people, clock }: { people: People; clock: Clock }): Operation {
+export function listInvitations(deps: { people: People; pool: Pool; clock: Clock }): Operation {
   return operation(
     {
       id: 'listInvitations',
@@ -27,12 +28,12 @@ export function listInvitations({ people, clock }: { people: People; clock: Cloc
     async ({ caller, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
       const before = uuidCursor(LIST, query);
-      const found = await people.invitations.list(caller.workspaceId, {
+      const found = await deps.people.invitations.list(caller.workspaceId, {
         limit: limit + 1,
         ...(before === undefined ? {} : { before }),
       });
       const { rows, next_cursor } = toPage(LIST, found, limit, (one) => [one.id]);
-      const data = rows.map((one) => publicInvitation(one, clock.now()));
+      const data = await invitationsWithDelivery(deps, caller.workspaceId, rows);
       return { status: 200, body: { data, next_cursor } };
     },
   );

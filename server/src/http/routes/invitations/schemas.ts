@@ -3,6 +3,7 @@ import { INVITATION_STATUSES } from '../../../accounts/people/invitations.ts';
 import { Email, Name, Password, Role, Token } from '../../openapi/account-fields.ts';
 import { closed, id, oneOf, Time } from '../../openapi/shared-schemas.ts';
 import { ME } from '../me/schemas.ts';
+import { RecipientStatus } from '../messages/schemas.ts';
 
 const INVITATION = {
   id: 'inv_01kc8x3f7ye6qvj2m4n5p6q7r8',
@@ -12,6 +13,12 @@ const INVITATION = {
   invited_by: ME.id,
   created_at: '2026-11-15T09:30:00.000Z',
   expires_at: '2026-11-22T09:30:00.000Z',
+  delivery: {
+    message_id: 'msg_01kc8x3f7ye6qvj2m4n5p6q7r8',
+    status: 'delivered',
+    reason: null,
+    explanation: null,
+  },
 };
 
 const InvitationFields = {
@@ -22,6 +29,23 @@ const InvitationFields = {
   invited_by: id('usr', 'the user who sent the invitation'),
   created_at: Time,
   expires_at: Time,
+  delivery: Type.Union(
+    [
+      Type.Object(
+        {
+          message_id: id('msg', 'the message, in live mode'),
+          status: RecipientStatus,
+          reason: Type.Union([Type.String(), Type.Null()]),
+          explanation: Type.Union([Type.String(), Type.Null()], {
+            description: 'For a deferred, bounced or failed email: why, in plain words.',
+          }),
+        },
+        { title: 'InvitationDelivery' },
+      ),
+      Type.Null(),
+    ],
+    { description: 'The email with the link. Null if the link was not sent by email.' },
+  ),
 };
 
 export const Invitation = Type.Object(InvitationFields, {

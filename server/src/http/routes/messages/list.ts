@@ -8,6 +8,7 @@ import {
 } from '../../../messages/lookup/list-messages.ts';
 import { publicMessage } from '../../../messages/lookup/public-message.ts';
 import type { MessageStatus } from '../../../messages/message-status.ts';
+import { SYSTEM_TAG } from '../../../messages/system-tag.ts';
 import { closed, LIMIT_DEFAULT, oneOf, PAGE, page } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';
@@ -68,7 +69,13 @@ export function listMessages(deps: {
               description: 'The `Message-ID` header of the mail, with or without angle brackets.',
             }),
           ),
-          tag: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+          tag: Type.Optional(
+            Type.String({
+              minLength: 1,
+              maxLength: 64,
+              description: `A tag of the message. Invitations and password resets that Postrider sends for your team are listed with \`${SYSTEM_TAG}\` only.`,
+            }),
+          ),
           template_key: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
           created_after: Type.Optional(Type.String({ format: 'date-time' })),
           created_before: Type.Optional(Type.String({ format: 'date-time' })),

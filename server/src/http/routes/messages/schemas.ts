@@ -26,7 +26,7 @@ const STATUSES = [
 
 export const MESSAGE_STATUSES = [...STATUSES, 'partial'] as const;
 
-const RecipientStatus = oneOf(STATUSES);
+export const RecipientStatus = oneOf(STATUSES);
 const MessageStatus = oneOf(MESSAGE_STATUSES, {
   description:
     'The status of the recipient. With several recipients, the least finished one; `partial` if all are final but differ.',
