@@ -75,6 +75,7 @@ const WRONG: [string, Record<string, unknown>, string, string][] = [
     'invalid_header_value',
   ],
   ['a tag with a space', { tags: ['a b'] }, '/tags/0', 'invalid_format'],
+  ['the tag of system mail', { tags: ['postrider:system'] }, '/tags/0', 'invalid_format'],
   ['too many tags', { tags: Array.from({ length: 11 }, (_, i) => `t${i}`) }, '/tags', 'too_many'],
   ['metadata that is not text', { metadata: { a: 1 } }, '/metadata/a', 'invalid_type'],
   [
