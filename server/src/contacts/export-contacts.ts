@@ -1,10 +1,10 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
+import { csvLine } from '../lib/csv-line.ts';
 import { uuidFloor } from '../lib/ids.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import { type Contact, readAttributeNames, readContacts } from './contact-store.ts';
 import { publicContact } from './contacts.ts';
-import { csvLine } from './csv.ts';
 
 /**
  * Exports all contacts of a workspace as a stream of text, oldest first: as NDJSON, which can be

@@ -1,8 +1,9 @@
 import { isUtf8 } from 'node:buffer';
+import { stripFormulaGuard } from '../lib/csv-line.ts';
 import { type FieldError, RefusedError } from '../lib/refused-error.ts';
 import type { Mailbox } from '../mail/address.ts';
 import { type ContactChange, parseContact } from './contact-fields.ts';
-import { type CsvError, endOfLine, readCsv, stripFormulaGuard } from './csv.ts';
+import { type CsvError, endOfLine, readCsv } from './csv.ts';
 
 /**
  * Parses the bytes of an upload into contacts, line by line, as NDJSON or CSV. Pure: it takes a

@@ -7,6 +7,7 @@ import type { Tone } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
+import { ExportMenu } from '../../components/export-menu.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
 import { SearchInput } from '../../components/search-input.tsx';
@@ -43,13 +44,16 @@ export function EventsPage() {
       title="Events"
       description="Live event log, the same events your webhooks receive."
       actions={
-        <Button icon={paused ? Play : Pause} onClick={() => setPaused(!paused)}>
-          {paused
-            ? list.waiting > 0
-              ? `Show ${formatCount(list.waiting, 'new event')}`
-              : 'Resume'
-            : 'Pause'}
-        </Button>
+        <>
+          {list.rows.length > 0 && <ExportMenu list="events" filters={{ order: 'desc', ...filters }} />}
+          <Button icon={paused ? Play : Pause} onClick={() => setPaused(!paused)}>
+            {paused
+              ? list.waiting > 0
+                ? `Show ${formatCount(list.waiting, 'new event')}`
+                : 'Resume'
+              : 'Pause'}
+          </Button>
+        </>
       }
     >
       <search className="flex flex-wrap items-center gap-2 px-4 pb-3 sm:px-6">

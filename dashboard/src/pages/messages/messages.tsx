@@ -8,6 +8,7 @@ import { ErrorAlert } from '../../components/alert.tsx';
 import { Badge, StatusBadge } from '../../components/badge.tsx';
 import { Button, buttonClass } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
+import { ExportMenu } from '../../components/export-menu.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
@@ -22,6 +23,7 @@ import {
   fetchMessages,
   type MessageFilters,
   type MessageSummary,
+  messageQuery,
   useMessages,
 } from './use-messages.ts';
 
@@ -37,7 +39,13 @@ export function MessagesPage() {
   const change = (next: MessageFilters) =>
     void navigate({ to: '/messages', search: next, replace: true });
   return (
-    <Page full title="Messages">
+    <Page
+      full
+      title="Messages"
+      actions={
+        list.rows.length > 0 && <ExportMenu list="messages" filters={messageQuery(filters)} />
+      }
+    >
       <MessageFilterBar filters={filters} onChange={change} />
       {list.isPending ? (
         <SkeletonRows rows={12} />

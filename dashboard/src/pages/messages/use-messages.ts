@@ -101,12 +101,20 @@ export function mergeNewest(known: Pages, head: CursorPage<MessageSummary>): Pag
 }
 
 export function fetchMessages(api: Api, filters: MessageFilters, cursor: string | undefined) {
-  const { q, status, recipient, receiver, domain, tag, template, metadata, since } = filters;
-  const [name, ...value] = metadata?.split('=') ?? [];
-  const sinceMs = since === undefined ? undefined : SINCE_MS[since];
   const query = {
     limit: PAGE_ROWS,
     ...(cursor === undefined ? {} : { cursor }),
+    ...messageQuery(filters),
+  };
+  return unwrap(api.GET('/api/v1/messages', { params: { query: query as { limit: number } } }));
+}
+
+/** The parameters of the API for these filters. */
+export function messageQuery(filters: MessageFilters): Record<string, string> {
+  const { q, status, recipient, receiver, domain, tag, template, metadata, since } = filters;
+  const [name, ...value] = metadata?.split('=') ?? [];
+  const sinceMs = since === undefined ? undefined : SINCE_MS[since];
+  return {
     ...(q ? { q } : {}),
     ...(status ? { status } : {}),
     ...(recipient ? { recipient } : {}),
@@ -119,5 +127,4 @@ export function fetchMessages(api: Api, filters: MessageFilters, cursor: string 
       ? {}
       : { created_after: new Date(Date.now() - sinceMs).toISOString() }),
   };
-  return unwrap(api.GET('/api/v1/messages', { params: { query: query as { limit: number } } }));
 }

@@ -10,6 +10,7 @@ import { Badge } from '../../components/badge.tsx';
 import { Button, IconButton } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Select } from '../../components/field.tsx';
+import { ExportMenu } from '../../components/export-menu.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
 import { SearchInput } from '../../components/search-input.tsx';
@@ -54,11 +55,14 @@ export function SuppressionsPage() {
       title="Suppressions"
       description="Addresses we won’t send to. Added automatically after hard bounces and complaints."
       actions={
-        canWrite && (
-          <Button kind="primary" icon={Plus} onClick={() => search({ ...filters, new: 'true' })}>
-            Add
-          </Button>
-        )
+        <>
+          {list.rows.length > 0 && <ExportMenu list="suppressions" filters={filters} />}
+          {canWrite && (
+            <Button kind="primary" icon={Plus} onClick={() => search({ ...filters, new: 'true' })}>
+              Add
+            </Button>
+          )}
+        </>
       }
     >
       <search className="flex flex-wrap gap-2 px-4 pb-3 sm:px-6">

@@ -31,6 +31,7 @@ import { listDomains } from './domains/list.ts';
 import { rotateDomainDkim } from './domains/rotate-dkim.ts';
 import { updateDomain } from './domains/update.ts';
 import { verifyDomain } from './domains/verify.ts';
+import { exportEvents } from './events/export.ts';
 import { listEvents } from './events/list.ts';
 import { streamEvents } from './events/stream.ts';
 import { acceptInvitation } from './invitations/accept.ts';
@@ -58,6 +59,7 @@ import { getMessageContent } from './messages/get-content.ts';
 import { getMessageRaw } from './messages/get-raw.ts';
 import { getMessage } from './messages/get.ts';
 import { listMessageAttempts } from './messages/list-attempts.ts';
+import { exportMessages } from './messages/export.ts';
 import { listMessages } from './messages/list.ts';
 import { rescheduleMessage } from './messages/reschedule.ts';
 import { retryMessage } from './messages/retry.ts';
@@ -72,6 +74,7 @@ import { createSuppression } from './suppressions/create.ts';
 import { deleteSuppressionByEmail } from './suppressions/delete-by-email.ts';
 import { deleteSuppression } from './suppressions/delete.ts';
 import { getSuppression } from './suppressions/get.ts';
+import { exportSuppressions } from './suppressions/export.ts';
 import { listSuppressions } from './suppressions/list.ts';
 import { updateSuppression } from './suppressions/update.ts';
 import { checkTemplate } from './templates/check.ts';
@@ -148,6 +151,7 @@ export const ROUTES = [
   rotateDomainDkim,
   updateDomain,
   verifyDomain,
+  exportEvents,
   listEvents,
   streamEvents,
   acceptInvitation,
@@ -175,6 +179,7 @@ export const ROUTES = [
   getMessageRaw,
   getMessage,
   listMessageAttempts,
+  exportMessages,
   listMessages,
   rescheduleMessage,
   retryMessage,
@@ -190,6 +195,7 @@ export const ROUTES = [
   deleteSuppressionByEmail,
   deleteSuppression,
   getSuppression,
+  exportSuppressions,
   listSuppressions,
   updateSuppression,
   checkTemplate,

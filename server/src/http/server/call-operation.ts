@@ -61,32 +61,38 @@ export function operationCaller(
     const checks = checksOf(operation);
     checks.query.check(query);
     if (operation.spec.body) checks.body?.check(body ?? {}, request.caller, []);
-    const {
-      status,
-      body: output,
-      headers = {},
-    } = await operation.handle({
-      caller: request.caller,
-      signedIn: request.signedIn,
-      get client() {
-        return request.client;
-      },
-      requestId: request.requestId,
-      params,
-      query,
-      body: body ?? {},
-      idempotency,
-      reauthorize: () => request.reauthorize(),
-      stream: undefined,
-      contentType: 'application/json',
-      ifMatch: undefined,
-      lastEventId: undefined,
-      header: (name) => request.header(name),
-      get signal() {
-        return request.signal;
-      },
-    });
+    const inner = innerRequest(request, { params, query, body: body ?? {}, idempotency });
+    const { status, body: output, headers = {} } = await operation.handle(inner);
     return { status, body: parsed(output), headers };
+  };
+}
+
+/** A request on behalf of the caller of another one. */
+export function innerRequest(
+  request: AnyRequest,
+  input: Pick<AnyRequest, 'params' | 'query' | 'body' | 'idempotency'> & { signal?: AbortSignal },
+): AnyRequest {
+  const { params, query, body, idempotency, signal } = input;
+  return {
+    caller: request.caller,
+    signedIn: request.signedIn,
+    get client() {
+      return request.client;
+    },
+    requestId: request.requestId,
+    params,
+    query,
+    body,
+    idempotency,
+    reauthorize: () => request.reauthorize(),
+    stream: undefined,
+    contentType: 'application/json',
+    ifMatch: undefined,
+    lastEventId: undefined,
+    header: (name) => request.header(name),
+    get signal() {
+      return signal ?? request.signal;
+    },
   };
 }
 

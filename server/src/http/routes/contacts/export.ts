@@ -1,17 +1,12 @@
-import { Readable } from 'node:stream';
 import { Type } from 'typebox';
 import { exportContacts as startExport } from '../../../contacts/export-contacts.ts';
 import type { Pool } from '../../../db/pool.ts';
 import { exampleOf } from '../../openapi/schema-example.ts';
-import { closed, oneOf } from '../../openapi/shared-schemas.ts';
+import { exportFile, FILE_NAME_HEADER, FormatParameter } from '../../export-operation.ts';
+import { closed } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';
 import { Contact } from './schemas.ts';
-
-const MEDIA_TYPES = {
-  ndjson: 'application/x-ndjson; charset=utf-8',
-  csv: 'text/csv; charset=utf-8; header=present',
-};
 
 export function exportContacts(deps: {
   pool: Pool;
@@ -30,9 +25,7 @@ export function exportContacts(deps: {
         '(`text/csv`): for spreadsheets, with a column for each attribute; cells that a ' +
         'spreadsheet would run as a formula are prefixed with an apostrophe.',
       scope: 'read:contacts',
-      query: closed({
-        format: Type.Optional(oneOf(['ndjson', 'csv'] as const, { default: 'ndjson' })),
-      }),
+      query: closed({ format: FormatParameter }),
       responses: {
         200: {
           description: 'The contacts.',
@@ -46,9 +39,7 @@ export function exportContacts(deps: {
                 'jane@example.com,Jane,Doe,en-GB,2026-11-15T09:30:00.000Z,2026-11-15T09:30:00.000Z,pro\r\n',
             },
           },
-          headers: {
-            'Content-Disposition': { description: 'The file name.', schema: Type.String() },
-          },
+          headers: FILE_NAME_HEADER,
         },
       },
       problems: ['quota_exceeded'],
@@ -57,15 +48,7 @@ export function exportContacts(deps: {
       await deps.largeAnswers.acquire(caller.workspaceId, signal);
       const format = query.format ?? 'ndjson';
       const flow = await startExport(deps.pool, caller, format);
-      return {
-        status: 200,
-        body: Readable.from(flow, { objectMode: false, highWaterMark: 64 * 1024 }),
-        mediaType: MEDIA_TYPES[format],
-        headers: {
-          'content-disposition': `attachment; filename="contacts.${format}"`,
-          'x-content-type-options': 'nosniff',
-        },
-      };
+      return exportFile('contacts', format, flow);
     },
   );
 }

@@ -1,0 +1,25 @@
+import type { publicSuppression } from '../../../suppressions/suppressions.ts';
+import { exportOperation } from '../../export-operation.ts';
+import type { Operation } from '../../operation.ts';
+import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';
+import { listSuppressions } from './list.ts';
+import { Suppression } from './schemas.ts';
+
+export function exportSuppressions(
+  deps: Parameters<typeof listSuppressions>[0] & { largeAnswers: LargeResponseLimiter },
+): Operation {
+  return exportOperation<ReturnType<typeof publicSuppression>>(
+    listSuppressions(deps),
+    deps.largeAnswers,
+    {
+      id: 'exportSuppressions',
+      summary: 'Export suppressions',
+      items: 'suppressions',
+      schema: Suppression,
+      columns: ['email', 'domain', 'reason', 'note', 'created_at', 'expires_at', 'message_id'],
+      toCells: ({ email, domain, reason, note, created_at, expires_at, evidence }) => [
+        [email, domain, reason, note, created_at, expires_at, evidence?.message_id],
+      ],
+    },
+  );
+}
