@@ -67,7 +67,10 @@ async function requestsTo(target: Target): Promise<Map<string, string>> {
   const bearer = { Authorization: `Bearer ${target.key}` };
   const basic = Buffer.from(`api:${target.key}`).toString('base64');
   return new Map([
-    ['native', post('/api/v1/transactional/send', bearer, JSON_TYPE, JSON.stringify(sampleSend(TO)))],
+    [
+      'native',
+      post('/api/v1/transactional/send', bearer, JSON_TYPE, JSON.stringify(sampleSend(TO))),
+    ],
     [
       'resend',
       post(
@@ -149,19 +152,22 @@ async function sesRequest(target: Target): Promise<string> {
   return post(url, { ...headers, Authorization }, JSON_TYPE, body);
 }
 
-async function createCredentials(
-  target: Target,
-): Promise<{ access_key_id: string; secret_access_key: string }> {
-  const call = async (method: string, path: string) => {
+async function createCredentials(target: Target): Promise<Credentials> {
+  const call = async <T>(method: string, path: string): Promise<T> => {
     const response = await fetch(`http://127.0.0.1:${target.port}/api/v1${path}`, {
       method,
       headers: { authorization: `Bearer ${target.key}` },
     });
     if (!response.ok) throw new Error(`${method} ${path}: ${await response.text()}`);
-    return response.json();
+    return (await response.json()) as T;
   };
-  const { data } = await call('GET', '/api-keys');
-  return call('POST', `/api-keys/${data[0].id}/ses-credentials`);
+  const { data } = await call<{ data: { id: string }[] }>('GET', '/api-keys');
+  return call('POST', `/api-keys/${data[0]?.id}/ses-credentials`);
+}
+
+interface Credentials {
+  access_key_id: string;
+  secret_access_key: string;
 }
 
 function post(path: string, headers: object, contentType: string, body: string): string {

@@ -78,7 +78,9 @@ describe('messages', () => {
     expect(records).toHaveLength(MESSAGES + 1);
     expect(records.join('\n')).toContain(`"'=HYPERLINK(""http://evil.test"")"`);
     expect(records.filter((record) => record.includes(',copy@example.com,cc,'))).toHaveLength(1);
-    expect(records.filter((record) => record.includes(',bounced,unknown_mailbox,'))).toHaveLength(3);
+    expect(records.filter((record) => record.includes(',bounced,unknown_mailbox,'))).toHaveLength(
+      3,
+    );
   });
 });
 

@@ -45,7 +45,9 @@ export function EventsPage() {
       description="Live event log, the same events your webhooks receive."
       actions={
         <>
-          {list.rows.length > 0 && <ExportMenu list="events" filters={{ order: 'desc', ...filters }} />}
+          {list.rows.length > 0 && (
+            <ExportMenu list="events" filters={{ order: 'desc', ...filters }} />
+          )}
           <Button icon={paused ? Play : Pause} onClick={() => setPaused(!paused)}>
             {paused
               ? list.waiting > 0

@@ -30,7 +30,8 @@ export function Invite({ onClose }: { onClose: () => void }) {
     },
   });
   const link = inviting.data?.link;
-  if (link) return <InvitationLinkDialog email={email} link={link} mailed={false} onClose={onClose} />;
+  if (link)
+    return <InvitationLinkDialog email={email} link={link} mailed={false} onClose={onClose} />;
   return (
     <Dialog title="Invite member" onClose={onClose}>
       <form

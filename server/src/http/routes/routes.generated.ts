@@ -35,8 +35,8 @@ import { exportEvents } from './events/export.ts';
 import { listEvents } from './events/list.ts';
 import { streamEvents } from './events/stream.ts';
 import { acceptInvitation } from './invitations/accept.ts';
-import { createInvitation } from './invitations/create.ts';
 import { createInvitationLink } from './invitations/create-link.ts';
+import { createInvitation } from './invitations/create.ts';
 import { inspectInvitation } from './invitations/inspect.ts';
 import { listInvitations } from './invitations/list.ts';
 import { resendInvitation } from './invitations/resend.ts';
@@ -55,11 +55,11 @@ import { listMembers } from './members/list.ts';
 import { removeMember } from './members/remove.ts';
 import { updateMember } from './members/update.ts';
 import { cancelMessage } from './messages/cancel.ts';
+import { exportMessages } from './messages/export.ts';
 import { getMessageContent } from './messages/get-content.ts';
 import { getMessageRaw } from './messages/get-raw.ts';
 import { getMessage } from './messages/get.ts';
 import { listMessageAttempts } from './messages/list-attempts.ts';
-import { exportMessages } from './messages/export.ts';
 import { listMessages } from './messages/list.ts';
 import { rescheduleMessage } from './messages/reschedule.ts';
 import { retryMessage } from './messages/retry.ts';
@@ -73,8 +73,8 @@ import { createSuppressionsBulk } from './suppressions/create-bulk.ts';
 import { createSuppression } from './suppressions/create.ts';
 import { deleteSuppressionByEmail } from './suppressions/delete-by-email.ts';
 import { deleteSuppression } from './suppressions/delete.ts';
-import { getSuppression } from './suppressions/get.ts';
 import { exportSuppressions } from './suppressions/export.ts';
+import { getSuppression } from './suppressions/get.ts';
 import { listSuppressions } from './suppressions/list.ts';
 import { updateSuppression } from './suppressions/update.ts';
 import { checkTemplate } from './templates/check.ts';
@@ -155,8 +155,8 @@ export const ROUTES = [
   listEvents,
   streamEvents,
   acceptInvitation,
-  createInvitation,
   createInvitationLink,
+  createInvitation,
   inspectInvitation,
   listInvitations,
   resendInvitation,
@@ -175,11 +175,11 @@ export const ROUTES = [
   removeMember,
   updateMember,
   cancelMessage,
+  exportMessages,
   getMessageContent,
   getMessageRaw,
   getMessage,
   listMessageAttempts,
-  exportMessages,
   listMessages,
   rescheduleMessage,
   retryMessage,
@@ -194,8 +194,8 @@ export const ROUTES = [
   createSuppression,
   deleteSuppressionByEmail,
   deleteSuppression,
-  getSuppression,
   exportSuppressions,
+  getSuppression,
   listSuppressions,
   updateSuppression,
   checkTemplate,

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import { exportContacts as startExport } from '../../../contacts/export-contacts.ts';
 import type { Pool } from '../../../db/pool.ts';
-import { exampleOf } from '../../openapi/schema-example.ts';
 import { exportFile, FILE_NAME_HEADER, FormatParameter } from '../../export-operation.ts';
+import { exampleOf } from '../../openapi/schema-example.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';

@@ -8,11 +8,7 @@ import { actingMember } from '../members/acting-member.ts';
 import { sentInvitation } from './invitation-delivery.ts';
 import { CreatedInvitation } from './schemas.ts';
 
-export function resendInvitation(deps: {
-  people: People;
-  pool: Pool;
-  clock: Clock;
-}): Operation {
+export function resendInvitation(deps: { people: People; pool: Pool; clock: Clock }): Operation {
   return operation(
     {
       id: 'resendInvitation',
