@@ -37,7 +37,7 @@ const InvitationFields = {
           status: RecipientStatus,
           reason: Type.Union([Type.String(), Type.Null()]),
           explanation: Type.Union([Type.String(), Type.Null()], {
-            description: 'For a deferred, bounced or failed email: why, in plain words.',
+            description: 'For a deferred, bounced or failed email: the reason, as a sentence.',
           }),
         },
         { title: 'InvitationDelivery' },
