@@ -220,12 +220,12 @@ function withOccasionalBounces(route: Transport): Transport {
   };
   return {
     ...route,
-    async attempt(message, deliveries) {
+    async attempt(message, deliveries, mayTransmit) {
       const played = deliveries.map((delivery) => ({
         ...delivery,
         recipientKey: `${partOf(delivery)}@simulator.test`,
       }));
-      const reports = await route.attempt(message, played);
+      const reports = await route.attempt(message, played, mayTransmit);
       return reports.map((report, index) => ({
         ...report,
         smtp: report.smtp && { ...report.smtp, mx: `mx1.${deliveries[index]?.domain}` },

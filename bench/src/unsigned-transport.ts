@@ -1,4 +1,4 @@
-import type { Delivery, Message, Transport } from '../../server/src/delivery/delivery.ts';
+import type { Message, Transport } from '../../server/src/delivery/delivery.ts';
 
 /**
  * Wraps the live transport for comparison with servers that do not sign: a message that already has
@@ -9,9 +9,9 @@ export function withoutSigning(transport: Transport): Transport {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
       if (name === 'attempt') {
-        return (message: Message, deliveries: readonly Delivery[]) => {
+        return (message: Message, ...others: AttemptArguments) => {
           message.signature = '';
-          return target.attempt(message, deliveries);
+          return target.attempt(message, ...others);
         };
       }
       return typeof value === 'function' ? value.bind(target) : value;
@@ -19,3 +19,6 @@ export function withoutSigning(transport: Transport): Transport {
     set: (target, name, value) => Reflect.set(target, name, value, target),
   });
 }
+
+type AttemptArguments =
+  Parameters<Transport['attempt']> extends [Message, ...infer Rest] ? Rest : never;

@@ -25,7 +25,7 @@ import { noHandoff } from '../messages/accept/delivery-handoff.ts';
 import { DELIVERIES } from '../messages/deliveries/delivery-lease-store.ts';
 import { readOperatorRules } from '../messages/verdict/operator-rules.ts';
 import { setOperatorRules } from '../messages/verdict/verdict-rules.ts';
-import { expireLeases } from '../queue/lease-store.ts';
+import { expireAllLeases } from '../queue/lease-store.ts';
 import { WEBHOOK_DELIVERIES } from '../webhooks/webhook-queue-store.ts';
 import { startBackgroundJobs } from './background-jobs.ts';
 import type { AcceptGroup } from './build-acceptor.ts';
@@ -230,8 +230,8 @@ async function openDatabase(
 
 /** After a crash, its mail is sent at once instead of when the leases end: a one-time code is urgent. */
 async function expireLeasesOfDeadNode(pool: Pool, nowMs: number, log: Log): Promise<void> {
-  const deliveries = await expireLeases(pool, DELIVERIES, nowMs);
-  const webhooks = await expireLeases(pool, WEBHOOK_DELIVERIES, nowMs);
+  const deliveries = await expireAllLeases(pool, DELIVERIES, nowMs);
+  const webhooks = await expireAllLeases(pool, WEBHOOK_DELIVERIES, nowMs);
   if (deliveries + webhooks === 0) return;
   log.info({ deliveries, webhooks }, 'resuming deliveries that were interrupted by a crash');
 }

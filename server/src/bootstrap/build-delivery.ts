@@ -99,6 +99,7 @@ function buildInThread(
     shaping,
     bounceRules: options.bounceRules,
     hosts: storage.hosts,
+    exclusive: storage.exclusive,
     secretKey: storage.secretKey,
     logLevel: log.level as DeliveryThreadData['logLevel'],
     memory,
@@ -127,10 +128,11 @@ function buildInThread(
 
 function buildHere(options: DeliveryOptions, shaping: ShapingRules | undefined): DeliveryRuntime {
   const { config, clock, log, storage, notifications, localListeners } = options;
-  const { engine, pool } = buildEngine({
+  const { engine, pool, close } = buildEngine({
     settings: config.delivery,
     shaping,
     hosts: storage.hosts,
+    exclusive: storage.exclusive,
     secretKey: storage.secretKey,
     keysPool: storage.pool,
     clock,
@@ -145,7 +147,7 @@ function buildHere(options: DeliveryOptions, shaping: ShapingRules | undefined):
     ready: Promise.resolve(),
     busyMs: undefined,
     connections: async () => ({ delivery: poolUsage(pool) }),
-    close: () => pool.end(),
+    close,
   };
 }
 

@@ -23,6 +23,8 @@ import { createResolver } from '../mail/dns/resolver.ts';
 import { createMtaSts } from '../mail/policy/mta-sts.ts';
 import { createPolicyFetcher } from '../mail/policy/mta-sts-fetch.ts';
 import { CONTENT_KEY_PURPOSE, decryptContent } from '../messages/content/message-content.ts';
+import { DELIVERIES } from '../messages/deliveries/delivery-lease-store.ts';
+import { buildLeaseHolder } from './build-lease-holder.ts';
 
 /**
  * Builds the delivery engine with its own connection pool and transports, for the main thread or a
@@ -32,6 +34,8 @@ export interface EngineOptions {
   settings: Config['delivery'];
   shaping: ShapingRules | undefined;
   hosts: DatabaseHosts;
+  /** No other process can use the database. */
+  exclusive: boolean;
   secretKey: Buffer;
   /** The pool for reading DKIM keys. */
   keysPool: Pool;
@@ -50,11 +54,20 @@ export interface EngineOptions {
 /** Creates the transport of live mail, given a function that creates the configured one. */
 export type TransportFactory = (createConfigured: () => Transport) => Transport;
 
-export function buildEngine(options: EngineOptions): { engine: Engine; pool: Pool } {
+export interface BuiltEngine {
+  engine: Engine;
+  pool: Pool;
+  /** Closes its connections, after the engine has stopped. */
+  close(): Promise<void>;
+}
+
+export function buildEngine(options: EngineOptions): BuiltEngine {
   const { settings, clock, log, hosts, notifications } = options;
   const pool = openPool({ hosts, log, max: 6, applicationName: 'postrider delivery' });
   const encryptor = createEncryptor(options.secretKey, CONTENT_KEY_PURPOSE);
   const store = openDeliveryStore(pool, (encrypted) => decryptContent(encryptor, encrypted));
+  const nodeName = `${hostname()}/${process.pid}`;
+  const { holder, close } = buildLeaseHolder(DELIVERIES, { ...options, pool, name: nodeName });
   const createConfigured = (): Transport => createSmtpTransport(options, pool);
   const engine = createEngine({
     store: {
@@ -71,13 +84,14 @@ export function buildEngine(options: EngineOptions): { engine: Engine; pool: Poo
       test: simulatorTransport(clock),
     },
     log,
-    nodeName: `${hostname()}/${process.pid}`,
+    nodeName,
+    holder,
     limits: engineLimits(settings),
     ...(options.memory ? { memory: options.memory } : {}),
   });
   notifications.on('deliveries', () => engine.wake());
   notifications.onGap(() => engine.wake());
-  return { engine, pool };
+  return { engine, pool, close };
 }
 
 /** The limits of the engine, which the main thread also uses to reserve its capacity. */

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import type { FastifyInstance } from 'fastify';
 import { SuspensionCache } from '../accounts/suspension-cache.ts';
 import type { Config } from '../config/read-config.ts';
@@ -25,6 +26,8 @@ import {
   type WebhookSettings,
 } from '../webhooks/create-webhooks.ts';
 import type { WebhookDispatcher } from '../webhooks/webhook-dispatcher.ts';
+import { WEBHOOK_DELIVERIES } from '../webhooks/webhook-queue-store.ts';
+import { buildLeaseHolder } from './build-lease-holder.ts';
 
 /**
  * The consumers of the event log: webhooks, event streams, statistics and alarms. They are woken by
@@ -64,6 +67,7 @@ export function createEventConsumers(options: EventConsumersOptions): EventConsu
   const dispatcherPool = hasRole
     ? openPool({ hosts: storage.hosts, log, max: 4, applicationName: 'postrider webhooks' })
     : undefined;
+  const leases = dispatcherPool && createLeaseHolder(options, dispatcherPool);
   const webhooks = createWebhooks({
     pool,
     dispatchPool: dispatcherPool,
@@ -74,6 +78,7 @@ export function createEventConsumers(options: EventConsumersOptions): EventConsu
     settings: webhookSettings(config),
     version: VERSION,
     baseUrl: config.http.baseUrl,
+    holder: leases?.holder,
     mailCommits: () => notifier.publishedCount,
     ...options.webhooks,
   });
@@ -118,7 +123,7 @@ export function createEventConsumers(options: EventConsumersOptions): EventConsu
       await statistics?.stop();
       await webhooks.dispatcher?.stop(deadlineMs);
       webhooks.close();
-      await dispatcherPool?.end();
+      await leases?.close();
     },
   };
 }
@@ -131,6 +136,12 @@ function createSuspensions({ storage, notifications, clock }: EventConsumersOpti
   notifications.on('domains', (workspaceId) => suspensions.invalidateWorkspace(workspaceId));
   notifications.onGap(() => suspensions.invalidateAll());
   return suspensions;
+}
+
+function createLeaseHolder({ storage, clock, log }: EventConsumersOptions, pool: Pool) {
+  const { exclusive, hosts } = storage;
+  const name = `${hostname()}/${process.pid}`;
+  return buildLeaseHolder(WEBHOOK_DELIVERIES, { exclusive, hosts, pool, clock, log, name });
 }
 
 /** Streams end when their workspace or reader loses access, and after a gap in notifications. */

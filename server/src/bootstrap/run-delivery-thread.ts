@@ -4,7 +4,6 @@ import type { Config } from '../config/read-config.ts';
 import type { DatabaseHosts } from '../db/database-url.ts';
 import { listen, type NotificationListener } from '../db/listen.ts';
 import { openPool, type Pool, poolUsage } from '../db/pool.ts';
-import type { Engine } from '../delivery/engine.ts';
 import {
   type EngineCommand,
   type EngineReply,
@@ -17,7 +16,7 @@ import { createLog, type LogLevel } from '../lib/log.ts';
 import { isOwnListener } from '../lib/net/local-address.ts';
 import type { BounceRule } from '../messages/verdict/bounce-rules.ts';
 import { setOperatorRules } from '../messages/verdict/verdict-rules.ts';
-import { buildEngine, type TransportFactory } from './build-engine.ts';
+import { type BuiltEngine, buildEngine, type TransportFactory } from './build-engine.ts';
 
 /** The data that the main thread passes to the delivery thread. */
 export interface DeliveryThreadData {
@@ -25,6 +24,7 @@ export interface DeliveryThreadData {
   shaping: ShapingRules | undefined;
   bounceRules: readonly BounceRule[];
   hosts: DatabaseHosts;
+  exclusive: boolean;
   secretKey: Uint8Array;
   logLevel: LogLevel;
   memory: SharedArrayBuffer;
@@ -43,7 +43,7 @@ export function runDeliveryThread(options: { liveTransport?: TransportFactory } 
   const notifications = listen({ hosts, log });
   const keysPool = openPool({ hosts, log, max: 2, applicationName: 'postrider keys' });
   const localListeners: AddressInfo[] = [];
-  const { engine, pool } = buildEngine({
+  const built = buildEngine({
     ...data,
     hosts,
     secretKey: Buffer.from(secretKey),
@@ -55,22 +55,20 @@ export function runDeliveryThread(options: { liveTransport?: TransportFactory } 
     onEventsCommitted: () => send(port, { kind: 'events_committed' }),
     liveTransport: options.liveTransport,
   });
-  const parts = { port, engine, pool, keysPool, notifications, localListeners };
+  const parts = { ...built, port, keysPool, notifications, localListeners };
   port.on('message', (command: EngineCommand) => void execute(command, parts));
   send(port, { kind: 'ready' });
 }
 
-interface ThreadParts {
+interface ThreadParts extends BuiltEngine {
   port: MessagePort;
-  engine: Engine;
-  pool: Pool;
   keysPool: Pool;
   notifications: NotificationListener;
   localListeners: AddressInfo[];
 }
 
 async function execute(command: EngineCommand, parts: ThreadParts): Promise<void> {
-  const { port, engine, pool, keysPool, notifications, localListeners } = parts;
+  const { port, engine, pool, close, keysPool, notifications, localListeners } = parts;
   switch (command.kind) {
     case 'start':
       localListeners.push(...command.localListeners);
@@ -96,7 +94,7 @@ async function execute(command: EngineCommand, parts: ThreadParts): Promise<void
     case 'stop':
       await engine.stop(command.deadlineMs);
       await notifications.stop();
-      await Promise.all([pool.end(), keysPool.end()]);
+      await Promise.all([close(), keysPool.end()]);
       // In a worker this ends the thread, not the process.
       process.exit();
   }

@@ -83,7 +83,7 @@ const storage = {
   ),
   DATABASE_CONNECTIONS_MAX: integer({
     description:
-      'Maximum database connections of the main pool. Delivery, webhooks and notifications use up to 14 more.',
+      'Maximum database connections of the main pool. Delivery, webhooks and notifications use up to 16 more.',
     default: 20,
     min: 4,
     max: 1000,
@@ -181,7 +181,8 @@ const delivery = {
     accepts: /^.+$/,
   }),
   LEASE_SECONDS: integer({
-    description: 'Time after which the deliveries of an unresponsive node are taken over.',
+    description:
+      'How long a lease on a delivery lasts unless it is renewed. Nodes that fail are noticed earlier, by their heartbeats.',
     default: 120,
     min: 10,
     max: 3600,

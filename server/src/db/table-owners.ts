@@ -47,6 +47,7 @@ export const TABLE_OWNERS = {
   statistics_hour: 'stats',
   statistics_day: 'stats',
   alarms: 'stats',
+  lease_holders: 'queue',
   secret_key_fingerprint: 'db',
   retention_clock: 'db',
   // Created by migrate.ts itself.

@@ -237,6 +237,13 @@ export interface InvitationsRow {
   message_id: string | null;
 }
 
+export interface LeaseHoldersRow {
+  id: number;
+  queue: 'deliveries' | 'webhook-deliveries';
+  name: string;
+  heartbeats: number;
+}
+
 export interface MailHostsRow {
   singleton: boolean;
   bounce_host: string;
@@ -539,6 +546,7 @@ export interface Tables {
   events: EventsRow;
   idempotency_keys: IdempotencyKeysRow;
   invitations: InvitationsRow;
+  lease_holders: LeaseHoldersRow;
   mail_hosts: MailHostsRow;
   memberships: MembershipsRow;
   message_attachments: MessageAttachmentsRow;

@@ -77,8 +77,15 @@ export interface Transport {
   start?(): void;
   /** The limit that a transaction of a workspace with a receiving domain must have a slot of. */
   limitFor(domain: string, workspaceId: string): ConcurrencyLimit;
-  /** Attempts one message for recipients at one domain. Returns one report each, in order. */
-  attempt(message: Message, deliveries: readonly Delivery[]): Promise<AttemptReport[]>;
+  /**
+   * Attempts one message for recipients at one domain. Returns one report each, in order. If
+   * `mayTransmit` is false before the final dot, the attempt ends as aborted.
+   */
+  attempt(
+    message: Message,
+    deliveries: readonly Delivery[],
+    mayTransmit: () => boolean,
+  ): Promise<AttemptReport[]>;
   /** Cuts off transactions in flight when a stop has passed its deadline. */
   abort(): void;
   close(): Promise<void>;

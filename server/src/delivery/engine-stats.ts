@@ -24,6 +24,8 @@ export interface EngineStats {
   readonly throttled: number;
   /** 1 while accepted messages may be handed off in memory: see handoff.ts. */
   readonly accepting: number;
+  /** The holder of this engine's leases, for those of the handoff (queue/lease-holder.ts). */
+  readonly holderId: number;
   /** Deliveries ever reserved by acceptance, and how many of them were released since. */
   readonly reserved: number;
   readonly released: number;
@@ -50,6 +52,7 @@ const NAMES = [
   'errors',
   'throttled',
   'accepting',
+  'holderId',
   'reserved',
   'released',
   'reservedBytes',

@@ -9,7 +9,8 @@ import type {
 import type { ClaimedRow, Queue } from '../messages/deliveries/claim-store.ts';
 import { type ClaimCapacity, ClaimLoop } from '../queue/claim-loop.ts';
 import { InFlight } from '../queue/in-flight.ts';
-import { enterState } from '../queue/lease.ts';
+import { enterState, type LeaseTerms } from '../queue/lease.ts';
+import { type LeaseHolder, soleHolder } from '../queue/lease-holder.ts';
 import { LeaseKeeper } from '../queue/lease-keeper.ts';
 import { ReadyQueue } from '../queue/ready-queue.ts';
 import { ResultRecorder } from '../queue/result-recorder.ts';
@@ -51,6 +52,7 @@ export interface EngineParts {
   log: Log;
   nodeName: string;
   limits: EngineLimits;
+  holder?: LeaseHolder;
   /** Memory for the stats when another thread reads them. */
   memory?: SharedArrayBuffer;
 }
@@ -73,6 +75,7 @@ class DeliveryEngine implements Engine {
   readonly #transactions: TransactionRunner;
   readonly #range: UnfinishedRange;
   readonly #claims: ClaimLoop<Queue, ClaimedRow>;
+  readonly #holder: LeaseHolder;
   readonly #leases: LeaseKeeper<Delivery>;
   #running = false;
   #pumping = false;
@@ -83,6 +86,7 @@ class DeliveryEngine implements Engine {
     this.#parts = parts;
     const { clock, log, store, transports, limits } = parts;
     this.#limits = limits;
+    this.#holder = parts.holder ?? soleHolder;
     this.#stats = sharedStats(parts.memory ?? allocateStatsMemory());
     this.#leased = new LeasedMessages(this.#stats);
     this.#inFlight = new InFlight(limits.inFlightMax, this.#stats);
@@ -128,7 +132,8 @@ class DeliveryEngine implements Engine {
       stats: this.#stats,
       leased: this.#leased,
       leases: this.#leases,
-      isRunning: () => this.#running,
+      mayStart: ({ lease }) => this.#running && this.#holder.holds(lease),
+      holds: ({ lease }) => this.#holder.holds(lease),
       record: (outcome) => this.#record(outcome),
       requeue: (delivery) => this.#ready.add(delivery),
       onFinished: ({ message, limit }) => {
@@ -159,7 +164,8 @@ class DeliveryEngine implements Engine {
         }),
       probe: () => this.#range.probe(),
       capacity: () => this.#claimCapacity(),
-      admit: (rows, { leaseEndsAtMs }) => this.#admit(rows, leaseEndsAtMs),
+      admit: (rows, terms) => this.#admit(rows, terms),
+      holderId: () => this.#holder.id,
       leaseMs: limits.leaseMs,
       pollMs: limits.pollMs,
     });
@@ -178,6 +184,15 @@ class DeliveryEngine implements Engine {
       this.#stats.throttled = count;
     };
     live.start?.();
+    this.#holder.start({
+      onChange: () => {
+        this.#updateAccepting();
+        this.#claims.wake();
+        this.#pump();
+      },
+      onLost: () => this.#leases.loseAll(),
+      onTakeover: () => this.wake(),
+    });
     this.#claims.start();
     this.#leases.start();
   }
@@ -196,8 +211,9 @@ class DeliveryEngine implements Engine {
     releaseReservation(this.#stats, lease);
     const taken = accepted.flatMap((handed) => this.#leased.addHandoff(handed, lease));
     this.#stats.handedOff += taken.length;
-    // Committed after stop was requested: another node can claim them at once.
-    if (!this.#running) {
+    // Committed after stop was requested, or under a lease that has been taken over since: any node can
+    // claim them at once.
+    if (!this.#running || !this.#holder.issued(lease.token)) {
       void this.#leases.release(taken);
       return;
     }
@@ -235,17 +251,23 @@ class DeliveryEngine implements Engine {
       this.#leases.released(),
     ]);
     this.#leases.stop();
+    await this.#holder.stop(this.#leased.all().length === 0);
     await Promise.all([transports.live.close(), transports.test.close()]);
   }
 
   /** While nothing may be sent, accepted messages wait in the database. */
   #updateAccepting(): void {
-    this.#stats.accepting = this.#running && !this.#recorder.stalled ? 1 : 0;
+    const { id, isAlive } = this.#holder;
+    this.#stats.holderId = id;
+    this.#stats.accepting = this.#running && !this.#recorder.stalled && isAlive ? 1 : 0;
   }
 
   #claimCapacity(): ClaimCapacity<Queue> {
     const { readyMax } = this.#limits;
-    const blocked = this.#recorder.stalled || this.#stats.unrecorded >= this.#limits.unrecordedMax;
+    const blocked =
+      this.#recorder.stalled ||
+      !this.#holder.isAlive ||
+      this.#stats.unrecorded >= this.#limits.unrecordedMax;
     const reserved = this.#stats.reserved - this.#stats.released;
     const free = readyMax - this.#ready.size - reserved;
     // A nearly full queue is not refilled: many small claims cost more than a few large ones.
@@ -258,16 +280,17 @@ class DeliveryEngine implements Engine {
     };
   }
 
-  #admit(rows: ClaimedRow[], leaseEndsAtMs: number): void {
+  #admit(rows: ClaimedRow[], { lease, leaseEndsAtMs }: LeaseTerms): void {
     const { clock, nodeName, log } = this.#parts;
     const nowMs = clock.now();
+    const wanted = this.#running && this.#holder.issued(lease);
     this.#stats.claimed += rows.length;
     const unwanted: Delivery[] = [];
     for (const row of rows) {
       const delivery = this.#leased.addClaimed(row, leaseEndsAtMs, nowMs);
       const ended = outcomeAtClaim(delivery, row, nowMs, nodeName);
       if (ended) this.#record(ended);
-      else if (this.#running) this.#ready.add(delivery);
+      else if (wanted) this.#ready.add(delivery);
       else unwanted.push(delivery);
       if (ended?.reason === 'internal_error') {
         const { message_id: messageId, ordinal } = row;
@@ -288,7 +311,8 @@ class DeliveryEngine implements Engine {
       this.#running &&
       !this.#inFlight.isFull &&
       this.#stats.unrecorded < unrecordedMax &&
-      !this.#recorder.stalled
+      !this.#recorder.stalled &&
+      this.#holder.isAlive
     ) {
       const taken = this.#ready.take(recipientsMax);
       if (!taken) break;

@@ -23,7 +23,8 @@ export function reserveCapacity(
   if (stats.accepting === 0 || full) return undefined;
   stats.reserved += count;
   stats.reservedBytes += bytes;
-  return { token: newLeaseToken(), endsAtMs: clock.now() + limits.leaseMs, count, bytes };
+  const token = newLeaseToken(stats.holderId);
+  return { token, endsAtMs: clock.now() + limits.leaseMs, count, bytes };
 }
 
 export interface HandoffParts {

@@ -75,7 +75,11 @@ class SmtpTransport implements Transport {
     return this.#receivers.limitFor(domain, workspaceId);
   }
 
-  async attempt(message: Message, deliveries: readonly Delivery[]): Promise<AttemptReport[]> {
+  async attempt(
+    message: Message,
+    deliveries: readonly Delivery[],
+    mayTransmit: () => boolean,
+  ): Promise<AttemptReport[]> {
     const { clock, senders, isOwnAddress } = this.#parts;
     const startedAtMs = clock.now();
     const mail = await prepareMessage(message, senders);
@@ -87,7 +91,7 @@ class SmtpTransport implements Transport {
     try {
       const onConnected = () => opening.finish();
       const parts = { clock, receivers: this.#receivers, isOwnAddress, onConnected };
-      const sent = this.#envelope(mail, message, deliveries);
+      const sent = { ...this.#envelope(mail, message, deliveries), mayTransmit };
       const reports = await attemptBySmtp(sent, route, startedAtMs, parts);
       return reports.map((report) => ({ ...report, signature: mail.signature }));
     } finally {

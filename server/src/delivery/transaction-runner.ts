@@ -1,3 +1,4 @@
+import { isTransientError } from '../db/database-errors.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { ConcurrencyLimit } from '../queue/concurrency-limit.ts';
@@ -23,7 +24,10 @@ export interface TransactionRunnerParts {
   stats: MutableEngineStats;
   leased: LeasedMessages;
   leases: LeaseKeeper<Delivery>;
-  isRunning: () => boolean;
+  /** Whether an attempt may start: the engine is running and holds the lease. */
+  mayStart: (delivery: Delivery) => boolean;
+  /** Whether no other node can have taken over the delivery. */
+  holds: (delivery: Delivery) => boolean;
   record: (outcome: DeliveryOutcome) => void;
   /** Puts a delivery back into the ready queue. */
   requeue: (delivery: Delivery) => void;
@@ -75,7 +79,7 @@ export class TransactionRunner {
   }
 
   #attempt(transaction: MailTransaction): void {
-    const { clock, transports, nodeName } = this.#parts;
+    const { clock, transports, nodeName, holds } = this.#parts;
     const { message } = transaction;
     const nowMs = clock.now();
     const transport = transports[message.mode];
@@ -94,21 +98,26 @@ export class TransactionRunner {
       return;
     }
     for (const delivery of deliveries) enterState(delivery, 'sending');
-    transport.attempt(message, deliveries).then(
-      (reports) => this.#recordReports(transaction, deliveries, reports),
-      (error: unknown) => {
-        if (error instanceof ReceiverBusyError) this.#requeue(transaction, deliveries);
-        else if (error instanceof NotPreparedError)
-          this.#releaseUnprepared(transaction, deliveries, error);
-        else this.#attemptFailed(transaction, deliveries, error);
-      },
-    );
+    transport
+      .attempt(message, deliveries, () => deliveries.every(holds))
+      .then(
+        (reports) => this.#recordReports(transaction, deliveries, reports),
+        (error: unknown) => {
+          if (error instanceof ReceiverBusyError) this.#requeue(transaction, deliveries);
+          else if (error instanceof NotPreparedError)
+            this.#releaseUnprepared(transaction, deliveries, error);
+          else this.#attemptFailed(transaction, deliveries, error);
+        },
+      );
   }
 
   /** The receiver turned out to have no capacity: the deliveries wait for it without a slot. */
   #requeue(transaction: MailTransaction, deliveries: Delivery[]): void {
-    if (this.#parts.isRunning()) for (const delivery of deliveries) this.#parts.requeue(delivery);
-    else void this.#parts.leases.release(deliveries);
+    const { mayStart, requeue, leases } = this.#parts;
+    for (const delivery of deliveries) {
+      if (mayStart(delivery)) requeue(delivery);
+      else void leases.release([delivery]);
+    }
     this.#finishTransaction(transaction);
   }
 
@@ -116,7 +125,7 @@ export class TransactionRunner {
   #isStillDeliverable(delivery: Delivery, nowMs: number): boolean {
     const { nodeName, log } = this.#parts;
     if (delivery.state !== 'preparing') return false;
-    if (!this.#parts.isRunning()) {
+    if (!this.#parts.mayStart(delivery)) {
       void this.#parts.leases.release([delivery]);
       return false;
     }
@@ -142,7 +151,7 @@ export class TransactionRunner {
     const unfinished: Delivery[] = [];
     deliveries.forEach((delivery, index) => {
       const report = reports[index];
-      // Aborted by our own stop before the message was handed over: not an attempt.
+      // Aborted by our own stop or a lost lease before the message was handed over: not an attempt.
       if (!report || (report.end.kind === 'aborted' && !report.end.afterFinalDot)) {
         unfinished.push(delivery);
         return;
@@ -196,8 +205,12 @@ export class TransactionRunner {
       { err: error, transactions: transactions.length },
       'reading message contents failed',
     );
+    const { leases } = this.#parts;
     for (const transaction of transactions) {
-      for (const delivery of transaction.deliveries) this.#parts.leases.drop(delivery);
+      const waiting = transaction.deliveries.filter(({ state }) => state === 'preparing');
+      // Without a database there is no suspicion, and nothing waits for the end of a lease.
+      if (isTransientError(error)) void leases.release(waiting, UNPREPARED_RETRY_MS);
+      else for (const delivery of waiting) leases.drop(delivery);
       this.#finishTransaction(transaction);
     }
   }

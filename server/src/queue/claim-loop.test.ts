@@ -51,6 +51,7 @@ function loopWith(
     probe: async () => {},
     capacity: () => ({ rowsMax: 10, perQueue: () => 10 }),
     admit: () => {},
+    holderId: () => 1,
     leaseMs: 10_000,
     pollMs: 500,
     ...parts,

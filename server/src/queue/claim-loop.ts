@@ -199,8 +199,8 @@ export class ClaimLoop<Queue, Row> {
   }
 
   async #claim(queues: readonly ClaimableQueue<Queue>[]): Promise<void> {
-    const { clock, claim, admit, leaseMs, queueIdOfRow } = this.#parts;
-    const terms = newLease(clock.now(), leaseMs);
+    const { clock, claim, admit, holderId, leaseMs, queueIdOfRow } = this.#parts;
+    const terms = newLease(holderId(), clock.now(), leaseMs);
     const rows = await claim(queues, terms);
     this.#queues.recordClaim(queues, rows.map(queueIdOfRow));
     admit(rows, terms);
@@ -233,6 +233,8 @@ export interface ClaimLoopParts<Queue, Row> {
   probe: () => Promise<unknown>;
   capacity: () => ClaimCapacity<Queue>;
   admit: (rows: Row[], terms: LeaseTerms) => void;
+  /** The holder of new leases (lease-holder.ts). */
+  holderId: () => number;
   leaseMs: number;
   pollMs: number;
 }

@@ -35,6 +35,8 @@ export class LeaseKeeper<Item extends LeasedItem> {
   #timer: Timer | undefined;
   #stopped = false;
   readonly #releases = new Set<Promise<void>>();
+  /** Dropped, but not released yet, because the database was not available. */
+  #unreleased: Item[] = [];
 
   constructor(parts: LeaseKeeperParts<Item>) {
     this.#parts = parts;
@@ -74,6 +76,17 @@ export class LeaseKeeper<Item extends LeasedItem> {
     this.#parts.onLost(item);
   }
 
+  /**
+   * Another node ended all leases. Items that are being sent or recorded end on their own. The others
+   * are released: a renewal that was on its way may have come after the takeover.
+   */
+  loseAll(): void {
+    const waiting = [...this.#parts.held()].filter(
+      ({ state }) => state !== 'sending' && state !== 'recording',
+    );
+    void this.release(waiting);
+  }
+
   /** Makes the rows due for other nodes, after an optional delay. */
   async release(items: readonly Item[], delayMs = 0): Promise<void> {
     if (items.length === 0) return;
@@ -94,14 +107,15 @@ export class LeaseKeeper<Item extends LeasedItem> {
     try {
       await store.release(items, clock.now() + delayMs);
     } catch (error) {
-      // Nothing is lost: the leases expire.
-      log.warn({ err: error, count: items.length }, 'releasing leases failed');
+      log.warn({ err: error, count: items.length }, 'releasing leases failed, retrying');
+      this.#unreleased.push(...items);
     }
   }
 
   async #renewAndExpire(): Promise<void> {
     const { clock, held, leaseMs, expire } = this.#parts;
     const nowMs = clock.now();
+    await this.#releaseAgain(nowMs);
     const renew: Item[] = [];
     for (const item of held()) {
       const waits = item.state === 'ready';
@@ -110,6 +124,13 @@ export class LeaseKeeper<Item extends LeasedItem> {
       else if (item.leaseEndsAtMs - nowMs < leaseMs / 2) renew.push(item);
     }
     if (renew.length > 0) await this.#renew(renew, nowMs + leaseMs);
+  }
+
+  /** After an outage of the database, mail must not wait until the leases expire. */
+  async #releaseAgain(nowMs: number): Promise<void> {
+    const items = this.#unreleased.filter(({ leaseEndsAtMs }) => nowMs < leaseEndsAtMs);
+    this.#unreleased = [];
+    if (items.length > 0) await this.#writeRelease(items, 0);
   }
 
   async #renew(items: Item[], endsAtMs: number): Promise<void> {

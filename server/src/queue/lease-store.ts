@@ -75,25 +75,33 @@ export async function updateLeased<Item extends Leased>(
 const LEASE_MAX_MS = 3_600_000;
 
 /**
- * Ends all leases; returns how many. For a start that finds no other node: their holders are dead. The
- * rows keep their tokens, so that the next holder can count the loss. Without sequential scans, only
- * the queue is read and not the history.
+ * Ends the leases of dead holders; returns how many. The rows keep their tokens, so that the next
+ * holder can count the loss. Without sequential scans, only the queue is read and not the history.
  */
 export async function expireLeases<Item>(
-  pool: Pool,
+  client: PoolClient,
   { update, unfinished }: LeasedTable<Item>,
   nowMs: number,
+  tokens: { first: number; last: number },
 ): Promise<number> {
-  return inTransaction(pool, async (client) => {
-    await client.query('set local enable_seqscan = off');
-    const { rowCount } = await client.query(
-      `${update} due_at = $1::timestamptz
-        where ${unfinished} and lease is not null
-          and due_at > $1::timestamptz and due_at <= $2::timestamptz`,
-      [sqlTime(nowMs), sqlTime(nowMs + LEASE_MAX_MS)],
-    );
-    return rowCount ?? 0;
-  });
+  await client.query('set local enable_seqscan = off');
+  const { rowCount } = await client.query(
+    `${update} due_at = $1::timestamptz
+      where ${unfinished} and lease between $3 and $4
+        and due_at > $1::timestamptz and due_at <= $2::timestamptz`,
+    [sqlTime(nowMs), sqlTime(nowMs + LEASE_MAX_MS), tokens.first, tokens.last],
+  );
+  return rowCount ?? 0;
+}
+
+/** Ends all leases; returns how many. For a start that knows that no other process is running. */
+export function expireAllLeases<Item>(
+  pool: Pool,
+  table: LeasedTable<Item>,
+  nowMs: number,
+): Promise<number> {
+  const tokens = { first: 0, last: Number.MAX_SAFE_INTEGER };
+  return inTransaction(pool, (client) => expireLeases(client, table, nowMs, tokens));
 }
 
 /**

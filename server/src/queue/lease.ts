@@ -1,9 +1,10 @@
-import { randomBytes } from 'node:crypto';
+import { randomInt } from 'node:crypto';
 import { assert } from '../lib/assert.ts';
 
 /**
- * A lease is a random number on a row of a queue and the time until which it holds. A result is
- * written only while the row still carries the writer's own number.
+ * A lease is a number on a row of a queue and the time until which it holds. The number begins with
+ * its holder (lease-holder.ts), so that all leases of a dead holder are one range; the rest is random.
+ * A result is written only while the row still carries the writer's own number.
  */
 export interface LeaseTerms {
   nowMs: number;
@@ -11,17 +12,29 @@ export interface LeaseTerms {
   leaseEndsAtMs: number;
 }
 
-export function newLease(nowMs: number, leaseMs: number): LeaseTerms {
-  return { nowMs, lease: newLeaseToken(), leaseEndsAtMs: nowMs + leaseMs };
+export function newLease(holderId: number, nowMs: number, leaseMs: number): LeaseTerms {
+  return { nowMs, lease: newLeaseToken(holderId), leaseEndsAtMs: nowMs + leaseMs };
 }
+
+/** With the random part and the counter, 53 bits: what a JavaScript number holds. */
+export const HOLDER_ID_MAX = 2 ** 24 - 1;
+const RANDOM_SIZE = 2 ** 26;
 
 /** The last three bits are zero: a queue may count failed holders in them. */
 const COUNTER_SIZE = 8;
 
-/** 50 random bits, because a JavaScript number holds 53. */
-export function newLeaseToken(): number {
-  const bytes = randomBytes(8);
-  return (bytes.readUIntBE(0, 6) * 4 + (bytes.readUInt8(6) & 3)) * COUNTER_SIZE;
+export function newLeaseToken(holderId: number): number {
+  return (holderId * RANDOM_SIZE + randomInt(RANDOM_SIZE)) * COUNTER_SIZE;
+}
+
+export function holderOf(lease: number): number {
+  return Math.floor(lease / (RANDOM_SIZE * COUNTER_SIZE));
+}
+
+/** The tokens of all leases of a holder. */
+export function leaseTokensOf(holderId: number): { first: number; last: number } {
+  const size = RANDOM_SIZE * COUNTER_SIZE;
+  return { first: holderId * size, last: (holderId + 1) * size - 1 };
 }
 
 /** An item of a queue while this node holds its lease. */

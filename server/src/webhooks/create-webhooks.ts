@@ -4,6 +4,7 @@ import type { Clock } from '../lib/clock.ts';
 import { createEncryptor } from '../lib/encryption.ts';
 import type { Log } from '../lib/log.ts';
 import { createResolver } from '../mail/dns/resolver.ts';
+import type { LeaseHolder } from '../queue/lease-holder.ts';
 import { releaseLeases, renewLeases } from '../queue/lease-store.ts';
 import { createAttempt } from './attempt-webhook.ts';
 import { disableWebhook } from './disable-webhook.ts';
@@ -48,6 +49,7 @@ export interface WebhookModuleParts {
   ca?: string;
   limits?: Partial<DispatcherLimits>;
   deadlineMs?: number;
+  holder?: LeaseHolder | undefined;
   mailCommits?: () => number;
 }
 
@@ -118,7 +120,7 @@ export function createWebhooks(parts: WebhookModuleParts): WebhookModule {
 }
 
 function createDispatcher(
-  { clock, log, settings, limits, mailCommits }: WebhookModuleParts,
+  { clock, log, settings, limits, mailCommits, holder }: WebhookModuleParts,
   pool: Pool,
   attempt: ReturnType<typeof createAttempt>,
 ): WebhookDispatcher {
@@ -139,6 +141,7 @@ function createDispatcher(
     disable: ({ workspace_id: workspaceId, mode, webhook_id }, found) =>
       disableWebhook(pool, { workspaceId, mode }, webhook_id, found, clock.now()),
     ...(mailCommits ? { mailCommits } : {}),
+    ...(holder ? { holder } : {}),
     clock,
     log,
     limits: {

@@ -45,7 +45,7 @@ test('a workspace at its capacity does not keep others from being leased on inse
     defaultPerWorkspace: 15,
     perWorkspace: [{ id: noisy, capacity: 4 }],
   };
-  const { seen, made, leased } = await fanOut(pool, 100, capacity, newLease(nowMs, 60_000));
+  const { seen, made, leased } = await fanOut(pool, 100, capacity, newLease(1, nowMs, 60_000));
   expect({ seen, made }).toEqual({ seen: 11, made: 31 });
   const leasedBy = (id: string) => leased.filter((row) => row.workspace_id === id).length;
   expect([leasedBy(noisy), leasedBy(quiet)]).toEqual([4, 1]);

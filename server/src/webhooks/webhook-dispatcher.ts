@@ -8,6 +8,7 @@ import { type ClaimCapacity, ClaimLoop } from '../queue/claim-loop.ts';
 import type { ClaimableQueue, FoundQueue } from '../queue/due-queues.ts';
 import { InFlight } from '../queue/in-flight.ts';
 import { enterState, type LeasedItem, type LeaseTerms } from '../queue/lease.ts';
+import { type LeaseHolder, soleHolder } from '../queue/lease-holder.ts';
 import { LeaseKeeper, type LeaseStore } from '../queue/lease-keeper.ts';
 import { ReadyQueue } from '../queue/ready-queue.ts';
 import { ResultRecorder } from '../queue/result-recorder.ts';
@@ -44,6 +45,7 @@ export interface DispatcherParts {
   ) => Promise<void>;
   /** How many mail transactions this process has committed: see webhook-throttle.ts. */
   mailCommits?: () => number;
+  holder?: LeaseHolder;
   clock: Clock;
   log: Log;
   limits?: Partial<DispatcherLimits>;
@@ -117,6 +119,7 @@ export class WebhookDispatcher {
   readonly #inFlight: InFlight;
   readonly #throttle: WebhookThrottle;
   readonly #recorder: ResultRecorder<AttemptRecord>;
+  readonly #holder: LeaseHolder;
   readonly #leases: LeaseKeeper<WebhookDelivery>;
   readonly #fanOut: WebhookFanOut;
   readonly #claims: ClaimLoop<EndpointKey, LeasedRow>;
@@ -126,7 +129,9 @@ export class WebhookDispatcher {
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
     this.#limits = { ...DEFAULT_LIMITS, ...parts.limits };
-    const { clock, log, store, mailCommits = () => 0 } = parts;
+    const { clock, log, store, mailCommits = () => 0, holder = soleHolder } = parts;
+    this.#holder = holder;
+    const holderId = () => holder.id;
     const { leaseMs, inFlightMax, perEndpointMax, pollMs, claimMs } = this.#limits;
     const onCapacity = () => this.#pump();
     this.#endpoints = new EndpointLimits({ clock, perEndpointMax, onCapacity });
@@ -172,6 +177,7 @@ export class WebhookDispatcher {
         if (made > leased.length) this.#claims.notifyDue();
         this.#admit(leased, terms);
       },
+      holderId,
       leaseMs,
       pollMs,
     });
@@ -188,6 +194,7 @@ export class WebhookDispatcher {
       probe: store.anyEnabled,
       capacity: () => this.#claimCapacity(),
       admit: (rows, terms) => this.#admit(rows, terms),
+      holderId,
       leaseMs,
       pollMs: claimMs,
     });
@@ -202,6 +209,14 @@ export class WebhookDispatcher {
 
   start(): void {
     this.#enter('RUNNING');
+    this.#holder.start({
+      onChange: () => {
+        this.#claims.wake();
+        this.#pump();
+      },
+      onLost: () => this.#leases.loseAll(),
+      onTakeover: () => this.#claims.notifyDue(),
+    });
     this.#fanOut.start();
     this.#claims.start();
     this.#leases.start();
@@ -230,6 +245,7 @@ export class WebhookDispatcher {
     await this.#recorder.finish(Math.max(1_000, endsAtMs - clock.now()));
     await this.#leases.released();
     this.#leases.stop();
+    await this.#holder.stop(this.#held.size === 0);
     this.#enter('STOPPED');
   }
 
@@ -268,7 +284,7 @@ export class WebhookDispatcher {
 
   /** Half of what is free, because a fan-out and a claim may run at the same time. */
   #freeForOne(): number {
-    if (this.#mode !== 'RUNNING' || this.#recorder.stalled) return 0;
+    if (this.#mode !== 'RUNNING' || this.#recorder.stalled || !this.#holder.isAlive) return 0;
     return Math.max(0, Math.floor((this.#limits.readyMax - this.#ready.size) / 2));
   }
 
@@ -288,7 +304,7 @@ export class WebhookDispatcher {
       return { row, lease, leaseEndsAtMs, state: 'leased' };
     });
     for (const delivery of deliveries) this.#held.add(delivery);
-    if (this.#mode !== 'RUNNING') {
+    if (this.#mode !== 'RUNNING' || !this.#holder.issued(lease)) {
       void this.#leases.release(deliveries);
       return;
     }
@@ -314,7 +330,8 @@ export class WebhookDispatcher {
       this.#mode === 'RUNNING' &&
       this.#ready.size > 0 &&
       !this.#inFlight.isFull &&
-      !this.#recorder.stalled
+      !this.#recorder.stalled &&
+      this.#holder.isAlive
     ) {
       if (!this.#throttle.tryAcquire()) {
         this.#once('pump', THROTTLED_RETRY_MS, () => this.#pump());

@@ -24,6 +24,8 @@ export interface WebhookFanOutParts {
   capacity: () => FanOutCapacity;
   /** Of the deliveries made, this node leased some. */
   admit: (made: number, leased: LeasedRow[], terms: LeaseTerms) => void;
+  /** The holder of new leases (queue/lease-holder.ts). */
+  holderId: () => number;
   leaseMs: number;
   /** The longest interval between two reads of the event log. */
   pollMs: number;
@@ -73,9 +75,9 @@ export class WebhookFanOut {
 
   /** True when there may be more events at once. */
   async #run(): Promise<boolean> {
-    const { store, clock, capacity, admit, throttle, leaseMs } = this.#parts;
+    const { store, clock, capacity, admit, throttle, holderId, leaseMs } = this.#parts;
     if (!(await this.#hasEnabledEndpoints())) return false;
-    const terms = newLease(clock.now(), leaseMs);
+    const terms = newLease(holderId(), clock.now(), leaseMs);
     const { seen, made, leased } = await store.fanOut(BATCH, capacity(), terms);
     this.#tookMs = clock.now() - terms.nowMs;
     throttle.addEvents(seen);

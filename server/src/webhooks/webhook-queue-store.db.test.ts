@@ -8,7 +8,7 @@ import { uuidv7 } from '../lib/ids.ts';
 import { silentLog } from '../lib/log.ts';
 import type { ClaimableQueue } from '../queue/due-queues.ts';
 import { newLease } from '../queue/lease.ts';
-import { expireLeases } from '../queue/lease-store.ts';
+import { expireAllLeases } from '../queue/lease-store.ts';
 import {
   claimDueWebhooks,
   type EndpointKey,
@@ -54,10 +54,10 @@ test('a restart ends leases, and leaves rows alone that wait for a retry', async
   const webhookId = await newEndpoint(pool, workspaceId);
   const [leased = ''] = await queueDeliveries(pool, workspaceId, webhookId, 2);
   const queue = { workspaceId, mode: 'live' as const, webhookId, max: 5 };
-  expect(await claimDueWebhooks(pool, [queue], newLease(nowMs, 60_000))).toHaveLength(1);
-  expect(await claimDueWebhooks(pool, [queue], newLease(nowMs, 60_000))).toHaveLength(0);
-  expect(await expireLeases(pool, WEBHOOK_DELIVERIES, nowMs)).toBe(1);
-  const claimed = await claimDueWebhooks(pool, [queue], newLease(nowMs, 60_000));
+  expect(await claimDueWebhooks(pool, [queue], newLease(1, nowMs, 60_000))).toHaveLength(1);
+  expect(await claimDueWebhooks(pool, [queue], newLease(1, nowMs, 60_000))).toHaveLength(0);
+  expect(await expireAllLeases(pool, WEBHOOK_DELIVERIES, nowMs)).toBe(1);
+  const claimed = await claimDueWebhooks(pool, [queue], newLease(1, nowMs, 60_000));
   expect(claimed.map((row) => row.event_id)).toEqual([leased]);
 });
 
@@ -98,7 +98,7 @@ test('eight claimers that race for the same rows do not crash the database', asy
   const claimer = async () => {
     let claimed = 0;
     for (let claim = 0; claim < 60; claim++) {
-      const terms = { ...newLease(nowMs + 60_000, 0), leaseEndsAtMs: nowMs };
+      const terms = { ...newLease(1, nowMs + 60_000, 0), leaseEndsAtMs: nowMs };
       claimed += (await claimDueWebhooks(pool, queues, terms)).length;
     }
     return claimed;

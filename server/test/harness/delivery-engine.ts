@@ -8,6 +8,7 @@ import type { EngineLimits } from '../../src/delivery/engine-limits.ts';
 import { simulatorTransport } from '../../src/delivery/simulator.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { type Log, silentLog } from '../../src/lib/log.ts';
+import type { LeaseHolder } from '../../src/queue/lease-holder.ts';
 import { until } from './until.ts';
 
 export { until } from './until.ts';
@@ -26,6 +27,7 @@ export interface TestEngineOptions {
   limits?: Partial<EngineLimits>;
   nodeName?: string;
   log?: Log;
+  holder?: LeaseHolder;
 }
 
 const DEFAULT_LIMITS = { ...engineLimits(readConfig({}).delivery), inFlightMax: 500 };
@@ -41,6 +43,7 @@ export function startEngine(options: TestEngineOptions): TestEngine {
     log,
     nodeName: options.nodeName ?? 'node-1',
     limits: { ...DEFAULT_LIMITS, ...options.limits },
+    ...(options.holder ? { holder: options.holder } : {}),
   });
   engine.start();
   let stopped: Promise<void> | undefined;

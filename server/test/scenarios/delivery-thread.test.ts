@@ -42,6 +42,7 @@ async function serverWithOneConnection(database: TestDatabase) {
   };
   const app = await startApp({ database, env });
   await app.app.domains.trust(app.workspaceId, { name: 'example.org' });
+  await until(() => app.app.engine?.stats.accepting === 1);
   return {
     app,
     env,

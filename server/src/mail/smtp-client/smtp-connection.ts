@@ -123,6 +123,7 @@ export class SmtpConnection {
       if (commands !== '') this.#channel.write(commands);
       return;
     }
+    if (due === 'send_body' && !this.#mayTransmit(sending)) return;
     this.#awaitingData = undefined;
     this.#dataAction = undefined;
     this.#awaitingFinalReply = sending;
@@ -144,12 +145,19 @@ export class SmtpConnection {
         // A fast receiver drains at once; yield so that other connections, and an early rejection,
         // are handled.
         await nextTurn();
-        if (!this.#channel.open) return;
+        if (!this.#channel.open || !this.#mayTransmit(sending)) return;
       }
     }
     this.#writingBlocks = false;
     this.#channel.setDeadline(this.#timeouts.finalDotMs);
     this.#channel.write(this.#finalDot(sending, blocksBytes));
+  }
+
+  /** The receiver discards what has no final dot. */
+  #mayTransmit({ transaction }: ActiveSend): boolean {
+    if (transaction.message.mayTransmit()) return true;
+    this.destroy();
+    return false;
   }
 
   /** The end of a message, and the next envelope if it may be pipelined. */

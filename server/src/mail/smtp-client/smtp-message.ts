@@ -11,6 +11,8 @@ export interface SmtpMessage {
   data: Buffer | readonly Buffer[];
   /** The headers contain UTF-8 (RFC 6531). UTF-8 addresses are detected automatically. */
   smtpUtf8: boolean;
+  /** Asked before content is written, until the final dot. If false, the message is aborted. */
+  mayTransmit?: (() => boolean) | undefined;
 }
 
 /** A message as SMTP commands for one receiver. */
@@ -20,6 +22,7 @@ export interface SendableMessage {
   /** In the order of the recipients. */
   recipientCommands: readonly string[];
   body: DataBody;
+  mayTransmit: () => boolean;
 }
 
 /** Checks the message against the receiver's extensions before anything is sent. */
@@ -54,7 +57,8 @@ export function toSendableMessage(
   const recipientCommands = recipients.map(
     (recipient) => `RCPT TO:<${recipient}>${named ? originalRecipientParameter(recipient) : ''}`,
   );
-  return { mailCommand, recipients, recipientCommands, body };
+  const { mayTransmit = () => true } = message;
+  return { mailCommand, recipients, recipientCommands, body, mayTransmit };
 }
 
 /**

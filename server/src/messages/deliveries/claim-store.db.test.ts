@@ -7,7 +7,7 @@ import { ENGINE_PLANS } from '../../delivery/delivery-store.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLog } from '../../lib/log.ts';
 import { newLease } from '../../queue/lease.ts';
-import { expireLeases } from '../../queue/lease-store.ts';
+import { expireAllLeases } from '../../queue/lease-store.ts';
 import { queueShardOf } from '../queue-shard.ts';
 import { claimDue, findIdRange, type Queue, scanQueues } from './claim-store.ts';
 import { DELIVERIES, isSuspect } from './delivery-lease-store.ts';
@@ -26,7 +26,7 @@ async function claimAll(pool: Pool, { nowMs, max = 10 }: { nowMs: number; max?: 
   const found = await scanQueues(pool, { after: undefined, queuesMax: 500, range });
   return claimDue(pool, {
     queues: found.map((queue) => ({ ...queue, max })),
-    terms: newLease(nowMs, 120_000),
+    terms: newLease(1, nowMs, 120_000),
     range,
     retryWindowMs: 72 * 3_600_000,
   });
@@ -146,7 +146,7 @@ test('a restart ends leases, and leaves rows alone that wait for a retry', async
   );
   expect(await claimAll(pool, { nowMs })).toHaveLength(1);
   expect(await claimAll(pool, { nowMs })).toEqual([]);
-  expect(await expireLeases(pool, DELIVERIES, nowMs)).toBe(1);
+  expect(await expireAllLeases(pool, DELIVERIES, nowMs)).toBe(1);
   const claimed = await claimAll(pool, { nowMs });
   expect(claimed.map((row) => row.recipient)).toEqual(['leased@one.example']);
   expect(isSuspect(claimed[0]?.lease ?? 0)).toBe(true);
