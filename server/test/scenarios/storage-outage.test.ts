@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { startApp, type TestApp, validMessage } from '../harness/app.ts';
+import { until } from '../harness/until.ts';
 
 /** While nothing can be stored, sends are refused and the node is not ready for traffic. */
 
@@ -25,6 +26,10 @@ const allowChanges = ({ database }: TestApp, table: string) =>
 
 test('a node is not ready while it cannot write', async () => {
   await using app = await startApp();
+  // The row that readiness writes to is created by the first maintenance.
+  await until(
+    async () => (await app.database.pool.query('select from retention_clock')).rowCount === 1,
+  );
   expect(await readiness(app)).toEqual([200, undefined]);
   await failChanges(app, 'retention_clock', '53100');
   expect(await readiness(app)).toEqual([503, 'the disk of the database is full']);
