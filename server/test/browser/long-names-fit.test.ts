@@ -46,7 +46,7 @@ browserSuite('long names', (suite) => {
           to: { email: `other-${ADDRESS}`, name: NAME },
           cc: [{ email: `copy-${ADDRESS}` }],
           subject: NAME,
-          tags: [NAME.slice(-60)],
+          tags: ['Rechtsschutzversicherungsgesellschaften'.repeat(6)],
           metadata: { [WORD.slice(0, 40)]: NAME },
           attachments: [{ filename: `${NAME}.txt`, content: 'aGVsbG8=' }],
         }),

@@ -391,11 +391,12 @@ describe('events', () => {
       const sent = await client.messages.create(DOMAIN, {
         ...MESSAGE,
         to: 'paged@example.com',
-        'o:tag': 'paged',
+        'o:tag': 'Paged, in two words',
       });
       ids.push(sent.id?.slice(1, -1));
     }
-    const all = { tags: 'paged', event: 'accepted', ascending: 'yes', limit: 2 } as const;
+    const tags = '"Paged, in two words" OR other AND none';
+    const all = { tags, event: 'accepted', ascending: 'yes', limit: 2 } as const;
     const idsOf = (list: { items: unknown[] }) =>
       (list.items as MailgunEvent[]).map(({ message }) => message.headers['message-id']);
     await until(async () => (await eventsOf(client, { ...all, limit: 300 })).length === 5);

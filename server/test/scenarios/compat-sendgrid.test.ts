@@ -96,7 +96,7 @@ describe('mail', () => {
       replyTo: 'Support <support@acme.example>',
       text: 'plain {% text',
       headers: { 'X-Ref': '1' },
-      categories: ['receipt'],
+      categories: ['Order, paid: 5 €', 'receipt'],
       customArgs: { order: '17' },
       trackingSettings: { clickTracking: { enable: false, enableText: false } },
       mailSettings: { sandboxMode: { enable: false }, footer: { enable: false } },
@@ -121,7 +121,7 @@ describe('mail', () => {
     const { json } = await app.call('GET', `/messages/${id}`);
     expect(json).toMatchObject({
       from: { email: 'hello@acme.example', name: 'Acme' },
-      tags: ['receipt'],
+      tags: ['Order, paid: 5 €', 'receipt'],
       metadata: { order: '17' },
       recipients: [
         { kind: 'to', email: 'jane@example.com', name: 'Jane Doe' },
@@ -509,7 +509,7 @@ describe('errors', () => {
       'content.0.type',
       /text\/plain/,
     ],
-    ['a category that cannot be a tag', { categories: ['two words'] }, 'categories.0', /match/],
+    ['a category that cannot be a tag', { categories: ['a\nb'] }, 'categories.0', /match/],
     ['a header that we write', { headers: { Date: 'now' } }, 'headers.Date', /Date/],
     [
       'an inline file without id',

@@ -331,7 +331,7 @@ describe('control headers', () => {
   });
 
   test.each([
-    ['X-Postrider-Tag: not a tag', 'Must match'],
+    ['X-Postrider-Tag: a, , b', 'Must match'],
     ['X-Postrider-Metadata: [1]', 'JSON object'],
     ['X-Postrider-Metadata: {"a": 1}', 'JSON object'],
     ['X-Postrider-Metadata: {"a": "\\u0000"}', 'JSON object'],

@@ -224,8 +224,9 @@ describe('GET /stats', () => {
   test('returns the outcomes of messages, by group and over time', async () => {
     const send = (changes: Record<string, unknown>) =>
       app.call('POST', '/transactional/send', { body: validMessage(changes) });
-    await send({ tags: ['welcome'], to: { email: 'a@gmail.com' } });
-    await send({ tags: ['welcome'], to: { email: 'bounced@simulator.test' } });
+    const tag = 'Welcome, 50 % off';
+    await send({ tags: [tag], to: { email: 'a@gmail.com' } });
+    await send({ tags: [tag], to: { email: 'bounced@simulator.test' } });
     await send({ to: { email: 'complained@simulator.test' }, from: { email: 'x@two.example' } });
     const totals = async (query = '') =>
       (await app.call('GET', `/stats?interval=minute${query}`)).json.data;
@@ -245,8 +246,13 @@ describe('GET /stats', () => {
     });
     expect(all.totals.latency.p50_ms).toEqual(expect.any(Number));
     expect(await totals('&group_by=tag')).toMatchObject([
-      { group: 'welcome', totals: { accepted: 2, delivered: 1, bounced: 1 } },
+      { group: tag, totals: { accepted: 2, delivered: 1, bounced: 1 } },
     ]);
+    expect(await totals(`&group_by=tag&value=${encodeURIComponent(tag)}`)).toHaveLength(1);
+    for (const list of ['/messages', '/events?type=message.accepted&']) {
+      const query = `${list.includes('?') ? '' : '?'}tag=${encodeURIComponent(tag)}`;
+      expect((await app.call('GET', list + query)).json.data).toHaveLength(2);
+    }
     const domains = await totals('&group_by=domain');
     expect(domains.map(({ group }: { group: string }) => group).toSorted()).toEqual([
       'example.org',

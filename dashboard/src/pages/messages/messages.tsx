@@ -126,7 +126,9 @@ function MessageRow({
       </Link>
       <span className="hidden items-center gap-1 md:flex">
         {message.tags.slice(0, 2).map((tag) => (
-          <Badge key={tag}>{tag}</Badge>
+          <Badge key={tag}>
+            <bdi className="max-w-40 truncate">{tag}</bdi>
+          </Badge>
         ))}
       </span>
       <Time

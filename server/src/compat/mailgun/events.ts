@@ -122,12 +122,16 @@ function toTime(text: string | undefined, parameter: string): string | undefined
   throw invalidFields([{ parameter, code: 'invalid_format', detail }]);
 }
 
-/** `a AND b`, `a OR b`, or `a AND b OR c`. */
+/** `a AND b`, `a OR b`, or `a AND "two words" OR c`. */
 function parseTags(text: string): string[][] {
-  return text
-    .trim()
-    .split(/\s+or\s+/i)
-    .map((group) => group.split(/\s+and\s+/i));
+  const groups: string[][][] = [[[]]];
+  for (const [word, quoted] of text.matchAll(/"([^"]*)"|[^\s"]+/g)) {
+    const group = groups.at(-1) as string[][];
+    if (quoted === undefined && /^or$/i.test(word)) groups.push([[]]);
+    else if (quoted === undefined && /^and$/i.test(word)) group.push([]);
+    else group.at(-1)?.push(quoted ?? word);
+  }
+  return groups.map((group) => group.map((words) => words.join(' ')));
 }
 
 async function list(

@@ -91,9 +91,7 @@ export const Mail = closed(
       ),
     ),
     headers: Type.Optional(Texts),
-    categories: Type.Optional(
-      Type.Array(Type.String(), { description: 'Become tags: letters, digits, `_` and `-`.' }),
-    ),
+    categories: Type.Optional(Type.Array(Type.String(), { description: 'Become tags.' })),
     custom_args: Type.Optional(
       Type.Record(Type.String(), Type.String(), { description: 'Become metadata.' }),
     ),

@@ -373,6 +373,8 @@ function describeViolation(
       return { code: 'out_of_range', detail: `Must be ${params.comparison} ${params.limit}.` };
     case 'pattern':
       return { code: 'invalid_format', detail: `Must match ${params.pattern}.` };
+    case 'not':
+      return { code: 'invalid_value', detail: 'This value is reserved.' };
     case 'anyOf':
       return { code: 'invalid_value', detail: 'Does not match any of the accepted formats.' };
     default:

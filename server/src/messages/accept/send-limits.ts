@@ -33,3 +33,4 @@ export function deliveryWindowMs(
 /** Limits without a setting. */
 export const METADATA_PAIRS_MAX = 20;
 export const TAGS_MAX = 10;
+export const TAG_LENGTH_MAX = 255;

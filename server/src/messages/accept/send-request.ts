@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { closed, withDescription } from '../../lib/schema-builders.ts';
-import { METADATA_PAIRS_MAX, TAGS_MAX } from './send-limits.ts';
+import { RESERVED_TAGS } from '../system-tag.ts';
+import { METADATA_PAIRS_MAX, TAG_LENGTH_MAX, TAGS_MAX } from './send-limits.ts';
 
 /**
  * A send: the schema of its body, which validates and documents it, and the type that follows from
@@ -63,7 +64,19 @@ export const Metadata = Type.Record(
   },
 );
 
-export const Tag = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', examples: ['welcome'] });
+/**
+ * As wide as the tags and categories of other providers, but without control characters and outer
+ * spaces: tags are shown, searched and written in URLs. The pattern is portable and linear.
+ */
+export const Tag = Type.String({
+  minLength: 1,
+  maxLength: TAG_LENGTH_MAX,
+  pattern: '^[^\\x00-\\x20\\x7F-\\x9F]([^\\x00-\\x1F\\x7F-\\x9F]*[^\\x00-\\x20\\x7F-\\x9F])?$',
+  not: { pattern: RESERVED_TAGS },
+  description:
+    'Printable characters, without a space at the beginning or end. `postrider:` is reserved.',
+  examples: ['welcome'],
+});
 
 /** The highest value that an operator can allow; `GET /limits` returns the effective limit. */
 const RECIPIENTS_MAX = 1000;

@@ -13,6 +13,7 @@ import {
   readFeed,
 } from '../../../events/feed-store.ts';
 import { decodeId } from '../../../lib/ids.ts';
+import { TAG_LENGTH_MAX } from '../../../messages/accept/send-limits.ts';
 import { closed, LIMIT_DEFAULT, oneOf, PAGE } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import {
@@ -69,7 +70,7 @@ export function listEvents(deps: { pool: Pool }): Operation {
         recipient: Type.Optional(
           Type.String({ minLength: 1, maxLength: 320, description: 'A recipient’s address.' }),
         ),
-        tag: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+        tag: Type.Optional(Type.String({ minLength: 1, maxLength: TAG_LENGTH_MAX })),
         domain: Type.Optional(
           Type.String({
             minLength: 1,

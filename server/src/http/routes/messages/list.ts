@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import type { Pool } from '../../../db/pool.ts';
 import { isMailboxProvider } from '../../../mail/policy/mailbox-provider.ts';
+import { TAG_LENGTH_MAX } from '../../../messages/accept/send-limits.ts';
 import {
   listMessages as findPage,
   isUnfiltered,
@@ -72,7 +73,7 @@ export function listMessages(deps: {
           tag: Type.Optional(
             Type.String({
               minLength: 1,
-              maxLength: 64,
+              maxLength: TAG_LENGTH_MAX,
               description: `A tag of the message. Invitations and password resets that Postrider sends for your team are listed with \`${SYSTEM_TAG}\` only.`,
             }),
           ),
