@@ -21,7 +21,8 @@ import {
 } from '@aws-sdk/client-sesv2';
 import nodemailer from 'nodemailer';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { NewKeyOptions } from '../harness/app.ts';
+import { decodeId } from '../../src/lib/ids.ts';
+import { type NewKeyOptions, startApp } from '../harness/app.ts';
 import { type ReturnPathServer, startReturnPathServer } from '../harness/return-path-setup.ts';
 import { until } from '../harness/until.ts';
 
@@ -49,12 +50,13 @@ interface Credentials {
 }
 
 /** A key with these limits, and credentials for it, made as the dashboard makes them. */
-async function credentialsFor(options: NewKeyOptions): Promise<Credentials> {
-  const { app } = server;
+async function credentialsFor(options: NewKeyOptions, app = server.app): Promise<Credentials> {
+  const { workspaceId } = options;
+  const key = workspaceId ? await app.newKey({ mode: 'live', workspaceId }) : app.liveKey;
   await app.newKey(options);
-  const { json } = await app.call('GET', '/api-keys?limit=1', { key: app.liveKey });
+  const { json } = await app.call('GET', '/api-keys?limit=1', { key });
   const keyId = json.data[0].id;
-  const made = await app.call('POST', `/api-keys/${keyId}/ses-credentials`, { key: app.liveKey });
+  const made = await app.call('POST', `/api-keys/${keyId}/ses-credentials`, { key });
   expect(made.status).toBe(201);
   const { access_key_id: accessKeyId, secret_access_key: secretAccessKey } = made.json;
   return { keyId, accessKeyId, secretAccessKey };
@@ -434,6 +436,44 @@ describe('refused requests', () => {
     });
   });
 
+  test('a suspended workspace', async () => {
+    const { app } = server;
+    const workspace = await app.app.workspaces.create('Suspended');
+    const { id: workspaceId } = workspace;
+    await app.app.domains.trust(workspaceId, { name: 'suspended.example' });
+    const client = clientWith(await credentialsFor({ mode: 'live', workspaceId }));
+    const email = {
+      FromEmailAddress: 'hello@suspended.example',
+      Destination: { ToAddresses: ['suspended@example.com'] },
+    };
+    expect(await send(email, client)).toMatch(/^msg_/);
+    await app.app.workspaces.suspend(workspace, 'Too many complaints.');
+    await until(async () => (await outcome(client, email)) === 'AccountSuspendedException');
+    await expect(send(email, client)).rejects.toMatchObject({
+      message: expect.stringContaining('Too many complaints.'),
+      $metadata: { httpStatusCode: 400 },
+    });
+  });
+
+  test('more requests than the workspace may make', async () => {
+    await using limited = await startApp({ env: { RATE_LIMIT_PER_SECOND: '1' } });
+    const credentials = await credentialsFor({ mode: 'test' }, limited);
+    const client = clientWith(credentials, { endpoint: `${limited.url}/compat/ses` });
+    let failure: unknown;
+    for (let n = 0; n < 20 && failure === undefined; n++) {
+      failure = await send({}, client).then(
+        () => undefined,
+        (error) => error,
+      );
+    }
+    expect(failure).toMatchObject({
+      name: 'TooManyRequestsException',
+      $metadata: { httpStatusCode: 429 },
+      message: expect.stringContaining('requests per second'),
+    });
+    client.destroy();
+  });
+
   test('a key without the scope, or for another network', async () => {
     const denied = { name: 'AccessDeniedException', $metadata: { httpStatusCode: 403 } };
     const reader = clientWith(await credentialsFor({ scopes: ['read:messages'] }));
@@ -509,6 +549,19 @@ describe('credentials', () => {
     await until(async () => (await outcome(second)) === unknown.name);
   });
 
+  test('credentials of an expired key', async () => {
+    const one = await credentialsFor({});
+    const { rowCount } = await server.database.pool.query(
+      `update api_keys set expires_at = created_at where id = $1`,
+      [decodeId('key', one.keyId)],
+    );
+    expect(rowCount).toBe(1);
+    await expect(send({}, clientWith(one))).rejects.toMatchObject({
+      ...unknown,
+      message: expect.stringContaining('expired'),
+    });
+  });
+
   test('a key whose scopes were changed', async () => {
     const { app } = server;
     const one = await credentialsFor({});
@@ -534,6 +587,6 @@ describe('credentials', () => {
   });
 });
 
-async function outcome(client: SESv2Client): Promise<string> {
-  return await send({}, client).catch((error: Error) => error.name);
+async function outcome(client: SESv2Client, email: object = {}): Promise<string> {
+  return await send(email, client).catch((error: Error) => error.name);
 }
