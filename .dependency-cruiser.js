@@ -39,6 +39,8 @@ const EXCEPTIONS = {
       { types: REFERENCE, files: '^server/src/\\w+/[a-z-]+-source\\.ts$' },
     ]),
   ),
+  // Records in another provider's webhooks and in its API are the same. Formats are pure functions.
+  compat: { types: ['events/event-types'], files: '^server/src/webhooks/formats/[a-z-]+\\.ts$' },
   // Workers and listeners may name the types of their own settings; only bootstrap/ reads the configuration.
   ...Object.fromEntries(
     [...WORKERS, 'http', 'smtp'].map((module) => [module, { types: ['config'] }]),

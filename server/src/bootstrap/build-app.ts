@@ -139,6 +139,7 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
   });
   const { http, listener } = buildHttp({
     ...{ config, clock, log, registry, pool, services, consumers, delivery, submission, outage },
+    secretKey: storage.secretKey,
     state: () => state,
     onChange: onEventsAppended,
   });

@@ -1,20 +1,25 @@
+import { createHmac, hkdfSync } from 'node:crypto';
 import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
+import { RateLimiter } from '../accounts/rate-limit.ts';
 import { compatSurfaces } from '../compat/compat-surfaces.ts';
 import type { Config } from '../config/read-config.ts';
 import type { Pool } from '../db/pool.ts';
 import type { StorageOutage } from '../db/storage-outage.ts';
 import { BatchSender } from '../http/batch-sender.ts';
 import { checkBatch } from '../http/check-batch.ts';
+import { createFileFetcher } from '../http/file-fetcher.ts';
+import { getAttachment } from '../http/get-attachment.ts';
 import { addCollectedMetric, createHttpMetrics } from '../http/observability/http-metrics.ts';
 import { openapiDocument } from '../http/openapi/openapi-document.ts';
 import type { Operation } from '../http/operation.ts';
 import { createOperations } from '../http/operations.ts';
 import { registerDashboard } from '../http/pages/dashboard-files.ts';
 import { registerPages } from '../http/pages/register-pages.ts';
+import { previewContent } from '../http/preview-content.ts';
 import { registerDocs } from '../http/reference/docs-routes.ts';
-import { operationCaller } from '../http/server/call-operation.ts';
+import { bodyChecker, operationCaller } from '../http/server/call-operation.ts';
 import { createHttpListener, type HttpListener } from '../http/server/http-listener.ts';
 import { createHttpServer } from '../http/server/http-server.ts';
 import { LargeResponseLimiter } from '../http/server/large-response-limiter.ts';
@@ -38,6 +43,7 @@ export interface HttpOptions {
   log: Log;
   registry: Registry;
   pool: Pool;
+  secretKey: Buffer;
   services: Services;
   consumers: EventConsumers;
   delivery: DeliveryRuntime;
@@ -58,6 +64,7 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
   const isApi = config.roles.has('api');
   const cookie = createSessionCookie(baseUrl);
   const batchSender = new BatchSender(services);
+  const largeAnswers = new LargeResponseLimiter();
   const operations: Operation[] = createOperations({
     ...services,
     ...consumers.routes,
@@ -70,7 +77,7 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
     batchMax: config.limits.batchMax,
     batchSender,
     bodyBytesMax: config.limits.requestBodyMaxBytes,
-    largeAnswers: new LargeResponseLimiter(),
+    largeAnswers,
     filteredLists: new LargeResponseLimiter(1),
     // The document is an operation too, and describes all of them.
     document: () => document(),
@@ -86,11 +93,24 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
   const main = mainSurface(operations, services.authenticator);
   const compat = compatSurfaces(
     {
-      call: operationCaller([...operations, checkBatch({ batchSender })], services.rateLimiter),
+      call: operationCaller(
+        [
+          ...operations,
+          checkBatch({ batchSender }),
+          previewContent({ clock }),
+          getAttachment({ pool, largeAnswers }),
+        ],
+        services.rateLimiter,
+      ),
+      checkBody: bodyChecker(operations),
       authenticator: services.authenticator,
       clock,
       bodyBytesMax: config.limits.requestBodyMaxBytes,
       batchMax: config.limits.batchMax,
+      fetchFile: config.http.attachmentUrls
+        ? createFileFetcher({ ...consumers.webhookTargets, memory: bodyMemory })
+        : undefined,
+      sign: linkSigner(options.secretKey),
       baseUrl,
     },
     { baseUrl, version: VERSION },
@@ -100,6 +120,11 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
     sessions: services.people.sessions,
     cookie,
     rateLimiter: services.rateLimiter,
+    networkRateLimiter: new RateLimiter(
+      config.limits.ratePerSecond,
+      config.limits.rateBurst,
+      clock,
+    ),
     idempotency: services.idempotency,
     clock,
     log,
@@ -131,4 +156,9 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
     });
   });
   return { http, listener };
+}
+
+function linkSigner(secretKey: Buffer): (text: string) => Buffer {
+  const key = Buffer.from(hkdfSync('sha256', secretKey, 'postrider', 'compat links', 32));
+  return (text) => createHmac('sha256', key).update(text).digest();
 }

@@ -22,6 +22,7 @@ import { TrackingRecorder } from '../tracking/tracking-recorder.ts';
 import { VERSION } from '../version.ts';
 import {
   createWebhooks,
+  type WebhookModule,
   type WebhookModuleParts,
   type WebhookSettings,
 } from '../webhooks/create-webhooks.ts';
@@ -35,6 +36,8 @@ import { buildLeaseHolder } from './build-lease-holder.ts';
  */
 export interface EventConsumers {
   routes: Pick<RouteDependencies, 'webhooks' | 'webhookHistory' | 'webhookTester' | 'eventStreams'>;
+  /** What requests to hosts that tenants choose must pass. */
+  webhookTargets: WebhookModule['targets'];
   /** Undefined without the role `webhooks`, like its pool. */
   readonly dispatcher: WebhookDispatcher | undefined;
   readonly dispatcherPool: Pool | undefined;
@@ -106,6 +109,7 @@ export function createEventConsumers(options: EventConsumersOptions): EventConsu
       eventStreams,
     },
     dispatcher: webhooks.dispatcher,
+    webhookTargets: webhooks.targets,
     dispatcherPool,
     closeStreams: () => eventStreams.closeAll(),
     registerPublicEndpoints(http) {

@@ -1,9 +1,10 @@
 import type { FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { Authenticator } from '../accounts/authenticate.ts';
+import type { FetchFile } from '../http/file-fetcher.ts';
 import type { Operation } from '../http/operation.ts';
 import type { ApiSurface } from '../http/server/api-surface.ts';
-import type { CallOperation } from '../http/server/call-operation.ts';
+import type { CallOperation, CheckBody } from '../http/server/call-operation.ts';
 import type { Clock } from '../lib/clock.ts';
 
 /**
@@ -43,12 +44,18 @@ export interface CompatProvider {
 export interface CompatDependencies {
   /** Calls an operation of our own API by its id. */
   call: CallOperation;
+  /** Checks a body for such an operation, for requests without a caller. */
+  checkBody: CheckBody;
   authenticator: Pick<Authenticator, 'authenticate' | 'findSigningCredential'>;
   clock: Clock;
   /** The size of a request, which also limits what one request can expand to. */
   bodyBytesMax: number;
   /** The number of messages in one batch. */
   batchMax: number;
+  /** Fetches a file that a request names by URL; undefined if the operator does not allow it. */
+  fetchFile: FetchFile | undefined;
+  /** Signs links. */
+  sign: (text: string) => Buffer;
   /** Begins the URLs in responses. */
   baseUrl: string;
 }

@@ -47,7 +47,8 @@ export async function sendEach<T>(
   });
 }
 
-function refusalOf(error: unknown): Refusal {
+/** How one email of a list was refused; other errors concern the whole request. */
+export function refusalOf(error: unknown): Refusal {
   if (!(error instanceof RefusedError)) throw error;
   return { code: error.code, status: 422, detail: error.message };
 }

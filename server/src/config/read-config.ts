@@ -21,6 +21,7 @@ export interface Config {
     readonly baseUrl: string;
     readonly trustProxy: readonly string[];
     readonly requestTimeoutMs: number;
+    readonly attachmentUrls: boolean;
     readonly drainMs: number;
   };
   readonly submission: {
@@ -238,6 +239,7 @@ function buildConfig({ of, wasGiven }: SettingValues): Config {
       baseUrl,
       trustProxy: of('TRUST_PROXY'),
       requestTimeoutMs: of('REQUEST_TIMEOUT_SECONDS') * 1000,
+      attachmentUrls: of('ATTACHMENT_URLS'),
       drainMs: of('DRAIN_SECONDS') * 1000,
     },
     submission: buildSubmission(of, wasGiven('SUBMISSION_PORT')),

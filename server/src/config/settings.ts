@@ -56,6 +56,11 @@ const http = {
     min: 1,
     max: 3600,
   }),
+  ATTACHMENT_URLS: boolean({
+    description:
+      'Fetch attachments that a request to the Resend API names by URL. `WEBHOOK_ALLOW_PRIVATE` and `WEBHOOK_PORTS` apply.',
+    default: false,
+  }),
   DRAIN_SECONDS: integer({
     description: 'Time limit for finishing work in progress after SIGTERM.',
     default: 25,

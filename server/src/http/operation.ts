@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Static, TSchema } from 'typebox';
 import type { Caller } from '../accounts/caller.ts';
 import type { SignedInPerson } from '../accounts/people/sessions.ts';
@@ -35,6 +36,12 @@ export interface OperationSpec<P extends TSchema, Q extends TSchema, B extends T
    * For public operations that use the session cookie: requests from other sites are rejected.
    */
   csrfProtected?: true;
+  /**
+   * Selects requests that the operation answers without authentication, such as those with a token that
+   * everyone knows. They are limited by client network, their body is small, and the handler gets no
+   * caller. They must not change anything.
+   */
+  isAnonymous?(headers: IncomingHttpHeaders): boolean;
   params?: P;
   query?: Q;
   /**
@@ -111,8 +118,8 @@ export type Tag = keyof typeof TAGS;
 
 export interface OperationRequest<P, Q, B> {
   /**
-   * Present for operations on a workspace, but not for public operations or those of scope
-   * 'person'.
+   * Present for operations on a workspace, but not for public operations, anonymous requests or
+   * operations of scope 'person'.
    */
   caller: Caller;
   /** Present if the request has a session. */

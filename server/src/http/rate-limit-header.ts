@@ -1,6 +1,9 @@
 import type { RateDecision } from '../accounts/rate-limit.ts';
 
 /** The `RateLimit` field of the IETF draft "RateLimit header fields for HTTP". */
-export function rateLimitHeader(name: 'workspace' | 'person', decision: RateDecision): string {
+export function rateLimitHeader(
+  name: 'workspace' | 'person' | 'network',
+  decision: RateDecision,
+): string {
   return `"${name}";r=${decision.remaining};t=${decision.retryAfterSeconds || 1}`;
 }

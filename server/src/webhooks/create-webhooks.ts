@@ -11,7 +11,8 @@ import { disableWebhook } from './disable-webhook.ts';
 import { EndpointCache } from './endpoint-cache.ts';
 import { anyEnabled, fanOut, skipToEnd } from './fan-out-store.ts';
 import { createReadMessage } from './read-message.ts';
-import { createTargetGuard } from './target-guard.ts';
+import { createTargetGuard, type TargetGuard } from './target-guard.ts';
+import type { TargetRules } from './target-url.ts';
 import { WebhookTester } from './test-webhook.ts';
 import { createWebhookClient } from './webhook-client.ts';
 import { type DispatcherLimits, WebhookDispatcher } from './webhook-dispatcher.ts';
@@ -58,6 +59,8 @@ export interface WebhookModule {
   history: WebhookHistory;
   tester: WebhookTester;
   dispatcher: WebhookDispatcher | undefined;
+  /** What every request to an endpoint must pass. */
+  targets: { guard: TargetGuard; rules: TargetRules };
   close(): void;
 }
 
@@ -115,6 +118,7 @@ export function createWebhooks(parts: WebhookModuleParts): WebhookModule {
       endpoints: new EndpointCache({ pool, encryptor, rules: settings }),
     }),
     dispatcher,
+    targets: { guard, rules: settings },
     close: () => client.close(),
   };
 }

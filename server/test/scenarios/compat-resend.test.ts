@@ -2,6 +2,7 @@
 import { Resend } from 'resend';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startApp, type TestApp } from '../harness/app.ts';
+import { startWebhookReceiver } from '../harness/webhook-receiver.ts';
 
 /** Resend's own client library, unchanged, against `/compat/resend`. */
 
@@ -59,6 +60,42 @@ describe('emails', () => {
       tags: [{ name: 'category', value: 'receipt' }],
     });
     expect(found.data?.text).toContain('plain {% text');
+  });
+
+  test('attachments are listed and can be downloaded for an hour', async () => {
+    const { data } = await resend.emails.send({
+      ...EMAIL,
+      attachments: [
+        { filename: 'a.txt', content: Buffer.from('hello'), contentType: 'text/plain' },
+        { filename: 'logo.png', content: 'aGk=', contentType: 'image/png', contentId: 'logo' },
+      ],
+    });
+    const emailId = data?.id as string;
+    const list = await resend.emails.attachments.list({ emailId });
+    expect(list.data).toMatchObject({
+      has_more: false,
+      data: [
+        { id: '1', filename: 'a.txt', size: 5, content_disposition: 'attachment' },
+        { id: '2', filename: 'logo.png', content_disposition: 'inline', content_id: 'logo' },
+      ],
+    });
+    const { data: file } = await resend.emails.attachments.get({ emailId, id: '1' });
+    expect(file).toMatchObject({ object: 'attachment', filename: 'a.txt' });
+    const path = file?.download_url.replace('http://postrider.test', '') as string;
+    const response = await fetch(app.url + path);
+    expect(response.headers.get('content-type')).toContain('text/plain');
+    expect(response.headers.get('content-disposition')).toBe('attachment');
+    expect(await response.text()).toBe('hello');
+    const [link = '', signature] = [path.slice(0, path.lastIndexOf('.')), path.split('.').at(-1)];
+    const later = link.replace(/\d+$/, (expiresAt) => String(Number(expiresAt) + 1));
+    for (const forged of [`${later}.${signature}`, `${link}.`, link, `${path}x`]) {
+      expect((await fetch(app.url + forged)).status).toBe(404);
+    }
+    const other = await resend.emails.attachments.get({ emailId, id: '3' });
+    expect(other.error).toMatchObject({ name: 'not_found' });
+    const plain = await resend.emails.send(EMAIL);
+    const none = await resend.emails.attachments.list({ emailId: plain.data?.id as string });
+    expect(none.data?.data).toEqual([]);
   });
 
   test('text alone is enough', async () => {
@@ -292,6 +329,69 @@ describe('errors', () => {
   test('a resource that is not offered is not found, in the same format', async () => {
     const { error } = await resend.broadcasts.list();
     expect(error).toMatchObject({ name: 'not_found', statusCode: 404 });
+  });
+});
+
+describe('attachments by URL', () => {
+  const withFile = (path: string, more = {}) => ({
+    ...EMAIL,
+    attachments: [{ path, ...more }],
+  });
+
+  test('they are refused by name unless the operator allows them', async () => {
+    const { error } = await resend.emails.send(withFile('https://example.com/a.pdf'));
+    expect(error).toMatchObject({ name: 'validation_error', statusCode: 422 });
+    expect(error?.message).toMatch(/ATTACHMENT_URLS/);
+  });
+
+  test('files are fetched from where webhooks may go, and from nowhere else', async () => {
+    await using files = await startWebhookReceiver();
+    await using guarded = await startApp({ env: { ATTACHMENT_URLS: 'true' } });
+    const outside = new Resend(guarded.testKey, { baseUrl: `${guarded.url}/compat/resend` });
+    for (const url of [
+      files.url,
+      'http://localhost/a',
+      'http://169.254.169.254/latest/meta-data/',
+    ]) {
+      const { error } = await outside.emails.send(withFile(url));
+      expect(error?.message).toMatch(/private network/);
+    }
+    const odd = await outside.emails.send(withFile('file:///etc/passwd'));
+    expect(odd.error?.message).toMatch(/http or https URL/);
+    const live = new Resend(guarded.liveKey, { baseUrl: `${guarded.url}/compat/resend` });
+    const plain = await live.emails.send(withFile('http://example.com/a.pdf'));
+    expect(plain.error?.message).toMatch(/https/);
+    expect(files.connections).toBe(0);
+  });
+
+  test('the file arrives under its name; other responses are refused', async () => {
+    await using files = await startWebhookReceiver();
+    const env = {
+      ATTACHMENT_URLS: 'true',
+      WEBHOOK_ALLOW_PRIVATE: 'true',
+      REQUEST_BODY_MAX_BYTES: '100000',
+    };
+    await using open = await startApp({ env });
+    const client = new Resend(open.testKey, { baseUrl: `${open.url}/compat/resend` });
+    const url = new URL('/files/in%20voice.pdf', files.url).href;
+    files.answer = () => ({ status: 200, body: 'PDF' });
+    const { data } = await client.emails.send(withFile(url));
+    await expect
+      .poll(async () => (await open.call('GET', `/test/inbox/${data?.id}`)).status)
+      .toBe(200);
+    const inbox = await open.call('GET', `/test/inbox/${data?.id}`);
+    expect(inbox.json.attachments).toMatchObject([{ filename: 'in voice.pdf', size_bytes: 3 }]);
+    const errorOf = async (email: object) =>
+      (await client.emails.send(email as never)).error?.message;
+    files.answer = () => ({ status: 302, headers: { location: url } });
+    expect(await errorOf(withFile(url))).toMatch(/status 302/);
+    files.answer = () => 'close';
+    expect(await errorOf(withFile(url))).toMatch(/cannot be reached/);
+    files.answer = () => 'endless';
+    expect(await errorOf(withFile(url))).toMatch(/too large/);
+    expect(await errorOf(withFile(url, { content: 'aGk=' }))).toMatch(/either/);
+    const batch = await client.batch.send([withFile(url)] as never);
+    expect(batch.error?.message).toMatch(/batch/);
   });
 });
 

@@ -150,7 +150,13 @@ test('postmark: the password of the URL is checked, and never shown or stored in
     ]);
     return JSON.parse(body);
   });
-  expect(records.find(({ RecordType }) => RecordType === 'Bounce')).toMatchObject({
+  const bounce = records.find(({ RecordType }) => RecordType === 'Bounce');
+  expect(await client.getBounce(bounce.ID)).toMatchObject({
+    ID: bounce.ID,
+    BouncedAt: bounce.BouncedAt,
+    Details: bounce.Details,
+  });
+  expect(bounce).toMatchObject({
     Type: 'HardBounce',
     MessageID: answer.MessageID,
     Email: 'bounced@simulator.test',

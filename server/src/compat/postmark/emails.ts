@@ -5,9 +5,10 @@ import { invalidFields } from '../../lib/refused-error.ts';
 import { parseAddress, parseAddressList } from '../address-list.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
 import { toRecord } from '../name-value-list.ts';
-import { type Accepted, type Refusal, sendEach } from '../send-each.ts';
+import { type Accepted, type Refusal, refusalOf, sendEach } from '../send-each.ts';
 import { errorCodeOf } from './errors.ts';
 import { checkStream } from './stream.ts';
+import { checkTestEmail, isSharedTestToken, testJob } from './test-token.ts';
 
 /** https://postmarkapp.com/developer/api/email-api and /templates-api */
 
@@ -74,7 +75,8 @@ const Sent = Type.Object(
   { title: 'PostmarkSent' },
 );
 
-export function emailOperations({ call }: CompatDependencies): Operation[] {
+export function emailOperations(deps: CompatDependencies): Operation[] {
+  const { call, clock } = deps;
   const send = (id: string, path: string, summary: string, body: typeof Email) =>
     operation(
       {
@@ -84,12 +86,17 @@ export function emailOperations({ call }: CompatDependencies): Operation[] {
         tag: 'Sending',
         summary,
         scope: 'send:transactional',
+        isAnonymous: isSharedTestToken,
         body,
         responses: { 200: { description: 'Accepted.', body: Sent } },
         handlesIdempotency: true,
       },
       async (request) => {
-        const { idempotency } = request;
+        const { caller, idempotency } = request;
+        if (!caller) {
+          checkTestEmail(deps, request.body, toSendBody);
+          return { status: 200, body: testJob(request.body, clock.now()) };
+        }
         const message = toSendBody(request.body);
         const accepted = await call(request, 'sendTransactional', { body: message, idempotency });
         return { status: 200, body: sent(request.body, accepted.body) };
@@ -111,12 +118,16 @@ export function emailOperations({ call }: CompatDependencies): Operation[] {
         summary,
         description: 'Each email is accepted or refused on its own.',
         scope: 'send:transactional',
+        isAnonymous: isSharedTestToken,
         body,
         responses: { 200: { description: 'A result for each email.', body: Type.Array(Sent) } },
         handlesIdempotency: true,
       },
       async (request) => {
         const emails = emailsOf(request.body);
+        if (!request.caller) {
+          return { status: 200, body: emails.map((email) => testResult(deps, email)) };
+        }
         const results = await sendEach(emails, toSendBody, async (messages) => {
           const { idempotency } = request;
           const input = { body: { messages, mode: 'permissive' }, idempotency };
@@ -163,6 +174,15 @@ function sent({ To }: Common, { id, created_at: createdAt }: Accepted): object {
 
 function refused({ code, status, detail }: Refusal): object {
   return { ErrorCode: errorCodeOf(code, status), Message: detail };
+}
+
+function testResult(deps: CompatDependencies, email: Static<typeof Email>): object {
+  try {
+    checkTestEmail(deps, email, toSendBody);
+    return testJob(email, deps.clock.now());
+  } catch (error) {
+    return refused(refusalOf(error));
+  }
 }
 
 /** The body of our own send. Content is sent as it is; only templates have placeholders. */

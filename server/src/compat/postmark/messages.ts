@@ -1,25 +1,14 @@
 import { Type } from 'typebox';
-import { closed } from '../../http/openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../http/operation.ts';
-import { invalidFields, RefusedError } from '../../lib/refused-error.ts';
+import { RefusedError } from '../../lib/refused-error.ts';
 import { formatAddress } from '../../mail/address.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
-import { checkStream, OUTBOUND } from './stream.ts';
+import { listQuery, toListQuery } from './list-filter.ts';
+import { OUTBOUND } from './stream.ts';
 
 /** https://postmarkapp.com/developer/api/messages-api and /server-api */
 
 const MessageId = Type.Object({ id: Type.String() });
-
-const Search = closed({
-  count: Type.Integer({ minimum: 1, maximum: 100 }),
-  offset: Type.Integer({ minimum: 0 }),
-  recipient: Type.Optional(Type.String()),
-  tag: Type.Optional(Type.String()),
-  subject: Type.Optional(Type.String()),
-  fromdate: Type.Optional(Type.String()),
-  todate: Type.Optional(Type.String()),
-  messagestream: Type.Optional(Type.String()),
-});
 
 export function messageOperations({ call }: CompatDependencies): Operation[] {
   return [
@@ -32,23 +21,18 @@ export function messageOperations({ call }: CompatDependencies): Operation[] {
         summary: 'Search outbound messages',
         description: 'The newest messages; `offset` must be 0, because lists here page by cursor.',
         scope: 'read:messages',
-        query: Search,
+        query: listQuery({
+          recipient: Type.Optional(Type.String()),
+          subject: Type.Optional(Type.String()),
+        }),
         responses: { 200: { description: 'The messages.', body: Type.Object({}) } },
       },
       async (request) => {
-        const { count, offset, recipient, tag, subject, fromdate, todate } = request.query;
-        checkStream(request.query.messagestream, '/messagestream');
-        if (offset > 0) {
-          const detail = '`offset` is not supported. Narrow the search with `todate` instead.';
-          throw invalidFields([{ parameter: 'offset', code: 'unsupported', detail }]);
-        }
+        const { recipient, subject } = request.query;
         const query = {
-          limit: String(count),
+          ...toListQuery(request.query),
           ...(recipient === undefined ? {} : { recipient }),
-          ...(tag === undefined ? {} : { tag }),
           ...(subject === undefined ? {} : { q: subject }),
-          ...(fromdate === undefined ? {} : { created_after: toTime(fromdate, 'fromdate') }),
-          ...(todate === undefined ? {} : { created_before: toTime(todate, 'todate') }),
         };
         const { body } = await call(request, 'listMessages', { query });
         const messages = (body.data as Message[]).map(toMessage);
@@ -85,6 +69,24 @@ export function messageOperations({ call }: CompatDependencies): Operation[] {
     ),
     operation(
       {
+        id: 'postmarkGetMessageDump',
+        method: 'GET',
+        path: '/messages/outbound/{id}/dump',
+        tag: 'Messages',
+        summary: 'Retrieve the source of an outbound message',
+        scope: 'read:messages',
+        params: MessageId,
+        responses: {
+          200: { description: 'The source.', body: Type.Object({ Body: Type.String() }) },
+        },
+      },
+      async (request) => {
+        const { body } = await call(request, 'getMessageRaw', { params: request.params });
+        return { status: 200, body: { Body: String(body) } };
+      },
+    ),
+    operation(
+      {
         id: 'postmarkGetServer',
         method: 'GET',
         path: '/server',
@@ -113,13 +115,6 @@ async function optional<T>(find: () => Promise<T>): Promise<T | undefined> {
     if (error instanceof RefusedError && error.code === 'not_found') return undefined;
     throw error;
   }
-}
-
-function toTime(text: string, parameter: string): string {
-  const time = new Date(text);
-  if (!Number.isNaN(time.getTime())) return time.toISOString();
-  const detail = 'Not a date. Write `2026-11-15` or `2026-11-15T09:30:00Z`.';
-  throw invalidFields([{ parameter, code: 'invalid_format', detail }]);
 }
 
 interface Recipient {

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { closed } from '../../http/openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../http/operation.ts';
+import type { AnyRequest } from '../../http/server/call-operation.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
 import { checkStream } from './stream.ts';
@@ -44,21 +45,8 @@ export function suppressionOperations({ call }: CompatDependencies): Operation[]
       },
       async (request) => {
         checkStream(request.params.stream, '/stream');
-        const { EmailAddress: email } = request.query;
-        const found: Suppression[] = [];
-        let cursor: string | null = null;
-        for (let page = 0; page < DUMP_PAGES_MAX; page++) {
-          const query: Record<string, string> = {
-            limit: '100',
-            ...(email === undefined ? {} : { email }),
-            ...(cursor === null ? {} : { cursor }),
-          };
-          const { body } = await call(request, 'listSuppressions', { query });
-          found.push(...body.data);
-          cursor = body.next_cursor;
-          if (cursor === null) break;
-        }
-        return { status: 200, body: { Suppressions: found.filter(hasAddress).map(toSuppression) } };
+        const found = await allSuppressions(call, request, request.query.EmailAddress);
+        return { status: 200, body: { Suppressions: found.map(toSuppression) } };
       },
     ),
     operation(
@@ -109,6 +97,28 @@ export function suppressionOperations({ call }: CompatDependencies): Operation[]
       },
     ),
   ];
+}
+
+/** The suppressed addresses, newest first. */
+export async function allSuppressions(
+  call: CompatDependencies['call'],
+  request: AnyRequest,
+  email?: string,
+): Promise<(Suppression & { email: string })[]> {
+  const found: Suppression[] = [];
+  let cursor: string | null = null;
+  for (let page = 0; page < DUMP_PAGES_MAX; page++) {
+    const query: Record<string, string> = {
+      limit: '100',
+      ...(email === undefined ? {} : { email }),
+      ...(cursor === null ? {} : { cursor }),
+    };
+    const { body } = await call(request, 'listSuppressions', { query });
+    found.push(...body.data);
+    cursor = body.next_cursor;
+    if (cursor === null) break;
+  }
+  return found.filter(hasAddress);
 }
 
 interface Suppression {

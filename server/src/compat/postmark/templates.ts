@@ -23,6 +23,18 @@ const Fields = {
 
 const Change = closed({ Name: Type.Optional(Type.String()), ...Fields });
 
+const Validated = closed({
+  Subject: Type.Optional(Text),
+  HtmlBody: Type.Optional(Text),
+  TextBody: Type.Optional(Text),
+  TestRenderModel: Type.Optional(
+    Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()]),
+  ),
+  TemplateType: Type.Optional(Text),
+  LayoutTemplate: Type.Optional(Text),
+  InlineCssForHtmlTestRender: Type.Optional(Type.Boolean()),
+});
+
 const TemplatePath = Type.Object({
   alias: Type.String({ description: 'The alias: the key of the template.' }),
 });
@@ -64,6 +76,33 @@ export function templateOperations({ call }: CompatDependencies): Operation[] {
     create('postmarkCreateTemplate', '/templates'),
     // The client library adds a slash.
     create('postmarkCreateTemplateSlash', '/templates/'),
+    operation(
+      {
+        id: 'postmarkValidateTemplate',
+        method: 'POST',
+        path: '/templates/validate',
+        tag: 'Templates',
+        summary: 'Validate template content',
+        description:
+          'Checks and renders content without storing it, with `TestRenderModel` or with sample values. ' +
+          'Layouts are not applied.',
+        scope: 'read:templates',
+        body: Validated,
+        responses: { 200: { description: 'The result for each part.', body: Type.Object({}) } },
+      },
+      async (request) => {
+        const { Subject, HtmlBody, TextBody, TestRenderModel: model } = request.body;
+        checkValidated(request.body);
+        const content = {
+          subject: Subject ?? '',
+          html: HtmlBody ?? null,
+          text: TextBody ?? null,
+          ...(model ? { variables: model } : {}),
+        };
+        const { body: preview } = await call(request, 'previewContent', { body: content });
+        return { status: 200, body: toValidation(content, preview) };
+      },
+    ),
     operation(
       {
         id: 'postmarkListTemplates',
@@ -167,6 +206,54 @@ export function templateOperations({ call }: CompatDependencies): Operation[] {
       },
     ),
   ];
+}
+
+function checkValidated(given: Static<typeof Validated>): void {
+  const { TemplateType, LayoutTemplate, InlineCssForHtmlTestRender: inlineCss } = given;
+  const unsupported = [
+    ...(TemplateType && TemplateType !== 'Standard' ? ['TemplateType'] : []),
+    ...(LayoutTemplate ? ['LayoutTemplate'] : []),
+    ...(inlineCss === false ? ['InlineCssForHtmlTestRender'] : []),
+  ];
+  if (unsupported.length === 0) return;
+  const detail = 'Content is validated as a standard template without a layout, with CSS inlined.';
+  throw invalidFields(
+    unsupported.map((field) => ({ pointer: `/${field}`, code: 'unsupported', detail })),
+  );
+}
+
+interface Preview {
+  errors: { field: string; message: string; line: number; column: number }[];
+  /** Without errors only. */
+  rendered?: { subject: string; html: string; text: string };
+  variables?: Record<string, unknown>;
+}
+
+/** A part that was not given has no result. */
+function toValidation(
+  content: { subject: string; html: string | null; text: string | null },
+  { errors, rendered, variables }: Preview,
+): object {
+  const part = (field: keyof typeof content) => {
+    if (content[field] === null) return null;
+    const own = errors.filter((error) => error.field === field);
+    return {
+      ContentIsValid: own.length === 0,
+      ValidationErrors: own.map(({ message, line, column }) => ({
+        Message: message,
+        Line: line,
+        CharacterPosition: column,
+      })),
+      RenderedContent: rendered?.[field] ?? null,
+    };
+  };
+  return {
+    AllContentIsValid: errors.length === 0,
+    Subject: part('subject'),
+    HtmlBody: part('html'),
+    TextBody: part('text'),
+    SuggestedTemplateModel: variables ?? {},
+  };
 }
 
 /** A template that cannot be published is left as it was. */

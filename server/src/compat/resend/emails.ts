@@ -7,6 +7,7 @@ import { formatAddress } from '../../mail/address.ts';
 import { parseAddress, parseAddressList } from '../address-list.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
 import { type Accepted, sendEach } from '../send-each.ts';
+import { Attachment, attachmentOperations, fetchAttachments, toAttachment } from './attachments.ts';
 import { ListQuery, pageQuery, toPage } from './lists.ts';
 
 /** https://resend.com/docs/api-reference/emails */
@@ -14,19 +15,6 @@ import { ListQuery, pageQuery, toPage } from './lists.ts';
 const Addresses = Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: 1000 })]);
 const Nullable = <T extends ReturnType<typeof Type.String>>(schema: T) =>
   Type.Union([schema, Type.Null()]);
-
-const Attachment = closed({
-  filename: Type.Optional(Nullable(Type.String())),
-  content: Type.Optional(Type.Union([Type.String(), BufferJson()])),
-  path: Type.Optional(Type.String()),
-  content_type: Type.Optional(Nullable(Type.String())),
-  content_id: Type.Optional(Nullable(Type.String())),
-});
-
-/** How a Node.js Buffer appears in JSON, which the client library passes on. */
-function BufferJson() {
-  return closed({ type: Type.Literal('Buffer'), data: Type.Array(Type.Integer()) });
-}
 
 const Email = closed(
   {
@@ -56,10 +44,16 @@ const EmailId = Type.Object({ id: Type.String() });
 const Sent = Type.Object({ id: Type.String() }, { title: 'ResendSent' });
 
 export function emailOperations(deps: CompatDependencies): Operation[] {
-  return [sendEmail(deps), sendEmailBatch(deps), ...emailLookups(deps), ...emailChanges(deps)];
+  return [
+    sendEmail(deps),
+    sendEmailBatch(deps),
+    ...emailLookups(deps),
+    ...attachmentOperations(deps),
+    ...emailChanges(deps),
+  ];
 }
 
-function sendEmail({ call }: CompatDependencies): Operation {
+function sendEmail(deps: CompatDependencies): Operation {
   return operation(
     {
       id: 'resendSendEmail',
@@ -74,8 +68,12 @@ function sendEmail({ call }: CompatDependencies): Operation {
     },
     async (request) => {
       const { idempotency } = request;
-      const body = toSendBody(request.body);
-      const accepted = await call(request, 'sendTransactional', { body, idempotency });
+      const { attachments = [] } = request.body;
+      const email = attachments.some(({ path }) => path !== undefined)
+        ? { ...request.body, attachments: await fetchAttachments(deps, request, attachments) }
+        : request.body;
+      const body = toSendBody(email);
+      const accepted = await deps.call(request, 'sendTransactional', { body, idempotency });
       return { status: 200, body: { id: accepted.body.id } };
     },
   );
@@ -281,25 +279,6 @@ function contentFields({ html, text }: Static<typeof Email>): { html?: string; t
 function toAddresses(value: string | string[], pointer: string) {
   if (typeof value === 'string') return parseAddressList(value, pointer);
   return value.map((text, index) => parseAddress(text, `${pointer}/${index}`));
-}
-
-function toAttachment(attachment: Static<typeof Attachment>, pointer: string) {
-  const { content, path, filename, content_type: type, content_id: contentId } = attachment;
-  if (path !== undefined) {
-    const detail =
-      'Attachments by URL are not supported: nothing is fetched on behalf of a sender. Send the file in `content`, encoded as Base64.';
-    throw invalidFields([{ pointer: `${pointer}/path`, code: 'unsupported', detail }]);
-  }
-  if (content === undefined) {
-    const detail = 'An attachment needs `content`, encoded as Base64.';
-    throw invalidFields([{ pointer: `${pointer}/content`, code: 'required', detail }]);
-  }
-  return {
-    filename: filename ?? contentId ?? 'attachment',
-    content: typeof content === 'string' ? content : Buffer.from(content.data).toString('base64'),
-    ...(type ? { content_type: type } : {}),
-    ...(contentId ? { content_id: contentId } : {}),
-  };
 }
 
 const UNIT_MS: Record<string, number> = {

@@ -5,6 +5,7 @@ import type { RateLimiter } from '../../accounts/rate-limit.ts';
 import { isTeamRight, type Right, type Role, rightsOf, scopesOf } from '../../accounts/roles.ts';
 import type { Mode } from '../../accounts/tenant-scope.ts';
 import { decodeId, encodeId } from '../../lib/ids.ts';
+import { clientNetwork } from '../../lib/net/client-network.ts';
 import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
 import type { Operation } from '../operation.ts';
 import { pathNotFound } from '../problems/problem-details.ts';
@@ -23,6 +24,8 @@ export interface AuthorizationDependencies {
   sessions: Pick<Sessions, 'find'>;
   cookie: SessionCookie;
   rateLimiter: RateLimiter;
+  /** Of its own, so that no number of client networks can push workspaces out of the other one. */
+  networkRateLimiter: RateLimiter;
   baseUrl: string;
 }
 
@@ -66,7 +69,8 @@ export function reauthorizeRequest(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> | undefined {
-  return spec.body ? authorize(deps, surface, spec, request, reply) : undefined;
+  if (!spec.body || spec.isAnonymous?.(request.headers)) return undefined;
+  return authorize(deps, surface, spec, request, reply);
 }
 
 /** Returns no promise when the API key is cached, because every send takes this path. */
@@ -85,6 +89,10 @@ function authorize(
     if (!spec.csrfProtected) return undefined;
     reply.header('cache-control', 'no-store');
     if (!isSafe(spec)) rejectCrossSite(request.headers, deps.baseUrl);
+    return undefined;
+  }
+  if (spec.isAnonymous?.(request.headers)) {
+    applyRateLimit(deps.networkRateLimiter, 'network', clientNetwork(request.ip), reply);
     return undefined;
   }
   const { authorization = '', cookie } = request.headers;
@@ -224,7 +232,7 @@ function requireMode(spec: Spec, caller: Caller): void {
 
 function applyRateLimit(
   limiter: RateLimiter,
-  name: 'workspace' | 'person',
+  name: 'workspace' | 'person' | 'network',
   id: string,
   reply: FastifyReply,
 ): void {

@@ -1,5 +1,6 @@
 import type { RateLimiter } from '../../accounts/rate-limit.ts';
 import { assert } from '../../lib/assert.ts';
+import { invalidFields } from '../../lib/refused-error.ts';
 import type { IdempotencyRequest } from '../../messages/accept/idempotency.ts';
 import type { Operation, OperationRequest } from '../operation.ts';
 import { requireScope } from './authorize-request.ts';
@@ -42,23 +43,13 @@ export function operationCaller(
 ): CallOperation {
   /** Requests that made their first call, which is the one that the server has counted. */
   const counted = new WeakSet<AnyRequest>();
-  const byId = new Map(operations.map((operation) => [operation.spec.id, operation]));
-  const validators = new Map<string, OperationValidators>();
-  const checksOf = (operation: Operation): OperationValidators => {
-    const known = validators.get(operation.spec.id);
-    if (known) return known;
-    const made = validatorsOf(operation);
-    validators.set(operation.spec.id, made);
-    return made;
-  };
+  const find = operationFinder(operations);
   return async (request, id, input = {}) => {
-    const operation = byId.get(id);
-    assert(operation, `unknown operation ${id}`);
+    const { operation, checks } = find(id);
     const { params = {}, query = {}, body, idempotency } = input;
     requireScope(operation.spec, request.caller);
     if (counted.has(request)) rateLimiter.charge(request.caller.workspaceId, 1);
     else counted.add(request);
-    const checks = checksOf(operation);
     checks.query.check(query);
     if (operation.spec.body) checks.body?.check(body ?? {}, request.caller, []);
     const inner = innerRequest(request, { params, query, body: body ?? {}, idempotency });
@@ -93,6 +84,37 @@ export function innerRequest(
     get signal() {
       return signal ?? request.signal;
     },
+  };
+}
+
+/**
+ * Checks a body of the operation with this id as far as possible without a caller, that is, without
+ * the database; throws a RefusedError.
+ */
+export type CheckBody = (id: string, body: Record<string, unknown>) => void;
+
+export function bodyChecker(operations: readonly Operation[]): CheckBody {
+  const find = operationFinder(operations);
+  return (id, body) => {
+    const { operation, checks } = find(id);
+    checks.body?.check(body, undefined, []);
+    const errors = operation.spec.semanticChecks?.(body, new Set(), undefined as never) ?? [];
+    if (errors.length > 0) throw invalidFields(errors);
+  };
+}
+
+/** Finds operations with their validators, which are made when they are first used. */
+function operationFinder(
+  operations: readonly Operation[],
+): (id: string) => { operation: Operation; checks: OperationValidators } {
+  const byId = new Map(operations.map((operation) => [operation.spec.id, operation]));
+  const validators = new Map<string, OperationValidators>();
+  return (id) => {
+    const operation = byId.get(id);
+    assert(operation, `unknown operation ${id}`);
+    const checks = validators.get(id) ?? validatorsOf(operation);
+    validators.set(id, checks);
+    return { operation, checks };
   };
 }
 

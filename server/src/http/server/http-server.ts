@@ -117,8 +117,10 @@ function sendNotFound(
   else sendProblem(deps, pathNotFound(), request, reply);
 }
 
-/** Limits the body of unauthenticated requests, which need only a few fields. */
+/** Limits the body of public operations, which need only a few fields. */
 const PUBLIC_BODY_BYTES_MAX = 64 * 1024;
+/** Limits the body of anonymous requests for operations that otherwise take whole messages. */
+const ANONYMOUS_BODY_BYTES_MAX = 256 * 1024;
 
 /** Larger bodies are parsed in turns, because that takes milliseconds. */
 const PARSED_AT_ONCE_BYTES_MAX = 256 * 1024;
@@ -142,7 +144,11 @@ function addBodyParser(
   parse: ParseBody,
 ): void {
   server.addContentTypeParser([...mediaTypes], (request, payload, done) => {
-    const limits = { bytesMax, reserve: () => bodyMemory.reserve(bodyOwner(request)) };
+    const isAnonymous = !request.caller && !request.signedIn;
+    const limits = {
+      bytesMax: isAnonymous ? Math.min(ANONYMOUS_BODY_BYTES_MAX, bytesMax) : bytesMax,
+      reserve: () => bodyMemory.reserve(bodyOwner(request)),
+    };
     const onBody = (error: Error | null, body?: ReceivedBody): void => {
       if (!body) done(error);
       else if (body.bytes <= PARSED_AT_ONCE_BYTES_MAX) parseBody(request, body, parse, done);
@@ -156,7 +162,7 @@ function addBodyParser(
   });
 }
 
-/** Authentication is complete before a body is read, so only public operations have no caller. */
+/** Authentication is complete before a body is read, so only unauthenticated requests have no caller. */
 function bodyOwner({ caller, signedIn, ip }: FastifyRequest): string {
   return caller?.workspaceId ?? signedIn?.person.id ?? clientNetwork(ip);
 }
@@ -260,7 +266,7 @@ async function handleRequest(
       operation.spec.location,
     );
     recordRequestMetrics(request, reply);
-    if (operation.spec.method !== 'GET') {
+    if (spec.method !== 'GET' && !spec.isAnonymous?.(request.headers)) {
       deps.outage.stored();
       deps.onChange();
     }

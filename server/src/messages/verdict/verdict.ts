@@ -212,7 +212,7 @@ function isAscii(address: string | undefined): boolean {
 }
 
 /** Only hard bounces suppress an address: the address itself must be the problem. */
-const BOUNCE_CLASSES: Record<BounceReason, Bounce['class']> = {
+export const BOUNCE_CLASSES: Record<BounceReason, Bounce['class']> = {
   unknown_mailbox: 'hard',
   mailbox_disabled: 'hard',
   unknown_domain: 'hard',

@@ -5,6 +5,7 @@ import {
   suppressionEvent,
 } from '../../../test/harness/source-events.ts';
 import { postmark } from './postmark.ts';
+import { bounceIdOf, bounceTimeMs } from './postmark-bounce-id.ts';
 
 const AT = '2026-11-15T09:30:00.412Z';
 const common = {
@@ -55,6 +56,14 @@ test('a bounce has a number that JavaScript can represent, always the same', () 
   const [first, second] = [1, 2].map(() => postmark.render?.(bounce('hard')));
   expect(first).toEqual(second);
   expect(first).toMatchObject({ ID: expect.toSatisfy(Number.isSafeInteger) });
+});
+
+test('the number of a bounce contains its time until 2089', () => {
+  for (const time of [AT, '2089-01-01T00:00:00.001Z']) {
+    const id = bounceIdOf('019ad1d1-bcfe-71af-bd8a-854aaaabbfff', Date.parse(time));
+    expect(id).toSatisfy(Number.isSafeInteger);
+    expect(new Date(bounceTimeMs(id)).toISOString()).toBe(time);
+  }
 });
 
 test('opens and clicks', () => {

@@ -1,3 +1,6 @@
+import type { BounceReason } from '../../events/event-types.ts';
+import { BOUNCE_CLASSES } from '../../messages/verdict/verdict.ts';
+import { bounceIdOf } from './postmark-bounce-id.ts';
 import { replyOf, timeOf } from './source-event.ts';
 import { standardHeaders } from './standard-headers.ts';
 import type { SourceEvent, WebhookFormat } from './webhook-format.ts';
@@ -18,7 +21,7 @@ export const postmark: WebhookFormat = {
     'suppression.deleted',
   ],
   keys: 'secret',
-  render: (event) => (event.data.suppression ? subscriptionChange(event) : messageRecord(event)),
+  render: (event) => (event.data.suppression ? subscriptionChange(event) : postmarkRecord(event)),
   sign: (body, signing) => ({
     headers: { 'content-type': 'application/json', ...standardHeaders(body, signing) },
     body,
@@ -28,7 +31,8 @@ export const postmark: WebhookFormat = {
 /** The API of Postmark under /compat/postmark returns the same values. */
 const SERVER = { ServerID: 1, MessageStream: 'outbound' };
 
-function messageRecord(event: SourceEvent): object | undefined {
+/** An event of a message as Postmark describes it, in webhooks and in its API. */
+export function postmarkRecord(event: SourceEvent): object | undefined {
   const { type, data } = event;
   const about = {
     ...SERVER,
@@ -77,6 +81,11 @@ function visit(event: SourceEvent): object {
   };
 }
 
+/** The type that bounces for this reason usually have; `complaint` is that of complaints. */
+export function postmarkBounceType(reason: BounceReason | 'complaint') {
+  return BOUNCE_TYPES[reason === 'complaint' ? reason : (BOUNCE_CLASSES[reason] ?? 'soft')];
+}
+
 /** https://postmarkapp.com/developer/api/bounce-api#bounce-types */
 const BOUNCE_TYPES = {
   hard: { Type: 'HardBounce', TypeCode: 1, Name: 'Hard bounce' },
@@ -93,7 +102,7 @@ function bounceRecord(event: SourceEvent): object {
   const isInactive = kind === 'complaint' || kind === 'hard';
   return {
     RecordType: isComplaint ? 'SpamComplaint' : 'Bounce',
-    ID: numericId(event.id),
+    ID: bounceIdOf(event.id, event.createdAtMs),
     ...BOUNCE_TYPES[kind],
     Description: isComplaint
       ? 'The recipient marked the message as spam.'
@@ -103,15 +112,10 @@ function bounceRecord(event: SourceEvent): object {
     From: message?.from.email ?? '',
     Subject: message?.subject ?? '',
     BouncedAt: timeOf(event),
-    DumpAvailable: false,
+    DumpAvailable: Boolean(data.smtp),
     Inactive: isInactive,
     CanActivate: isInactive,
   };
-}
-
-/** Postmark numbers bounces. The low 52 bits of the event's UUID are random and fit in a double. */
-function numericId(uuid: string): number {
-  return Number.parseInt(uuid.replaceAll('-', '').slice(-13), 16);
 }
 
 const SUPPRESSION_REASONS = {

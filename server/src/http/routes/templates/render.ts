@@ -146,7 +146,7 @@ export function renderTemplate(deps: RenderDeps): Operation {
 }
 
 /** Large templates, and those that take long, are rendered in a thread. */
-async function previewOf(
+export async function previewOf(
   workspaceId: string,
   template: CompiledTemplate,
   request: PreviewRequest,

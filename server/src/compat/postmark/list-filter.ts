@@ -1,0 +1,61 @@
+import { type Static, type TSchema, Type } from 'typebox';
+import { closed } from '../../http/openapi/shared-schemas.ts';
+import { invalidFields } from '../../lib/refused-error.ts';
+import { checkStream } from './stream.ts';
+
+/** Parameters that the lists of Postmark share, as the query of our own lists. */
+
+/** The maximum of our own lists. */
+const ITEMS_MAX = 100;
+
+const Time = Type.Optional(
+  Type.String({ description: 'A date or a time, in UTC unless it has an offset.' }),
+);
+
+const FILTER = {
+  count: Type.Integer({ minimum: 1, maximum: 500, description: 'At most 100 are returned.' }),
+  offset: Type.Integer({ minimum: 0, description: 'Must be 0.' }),
+  tag: Type.Optional(Type.String()),
+  fromdate: Time,
+  todate: Time,
+  messagestream: Type.Optional(Type.String()),
+};
+
+/** Names are not case-sensitive at Postmark; its client library writes some with capitals. */
+const SPELLINGS = {
+  fromDate: FILTER.fromdate,
+  toDate: FILTER.todate,
+  messageStream: FILTER.messagestream,
+};
+
+const ListFilter = closed({ ...FILTER, ...SPELLINGS });
+
+export type ListQuery = Static<typeof ListFilter>;
+
+export function listQuery<T extends Record<string, TSchema>>(more: T) {
+  return closed({ ...FILTER, ...SPELLINGS, ...more });
+}
+
+export function toListQuery(given: ListQuery): Record<string, string> {
+  const { count, offset, tag } = given;
+  const after = given.fromdate ?? given.fromDate;
+  const before = given.todate ?? given.toDate;
+  checkStream(given.messagestream ?? given.messageStream, '/messagestream');
+  if (offset > 0) {
+    const detail = '`offset` is not supported. Narrow the list with a filter instead.';
+    throw invalidFields([{ parameter: 'offset', code: 'unsupported', detail }]);
+  }
+  return {
+    limit: String(Math.min(count, ITEMS_MAX)),
+    ...(tag === undefined ? {} : { tag }),
+    ...(after === undefined ? {} : { created_after: toTime(after, 'fromdate') }),
+    ...(before === undefined ? {} : { created_before: toTime(before, 'todate') }),
+  };
+}
+
+function toTime(text: string, parameter: string): string {
+  const time = new Date(text);
+  if (!Number.isNaN(time.getTime())) return time.toISOString();
+  const detail = 'Not a date. Write `2026-11-15` or `2026-11-15T09:30:00Z`.';
+  throw invalidFields([{ parameter, code: 'invalid_format', detail }]);
+}
