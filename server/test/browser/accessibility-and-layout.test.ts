@@ -104,7 +104,7 @@ const DIALOGS: View[] = [
     name: 'New API key, Amazon SES',
     path: () => '/app/api-keys?new=true',
     open: async (page) => {
-      await page.getByRole('textbox', { name: 'Name' }).fill('Web shop');
+      await page.getByRole('textbox', { name: 'Name' }).fill('AWS');
       const dialog = page.getByRole('dialog');
       await dialog.getByRole('button', { name: 'Create key' }).click();
       await dialog.getByRole('button', { name: 'Amazon SES' }).click();
