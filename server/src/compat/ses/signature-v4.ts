@@ -1,4 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmacSha256, type Hmac } from '../../lib/hmac.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 
 /**
@@ -87,8 +88,23 @@ export function signatureOf(
 ): string {
   const canonical = canonicalRequest(request, signedHeaders, bodyHash);
   const toSign = [ALGORITHM, signedAt, scope, hashOf(canonical)].join('\n');
+  return signerFor(secret, scope)(Buffer.from(toSign)).toString('hex');
+}
+
+/** Deriving a signing key takes four HMACs, and it is the same for a day. */
+const signers = new Map<string, Hmac>();
+/** A caller without the secret can choose scopes, too. */
+const SIGNERS_MAX = 1_000;
+
+function signerFor(secret: string, scope: string): Hmac {
+  const name = `${scope} ${secret}`;
+  const known = signers.get(name);
+  if (known) return known;
   const key = scope.split('/').reduce<string | Buffer>(hmac, `AWS4${secret}`);
-  return hmac(key, toSign).toString('hex');
+  const signer = createHmacSha256(key as Buffer);
+  if (signers.size >= SIGNERS_MAX) signers.clear();
+  signers.set(name, signer);
+  return signer;
 }
 
 function canonicalRequest(
@@ -161,7 +177,10 @@ function headersOf({ rawHeaders }: ArrivedRequest): Map<string, string[]> {
   const headers = new Map<string, string[]>();
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = (rawHeaders[i] as string).toLowerCase();
-    headers.set(name, [...(headers.get(name) ?? []), rawHeaders[i + 1] as string]);
+    const value = rawHeaders[i + 1] as string;
+    const values = headers.get(name);
+    if (values) values.push(value);
+    else headers.set(name, [value]);
   }
   return headers;
 }
