@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './scripts/longest-first.ts';
+import { memoryFolder } from './scripts/memory-folder.ts';
 
 /**
  * Four projects, from quick to slow; `npx vitest run --project unit` runs one of them.
@@ -23,6 +24,10 @@ const SLOW = {
   expect: { poll: { timeout: 20_000 } },
   globalSetup: ['server/test/harness/global-setup.ts'],
 };
+
+// Read by os.tmpdir() here, in the workers and in the processes that tests start.
+const temporaryFolder = process.env.TMPDIR ?? memoryFolder();
+if (temporaryFolder) process.env.TMPDIR = temporaryFolder;
 
 export default defineConfig({
   test: {

@@ -116,13 +116,21 @@ function tool(command: string, ...args: string[]): Promise<boolean> {
 
 async function checkTypes(): Promise<boolean> {
   return (
-    (await tool('tsc', '-p', '.')) &&
+    (await compile('.')) &&
     (await tool('node', 'dashboard/make-api-types.ts')) &&
-    (await tool('tsc', '-p', 'dashboard')) &&
+    (await compile('dashboard')) &&
     (await tool('node', 'sdk/build.ts')) &&
-    (await tool('tsc', '-p', 'sdk')) &&
-    (await tool('tsc', '-p', 'sdk/test/consumer'))
+    (await compile('sdk')) &&
+    (await compile('sdk/test/consumer'))
   );
+}
+
+/**
+ * By the native compiler, which takes a quarter of the time. It has no stable API yet, so the tools that
+ * need one use the package `typescript`.
+ */
+function compile(project: string): Promise<boolean> {
+  return tool('node', 'node_modules/typescript-native/bin/tsc', '-p', project);
 }
 
 async function lintOpenapi(): Promise<boolean> {

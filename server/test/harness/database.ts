@@ -61,8 +61,13 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
 
 const TEMPLATE = 'postrider_template';
 
-/** Durability is not needed; skipping fsync makes the run faster. */
-const SETTINGS = { fsync: 'off', max_connections: '200', shared_buffers: '128MB' };
+/** Durability is not needed; skipping fsync makes the run faster. The folder may be in memory. */
+const SETTINGS = {
+  fsync: 'off',
+  max_connections: '200',
+  shared_buffers: '128MB',
+  max_wal_size: '256MB',
+};
 
 let server: Promise<EmbeddedPostgres> | undefined;
 let template: Promise<void> | undefined;

@@ -88,12 +88,8 @@ export function createHttpServer(deps: HttpServerDependencies): FastifyInstance 
   addJsonBodyParser(server, deps, deps.bodyBytesMax);
   server.setErrorHandler((error, request, reply) => sendProblem(deps, error, request, reply));
   registerNotFoundHandler(server, deps);
-  for (const surface of deps.surfaces) {
-    for (const operation of surface.operations) {
-      registerOperation(server, deps, surface, operation);
-    }
-    rejectOtherMethods(server, surface);
-  }
+  registerOperations(server, deps);
+  for (const surface of deps.surfaces) rejectOtherMethods(server, surface);
   return server;
 }
 
@@ -192,8 +188,51 @@ function parseBody(
   }
 }
 
-function registerOperation(
-  server: FastifyInstance,
+/** How the body of an operation is read. */
+type BodyFormat = 'json' | 'short-json' | 'form' | 'stream' | 'ignored';
+
+function bodyFormatOf({ rawBody, body, scope, acceptsForms }: Spec): BodyFormat {
+  if (rawBody) return 'stream';
+  if (!body) return 'ignored';
+  if (scope === 'public') return 'short-json';
+  return acceptsForms ? 'form' : 'json';
+}
+
+/** One scope for each body format, because a scope has its own parsers and takes time to load. */
+function registerOperations(server: FastifyInstance, deps: HttpServerDependencies): void {
+  const routes = deps.surfaces.flatMap((surface) =>
+    surface.operations.map((operation) => ({ surface, operation })),
+  );
+  const byFormat = Map.groupBy(routes, ({ operation }) => bodyFormatOf(operation.spec));
+  for (const [format, group] of byFormat) {
+    void server.register(async (scope) => {
+      addBodyParsers(scope, deps, format);
+      for (const { surface, operation } of group) addRoute(scope, deps, surface, operation);
+    });
+  }
+}
+
+function addBodyParsers(
+  scope: FastifyInstance,
+  deps: HttpServerDependencies,
+  format: BodyFormat,
+): void {
+  const { bodyMemory, bodyBytesMax } = deps;
+  if (format === 'short-json') {
+    addJsonBodyParser(scope, deps, Math.min(PUBLIC_BODY_BYTES_MAX, bodyBytesMax));
+  } else if (format === 'form') {
+    addBodyParser(scope, FORM_TYPES, bodyMemory, bodyBytesMax, parseFormBody);
+  } else if (format === 'stream' || format === 'ignored') {
+    // Node discards an ignored body after the response.
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, payload, done) =>
+      done(null, format === 'stream' ? payload : undefined),
+    );
+  }
+}
+
+function addRoute(
+  scope: FastifyInstance,
   deps: HttpServerDependencies,
   surface: ApiSurface,
   operation: Operation,
@@ -201,36 +240,21 @@ function registerOperation(
   const { spec } = operation;
   const checks = validatorsOf(operation);
   const recordMetrics = deps.metrics.operation(spec.id);
-  // A body in another format is passed to the operation as a stream, in a scope with its own
-  // parsers. A body that the operation does not take is ignored; Node discards it after the
-  // response.
-  void server.register(async (scope) => {
-    if (spec.rawBody || !spec.body) {
-      scope.removeAllContentTypeParsers();
-      scope.addContentTypeParser('*', (_request, payload, done) =>
-        done(null, spec.rawBody ? payload : undefined),
-      );
-    } else if (spec.scope === 'public') {
-      addJsonBodyParser(scope, deps, Math.min(PUBLIC_BODY_BYTES_MAX, deps.bodyBytesMax));
-    } else if (spec.acceptsForms) {
-      addBodyParser(scope, FORM_TYPES, deps.bodyMemory, deps.bodyBytesMax, parseFormBody);
-    }
-    scope.route({
-      method: spec.method,
-      url: routeOf(surface, spec),
-      exposeHeadRoute: supportsHead(spec),
-      onRequest(request, reply, done) {
-        request.recordMetrics = recordMetrics;
-        request.startedAtMs = performance.now();
-        // Fastify rejects an unknown media type before it calls a parser.
-        if (!spec.body) delete request.headers['content-type'];
-        const authorize = surface.beforeSignedBody ? authorizeSignedRequest : authorizeRequest;
-        authorize(deps, surface, spec, request, reply, done);
-      },
-      // Returns nothing: Fastify would await a returned reply like a promise on every request.
-      handler: (request, reply) =>
-        void handleRequest(deps, surface, operation, checks, request, reply),
-    });
+  scope.route({
+    method: spec.method,
+    url: routeOf(surface, spec),
+    exposeHeadRoute: supportsHead(spec),
+    onRequest(request, reply, done) {
+      request.recordMetrics = recordMetrics;
+      request.startedAtMs = performance.now();
+      // Fastify rejects an unknown media type before it calls a parser.
+      if (!spec.body) delete request.headers['content-type'];
+      const authorize = surface.beforeSignedBody ? authorizeSignedRequest : authorizeRequest;
+      authorize(deps, surface, spec, request, reply, done);
+    },
+    // Returns nothing: Fastify would await a returned reply like a promise on every request.
+    handler: (request, reply) =>
+      void handleRequest(deps, surface, operation, checks, request, reply),
   });
 }
 
