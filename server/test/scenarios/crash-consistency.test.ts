@@ -18,7 +18,7 @@ import { until } from '../harness/until.ts';
  * at most once. KILLS=300 runs the long form.
  */
 
-const KILLS = Number(process.env.KILLS ?? 30);
+const KILLS = Number(process.env.KILLS ?? 12);
 const CLIENTS = 8;
 
 interface Sent {
