@@ -22,7 +22,7 @@ const DIST = path.join(ROOT, 'dashboard/dist');
 const APP = path.join(DIST, 'app');
 const STAMP = path.join(DIST, 'app/built-from.txt');
 /** The style sheet that the dashboard shares with the API reference. */
-const TOKENS = 'server/src/http/reference/assets/tokens.css';
+const TOKENS = 'server/src/http/docs/assets/tokens.css';
 const LOCK_POLL_MS = 200;
 const COMPRESSED = /\.(js|css|html|svg)$/;
 

@@ -64,7 +64,7 @@ const LINE_RULES: LineRule[] = [
 
 function isConfig(file: string): boolean {
   // Samples show how users read their own environment.
-  return /^server\/src\/config\/|\.test\.ts$|\/reference\/code-samples\.ts$/.test(file);
+  return /^server\/src\/config\/|\.test\.ts$|\/docs\/code-samples\.ts$/.test(file);
 }
 
 function linesWith(text: string, pattern: RegExp): { line: number; match: string }[] {

@@ -17,7 +17,7 @@ import { selectMode, useSelection } from '../session/selection.ts';
 import { switchWorkspace, useCan, useMe, useWorkspace } from '../session/session.ts';
 import { useSignOut } from '../session/use-sign-out.ts';
 import { Kbd } from './keyboard-help.tsx';
-import { API_REFERENCE, PAGES } from './navigation-items.ts';
+import { DOCUMENTATION, PAGES } from './navigation-items.ts';
 import { setTheme } from './theme.ts';
 
 interface Command {
@@ -169,10 +169,10 @@ function useCommands(): Command[] {
         }),
       ),
     {
-      label: API_REFERENCE.label,
-      icon: API_REFERENCE.icon,
-      keywords: 'docs documentation openapi help',
-      run: () => location.assign(API_REFERENCE.href),
+      label: DOCUMENTATION.label,
+      icon: DOCUMENTATION.icon,
+      keywords: 'docs api reference openapi guides help',
+      run: () => location.assign(DOCUMENTATION.href),
     },
     { label: 'Light theme', icon: Sun, run: () => setTheme('light') },
     { label: 'Dark theme', icon: Moon, run: () => setTheme('dark') },

@@ -26,12 +26,12 @@ export interface NavigationItem {
 }
 
 /** Served outside of the dashboard application. */
-export const API_REFERENCE = { href: '/docs', label: 'API reference', icon: BookOpen };
+export const DOCUMENTATION = { href: '/docs', label: 'Documentation', icon: BookOpen };
 
 export interface NavigationGroup {
   label: string | null;
   pages: NavigationItem[];
-  external?: typeof API_REFERENCE;
+  external?: typeof DOCUMENTATION;
 }
 
 export const NAVIGATION_GROUPS: NavigationGroup[] = [
@@ -77,7 +77,7 @@ export const NAVIGATION_GROUPS: NavigationGroup[] = [
   },
   {
     label: 'Developers',
-    external: API_REFERENCE,
+    external: DOCUMENTATION,
     pages: [
       { to: '/api-keys', label: 'API keys', icon: KeyRound, key: 'k', permission: 'read:api_keys' },
       { to: '/webhooks', label: 'Webhooks', icon: Webhook, key: 'w', permission: 'read:webhooks' },

@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect } from 'react';
-import { API_REFERENCE } from '../layout/navigation-items.ts';
+import { DOCUMENTATION } from '../layout/navigation-items.ts';
 
 /** A page without navigation: one centered card. */
 export function CardPage({
@@ -32,10 +32,10 @@ export function CardPage({
       </div>
       {below !== undefined && <div className="mt-4 text-sm text-soft">{below}</div>}
       <a
-        href={API_REFERENCE.href}
+        href={DOCUMENTATION.href}
         className="mt-4 rounded text-sm text-soft hover:text-ink hover:underline"
       >
-        {API_REFERENCE.label}
+        {DOCUMENTATION.label}
       </a>
     </main>
   );

@@ -9,6 +9,7 @@ import type { Pool } from '../db/pool.ts';
 import type { StorageOutage } from '../db/storage-outage.ts';
 import { BatchSender } from '../http/batch-sender.ts';
 import { checkBatch } from '../http/check-batch.ts';
+import { registerDocs } from '../http/docs/docs-routes.ts';
 import { createFileFetcher } from '../http/file-fetcher.ts';
 import { getAttachment } from '../http/get-attachment.ts';
 import { addCollectedMetric, createHttpMetrics } from '../http/observability/http-metrics.ts';
@@ -18,7 +19,6 @@ import { createOperations } from '../http/operations.ts';
 import { registerDashboard } from '../http/pages/dashboard-files.ts';
 import { registerPages } from '../http/pages/register-pages.ts';
 import { previewContent } from '../http/preview-content.ts';
-import { registerDocs } from '../http/reference/docs-routes.ts';
 import { bodyChecker, operationCaller } from '../http/server/call-operation.ts';
 import { createHttpListener, type HttpListener } from '../http/server/http-listener.ts';
 import { createHttpServer } from '../http/server/http-server.ts';
@@ -55,8 +55,10 @@ export interface HttpOptions {
   onChange: () => void;
 }
 
+/** The folder that contains `docs` and `sdk`, which the documentation is made from. */
+const ROOT = path.resolve(import.meta.dirname, '../../..');
 /** The output folder of scripts/build-dashboard.ts. */
-const DASHBOARD = path.resolve(import.meta.dirname, '../../../dashboard/dist/app');
+const DASHBOARD = path.join(ROOT, 'dashboard/dist/app');
 
 export function buildHttp(options: HttpOptions): { http: FastifyInstance; listener: HttpListener } {
   const { config, clock, log, registry, pool, services, consumers, delivery, outage } = options;
@@ -142,7 +144,7 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
     if (isApi) {
       consumers.registerPublicEndpoints(pages);
       registerDashboard(pages, { folder: DASHBOARD });
-      registerDocs(pages, { document });
+      registerDocs(pages, { document, root: ROOT });
     }
     registerHealthAndMetrics(pages, {
       outage,

@@ -4,9 +4,9 @@ import { browserSuite } from '../harness/browser.ts';
 import { accessibilityViolations, overflows } from '../harness/browser-checks.ts';
 
 /**
- * Goal: the API reference at /docs and the dashboard share fonts, colors and the selected theme, and
- * link to each other; the reference is accessible.
- * Method: computed styles; axe; a phone-sized window.
+ * Goal: the documentation at /docs and the dashboard share fonts, colors and the selected theme, and
+ * link to each other; the documentation is accessible, fits every window, and can be searched.
+ * Method: computed styles; axe; a phone-sized window; a keyboard, and a browser without scripts.
  */
 browserSuite('docs and dashboard', (suite) => {
   const look = (page: Page) => page.evaluate<Look>(LOOK);
@@ -16,8 +16,8 @@ browserSuite('docs and dashboard', (suite) => {
     await page.goto('/app');
     await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor();
     const dashboard = await look(page);
-    await page.getByRole('link', { name: 'API reference' }).click();
-    await page.getByRole('heading', { name: 'Postrider API' }).waitFor();
+    await page.getByRole('link', { name: 'Documentation' }).click();
+    await page.getByRole('heading', { name: 'Postrider documentation' }).waitFor();
     const reference = await look(page);
     expect(reference.styles).toEqual(dashboard.styles);
     // The dashboard build rewrites colors, which may change them by rounding.
@@ -54,20 +54,76 @@ browserSuite('docs and dashboard', (suite) => {
     await reference.close();
   });
 
-  test.each([
-    '/docs/errors',
-    '/docs/errors/validation-failed',
-    '/docs/errors/no-such-code',
-    '/docs',
-  ])('%s is accessible and fits a phone', async (path) => {
+  test.each(['/docs', '/docs/webhooks', '/docs/api/team', '/docs/errors/validation-failed'])(
+    '%s is accessible and fits a phone',
+    async (path) => {
+      const page = await suite.open();
+      await page.goto(path);
+      expect(await accessibilityViolations(page)).toEqual([]);
+      await page.setViewportSize({ width: 390, height: 800 });
+      expect(await overflows(page)).toEqual([]);
+      await page.getByText('Contents', { exact: true }).click();
+      await page.getByRole('navigation', { name: 'Contents' }).waitFor();
+    },
+  );
+
+  test('pages fit a phone and a small window', async () => {
     const page = await suite.open();
-    await page.goto(path);
-    await page.evaluate(SHORTEN);
+    await page.goto('/docs');
+    const paths = await page.evaluate<string[]>(
+      `[...document.querySelectorAll('nav a')].map((link) => link.getAttribute('href'))`,
+    );
+    expect(paths.length).toBeGreaterThan(25);
+    // The pages of resources are all made the same way.
+    const isOneOfMany = (path: string): boolean => /\/api\/(?!sending|event-types)/.test(path);
+    for (const path of ['/docs', ...paths.filter((path) => !isOneOfMany(path))]) {
+      await page.goto(path);
+      for (const width of [390, 1024]) {
+        await page.setViewportSize({ width, height: 800 });
+        expect([path, width, await overflows(page)]).toEqual([path, width, []]);
+      }
+    }
+  });
+
+  test('the search finds what the user types, by keyboard and without scripts', async () => {
+    const page = await suite.open();
+    await page.goto('/docs');
+    await page.keyboard.press('/');
+    await page.keyboard.type('webhook signature');
+    await page.getByRole('option', { name: /Verify signatures/ }).waitFor();
     expect(await accessibilityViolations(page)).toEqual([]);
-    await page.setViewportSize({ width: 390, height: 800 });
-    expect(await overflows(page)).toEqual([]);
-    await page.getByText('Contents', { exact: true }).click();
-    await page.getByRole('navigation', { name: 'Contents' }).waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/docs\/webhooks#verify-signatures$/);
+    await page.keyboard.press('/');
+    await page.keyboard.type('xyzzy');
+    await page.getByText('No results').waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Search' }).waitFor();
+
+    const plain = await suite.open({ scripts: false });
+    await plain.goto('/docs');
+    await plain.getByRole('searchbox').fill('webhook signature');
+    await plain.getByRole('searchbox').press('Enter');
+    await plain.getByRole('link', { name: 'Verify signatures' }).click();
+    await plain.getByRole('heading', { level: 2, name: 'Verify signatures' }).waitFor();
+    await plain.goto('/docs/api/sending');
+    await plain.getByText('Python', { exact: true }).first().click();
+    expect(await plain.getByText('import requests').first().isVisible()).toBe(true);
+  });
+
+  test('code can be copied, and the language stays selected', async () => {
+    const page = await suite.open();
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.goto('/docs/api/sending');
+    await page.getByText('TypeScript', { exact: true }).first().click();
+    await page.getByRole('button', { name: 'Copy' }).first().click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    const copied = await page.evaluate<string>('navigator.clipboard.readText()');
+    expect(copied).toContain('await postrider.send({');
+    await page.goto('/docs/api/messages');
+    expect(await page.getByText('await postrider.request(').first().isVisible()).toBe(true);
   });
 });
 
@@ -99,8 +155,3 @@ const LOOK = `(() => {
     ].flatMap(seen),
   };
 })()`;
-
-/** Removes most operations, which look alike, because axe takes minutes for a hundred of them. */
-const SHORTEN = `for (const one of [...document.querySelectorAll('.operation, nav li')].slice(40)) {
-  if (!one.matches('.operation:nth-of-type(16n)')) one.remove();
-}`;

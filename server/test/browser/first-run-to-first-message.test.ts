@@ -40,9 +40,9 @@ browserSuite(
       await page.getByRole('link', { name: 'Overview' }).click();
       await page.getByText('2 of 5 done').waitFor();
 
-      await page.getByRole('link', { name: 'API reference' }).click();
-      await page.getByRole('heading', { name: 'Postrider API' }).waitFor();
-      await page.getByRole('link', { name: 'Dashboard' }).click();
+      await page.getByRole('link', { name: 'Documentation' }).click();
+      await page.getByRole('heading', { name: 'Postrider documentation' }).waitFor();
+      await page.getByRole('link', { name: 'Dashboard', exact: true }).click();
 
       await page.getByRole('link', { name: 'API keys' }).click();
       await page.getByRole('button', { name: 'Create key' }).click();

@@ -97,7 +97,7 @@ browserSuite('long names', (suite) => {
       ['/app/events', 'Events'],
       ['/app/team', 'Team'],
       ['/app/settings', 'Settings'],
-      ['/docs', 'Postrider API'],
+      ['/docs/api/sending', 'Sending'],
     ] as const;
     for (const [path, heading] of pages) {
       await page.goto(path);

@@ -44,6 +44,8 @@ export interface WindowOptions {
   height?: number;
   dark?: boolean;
   mode?: 'live' | 'test';
+  /** False for a browser that runs no scripts. */
+  scripts?: boolean;
 }
 
 export function browserSuite(
@@ -141,9 +143,10 @@ async function sharedBrowser(): Promise<Browser> {
 async function newContext(
   browser: Browser,
   app: TestApp,
-  { width = 1280, height = 860, dark = false, mode = 'test' }: WindowOptions,
+  { width = 1280, height = 860, dark = false, mode = 'test', scripts = true }: WindowOptions,
 ): Promise<BrowserContext> {
   return browser.newContext({
+    javaScriptEnabled: scripts,
     baseURL: app.url,
     viewport: { width, height },
     colorScheme: dark ? 'dark' : 'light',

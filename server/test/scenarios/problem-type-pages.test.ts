@@ -15,7 +15,7 @@ it('the type URL explains the problem', async () => {
   expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
   expect(await page.text()).toContain(refused.json.title);
 
-  const reference = await fetch(`${app.url}/docs`);
+  const reference = await fetch(`${app.url}/docs/api/sending`);
   expect(reference.status).toBe(200);
   expect(await reference.text()).toContain('http://postrider.test/api/v1/transactional/send');
 });

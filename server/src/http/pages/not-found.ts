@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { PAGE_HEADERS } from '../reference/docs-routes.ts';
-import { notFoundPage } from '../reference/error-pages.ts';
+import { PAGE_HEADERS } from '../docs/docs-routes.ts';
+import { notFoundPage } from '../docs/page-frame.ts';
 
 /** Browsers get an HTML page for an unknown path; API clients get a problem document. */
 export function prefersHtml({ method, url, headers }: FastifyRequest): boolean {

@@ -13,7 +13,7 @@
   const dark =
     theme === 'dark' || (theme !== 'light' && matchMedia('(prefers-color-scheme: dark)').matches);
   root.dataset.theme = dark ? 'dark' : 'light';
-  // The reference has no mode and sets the attribute in its markup.
+  // The documentation has no mode and sets the attribute in its markup.
   if (root.dataset.mode) return;
   let mode = null;
   try {

@@ -1,10 +1,10 @@
-// Enhancements for the reference; every page works without them.
+// Enhancements for the documentation; every page works without them.
 
 const LANGUAGE = 'postrider-docs-language';
 /** The dashboard stores its theme under the same key. */
 const THEME = 'postrider.theme';
 
-/** The reference and the dashboard share one theme; other open pages follow a change. */
+/** The documentation and the dashboard share one theme; other open pages follow a change. */
 function followTheme() {
   const dark = window.matchMedia('(prefers-color-scheme: dark)');
   const buttons = [...document.querySelectorAll('.theme button')];
@@ -124,27 +124,122 @@ function markPlace() {
   }
 }
 
-function filterContents() {
-  const input = document.querySelector('.filter input');
-  input.parentElement.hidden = false;
-  input.addEventListener('input', () => {
-    const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-    for (const list of document.querySelectorAll('nav ul')) {
-      let any = false;
-      for (const item of list.children) {
-        const text = `${item.textContent} ${item.firstElementChild.hash}`.toLowerCase();
-        item.hidden = !words.every((word) => text.includes(word));
-        any ||= !item.hidden;
-      }
-      list.hidden = !any;
-      if (list.previousElementSibling) list.previousElementSibling.hidden = !any;
+/** Results below the search field while typing; Enter without a selection opens the search page. */
+function suggest() {
+  const form = document.querySelector('.search');
+  const input = form.elements.q;
+  const box = document.createElement('div');
+  const list = document.createElement('ul');
+  const status = document.createElement('p');
+  box.className = 'suggestions';
+  box.hidden = true;
+  list.id = 'suggestions';
+  list.setAttribute('role', 'listbox');
+  list.setAttribute('aria-label', 'Results');
+  status.setAttribute('role', 'status');
+  box.append(list, status);
+  form.append(box);
+  for (const [name, value] of Object.entries({
+    role: 'combobox',
+    'aria-autocomplete': 'list',
+    'aria-controls': list.id,
+    'aria-expanded': 'false',
+  })) {
+    input.setAttribute(name, value);
+  }
+
+  let selected = -1;
+  let request;
+  let timer;
+  const close = () => {
+    request?.abort();
+    clearTimeout(timer);
+    box.hidden = true;
+    selected = -1;
+    input.setAttribute('aria-expanded', 'false');
+    input.removeAttribute('aria-activedescendant');
+  };
+  const select = (index) => {
+    const options = [...list.children];
+    if (options.length === 0) return;
+    selected = (index + options.length) % options.length;
+    for (const [at, option] of options.entries()) {
+      option.setAttribute('aria-selected', String(at === selected));
     }
+    options[selected].scrollIntoView({ block: 'nearest' });
+    input.setAttribute('aria-activedescendant', options[selected].id);
+  };
+  const open = (url) => {
+    close();
+    location.assign(url);
+  };
+  const show = (hits) => {
+    list.replaceChildren(
+      ...hits.map(({ url, page, title }, index) => {
+        const option = document.createElement('li');
+        const name = document.createElement('strong');
+        const place = document.createElement('span');
+        name.textContent = title;
+        place.textContent = page;
+        option.id = `suggestion-${index}`;
+        option.dataset.url = url;
+        option.setAttribute('role', 'option');
+        option.setAttribute('aria-selected', 'false');
+        option.append(name, place);
+        return option;
+      }),
+    );
+    list.hidden = hits.length === 0;
+    status.textContent = hits.length === 0 ? 'No results' : '';
+    status.hidden = hits.length > 0;
+    selected = -1;
+    input.removeAttribute('aria-activedescendant');
+    box.hidden = false;
+    input.setAttribute('aria-expanded', 'true');
+  };
+  const search = async () => {
+    request?.abort();
+    request = new AbortController();
+    const { signal } = request;
+    try {
+      const response = await fetch(`/docs/search.json?q=${encodeURIComponent(input.value)}`, {
+        signal,
+      });
+      const { data } = await response.json();
+      if (!signal.aborted && document.activeElement === input) show(data);
+    } catch {
+      // Aborted by the next key, or the server is unavailable: Enter still searches.
+    }
+  };
+
+  input.addEventListener('input', () => {
+    clearTimeout(timer);
+    if (input.value.trim() === '') close();
+    else timer = setTimeout(search, 100);
   });
+  input.addEventListener('keydown', (event) => {
+    if (box.hidden) return;
+    if (event.key === 'ArrowDown') select(selected + 1);
+    else if (event.key === 'ArrowUp') select(selected < 0 ? -1 : selected - 1);
+    else if (event.key === 'Enter' && selected >= 0) open(list.children[selected].dataset.url);
+    else if (event.key === 'Escape') close();
+    else return;
+    event.preventDefault();
+  });
+  // The press, because the field loses the focus before the click.
+  list.addEventListener('mousedown', (event) => {
+    const option = event.target.closest('li');
+    event.preventDefault();
+    if (option) open(option.dataset.url);
+  });
+  input.addEventListener('blur', close);
   document.addEventListener('keydown', (event) => {
     const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName ?? '');
-    if (event.key !== '/' || typing || event.ctrlKey || event.metaKey) return;
+    if (event.key !== '/' || typing || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
+    document.querySelector('.menu').open = true;
     input.focus();
+    input.select();
   });
 }
 
@@ -160,7 +255,7 @@ function foldMenu() {
   narrow.addEventListener('change', follow);
   follow();
   menu.addEventListener('click', (event) => {
-    if (narrow.matches && event.target.closest('a')) menu.open = false;
+    if (narrow.matches && event.target.closest('nav a')) menu.open = false;
   });
 }
 
@@ -168,5 +263,5 @@ followTheme();
 followLanguage();
 addCopyButtons();
 markPlace();
-filterContents();
+suggest();
 foldMenu();

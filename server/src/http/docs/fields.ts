@@ -1,71 +1,75 @@
 import type { ApiParameter, ApiSchema, DocumentReader } from './document-reader.ts';
-import { type Html, html } from './html.ts';
-import { renderInline } from './markdown.ts';
 
-/**
- * Lists the fields of bodies and parameters: name, type, constraints and description. Nested
- * fields are collapsed.
- */
+/** The fields of bodies and parameters: name, type, constraints and description. */
 
 export type Side = 'request' | 'response';
+
+export interface Field {
+  name: string;
+  type: string;
+  /** Required fields are marked in requests, optional ones in responses. */
+  note: '' | 'required' | 'may be absent';
+  description: string | undefined;
+  values: readonly string[];
+  rules: string;
+  nested: FieldAlternatives;
+}
+
+/** Several lists of fields if a value can be one of several objects. */
+export type FieldAlternatives = readonly (readonly Field[])[];
 
 /** Stops at schemas that contain themselves; no other schema is deeper. */
 const DEPTH_MAX = 6;
 
-export function parameterList(reader: DocumentReader, parameters: readonly ApiParameter[]): Html {
-  return html`<dl class="fields">${parameters.map((parameter) =>
-    field(
+export function parameterFields(
+  reader: DocumentReader,
+  parameters: readonly ApiParameter[],
+): Field[] {
+  return parameters.map(({ name, schema, description, required = false }) =>
+    fieldOf(
       reader,
-      parameter.name,
-      {
-        ...parameter.schema,
-        ...(parameter.description ? { description: parameter.description } : {}),
-      },
-      parameter.required ?? false,
+      name,
+      { ...schema, ...(description ? { description } : {}) },
+      required,
       'request',
       DEPTH_MAX,
     ),
-  )}</dl>`;
+  );
 }
 
-/**
- * Returns the fields of an object; empty if the schema has none. For a request, required fields
- * are marked; for a response, optional ones.
- */
-export function fieldList(reader: DocumentReader, schema: ApiSchema, side: Side, depth = 0): Html {
-  const objects = objectsIn(reader, schema);
-  if (depth >= DEPTH_MAX || objects.length === 0) return html``;
-  return html`${objects.map(
-    ({ properties = {}, required = [] }, index) => html`
-      ${index > 0 && html`<p class="or">or</p>`}
-      <dl class="fields">${Object.entries(properties).map(([name, inner]) =>
-        field(reader, name, inner, required.includes(name), side, depth),
-      )}</dl>`,
-  )}`;
+/** Empty if the schema has no fields. */
+export function fieldsOf(
+  reader: DocumentReader,
+  schema: ApiSchema,
+  side: Side,
+  depth = 0,
+): FieldAlternatives {
+  if (depth >= DEPTH_MAX) return [];
+  return objectsIn(reader, schema).map(({ properties = {}, required = [] }) =>
+    Object.entries(properties).map(([name, inner]) =>
+      fieldOf(reader, name, inner, required.includes(name), side, depth),
+    ),
+  );
 }
 
-function field(
+function fieldOf(
   reader: DocumentReader,
   name: string,
   given: ApiSchema,
   required: boolean,
   side: Side,
   depth: number,
-): Html {
+): Field {
   const { schema } = reader.schema(given);
-  const description = given.description ?? schema.description;
-  const nested = fieldList(reader, given, side, depth + 1);
-  return html`<div class="field">
-    <dt><code class="name">${name}</code> <span class="type">${typeText(reader, given)}</span>${
-      side === 'request'
-        ? required && html` <span class="required">required</span>`
-        : !required && html` <span class="type">may be absent</span>`
-    }</dt>
-    <dd>${description !== undefined && html`<p>${renderInline(description)}</p>`}${rules(schema)}${
-      nested.text !== '' &&
-      html`<details><summary>${depth === 0 ? 'Fields' : 'More fields'}</summary>${nested}</details>`
-    }</dd>
-  </div>`;
+  return {
+    name,
+    type: typeText(reader, given),
+    note: side === 'request' ? (required ? 'required' : '') : required ? '' : 'may be absent',
+    description: given.description ?? schema.description,
+    values: (schema.enum ?? schema.items?.enum ?? []).map(String),
+    rules: rulesOf(schema),
+    nested: fieldsOf(reader, given, side, depth + 1),
+  };
 }
 
 /** The objects that a schema is, contains in a list, or offers as alternatives. */
@@ -125,8 +129,7 @@ function plural(type: string): string {
 
 const PLURALS: Record<string, string> = { 'email address': 'email addresses', enum: 'values' };
 
-function rules(schema: ApiSchema): Html {
-  const values = schema.enum ?? schema.items?.enum;
+function rulesOf(schema: ApiSchema): string {
   const constraints = [
     ...bounds(schema),
     ...bounds(schema.items ?? {}).map(
@@ -134,9 +137,7 @@ function rules(schema: ApiSchema): Html {
     ),
   ];
   if (schema.default !== undefined) constraints.push(`Default: ${JSON.stringify(schema.default)}.`);
-  return html`${values && html`<p class="values">${values.map((value) => html`<code>${String(value)}</code> `)}</p>`}${
-    constraints.length > 0 && html`<p class="rules">${constraints.join(' ')}</p>`
-  }`;
+  return constraints.join(' ');
 }
 
 function bounds(schema: ApiSchema): string[] {
@@ -153,10 +154,13 @@ function bounds(schema: ApiSchema): string[] {
 }
 
 function range(min: number | undefined, max: number | undefined, what: string): string {
-  const unit = what === '' ? '' : ` ${what}`;
-  if (min !== undefined && max !== undefined) return `${number(min)} to ${number(max)}${unit}.`;
-  if (max !== undefined) return `At most ${number(max)}${unit}.`;
-  return min !== undefined && min > 0 ? `At least ${number(min)}${unit}.` : '';
+  const unit = (count: number): string =>
+    what === '' ? '' : ` ${count === 1 ? what.replace(/s$/, '') : what}`;
+  if (min !== undefined && max !== undefined) {
+    return `${number(min)} to ${number(max)}${unit(max)}.`;
+  }
+  if (max !== undefined) return `At most ${number(max)}${unit(max)}.`;
+  return min !== undefined && min > 0 ? `At least ${number(min)}${unit(min)}.` : '';
 }
 
 function number(value: number): string {

@@ -1,5 +1,5 @@
 /**
- * Reads the OpenAPI document for the reference: operations in order, with references resolved.
+ * Reads the OpenAPI document for the documentation: operations in order, with references resolved.
  */
 
 export type Json = Record<string, unknown>;
@@ -77,6 +77,14 @@ export interface DocumentedOperation {
   operation: ApiOperation;
 }
 
+/** The operations that a page begins with; the others keep the order of the document. */
+const FIRST = ['sendTransactional', 'sendBatch', 'sendBulk', 'listMessages', 'getMessage'];
+
+function rank({ operation }: DocumentedOperation): number {
+  const at = FIRST.indexOf(operation.operationId);
+  return at < 0 ? FIRST.length : at;
+}
+
 export class DocumentReader {
   readonly document: ApiDocument;
   readonly baseUrl: string;
@@ -86,14 +94,16 @@ export class DocumentReader {
     this.baseUrl = document.servers[0]?.url ?? '';
   }
 
-  /** Returns the tags that have operations. */
+  /** Returns the tags that have operations, the most used ones first. */
   groups(): { name: string; description: string; operations: DocumentedOperation[] }[] {
     const all = this.operations();
     return this.document.tags
       .map(({ name, description = '' }) => ({
         name,
         description,
-        operations: all.filter(({ operation }) => operation.tags[0] === name),
+        operations: all
+          .filter(({ operation }) => operation.tags[0] === name)
+          .sort((a, b) => rank(a) - rank(b)),
       }))
       .filter(({ operations }) => operations.length > 0);
   }
