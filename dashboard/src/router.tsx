@@ -72,6 +72,10 @@ const messages = createRoute({
     'tag',
     'template',
     'metadata',
+    'reason',
+    'key',
+    'after',
+    'before',
   ),
   component: lazyPage(() => import('./pages/messages/messages.tsx'), 'MessagesPage'),
 });

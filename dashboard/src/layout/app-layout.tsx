@@ -1,6 +1,6 @@
-import { Outlet, useRouterState } from '@tanstack/react-router';
+import { Outlet } from '@tanstack/react-router';
 import { Command, Menu as MenuIcon, Search } from 'lucide-react';
-import { lazy, Suspense, useCallback, useEffect, useRef, useState } from 'react';
+import { lazy, Suspense, useCallback, useRef, useState } from 'react';
 import { sessionEnded } from '../api/session-signals.ts';
 import { IconButton } from '../components/button.tsx';
 import { useModal } from '../components/use-modal.ts';
@@ -13,6 +13,7 @@ import { useLiveEvents } from './live-events.ts';
 import { ModeBanner, ModeSwitch } from './mode-switch.tsx';
 import { Navigation } from './navigation.tsx';
 import { RemovedFromWorkspaceBanner } from './removed-from-workspace.tsx';
+import { useScrollRestoration } from './scroll-restoration.ts';
 import { AccountMenu, WorkspaceMenu } from './workspace-menu.tsx';
 
 const Palette = lazy(() =>
@@ -69,15 +70,10 @@ export function AppLayout() {
   );
 }
 
-/** The scroll container of a page. A new page starts at the top. */
+/** The scroll container of a page. */
 function Content() {
   const ref = useRef<HTMLElement>(null);
-  const path = useRouterState({ select: (state) => state.location.pathname });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the path is the reason to scroll.
-  useEffect(() => {
-    // scrollTo may return a promise, which an effect must not return.
-    void ref.current?.scrollTo(0, 0);
-  }, [path]);
+  useScrollRestoration(ref);
   return (
     <main
       ref={ref}

@@ -53,6 +53,21 @@ test('every filter finds matching messages only', async () => {
   expect(await idsOf('q=another')).toContain(other.id);
 });
 
+test('messages are found by the reason of a recipient and by the key that sent them', async () => {
+  const key = await app.newKey({ mode: 'test' });
+  const keys = await app.call('GET', '/api-keys?limit=1');
+  const body = validMessage({ to: { email: 'bounced@simulator.test' }, tags: ['reasons'] });
+  const { id } = (await app.call('POST', '/transactional/send', { key, body })).json;
+  await send({ to: { email: 'jane@example.com' }, tags: ['reasons'] });
+  await until(async () => (await idsOf('tag=reasons&status=bounced')).length === 1);
+  expect(await idsOf('tag=reasons&reason=unknown_mailbox')).toEqual([id]);
+  expect(await idsOf('tag=reasons&reason=mailbox_full')).toEqual([]);
+  expect(await idsOf(`api_key_id=${keys.json.data[0].id}`)).toEqual([id]);
+  expect(await idsOf(`recipient=bounced@simulator.test&api_key_id=${keys.json.data[0].id}`)).toEqual(
+    [id],
+  );
+});
+
 test('messages are found by sender and by recipient', async () => {
   const gmail = await send({
     from: { email: 'hello@Bills.Example' },
@@ -111,6 +126,8 @@ test('an invalid cursor, limit or timestamp is named', async () => {
     ['recipient=jane', 'recipient'],
     ['domain=not%20a%20domain', 'domain'],
     ['receiver=goggle', 'receiver'],
+    ['reason=Not%20one', 'reason'],
+    ['api_key_id=msg_1', 'api_key_id'],
   ]) {
     const { status, json } = await app.call('GET', `/messages?${query}`);
     expect([query, status]).toEqual([query, 422]);

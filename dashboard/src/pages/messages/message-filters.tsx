@@ -1,11 +1,19 @@
+import { useQuery } from '@tanstack/react-query';
 import { ListFilter, X } from 'lucide-react';
 import { Popover } from 'radix-ui';
 import { useId, useState } from 'react';
+import { unwrap } from '../../api/client.ts';
+import { fetchAllRows } from '../../api/pagination.ts';
+import { useApi } from '../../api/use-api.ts';
 import { Button } from '../../components/button.tsx';
 import { Field, Select, TextInput } from '../../components/field.tsx';
 import { SearchInput } from '../../components/search-input.tsx';
+import { localTime } from '../../components/time.tsx';
 import { capitalize } from '../../lib/format.ts';
+import { useSelection } from '../../session/selection.ts';
+import { useCan } from '../../session/session.ts';
 import { groupLabel, PROVIDERS } from '../overview/group-labels.ts';
+import { BOUNCE_REASONS } from './bounce-reasons.ts';
 import type { MessageFilters } from './use-messages.ts';
 
 const STATUSES = [
@@ -21,12 +29,64 @@ const STATUSES = [
   'partial',
 ];
 
-const MORE_FILTERS = ['recipient', 'receiver', 'domain', 'tag', 'template', 'metadata'] as const;
+const MORE_FILTERS = [
+  'recipient',
+  'receiver',
+  'domain',
+  'tag',
+  'template',
+  'metadata',
+  'reason',
+  'key',
+  'after',
+  'before',
+] as const;
 
-const NAMES: Partial<Record<(typeof MORE_FILTERS)[number], string>> = {
+type MoreFilter = (typeof MORE_FILTERS)[number];
+
+const NAMES: Partial<Record<MoreFilter, string>> = {
   domain: 'from',
   receiver: 'provider',
+  key: 'API key',
 };
+
+/** How the value of a filter is shown. */
+function useValueLabel(filters: MessageFilters): (name: MoreFilter) => string {
+  const keys = useApiKeys(filters.key !== undefined);
+  return (name) => {
+    const value = filters[name] ?? '';
+    if (name === 'reason') return BOUNCE_REASONS[value] ?? value;
+    if (name === 'key') return keys.find(({ id }) => id === value)?.name ?? value;
+    if (name === 'after' || name === 'before') return formatTime(value);
+    return groupLabel(name, value);
+  };
+}
+
+const dateAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+
+function formatTime(at: string): string {
+  return Number.isNaN(Date.parse(at)) ? at : dateAndTime.format(new Date(at));
+}
+
+/** A timestamp from the URL may be anything. */
+function inputTime(at = ''): string {
+  return Number.isNaN(Date.parse(at)) ? '' : localTime(at);
+}
+
+/** The keys of the selected mode, including revoked ones, which may have sent messages. */
+function useApiKeys(enabled: boolean) {
+  const { api, key } = useApi();
+  const canRead = useCan()('read:api_keys');
+  const keys = useQuery({
+    queryKey: key('api-keys', 'filter'),
+    queryFn: () =>
+      fetchAllRows((query) => unwrap(api.GET('/api/v1/api-keys', { params: { query } }))),
+    enabled: enabled && canRead,
+    staleTime: 60_000,
+  });
+  const { mode } = useSelection();
+  return (keys.data ?? []).filter((one) => one.mode === mode);
+}
 
 export function MessageFilterBar({
   filters,
@@ -35,6 +95,7 @@ export function MessageFilterBar({
   filters: MessageFilters;
   onChange: (next: MessageFilters) => void;
 }) {
+  const valueLabel = useValueLabel(filters);
   return (
     <search className="flex flex-wrap items-center gap-2 px-4 pb-3 sm:px-6">
       <SearchInput
@@ -78,7 +139,7 @@ export function MessageFilterBar({
           onClick={() => onChange({ ...filters, [name]: '' })}
           className="inline-flex h-7 items-center gap-1 rounded-full bg-accent-wash pr-1.5 pl-2.5 text-xs font-medium text-accent-ink"
         >
-          {capitalize(NAMES[name] ?? name)}: {groupLabel(name, filters[name] ?? '')}
+          {capitalize(NAMES[name] ?? name)}: {valueLabel(name)}
           <X className="size-3.5" aria-hidden />
         </button>
       ))}
@@ -96,8 +157,13 @@ function MoreFilters({
   const [open, setOpen] = useState(false);
   const [draft, setDraft] = useState<MessageFilters>({});
   const providers = useId();
-  const set = (name: (typeof MORE_FILTERS)[number]) => (event: { target: { value: string } }) =>
+  const keys = useApiKeys(open);
+  const set = (name: MoreFilter) => (event: { target: { value: string } }) =>
     setDraft({ ...draft, [name]: event.target.value });
+  const setTime = (name: 'after' | 'before') => (event: { target: { value: string } }) => {
+    const { value } = event.target;
+    setDraft({ ...draft, [name]: value === '' ? '' : new Date(value).toISOString() });
+  };
   return (
     <Popover.Root
       open={open}
@@ -163,6 +229,42 @@ function MoreFilters({
                 value={draft.metadata ?? ''}
                 onChange={set('metadata')}
                 placeholder="order_id=1234"
+              />
+            </Field>
+            <Field label="Reason">
+              <Select value={draft.reason ?? ''} onChange={set('reason')}>
+                <option value="">Any reason</option>
+                {Object.entries(BOUNCE_REASONS).map(([reason, label]) => (
+                  <option key={reason} value={reason}>
+                    {label}
+                  </option>
+                ))}
+              </Select>
+            </Field>
+            {keys.length > 0 && (
+              <Field label="API key">
+                <Select value={draft.key ?? ''} onChange={set('key')}>
+                  <option value="">Any key</option>
+                  {keys.map(({ id, name, token_hint }) => (
+                    <option key={id} value={id}>
+                      {name} ({token_hint})
+                    </option>
+                  ))}
+                </Select>
+              </Field>
+            )}
+            <Field label="From">
+              <TextInput
+                type="datetime-local"
+                value={inputTime(draft.after)}
+                onChange={setTime('after')}
+              />
+            </Field>
+            <Field label="Until">
+              <TextInput
+                type="datetime-local"
+                value={inputTime(draft.before)}
+                onChange={setTime('before')}
               />
             </Field>
             <Button type="submit" kind="primary">

@@ -20,7 +20,14 @@ export interface MessageFilters {
   tag?: string;
   template?: string;
   metadata?: string;
+  /** Why a recipient did not get the message. */
+  reason?: string;
+  /** The id of the API key that sent it. */
+  key?: string;
   since?: string;
+  /** An exact period, as timestamps. */
+  after?: string;
+  before?: string;
 }
 
 export const SINCE_MS: Record<string, number> = {
@@ -112,8 +119,12 @@ export function fetchMessages(api: Api, filters: MessageFilters, cursor: string 
 /** The parameters of the API for these filters. */
 export function messageQuery(filters: MessageFilters): Record<string, string> {
   const { q, status, recipient, receiver, domain, tag, template, metadata, since } = filters;
+  const { reason, key, after, before } = filters;
   const [name, ...value] = metadata?.split('=') ?? [];
   const sinceMs = since === undefined ? undefined : SINCE_MS[since];
+  const sinceTime = sinceMs === undefined ? '' : new Date(Date.now() - sinceMs).toISOString();
+  // Timestamps of one format sort by time.
+  const createdAfter = [sinceTime, after ?? ''].sort()[1];
   return {
     ...(q ? { q } : {}),
     ...(status ? { status } : {}),
@@ -123,8 +134,9 @@ export function messageQuery(filters: MessageFilters): Record<string, string> {
     ...(tag ? { tag } : {}),
     ...(template ? { template_key: template } : {}),
     ...(name ? { [`metadata[${name}]`]: value.join('=') } : {}),
-    ...(sinceMs === undefined
-      ? {}
-      : { created_after: new Date(Date.now() - sinceMs).toISOString() }),
+    ...(reason ? { reason } : {}),
+    ...(key ? { api_key_id: key } : {}),
+    ...(createdAfter ? { created_after: createdAfter } : {}),
+    ...(before ? { created_before: before } : {}),
   };
 }

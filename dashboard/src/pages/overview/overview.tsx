@@ -104,7 +104,7 @@ function Charts({ range, stats }: { range: Range; stats: ReturnType<typeof useSt
         </div>
         <div className="grid gap-5">
           <QueueStatus />
-          <BounceReasons totals={totals} />
+          <BounceReasons totals={totals} since={shown.since} />
         </div>
       </div>
     </div>

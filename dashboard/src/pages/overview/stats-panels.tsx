@@ -5,6 +5,7 @@ import { LineChart } from '../../components/charts/line-chart.tsx';
 import { StackedBarChart } from '../../components/charts/stacked-bar-chart.tsx';
 import { Section } from '../../components/page.tsx';
 import { formatCompact, formatCount, formatDuration, formatNumber } from '../../lib/format.ts';
+import { BOUNCE_REASONS } from '../messages/bounce-reasons.ts';
 import { axisOf, bucketsOf, type Figures, type Range, type Stats, sumOf } from './ranges.ts';
 
 /** Sending statistics. All counts are recipients, unless they say messages. */
@@ -150,7 +151,7 @@ export function LatencyChart({ stats, range }: { stats: Stats; range: Range }) {
   );
 }
 
-export function BounceReasons({ totals }: { totals: Figures }) {
+export function BounceReasons({ totals, since }: { totals: Figures; since: string }) {
   const reasons = Object.entries(totals.bounced_by_reason).sort(([, a], [, b]) => b - a);
   const most = reasons[0]?.[1] ?? 0;
   return (
@@ -160,7 +161,7 @@ export function BounceReasons({ totals }: { totals: Figures }) {
       actions={
         <Link
           to="/messages"
-          search={{ status: 'bounced' }}
+          search={{ status: 'bounced', since }}
           className="text-xs font-medium text-accent-ink hover:underline"
         >
           View messages
@@ -174,7 +175,13 @@ export function BounceReasons({ totals }: { totals: Figures }) {
           {reasons.slice(0, MAX_REASONS).map(([reason, n]) => (
             <li key={reason} className="text-sm">
               <div className="flex justify-between gap-3">
-                <span className="min-w-0 truncate">{REASONS[reason] ?? reason}</span>
+                <Link
+                  to="/messages"
+                  search={{ status: 'bounced', reason, since }}
+                  className="min-w-0 truncate hover:underline"
+                >
+                  {BOUNCE_REASONS[reason] ?? reason}
+                </Link>
                 <span className="font-medium tabular-nums">{formatNumber(n)}</span>
               </div>
               <svg className="mt-1 h-1.5 w-full" aria-hidden>
@@ -190,26 +197,3 @@ export function BounceReasons({ totals }: { totals: Figures }) {
 }
 
 const MAX_REASONS = 6;
-
-const REASONS: Record<string, string> = {
-  unknown_mailbox: 'Mailbox does not exist',
-  mailbox_full: 'Mailbox full',
-  mailbox_disabled: 'Mailbox disabled',
-  unknown_domain: 'Domain does not accept mail',
-  blocked_reputation: 'Blocked: sender reputation',
-  blocked_policy: 'Blocked: policy',
-  authentication_failed: 'Authentication failed',
-  content_rejected: 'Content rejected',
-  message_too_large: 'Message too large',
-  rate_limited: 'Rate limited',
-  greylisted: 'Greylisted',
-  relaying_denied: 'Relaying denied',
-  network_unreachable: 'Server unreachable',
-  connection_lost: 'Connection lost',
-  timed_out: 'Timed out',
-  tls_required: 'TLS not available',
-  tls_failed: 'TLS failed',
-  smtputf8_unsupported: 'Internationalized address not supported',
-  protocol_error: 'Protocol error',
-  unknown: 'Other',
-};

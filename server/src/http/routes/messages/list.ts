@@ -1,5 +1,7 @@
 import { Type } from 'typebox';
 import type { Pool } from '../../../db/pool.ts';
+import { decodeId } from '../../../lib/ids.ts';
+import { invalidFields } from '../../../lib/refused-error.ts';
 import { isMailboxProvider } from '../../../mail/policy/mailbox-provider.ts';
 import { TAG_LENGTH_MAX } from '../../../messages/accept/send-limits.ts';
 import {
@@ -78,6 +80,21 @@ export function listMessages(deps: {
             }),
           ),
           template_key: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+          reason: Type.Optional(
+            Type.String({
+              pattern: '^[a-z_]{1,64}$',
+              description:
+                'The reason of a recipient’s bounce or deferral (`unknown_mailbox`), suppression ' +
+                '(`hard_bounce`) or failure.',
+            }),
+          ),
+          api_key_id: Type.Optional(
+            Type.String({
+              minLength: 1,
+              maxLength: 64,
+              description: 'The API key that sent the message, also over SMTP.',
+            }),
+          ),
           created_after: Type.Optional(Type.String({ format: 'date-time' })),
           created_before: Type.Optional(Type.String({ format: 'date-time' })),
           q: Type.Optional(
@@ -95,6 +112,7 @@ export function listMessages(deps: {
         (query) => parseAddressParameter('recipientKey', 'recipient', query),
         (query) => parseDomainParameter('senderDomain', 'domain', query),
         (query) => receiverOf(query),
+        (query) => apiKeyOf(query),
       ],
       responses: {
         200: { description: 'A page of messages.', body: page(MessageSummary, 'MessagePage') },
@@ -133,11 +151,21 @@ function queryOf(query: Record<string, unknown>): MessageQuery {
       : { headerMessageId: String(query.header_message_id).replace(/^<(.*)>$/, '$1') }),
     ...(query.tag === undefined ? {} : { tag: query.tag as string }),
     ...(query.template_key === undefined ? {} : { templateKey: query.template_key as string }),
+    ...(query.reason === undefined ? {} : { reason: query.reason as string }),
+    ...apiKeyOf(query),
     ...(query.q === undefined ? {} : { text: query.q as string }),
     ...(metadata.length === 0 ? {} : { metadata: Object.fromEntries(metadata) }),
     ...parseTimeParameter('createdAfterMs', 'created_after', query),
     ...parseTimeParameter('createdBeforeMs', 'created_before', query),
   };
+}
+
+function apiKeyOf({ api_key_id: text }: Record<string, unknown>): Pick<MessageQuery, 'apiKeyId'> {
+  if (text === undefined) return {};
+  const apiKeyId = decodeId('key', String(text));
+  if (apiKeyId !== undefined) return { apiKeyId };
+  const detail = 'Must be the id of an API key, such as key_01kc8x3f7ye6qvj2m4n5p6q7r8.';
+  throw invalidFields([{ parameter: 'api_key_id', code: 'invalid_format', detail }]);
 }
 
 function receiverOf(

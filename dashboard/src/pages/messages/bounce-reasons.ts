@@ -1,0 +1,23 @@
+/** Short labels for the reasons of bounces and deferrals. */
+export const BOUNCE_REASONS: Record<string, string> = {
+  unknown_mailbox: 'Mailbox does not exist',
+  mailbox_full: 'Mailbox full',
+  mailbox_disabled: 'Mailbox disabled',
+  unknown_domain: 'Domain does not accept mail',
+  blocked_reputation: 'Blocked: sender reputation',
+  blocked_policy: 'Blocked: policy',
+  authentication_failed: 'Authentication failed',
+  content_rejected: 'Content rejected',
+  message_too_large: 'Message too large',
+  rate_limited: 'Rate limited',
+  greylisted: 'Greylisted',
+  relaying_denied: 'Relaying denied',
+  network_unreachable: 'Server unreachable',
+  connection_lost: 'Connection lost',
+  timed_out: 'Timed out',
+  tls_required: 'TLS not available',
+  tls_failed: 'TLS failed',
+  smtputf8_unsupported: 'Internationalized address not supported',
+  protocol_error: 'Protocol error',
+  unknown: 'Other',
+};
