@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { ChevronLeft } from 'lucide-react';
 import { type ReactNode, useEffect } from 'react';
+import { useBackLink } from '../layout/scroll-restoration.ts';
 import { classNames } from '../lib/class-names.ts';
 
 /** A page with its title, actions and content. */
@@ -20,6 +21,7 @@ export function Page({ title, heading, description, actions, back, children, ful
   useEffect(() => {
     document.title = `${title} · Postrider`;
   }, [title]);
+  const goBack = useBackLink(back?.to);
   const about = description !== undefined && (
     <div className="mt-0.5 max-w-2xl text-sm text-soft">{description}</div>
   );
@@ -32,6 +34,7 @@ export function Page({ title, heading, description, actions, back, children, ful
           {back && (
             <Link
               to={back.to}
+              onClick={goBack}
               className="-ml-1 mb-1 inline-flex items-center gap-0.5 rounded text-xs text-faint hover:text-ink"
             >
               <ChevronLeft className="size-3.5" aria-hidden />

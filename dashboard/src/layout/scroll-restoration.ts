@@ -1,5 +1,5 @@
-import { useRouterState } from '@tanstack/react-router';
-import { type RefObject, useEffect, useLayoutEffect, useRef } from 'react';
+import { useRouter, useRouterState } from '@tanstack/react-router';
+import { type MouseEvent, type RefObject, useEffect, useLayoutEffect, useRef } from 'react';
 
 /**
  * Scrolling and focus of the page in `scroller`. A new page starts at the top. Going back or forward
@@ -15,6 +15,9 @@ interface LeftAt {
 /** By history entry. In memory only, because after a reload the lists start over, too. */
 const leftAt = new Map<string, LeftAt>();
 
+/** The path of each history entry, by its position. */
+const paths = new Map<number, string>();
+
 /** A list that has to be loaded again may take a while. */
 const RESTORE_MS = 3_000;
 
@@ -26,6 +29,10 @@ export function useScrollRestoration(scroller: RefObject<HTMLElement | null>): v
   const entry = useRouterState({
     select: ({ location, resolvedLocation = location }) => resolvedLocation.state.__TSR_key ?? '',
   });
+  const position = useRouterState({
+    select: ({ location, resolvedLocation = location }) => resolvedLocation.state.__TSR_index,
+  });
+  paths.set(position, path);
   const shown = useRef('');
   useEffect(() => {
     const element = scroller.current;
@@ -63,6 +70,20 @@ export function useScrollRestoration(scroller: RefObject<HTMLElement | null>): v
     if (position && !leftAt.has(entry)) leftAt.set(entry, position);
     shown.current = entry;
   }, [entry]);
+}
+
+/**
+ * For a link to the list that a page belongs to: if that list is where the user came from, the link
+ * goes back, so that its filters and position are kept, too.
+ */
+export function useBackLink(to: string | undefined): (event: MouseEvent) => void {
+  const { history } = useRouter();
+  return (event) => {
+    const isPlainClick = !(event.metaKey || event.ctrlKey || event.shiftKey || event.altKey);
+    if (!isPlainClick || paths.get(history.location.state.__TSR_index - 1) !== to) return;
+    event.preventDefault();
+    history.back();
+  };
 }
 
 /** Tries with each frame, until the content is there or the user takes over. */

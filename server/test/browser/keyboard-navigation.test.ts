@@ -120,6 +120,12 @@ browserSuite('keyboard navigation', (suite) => {
     await expect.poll(focused).toContain('Row 45');
     await keys(page, 'j');
     expect(await focused()).toContain('Row 44');
+
+    await page.goto('/app/messages?q=Row');
+    await page.getByRole('link', { name: 'Row 89' }).click();
+    await page.getByRole('main').getByRole('link', { name: 'Messages' }).click();
+    await page.waitForURL('**/app/messages?q=Row');
+    await expect.poll(focused).toContain('Row 89');
   });
 
   test('a dialog traps focus and returns it when closed', async () => {

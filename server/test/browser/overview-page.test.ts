@@ -35,7 +35,12 @@ browserSuite('overview page', (suite) => {
     const cells = await table.getByRole('cell').allTextContents();
     expect(cells.reduce((sum, cell) => sum + Number(cell), 0)).toBe(2);
     await page.getByRole('link', { name: 'View messages' }).click();
-    await page.waitForURL('**/app/messages?status=bounced');
+    await page.waitForURL('**/app/messages?status=bounced&since=1h');
+    await page.goBack();
+    await page.getByRole('link', { name: 'Mailbox does not exist' }).click();
+    await page.waitForURL('**/app/messages?status=bounced&reason=unknown_mailbox&since=1h');
+    await page.getByRole('button', { name: 'Reason: Mailbox does not exist' }).waitFor();
+    await page.getByRole('link', { name: 'Hello' }).waitFor();
     expect(suite.takeErrors()).toEqual([]);
   });
 
