@@ -116,7 +116,7 @@ const domain = createRoute({
 const suppressions = createRoute({
   getParentRoute: () => inside,
   path: '/suppressions',
-  validateSearch: stringParams('q', 'reason', 'new'),
+  validateSearch: stringParams('q', 'reason', 'since', 'after', 'before', 'new'),
   component: lazyPage(() => import('./pages/suppressions/suppressions.tsx'), 'SuppressionsPage'),
 });
 
@@ -156,7 +156,7 @@ const webhookDelivery = createRoute({
 const events = createRoute({
   getParentRoute: () => inside,
   path: '/events',
-  validateSearch: stringParams('type', 'recipient'),
+  validateSearch: stringParams('type', 'recipient', 'since', 'after', 'before'),
   component: lazyPage(() => import('./pages/events/events.tsx'), 'EventsPage'),
 });
 

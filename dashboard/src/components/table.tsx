@@ -47,13 +47,19 @@ export function Th({
 export function Td({
   children,
   hideBelow,
+  narrow,
   className,
   ...rest
-}: TdHTMLAttributes<HTMLTableCellElement> & { hideBelow?: Breakpoint }) {
+}: TdHTMLAttributes<HTMLTableCellElement> & {
+  hideBelow?: Breakpoint;
+  /** A first column that does not identify the row, such as a checkbox. */
+  narrow?: boolean;
+}) {
   return (
     <td
       className={classNames(
-        'h-11 px-3 py-1.5 align-middle wrap-anywhere first:min-w-36 first:pl-4 last:pr-4 sm:first:min-w-52 sm:first:pl-6 sm:last:pr-6',
+        'h-11 px-3 py-1.5 align-middle wrap-anywhere first:pl-4 last:pr-4 sm:first:pl-6 sm:last:pr-6',
+        narrow ? 'w-px' : 'first:min-w-36 sm:first:min-w-52',
         hideBelow && HIDDEN_BELOW[hideBelow],
         className,
       )}

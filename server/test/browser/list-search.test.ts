@@ -6,7 +6,7 @@ import { createPerson, member } from '../harness/dashboard-session.ts';
 
 /**
  * Goal: long lists can be searched while typing; the search is part of the URL, and an empty result
- * says so and offers to clear the search.
+ * says so and offers to clear the search. Filters can be saved, and rows changed together.
  */
 browserSuite('list search', (suite) => {
   const search = (page: Page) => page.locator('[data-search]');
@@ -103,6 +103,81 @@ browserSuite('list search', (suite) => {
       await row('quick-one').waitFor();
       expect(await row('slow-one').count()).toBe(0);
     }
+  });
+
+  test('messages are filtered by time, and the filter is saved under a name', async () => {
+    await suite.app().call('POST', '/transactional/send', { body: validMessage() });
+    const page = await suite.openAs('developer', { mode: 'test', width: 1440 });
+    await page.goto('/app/messages');
+    await page.getByRole('button', { name: 'Time: Any time' }).click();
+    await page.getByLabel('From').fill('2026-03-01T10:00');
+    await page.getByLabel('To', { exact: true }).fill('2026-03-01T09:00');
+    await page.getByText('Must be after the start.').waitFor();
+    await page.getByLabel('To', { exact: true }).fill('2026-03-02T09:00');
+    await page.getByRole('button', { name: 'Apply range' }).click();
+    await page.getByText('No messages match these filters').waitFor();
+    const { searchParams } = new URL(page.url());
+    const utc = await page.evaluate<string>("new Date('2026-03-01T10:00').toISOString()");
+    expect(searchParams.get('after')).toBe(utc);
+    await page.getByRole('button', { name: 'Saved filters' }).click();
+    await page.getByLabel('Save current filters as').fill('First of March');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('button', { name: /^Time: Mar 1/ }).click();
+    await page.getByRole('button', { name: 'Last hour' }).click();
+    await page.getByRole('link', { name: 'Hello' }).first().waitFor();
+    expect(new URL(page.url()).search).toBe('?since=1h');
+
+    await page.reload();
+    await page.getByRole('button', { name: 'Saved filters' }).click();
+    await page.getByRole('button', { name: 'First of March', exact: true }).click();
+    await page.getByText('No messages match these filters').waitFor();
+    expect(new URL(page.url()).searchParams.get('after')).toBe(utc);
+    await page.getByRole('button', { name: 'Saved filters' }).click();
+    await page.getByRole('button', { name: 'Delete First of March' }).click();
+    await page.getByRole('list', { name: 'Saved filters' }).waitFor({ state: 'detached' });
+  });
+
+  test('selected messages are cancelled and selected suppressions removed', async () => {
+    const { call } = suite.app();
+    const scheduled_at = new Date(Date.now() + 86_400_000).toISOString();
+    const messages = Array.from({ length: 5 }, (_, n) =>
+      validMessage({ subject: `Later ${n}`, tags: ['bulk'], scheduled_at }),
+    );
+    await call('POST', '/transactional/batch', { body: { messages } });
+    for (const name of ['one', 'two', 'three']) {
+      await call('POST', '/suppressions', { body: { email: `${name}@bulk.example` } });
+    }
+    const page = await suite.openAs('developer', { mode: 'test', width: 1440 });
+    await page.goto('/app/messages?tag=bulk');
+    await page.getByText('5 messages').waitFor();
+    await page.getByRole('checkbox', { name: 'Select Later 1' }).check();
+    await page.getByRole('checkbox', { name: 'Select Later 3' }).click({ modifiers: ['Shift'] });
+    await page.getByText('3 selected').waitFor();
+    const actions = page.getByRole('toolbar', { name: 'Selected rows' });
+    expect(await actions.getByRole('button', { name: 'Retry' }).isDisabled()).toBe(true);
+    await actions.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel 3 messages' }).click();
+    await page.getByText('3 messages cancelled.').waitFor();
+    await actions.waitFor({ state: 'detached' });
+    const cancelled = await call('GET', '/messages?tag=bulk&status=cancelled');
+    expect(cancelled.json.data.map(({ subject }: { subject: string }) => subject).sort()).toEqual([
+      'Later 1',
+      'Later 2',
+      'Later 3',
+    ]);
+
+    await page.goto('/app/suppressions?q=bulk.example');
+    await page.getByText('3 suppressions').waitFor();
+    await page.getByRole('checkbox', { name: 'Select all loaded rows' }).check();
+    await page.getByRole('checkbox', { name: 'Select two@bulk.example' }).uncheck();
+    await actions.getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove 2 suppressions' }).click();
+    await page.getByText('2 suppressions removed.').waitFor();
+    await page.getByText('1 suppression', { exact: true }).waitFor();
+    const kept = await call('GET', '/suppressions?q=bulk.example');
+    expect(kept.json.data.map(({ email }: { email: string }) => email)).toEqual([
+      'two@bulk.example',
+    ]);
   });
 
   test('keys and domains can be searched too', async () => {

@@ -8,6 +8,7 @@ import { ErrorAlert } from '../../components/alert.tsx';
 import { Badge, ModeBadge } from '../../components/badge.tsx';
 import { Button, IconButton } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
+import { ListCount } from '../../components/list-count.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
 import { Menu, MenuItem, MenuSeparator } from '../../components/menu.tsx';
 import { Page, Section } from '../../components/page.tsx';
@@ -63,12 +64,13 @@ export function ApiKeysPage() {
         )
       }
     >
-      <search className="px-4 pb-3 sm:px-6">
+      <search className="flex items-center gap-3 px-4 pb-3 sm:px-6">
         <SearchInput
           label="Search by name or last 4 characters"
           value={q ?? ''}
           onChange={(text) => go({ q: text })}
         />
+        <ListCount rows={list.rows} hasNextPage={list.hasNextPage} one="key" />
       </search>
       {list.isPending ? (
         <SkeletonRows rows={4} />

@@ -8,6 +8,7 @@ import { ErrorAlert } from '../../components/alert.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
+import { ListCount } from '../../components/list-count.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
 import { SearchInput } from '../../components/search-input.tsx';
@@ -69,12 +70,13 @@ export function ContactsPage() {
         </>
       }
     >
-      <search className="px-4 pb-3 sm:px-6">
+      <search className="flex items-center gap-3 px-4 pb-3 sm:px-6">
         <SearchInput
           label="Search addresses and names"
           value={q ?? ''}
           onChange={(text) => go({ q: text })}
         />
+        <ListCount rows={list.rows} hasNextPage={list.hasNextPage} one="contact" />
       </search>
       {list.isPending ? (
         <SkeletonRows />

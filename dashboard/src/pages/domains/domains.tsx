@@ -12,6 +12,7 @@ import { Button } from '../../components/button.tsx';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
+import { ListCount } from '../../components/list-count.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
 import { NoSearchResults, SearchInput } from '../../components/search-input.tsx';
@@ -47,8 +48,9 @@ export function DomainsPage() {
       description="Domains you can send from, verified by DNS."
       actions={addButton}
     >
-      <search className="px-4 pb-3 sm:px-6">
+      <search className="flex items-center gap-3 px-4 pb-3 sm:px-6">
         <SearchInput label="Search domains" value={q ?? ''} onChange={(text) => go({ q: text })} />
+        <ListCount rows={list.rows} hasNextPage={list.hasNextPage} one="domain" />
       </search>
       {list.isPending ? (
         <SkeletonRows rows={4} />

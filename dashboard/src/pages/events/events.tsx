@@ -8,11 +8,14 @@ import { Button } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ExportMenu } from '../../components/export-menu.tsx';
+import { ListCount } from '../../components/list-count.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
+import { SavedFilters } from '../../components/saved-filters.tsx';
 import { SearchInput } from '../../components/search-input.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { ExactTime, Time } from '../../components/time.tsx';
+import { TimeRangePicker } from '../../components/time-range-picker.tsx';
 import { streamState } from '../../layout/event-stream.ts';
 import { classNames } from '../../lib/class-names.ts';
 import { formatCount } from '../../lib/format.ts';
@@ -22,7 +25,7 @@ import { ShellExample } from '../api-keys/send-snippets.tsx';
 import { curlSnippet } from '../api-keys/snippet-code.ts';
 import { summarizeEvent } from './event-summary.ts';
 import { EventTypeSelect } from './event-type-select.tsx';
-import { type EventFilters, useEvents } from './use-events.ts';
+import { type EventFilters, eventQuery, useEvents } from './use-events.ts';
 
 export function EventsPage() {
   const filters = useSearch({ from: '/inside/events' });
@@ -45,9 +48,7 @@ export function EventsPage() {
       description="Live event log, the same events your webhooks receive."
       actions={
         <>
-          {list.rows.length > 0 && (
-            <ExportMenu list="events" filters={{ order: 'desc', ...filters }} />
-          )}
+          {list.rows.length > 0 && <ExportMenu list="events" filters={eventQuery(filters)} />}
           <Button icon={paused ? Play : Pause} onClick={() => setPaused(!paused)}>
             {paused
               ? list.waiting > 0
@@ -74,7 +75,12 @@ export function EventsPage() {
             onChange={(type) => change({ ...filters, type })}
           />
         </div>
-        <LiveIndicator paused={paused} />
+        <TimeRangePicker range={filters} onChange={(range) => change({ ...filters, ...range })} />
+        <SavedFilters list="events" filters={{ ...filters }} onApply={change} />
+        <span className="ml-auto flex items-center gap-4">
+          <ListCount rows={list.rows} hasNextPage={list.hasNextPage} one="event" />
+          <LiveIndicator paused={paused} />
+        </span>
       </search>
       {list.isPending ? (
         <SkeletonRows rows={12} />
@@ -88,6 +94,19 @@ export function EventsPage() {
         <NoEvents filtered={Object.keys(filters).length > 0} onClear={() => change({})} />
       ) : (
         <>
+          <div
+            aria-hidden
+            className={classNames(
+              'sticky top-0 z-2 hidden h-8 items-center gap-x-3 border-line border-t bg-sunken px-6 text-xs font-medium text-faint md:grid',
+              COLUMNS,
+            )}
+          >
+            <span />
+            <span>Event</span>
+            <span>Subject</span>
+            <span>Type</span>
+            <span className="text-right">Time</span>
+          </div>
           <ul aria-label="Events" className="divide-y divide-line border-y border-line">
             {list.rows.map((event) => (
               <EventRow
@@ -106,6 +125,9 @@ export function EventsPage() {
   );
 }
 
+/** The columns of the header and of each row. On phones, a row has two lines. */
+const COLUMNS = 'md:grid-cols-[1rem_10rem_minmax(0,1fr)_11rem_6.5rem_1rem]';
+
 const INDICATORS = {
   live: { label: 'Live', dot: 'bg-good' },
   connecting: { label: 'Connecting', dot: 'bg-faint' },
@@ -117,7 +139,7 @@ function LiveIndicator({ paused }: { paused: boolean }) {
   const state = useStore(streamState);
   const { label, dot } = INDICATORS[paused ? 'paused' : state];
   return (
-    <span role="status" className="ml-auto inline-flex items-center gap-2 text-xs text-soft">
+    <span role="status" className="inline-flex items-center gap-2 text-xs text-soft">
       <span className="relative flex size-2" aria-hidden>
         {!paused && state === 'live' && (
           <span className="absolute inset-0 rounded-full bg-good opacity-60 motion-safe:animate-ping" />
@@ -158,7 +180,10 @@ function EventRow({
         data-row
         aria-expanded={open}
         onClick={onToggle}
-        className="grid w-full grid-cols-[auto_minmax(0,1fr)_auto] items-center gap-x-3 px-4 py-2.5 text-left text-sm -outline-offset-2 transition-colors hover:bg-sunken sm:px-6 md:grid-cols-[auto_10rem_minmax(0,1fr)_10rem_6.5rem_auto]"
+        className={classNames(
+          'grid w-full grid-cols-[auto_minmax(0,1fr)_auto] items-center gap-x-3 px-4 py-2.5 text-left text-sm -outline-offset-2 transition-colors hover:bg-sunken sm:px-6',
+          COLUMNS,
+        )}
       >
         <Icon className={classNames('size-4 shrink-0', TONES[tone])} aria-hidden />
         <span className="truncate font-medium">{title}</span>

@@ -5,10 +5,11 @@ import { usePaginatedQuery } from '../../api/pagination.ts';
 import { refetchQueries } from '../../api/refetch.ts';
 import { useApi } from '../../api/use-api.ts';
 import { type LiveEvent, onLiveEvents } from '../../layout/live-events.ts';
+import { type TimeRange, timeQuery } from '../../lib/time-range.ts';
 import type { EventData } from '../messages/event-labels.tsx';
 
 /** The page's search parameters. */
-export interface EventFilters {
+export interface EventFilters extends TimeRange {
   type?: string;
   recipient?: string;
 }
@@ -24,15 +25,12 @@ const MAX_LIVE_EVENTS = 1_000;
 export function useEvents(filters: EventFilters, paused: boolean) {
   const { api, key } = useApi();
   const queries = useQueryClient();
-  const { type, recipient } = filters;
-  const queryKey = key('events', type, recipient);
+  const queryKey = key('events', filters);
   const list = usePaginatedQuery(queryKey, async (cursor) => {
     const query = {
       limit: PAGE_ROWS,
-      order: 'desc' as const,
       ...(cursor === undefined ? {} : { cursor }),
-      ...(type ? { type } : {}),
-      ...(recipient ? { recipient } : {}),
+      ...eventQuery(filters),
     };
     const page = await unwrap(api.GET('/api/v1/events', { params: { query } }));
     return { data: page.data, next_cursor: page.has_more ? page.next_cursor : null };
@@ -75,8 +73,21 @@ export function useEvents(filters: EventFilters, paused: boolean) {
   return { ...list, rows, waiting: held.length, arrived };
 }
 
+/** The parameters of the API for these filters. */
+export function eventQuery({ type, recipient, ...range }: EventFilters) {
+  return {
+    order: 'desc' as const,
+    ...(type ? { type } : {}),
+    ...(recipient ? { recipient } : {}),
+    ...timeQuery(range, Date.now()),
+  };
+}
+
 /** Applies the API's filter rules to live events. */
-function matches(event: LiveEvent, { type, recipient }: EventFilters): boolean {
+function matches(event: LiveEvent, { type, recipient, after, before }: EventFilters): boolean {
+  // Timestamps of one format sort by time.
+  if (after && event.created_at < after) return false;
+  if (before && event.created_at >= before) return false;
   if (type && event.type !== type && type !== `${event.type.split('.')[0]}.*`) return false;
   if (!recipient) return true;
   const { recipient: one, recipients = [] } = event.data as EventData;

@@ -17,8 +17,15 @@ import { useCan } from '../../session/session.ts';
 
 type Message = Schema<'Message'>;
 
-const CANCELLABLE = ['scheduled', 'queued', 'deferred'];
-const RETRYABLE = ['deferred', 'bounced', 'failed', 'expired'];
+export const CANCELLABLE = ['scheduled', 'queued', 'deferred'];
+export const RETRYABLE = ['deferred', 'bounced', 'failed', 'expired'];
+
+export function hasRecipientIn(
+  { recipients }: Pick<Message, 'recipients'>,
+  states: readonly string[],
+): boolean {
+  return recipients.some(({ status }) => states.includes(status));
+}
 
 /** The actions available for a message, depending on the status of its recipients. */
 export function MessageActions({ message }: { message: Message }) {
@@ -26,8 +33,7 @@ export function MessageActions({ message }: { message: Message }) {
   const queries = useQueryClient();
   const canWrite = useCan()('write:messages');
   const [rescheduling, setRescheduling] = useState(false);
-  const some = (states: readonly string[]) =>
-    canWrite && message.recipients.some(({ status }) => states.includes(status));
+  const some = (states: readonly string[]) => canWrite && hasRecipientIn(message, states);
   const params = { path: { id: message.id } };
   const refresh = async () => {
     await Promise.all([

@@ -1,14 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
 import { ListFilter, X } from 'lucide-react';
 import { Popover } from 'radix-ui';
-import { useId, useState } from 'react';
+import { type ReactNode, useId, useState } from 'react';
 import { unwrap } from '../../api/client.ts';
 import { fetchAllRows } from '../../api/pagination.ts';
 import { useApi } from '../../api/use-api.ts';
 import { Button } from '../../components/button.tsx';
 import { Field, Select, TextInput } from '../../components/field.tsx';
+import { SavedFilters } from '../../components/saved-filters.tsx';
 import { SearchInput } from '../../components/search-input.tsx';
-import { localTime } from '../../components/time.tsx';
+import { TimeRangePicker } from '../../components/time-range-picker.tsx';
 import { capitalize } from '../../lib/format.ts';
 import { useSelection } from '../../session/selection.ts';
 import { useCan } from '../../session/session.ts';
@@ -38,8 +39,6 @@ const MORE_FILTERS = [
   'metadata',
   'reason',
   'key',
-  'after',
-  'before',
 ] as const;
 
 type MoreFilter = (typeof MORE_FILTERS)[number];
@@ -57,20 +56,8 @@ function useValueLabel(filters: MessageFilters): (name: MoreFilter) => string {
     const value = filters[name] ?? '';
     if (name === 'reason') return BOUNCE_REASONS[value] ?? value;
     if (name === 'key') return keys.find(({ id }) => id === value)?.name ?? value;
-    if (name === 'after' || name === 'before') return formatTime(value);
     return groupLabel(name, value);
   };
-}
-
-const dateAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
-
-function formatTime(at: string): string {
-  return Number.isNaN(Date.parse(at)) ? at : dateAndTime.format(new Date(at));
-}
-
-/** A timestamp from the URL may be anything. */
-function inputTime(at = ''): string {
-  return Number.isNaN(Date.parse(at)) ? '' : localTime(at);
 }
 
 /** The keys of the selected mode, including revoked ones, which may have sent messages. */
@@ -91,9 +78,11 @@ function useApiKeys(enabled: boolean) {
 export function MessageFilterBar({
   filters,
   onChange,
+  children,
 }: {
   filters: MessageFilters;
   onChange: (next: MessageFilters) => void;
+  children?: ReactNode;
 }) {
   const valueLabel = useValueLabel(filters);
   return (
@@ -117,20 +106,9 @@ export function MessageFilterBar({
           ))}
         </Select>
       </div>
-      <div className="w-32 sm:w-36">
-        <Select
-          aria-label="Time"
-          value={filters.since ?? ''}
-          onChange={(event) => onChange({ ...filters, since: event.target.value })}
-        >
-          <option value="">Any time</option>
-          <option value="1h">Last hour</option>
-          <option value="24h">Last 24 hours</option>
-          <option value="7d">Last 7 days</option>
-          <option value="30d">Last 30 days</option>
-        </Select>
-      </div>
+      <TimeRangePicker range={filters} onChange={(range) => onChange({ ...filters, ...range })} />
       <MoreFilters filters={filters} onChange={onChange} />
+      <SavedFilters list="messages" filters={{ ...filters }} onApply={onChange} />
       {MORE_FILTERS.filter((name) => filters[name]).map((name) => (
         <button
           key={name}
@@ -143,6 +121,7 @@ export function MessageFilterBar({
           <X className="size-3.5" aria-hidden />
         </button>
       ))}
+      {children}
     </search>
   );
 }
@@ -160,10 +139,6 @@ function MoreFilters({
   const keys = useApiKeys(open);
   const set = (name: MoreFilter) => (event: { target: { value: string } }) =>
     setDraft({ ...draft, [name]: event.target.value });
-  const setTime = (name: 'after' | 'before') => (event: { target: { value: string } }) => {
-    const { value } = event.target;
-    setDraft({ ...draft, [name]: value === '' ? '' : new Date(value).toISOString() });
-  };
   return (
     <Popover.Root
       open={open}
@@ -253,20 +228,6 @@ function MoreFilters({
                 </Select>
               </Field>
             )}
-            <Field label="From">
-              <TextInput
-                type="datetime-local"
-                value={inputTime(draft.after)}
-                onChange={setTime('after')}
-              />
-            </Field>
-            <Field label="Until">
-              <TextInput
-                type="datetime-local"
-                value={inputTime(draft.before)}
-                onChange={setTime('before')}
-              />
-            </Field>
             <Button type="submit" kind="primary">
               Apply{' '}
             </Button>

@@ -9,15 +9,24 @@ import { Badge, StatusBadge } from '../../components/badge.tsx';
 import { Button, buttonClass } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ExportMenu } from '../../components/export-menu.tsx';
+import { ListCount } from '../../components/list-count.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
+import {
+  AllRowsCheckbox,
+  RowCheckbox,
+  type RowSelection,
+  useRowSelection,
+} from '../../components/row-selection.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Time } from '../../components/time.tsx';
 import { VirtualList } from '../../components/virtual-list.tsx';
 import { classNames } from '../../lib/class-names.ts';
 import { useMediaQuery } from '../../lib/use-media-query.ts';
 import { selectMode, useSelection } from '../../session/selection.ts';
+import { useCan } from '../../session/session.ts';
 import { SendSnippets } from '../api-keys/send-snippets.tsx';
+import { BulkMessageActions } from './bulk-message-actions.tsx';
 import { MessageFilterBar } from './message-filters.tsx';
 import {
   fetchMessages,
@@ -36,6 +45,8 @@ export function MessagesPage() {
   const list = useMessages(filters);
   const wide = useMediaQuery('(min-width: 48rem)');
   const isNew = useArrivals(list.rows);
+  const canWrite = useCan()('write:messages');
+  const selection = useRowSelection(list.rows);
   const change = (next: MessageFilters) =>
     void navigate({ to: '/messages', search: next, replace: true });
   return (
@@ -46,7 +57,9 @@ export function MessagesPage() {
         list.rows.length > 0 && <ExportMenu list="messages" filters={messageQuery(filters)} />
       }
     >
-      <MessageFilterBar filters={filters} onChange={change} />
+      <MessageFilterBar filters={filters} onChange={change}>
+        <ListCount rows={list.rows} hasNextPage={list.hasNextPage} one="message" />
+      </MessageFilterBar>
       {list.isPending ? (
         <SkeletonRows rows={12} />
       ) : list.isLoadingError ? (
@@ -59,6 +72,7 @@ export function MessagesPage() {
         <NoMessages filters={filters} onClear={() => change({})} />
       ) : (
         <>
+          <Columns selection={canWrite ? selection : undefined} />
           <VirtualList
             label="Messages"
             rows={list.rows}
@@ -70,6 +84,7 @@ export function MessagesPage() {
                 message={message}
                 arrived={isNew(message.id)}
                 searched={filters.recipient ?? filters.q}
+                selection={canWrite ? selection : undefined}
               />
             )}
           </VirtualList>
@@ -77,9 +92,39 @@ export function MessagesPage() {
             {...list}
             label={list.rows.length === 0 ? 'Load older messages' : 'Load more'}
           />
+          <BulkMessageActions rows={list.rows} selection={selection} />
         </>
       )}
     </Page>
+  );
+}
+
+/** The columns of the header and of each row. On phones, a row has two lines. */
+const COLUMNS =
+  'md:grid-cols-[7rem_minmax(9rem,15rem)_minmax(0,1fr)_7rem] xl:grid-cols-[7rem_minmax(9rem,17rem)_minmax(0,1fr)_13rem_7rem]';
+const SELECTABLE_COLUMNS =
+  'md:grid-cols-[0.875rem_7rem_minmax(9rem,15rem)_minmax(0,1fr)_7rem] xl:grid-cols-[0.875rem_7rem_minmax(9rem,17rem)_minmax(0,1fr)_13rem_7rem]';
+
+/** Rows are links of a list and speak for themselves, so screen readers skip the labels. */
+function Columns({ selection }: { selection: RowSelection | undefined }) {
+  return (
+    <div
+      className={classNames(
+        'sticky top-0 z-2 hidden h-8 items-center gap-x-3 border-line border-t bg-sunken px-6 text-xs font-medium text-faint md:grid',
+        selection ? SELECTABLE_COLUMNS : COLUMNS,
+      )}
+    >
+      {selection && <AllRowsCheckbox selection={selection} />}
+      <span aria-hidden>Status</span>
+      <span aria-hidden>Recipient</span>
+      <span aria-hidden>Subject</span>
+      <span aria-hidden className="hidden xl:block">
+        From
+      </span>
+      <span aria-hidden className="text-right">
+        Accepted
+      </span>
+    </div>
   );
 }
 
@@ -87,10 +132,12 @@ function MessageRow({
   message,
   arrived,
   searched,
+  selection,
 }: {
   message: MessageSummary;
   arrived: boolean;
   searched: string | undefined;
+  selection: RowSelection | undefined;
 }) {
   const shown = shownRecipient(message, searched);
   const others = message.recipients.length - 1;
@@ -98,10 +145,21 @@ function MessageRow({
   return (
     <div
       className={classNames(
-        'row-link grid h-full grid-cols-[minmax(0,1fr)_auto] items-center gap-x-3 border-b border-line px-4 text-sm transition-colors hover:bg-sunken has-focus-visible:bg-sunken sm:px-6 md:grid-cols-[7rem_minmax(9rem,15rem)_minmax(0,1fr)_auto_6.5rem]',
+        'row-link grid h-full grid-cols-[minmax(0,1fr)_auto] items-center gap-x-3 border-b border-line px-4 text-sm transition-colors hover:bg-sunken has-focus-visible:bg-sunken sm:px-6',
+        selection ? SELECTABLE_COLUMNS : COLUMNS,
         arrived && 'arrived',
+        selection?.has(message.id) && 'bg-accent-wash/50',
       )}
     >
+      {selection && (
+        <span className="hidden md:block">
+          <RowCheckbox
+            selection={selection}
+            id={message.id}
+            label={message.subject || 'message without subject'}
+          />
+        </span>
+      )}
       <span className="order-2 md:order-none">
         <StatusBadge status={message.status} />
       </span>
@@ -109,28 +167,31 @@ function MessageRow({
         {shown?.email}
         {others > 0 && <span className="font-normal text-faint"> +{others}</span>}
       </span>
-      <Link
-        to="/messages/$id"
-        params={{ id: message.id }}
-        data-row
-        className="cover order-3 min-w-0 truncate text-soft md:order-none md:text-ink"
-      >
-        {message.subject === '' ? (
-          <span className="text-faint">No subject</span>
-        ) : (
-          <bdi>{message.subject}</bdi>
-        )}
-        {explanation !== undefined && (
-          <span className="ml-2 text-xs text-faint">{firstSentence(explanation)}</span>
-        )}
-      </Link>
-      <span className="hidden items-center gap-1 md:flex">
-        {message.tags.slice(0, 2).map((tag) => (
-          <Badge key={tag}>
-            <bdi className="max-w-40 truncate">{tag}</bdi>
-          </Badge>
-        ))}
+      <span className="order-3 flex min-w-0 items-center gap-2 md:order-none">
+        <Link
+          to="/messages/$id"
+          params={{ id: message.id }}
+          data-row
+          className="cover min-w-0 truncate text-soft md:text-ink"
+        >
+          {message.subject === '' ? (
+            <span className="text-faint">No subject</span>
+          ) : (
+            <bdi>{message.subject}</bdi>
+          )}
+          {explanation !== undefined && (
+            <span className="ml-2 text-xs text-faint">{firstSentence(explanation)}</span>
+          )}
+        </Link>
+        <span className="ml-auto hidden shrink-0 items-center gap-1 md:flex">
+          {message.tags.slice(0, 2).map((tag) => (
+            <Badge key={tag}>
+              <bdi className="max-w-32 truncate">{tag}</bdi>
+            </Badge>
+          ))}
+        </span>
       </span>
+      <span className="hidden truncate text-xs text-soft xl:block">{message.from.email}</span>
       <Time
         at={message.created_at}
         className="order-4 text-right text-xs text-faint md:order-none"

@@ -5,11 +5,12 @@ import { type CursorPage, usePaginatedQuery } from '../../api/pagination.ts';
 import { waitForFirstLoad } from '../../api/refetch.ts';
 import { useApi } from '../../api/use-api.ts';
 import { onLiveEvents } from '../../layout/live-events.ts';
+import { type TimeRange, timeQuery } from '../../lib/time-range.ts';
 
 export type MessageSummary = Schema<'MessageSummary'>;
 
 /** The page's search parameters. */
-export interface MessageFilters {
+export interface MessageFilters extends TimeRange {
   q?: string;
   status?: string;
   recipient?: string;
@@ -24,18 +25,7 @@ export interface MessageFilters {
   reason?: string;
   /** The id of the API key that sent it. */
   key?: string;
-  since?: string;
-  /** An exact period, as timestamps. */
-  after?: string;
-  before?: string;
 }
-
-export const SINCE_MS: Record<string, number> = {
-  '1h': 3_600_000,
-  '24h': 86_400_000,
-  '7d': 7 * 86_400_000,
-  '30d': 30 * 86_400_000,
-};
 
 const PAGE_ROWS = 100;
 
@@ -118,13 +108,9 @@ export function fetchMessages(api: Api, filters: MessageFilters, cursor: string 
 
 /** The parameters of the API for these filters. */
 export function messageQuery(filters: MessageFilters): Record<string, string> {
-  const { q, status, recipient, receiver, domain, tag, template, metadata, since } = filters;
-  const { reason, key, after, before } = filters;
+  const { q, status, recipient, receiver, domain, tag, template, metadata } = filters;
+  const { reason, key } = filters;
   const [name, ...value] = metadata?.split('=') ?? [];
-  const sinceMs = since === undefined ? undefined : SINCE_MS[since];
-  const sinceTime = sinceMs === undefined ? '' : new Date(Date.now() - sinceMs).toISOString();
-  // Timestamps of one format sort by time.
-  const createdAfter = [sinceTime, after ?? ''].sort()[1];
   return {
     ...(q ? { q } : {}),
     ...(status ? { status } : {}),
@@ -136,7 +122,6 @@ export function messageQuery(filters: MessageFilters): Record<string, string> {
     ...(name ? { [`metadata[${name}]`]: value.join('=') } : {}),
     ...(reason ? { reason } : {}),
     ...(key ? { api_key_id: key } : {}),
-    ...(createdAfter ? { created_after: createdAfter } : {}),
-    ...(before ? { created_before: before } : {}),
+    ...timeQuery(filters, Date.now()),
   };
 }

@@ -1,9 +1,10 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { Ban, Plus, SearchX, Trash2 } from 'lucide-react';
-
+import type { ReactNode } from 'react';
 import { type Schema, unwrap } from '../../api/client.ts';
 import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
+import { runEach } from '../../api/run-each.ts';
 import { useApi } from '../../api/use-api.ts';
 import { ErrorAlert } from '../../components/alert.tsx';
 import { Badge } from '../../components/badge.tsx';
@@ -11,14 +12,25 @@ import { Button, IconButton } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ExportMenu } from '../../components/export-menu.tsx';
 import { Select } from '../../components/field.tsx';
+import { ListCount } from '../../components/list-count.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
+import {
+  AllRowsCheckbox,
+  RowCheckbox,
+  SelectionBar,
+  useRowSelection,
+} from '../../components/row-selection.tsx';
+import { SavedFilters } from '../../components/saved-filters.tsx';
 import { SearchInput } from '../../components/search-input.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, Td, Th, Tr } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
+import { TimeRangePicker } from '../../components/time-range-picker.tsx';
 import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
 import { showErrorToast, showToast } from '../../layout/toasts.tsx';
+import { formatCount } from '../../lib/format.ts';
+import { type TimeRange, timeQuery } from '../../lib/time-range.ts';
 import { useCan, useFormOpen } from '../../session/session.ts';
 import { ShellExample } from '../api-keys/send-snippets.tsx';
 import { curlSnippet } from '../api-keys/snippet-code.ts';
@@ -27,28 +39,26 @@ import { REASONS, type Reason } from './suppression-reasons.ts';
 
 export type Suppression = Schema<'Suppression'>;
 
+interface SuppressionFilters extends TimeRange {
+  q?: string;
+  reason?: string;
+}
+
 export function SuppressionsPage() {
-  const { q, reason, new: adding } = useSearch({ from: '/inside/suppressions' });
+  const { new: adding, ...filters } = useSearch({ from: '/inside/suppressions' });
   const formOpen = useFormOpen(adding !== undefined, 'write:suppressions');
   const { api, key } = useApi();
   const canWrite = useCan()('write:suppressions');
   const navigate = useNavigate();
-  const list = usePaginatedQuery(key('suppressions', q, reason), (cursor) =>
+  const list = usePaginatedQuery(key('suppressions', filters), (cursor) =>
     unwrap(
       api.GET('/api/v1/suppressions', {
-        params: {
-          query: {
-            ...pageParams(cursor),
-            ...(q ? { q } : {}),
-            ...(reason ? { reason: reason as Reason } : {}),
-          },
-        },
+        params: { query: { ...pageParams(cursor), ...suppressionQuery(filters) } },
       }),
     ),
   );
-  const search = (next: { q?: string; reason?: string; new?: string }) =>
+  const search = (next: SuppressionFilters & { new?: string }) =>
     void navigate({ to: '/suppressions', search: next, replace: true });
-  const filters = { ...(q ? { q } : {}), ...(reason ? { reason } : {}) };
   return (
     <Page
       full
@@ -56,7 +66,9 @@ export function SuppressionsPage() {
       description="Addresses we won’t send to. Added automatically after hard bounces and complaints."
       actions={
         <>
-          {list.rows.length > 0 && <ExportMenu list="suppressions" filters={filters} />}
+          {list.rows.length > 0 && (
+            <ExportMenu list="suppressions" filters={suppressionQuery(filters)} />
+          )}
           {canWrite && (
             <Button kind="primary" icon={Plus} onClick={() => search({ ...filters, new: 'true' })}>
               Add
@@ -65,16 +77,16 @@ export function SuppressionsPage() {
         </>
       }
     >
-      <search className="flex flex-wrap gap-2 px-4 pb-3 sm:px-6">
+      <search className="flex flex-wrap items-center gap-2 px-4 pb-3 sm:px-6">
         <SearchInput
           label="Search address or domain"
-          value={q ?? ''}
-          onChange={(text) => search({ ...filters, q: text })}
+          value={filters.q ?? ''}
+          onChange={(q) => search({ ...filters, q })}
         />
         <div className="w-40">
           <Select
             aria-label="Reason"
-            value={reason ?? ''}
+            value={filters.reason ?? ''}
             onChange={(event) => search({ ...filters, reason: event.target.value })}
           >
             <option value="">Any reason</option>
@@ -85,6 +97,9 @@ export function SuppressionsPage() {
             ))}
           </Select>
         </div>
+        <TimeRangePicker range={filters} onChange={(range) => search({ ...filters, ...range })} />
+        <SavedFilters list="suppressions" filters={{ ...filters }} onApply={search} />
+        <ListCount rows={list.rows} hasNextPage={list.hasNextPage} one="suppression" />
       </search>
       {list.isPending ? (
         <SkeletonRows />
@@ -95,24 +110,46 @@ export function SuppressionsPage() {
           onRetry={() => void list.refetch()}
         />
       ) : list.rows.length === 0 ? (
-        <NoSuppressions filtered={q !== undefined || reason !== undefined} />
+        <NoSuppressions filtered={Object.keys(filters).length > 0} />
       ) : (
-        <>
-          <SuppressionTable rows={list.rows} canWrite={canWrite} />
-          <LoadMore {...list} />
-        </>
+        <SuppressionTable rows={list.rows} canWrite={canWrite} end={<LoadMore {...list} />} />
       )}
       {formOpen && <AddSuppressions onClose={() => search(filters)} />}
     </Page>
   );
 }
 
-function SuppressionTable({ rows, canWrite }: { rows: Suppression[]; canWrite: boolean }) {
+/** The parameters of the API for these filters. */
+function suppressionQuery({ q, reason, ...range }: SuppressionFilters) {
+  return {
+    ...(q ? { q } : {}),
+    ...(reason ? { reason: reason as Reason } : {}),
+    ...timeQuery(range, Date.now()),
+  };
+}
+
+function SuppressionTable({
+  rows,
+  canWrite,
+  end,
+}: {
+  rows: Suppression[];
+  canWrite: boolean;
+  /** Below the table. */
+  end: ReactNode;
+}) {
   const remove = useRemove();
-  return (
+  const removeAll = useRemoveAll();
+  const selection = useRowSelection(rows);
+  const table = (
     <Table label="Suppressions">
       <thead>
         <tr>
+          {canWrite && (
+            <Th className="w-px">
+              <AllRowsCheckbox selection={selection} />
+            </Th>
+          )}
           <Th>Address</Th>
           <Th>Reason</Th>
           <Th hideBelow="md">Evidence</Th>
@@ -123,8 +160,13 @@ function SuppressionTable({ rows, canWrite }: { rows: Suppression[]; canWrite: b
       </thead>
       <tbody>
         {rows.map((row) => (
-          <Tr key={row.id}>
-            <Td className="font-medium break-all">{nameOf(row)}</Td>
+          <Tr key={row.id} {...(selection.has(row.id) && { className: 'bg-accent-wash/50' })}>
+            {canWrite && (
+              <Td narrow>
+                <RowCheckbox selection={selection} id={row.id} label={nameOf(row)} />
+              </Td>
+            )}
+            <Td className="min-w-36 font-medium break-all sm:min-w-52">{nameOf(row)}</Td>
             <Td>
               <Badge tone={REASONS[row.reason].tone}>{REASONS[row.reason].label}</Badge>
             </Td>
@@ -151,6 +193,22 @@ function SuppressionTable({ rows, canWrite }: { rows: Suppression[]; canWrite: b
         ))}
       </tbody>
     </Table>
+  );
+  return (
+    <>
+      {table}
+      {end}
+      <SelectionBar selection={selection}>
+        <Button
+          size="small"
+          kind="danger-quiet"
+          icon={Trash2}
+          onClick={() => removeAll(selection.ids, selection.clear)}
+        >
+          Remove
+        </Button>
+      </SelectionBar>
+    </>
   );
 }
 
@@ -234,6 +292,26 @@ function useRemove(): (row: Suppression) => void {
     );
     await queries.invalidateQueries({ queryKey: ['suppressions'] });
   }
+}
+
+function useRemoveAll(): (ids: readonly string[], onDone: () => void) => void {
+  const { api } = useApi();
+  const queries = useQueryClient();
+  return (ids, onDone) =>
+    requestConfirmation({
+      title: `Remove ${formatCount(ids.length, 'suppression')}?`,
+      body: 'Sending to these addresses is allowed again. Sending to addresses that bounce or complain hurts your sender reputation.',
+      confirmLabel: `Remove ${formatCount(ids.length, 'suppression')}`,
+      run: async () => {
+        await runEach(
+          ids,
+          (id) => unwrap(api.DELETE('/api/v1/suppressions/{id}', { params: { path: { id } } })),
+          { one: 'suppression', done: 'removed' },
+        );
+        onDone();
+        await queries.invalidateQueries({ queryKey: ['suppressions'] });
+      },
+    });
 }
 
 const SUPPRESSION = { email: 'jane@example.com', note: 'requested by phone' };

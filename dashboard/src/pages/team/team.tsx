@@ -8,6 +8,7 @@ import { ErrorAlert } from '../../components/alert.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Select } from '../../components/field.tsx';
+import { ListCount } from '../../components/list-count.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
 import { NoSearchResults, SearchInput } from '../../components/search-input.tsx';
@@ -71,8 +72,9 @@ function Members({ q, onSearch }: { q: string | undefined; onSearch: (text: stri
   );
   return (
     <>
-      <search className="px-4 pb-3 sm:px-6">
+      <search className="flex items-center gap-3 px-4 pb-3 sm:px-6">
         <SearchInput label="Search names and addresses" value={q ?? ''} onChange={onSearch} />
+        <ListCount rows={list.rows} hasNextPage={list.hasNextPage} one="member" />
       </search>
       {list.isPending ? (
         <SkeletonRows rows={3} />

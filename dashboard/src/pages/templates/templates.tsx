@@ -11,6 +11,7 @@ import { Button } from '../../components/button.tsx';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
+import { ListCount } from '../../components/list-count.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
 import { NoSearchResults, SearchInput } from '../../components/search-input.tsx';
@@ -67,12 +68,13 @@ export function TemplatesPage() {
           </Link>
         ))}
       </nav>
-      <search className="px-4 pb-3 sm:px-6">
+      <search className="flex items-center gap-3 px-4 pb-3 sm:px-6">
         <SearchInput
           label="Search keys, names and subjects"
           value={search.q ?? ''}
           onChange={(q) => go({ q })}
         />
+        <ListCount rows={list.rows} hasNextPage={list.hasNextPage} one={KINDS[kind].one} />
       </search>
       {list.isPending ? (
         <SkeletonRows rows={5} />
