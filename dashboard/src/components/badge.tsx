@@ -78,5 +78,5 @@ export function Dot({ tone }: { tone: Tone }) {
 }
 
 export function ModeBadge({ mode }: { mode: string }) {
-  return <Badge tone={mode === 'live' ? 'info' : 'warn'}>{capitalize(mode)}</Badge>;
+  return <Badge tone={mode === 'live' ? 'accent' : 'plain'}>{capitalize(mode)}</Badge>;
 }

@@ -1,16 +1,20 @@
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useMemo, useState } from 'react';
 import { classNames } from '../lib/class-names.ts';
+import { highlight, type Language, type TokenKind } from '../lib/highlight.ts';
 import { CopyIconButton } from './copy.tsx';
 
 /** A block of code with a copy button. Long lines scroll inside the block. */
 export function CodeBlock({
   code,
   label,
+  language,
   wrap,
   highlighted = [],
 }: {
   code: string;
   label: string;
+  /** For syntax colors. */
+  language?: Language | undefined;
   wrap?: boolean;
   /** Indexes of lines to mark. Only for code that does not wrap. */
   highlighted?: readonly number[];
@@ -41,16 +45,39 @@ export function CodeBlock({
               style={{ top: `${0.625 + 1.25 * line}rem` }}
             />
           ))}
-          {code}
+          <HighlightedCode code={code} language={language} />
         </pre>
       </section>
     </div>
   );
 }
 
+const COLORS: Record<TokenKind, string> = {
+  key: 'text-info',
+  string: 'text-good',
+  number: 'text-plum',
+  keyword: 'text-accent-ink',
+  comment: 'text-faint',
+};
+
+function HighlightedCode({ code, language }: { code: string; language: Language | undefined }) {
+  const tokens = useMemo(() => highlight(code, language), [code, language]);
+  return tokens.map(({ text, kind }, index) =>
+    kind ? (
+      // biome-ignore lint/suspicious/noArrayIndexKey: tokens have no identity.
+      <span key={index} className={COLORS[kind]}>
+        {text}
+      </span>
+    ) : (
+      text
+    ),
+  );
+}
+
 export interface Snippet {
   name: string;
   code: string;
+  language?: Language;
   /** Snippets of one group share a labeled row of buttons. */
   group?: string;
   /** Indexes of lines to mark. */
@@ -98,6 +125,7 @@ export function Snippets({ snippets }: { snippets: readonly Snippet[] }) {
       <CodeBlock
         code={shown.code}
         label={`${shown.name} example`}
+        language={shown.language}
         {...(shown.highlighted && { highlighted: shown.highlighted })}
       />
       {shown.note !== undefined && <div className="mt-2 text-xs text-soft">{shown.note}</div>}

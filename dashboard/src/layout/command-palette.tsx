@@ -18,11 +18,16 @@ import { switchWorkspace, useCan, useMe, useWorkspace } from '../session/session
 import { useSignOut } from '../session/use-sign-out.ts';
 import { Kbd } from './keyboard-help.tsx';
 import { DOCUMENTATION, PAGES } from './navigation-items.ts';
+import { type PaletteResult, usePaletteResults } from './palette-results.ts';
 import { setTheme } from './theme.ts';
 
 interface Command {
+  /** Needed where labels may repeat. */
+  id?: string;
   label: string;
   icon: LucideIcon;
+  /** What the command opens, beside its label. */
+  hint?: string;
   /** Synonyms that also match. */
   keywords?: string;
   keys?: string;
@@ -36,7 +41,8 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
   const listId = useId();
   const dialog = useModal();
   const commands = useCommands();
-  const matches = useMatches(commands, text);
+  const found = usePaletteResults(text);
+  const matches = useMatches(commands, found, text);
   const selected = Math.min(index, matches.length - 1);
   useEffect(() => {
     document.getElementById(`${listId}-${selected}`)?.scrollIntoView({ block: 'nearest' });
@@ -69,7 +75,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
           aria-expanded
           aria-controls={listId}
           aria-activedescendant={selected >= 0 ? `${listId}-${selected}` : undefined}
-          placeholder="Go to a page, run a command, or paste an ID"
+          placeholder="Find a page, command, template, domain, contact, key or ID"
           spellCheck={false}
           autoComplete="off"
           value={text}
@@ -100,7 +106,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
           // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are handled by the input that owns the list.
           // biome-ignore lint/a11y/useFocusableInteractive: focus stays in the input (aria-activedescendant).
           <div
-            key={command.label}
+            key={command.id ?? command.label}
             id={`${listId}-${index}`}
             role="option"
             aria-selected={index === selected}
@@ -113,6 +119,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
           >
             <command.icon className="size-4 shrink-0 text-faint" aria-hidden />
             <span className="min-w-0 flex-1 break-words">{command.label}</span>
+            {command.hint && <span className="shrink-0 text-xs text-faint">{command.hint}</span>}
             {command.keys && <Kbd>{command.keys}</Kbd>}
           </div>
         ))}
@@ -199,7 +206,7 @@ const ID_PAGES: Record<string, (id: string) => object> = {
   ),
 };
 
-function useMatches(commands: Command[], text: string): Command[] {
+function useMatches(commands: Command[], found: PaletteResult[], text: string): Command[] {
   const navigate = useNavigate();
   return useMemo(() => {
     const query = text.trim();
@@ -221,11 +228,15 @@ function useMatches(commands: Command[], text: string): Command[] {
     });
     return [
       ...matching,
+      ...found.map(({ target, ...result }) => ({
+        ...result,
+        run: () => void navigate(target as never),
+      })),
       {
         label: `Search messages for “${query}”`,
         icon: Search,
         run: () => void navigate({ to: '/messages', search: { q: query } } as never),
       },
     ];
-  }, [commands, text, navigate]);
+  }, [commands, found, text, navigate]);
 }

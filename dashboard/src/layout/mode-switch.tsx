@@ -7,7 +7,7 @@ const MODES: { mode: Mode; label: string; hint: string }[] = [
   { mode: 'live', label: 'Live', hint: 'Emails are sent to real recipients.' },
 ];
 
-/** Switches between live and test mode. The mode also sets the accent color of the layout. */
+/** Switches between live and test mode. */
 export function ModeSwitch() {
   const { mode: current } = useSelection();
   return (
@@ -22,9 +22,11 @@ export function ModeSwitch() {
           onClick={() => selectMode(mode)}
           className={classNames(
             'h-6.5 rounded-md text-xs font-semibold transition-colors',
-            mode === current
-              ? 'bg-accent text-on-accent shadow-panel'
-              : 'text-soft hover:bg-panel/50 hover:text-ink',
+            mode !== current
+              ? 'text-soft hover:bg-panel/50 hover:text-ink'
+              : mode === 'test'
+                ? 'bg-test text-on-test shadow-panel'
+                : 'bg-accent text-on-accent shadow-panel',
           )}
         >
           {label}
@@ -34,17 +36,20 @@ export function ModeSwitch() {
   );
 }
 
-/** States the mode in text as well, because color alone is not accessible. */
+/** A thin bar with a badge. The mode is stated in text, because color alone is not accessible. */
 export function ModeBanner() {
   const { mode } = useSelection();
   if (mode === 'live') return <SuspendedBanner />;
   return (
-    <p className="flex h-6 shrink-0 items-center justify-center gap-2 bg-accent px-3 text-xs font-medium text-on-accent">
-      Test mode
-      <span className="hidden font-normal sm:inline">
-        Emails are captured in the test inbox. Nothing is sent.
-      </span>
-    </p>
+    <div className="relative z-20 h-[3px] shrink-0 bg-test print:hidden">
+      <p
+        title="Emails are captured in the test inbox. Nothing is sent."
+        className="absolute top-0 left-1/2 -translate-x-1/2 rounded-b-md bg-test px-2.5 pb-0.5 text-2xs font-semibold whitespace-nowrap text-on-test"
+      >
+        Test mode
+        <span className="sr-only">: emails are captured in the test inbox. Nothing is sent.</span>
+      </p>
+    </div>
   );
 }
 

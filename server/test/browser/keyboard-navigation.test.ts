@@ -99,6 +99,36 @@ browserSuite('keyboard navigation', (suite) => {
     await page.getByText('ID not found').waitFor();
   });
 
+  test('the command palette finds templates, domains, contacts, webhooks and keys', async () => {
+    const { call, liveKey } = suite.app();
+    const body = { key: 'palette-welcome', name: 'Palette welcome', subject: '-', html: '-' };
+    await call('POST', '/templates', { body });
+    await call('POST', '/domains', { key: liveKey, body: { name: 'palette.example' } });
+    await call('PUT', '/contacts/jane@palette.example', { body: {} });
+    await call('POST', '/webhooks', { body: { url: 'https://hooks.palette.example/in' } });
+    await call('POST', '/api-keys', { body: { name: 'Palette report' } });
+    const page = await suite.openAs('owner', { mode: 'test' });
+    await page.goto('/app');
+    await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor();
+    const openResult = async (name: RegExp) => {
+      await keys(page, 'ControlOrMeta+K');
+      await page.getByRole('combobox', { name: /command/ }).fill('PALETTE');
+      await page.getByRole('option', { name }).click();
+    };
+    await openResult(/^Palette welcome/);
+    await page.waitForURL('**/app/templates/template/palette-welcome');
+    await openResult(/^palette\.example/);
+    await page.getByRole('heading', { name: 'palette.example' }).waitFor();
+    await openResult(/^jane@palette/);
+    await page.waitForURL('**/app/contacts?open=*');
+    await page.getByRole('dialog').waitFor();
+    await keys(page, 'Escape');
+    await openResult(/^https:..hooks/);
+    await page.waitForURL('**/app/webhooks/whk_*');
+    await openResult(/^Palette report/);
+    await page.waitForURL('**/app/api-keys?q=Palette+report');
+  });
+
   test('going back returns to the position and the link that was followed', async () => {
     const messages = Array.from({ length: 90 }, (_, n) => validMessage({ subject: `Row ${n}` }));
     await suite.app().call('POST', '/transactional/batch', { body: { messages } });

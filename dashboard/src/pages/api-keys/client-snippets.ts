@@ -160,6 +160,7 @@ function snippet(name: string, changes: readonly string[], lines: readonly strin
   const isChanged = (line: string) => changes.some((change) => line.includes(change));
   return {
     name,
+    language: 'javascript',
     code: lines.join('\n'),
     highlighted: [...lines.keys()].filter((index) => isChanged(lines[index] ?? '')),
     note: `Already using ${name}? Change only the highlighted lines.`,

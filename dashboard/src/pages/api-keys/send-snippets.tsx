@@ -134,6 +134,7 @@ export function ShellExample({
     <>
       <CodeBlock
         label={label}
+        language="shell"
         code={code({ token: key?.token ?? placeholderKey(mode), from, to: email })}
       />
       {!key && createKey && <MissingKeyNote mode={mode} scopes={scopes} />}

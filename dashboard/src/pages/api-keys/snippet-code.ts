@@ -23,9 +23,14 @@ export function sendSnippets(values: SnippetValues): Snippet[] {
     variables: { name: 'Jane' },
   };
   return [
-    { name: 'curl', code: curlSnippet('/transactional/send', token, body) },
+    {
+      name: 'curl',
+      language: 'shell',
+      code: curlSnippet('/transactional/send', token, body),
+    },
     {
       name: 'SDK',
+      language: 'javascript',
       code: [
         `import { Postrider } from 'postrider-client';`,
         ``,
@@ -47,6 +52,7 @@ export function sendSnippets(values: SnippetValues): Snippet[] {
     },
     {
       name: 'Node',
+      language: 'javascript',
       code: [
         `const response = await fetch('${url}', {`,
         `  method: 'POST',`,
@@ -68,6 +74,7 @@ export function sendSnippets(values: SnippetValues): Snippet[] {
     },
     {
       name: 'Python',
+      language: 'python',
       code: [
         'import json, urllib.request, uuid',
         '',

@@ -215,7 +215,12 @@ function EventRow({
               </Link>
             )}
           </p>
-          <CodeBlock label={`event ${event.id}`} code={JSON.stringify(event, null, 2)} wrap />
+          <CodeBlock
+            label={`event ${event.id}`}
+            language="json"
+            code={JSON.stringify(event, null, 2)}
+            wrap
+          />
         </div>
       )}
     </li>

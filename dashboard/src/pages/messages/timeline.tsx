@@ -1,7 +1,11 @@
+import { ChevronDown } from 'lucide-react';
+import { useState } from 'react';
 import type { Schema } from '../../api/client.ts';
 import { ExactTime } from '../../components/time.tsx';
 import { classNames } from '../../lib/class-names.ts';
+import { formatCount } from '../../lib/format.ts';
 import { type EventData, labelEvent } from './event-labels.tsx';
+import { repeatedEvents } from './repeated-events.ts';
 
 const TONES = {
   good: 'bg-good-wash text-good',
@@ -13,20 +17,49 @@ const TONES = {
   accent: 'bg-accent-wash text-accent-ink',
 } as const;
 
-/** The events of a message, oldest first. */
+/** The events of a message, oldest first. Of many similar ones in a row, only the first and last. */
 export function Timeline({ events, many }: { events: readonly Schema<'Event'>[]; many: boolean }) {
+  const [expanded, setExpanded] = useState(false);
+  const hidden = expanded ? new Map<string, number>() : repeatedEvents(events);
   return (
     <ol className="grid">
-      {events.map((event, index) => (
-        <TimelineEntry
-          key={event.id}
-          event={event}
-          showRecipient={many}
-          before={events.slice(0, index).findLast((one) => isSameRecipient(one, event))}
-          last={index === events.length - 1}
-        />
-      ))}
+      {events.map((event, index) => {
+        const count = hidden.get(event.id);
+        if (count === 0) return null;
+        if (count !== undefined) {
+          return (
+            <CollapsedEntries key={event.id} count={count} onExpand={() => setExpanded(true)} />
+          );
+        }
+        return (
+          <TimelineEntry
+            key={event.id}
+            event={event}
+            showRecipient={many}
+            before={events.slice(0, index).findLast((one) => isSameRecipient(one, event))}
+            last={index === events.length - 1}
+          />
+        );
+      })}
     </ol>
+  );
+}
+
+function CollapsedEntries({ count, onExpand }: { count: number; onExpand: () => void }) {
+  return (
+    <li className="relative flex gap-3 pb-5">
+      <span className="absolute top-7 bottom-0 left-[13px] w-px bg-line" aria-hidden />
+      <button
+        type="button"
+        onClick={onExpand}
+        className="group flex items-center gap-3 rounded text-sm text-soft hover:text-ink"
+      >
+        <span className="flex size-7 items-center justify-center rounded-full border border-line border-dashed">
+          <ChevronDown className="size-4" aria-hidden />
+        </span>
+        Show {formatCount(count, 'similar event')}
+      </button>
+    </li>
   );
 }
 

@@ -8,9 +8,9 @@ import { Breakdown, type Dimension, parseDimension } from './breakdown.tsx';
 import { Checklist, useSteps } from './checklist.tsx';
 import { Issues, useIssues } from './issues.tsx';
 import { QueueStatus } from './queue-status.tsx';
-import { parseRange, RANGES, type Range, type RangeName } from './ranges.ts';
+import { type Figures, parseRange, RANGES, type Range, type RangeName } from './ranges.ts';
 import { BounceReasons, LatencyChart, OutcomesChart, StatTiles } from './stats-panels.tsx';
-import { useRefetchStats, useStats } from './use-stats.ts';
+import { usePreviousTotals, useRefetchStats, useStats } from './use-stats.ts';
 
 export function OverviewPage() {
   const search = useSearch({ from: '/inside/' });
@@ -58,13 +58,17 @@ function Body({
   const issues = useIssues();
   const steps = useSteps();
   const stats = useStats(range, {}, canRead);
+  const previous = usePreviousTotals(range, canRead);
   useRefetchStats();
-  if (!issues || !steps || (canRead && stats.isPending)) return <SkeletonCharts />;
+  const isPending = stats.isPending || (previous.isPending && !stats.isPlaceholderData);
+  if (!issues || !steps || (canRead && isPending)) return <SkeletonCharts />;
   return (
     <div className="grid gap-5">
       <Issues rows={issues} />
       {steps.length > 0 && <Checklist steps={steps} />}
-      {canRead && <Charts range={RANGES[range]} stats={stats} />}
+      {canRead && (
+        <Charts range={RANGES[range]} stats={stats} previous={previous.data ?? undefined} />
+      )}
       {canRead && <Breakdown range={range} by={by} onBy={onBy} />}
     </div>
   );
@@ -87,7 +91,15 @@ function RangeSwitch({
   );
 }
 
-function Charts({ range, stats }: { range: Range; stats: ReturnType<typeof useStats> }) {
+function Charts({
+  range,
+  stats,
+  previous,
+}: {
+  range: Range;
+  stats: ReturnType<typeof useStats>;
+  previous: Figures | undefined;
+}) {
   if (stats.isError && !stats.data) {
     return <ErrorAlert error={stats.error} onRetry={() => void stats.refetch()} />;
   }
@@ -96,7 +108,12 @@ function Charts({ range, stats }: { range: Range; stats: ReturnType<typeof useSt
   const shown = shownRange(stats.data.interval, range);
   return (
     <div className="grid gap-5" aria-busy={stats.isPlaceholderData}>
-      <StatTiles totals={totals} />
+      <StatTiles
+        totals={totals}
+        // While another range is loading, the figures still shown belong to the previous one.
+        previous={stats.isPlaceholderData ? undefined : previous}
+        before={shown.before}
+      />
       <div className="grid items-start gap-5 lg:grid-cols-[minmax(0,1fr)_17rem]">
         <div className="grid gap-5">
           <OutcomesChart stats={stats.data} range={shown} />

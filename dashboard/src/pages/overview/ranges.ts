@@ -10,6 +10,8 @@ export interface Range {
   label: string;
   /** For use in a sentence. */
   phrase: string;
+  /** The period before, for use in a sentence. */
+  before: string;
   interval: 'minute' | 'hour' | 'day';
   steps: number;
   /** How many intervals one bar covers. */
@@ -22,6 +24,7 @@ export const RANGES = {
   hour: {
     label: 'Hour',
     phrase: 'the last hour',
+    before: 'the hour before',
     interval: 'minute',
     steps: 60,
     bucketSize: 1,
@@ -30,6 +33,7 @@ export const RANGES = {
   day: {
     label: 'Day',
     phrase: 'the last 24 hours',
+    before: 'the 24 hours before',
     interval: 'hour',
     steps: 24,
     bucketSize: 1,
@@ -38,6 +42,7 @@ export const RANGES = {
   week: {
     label: 'Week',
     phrase: 'the last 7 days',
+    before: 'the 7 days before',
     interval: 'hour',
     steps: 168,
     bucketSize: 4,
@@ -46,6 +51,7 @@ export const RANGES = {
   month: {
     label: 'Month',
     phrase: 'the last 30 days',
+    before: 'the 30 days before',
     interval: 'day',
     steps: 30,
     bucketSize: 1,
@@ -65,6 +71,13 @@ export function startOf(range: Range, nowMs: number): string {
   const stepMs = INTERVAL_MS[range.interval];
   const endMs = Math.ceil(nowMs / stepMs) * stepMs;
   return new Date(endMs - range.steps * stepMs).toISOString();
+}
+
+/** The period of the same length that ends where the range starts. */
+export function periodBefore(range: Range, nowMs: number): { from: string; to: string } {
+  const to = startOf(range, nowMs);
+  const lengthMs = range.steps * INTERVAL_MS[range.interval];
+  return { from: new Date(Date.parse(to) - lengthMs).toISOString(), to };
 }
 
 export interface Bucket {

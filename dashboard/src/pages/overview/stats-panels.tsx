@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router';
+import { ArrowDown, ArrowUp, Minus } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { ChartPanel, type Series } from '../../components/charts/chart-panel.tsx';
 import { LineChart } from '../../components/charts/line-chart.tsx';
@@ -6,6 +7,7 @@ import { StackedBarChart } from '../../components/charts/stacked-bar-chart.tsx';
 import { Section } from '../../components/page.tsx';
 import { formatCompact, formatCount, formatDuration, formatNumber } from '../../lib/format.ts';
 import { BOUNCE_REASONS } from '../messages/bounce-reasons.ts';
+import { type Change, changeOfCount, changeOfRate } from './period-comparison.ts';
 import { axisOf, bucketsOf, type Figures, type Range, type Stats, sumOf } from './ranges.ts';
 
 /** Sending statistics. All counts are recipients, unless they say messages. */
@@ -23,17 +25,35 @@ export const finePercent = new Intl.NumberFormat('en', {
 export const MAX_BOUNCE_RATE = 0.05;
 export const MAX_COMPLAINT_RATE = 0.003;
 
-export function StatTiles({ totals }: { totals: Figures }) {
+export function StatTiles({
+  totals,
+  previous,
+  before,
+}: {
+  totals: Figures;
+  /** Of the period before; undefined while it is unknown. */
+  previous: Figures | undefined;
+  /** That period, for use in a sentence. */
+  before: string;
+}) {
   const { rates } = totals;
   const undelivered = totals.failed + totals.expired;
+  // Without any mail in the period before, there is nothing to compare with.
+  const compared = previous && previous.accepted > 0 ? previous : undefined;
+  const trend = (change: Change | undefined) => change && <Trend change={change} before={before} />;
   return (
     <dl className="grid grid-cols-2 gap-px overflow-hidden rounded-xl border border-line bg-line lg:grid-cols-4">
-      <StatTile name="Accepted" value={formatCompact(totals.accepted)}>
+      <StatTile
+        name="Accepted"
+        value={formatCompact(totals.accepted)}
+        trend={trend(compared && changeOfCount(totals.accepted, compared.accepted))}
+      >
         {formatCount(totals.messages, 'message')}
       </StatTile>
       <StatTile
         name="Delivered"
         value={rates.delivered === null ? NO_VALUE : percent.format(rates.delivered)}
+        trend={trend(changeOfRate(rates.delivered, compared?.rates.delivered, 'good'))}
       >
         {formatCount(totals.delivered, 'recipient')}
       </StatTile>
@@ -41,6 +61,7 @@ export function StatTiles({ totals }: { totals: Figures }) {
         name="Bounced"
         value={rates.bounced === null ? NO_VALUE : percent.format(rates.bounced)}
         bad={rates.bounced !== null && rates.bounced >= MAX_BOUNCE_RATE}
+        trend={trend(changeOfRate(rates.bounced, compared?.rates.bounced, 'bad'))}
       >
         {formatNumber(totals.bounced)} bounced
         {undelivered > 0 && `, ${formatNumber(undelivered)} failed`}
@@ -49,6 +70,7 @@ export function StatTiles({ totals }: { totals: Figures }) {
         name="Complaints"
         value={rates.complained === null ? NO_VALUE : finePercent.format(rates.complained)}
         bad={rates.complained !== null && rates.complained >= MAX_COMPLAINT_RATE}
+        trend={trend(changeOfRate(rates.complained, compared?.rates.complained, 'bad'))}
       >
         {formatCount(totals.complained, 'spam complaint')}
       </StatTile>
@@ -60,25 +82,46 @@ function StatTile({
   name,
   value,
   bad,
+  trend,
   children,
 }: {
   name: string;
   value: string;
   bad?: boolean;
+  trend: ReactNode;
   children: ReactNode;
 }) {
   return (
     <div className="bg-panel px-4 py-3">
       <dt className="text-xs text-soft">{name}</dt>
       <dd>
-        <span
-          className={`block text-2xl font-semibold tracking-tight tabular-nums ${bad ? 'text-bad' : ''}`}
-        >
-          {value}
+        <span className="flex flex-wrap items-baseline gap-x-2">
+          <span
+            className={`text-2xl font-semibold tracking-tight tabular-nums ${bad ? 'text-bad' : ''}`}
+          >
+            {value}
+          </span>
+          {trend}
         </span>
         <span className="block text-xs text-faint">{children}</span>
       </dd>
     </div>
+  );
+}
+
+const TREND_COLORS = { good: 'text-good', bad: 'text-bad', plain: 'text-soft' };
+
+function Trend({ change: { text, direction, tone }, before }: { change: Change; before: string }) {
+  const Icon = direction === 'up' ? ArrowUp : direction === 'down' ? ArrowDown : Minus;
+  return (
+    <span
+      title={`Compared with ${before}`}
+      className={`inline-flex items-center gap-0.5 text-xs font-medium tabular-nums ${TREND_COLORS[tone]}`}
+    >
+      <Icon className="size-3" aria-hidden />
+      <span className="sr-only">{direction === 'same' ? '' : direction}</span> {text}
+      <span className="sr-only">compared with {before}</span>
+    </span>
   );
 }
 

@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { unwrap } from '../../api/client.ts';
 import { useApi } from '../../api/use-api.ts';
 import { useRefetchOnEvents } from '../../layout/live-events.ts';
-import { RANGES, type RangeName, startOf } from './ranges.ts';
+import { periodBefore, RANGES, type RangeName, startOf } from './ranges.ts';
 
 const COUNTING_DELAY_MS = 2_500;
 const POLL_MS = 60_000;
@@ -30,6 +30,22 @@ export function useStats(
       query?.queryKey[3] === (more.group_by ?? '')
         ? keepPreviousData(before)
         : undefined,
+  });
+}
+
+/** The totals of the period of the same length before the range, to compare with. */
+export function usePreviousTotals(name: RangeName, enabled: boolean) {
+  const { api, key } = useApi();
+  return useQuery({
+    queryKey: key('stats', 'before', name),
+    queryFn: async () => {
+      const range = RANGES[name];
+      const query = { interval: range.interval, ...periodBefore(range, Date.now()), points: false };
+      const stats = await unwrap(api.GET('/api/v1/stats', { params: { query } }));
+      return stats.data[0]?.totals ?? null;
+    },
+    enabled,
+    refetchInterval: POLL_MS,
   });
 }
 

@@ -153,7 +153,7 @@ function RenderedEmail({ rendered }: { rendered: Rendered }) {
       </div>
       {view === 'html' && <EmailPreview html={rendered.html} />}
       {view === 'text' && <CodeBlock code={rendered.text} label="text part" wrap />}
-      {view === 'source' && <CodeBlock code={rendered.html} label="HTML source" wrap />}
+      {view === 'source' && <CodeBlock code={rendered.html} label="HTML source" language="html" wrap />}
     </>
   );
 }

@@ -131,7 +131,7 @@ function InboxMessageView({
           {
             id: 'source',
             label: 'Source',
-            content: <CodeBlock code={message.html} label="HTML source" wrap />,
+            content: <CodeBlock code={message.html} label="HTML source" language="html" wrap />,
           },
           ...(message.attachments.length > 0
             ? [

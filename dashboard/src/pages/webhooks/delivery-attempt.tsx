@@ -79,7 +79,12 @@ export function RequestAndResponse({
         </h3>
         {error !== null && <p className="mb-2 text-sm">{error}</p>}
         {responseBody ? (
-          <CodeBlock label="Response body" code={formatJson(responseBody)} wrap />
+          <CodeBlock
+            label="Response body"
+            language={/^\s*[[{]/.test(responseBody) ? 'json' : undefined}
+            code={formatJson(responseBody)}
+            wrap
+          />
         ) : (
           status !== null && <p className="text-xs text-faint">Empty body.</p>
         )}

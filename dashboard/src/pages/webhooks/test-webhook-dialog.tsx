@@ -92,7 +92,7 @@ function TestResult({ result }: { result: Schema<'WebhookTestResult'> }) {
       <details>
         <summary className="text-xs font-medium text-faint">Payload</summary>
         <div className="mt-2">
-          <CodeBlock label="Payload" code={formatJson(result.body)} wrap />
+          <CodeBlock label="Payload" language="json" code={formatJson(result.body)} wrap />
         </div>
       </details>
     </div>

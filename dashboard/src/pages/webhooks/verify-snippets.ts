@@ -3,9 +3,9 @@ import type { Snippet } from '../../components/code-block.tsx';
 /** Verifies webhook signatures (Standard Webhooks), by hand or with a library. */
 export function verifySnippets(): Snippet[] {
   return [
-    { name: 'Node', code: NODE },
-    { name: 'Python', code: PYTHON },
-    { name: 'Library', code: LIBRARY },
+    { name: 'Node', language: 'javascript', code: NODE },
+    { name: 'Python', language: 'python', code: PYTHON },
+    { name: 'Library', language: 'javascript', code: LIBRARY },
   ];
 }
 
