@@ -37,7 +37,7 @@ export function createDomains(parts: CreateDomainsParts): {
   const verifier = new DomainVerifier({ pool, clock, log, resolvers, hosts, graceMs });
   const keyGenerator = new DkimKeyGenerator(dkimEncryptor(parts.secretKey));
   return {
-    domains: new Domains({ pool, clock, keyGenerator, verifier, hosts, graceMs }),
+    domains: new Domains({ pool, clock, keyGenerator, verifier, resolvers, hosts, graceMs }),
     verifier,
   };
 }

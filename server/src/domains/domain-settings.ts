@@ -1,5 +1,6 @@
 import { type FieldError, invalidFields } from '../lib/refused-error.ts';
 import { parseDomainName } from '../mail/domain-name.ts';
+import { isMailboxProviderDomain } from '../mail/policy/mailbox-provider.ts';
 import { RETURN_PATH_HOST_OCTETS_MAX } from '../mail/return-path-address.ts';
 import type { Domain, TlsSetting } from './domain.ts';
 
@@ -28,6 +29,17 @@ export function parseNameOrThrow(text: string): string {
   const name = parseName(text, errors);
   if (name === undefined) throw invalidFields(errors);
   return name;
+}
+
+/**
+ * Nobody but the provider can publish records for the domain of its mailboxes, so such a domain
+ * would stay unverified forever.
+ */
+export function rejectMailboxProvider(text: string): void {
+  const name = parseNameOrThrow(text);
+  if (!isMailboxProviderDomain(name)) return;
+  const detail = `Mail from ${name} can only be sent by its mailbox provider: you cannot publish DNS records there, and receivers reject such mail from other servers. Add a domain that you own. Your address at ${name} can be the Reply-To address.`;
+  throw invalidFields([fieldError('/name', detail)]);
 }
 
 /** Settings of a new domain. Throws with all field errors at once. */

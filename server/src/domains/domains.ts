@@ -8,6 +8,7 @@ import { RefusedError } from '../lib/refused-error.ts';
 import { parseDomainName } from '../mail/domain-name.ts';
 import type { DkimKeyGenerator } from './dkim-key-generator.ts';
 import { newOwnershipToken } from './dns-records.ts';
+import { type DnsZone, findDnsZone } from './dns-zone.ts';
 import type { Domain, MailHosts } from './domain.ts';
 import { appendVerifiedEvents } from './domain-events.ts';
 import {
@@ -15,6 +16,7 @@ import {
   type NewDomain,
   newDomainSettings,
   parseNameOrThrow,
+  rejectMailboxProvider,
   updatedSettings,
 } from './domain-settings.ts';
 import { sendingStopsAtMs } from './domain-status.ts';
@@ -32,6 +34,7 @@ import {
   updateDomain,
 } from './domain-store.ts';
 import type { DomainVerifier } from './domain-verifier.ts';
+import type { PerWorkspaceResolver } from './per-workspace-resolver.ts';
 import type { DomainView } from './public-domain.ts';
 import { keysToPublish, recordStates, shouldBePublished } from './record-states.ts';
 
@@ -48,6 +51,7 @@ export interface DomainsParts {
   clock: Clock;
   keyGenerator: DkimKeyGenerator;
   verifier: DomainVerifier;
+  resolvers: PerWorkspaceResolver;
   hosts: MailHosts;
   graceMs: number;
 }
@@ -66,6 +70,7 @@ export class Domains {
   }
 
   async create(owner: DomainActor, input: NewDomain): Promise<DomainView> {
+    rejectMailboxProvider(input.name);
     const domain = await this.#insert(owner.workspaceId, input, { trusted: false });
     if (!domain) {
       throw new RefusedError('conflict', `${input.name} already exists in this workspace.`);
@@ -130,6 +135,13 @@ export class Domains {
   async verify(owner: DomainActor, id: string): Promise<DomainView> {
     const domain = orNotFound(await findDomain(this.#parts.pool, owner.workspaceId, id));
     return this.#view(orNotFound(await this.#parts.verifier.verify(domain)));
+  }
+
+  /** The zone that the domain's records are published in; undefined if none is found. */
+  async dnsZone(owner: DomainActor, id: string): Promise<DnsZone | undefined> {
+    const { pool, resolvers } = this.#parts;
+    const domain = orNotFound(await findDomain(pool, owner.workspaceId, id));
+    return findDnsZone(domain.name, resolvers.forWorkspace(owner.workspaceId));
   }
 
   /**

@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers';
 import type { Page } from 'playwright-core';
 import { afterAll, expect, test } from 'vitest';
 import { browserSuite } from '../harness/browser.ts';
@@ -50,7 +51,10 @@ browserSuite(
         .getByRole('textbox', { name: 'Domain' })
         .and(page.locator('[aria-invalid=true]'))
         .waitFor();
-      await page.getByRole('textbox', { name: 'Domain' }).fill(name);
+      await page.getByRole('textbox', { name: 'Domain' }).fill('gmail.com');
+      await page.getByRole('dialog').getByRole('button', { name: 'Add domain' }).click();
+      await page.getByText(/can only be sent by its mailbox provider/).waitFor();
+      await page.getByRole('textbox', { name: 'Domain' }).fill(`https://www.${name}/shop`);
       await page.getByRole('dialog').getByRole('button', { name: 'Add domain' }).click();
       await page.getByRole('heading', { name }).waitFor();
       await page.getByText('5 records missing').waitFor();
@@ -62,9 +66,9 @@ browserSuite(
       dns.set(mx?.name as string, 'MX', ['10 mail.elsewhere.test']);
       await page.getByRole('button', { name: 'Check again' }).click();
       await page.getByText('1 record missing').waitFor();
-      const wrong = page.getByRole('listitem').filter({ hasText: 'Wrong' });
-      await expect.poll(() => wrong.allTextContents()).toHaveLength(1);
-      expect(await wrong.textContent()).toContain('mail.elsewhere.test');
+      const table = page.getByRole('table', { name: 'DNS records' });
+      await expect.poll(() => table.getByRole('row', { name: /Wrong$/ }).count()).toBe(1);
+      await table.getByText(/^10 mail\.elsewhere\.test$/).waitFor();
       expect(await page.getByText('Found', { exact: true }).count()).toBeGreaterThanOrEqual(7);
 
       await publishShown([mx as Shown]);
@@ -76,13 +80,34 @@ browserSuite(
       await page.getByRole('row', { name: `${name} Verified 5 of 5` }).waitFor();
     });
 
-    test('record names are shown without the domain for DNS providers that append it', async () => {
+    test('records fit the DNS provider, and can be copied or downloaded together', async () => {
       const { page, name } = await domainPage();
       const names = async () => (await shownRecords(page)).map((record) => record.name);
       expect(await names()).toContain(`bounce.${name}`);
-      await page.getByLabel('My DNS provider appends the domain automatically').check();
+      const relative = page.getByLabel('My DNS provider appends the domain automatically');
+      await relative.check();
       await expect.poll(names).toContain('bounce');
       expect((await names()).filter((one) => one.endsWith(name))).toEqual([]);
+
+      dns.set(name, 'NS', ['ns51.domaincontrol.com', 'ns52.domaincontrol.com']);
+      await page.reload();
+      await page.getByText(`The DNS of ${name} is managed at GoDaddy.`).waitFor();
+      expect(await relative.isChecked()).toBe(true);
+      expect(await names()).toContain('bounce');
+
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('button', { name: 'Zone file' }).click(),
+      ]);
+      expect(download.suggestedFilename()).toBe(`${name}.zone`);
+      const file = await text(await download.createReadStream());
+      expect(file).toContain(`bounce.${name}. 3600 IN MX 10 mail.postrider.test.\n`);
+      expect(file.trim().split('\n')).toHaveLength(8);
+
+      await page.setViewportSize({ width: 390, height: 800 });
+      const cards = page.getByRole('list', { name: 'DNS records' }).getByRole('listitem');
+      await expect.poll(() => cards.count()).toBe(8);
+      await page.setViewportSize({ width: 1280, height: 800 });
     });
 
     test('rotating DKIM keys shows new records to publish', async () => {
@@ -108,21 +133,23 @@ browserSuite(
 );
 
 async function shownRecords(page: Page): Promise<Shown[]> {
-  const cards = page
-    .getByRole('listitem')
-    .filter({ has: page.getByText('Value', { exact: true }) });
-  await cards.first().waitFor();
-  return cards.evaluateAll((items) =>
-    items.map((item) => {
-      const of = (label: string) =>
-        [...item.querySelectorAll('dt')].find((term) => term.textContent === label)
-          ?.nextElementSibling?.textContent ?? '';
-      const type = [...item.querySelectorAll('span')]
-        .map(({ textContent }) => textContent)
-        .find((text) => text === 'TXT' || text === 'MX' || text === 'CNAME');
-      return { type: type as Shown['type'], name: of('Name'), value: of('Value') };
+  const rows = page.getByRole('table', { name: 'DNS records' }).getByRole('row');
+  await rows.nth(1).waitFor();
+  const cells = await rows.evaluateAll((all) =>
+    all.map((row) => {
+      const texts = [...row.querySelectorAll('td')].map(
+        (cell) => (cell.querySelector('[title]') ?? cell).textContent ?? '',
+      );
+      return texts.length === 6 ? texts : [];
     }),
   );
+  return cells
+    .filter(([type]) => type !== undefined)
+    .map(([type, name = '', value = '', priority = '']) => ({
+      type: type as Shown['type'],
+      name,
+      value: type === 'MX' ? `${priority} ${value}` : value,
+    }));
 }
 
 async function publishShown(records: readonly Shown[]): Promise<void> {

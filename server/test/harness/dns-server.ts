@@ -25,6 +25,7 @@ interface ScriptedRecords {
   CNAME: string;
   /** `10 mx1.example.test`; a null MX is `0 .` */
   MX: readonly string[];
+  NS: readonly string[];
   PTR: readonly string[];
   /** One entry per record; an array lists the character strings of one record. */
   TXT: readonly (string | readonly string[])[];

@@ -58,6 +58,30 @@ async function domainEvents(name: string): Promise<{ type: string }[]> {
   });
 }
 
+test('the domain of a mailbox provider is refused with the reason', async () => {
+  for (const name of ['gmail.com', 'mail.Outlook.com']) {
+    const { status, json } = await call('POST', '/domains', { name });
+    expect(status).toBe(422);
+    expect(json.errors[0].pointer).toBe('/name');
+    expect(json.errors[0].detail).toContain('Add a domain that you own.');
+  }
+  expect((await call('GET', '/domains?q=mail')).json.data).toEqual([]);
+});
+
+test('the zone of a domain names its DNS provider', async () => {
+  const domain = await add('shop.zone.test');
+  const zone = () => call('GET', `/domains/${domain.id}/dns-zone`);
+  expect((await zone()).json).toEqual({ zone: null, name_servers: [], provider: null });
+  dns.set('zone.test', 'NS', ['ns51.domaincontrol.com', 'ns52.domaincontrol.com']);
+  expect((await zone()).json).toEqual({
+    zone: 'zone.test',
+    name_servers: ['ns51.domaincontrol.com', 'ns52.domaincontrol.com'],
+    provider: 'godaddy',
+  });
+  const missing = await call('GET', '/domains/dom_01kc8x3f7ye6qvj2m4n5p6q7r8/dns-zone');
+  expect(missing.status).toBe(404);
+});
+
 test('each published record is found, and the last one enables sending', async () => {
   const domain = await add('green.test');
   expect(domain.records.map(({ purpose, type, required }) => [purpose, type, required])).toEqual([

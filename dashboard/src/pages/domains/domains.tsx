@@ -20,6 +20,7 @@ import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, Td, Th, Tr } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { useCan, useFormOpen } from '../../session/session.ts';
+import { domainIn } from './domain-input.ts';
 
 export type Domain = Schema<'Domain'>;
 
@@ -128,7 +129,7 @@ function AddDomain({ onClose }: { onClose: () => void }) {
   const navigate = useNavigate();
   const [name, setName] = useState('');
   const adding = useMutation({
-    mutationFn: () => unwrap(api.POST('/api/v1/domains', { body: { name: name.trim() } })),
+    mutationFn: () => unwrap(api.POST('/api/v1/domains', { body: { name: domainIn(name) } })),
     onSuccess: (domain) => {
       void queries.invalidateQueries({ queryKey: ['domains'] });
       void navigate({ to: '/domains/$id', params: { id: domain.id } });

@@ -47,6 +47,7 @@ describe('a reply', () => {
         { name: 'a.test', type: 'CNAME', ttl: 62, data: 'B.test' },
         { name: 'a.test', type: 'MX', ttl: 63, data: { preference: 10, exchange: 'mx.test' } },
         { name: 'a.test', type: 'MX', ttl: 63, data: { preference: 0, exchange: '.' } },
+        { name: 'a.test', type: 'NS', ttl: 60, data: 'ns.test' },
         { name: 'a.test', type: 'TXT', ttl: 64, data: [Buffer.from('one '), Buffer.from('two')] },
         {
           name: 'a.test',
@@ -67,6 +68,7 @@ describe('a reply', () => {
       { name: 'a.test', type: 'CNAME', ttlSeconds: 62, data: 'B.test' },
       { name: 'a.test', type: 'MX', ttlSeconds: 63, data: { preference: 10, host: 'mx.test' } },
       { name: 'a.test', type: 'MX', ttlSeconds: 63, data: { preference: 0, host: '' } },
+      { name: 'a.test', type: 'NS', ttlSeconds: 60, data: 'ns.test' },
       { name: 'a.test', type: 'TXT', ttlSeconds: 64, data: ['one ', 'two'] },
       {
         name: 'a.test',

@@ -4,7 +4,7 @@
  * backwards, so no message can cause a loop or an out-of-bounds read.
  */
 
-export type RecordType = 'A' | 'AAAA' | 'CNAME' | 'MX' | 'PTR' | 'TXT' | 'TLSA';
+export type RecordType = 'A' | 'AAAA' | 'CNAME' | 'MX' | 'NS' | 'PTR' | 'TXT' | 'TLSA';
 
 export interface MxRecord {
   preference: number;
@@ -24,6 +24,7 @@ export interface RecordData {
   AAAA: string;
   CNAME: string;
   MX: MxRecord;
+  NS: string;
   PTR: string;
   /** The character strings as published; joined without spaces they are the text. */
   TXT: readonly string[];
@@ -57,6 +58,7 @@ export type DnsRecord = {
 
 export const TYPE_CODES: Readonly<Record<RecordType, number>> = {
   A: 1,
+  NS: 2,
   CNAME: 5,
   PTR: 12,
   MX: 15,
@@ -192,6 +194,8 @@ function readKnownRecord(bytes: Buffer, raw: RawRecord): DnsRecord | undefined {
       return { type: 'AAAA', name, ttlSeconds, data: formatIpv6(bytes, start) };
     case TYPE_CODES.CNAME:
       return { type: 'CNAME', name, ttlSeconds, data: readNameUpTo(bytes, start, end) };
+    case TYPE_CODES.NS:
+      return { type: 'NS', name, ttlSeconds, data: readNameUpTo(bytes, start, end) };
     case TYPE_CODES.PTR:
       return { type: 'PTR', name, ttlSeconds, data: readNameUpTo(bytes, start, end) };
     case TYPE_CODES.MX: {

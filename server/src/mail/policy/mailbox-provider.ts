@@ -11,6 +11,12 @@ export function mailboxProvider(recipient: string, mx: string | null): string {
   return MAIL_SERVERS.find(([suffix]) => host.endsWith(suffix))?.[1] ?? 'other';
 }
 
+/** Whether the domain, or a parent of it, is one of the provider's own, such as gmail.com. */
+export function isMailboxProviderDomain(domain: string): boolean {
+  const labels = domain.split('.');
+  return labels.some((_, at) => DOMAINS.has(labels.slice(at).join('.')));
+}
+
 export function isMailboxProvider(name: string): boolean {
   return name === 'other' || PROVIDERS.has(name);
 }
