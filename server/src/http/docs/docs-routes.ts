@@ -36,12 +36,13 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 const SCRIPT = 'text/javascript; charset=utf-8';
 const SUGGESTIONS = 8;
 
-/** The dashboard uses the icon and the first script too. */
+/** The dashboard uses the icon, the font and the first script too. */
 const ASSETS: Record<string, { type: string; parts?: string[] }> = {
   'style.css': { type: 'text/css; charset=utf-8', parts: ['tokens.css', 'style.css'] },
   'before-paint.js': { type: SCRIPT },
   'script.js': { type: SCRIPT },
   'icon.svg': { type: 'image/svg+xml' },
+  'inter.woff2': { type: 'font/woff2' },
 };
 
 export function registerDocs(server: FastifyInstance, { document, root }: DocsDependencies): void {
