@@ -181,7 +181,7 @@ function EventRow({
         aria-expanded={open}
         onClick={onToggle}
         className={classNames(
-          'grid w-full grid-cols-[auto_minmax(0,1fr)_auto] items-center gap-x-3 px-4 py-2.5 text-left text-sm -outline-offset-2 transition-colors hover:bg-sunken sm:px-6',
+          'grid w-full scroll-mt-10 grid-cols-[auto_minmax(0,1fr)_auto] items-center gap-x-3 px-4 py-2.5 text-left text-sm -outline-offset-2 transition-colors hover:bg-sunken sm:px-6',
           COLUMNS,
         )}
       >

@@ -172,7 +172,7 @@ function MessageRow({
           to="/messages/$id"
           params={{ id: message.id }}
           data-row
-          className="cover min-w-0 truncate text-soft md:text-ink"
+          className="cover min-w-0 scroll-mt-12 truncate text-soft md:text-ink"
         >
           {message.subject === '' ? (
             <span className="text-faint">No subject</span>

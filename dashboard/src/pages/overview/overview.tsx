@@ -60,14 +60,18 @@ function Body({
   const stats = useStats(range, {}, canRead);
   const previous = usePreviousTotals(range, canRead);
   useRefetchStats();
-  const isPending = stats.isPending || (previous.isPending && !stats.isPlaceholderData);
+  const isPending = stats.isPending || previous.isPending;
   if (!issues || !steps || (canRead && isPending)) return <SkeletonCharts />;
   return (
     <div className="grid gap-5">
       <Issues rows={issues} />
       {steps.length > 0 && <Checklist steps={steps} />}
       {canRead && (
-        <Charts range={RANGES[range]} stats={stats} previous={previous.data ?? undefined} />
+        <Charts
+          range={RANGES[range]}
+          stats={stats}
+          previous={previous.isPlaceholderData ? undefined : (previous.data ?? undefined)}
+        />
       )}
       {canRead && <Breakdown range={range} by={by} onBy={onBy} />}
     </div>

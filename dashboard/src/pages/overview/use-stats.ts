@@ -46,6 +46,8 @@ export function usePreviousTotals(name: RangeName, enabled: boolean) {
     },
     enabled,
     refetchInterval: POLL_MS,
+    // Not shown: it only keeps the page from loading anew with another range.
+    placeholderData: keepPreviousData,
   });
 }
 
