@@ -48,7 +48,7 @@ const inside = createRoute({ getParentRoute: () => root, id: 'inside', component
 const overview = createRoute({
   getParentRoute: () => inside,
   path: '/',
-  validateSearch: stringParams('range', 'by'),
+  validateSearch: stringParams('range', 'after', 'before', 'by'),
   component: lazyPage(() => import('./pages/overview/overview.tsx'), 'OverviewPage'),
 });
 

@@ -9,19 +9,22 @@ import { localTime } from './time.tsx';
 
 const CHOICES = [['', 'Any time'], ...Object.entries(PERIODS).map(([id, { label }]) => [id, label])];
 
-/** Filters a list by time: one of the usual periods, or exact times. */
+/** Filters by time: one of the usual periods, or exact times. */
 export function TimeRangePicker({
   range,
+  exactOnly = false,
   onChange,
 }: {
   range: TimeRange;
+  /** A start and perhaps an end, without the usual periods, which the page offers beside it. */
+  exactOnly?: boolean;
   onChange: (next: Required<TimeRange>) => void;
 }) {
   const [open, setOpen] = useState(false);
   const [after, setAfter] = useState('');
   const [before, setBefore] = useState('');
-  const label = timeRangeLabel(range, Date.now());
   const isExact = Boolean(range.after || range.before);
+  const label = exactOnly && !isExact ? 'Custom' : timeRangeLabel(range, Date.now());
   const isReversed = after !== '' && before !== '' && after >= before;
   const choose = (next: TimeRange) => {
     setOpen(false);
@@ -49,27 +52,29 @@ export function TimeRangePicker({
           aria-label="Time"
           className="pop z-40 max-h-(--radix-popover-content-available-height) w-64 overflow-y-auto rounded-xl border border-line bg-raised shadow-pop"
         >
-          <div className="grid p-1">
-            {CHOICES.map(([id = '', text]) => {
-              const isChosen = !isExact && (range.since ?? '') === id;
-              return (
-                <button
-                  key={id}
-                  type="button"
-                  aria-pressed={isChosen}
-                  onClick={() => choose({ since: id })}
-                  className={classNames(
-                    'rounded-md px-2 py-1.5 text-left text-sm -outline-offset-2',
-                    isChosen ? 'bg-accent-wash font-medium text-accent-ink' : 'hover:bg-sunken',
-                  )}
-                >
-                  {text}
-                </button>
-              );
-            })}
-          </div>
+          {!exactOnly && (
+            <div className="grid p-1">
+              {CHOICES.map(([id = '', text]) => {
+                const isChosen = !isExact && (range.since ?? '') === id;
+                return (
+                  <button
+                    key={id}
+                    type="button"
+                    aria-pressed={isChosen}
+                    onClick={() => choose({ since: id })}
+                    className={classNames(
+                      'rounded-md px-2 py-1.5 text-left text-sm -outline-offset-2',
+                      isChosen ? 'bg-accent-wash font-medium text-accent-ink' : 'hover:bg-sunken',
+                    )}
+                  >
+                    {text}
+                  </button>
+                );
+              })}
+            </div>
+          )}
           <form
-            className="grid gap-3 border-t border-line p-3"
+            className="grid gap-3 border-line p-3 not-first:border-t"
             onSubmit={(event) => {
               event.preventDefault();
               if (!isReversed) choose({ after: timestamp(after), before: timestamp(before) });
@@ -94,7 +99,7 @@ export function TimeRangePicker({
             <Button
               type="submit"
               kind="primary"
-              disabled={isReversed || (after === '' && before === '')}
+              disabled={isReversed || (after === '' && (exactOnly || before === ''))}
             >
               Apply range
             </Button>

@@ -8,7 +8,7 @@ import { SkeletonRows } from '../../components/skeleton.tsx';
 import { classNames } from '../../lib/class-names.ts';
 import { formatCount, formatDuration, formatNumber } from '../../lib/format.ts';
 import { groupLabel, isOtherGroup } from './group-labels.ts';
-import { type Figures, RANGES, type RangeName } from './ranges.ts';
+import type { Figures, Range } from './ranges.ts';
 import {
   finePercent,
   MAX_BOUNCE_RATE,
@@ -42,7 +42,7 @@ export function Breakdown({
   by,
   onBy,
 }: {
-  range: RangeName;
+  range: Range;
   by: Dimension;
   onBy: (next: Dimension) => void;
 }) {
@@ -111,7 +111,7 @@ interface GroupsProps {
   /** The total number of recipients in the range, for percentages. */
   total: number;
   by: Dimension;
-  range: RangeName;
+  range: Range;
 }
 
 function Groups({ groups, total, by, range }: GroupsProps) {
@@ -199,7 +199,7 @@ function Cell({
 }
 
 /** Links to the messages of a group, if the list can be filtered by it. */
-function GroupName({ group, by, range }: { group: string; by: Dimension; range: RangeName }) {
+function GroupName({ group, by, range }: { group: string; by: Dimension; range: Range }) {
   const filter = filterOf(group, by, range);
   const text = groupLabel(by, group);
   if (!filter) {
@@ -226,7 +226,7 @@ function Bounced({
   totals: Figures;
   group: string;
   by: Dimension;
-  range: RangeName;
+  range: Range;
 }) {
   const filter = filterOf(group, by, range);
   if (!filter || totals.bounced === 0) return share(totals.rates.bounced);
@@ -242,12 +242,13 @@ function Bounced({
   );
 }
 
-function filterOf(group: string, by: Dimension, range: RangeName) {
+function filterOf(group: string, by: Dimension, range: Range) {
   if (isOtherGroup(group)) return undefined;
-  const since = RANGES[range].since;
-  if (by === 'tag') return { tag: group, since };
-  if (by === 'template') return { template: group, since };
-  return by === 'domain' ? { domain: group, since } : { receiver: group, since };
+  if (by === 'tag') return { tag: group, ...range.filter };
+  if (by === 'template') return { template: group, ...range.filter };
+  return by === 'domain'
+    ? { domain: group, ...range.filter }
+    : { receiver: group, ...range.filter };
 }
 
 /** A bar whose length is relative to the largest group, colored by outcome. */

@@ -3,6 +3,8 @@ import { ErrorAlert } from '../../components/alert.tsx';
 import { Page } from '../../components/page.tsx';
 import { SegmentedControl } from '../../components/segmented-control.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
+import { TimeRangePicker } from '../../components/time-range-picker.tsx';
+import { ANY_TIME } from '../../lib/time-range.ts';
 import { useCan, useWorkspace } from '../../session/session.ts';
 import { Breakdown, type Dimension, parseDimension } from './breakdown.tsx';
 import { Checklist, useSteps } from './checklist.tsx';
@@ -17,19 +19,23 @@ export function OverviewPage() {
   const navigate = useNavigate();
   const { name } = useWorkspace();
   const canRead = useCan()('read:messages');
-  const range = parseRange(search.range);
+  const range = parseRange(search, Date.now());
+  const show = (next: typeof search) =>
+    void navigate({ to: '/', search: { ...search, ...next }, replace: true });
   return (
     <Page
       title="Overview"
       description={`Sending activity for ${name}`}
       actions={
         canRead && (
-          <RangeSwitch
-            value={range}
-            onChange={(range) =>
-              void navigate({ to: '/', search: { ...search, range }, replace: true })
-            }
-          />
+          <>
+            <RangeSwitch value={range} onChange={(range) => show({ ...ANY_TIME, range })} />
+            <TimeRangePicker
+              exactOnly
+              range={search}
+              onChange={({ after, before }) => show({ range: '', after, before })}
+            />
+          </>
         )
       }
     >
@@ -37,7 +43,7 @@ export function OverviewPage() {
         range={range}
         canRead={canRead}
         by={parseDimension(search.by)}
-        onBy={(by) => void navigate({ to: '/', search: { ...search, by }, replace: true })}
+        onBy={(by) => show({ by })}
       />
     </Page>
   );
@@ -50,7 +56,7 @@ function Body({
   by,
   onBy,
 }: {
-  range: RangeName;
+  range: Range;
   canRead: boolean;
   by: Dimension;
   onBy: (next: Dimension) => void;
@@ -68,7 +74,7 @@ function Body({
       {steps.length > 0 && <Checklist steps={steps} />}
       {canRead && (
         <Charts
-          range={RANGES[range]}
+          range={range}
           stats={stats}
           previous={previous.isPlaceholderData ? undefined : (previous.data ?? undefined)}
         />
@@ -82,7 +88,7 @@ function RangeSwitch({
   value,
   onChange,
 }: {
-  value: RangeName;
+  value: Range;
   onChange: (next: RangeName) => void;
 }) {
   const choices = Object.entries(RANGES).map(([id, { label, phrase }]) => ({
@@ -91,7 +97,12 @@ function RangeSwitch({
     title: phrase,
   }));
   return (
-    <SegmentedControl label="Time range" choices={choices} value={value} onChange={onChange} />
+    <SegmentedControl
+      label="Time range"
+      choices={choices}
+      value={value.id as RangeName}
+      onChange={onChange}
+    />
   );
 }
 
@@ -125,7 +136,7 @@ function Charts({
         </div>
         <div className="grid gap-5">
           <QueueStatus />
-          <BounceReasons totals={totals} since={shown.since} />
+          <BounceReasons totals={totals} filter={shown.filter} />
         </div>
       </div>
     </div>

@@ -6,6 +6,7 @@ import { LineChart } from '../../components/charts/line-chart.tsx';
 import { StackedBarChart } from '../../components/charts/stacked-bar-chart.tsx';
 import { Section } from '../../components/page.tsx';
 import { formatCompact, formatCount, formatDuration, formatNumber } from '../../lib/format.ts';
+import type { TimeRange } from '../../lib/time-range.ts';
 import { BOUNCE_REASONS } from '../messages/bounce-reasons.ts';
 import { type Change, changeOfCount, changeOfRate } from './period-comparison.ts';
 import { axisOf, bucketsOf, type Figures, type Range, type Stats, sumOf } from './ranges.ts';
@@ -194,7 +195,7 @@ export function LatencyChart({ stats, range }: { stats: Stats; range: Range }) {
   );
 }
 
-export function BounceReasons({ totals, since }: { totals: Figures; since: string }) {
+export function BounceReasons({ totals, filter }: { totals: Figures; filter: TimeRange }) {
   const reasons = Object.entries(totals.bounced_by_reason).sort(([, a], [, b]) => b - a);
   const most = reasons[0]?.[1] ?? 0;
   return (
@@ -204,7 +205,7 @@ export function BounceReasons({ totals, since }: { totals: Figures; since: strin
       actions={
         <Link
           to="/messages"
-          search={{ status: 'bounced', since }}
+          search={{ status: 'bounced', ...filter }}
           className="text-xs font-medium text-accent-ink hover:underline"
         >
           View messages
@@ -220,7 +221,7 @@ export function BounceReasons({ totals, since }: { totals: Figures; since: strin
               <div className="flex justify-between gap-3">
                 <Link
                   to="/messages"
-                  search={{ status: 'bounced', reason, since }}
+                  search={{ status: 'bounced', reason, ...filter }}
                   className="min-w-0 truncate hover:underline"
                 >
                   {BOUNCE_REASONS[reason] ?? reason}

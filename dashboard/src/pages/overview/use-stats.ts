@@ -2,23 +2,27 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { unwrap } from '../../api/client.ts';
 import { useApi } from '../../api/use-api.ts';
 import { useRefetchOnEvents } from '../../layout/live-events.ts';
-import { periodBefore, RANGES, type RangeName, startOf } from './ranges.ts';
+import { periodBefore, type Range, startOf } from './ranges.ts';
 
 const COUNTING_DELAY_MS = 2_500;
 const POLL_MS = 60_000;
 
 /** Statistics of a range: totals over time, or by group. */
 export function useStats(
-  name: RangeName,
+  range: Range,
   more: { group_by?: string; points?: boolean; limit?: number },
   enabled: boolean,
 ) {
   const { api, key, selection } = useApi();
   return useQuery({
-    queryKey: key('stats', more.group_by ?? '', name),
+    queryKey: key('stats', more.group_by ?? '', range.id),
     queryFn: () => {
-      const range = RANGES[name];
-      const query = { interval: range.interval, from: startOf(range, Date.now()), ...more };
+      const query = {
+        interval: range.interval,
+        from: startOf(range, Date.now()),
+        ...(range.to === undefined ? {} : { to: range.to }),
+        ...more,
+      };
       return unwrap(api.GET('/api/v1/stats', { params: { query: query as never } }));
     },
     enabled,
@@ -34,12 +38,11 @@ export function useStats(
 }
 
 /** The totals of the period of the same length before the range, to compare with. */
-export function usePreviousTotals(name: RangeName, enabled: boolean) {
+export function usePreviousTotals(range: Range, enabled: boolean) {
   const { api, key } = useApi();
   return useQuery({
-    queryKey: key('stats', 'before', name),
+    queryKey: key('stats', 'before', range.id),
     queryFn: async () => {
-      const range = RANGES[name];
       const query = { interval: range.interval, ...periodBefore(range, Date.now()), points: false };
       const stats = await unwrap(api.GET('/api/v1/stats', { params: { query } }));
       return stats.data[0]?.totals ?? null;
