@@ -7,7 +7,10 @@ import { Button } from './button.tsx';
 import { Field, TextInput } from './field.tsx';
 import { localTime } from './time.tsx';
 
-const CHOICES = [['', 'Any time'], ...Object.entries(PERIODS).map(([id, { label }]) => [id, label])];
+const CHOICES = [
+  ['', 'Any time'],
+  ...Object.entries(PERIODS).map(([id, { label }]) => [id, label]),
+];
 
 /** Filters by time: one of the usual periods, or exact times. */
 export function TimeRangePicker({

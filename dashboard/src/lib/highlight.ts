@@ -59,7 +59,8 @@ export function highlight(code: string, language: Language | undefined): Token[]
     if (match.index > end) tokens.push({ text: code.slice(end, match.index) });
     end = match.index + match[0].length;
     const [kind] = Object.entries(match.groups ?? {}).find(([, text]) => text !== undefined) ?? [];
-    const isName = language === 'json' && kind === 'string' && /^\s*:/.test(code.slice(end, end + 9));
+    const isName =
+      language === 'json' && kind === 'string' && /^\s*:/.test(code.slice(end, end + 9));
     tokens.push({ text: match[0], kind: isName ? 'key' : (kind as TokenKind) });
   }
   if (end < code.length) tokens.push({ text: code.slice(end) });

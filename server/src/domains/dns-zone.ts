@@ -16,7 +16,10 @@ const ZONES_MAX = 5;
 const NAME_SERVERS_MAX = 13;
 
 /** Undefined if no zone was found, or not in time. */
-export async function findDnsZone(domain: string, resolver: Resolver): Promise<DnsZone | undefined> {
+export async function findDnsZone(
+  domain: string,
+  resolver: Resolver,
+): Promise<DnsZone | undefined> {
   // In parallel: an unresponsive name server costs one timeout, not one per lookup.
   const zones = await Promise.all(
     ancestors(domain).map(async (zone) => {
@@ -36,7 +39,10 @@ export async function findDnsZone(domain: string, resolver: Resolver): Promise<D
 /** The domain and its parents, closest first, without the top-level domain. */
 function ancestors(domain: string): string[] {
   const labels = domain.split('.');
-  return labels.slice(0, -1).map((_, at) => labels.slice(at).join('.')).slice(-ZONES_MAX);
+  return labels
+    .slice(0, -1)
+    .map((_, at) => labels.slice(at).join('.'))
+    .slice(-ZONES_MAX);
 }
 
 /** The provider that runs all of these name servers. */

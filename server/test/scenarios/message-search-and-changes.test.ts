@@ -63,9 +63,9 @@ test('messages are found by the reason of a recipient and by the key that sent t
   expect(await idsOf('tag=reasons&reason=unknown_mailbox')).toEqual([id]);
   expect(await idsOf('tag=reasons&reason=mailbox_full')).toEqual([]);
   expect(await idsOf(`api_key_id=${keys.json.data[0].id}`)).toEqual([id]);
-  expect(await idsOf(`recipient=bounced@simulator.test&api_key_id=${keys.json.data[0].id}`)).toEqual(
-    [id],
-  );
+  expect(
+    await idsOf(`recipient=bounced@simulator.test&api_key_id=${keys.json.data[0].id}`),
+  ).toEqual([id]);
 });
 
 test('messages are found by sender and by recipient', async () => {

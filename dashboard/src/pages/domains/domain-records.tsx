@@ -1,5 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
-import { CircleAlert, CircleCheck, CircleDashed, CircleX, Download, ExternalLink } from 'lucide-react';
+import {
+  CircleAlert,
+  CircleCheck,
+  CircleDashed,
+  CircleX,
+  Download,
+  ExternalLink,
+} from 'lucide-react';
 import { Fragment, useState } from 'react';
 import { type Schema, unwrap } from '../../api/client.ts';
 import { useApi } from '../../api/use-api.ts';
@@ -146,7 +153,8 @@ function keyOf({ type, name, value }: DomainRecord): string {
 
 const TTL_LABEL = `${RECORD_TTL_SECONDS / 3600} hour`;
 
-const HEAD = 'h-8 border-b border-line px-2 text-left text-xs font-medium text-faint first:pl-4 last:pr-4';
+const HEAD =
+  'h-8 border-b border-line px-2 text-left text-xs font-medium text-faint first:pl-4 last:pr-4';
 const CELL = 'px-2 py-2.5 align-top first:pl-4 last:pr-4';
 
 /** As wide as the section, so that long values have space. */
@@ -154,7 +162,10 @@ function RecordTable({ rows }: { rows: readonly Row[] }) {
   const firstOptional = rows.find(({ record }) => !record.required);
   return (
     <div className="-mx-4 -mb-4 overflow-x-auto">
-      <table aria-label="DNS records" className="w-full border-collapse border-line border-t text-sm">
+      <table
+        aria-label="DNS records"
+        className="w-full border-collapse border-line border-t text-sm"
+      >
         <thead className="bg-sunken">
           <tr>
             <th className={HEAD}>Type</th>

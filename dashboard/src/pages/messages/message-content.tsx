@@ -39,7 +39,11 @@ export function MessageContentTabs({ messageId }: { messageId: string }) {
   const htmlTabs = [
     { id: 'html', label: 'Preview', content: <EmailPreview html={html} /> },
     textTab,
-    { id: 'source', label: 'Source', content: <CodeBlock code={html} label="HTML source" language="html" wrap /> },
+    {
+      id: 'source',
+      label: 'Source',
+      content: <CodeBlock code={html} label="HTML source" language="html" wrap />,
+    },
   ];
   return (
     <Tabs

@@ -8,15 +8,7 @@ function hiddenOf(types: string): (number | undefined)[] {
 }
 
 test('the inner events of a long run are hidden, and the first of them counts them', () => {
-  expect(hiddenOf('addddde')).toEqual([
-    undefined,
-    undefined,
-    3,
-    0,
-    0,
-    undefined,
-    undefined,
-  ]);
+  expect(hiddenOf('addddde')).toEqual([undefined, undefined, 3, 0, 0, undefined, undefined]);
 });
 
 test('short runs and different events are shown', () => {

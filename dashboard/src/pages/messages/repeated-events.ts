@@ -5,7 +5,9 @@ const RUN_MAX = 3;
  * The events inside a run of one type, by ID: the first one with the number of all that are hidden,
  * the others with zero.
  */
-export function repeatedEvents(events: readonly { id: string; type: string }[]): Map<string, number> {
+export function repeatedEvents(
+  events: readonly { id: string; type: string }[],
+): Map<string, number> {
   const hidden = new Map<string, number>();
   for (let start = 0; start < events.length; ) {
     let end = start + 1;

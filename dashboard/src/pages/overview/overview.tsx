@@ -84,13 +84,7 @@ function Body({
   );
 }
 
-function RangeSwitch({
-  value,
-  onChange,
-}: {
-  value: Range;
-  onChange: (next: RangeName) => void;
-}) {
+function RangeSwitch({ value, onChange }: { value: Range; onChange: (next: RangeName) => void }) {
   const choices = Object.entries(RANGES).map(([id, { label, phrase }]) => ({
     id: id as RangeName,
     label,

@@ -153,7 +153,9 @@ function RenderedEmail({ rendered }: { rendered: Rendered }) {
       </div>
       {view === 'html' && <EmailPreview html={rendered.html} />}
       {view === 'text' && <CodeBlock code={rendered.text} label="text part" wrap />}
-      {view === 'source' && <CodeBlock code={rendered.html} label="HTML source" language="html" wrap />}
+      {view === 'source' && (
+        <CodeBlock code={rendered.html} label="HTML source" language="html" wrap />
+      )}
     </>
   );
 }

@@ -94,7 +94,12 @@ export function WebhookDeliveryPage() {
             {delivery.data.body === null ? (
               <p className="text-sm text-soft">The event was deleted after its retention period.</p>
             ) : (
-              <CodeBlock label="Payload" language="json" code={formatJson(delivery.data.body)} wrap />
+              <CodeBlock
+                label="Payload"
+                language="json"
+                code={formatJson(delivery.data.body)}
+                wrap
+              />
             )}
           </section>
         </div>

@@ -26,6 +26,7 @@ import { updateContact } from './contacts/update.ts';
 import { upsertContact } from './contacts/upsert.ts';
 import { createDomain } from './domains/create.ts';
 import { deleteDomain } from './domains/delete.ts';
+import { getDomainDnsZone } from './domains/get-dns-zone.ts';
 import { getDomain } from './domains/get.ts';
 import { listDomains } from './domains/list.ts';
 import { rotateDomainDkim } from './domains/rotate-dkim.ts';
@@ -146,6 +147,7 @@ export const ROUTES = [
   upsertContact,
   createDomain,
   deleteDomain,
+  getDomainDnsZone,
   getDomain,
   listDomains,
   rotateDomainDkim,
