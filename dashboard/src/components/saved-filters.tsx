@@ -58,7 +58,7 @@ export function SavedFilters({
     >
       <Popover.Trigger asChild>
         <Button icon={Bookmark}>
-          <span className="max-lg:sr-only">Saved filters</span>
+          <span className="max-sm:sr-only">Saved</span>
         </Button>
       </Popover.Trigger>
       <Popover.Portal>

@@ -129,35 +129,6 @@ browserSuite('keyboard navigation', (suite) => {
     await page.waitForURL('**/app/api-keys?q=Palette+report');
   });
 
-  test('going back returns to the position and the link that was followed', async () => {
-    const messages = Array.from({ length: 90 }, (_, n) => validMessage({ subject: `Row ${n}` }));
-    await suite.app().call('POST', '/transactional/batch', { body: { messages } });
-    const page = await suite.openAs('owner');
-    await page.goto('/app/messages');
-    await page.getByRole('link', { name: 'Row 89' }).waitFor();
-    const top = () => page.evaluate<number>("document.querySelector('main').scrollTop");
-    await page.evaluate("document.querySelector('main').scrollTo(0, 1500)");
-    const row = page.getByRole('link', { name: 'Row 45', exact: true });
-    await row.focus();
-    const before = await top();
-    expect(before).toBeGreaterThan(1000);
-    await keys(page, 'Enter');
-    await page.getByRole('heading', { name: 'Row 45' }).waitFor();
-    expect(await top()).toBe(0);
-    await page.goBack();
-    await expect.poll(top).toBe(before);
-    const focused = () => page.evaluate<string>('document.activeElement.textContent');
-    await expect.poll(focused).toContain('Row 45');
-    await keys(page, 'j');
-    expect(await focused()).toContain('Row 44');
-
-    await page.goto('/app/messages?q=Row');
-    await page.getByRole('link', { name: 'Row 89' }).click();
-    await page.getByRole('main').getByRole('link', { name: 'Messages' }).click();
-    await page.waitForURL('**/app/messages?q=Row');
-    await expect.poll(focused).toContain('Row 89');
-  });
-
   test('a dialog traps focus and returns it when closed', async () => {
     const page = await suite.openAs('developer');
     await page.goto('/app/contacts');
@@ -247,6 +218,35 @@ browserSuite('keyboard navigation', (suite) => {
       expect(seen).toBeGreaterThan(18);
       expect(seen).toBeLessThan(60);
     }
+  });
+
+  test('going back returns to the position and the link that was followed', async () => {
+    const messages = Array.from({ length: 90 }, (_, n) => validMessage({ subject: `Row ${n}` }));
+    await suite.app().call('POST', '/transactional/batch', { body: { messages } });
+    const page = await suite.openAs('owner');
+    await page.goto('/app/messages');
+    await page.getByRole('link', { name: 'Row 89' }).waitFor();
+    const top = () => page.evaluate<number>("document.querySelector('main').scrollTop");
+    await page.evaluate("document.querySelector('main').scrollTo(0, 1500)");
+    const row = page.getByRole('link', { name: 'Row 45', exact: true });
+    await row.focus();
+    const before = await top();
+    expect(before).toBeGreaterThan(1000);
+    await keys(page, 'Enter');
+    await page.getByRole('heading', { name: 'Row 45' }).waitFor();
+    expect(await top()).toBe(0);
+    await page.goBack();
+    await expect.poll(top).toBe(before);
+    const focused = () => page.evaluate<string>('document.activeElement.textContent');
+    await expect.poll(focused).toContain('Row 45');
+    await keys(page, 'j');
+    expect(await focused()).toContain('Row 44');
+
+    await page.goto('/app/messages?q=Row');
+    await page.getByRole('link', { name: 'Row 89' }).click();
+    await page.getByRole('main').getByRole('link', { name: 'Messages' }).click();
+    await page.waitForURL('**/app/messages?q=Row');
+    await expect.poll(focused).toContain('Row 89');
   });
 });
 
