@@ -128,6 +128,9 @@ function suppressionQuery({ q, reason, ...range }: SuppressionFilters) {
   };
 }
 
+/** The padding of the first column, where the checkboxes are hidden. */
+const FIRST_ON_PHONES = 'max-md:pl-4 sm:max-md:pl-6';
+
 function SuppressionTable({
   rows,
   canWrite,
@@ -146,11 +149,11 @@ function SuppressionTable({
       <thead>
         <tr>
           {canWrite && (
-            <Th className="w-px">
+            <Th className="w-px" hideBelow="md">
               <AllRowsCheckbox selection={selection} />
             </Th>
           )}
-          <Th>Address</Th>
+          <Th className={FIRST_ON_PHONES}>Address</Th>
           <Th>Reason</Th>
           <Th hideBelow="md">Evidence</Th>
           <Th hideBelow="md">Expires</Th>
@@ -162,11 +165,13 @@ function SuppressionTable({
         {rows.map((row) => (
           <Tr key={row.id} {...(selection.has(row.id) && { className: 'bg-accent-wash/50' })}>
             {canWrite && (
-              <Td narrow>
+              <Td narrow hideBelow="md">
                 <RowCheckbox selection={selection} id={row.id} label={nameOf(row)} />
               </Td>
             )}
-            <Td className="min-w-36 font-medium break-all sm:min-w-52">{nameOf(row)}</Td>
+            <Td className={`min-w-36 font-medium break-all sm:min-w-52 ${FIRST_ON_PHONES}`}>
+              {nameOf(row)}
+            </Td>
             <Td>
               <Badge tone={REASONS[row.reason].tone}>{REASONS[row.reason].label}</Badge>
             </Td>
