@@ -32,8 +32,8 @@ export function parseNameOrThrow(text: string): string {
 }
 
 /**
- * Nobody but the provider can publish records for the domain of its mailboxes, so such a domain
- * would stay unverified forever.
+ * Only the provider can publish records for the domain of its mailboxes, so such a domain would
+ * stay unverified forever.
  */
 export function rejectMailboxProvider(text: string): void {
   const name = parseNameOrThrow(text);

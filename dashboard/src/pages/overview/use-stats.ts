@@ -49,7 +49,7 @@ export function usePreviousTotals(range: Range, enabled: boolean) {
     },
     enabled,
     refetchInterval: POLL_MS,
-    // Not shown: it only keeps the page from loading anew with another range.
+    // Not shown: it only prevents a skeleton when another range is selected.
     placeholderData: keepPreviousData,
   });
 }
