@@ -16,13 +16,19 @@ const TOPICS: Readonly<Record<string, string>> = {
   doctor: 'Server',
   backup: 'Server',
   queue: 'Server',
+  login: 'Server over HTTP',
+  logout: 'Server over HTTP',
+  whoami: 'Server over HTTP',
   workspaces: 'Workspaces',
   people: 'People',
   keys: 'API keys',
   domains: 'Domains',
   suppressions: 'Suppressions',
   templates: 'Templates',
-  send: 'Sending',
+  send: 'Messages',
+  messages: 'Messages',
+  events: 'Events and webhooks',
+  webhooks: 'Events and webhooks',
 };
 
 function topicOf({ name }: Command): string {

@@ -23,6 +23,8 @@ export {
   Postrider,
   type PostriderOptions,
   type SendBatchOptions,
+  type StreamedEvent,
+  type StreamOptions,
   type WaitOptions,
 } from './postrider.ts';
 export type { Time } from './time.ts';

@@ -1,5 +1,5 @@
 import { copyBytes } from './copy-bytes.ts';
-import { PostriderError } from './errors.ts';
+import { PostriderConnectionError, PostriderError } from './errors.ts';
 import type {
   Item,
   ListPath,
@@ -14,6 +14,7 @@ import type {
 } from './operations.ts';
 import { requestUrl } from './request-url.ts';
 import { type PreparedRequest, sendRequest, unexpectedResponse } from './send-request.ts';
+import { readServerSentEvents } from './server-sent-events.ts';
 import { systemTime, type Time } from './time.ts';
 
 /**
@@ -61,6 +62,19 @@ export interface FollowOptions extends RequestSettings {
   pollMs?: number | undefined;
 }
 
+export interface StreamOptions extends RequestSettings {
+  /** Where to start: a cursor of the event list, or `latest` (default) for new events only. */
+  cursor?: string | undefined;
+  /** One type, a family such as `message.*`, or a comma-separated list. */
+  type?: string | undefined;
+}
+
+export interface StreamedEvent {
+  event: PostriderEvent;
+  /** Pass it as `cursor` to continue after this event. */
+  cursor: string;
+}
+
 export interface EventPage {
   data: PostriderEvent[];
   next_cursor: string;
@@ -73,6 +87,9 @@ const POLL_MS = 2_000;
 const INBOX_WAIT_SECONDS = 30;
 const INBOX_WAIT_SECONDS_MAX = 60;
 const FEED_PAGE = 100;
+const RECONNECT_MS = 500;
+/** The server sends a comment every 15 seconds, so a silent stream is a dead one. */
+const STREAM_IDLE_MS = 45_000;
 
 /** Safe to retry. A repeated DELETE is not: it would report as missing what it deleted itself. */
 const REPEATABLE: readonly Method[] = ['GET', 'POST', 'PUT'];
@@ -196,6 +213,13 @@ export class Postrider {
      */
     follow: (options: FollowOptions = {}): AsyncGenerator<EventPage, never, undefined> =>
       this.#follow(options),
+
+    /**
+     * Events the moment they happen, without end and without gaps: a lost connection is resumed after
+     * the last event. It ends as `follow` does.
+     */
+    stream: (options: StreamOptions = {}): AsyncGenerator<StreamedEvent, never, undefined> =>
+      this.#stream(options),
   };
 
   async *#pages(path: string, options: AnyOptions): AsyncGenerator<AnyPage, void, undefined> {
@@ -237,6 +261,49 @@ export class Postrider {
       if (page.data.length > 0) yield page;
       cursor = page.next_cursor;
       if (!page.has_more) await this.#time.wait(pollMs, settings.signal);
+    }
+  }
+
+  async *#stream(options: StreamOptions): AsyncGenerator<StreamedEvent, never, undefined> {
+    const { cursor: from = 'latest', type, ...settings } = options;
+    const retryForever = settings.maxRetries === undefined;
+    let cursor = from;
+    if (from === 'latest') {
+      // The position is fixed now, so that a connection that breaks before its first event leaves no gap.
+      const query = { limit: 1, cursor: from };
+      cursor = ((await this.#body('GET', '/events', { ...settings, query })) as EventPage)
+        .next_cursor;
+    }
+    for (;;) {
+      const idle = new AbortController();
+      const abort = () => idle.abort(settings.signal?.reason);
+      settings.signal?.addEventListener('abort', abort, { once: true });
+      settings.signal?.throwIfAborted();
+      const request = { ...settings, signal: idle.signal, query: { cursor, type }, retryForever };
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const restartTimer = () => {
+        clearTimeout(timer);
+        timer = setTimeout(() => idle.abort(), STREAM_IDLE_MS);
+      };
+      try {
+        const call = this.#prepare('GET', '/events/stream', request);
+        const response = await this.#send({ ...call, streamed: true }, async (one) => one);
+        restartTimer();
+        for await (const { id, data } of readServerSentEvents(bodyStream(response), restartTimer)) {
+          cursor = id;
+          yield { event: JSON.parse(data) as PostriderEvent, cursor };
+        }
+      } catch (error) {
+        settings.signal?.throwIfAborted();
+        if (error instanceof PostriderError || error instanceof PostriderConnectionError)
+          throw error;
+        // The connection broke while the stream was read.
+      } finally {
+        clearTimeout(timer);
+        settings.signal?.removeEventListener('abort', abort);
+        idle.abort();
+      }
+      await this.#time.wait(RECONNECT_MS, settings.signal);
     }
   }
 
@@ -285,6 +352,10 @@ interface AnyPage {
   data: unknown[];
   next_cursor: string | null;
   has_more?: boolean;
+}
+
+function bodyStream({ body }: Response): ReadableStream<Uint8Array> {
+  return body ?? new ReadableStream({ start: (controller) => controller.close() });
 }
 
 /** The untyped options behind the typed ones of each operation. */

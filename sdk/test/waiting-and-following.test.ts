@@ -166,3 +166,50 @@ test('listing events ends at the current end of the feed', async () => {
   expect(events.map(({ id }) => id)).toEqual(['evt_1', 'evt_2']);
   expect(server.requests).toHaveLength(2);
 });
+
+function streamed(...chunks: string[]) {
+  const headers = { 'content-type': 'text/event-stream' };
+  return { status: 200, body: chunks.join(''), headers };
+}
+
+test('a stream resumes after its last event when the connection ends', async () => {
+  const event = (id: string) => `id: ${id}\ndata: ${JSON.stringify({ id, type: 'message.x' })}\n\n`;
+  await using server = await startScriptedServer(
+    page([], 'c0', false),
+    streamed(
+      ': comment\n\n',
+      event('c1'),
+      'id: c2\r\ndata: {"id":"c2",\r\ndata: "type":"t"}\r\n\r\n',
+    ),
+    'drop',
+    { status: 502, body: 'proxy' },
+    streamed('id: c9\ndata: {"unfinished', ''),
+    streamed(event('c3')),
+    { status: 401, body: problem(401) },
+  );
+  const postrider = new Postrider({ apiKey: KEY, baseUrl: server.url, time: fakeTime() });
+  const seen: string[] = [];
+  const reading = (async () => {
+    for await (const { event, cursor } of postrider.events.stream({ type: 'message.*' })) {
+      expect(event.id).toBe(cursor);
+      seen.push(cursor);
+    }
+  })();
+  await expect(reading).rejects.toMatchObject({ status: 401 });
+  expect(seen).toEqual(['c1', 'c2', 'c3']);
+  const cursors = server.requests.map(({ path }) =>
+    new URL(path, 'http://x').searchParams.get('cursor'),
+  );
+  expect(cursors).toEqual(['latest', 'c0', 'c2', 'c2', 'c2', 'c2', 'c3']);
+});
+
+test('a stream is aborted by its signal, and not started if the server rejects it', async () => {
+  await using server = await startScriptedServer('hang');
+  const postrider = new Postrider({ apiKey: KEY, baseUrl: server.url, time: fakeTime() });
+  const abort = new AbortController();
+  const reading = postrider.events.stream({ cursor: 'c1', signal: abort.signal }).next();
+  await vi.waitFor(() => expect(server.requests).toHaveLength(1));
+  const reason = new Error('enough');
+  abort.abort(reason);
+  await expect(reading).rejects.toBe(reason);
+});

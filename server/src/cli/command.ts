@@ -1,4 +1,5 @@
 import type { CommandContext } from './command-context.ts';
+import type { Screen } from './terminal.ts';
 
 /**
  * A command: how it is called, its help, and its implementation. Help, parsing, printing and exit
@@ -14,6 +15,11 @@ export interface Command {
   details?: string;
   arguments?: readonly ArgumentSpec[];
   options?: Readonly<Record<string, OptionSpec>>;
+  /**
+   * What the command works on: a database (default), a running server's API, or either of them
+   * (api/choose-target.ts).
+   */
+  target?: 'database' | 'api' | 'either';
   /** Returns the result to print, or an exit code when there is nothing to print. */
   run(input: CommandInput, context: CommandContext): Promise<CommandResult | number>;
 }
@@ -41,8 +47,8 @@ export interface CommandInput {
 export interface CommandResult {
   /** Printed with `--json`: the same fields as in the API. */
   data: unknown;
-  /** Printed otherwise. */
-  text: string;
+  /** Printed otherwise. Control characters of a string are replaced. */
+  text: string | Screen;
   exitCode?: number;
 }
 

@@ -4,10 +4,15 @@ import { doctor } from './commands/doctor.ts';
 import { domainsAdd } from './commands/domains-add.ts';
 import { domainsList } from './commands/domains-list.ts';
 import { domainsVerify } from './commands/domains-verify.ts';
+import { eventsTail } from './commands/events-tail.ts';
 import { keysCreate } from './commands/keys-create.ts';
 import { keysList } from './commands/keys-list.ts';
 import { keysRevoke } from './commands/keys-revoke.ts';
 import { keysRotate } from './commands/keys-rotate.ts';
+import { login } from './commands/login.ts';
+import { logout } from './commands/logout.ts';
+import { messagesList } from './commands/messages-list.ts';
+import { messagesShow } from './commands/messages-show.ts';
 import { peopleList } from './commands/people-list.ts';
 import { peopleRemoveSecondFactor } from './commands/people-remove-second-factor.ts';
 import { peopleResetPassword } from './commands/people-reset-password.ts';
@@ -18,6 +23,8 @@ import { suppressionsReview } from './commands/suppressions-review.ts';
 import { templatesDiff } from './commands/templates-diff.ts';
 import { templatesPull } from './commands/templates-pull.ts';
 import { templatesPush } from './commands/templates-push.ts';
+import { webhooksListen } from './commands/webhooks-listen.ts';
+import { whoami } from './commands/whoami.ts';
 import { workspacesAddOwner } from './commands/workspaces-add-owner.ts';
 import { workspacesCreate } from './commands/workspaces-create.ts';
 import { workspacesList } from './commands/workspaces-list.ts';
@@ -30,6 +37,9 @@ export const COMMANDS: readonly Command[] = [
   doctor,
   backup,
   queue,
+  login,
+  logout,
+  whoami,
   workspacesCreate,
   workspacesAddOwner,
   workspacesList,
@@ -50,4 +60,8 @@ export const COMMANDS: readonly Command[] = [
   templatesPush,
   templatesDiff,
   send,
+  messagesList,
+  messagesShow,
+  eventsTail,
+  webhooksListen,
 ];

@@ -19,13 +19,15 @@ export async function createCommandDomains(parts: DatabaseContext): Promise<Doma
   return domains;
 }
 
+export type PublicDomain = ReturnType<typeof publicDomain>;
+
 /** The operator has access to every workspace. */
 export function operatorScope(workspaceId: string): DomainActor {
   return { workspaceId };
 }
 
 /** Formats the DNS records of a domain, one block each, because values are long. */
-export function formatRecords(domain: ReturnType<typeof publicDomain>): string {
+export function formatRecords(domain: PublicDomain): string {
   return domain.records
     .map((record) => {
       const state = record.status === 'pending' ? 'not checked yet' : record.status;

@@ -1,4 +1,4 @@
-import type { Command } from './command.ts';
+import type { Command, OptionSpec } from './command.ts';
 import { formatTable } from './format-table.ts';
 
 /** Help texts, generated from the commands. */
@@ -12,17 +12,29 @@ export function commandList(commands: readonly Command[]): string {
     '',
     formatTable(rows),
     '',
-    'Every command takes --json (machine-readable output) and --help.',
-    'Commands use the database of DATA_DIR or DATABASE_URL, whether or not a server is running.',
+    'Every command takes --json (machine-readable output), --no-color and --help.',
+    '',
+    'keys, domains, templates and send use a server over HTTP with POSTRIDER_URL and',
+    'POSTRIDER_API_KEY, or after "postrider login" if neither DATA_DIR nor DATABASE_URL is set;',
+    'otherwise, and with --local, the database. messages, events and webhooks need a server.',
+    'The other commands use the database of DATA_DIR or DATABASE_URL, with or without a server.',
   ].join('\n');
 }
+
+const COMMAND_TARGETS: Record<NonNullable<Command['target']>, string | undefined> = {
+  database: undefined,
+  api: 'Needs a running server: POSTRIDER_URL and POSTRIDER_API_KEY, or "postrider login".',
+  either:
+    'Uses a server over HTTP with POSTRIDER_URL and POSTRIDER_API_KEY, or after "postrider login";\n' +
+    'otherwise the database of DATA_DIR or DATABASE_URL.',
+};
 
 export function commandHelp(command: Command): string {
   const argumentRows = (command.arguments ?? []).map(({ name, description }) => [
     `  ${name}`,
     description,
   ]);
-  const optionRows = Object.entries(command.options ?? {}).map(([name, { value, description }]) => [
+  const optionRows = Object.entries(optionsOf(command)).map(([name, { value, description }]) => [
     `  --${name}${value === undefined ? '' : ` ${value}`}`,
     description,
   ]);
@@ -35,15 +47,27 @@ export function commandHelp(command: Command): string {
     `${command.summary}${command.details === undefined ? '' : `\n\n${command.details}`}`,
     usageOf(command),
     formatTable(rows),
-  ].join('\n\n');
+    COMMAND_TARGETS[command.target ?? 'database'],
+  ]
+    .filter((part) => part !== undefined)
+    .join('\n\n');
 }
 
 export function usageOf(command: Command): string {
-  const options = Object.entries(command.options ?? {}).map(([name, { value, required }]) => {
+  const options = Object.entries(optionsOf(command)).map(([name, { value, required }]) => {
     const call = `--${name}${value === undefined ? '' : ` ${value}`}`;
     return required ? call : `[${call}]`;
   });
   return `Usage: postrider ${[synopsis(command), ...options].join(' ')}`;
+}
+
+const LOCAL_OPTION = {
+  local: { description: 'Use the database, even if you are logged in to a server.' },
+} as const;
+
+/** The options of a command itself, without those of all commands. */
+export function optionsOf(command: Command): Readonly<Record<string, OptionSpec>> {
+  return { ...command.options, ...(command.target === 'either' ? LOCAL_OPTION : {}) };
 }
 
 function synopsis({ name, arguments: wanted = [] }: Command): string {

@@ -10,6 +10,8 @@ let stdout = '';
 let stderr = '';
 
 beforeEach(() => {
+  // The login of the user who runs the tests is not used.
+  vi.stubEnv('XDG_CONFIG_HOME', '/nowhere');
   [stdout, stderr] = ['', ''];
   vi.spyOn(console, 'log').mockImplementation((text: string) => {
     stdout += `${text}\n`;
@@ -34,7 +36,9 @@ describe('a mistake', () => {
     [['frobnicate'], 'Unknown command "frobnicate".'],
     [['keys', 'frobnicate'], 'Unknown command "keys frobnicate".'],
     [['helo'], 'Unknown command "helo". Did you mean "help"?'],
-    [['domain', 'list'], 'Unknown command "domain". Did you mean "domains"?'],
+    [['domain', 'list'], 'Unknown command "domain list". Did you mean "domains list"?'],
+    [['key', 'create'], 'Unknown command "key create". Did you mean "keys create"?'],
+    [['domain'], 'Unknown command "domain". Did you mean "domains"?'],
     [['keys', 'lsit'], 'Unknown command "keys lsit". Did you mean "keys list"?'],
     [['-x'], 'Unknown option -x.'],
     [['keys', 'create', '--scopes', 'all'], 'Missing option --mode'],
@@ -60,6 +64,14 @@ describe('a mistake', () => {
       '--subject requires a value: TEXT. To pass --dry-run as the value, write --subject=--dry-run.',
     ],
     [['keys', 'list', '--frobnicate'], 'Unknown option --frobnicate.'],
+    [
+      ['keys', 'create', '--mode=test', '--scope=all'],
+      'Unknown option --scope. Did you mean --scopes?',
+    ],
+    [['messages', 'list'], 'This command needs a running server. Run "postrider login"'],
+    [['messages', 'list', '--limit', '0'], '--limit must be a positive number, not "0".'],
+    [['webhooks', 'listen', 'http://'], 'URL must be a URL or a port'],
+    [['webhooks', 'listen', '3000', '--secret', 'x'], '--secret must be whsec_ followed by'],
     [['keys', 'list', '--json=yes'], '--json does not take a value.'],
     [['keys', 'revoke'], 'Missing argument ID'],
     [['keys', 'revoke', 'key_1', 'key_2'], 'Unexpected argument "key_2".'],
@@ -75,6 +87,24 @@ describe('a mistake', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(sentence);
     expect(stderr).toContain('Usage: postrider');
+  });
+
+  it.each([
+    [['frobnicate', '--json'], 'Unknown command "frobnicate".'],
+    [['keys', 'revoke', '--json'], 'Missing argument ID: The id of the key (key_…).'],
+    [['--frobnicate', '--json'], 'Unknown option --frobnicate.'],
+  ])('is JSON with --json: %j', async (args, detail) => {
+    expect(await run(args)).toBe(2);
+    expect(JSON.parse(stderr)).toEqual({ code: 'invalid_usage', detail });
+  });
+
+  it.each([
+    ['POSTRIDER_URL', 'http://localhost:9', 'POSTRIDER_API_KEY is missing.'],
+    ['POSTRIDER_API_KEY', 'pr_test_x', 'POSTRIDER_URL is missing.'],
+  ])('%s alone', async (name, value, sentence) => {
+    vi.stubEnv(name, value);
+    expect(await run(['keys', 'list'])).toBe(2);
+    expect(stderr).toContain(sentence);
   });
 
   it('reports every invalid environment variable', async () => {
@@ -100,7 +130,7 @@ describe('help', () => {
     ],
     [
       ['keys', 'create', '--help'],
-      ['--mode live|test', '--expires DURATION|TIME', 'send:transactional'],
+      ['--mode live|test', '--expires DURATION|TIME', 'send:transactional', '--local'],
     ],
     [['help', 'keys', 'create'], ['--allowed-ips LIST']],
   ])('%j', async (args, texts) => {

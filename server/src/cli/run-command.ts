@@ -4,10 +4,12 @@ import { StorageStartError } from '../db/database-errors.ts';
 import { didYouMean } from '../lib/did-you-mean.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import { VERSION } from '../version.ts';
+import { ApiError, UnreachableError } from './api/api-client.ts';
 import { type Command, type CommandInput, type OptionSpec, UsageError } from './command.ts';
 import type { CommandContext } from './command-context.ts';
 import { COMMANDS } from './commands.ts';
-import { commandHelp, commandList, usageOf } from './help.ts';
+import { commandHelp, commandList, optionsOf, usageOf } from './help.ts';
+import { disableColors, lines, type Piece, paint, render } from './terminal.ts';
 import { InterruptedError } from './with-database.ts';
 
 /**
@@ -57,21 +59,31 @@ function helpOrUsageError(
   positionals: readonly string[],
   wantsHelp: boolean,
 ): number {
-  const [first] = positionals;
-  const [option] = rest;
+  const [first, second] = positionals;
+  const json = rest.includes('--json');
+  const option = rest.find((arg) => !GLOBAL_OPTIONS.some((name) => arg === `--${name}`));
   if (first === undefined) {
     if (wantsHelp || option === undefined) return print(commandList(COMMANDS));
-    return printError(`Unknown option ${option}.`, commandList(COMMANDS));
+    return printUsageError(`Unknown option ${option}.`, GENERAL_USAGE, json);
   }
   const group = COMMANDS.filter(({ name }) => name.startsWith(`${first} `));
-  if (group.length > 0 && (wantsHelp || positionals.length === 1)) return print(commandList(group));
-  const given = positionals.slice(0, group.length > 0 ? 2 : 1).join(' ');
-  const suggestion = didYouMean(given, NAMES);
-  return printError(
+  if (group.length > 0 && (wantsHelp || second === undefined)) return print(commandList(group));
+  // "key create" is nearer to "keys create" than "key" to anything.
+  const whole = second === undefined ? undefined : didYouMean(`${first} ${second}`, NAMES);
+  const given = group.length > 0 || whole !== undefined ? `${first} ${second}` : first;
+  const suggestion = whole ?? didYouMean(given, NAMES);
+  return printUsageError(
     `Unknown command "${given}".${suggestion === undefined ? '' : ` Did you mean "${suggestion}"?`}`,
-    commandList(group.length > 0 ? group : COMMANDS),
+    // The whole list would scroll the error away.
+    group.length > 0 ? commandList(group) : GENERAL_USAGE,
+    json,
   );
 }
+
+/** Options of every command. */
+const GLOBAL_OPTIONS = ['json', 'no-color'];
+
+const GENERAL_USAGE = 'Usage: postrider COMMAND [options]\n\nAll commands: postrider help';
 
 async function execute(
   command: Command,
@@ -79,26 +91,22 @@ async function execute(
   context: CommandContext,
 ): Promise<number> {
   const json = args.includes('--json');
+  if (args.includes('--no-color')) disableColors();
   try {
     const result = await command.run(parseInput(command, args), context);
     if (typeof result === 'number') return result;
-    print(json ? JSON.stringify(result.data, null, 2) : stripControlCharacters(result.text));
+    print(json ? JSON.stringify(result.data, null, 2) : render(result.text, process.stdout));
     return result.exitCode ?? 0;
   } catch (error) {
     return reportError(error, command, json);
   }
 }
 
-/**
- * Tenants and their DNS zones control much of the output: it must not control the operator's
- * terminal.
- */
-function stripControlCharacters(text: string): string {
-  return text.replace(/(?!\r\n)[^\P{Cc}\n\t]/gu, '\ufffd');
-}
-
 function parseInput(command: Command, args: readonly string[]): CommandInput {
-  const rules: Record<string, OptionSpec> = { json: { description: '' }, ...command.options };
+  const rules: Record<string, OptionSpec> = {
+    ...Object.fromEntries(GLOBAL_OPTIONS.map((name) => [name, { description: '' }])),
+    ...optionsOf(command),
+  };
   const { tokens } = parseArgs({
     args: args.slice(),
     options: Object.fromEntries(
@@ -115,7 +123,7 @@ function parseInput(command: Command, args: readonly string[]): CommandInput {
   for (const token of tokens) {
     if (token.kind !== 'option') continue;
     const rule = Object.hasOwn(rules, token.name) ? rules[token.name] : undefined;
-    if (!rule) throw new UsageError(`Unknown option ${token.rawName}.`);
+    if (!rule) throw new UsageError(unknownOption(token.rawName, Object.keys(rules)));
     if (rule.value === undefined && token.value !== undefined) {
       throw new UsageError(`${token.rawName} does not take a value.`);
     }
@@ -147,6 +155,11 @@ function parseInput(command: Command, args: readonly string[]): CommandInput {
   };
 }
 
+function unknownOption(rawName: string, known: readonly string[]): string {
+  const meant = rawName.startsWith('--') ? didYouMean(rawName.slice(2), known) : undefined;
+  return `Unknown option ${rawName}.${meant === undefined ? '' : ` Did you mean --${meant}?`}`;
+}
+
 function checkArgumentCount(command: Command, given: readonly string[]): void {
   const wanted = command.arguments ?? [];
   const missing = wanted[given.length];
@@ -157,25 +170,47 @@ function checkArgumentCount(command: Command, given: readonly string[]): void {
 
 function reportError(error: unknown, command: Command, json: boolean): number {
   if (error instanceof UsageError) {
-    return printError(
-      error.message,
-      `${usageOf(command)}\n\nMore: postrider ${command.name} --help`,
-    );
+    const usage = `${usageOf(command)}\n\nMore: postrider ${command.name} --help`;
+    return printUsageError(error.message, usage, json);
   }
-  if (error instanceof ConfigError) return printError(error.message);
+  if (error instanceof ConfigError) {
+    return printError(error.message, { code: 'invalid_configuration', json });
+  }
   if (error instanceof RefusedError) {
-    const { code, message: detail, errors } = error;
-    if (json) return printError(JSON.stringify({ code, detail, errors }, null, 2));
-    return printError(formatRefusal(error, command));
+    printError(formatRefusal(error, command), { ...problemOf(error), json });
+    return error instanceof ApiError && !isInputProblem(error) ? 1 : 2;
+  }
+  if (error instanceof UnreachableError) {
+    printError(error.message, { code: 'unreachable', json });
+    return 1;
   }
   if (error instanceof StorageStartError || isFileSystemError(error)) {
-    console.error(error.message);
+    printError(error.message, { code: 'failed', json });
     return 1;
   }
   // Everything is closed: end by the signal as if it had not been caught, which shells understand.
   if (error instanceof InterruptedError) return exitBySignal(error.signal);
   console.error(error);
   return 1;
+}
+
+/** Whether another command line would have succeeded, rather than another key or a later attempt. */
+function isInputProblem({ status }: ApiError): boolean {
+  return status < 500 && status !== 401 && status !== 429;
+}
+
+/** The fields of a problem as the API returns them, as far as they are known. */
+function problemOf(error: RefusedError): Problem {
+  const { code, message: detail, errors, fix } = error;
+  const { title, status, requestId } = error instanceof ApiError ? error : {};
+  return {
+    ...(title === undefined ? {} : { title, status }),
+    code,
+    detail,
+    ...(fix === undefined ? {} : { fix }),
+    errors,
+    ...(requestId === undefined ? {} : { request_id: requestId }),
+  };
 }
 
 /** For instance a read-only directory or a full disk: the system's message names the cause. */
@@ -189,22 +224,27 @@ function exitBySignal(signal: NodeJS.Signals): number {
   return 1;
 }
 
-/** The refusal with its field errors, and a hint to the command that helps. */
-function formatRefusal({ code, message, errors }: RefusedError, command: Command): string {
+/** The refusal with its field errors, and what to do about it. */
+function formatRefusal(error: RefusedError, command: Command): Piece {
+  const { code, message, errors } = error;
   const [only] = errors;
-  const lines = errors.map((error) => formatFieldError(error, command));
-  const summary =
-    errors.length === 1 && only && message.endsWith(only.detail)
-      ? [lines[0]?.trim()]
-      : [message, ...lines];
-  return [...summary, HINTS[code]].filter((line) => line !== undefined).join('\n');
+  const fields = errors.map((one) => formatFieldError(one, command));
+  const isRepeated = errors.length === 1 && only !== undefined && message.endsWith(only.detail);
+  const { title, requestId } = error instanceof ApiError ? error : {};
+  const advice = error instanceof ApiError ? error.fix : (HINTS[code] ?? error.fix);
+  return lines([
+    ...(title === undefined ? [] : [paint('red', title)]),
+    ...(isRepeated ? [fields[0]?.trim() ?? ''] : [message, ...fields]),
+    ...(advice === undefined ? [] : [`→ ${advice}`]),
+    ...(requestId ? [paint('dim', `Request ${requestId}`)] : []),
+  ]);
 }
 
 const HINTS: Partial<Record<string, string>> = {
-  workspace_suspended: '→ Run "postrider workspaces resume" to let it send again.',
-  domain_not_owned: '→ Run "postrider domains add NAME" to add it; test mode accepts any domain.',
-  domain_not_verified: '→ Run "postrider domains verify NAME" to see which records are missing.',
-  template_not_found: '→ Run "postrider templates pull DIR" to see the existing templates.',
+  workspace_suspended: 'Run "postrider workspaces resume" to let it send again.',
+  domain_not_owned: 'Run "postrider domains add NAME" to add it; test mode accepts any domain.',
+  domain_not_verified: 'Run "postrider domains verify NAME" to see which records are missing.',
+  template_not_found: 'Run "postrider templates pull DIR" to see the existing templates.',
 };
 
 /** A field error, named by the option or argument that it came from. */
@@ -219,8 +259,20 @@ function formatFieldError(error: RefusedError['errors'][number], command: Comman
   return `  ${option === undefined ? (argument ?? field) : `--${option}`}${position}: ${error.detail}`;
 }
 
-function printError(sentence: string, more?: string): number {
-  console.error(more === undefined ? sentence : `${sentence}\n\n${more}`);
+interface Problem {
+  code: string;
+  [field: string]: unknown;
+}
+
+function printUsageError(detail: string, usage: string, json: boolean): number {
+  const text = lines([paint('red', detail), '', usage]);
+  return printError(text, { code: 'invalid_usage', detail, json });
+}
+
+/** With `--json`, errors are JSON too, on standard error. */
+function printError(text: Piece, { json, ...problem }: Problem & { json: boolean }): number {
+  const shown = { detail: typeof text === 'string' ? text : undefined, ...problem };
+  console.error(json ? JSON.stringify(shown, null, 2) : render(text, process.stderr));
   return 2;
 }
 

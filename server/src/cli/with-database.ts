@@ -21,10 +21,10 @@ const CONNECTIONS_MAX = 4;
  */
 export async function withDatabase<T>(
   work: (parts: DatabaseContext) => Promise<T>,
-  { create = false } = {},
+  { create = false, orElse }: { create?: boolean; orElse?: string } = {},
 ): Promise<T> {
   const config = configFromEnvironment();
-  if (!create) requireDatabase(config.storage);
+  if (!create) requireDatabase(config.storage, orElse);
   const open = () =>
     openStorage({
       ...config.storage,
@@ -46,11 +46,13 @@ export async function withDatabase<T>(
 }
 
 /** Refuses to continue if there is no embedded database in DATA_DIR. */
-export function requireDatabase({ databaseUrl, dataDir }: Config['storage']): void {
+export function requireDatabase(
+  { databaseUrl, dataDir }: Config['storage'],
+  orElse?: string,
+): void {
   if (databaseUrl !== undefined || existsSync(path.join(dataDir, 'postgres'))) return;
-  throw new StorageStartError(
-    `There is no database in DATA_DIR ${path.resolve(dataDir)}. Set DATA_DIR to the data folder of your server, or DATABASE_URL if it uses one. Starting the server creates a new database.`,
-  );
+  const detail = `There is no database in DATA_DIR ${path.resolve(dataDir)}. Set DATA_DIR to the data folder of your server, or DATABASE_URL if it uses one. Starting the server creates a new database.`;
+  throw new StorageStartError(orElse === undefined ? detail : `${detail} ${orElse}`);
 }
 
 /** Thrown when a signal ended the command. */

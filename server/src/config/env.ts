@@ -1,3 +1,5 @@
+import { homedir } from 'node:os';
+import path from 'node:path';
 import { type Config, readConfig } from './read-config.ts';
 import { findUnknownSettings } from './unknown-settings.ts';
 
@@ -20,4 +22,31 @@ export function isNpmScript(): boolean {
 export function sshServer(): string | undefined {
   // Client address and port, server address and port.
   return process.env.SSH_CONNECTION?.split(' ')[2];
+}
+
+/** What the command line needs to find a server's API, apart from the server's own settings. */
+export interface ApiEnvironment {
+  url: string | undefined;
+  apiKey: string | undefined;
+  /** Whether the settings name a database, rather than leaving it at the default. */
+  namesDatabase: boolean;
+  /** The folder for the user's own configuration of the command line. */
+  configDir: string;
+}
+
+export function apiEnvironment(): ApiEnvironment {
+  const value = (name: string): string | undefined => process.env[name]?.trim() || undefined;
+  const configHome = value('XDG_CONFIG_HOME');
+  return {
+    url: value('POSTRIDER_URL'),
+    apiKey: value('POSTRIDER_API_KEY'),
+    namesDatabase: value('DATA_DIR') !== undefined || value('DATABASE_URL') !== undefined,
+    // The XDG specification ignores relative paths.
+    configDir: path.join(
+      configHome !== undefined && path.isAbsolute(configHome)
+        ? configHome
+        : path.join(homedir(), '.config'),
+      'postrider',
+    ),
+  };
 }

@@ -3,6 +3,7 @@ import { RefusedError } from '../lib/refused-error.ts';
 import { draftEtag } from './draft-etag.ts';
 import type { TemplateVariable } from './infer-variables.ts';
 import type { Publication } from './publish-content.ts';
+import type { PushResult } from './push-templates.ts';
 import { type ContentKind, ID_PREFIXES, type StoredContent } from './stored-content.ts';
 import type { TemplateCache } from './template-cache.ts';
 import type { TemplateFinding } from './template-finding.ts';
@@ -60,6 +61,11 @@ export function publicPublication({ key, version, note, affected: touches, ...re
       new_variables: one.newVariables,
     })),
   };
+}
+
+export function publicPushResult({ kind, key, draft, publishedVersion, warnings }: PushResult) {
+  const published_version = publishedVersion;
+  return { kind, key, draft, published_version, warnings: warnings.map(publicFinding) };
 }
 
 export function publicFinding({ code, message, field, line, column }: TemplateFinding) {

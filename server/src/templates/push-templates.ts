@@ -1,3 +1,4 @@
+import type { Caller } from '../accounts/caller.ts';
 import { lockForTransaction } from '../db/advisory-lock.ts';
 import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -13,19 +14,19 @@ import {
   referencedPartials,
   type StoredContent,
 } from './stored-content.ts';
+import { PARTS_BYTES_MAX } from './template-dependencies-store.ts';
 import { applyFieldChanges, parseKey } from './template-fields.ts';
 import type { TemplateFinding } from './template-finding.ts';
+import { assertTemplateQuota } from './template-quota.ts';
 import {
   type ContentRef,
   findTemplate,
   insertTemplate,
   isSameContent,
   notifyTemplatesChanged,
-  readAllTemplates,
-  readPublishedParts,
+  readPart,
   updateDraft,
 } from './template-store.ts';
-import type { Author } from './templates.ts';
 
 /**
  * Pushes many templates at once, such as a folder of files. Either every draft is updated or, if any
@@ -33,6 +34,8 @@ import type { Author } from './templates.ts';
  * publishing, if requested, happens in the same transaction. A draft may be unfinished on the server:
  * its errors are warnings here as long as the push neither changes nor publishes it.
  */
+
+export type Author = Pick<Caller, 'workspaceId' | 'actor'>;
 
 export interface PushedTemplate {
   kind: ContentKind;
@@ -112,24 +115,14 @@ async function checkAll(
   items: readonly PushItem[],
   { publish }: PushOptions,
 ): Promise<Map<PushItem, TemplateFinding[]>> {
-  const layouts = new Map<string, StoredContent>();
-  const partials = new Map<string, StoredContent>();
-  const add = (kind: ContentKind, key: string, content: StoredContent): void => {
-    if (kind === 'layout') layouts.set(key, content);
-    if (kind === 'partial') partials.set(key, content);
-  };
-  // Later entries override earlier ones: drafts, then published versions, then pushed content.
-  const stored = await readAllTemplates(db, workspaceId);
-  for (const { kind, key, draft } of stored) add(kind, key, draft);
-  for (const one of await readPublishedParts(db, workspaceId)) add(one.kind, one.key, one.content);
-  for (const { kind, key, content } of items) add(kind, key, content);
+  const { layouts, partials } = await readParts(db, workspaceId, items);
   const warnings = new Map<PushItem, TemplateFinding[]>();
   const errors: FieldError[] = [];
   for (const item of items) {
     const { kind, key, content } = item;
     const layout = content.layout === null ? undefined : layouts.get(content.layout);
     await eventLoopTurns.next(workspaceId);
-    const onServer = stored.find((one) => one.kind === kind && one.key === key);
+    const onServer = await findTemplate(db, { workspaceId, kind, key });
     const isUnchanged = onServer !== undefined && isSameContent(onServer.draft, content);
     const isKept = isUnchanged && !(publish && onServer.hasChanges);
     for (const finding of checkTemplate({ kind, key, content, layout, partials })) {
@@ -146,6 +139,62 @@ async function checkAll(
   return warnings;
 }
 
+/** Parts outside the push are held in memory together, so their number and size are limited. */
+const OTHER_PARTS_MAX = 1_000;
+
+interface Parts {
+  layouts: Map<string, StoredContent>;
+  partials: Map<string, StoredContent>;
+}
+
+/**
+ * The pushed layouts and partials, and those that the pushed content uses beyond them: their
+ * published version, or the draft if they were never published.
+ */
+async function readParts(
+  db: Queryable,
+  workspaceId: string,
+  items: readonly PushItem[],
+): Promise<Parts> {
+  const parts: Parts = { layouts: new Map(), partials: new Map() };
+  for (const { kind, key, content } of items) {
+    if (kind === 'layout') parts.layouts.set(key, content);
+    if (kind === 'partial') parts.partials.set(key, content);
+  }
+  const contents = items.map(({ content }) => content);
+  const tried = new Set<string>();
+  let bytes = 0;
+  // The list grows while it is read: a part may use further parts.
+  for (const content of contents) {
+    for (const { kind, key } of partsUsedBy(content)) {
+      const known = kind === 'layout' ? parts.layouts : parts.partials;
+      if (known.has(key) || tried.has(`${kind} ${key}`)) continue;
+      tried.add(`${kind} ${key}`);
+      const part = await readPart(db, { workspaceId, kind, key });
+      if (!part) continue;
+      bytes += part.bytes;
+      if (tried.size > OTHER_PARTS_MAX || bytes > PARTS_BYTES_MAX) throw tooManyParts();
+      known.set(key, part.content);
+      contents.push(part.content);
+    }
+  }
+  return parts;
+}
+
+function partsUsedBy(content: StoredContent): { kind: 'layout' | 'partial'; key: string }[] {
+  const partials = referencedPartials(content).map((key) => ({ kind: 'partial' as const, key }));
+  return content.layout === null
+    ? partials
+    : [{ kind: 'layout', key: content.layout }, ...partials];
+}
+
+function tooManyParts(): RefusedError {
+  return new RefusedError(
+    'template_limit',
+    `The pushed content uses more than ${OTHER_PARTS_MAX} layouts and partials that are not part of the push, or more than ${PARTS_BYTES_MAX} bytes of them. Push fewer items at a time.`,
+  );
+}
+
 async function writeDraft(
   db: Queryable,
   { workspaceId, actor }: Author,
@@ -155,6 +204,7 @@ async function writeDraft(
   const ref: ContentRef = { workspaceId, kind, key };
   const before = await findTemplate(db, ref, 'for update of t');
   if (!before) {
+    await assertTemplateQuota(db, ref);
     await insertTemplate(db, { ...ref, id: uuidv7(atMs), name, draft: content, atMs, by: actor });
     return 'created';
   }

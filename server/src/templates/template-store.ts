@@ -105,29 +105,52 @@ export async function listTemplates(
   return rows;
 }
 
-/** All templates, layouts and partials of a workspace with their drafts, ordered by kind and key. */
-export async function readAllTemplates(db: Queryable, workspaceId: string): Promise<Template[]> {
-  const { rows } = await db.query<Template>(
-    `select ${TEMPLATE_COLUMNS}, t.draft from ${TEMPLATES_WITH_PUBLISHED}
-     where t.workspace_id = $1 order by t.kind, t.key`,
-    [workspaceId],
-  );
-  return rows;
+/** The last item of the previous page, and the maximum number of items. */
+export interface DraftPage {
+  after?: Pick<ContentRef, 'kind' | 'key'> | undefined;
+  limit: number;
 }
 
-/** The published contents of all layouts and partials. */
-export async function readPublishedParts(
+/** A draft can have 16 MB, so a page ends early when it is large. */
+const DRAFTS_BYTES_MAX = 4 * 1024 * 1024;
+
+/** Templates, layouts and partials of a workspace with their drafts, ordered by kind and key. */
+export async function listDrafts(
   db: Queryable,
   workspaceId: string,
-): Promise<{ kind: ContentKind; key: string; content: StoredContent }[]> {
-  const { rows } = await db.query<{ kind: ContentKind; key: string; content: StoredContent }>(
-    `select t.kind, t.key, v.content from templates t join template_versions v
-       on v.workspace_id = t.workspace_id and v.kind = t.kind and v.key = t.key
-         and v.version = t.published_version
-     where t.workspace_id = $1 and t.kind in ('layout', 'partial')`,
-    [workspaceId],
+  { after, limit }: DraftPage,
+): Promise<{ drafts: Template[]; hasMore: boolean }> {
+  const { rows } = await db.query<Template & { found: number }>(
+    `with page as (
+       select kind, key, octet_length(draft::text) as bytes from templates
+       where workspace_id = $1 and (kind, key) > ($2, $3) order by kind, key limit $4
+     ), within_limit as (
+       select kind, key, sum(bytes) over (order by kind, key) - bytes as bytes_before,
+         count(*) over () as found
+       from page
+     )
+     select ${TEMPLATE_COLUMNS}, t.draft, p.found from ${TEMPLATES_WITH_PUBLISHED}
+     join within_limit p on p.kind = t.kind and p.key = t.key
+     where t.workspace_id = $1 and p.bytes_before < ${DRAFTS_BYTES_MAX} order by t.kind, t.key`,
+    // One more than wanted shows whether there is a next page.
+    [workspaceId, after?.kind ?? '', after?.key ?? '', limit + 1],
   );
-  return rows;
+  const drafts = rows.slice(0, limit);
+  return { drafts, hasMore: (rows[0]?.found ?? 0) > drafts.length };
+}
+
+/** The published content of a layout or partial, or its draft if it was never published. */
+export async function readPart(
+  db: Queryable,
+  { workspaceId, kind, key }: ContentRef,
+): Promise<{ content: StoredContent; bytes: number } | undefined> {
+  const { rows } = await db.query<{ content: StoredContent; bytes: number }>(
+    `select c.content, octet_length(c.content::text) as bytes
+     from ${TEMPLATES_WITH_PUBLISHED}, lateral (select coalesce(v.content, t.draft) as content) c
+     where t.workspace_id = $1 and t.kind = $2 and t.key = $3`,
+    [workspaceId, kind, key],
+  );
+  return rows[0];
 }
 
 export async function countTemplates(

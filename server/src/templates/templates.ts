@@ -1,4 +1,3 @@
-import type { Caller } from '../accounts/caller.ts';
 import { lockForTransaction } from '../db/advisory-lock.ts';
 import { inTransaction, type Pool } from '../db/pool.ts';
 import type { SearchedPage } from '../db/text-search.ts';
@@ -12,18 +11,27 @@ import {
   type Publication,
   publishContent,
 } from './publish-content.ts';
+import {
+  type Author,
+  type PushedTemplate,
+  type PushOptions,
+  type PushResult,
+  pushTemplates,
+} from './push-templates.ts';
 import { type ContentKind, EMPTY_CONTENT, type StoredContent } from './stored-content.ts';
 import { findDependents } from './template-dependencies-store.ts';
 import { applyFieldChanges, isKey, parseKey } from './template-fields.ts';
 import type { TemplateFinding } from './template-finding.ts';
+import { assertTemplateQuota } from './template-quota.ts';
 import {
   type ContentRef,
-  countTemplates,
+  type DraftPage,
   deleteTemplate,
   findTemplate,
   findVersion,
   hasScheduledMessages,
   insertTemplate,
+  listDrafts,
   listTemplates,
   listVersions,
   notifyTemplatesChanged,
@@ -47,11 +55,6 @@ export interface TemplatesParts {
   onChange: (workspaceId: string) => void;
 }
 
-export type Author = Pick<Caller, 'workspaceId' | 'actor'>;
-
-/** Per kind; far more than any workspace needs. */
-const TEMPLATES_MAX = 10_000;
-
 export class Templates {
   readonly #parts: TemplatesParts;
 
@@ -71,10 +74,7 @@ export class Templates {
     const template = { ...ref, id: uuidv7(atMs), name, draft: content, atMs, by: author.actor };
     return this.#commit(author, async (client) => {
       await lockForTransaction(client, 'templates', author.workspaceId);
-      if ((await countTemplates(client, ref)) >= TEMPLATES_MAX) {
-        const detail = `A workspace can have at most ${TEMPLATES_MAX} ${kind}s. Delete one first.`;
-        throw new RefusedError('quota_exceeded', detail);
-      }
+      await assertTemplateQuota(client, ref);
       if (!(await insertTemplate(client, template))) {
         throw new RefusedError('conflict', `A ${kind} with the key "${key}" already exists.`);
       }
@@ -94,6 +94,22 @@ export class Templates {
     page: SearchedPage,
   ): Promise<TemplateSummary[]> {
     return listTemplates(this.#parts.pool, { workspaceId, kind }, page);
+  }
+
+  /** A page of all templates, layouts and partials with their drafts, ordered by kind and key. */
+  drafts({ workspaceId }: WorkspaceRef, page: DraftPage): ReturnType<typeof listDrafts> {
+    return listDrafts(this.#parts.pool, workspaceId, page);
+  }
+
+  /** Updates many drafts, or none, and publishes them if requested. */
+  async push(
+    author: Author,
+    pushed: readonly PushedTemplate[],
+    options: PushOptions,
+  ): Promise<PushResult[]> {
+    const results = await pushTemplates(this.#parts, author, pushed, options);
+    this.#parts.onChange(author.workspaceId);
+    return results;
   }
 
   /** Updates the draft if it is in the expected state. Published versions do not change. */

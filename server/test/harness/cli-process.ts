@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import path from 'node:path';
+import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import type { TestDatabase } from './database.ts';
 
@@ -48,6 +49,29 @@ export async function runPostrider(
   if (options.terminateAfter) child.kill('SIGTERM');
   const [stdout = '', stderr = ''] = await outputs;
   return { ...(await ended), stdout, stderr };
+}
+
+export interface RunningCommand {
+  /** The next line of standard output; undefined at its end. */
+  nextLine(): Promise<string | undefined>;
+  ended: Promise<number | null>;
+}
+
+/** Starts a command that prints while it runs. */
+export function startPostrider(
+  args: readonly string[],
+  { env = {} }: Pick<CommandOptions, 'env'>,
+): RunningCommand {
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
+  const child = spawn(process.execPath, [LAUNCHER, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { PATH, HOME, NODE_COMPILE_CACHE, ...env },
+  });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return {
+    nextLine: async () => (await lines.next()).value,
+    ended: new Promise((resolve) => child.once('exit', resolve)),
+  };
 }
 
 /** Environment variables that point a command to a test's database. */

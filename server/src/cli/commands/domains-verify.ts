@@ -1,41 +1,73 @@
-import { type DomainView, publicDomain } from '../../domains/public-domain.ts';
-import { encodeId } from '../../lib/ids.ts';
+import { publicDomain } from '../../domains/public-domain.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
+import type { ApiClient } from '../api/api-client.ts';
+import { onTarget } from '../api/choose-target.ts';
 import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';
 import type { Command } from '../command.ts';
-import { createCommandDomains, formatRecords, operatorScope } from '../domain-commands.ts';
-import { withDatabase } from '../with-database.ts';
+import {
+  createCommandDomains,
+  formatRecords,
+  operatorScope,
+  type PublicDomain,
+} from '../domain-commands.ts';
+import { Progress } from '../terminal.ts';
 
 export const domainsVerify: Command = {
   name: 'domains verify',
   summary: 'Check the DNS records of a domain now.',
   details:
     'Exits with 0 if the domain is verified or trusted and with 1 otherwise, so that scripts can wait for it.',
+  target: 'either',
   arguments: [{ name: 'NAME', description: 'The domain or its id (dom_…).' }],
   options: WORKSPACE_OPTION,
-  run: (input) =>
-    withDatabase(async (parts) => {
-      const [wanted = ''] = input.arguments;
-      const workspace = await chooseWorkspace(input, parts);
-      const domains = await createCommandDomains(parts);
-      const owner = operatorScope(workspace.id);
-      const known = await domains.find(owner, wanted);
-      if (!known) {
-        const detail = `Workspace "${workspace.name}" has no domain ${wanted}. Run "postrider domains add ${wanted}" to add it.`;
-        throw new RefusedError('not_found', detail);
-      }
-      const domain = await domains.verify(owner, known.id);
-      const data = publicDomain(domain);
-      return {
-        data,
-        text: `${statusText(domain)}\n\n${formatRecords(data)}`,
-        exitCode: domain.status === 'verified' ? 0 : 1,
-      };
-    }),
+  run: async (input) => {
+    const [wanted = ''] = input.arguments;
+    using progress = new Progress({ json: input.flag('json') });
+    const data = await onTarget<PublicDomain>(input, {
+      api: async ({ client, url }) => {
+        const id = await findDomainId(client, wanted);
+        if (id === undefined) throw notFound(url, wanted);
+        progress.update('Checking the DNS records…');
+        return client.request<PublicDomain>('POST', '/domains/{id}/verify', { path: { id } });
+      },
+      database: async (parts) => {
+        const workspace = await chooseWorkspace(input, parts);
+        const domains = await createCommandDomains(parts);
+        const owner = operatorScope(workspace.id);
+        const known = await domains.find(owner, wanted);
+        if (!known) throw notFound(`Workspace "${workspace.name}"`, wanted);
+        progress.update('Checking the DNS records…');
+        return publicDomain(await domains.verify(owner, known.id));
+      },
+    });
+    return {
+      data,
+      text: `${statusText(data)}\n\n${formatRecords(data)}`,
+      exitCode: data.status === 'verified' ? 0 : 1,
+    };
+  },
 };
 
-function statusText(domain: DomainView): string {
-  const name = `${domain.name} (${encodeId('dom', domain.id)})`;
+async function findDomainId(client: ApiClient, wanted: string): Promise<string | undefined> {
+  if (wanted.startsWith('dom_')) return wanted;
+  const name = wanted.toLowerCase().replace(/\.$/, '');
+  const query = { limit: 100, q: name.slice(0, SEARCH_MAX) };
+  for await (const domain of client.all<PublicDomain>('/domains', { query })) {
+    if (domain.name === name) return domain.id;
+  }
+  return undefined;
+}
+
+/** The API's limit for a search text. */
+const SEARCH_MAX = 200;
+
+function notFound(where: string, wanted: string): RefusedError {
+  const detail = `${where} has no domain ${wanted}. Run "postrider domains add ${wanted}" to add it.`;
+  return new RefusedError('not_found', detail);
+}
+
+function statusText(domain: PublicDomain): string {
+  const name = `${domain.name} (${domain.id})`;
   if (domain.trusted) return `${name} is trusted and may send regardless of its records.`;
   switch (domain.status) {
     case 'pending':
@@ -43,9 +75,9 @@ function statusText(domain: DomainView): string {
     case 'verified':
       return `${name} is verified and may send.`;
     case 'degraded':
-      return domain.sendingStopsAtMs === null
+      return domain.sending_stops_at === null
         ? `${name} may send, but its next key is no longer published.`
-        : `${name} may send until ${new Date(domain.sendingStopsAtMs).toISOString()}: a required record is missing.`;
+        : `${name} may send until ${domain.sending_stops_at}: a required record is missing.`;
     case 'failed':
       return `${name} may no longer send: a required record was missing for too long.`;
   }

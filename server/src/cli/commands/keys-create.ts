@@ -2,6 +2,7 @@ import { ApiKeys, type NewApiKey, operatorIssuer, publicApiKey } from '../../acc
 import { isScope, SCOPES, type Scope, scopesFor } from '../../accounts/scopes.ts';
 import type { Mode } from '../../accounts/tenant-scope.ts';
 import { systemClock } from '../../lib/clock.ts';
+import { onTarget } from '../api/choose-target.ts';
 import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';
 import {
   type Command,
@@ -11,7 +12,6 @@ import {
   UsageError,
 } from '../command.ts';
 import { parseTimeOrDuration } from '../duration.ts';
-import { withDatabase } from '../with-database.ts';
 
 const NAME_LENGTH_MAX = 100;
 
@@ -19,6 +19,7 @@ export const keysCreate: Command = {
   name: 'keys create',
   summary: 'Create an API key; its secret is shown once.',
   details: `Scopes: ${SCOPES.join(', ')}.`,
+  target: 'either',
   options: {
     mode: {
       value: 'live|test',
@@ -45,35 +46,41 @@ export const keysCreate: Command = {
       description: 'Comma-separated addresses or networks that may use the key.',
     },
   },
-  run: (input) => {
+  run: async (input) => {
     const mode = parseMode(requiredOption(input, 'mode'));
     const scopes = parseScopes(requiredOption(input, 'scopes'), mode);
     const name = parseName(input);
     const limits = parseRestrictions(input, systemClock.now());
-    return withDatabase(
-      async (parts) => {
-        const wanted: NewApiKey = {
-          name: name ?? `${mode === 'live' ? 'Live' : 'Test'} key`,
-          mode,
-          scopes,
-          ...limits,
-        };
+    const wanted: NewApiKey = {
+      name: name ?? `${mode === 'live' ? 'Live' : 'Test'} key`,
+      mode,
+      scopes,
+      ...limits,
+    };
+    const { data, where } = await onTarget<{ data: CreatedKey; where: string }>(input, {
+      create: true,
+      api: async ({ client, url }) => ({
+        data: await client.request<CreatedKey>('POST', '/api-keys', { body: wanted }),
+        where: url,
+      }),
+      database: async (parts) => {
         const workspace = await chooseWorkspace(input, parts);
         const issuer = operatorIssuer(workspace.id);
         const { key, token } = await new ApiKeys(parts).create(issuer, wanted);
-        const data = { ...publicApiKey(key), token };
-        const text = [
-          `Created ${mode} key "${data.name}" (${data.id}) in workspace "${workspace.name}".`,
-          'The secret is shown only once:',
-          '',
-          `  ${token}`,
-        ].join('\n');
-        return { data, text };
+        return { data: { ...publicApiKey(key), token }, where: `workspace "${workspace.name}"` };
       },
-      { create: true },
-    );
+    });
+    const text = [
+      `Created ${mode} key "${data.name}" (${data.id}) in ${where}.`,
+      'The secret is shown only once:',
+      '',
+      `  ${data.token}`,
+    ].join('\n');
+    return { data, text };
   },
 };
+
+type CreatedKey = ReturnType<typeof publicApiKey> & { token: string };
 
 function parseMode(text: string): Mode {
   if (text === 'live' || text === 'test') return text;

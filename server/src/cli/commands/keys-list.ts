@@ -1,36 +1,44 @@
 import type { ApiKey } from '../../accounts/api-key-store.ts';
 import { ApiKeys, operatorIssuer, publicApiKey } from '../../accounts/api-keys.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { collect } from '../api/api-client.ts';
+import { onTarget } from '../api/choose-target.ts';
 import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';
 import type { Command } from '../command.ts';
-import { formatTable } from '../format-table.ts';
-import { withDatabase } from '../with-database.ts';
+import { paintState, shortTime, table } from '../terminal.ts';
 
 const PAGE = 100;
 
 export const keysList: Command = {
   name: 'keys list',
   summary: 'List the API keys of a workspace, newest first.',
+  target: 'either',
   options: WORKSPACE_OPTION,
-  run: (input) =>
-    withDatabase(async (parts) => {
-      const workspace = await chooseWorkspace(input, parts);
-      const keys = await allKeys(new ApiKeys(parts), workspace.id);
-      const data = keys.map(publicApiKey);
-      const rows = data.map((key) => [
-        key.id,
-        key.mode,
-        stateOf(key, parts.clock.now()),
-        key.token_hint,
-        key.last_used_at ?? 'never',
-        key.name,
-      ]);
-      const heading = ['ID', 'MODE', 'STATE', 'SECRET', 'LAST USED', 'NAME'];
-      return {
-        data: { data, next_cursor: null },
-        text: rows.length > 0 ? formatTable([heading, ...rows]) : 'No API keys.',
-      };
-    }),
+  run: async (input) => {
+    const data = await onTarget<PublicKey[]>(input, {
+      api: ({ client }) => collect(client.all<PublicKey>('/api-keys', { query: { limit: PAGE } })),
+      database: async (parts) => {
+        const workspace = await chooseWorkspace(input, parts);
+        return (await allKeys(new ApiKeys(parts), workspace.id)).map(publicApiKey);
+      },
+    });
+    const rows = data.map((key) => [
+      key.id,
+      key.mode,
+      paintState(stateOf(key, systemClock.now())),
+      key.token_hint,
+      key.last_used_at === null ? 'never' : shortTime(key.last_used_at),
+      key.name,
+    ]);
+    const heading = ['ID', 'MODE', 'STATE', 'SECRET', 'LAST USED', 'NAME'];
+    return {
+      data: { data, next_cursor: null },
+      text: rows.length > 0 ? table(heading, rows) : 'No API keys.',
+    };
+  },
 };
+
+type PublicKey = ReturnType<typeof publicApiKey>;
 
 async function allKeys(apiKeys: ApiKeys, workspaceId: string): Promise<ApiKey[]> {
   const keys: ApiKey[] = [];
@@ -43,8 +51,10 @@ async function allKeys(apiKeys: ApiKeys, workspaceId: string): Promise<ApiKey[]>
   }
 }
 
-function stateOf(key: ReturnType<typeof publicApiKey>, nowMs: number): string {
+function stateOf(key: PublicKey, nowMs: number): string {
   if (key.revoked_at !== null) return 'revoked';
   if (key.expires_at === null) return 'active';
-  return Date.parse(key.expires_at) <= nowMs ? 'expired' : `until ${key.expires_at.slice(0, 10)}`;
+  return Date.parse(key.expires_at) <= nowMs
+    ? 'expired'
+    : `active until ${key.expires_at.slice(0, 10)}`;
 }

@@ -1,7 +1,7 @@
 import { listPeople } from '../../accounts/people/person-store.ts';
 import { encodeId } from '../../lib/ids.ts';
 import type { Command } from '../command.ts';
-import { formatTable } from '../format-table.ts';
+import { table } from '../terminal.ts';
 import { withDatabase } from '../with-database.ts';
 
 export const peopleList: Command = {
@@ -27,7 +27,7 @@ export const peopleList: Command = {
         data: { data, next_cursor: null },
         text:
           rows.length > 0
-            ? formatTable([['EMAIL', 'NAME', '2FA', 'WORKSPACES'], ...rows])
+            ? table(['EMAIL', 'NAME', '2FA', 'WORKSPACES'], rows)
             : 'No accounts. Open the dashboard to create the first one.',
       };
     }),

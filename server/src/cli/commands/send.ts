@@ -1,19 +1,20 @@
 import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import type { Mode } from '../../accounts/tenant-scope.ts';
+import { onTarget } from '../api/choose-target.ts';
 import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';
 import { type Command, type CommandInput, UsageError } from '../command.ts';
-import { withDatabase } from '../with-database.ts';
 
 /**
- * Writes directly to the database, through the same function as the API: it works without a running
- * server, an API key or a URL. A running server is notified by the commit.
+ * On a database, the message is committed through the same function as by the API: it works without a
+ * running server, an API key or a URL, and a running server is notified by the commit.
  */
 export const send: Command = {
   name: 'send',
-  summary: 'Send a message as the operator.',
+  summary: 'Send a message.',
   details:
-    'The message is committed to the database and delivered by a running server. --file takes a whole API request; the other options override its fields.',
+    '--file takes a whole API request; the other options override its fields. On a database, the message is committed with the rights of the operator and delivered by a running server.',
+  target: 'either',
   options: {
     to: { value: 'ADDRESS', description: 'Recipient address.' },
     from: { value: 'ADDRESS', description: 'Sender address on a domain of the workspace.' },
@@ -29,24 +30,35 @@ export const send: Command = {
     },
     variables: { value: 'JSON', description: 'Template variables as a JSON object.' },
     file: { value: 'FILE', description: 'API request as a JSON file; - reads standard input.' },
-    mode: { value: 'live|test', description: 'live or test (default: test).' },
+    mode: {
+      value: 'live|test',
+      description: 'live or test (default: test, or the mode of the API key).',
+    },
     ...WORKSPACE_OPTION,
     'dry-run': { description: 'Validate and render, but do not store or send.' },
   },
   run: async (input, context) => {
-    const mode = modeOf(input.option('mode') ?? 'test');
+    const mode = modeOf(input.option('mode'));
     const dryRun = input.flag('dry-run');
     const body = await readRequest(input);
-    return withDatabase(async (parts) => {
-      const { id: workspaceId } = await chooseWorkspace(input, parts);
-      const data = await context.send(parts, { workspaceId, mode, body, dryRun });
-      return { data, text: dryRun ? JSON.stringify(data, null, 2) : formatResult(data) };
+    const data = await onTarget<object>(input, {
+      api: ({ client, mode: keyMode }) => {
+        if (mode !== undefined && mode !== keyMode) {
+          throw new UsageError(`--mode is ${mode}, but the API key is a ${keyMode} key.`);
+        }
+        return client.request('POST', `/transactional/${dryRun ? 'dry-run' : 'send'}`, { body });
+      },
+      database: async (parts) => {
+        const { id: workspaceId } = await chooseWorkspace(input, parts);
+        return context.send(parts, { workspaceId, mode: mode ?? 'test', body, dryRun });
+      },
     });
+    return { data, text: dryRun ? JSON.stringify(data, null, 2) : formatResult(data) };
   },
 };
 
-function modeOf(text: string): Mode {
-  if (text === 'live' || text === 'test') return text;
+function modeOf(text: string | undefined): Mode | undefined {
+  if (text === undefined || text === 'live' || text === 'test') return text;
   throw new UsageError(`--mode must be live or test, not "${text}".`);
 }
 

@@ -1,12 +1,11 @@
 import path from 'node:path';
 import { mkdirp } from '../../lib/mkdirp.ts';
-import { readAllTemplates } from '../../templates/template-store.ts';
-import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';
+import { WORKSPACE_OPTION } from '../choose-workspace.ts';
 import type { Command } from '../command.ts';
+import { readDrafts } from '../templates/read-drafts.ts';
 import { readTemplateFolder } from '../templates/read-template-folder.ts';
 import { filesOf, folderOf } from '../templates/template-folder.ts';
 import { writeTemplateFolder } from '../templates/write-template-folder.ts';
-import { withDatabase } from '../with-database.ts';
 
 export const templatesPull: Command = {
   name: 'templates pull',
@@ -15,22 +14,20 @@ export const templatesPull: Command = {
     'One subdirectory per key, with template.json, subject.txt, html.liquid, text.liquid and locales/. ' +
     'Files that differ are overwritten; items that are not on the server stay.',
   arguments: [{ name: 'DIR', description: 'The directory; created if missing.' }],
+  target: 'either',
   options: WORKSPACE_OPTION,
-  run: (input) =>
-    withDatabase(async (parts) => {
-      const [directory = ''] = input.arguments;
-      const workspace = await chooseWorkspace(input, parts);
-      const all = await readAllTemplates(parts.pool, workspace.id);
-      const items = all.map((one) => ({ ...one, content: one.draft }));
-      const wanted = new Map(items.flatMap((item) => [...filesOf(item)]));
-      await mkdirp(path.resolve(directory));
-      const { files: known } = await readTemplateFolder(directory);
-      const data = await writeTemplateFolder(directory, wanted, known, items.map(folderOf));
-      const lines = [
-        ...data.written.map((file) => `wrote    ${file}`),
-        ...data.removed.map((file) => `removed  ${file}`),
-      ];
-      const summary = `${items.length} items in workspace "${workspace.name}", ${lines.length} files changed.`;
-      return { data, text: [...lines, summary].join('\n') };
-    }),
+  run: async (input) => {
+    const [directory = ''] = input.arguments;
+    const { drafts, where } = await readDrafts(input);
+    const wanted = new Map(drafts.flatMap((item) => [...filesOf(item)]));
+    await mkdirp(path.resolve(directory));
+    const { files: known } = await readTemplateFolder(directory);
+    const data = await writeTemplateFolder(directory, wanted, known, drafts.map(folderOf));
+    const lines = [
+      ...data.written.map((file) => `wrote    ${file}`),
+      ...data.removed.map((file) => `removed  ${file}`),
+    ];
+    const summary = `${drafts.length} items in ${where}, ${lines.length} files changed.`;
+    return { data, text: [...lines, summary].join('\n') };
+  },
 };

@@ -1,7 +1,7 @@
 import { publicWorkspace } from '../../accounts/workspace.ts';
 import { Workspaces } from '../../accounts/workspaces.ts';
 import type { Command } from '../command.ts';
-import { formatTable } from '../format-table.ts';
+import { paintState, shortTime, table } from '../terminal.ts';
 import { withDatabase } from '../with-database.ts';
 
 export const workspacesList: Command = {
@@ -12,17 +12,15 @@ export const workspacesList: Command = {
       const data = (await new Workspaces(parts).list()).map(publicWorkspace);
       const rows = data.map(({ id, name, created_at, suspended }) => [
         id,
-        created_at,
-        suspended ? 'suspended' : 'active',
+        shortTime(created_at),
+        paintState(suspended ? 'suspended' : 'active'),
         name,
         suspended?.reason ?? '',
       ]);
       return {
         data: { data, next_cursor: null },
         text:
-          rows.length > 0
-            ? formatTable([['ID', 'CREATED', 'STATE', 'NAME', ''], ...rows])
-            : 'No workspaces.',
+          rows.length > 0 ? table(['ID', 'CREATED', 'STATE', 'NAME', ''], rows) : 'No workspaces.',
       };
     }),
 };

@@ -119,5 +119,9 @@ export function rethrowWithFileNames(error: unknown): never {
     ...each,
     pointer: fileOfPointer(each.pointer ?? ''),
   }));
-  throw new RefusedError(error.code, error.message, { errors });
+  const { fix } = error;
+  throw new RefusedError(error.code, error.message, {
+    errors,
+    ...(fix === undefined ? {} : { fix }),
+  });
 }

@@ -1,6 +1,7 @@
 // Generated from the route files by `npm run generate`. Do not edit.
 import { createSesCredentials } from './api-keys/create-ses-credentials.ts';
 import { createApiKey } from './api-keys/create.ts';
+import { getCurrentApiKey } from './api-keys/get-current.ts';
 import { getApiKey } from './api-keys/get.ts';
 import { listSesCredentials } from './api-keys/list-ses-credentials.ts';
 import { listApiKeys } from './api-keys/list.ts';
@@ -85,9 +86,11 @@ import { deleteTemplate } from './templates/delete.ts';
 import { getTemplateSchema } from './templates/get-schema.ts';
 import { getTemplateVersion } from './templates/get-version.ts';
 import { getTemplate } from './templates/get.ts';
+import { listTemplateDrafts } from './templates/list-drafts.ts';
 import { listTemplateVersions } from './templates/list-versions.ts';
 import { listTemplates } from './templates/list.ts';
 import { publishTemplate } from './templates/publish.ts';
+import { pushTemplateDrafts } from './templates/push-drafts.ts';
 import { renderTemplate } from './templates/render.ts';
 import { testSendTemplate } from './templates/test-send.ts';
 import { updateTemplate } from './templates/update.ts';
@@ -122,6 +125,7 @@ import { updateWorkspace } from './workspaces/update.ts';
 export const ROUTES = [
   createSesCredentials,
   createApiKey,
+  getCurrentApiKey,
   getApiKey,
   listSesCredentials,
   listApiKeys,
@@ -207,9 +211,11 @@ export const ROUTES = [
   getTemplateSchema,
   getTemplateVersion,
   getTemplate,
+  listTemplateDrafts,
   listTemplateVersions,
   listTemplates,
   publishTemplate,
+  pushTemplateDrafts,
   renderTemplate,
   testSendTemplate,
   updateTemplate,

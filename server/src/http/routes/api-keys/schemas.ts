@@ -72,6 +72,19 @@ const Fields = {
 
 export const ApiKey = Type.Object(Fields, { title: 'ApiKey', examples: [API_KEY] });
 
+export const CurrentApiKey = Type.Object(
+  {
+    ...Fields,
+    workspace: Type.Object({ id: id('wsp', 'the workspace'), name: Type.String() }),
+  },
+  {
+    title: 'CurrentApiKey',
+    examples: [
+      { ...API_KEY, workspace: { id: 'wsp_01kc8x3f7ye6qvj2m4n5p6q7r8', name: 'Web shop' } },
+    ],
+  },
+);
+
 export const ApiKeyWithToken = Type.Object(
   { ...Fields, token: Type.String({ description: 'The secret. Shown only once.' }) },
   { title: 'ApiKeyWithToken', examples: [{ ...API_KEY, token: TOKEN }] },

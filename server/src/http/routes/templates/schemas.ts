@@ -245,6 +245,8 @@ export interface KindSchemas {
   createExample: Record<string, unknown>;
   update: TSchema;
   updateExample: Record<string, unknown>;
+  /** All fields of a draft; an absent field is empty. */
+  push: TSchema;
   version: TSchema;
   versions: TSchema;
 }
@@ -334,6 +336,7 @@ function kindSchemas(options: {
     createExample: options.createExample,
     update: closed(fields, { title: `Update${Noun}`, minProperties: 1 }),
     updateExample: options.updateExample,
+    push: closed(fields, { title: `Push${Noun}` }),
     version: Type.Object(
       { ...VERSION_FIELDS, ...content },
       {

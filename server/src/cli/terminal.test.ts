@@ -1,0 +1,39 @@
+import { PassThrough } from 'node:stream';
+import { WriteStream } from 'node:tty';
+import { afterEach, expect, test, vi } from 'vitest';
+import { lines, paint, paintState, render, styled, table } from './terminal.ts';
+
+const pipe = new PassThrough() as unknown as NodeJS.WriteStream;
+const terminal = Object.assign(new PassThrough(), {
+  isTTY: true,
+  getColorDepth: WriteStream.prototype.getColorDepth,
+}) as unknown as NodeJS.WriteStream;
+
+afterEach(() => void vi.unstubAllEnvs());
+
+test('text is colored on a terminal only, and not with NO_COLOR', () => {
+  vi.stubEnv('TERM', 'xterm-256color');
+  vi.stubEnv('NO_COLOR', undefined);
+  vi.stubEnv('FORCE_COLOR', undefined);
+  const text = styled`a ${paint('red', 'b')}`;
+  expect(render(text, terminal)).toBe('a \x1b[31mb\x1b[39m');
+  expect(render(text, pipe)).toBe('a b');
+  vi.stubEnv('NO_COLOR', '1');
+  expect(render(text, terminal)).toBe('a b');
+});
+
+test('control characters of names never reach the terminal', () => {
+  const name = 'x\x1b[2J\x9b31m';
+  const texts = [name, paint('red', name), styled`${name}`, lines([name]), table(['A'], [[name]])];
+  for (const text of texts) expect(render(text, pipe)).toContain('x\ufffd[2J\ufffd31m');
+  expect(render(table(['A', 'B'], [['a\nb', 'c']]), pipe)).toBe('A    B\na\ufffdb  c');
+});
+
+test('a table is as wide as its cells, and fits a narrower terminal without its id', () => {
+  const heading = ['ID', 'STATUS', 'SUBJECT'];
+  const row = ['msg_01kc8x3f7ye6qvj2m4n5p6q7r8', paintState('delivered'), 'A long subject line'];
+  const rowOf = (width?: number) => render(table(heading, [row], width), pipe).split('\n')[1];
+  expect(rowOf()).toBe('msg_01kc8x3f7ye6qvj2m4n5p6q7r8  delivered  A long subject line');
+  expect(rowOf(55)).toBe('msg_01kc8x3f7ye6qvj2m4n5p6q7r8  delivered  A long subj…');
+  expect(rowOf(20)).toBe('msg_01kc8x3f7ye6qvj2m4n5p6q7r8  deliver…  A long …');
+});
