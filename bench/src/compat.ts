@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { signatureOf } from '../../server/src/compat/ses/signature-v4.ts';
+import { headersOf, signatureOf } from '../../server/src/compat/ses/signature-v4.ts';
 import { httpLoad } from './http-load.ts';
 import { usageOf } from './process-usage.ts';
 import { SENDER_DOMAIN, sampleHtml, sampleSend } from './sample-message.ts';
@@ -141,9 +141,8 @@ async function sesRequest(target: Target): Promise<string> {
   const signedHeaders = ['content-type', 'host', 'x-amz-content-sha256', 'x-amz-date'];
   const headers = { 'x-amz-content-sha256': bodyHash, 'x-amz-date': signedAt };
   const all = { 'content-type': JSON_TYPE, host: 'localhost', ...headers };
-  const rawHeaders = Object.entries(all).flat();
   const signature = signatureOf(
-    { method: 'POST', url, rawHeaders },
+    { method: 'POST', url, headers: headersOf(Object.entries(all).flat()) },
     { scope, signedAt, signedHeaders },
     bodyHash,
     secret,

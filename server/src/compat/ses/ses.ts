@@ -1,9 +1,16 @@
 import type { FastifyRequest } from 'fastify';
+import type { Clock } from '../../lib/clock.ts';
 import type { CompatProvider } from '../compat-provider.ts';
 import { accountOperations } from './account.ts';
 import { emailOperations } from './emails.ts';
 import { renderProblem, SesError } from './errors.ts';
-import { type ArrivedRequest, readSignature, verifySignature } from './signature-v4.ts';
+import {
+  type ArrivedRequest,
+  headersOf,
+  readSignature,
+  type Signature,
+  verifySignature,
+} from './signature-v4.ts';
 import { suppressionOperations } from './suppressions.ts';
 import { templateOperations } from './templates.ts';
 
@@ -18,16 +25,15 @@ export const ses: CompatProvider = {
     ...accountOperations(deps),
   ],
   async beforeSignedBody(request, authenticator, clock) {
-    const { accessKeyId } = readSignature(arrived(request), clock.now());
-    await authenticator.findSigningCredential(accessKeyId);
+    const { signature } = signedRequest(request, clock);
+    await authenticator.findSigningCredential(signature.accessKeyId);
   },
   authenticate(request, authenticator, clock) {
-    const signed = arrived(request);
-    const signature = readSignature(signed, clock.now());
+    const { arrived, signature } = signedRequest(request, clock);
     const body = request.receivedBody?.chunks ?? [];
     const found = authenticator.findSigningCredential(signature.accessKeyId);
     const authorize = ({ secret, authorize }: Awaited<typeof found>) => {
-      verifySignature(signed, signature, body, secret);
+      verifySignature(arrived, signature, body, secret);
       return authorize(request.ip);
     };
     return found instanceof Promise ? found.then(authorize) : authorize(found);
@@ -43,7 +49,21 @@ export const ses: CompatProvider = {
   },
 };
 
+interface SignedRequest {
+  arrived: ArrivedRequest;
+  signature: Signature;
+}
+
+/** Read once before the body and needed again after it. */
+const signedRequests = new WeakMap<FastifyRequest, SignedRequest>();
+
 /** As it arrived: the server changes neither the URL nor the list of headers. */
-function arrived({ raw }: FastifyRequest): ArrivedRequest {
-  return { method: raw.method ?? '', url: raw.url ?? '', rawHeaders: raw.rawHeaders };
+function signedRequest(request: FastifyRequest, clock: Clock): SignedRequest {
+  const known = signedRequests.get(request);
+  if (known) return known;
+  const { method = '', url = '', rawHeaders } = request.raw;
+  const arrived = { method, url, headers: headersOf(rawHeaders) };
+  const signed = { arrived, signature: readSignature(arrived, clock.now()) };
+  signedRequests.set(request, signed);
+  return signed;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readSignature, signatureOf, verifySignature } from './signature-v4.ts';
+import { headersOf, readSignature, signatureOf, verifySignature } from './signature-v4.ts';
 
 /** Results that AWS published: its Signature Version 4 test suite, and the example of its guide. */
 
@@ -49,13 +49,13 @@ const VECTORS: Vector[] = [
 describe('published results', () => {
   test.each(VECTORS)('$name', ({ method = 'GET', url, headers, signed, scope, signature }) => {
     const host = ['Host', 'example.amazonaws.com'];
-    const rawHeaders = [...(headers ?? host), 'X-Amz-Date', '20150830T123600Z'];
+    const all = headersOf([...(headers ?? host), 'X-Amz-Date', '20150830T123600Z']);
     const given = {
       scope: scope ?? '20150830/us-east-1/service/aws4_request',
       signedAt: '20150830T123600Z',
       signedHeaders: (signed ?? 'host;x-amz-date').split(';'),
     };
-    expect(signatureOf({ method, url, rawHeaders }, given, EMPTY, SECRET)).toBe(signature);
+    expect(signatureOf({ method, url, headers: all }, given, EMPTY, SECRET)).toBe(signature);
   });
 });
 
@@ -65,10 +65,11 @@ const BODY = [Buffer.from('{"a":'), Buffer.from('1}')];
 
 /** A request that is signed like this one, before `change` is applied to it. */
 function signed(change: { url?: string; headers?: string[]; body?: Buffer[] } = {}) {
+  const unsigned = ['Host', 'mail.example.com', 'X-Amz-Date', '20261115T093000Z'];
   const plain = {
     method: 'POST',
     url: '/compat/ses/v2/email/outbound-emails?b=2&a=%2F+&a=1',
-    rawHeaders: ['Host', 'mail.example.com', 'X-Amz-Date', '20261115T093000Z'],
+    headers: headersOf(unsigned),
   };
   const given = {
     scope: SCOPE,
@@ -77,9 +78,13 @@ function signed(change: { url?: string; headers?: string[]; body?: Buffer[] } = 
   };
   const bodyHash = '015abd7f5cc57a2dd94b7590f04ad8084273905ee33ec5cebeae62276a97f862';
   const authorization = `AWS4-HMAC-SHA256 Credential=PRTEST/${SCOPE}, SignedHeaders=host;x-amz-date, Signature=${signatureOf(plain, given, bodyHash, SECRET)}`;
-  const rawHeaders = [...plain.rawHeaders, 'Authorization', authorization];
+  const rawHeaders = [...unsigned, 'Authorization', authorization];
   return {
-    request: { ...plain, url: change.url ?? plain.url, rawHeaders: change.headers ?? rawHeaders },
+    request: {
+      ...plain,
+      url: change.url ?? plain.url,
+      headers: headersOf(change.headers ?? rawHeaders),
+    },
     rawHeaders,
     body: change.body ?? BODY,
   };

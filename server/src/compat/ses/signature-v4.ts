@@ -1,4 +1,4 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import { createHmacSha256, type Hmac } from '../../lib/hmac.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 
@@ -8,11 +8,12 @@ import { RefusedError } from '../../lib/refused-error.ts';
  * Stricter than AWS in one respect: the body is always part of what is signed.
  */
 
-/** A request as it arrived: headers as a flat list of names and values, the URL with its query. */
+/** A request as it arrived, the URL with its query. */
 export interface ArrivedRequest {
   method: string;
   url: string;
-  rawHeaders: readonly string[];
+  /** By name in lower case. */
+  headers: ReadonlyMap<string, readonly string[]>;
 }
 
 export interface Signature {
@@ -33,10 +34,22 @@ const HASH = /^[0-9a-f]{64}$/;
 const SKEW_MS_MAX = 15 * 60_000;
 const SERVICE = 'ses';
 
+/** Of a flat list of names and values, as Node keeps them. */
+export function headersOf(rawHeaders: readonly string[]): Map<string, string[]> {
+  const headers = new Map<string, string[]>();
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
+    const name = (rawHeaders[i] as string).toLowerCase();
+    const value = rawHeaders[i + 1] as string;
+    const values = headers.get(name);
+    if (values) values.push(value);
+    else headers.set(name, [value]);
+  }
+  return headers;
+}
+
 /** Reads the signature and refuses what can be refused without knowing the secret or the body. */
-export function readSignature(request: ArrivedRequest, nowMs: number): Signature {
-  const headers = headersOf(request);
-  if (/[?&]X-Amz-(Algorithm|Signature)=/i.test(request.url)) {
+export function readSignature({ url, headers }: ArrivedRequest, nowMs: number): Signature {
+  if (/[?&]X-Amz-(Algorithm|Signature)=/i.test(url)) {
     throw refused('Presigned URLs are not supported. Send the signature in Authorization.');
   }
   const [authorization] = headers.get('authorization') ?? [];
@@ -67,8 +80,8 @@ export function verifySignature(
   body: readonly Buffer[],
   secret: string,
 ): void {
-  const bodyHash = hashOf(...body);
-  const [claimed = bodyHash] = headersOf(request).get('x-amz-content-sha256') ?? [];
+  const bodyHash = hashOf(body.length === 1 ? (body[0] as Buffer) : Buffer.concat(body));
+  const [claimed = bodyHash] = request.headers.get('x-amz-content-sha256') ?? [];
   if (!HASH.test(claimed)) {
     throw refused(`x-amz-content-sha256 "${claimed}" is not supported: the body must be signed.`);
   }
@@ -108,15 +121,13 @@ function signerFor(secret: string, scope: string): Hmac {
 }
 
 function canonicalRequest(
-  request: ArrivedRequest,
+  { method, url, headers }: ArrivedRequest,
   signedHeaders: readonly string[],
   bodyHash: string,
 ): string {
-  const { method, url } = request;
   const queryAt = url.indexOf('?');
   const path = queryAt < 0 ? url : url.slice(0, queryAt);
   const query = queryAt < 0 ? '' : url.slice(queryAt + 1);
-  const headers = headersOf(request);
   const lines = signedHeaders.map((name) => {
     const values = (headers.get(name) ?? []).map((value) => value.trim().replace(/\s+/g, ' '));
     return `${name}:${values.join(',')}\n`;
@@ -168,21 +179,12 @@ function decode(text: string): string {
   }
 }
 
+const UNRESERVED = /^[\w.~-]*$/;
+
 function encode(text: string): string {
+  if (UNRESERVED.test(text)) return text;
   const escaped = (char: string): string => `%${char.charCodeAt(0).toString(16).toUpperCase()}`;
   return encodeURIComponent(text).replace(/[!'()*]/g, escaped);
-}
-
-function headersOf({ rawHeaders }: ArrivedRequest): Map<string, string[]> {
-  const headers = new Map<string, string[]>();
-  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-    const name = (rawHeaders[i] as string).toLowerCase();
-    const value = rawHeaders[i + 1] as string;
-    const values = headers.get(name);
-    if (values) values.push(value);
-    else headers.set(name, [value]);
-  }
-  return headers;
 }
 
 function checkSignedHeaders(
@@ -223,8 +225,6 @@ function hmac(key: string | Buffer, text: string): Buffer {
   return createHmac('sha256', key).update(text).digest();
 }
 
-function hashOf(...parts: readonly (string | Buffer)[]): string {
-  const hash = createHash('sha256');
-  for (const part of parts) hash.update(part);
-  return hash.digest('hex');
+function hashOf(data: string | Buffer): string {
+  return hash('sha256', data, 'hex');
 }

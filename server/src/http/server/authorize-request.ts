@@ -70,6 +70,8 @@ export function reauthorizeRequest(
   reply: FastifyReply,
 ): Promise<void> | undefined {
   if (!spec.body || spec.isAnonymous?.(request.headers)) return undefined;
+  // A signed request was authorized after its body.
+  if (surface.beforeSignedBody) return undefined;
   return authorize(deps, surface, spec, request, reply);
 }
 
