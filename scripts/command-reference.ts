@@ -23,6 +23,7 @@ const TOPICS: Readonly<Record<string, string>> = {
   people: 'People',
   keys: 'API keys',
   domains: 'Domains',
+  streams: 'Streams',
   suppressions: 'Suppressions',
   templates: 'Templates',
   send: 'Messages',

@@ -36,6 +36,7 @@ export const SCENARIOS: Record<string, RegExp | undefined> = {
   queue: /two-nodes|failover|worker-crashes/,
   smtp: /smtp|submission|return-path/,
   stats: /statistics|alarm/,
+  streams: /stream/,
   suppressions: /suppression/,
   templates: /template|layouts|placeholder/,
   tracking: /tracking/,

@@ -27,8 +27,10 @@ const SEED = `
       || '7' || substr(md5(random()::text), 1, 3) || '8' || substr(md5(random()::text), 1, 15))::uuid as id,
       now() - interval '10 minutes' as at, $2 + n as n
     from generate_series(1, $3::integer) as n),
-  m as (insert into messages (workspace_id, mode, id, created_at, sender, subject, tags, metadata)
-    select $1, 'live', id, at, 'shop@past.example', 'Receipt ' || n, '{}', '{}' from made),
+  m as (insert into messages (workspace_id, mode, id, created_at, sender, subject, stream, tags,
+      metadata)
+    select $1, 'live', id, at, 'shop@past.example', 'Receipt ' || n, 'transactional', '{}', '{}'
+      from made),
   c as (insert into message_contents (workspace_id, mode, id, head, html)
     select $1, 'live', id, '{"from":{"email":"shop@past.example"},"to":[],"cc":[],"reply_to":[],"headers":[]}',
       repeat('<p>past</p>', 50) from made),

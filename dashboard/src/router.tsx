@@ -69,6 +69,7 @@ const messages = createRoute({
     'recipient',
     'receiver',
     'domain',
+    'stream',
     'tag',
     'template',
     'metadata',
@@ -113,10 +114,17 @@ const domain = createRoute({
   component: lazyPage(() => import('./pages/domains/domain.tsx'), 'DomainPage'),
 });
 
+const streams = createRoute({
+  getParentRoute: () => inside,
+  path: '/streams',
+  validateSearch: stringParams('new'),
+  component: lazyPage(() => import('./pages/streams/streams.tsx'), 'StreamsPage'),
+});
+
 const suppressions = createRoute({
   getParentRoute: () => inside,
   path: '/suppressions',
-  validateSearch: stringParams('q', 'reason', 'since', 'after', 'before', 'new'),
+  validateSearch: stringParams('q', 'reason', 'stream', 'since', 'after', 'before', 'new'),
   component: lazyPage(() => import('./pages/suppressions/suppressions.tsx'), 'SuppressionsPage'),
 });
 
@@ -200,6 +208,7 @@ export const router = createRouter({
       contacts,
       domains,
       domain,
+      streams,
       suppressions,
       apiKeys,
       webhooks,

@@ -150,6 +150,7 @@ function useCommands(): Command[] {
     ['write:domains', 'Add domain', '/domains'],
     ['write:templates', 'Create template', '/templates'],
     ['write:webhooks', 'Add webhook endpoint', '/webhooks'],
+    ['write:streams', 'Create stream', '/streams'],
     ['write:suppressions', 'Add suppression', '/suppressions'],
     ['write:contacts', 'Add contact', '/contacts'],
     ['write:members', 'Invite member', '/team'],

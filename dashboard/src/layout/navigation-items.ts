@@ -12,6 +12,7 @@ import {
   Mail,
   Settings,
   Users,
+  Waves,
   Webhook,
 } from 'lucide-react';
 
@@ -66,6 +67,7 @@ export const NAVIGATION_GROUPS: NavigationGroup[] = [
     label: 'Delivery',
     pages: [
       { to: '/domains', label: 'Domains', icon: AtSign, key: 'd', permission: 'read:domains' },
+      { to: '/streams', label: 'Streams', icon: Waves, key: 'r', permission: 'read:streams' },
       {
         to: '/suppressions',
         label: 'Suppressions',

@@ -15,6 +15,8 @@ export interface ApiKey {
   scopes: Scope[];
   allowedDomains: string[];
   allowedIps: string[];
+  /** The first is the default of sends that name no stream. */
+  allowedStreams: string[];
   tokenHint: string;
   createdBy: string;
   createdAtMs: number;
@@ -32,6 +34,7 @@ export const API_KEY_COLUMNS = selectList<ApiKeysRow, ApiKey>(
     scopes: 'scopes',
     allowedDomains: 'allowed_domains',
     allowedIps: 'allowed_ips',
+    allowedStreams: 'allowed_streams',
     tokenHint: 'token_hint',
     createdBy: 'created_by',
     createdAtMs: 'created_at',
@@ -45,8 +48,8 @@ export const API_KEY_COLUMNS = selectList<ApiKeysRow, ApiKey>(
 export async function insertKey(db: Queryable, key: ApiKey): Promise<void> {
   await db.query(
     `insert into api_keys (workspace_id, id, mode, name, scopes, allowed_domains, allowed_ips,
-       token_hint, created_by, created_at, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+       allowed_streams, token_hint, created_by, created_at, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
     [
       key.workspaceId,
       key.id,
@@ -55,6 +58,7 @@ export async function insertKey(db: Queryable, key: ApiKey): Promise<void> {
       key.scopes,
       key.allowedDomains,
       key.allowedIps,
+      key.allowedStreams,
       key.tokenHint,
       key.createdBy,
       sqlTime(key.createdAtMs),
@@ -97,6 +101,7 @@ export async function updateKey(
     | 'scopes'
     | 'allowedDomains'
     | 'allowedIps'
+    | 'allowedStreams'
     | 'expiresAtMs'
     | 'tokenHint'
     | 'revokedAtMs'
@@ -105,6 +110,7 @@ export async function updateKey(
   await db.query(
     `update api_keys set name = $3, scopes = $4, allowed_domains = $5, allowed_ips = $6,
        expires_at = $7, token_hint = $8, revoked_at = $9,
+       allowed_streams = $10,
        expiry_notified_at = case when expires_at is distinct from $7 then null else expiry_notified_at end
      where workspace_id = $1 and id = $2`,
     [
@@ -117,6 +123,7 @@ export async function updateKey(
       sqlTime(key.expiresAtMs),
       key.tokenHint,
       sqlTime(key.revokedAtMs),
+      key.allowedStreams,
     ],
   );
 }

@@ -15,6 +15,7 @@ const ISSUER: KeyIssuer = {
   scopes: new Set(['send:transactional', 'write:api_keys']),
   allowedDomains: ['shop.example'],
   allowedIps: ['192.0.2.0/24'],
+  allowedStreams: ['digest'],
   endsAtMs: NOW_MS + 3_600_000,
   actor: 'key_1',
   keyId: '00000000-0000-7000-8000-000000000002',
@@ -25,6 +26,7 @@ const WITHIN_LIMITS: NewApiKey = {
   scopes: ['send:transactional'],
   allowed_domains: ['shop.example'],
   allowed_ips: ['192.0.2.7'],
+  allowed_streams: ['digest'],
   expires_at: '2027-01-01T00:30:00Z',
 };
 
@@ -39,6 +41,8 @@ test.each<[string, Partial<NewApiKey>, RegExp]>([
   ['no limit on domains', { allowed_domains: [] }, /limited to shop.example/],
   ['a larger network', { allowed_ips: ['192.0.0.0/16'] }, /limited to 192.0.2.0\/24/],
   ['no limit on networks', { allowed_ips: [] }, /limited to 192.0.2.0\/24/],
+  ['another stream', { allowed_streams: ['digest', 'alerts'] }, /limited to digest/],
+  ['no limit on streams', { allowed_streams: [] }, /limited to digest/],
   ['a longer lifetime', { expires_at: '2027-01-02T00:00:00Z' }, /expires at 2027-01-01T01:00/],
   ['no expiry', { expires_at: null }, /expires at 2027-01-01T01:00/],
 ])('a key cannot grant %s', async (_, change, detail) => {

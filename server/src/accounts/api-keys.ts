@@ -44,6 +44,7 @@ export interface NewApiKey {
   scopes?: readonly Scope[];
   allowed_domains?: readonly string[];
   allowed_ips?: readonly string[];
+  allowed_streams?: readonly string[];
   expires_at?: string | null;
 }
 
@@ -52,7 +53,14 @@ export type ApiKeyChange = Omit<NewApiKey, 'mode' | 'name'> & { name?: string };
 /** Creates keys: a caller with its limits, or the operator at the command line without limits. */
 export type KeyIssuer = Pick<
   Caller,
-  'workspaceId' | 'mode' | 'scopes' | 'allowedDomains' | 'allowedIps' | 'endsAtMs' | 'actor'
+  | 'workspaceId'
+  | 'mode'
+  | 'scopes'
+  | 'allowedDomains'
+  | 'allowedIps'
+  | 'allowedStreams'
+  | 'endsAtMs'
+  | 'actor'
 > & { keyId?: Caller['keyId'] };
 
 export function operatorIssuer(workspaceId: string): KeyIssuer {
@@ -129,9 +137,14 @@ export class ApiKeys {
     const nowMs = this.#clock.now();
     return this.#commit(issuer, async (client) => {
       const key = await lockKey(client, issuer, id);
-      const { allowed_domains = key.allowedDomains, allowed_ips = key.allowedIps } = change;
       const { mode } = key;
-      const limits = parseLimits({ ...change, mode, allowed_domains, allowed_ips }, nowMs);
+      const kept = {
+        mode,
+        allowed_domains: key.allowedDomains,
+        allowed_ips: key.allowedIps,
+        allowed_streams: key.allowedStreams,
+      };
+      const limits = parseLimits({ ...kept, ...change }, nowMs);
       const expiresAtMs = change.expires_at === undefined ? key.expiresAtMs : limits.expiresAtMs;
       const scopes = change.scopes ? [...new Set(change.scopes)] : key.scopes;
       const changed = { ...key, ...limits, expiresAtMs, scopes, name: change.name ?? key.name };
@@ -219,6 +232,7 @@ export function publicApiKey(key: ApiKey) {
     scopes: key.scopes,
     allowed_domains: key.allowedDomains,
     allowed_ips: key.allowedIps,
+    allowed_streams: key.allowedStreams,
     token_hint: key.tokenHint,
     created_by: key.createdBy,
     created_at: new Date(key.createdAtMs).toISOString(),
@@ -242,7 +256,10 @@ function visibleTo(issuer: KeyIssuer, key: ApiKey | undefined): ApiKey {
 /** Refuses what would give the issuer more than it has. */
 export function checkGrant(
   issuer: KeyIssuer,
-  wanted: Pick<ApiKey, 'mode' | 'scopes' | 'allowedDomains' | 'allowedIps' | 'expiresAtMs'>,
+  wanted: Pick<
+    ApiKey,
+    'mode' | 'scopes' | 'allowedDomains' | 'allowedIps' | 'allowedStreams' | 'expiresAtMs'
+  >,
 ): void {
   if (issuer.mode === 'test' && wanted.mode === 'live') {
     throw new RefusedError('wrong_mode', 'A test key can create only test keys.', {
@@ -257,7 +274,7 @@ export function checkGrant(
       { fix: 'Request fewer scopes, or create the key at {app}/app/api-keys.' },
     );
   }
-  const { allowedDomains, allowedIps = [] } = issuer;
+  const { allowedDomains, allowedIps = [], allowedStreams = [] } = issuer;
   if (
     exceedsLimits(wanted.allowedDomains, allowedDomains, (domain) =>
       allowedDomains.includes(domain),
@@ -268,6 +285,9 @@ export function checkGrant(
   const networks = new IpRanges(allowedIps);
   if (exceedsLimits(wanted.allowedIps, allowedIps, (network) => networks.containsRange(network))) {
     throw exceedsIssuer(`is limited to ${allowedIps.join(', ')}`, 'allowed_ips');
+  }
+  if (exceedsLimits(wanted.allowedStreams, allowedStreams, (key) => allowedStreams.includes(key))) {
+    throw exceedsIssuer(`is limited to ${allowedStreams.join(', ')}`, 'allowed_streams');
   }
   // A person's session also expires, but what they create outlives it. A rotated secret must not
   // create a successor for itself during its grace period.
@@ -309,7 +329,7 @@ function exceedsIssuer(limit: string, field: string): RefusedError {
 function parseLimits(
   wanted: Omit<Partial<NewApiKey>, 'name'>,
   nowMs: number,
-): Pick<ApiKey, 'allowedDomains' | 'allowedIps' | 'expiresAtMs'> {
+): Pick<ApiKey, 'allowedDomains' | 'allowedIps' | 'allowedStreams' | 'expiresAtMs'> {
   const errors: FieldError[] = [];
   const usable = scopesFor(wanted.mode ?? 'live');
   (wanted.scopes ?? []).forEach((scope, index) => {
@@ -339,7 +359,8 @@ function parseLimits(
   }
   if (errors.length > 0) throw invalidFields(errors);
   const allowedIps = [...(wanted.allowed_ips ?? [])];
-  return { allowedDomains: [...new Set(allowedDomains)], allowedIps, expiresAtMs };
+  const allowedStreams = [...new Set(wanted.allowed_streams ?? [])];
+  return { allowedDomains: [...new Set(allowedDomains)], allowedIps, allowedStreams, expiresAtMs };
 }
 
 async function appendKeyEvent(

@@ -168,6 +168,7 @@ function toCaller(key: ApiKey, secretEndsAtMs: number | null): Caller {
     scopes: new Set(key.scopes),
     allowedDomains: key.allowedDomains,
     allowedIps: key.allowedIps,
+    allowedStreams: key.allowedStreams,
     actor: encodeId('key', key.id),
     keyId: key.id,
   };

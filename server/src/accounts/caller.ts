@@ -8,6 +8,8 @@ export interface Caller {
   scopes: ReadonlySet<Scope>;
   /** Sender domains the caller is limited to; empty for all domains of the workspace. */
   allowedDomains: readonly string[];
+  /** Streams the caller is limited to, the default first; empty for all streams. */
+  allowedStreams?: readonly string[];
   /** Networks an API key is limited to; empty for no limit. */
   allowedIps?: readonly string[];
   /** For the audit trail: the id of the key or of the person. */

@@ -11,6 +11,8 @@ export const SCOPES = [
   'write:contacts',
   'read:domains',
   'write:domains',
+  'read:streams',
+  'write:streams',
   'read:suppressions',
   'write:suppressions',
   'read:webhooks',

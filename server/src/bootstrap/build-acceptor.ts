@@ -13,6 +13,7 @@ import type { DeliveryHandoff } from '../messages/accept/delivery-handoff.ts';
 import { Idempotency } from '../messages/accept/idempotency.ts';
 import { METADATA_PAIRS_MAX, type SendLimits, TAGS_MAX } from '../messages/accept/send-limits.ts';
 import { CONTENT_KEY_PURPOSE } from '../messages/content/message-content.ts';
+import type { StreamCache } from '../streams/stream-cache.ts';
 import { createAddressHash } from '../suppressions/erased-address.ts';
 import type { TemplateCache } from '../templates/template-cache.ts';
 import { createTracker } from '../tracking/track-html.ts';
@@ -35,6 +36,7 @@ export interface AcceptorOptions {
   config: Config;
   domains: SenderDomainCache;
   templates: TemplateCache;
+  streams: StreamCache;
   contacts: ContactLookup;
   handoff: DeliveryHandoff;
   idempotency: Idempotency;
@@ -45,7 +47,8 @@ export interface AcceptorOptions {
 
 /** Builds message acceptance, for the server and for the command `postrider send`. */
 export function createAcceptor(options: AcceptorOptions): MessageAcceptor {
-  const { pool, clock, config, domains, templates, contacts, handoff, idempotency } = options;
+  const { pool, clock, config, domains, templates, streams, contacts } = options;
+  const { handoff, idempotency } = options;
   return new MessageAcceptor({
     pool,
     clock,
@@ -53,6 +56,7 @@ export function createAcceptor(options: AcceptorOptions): MessageAcceptor {
     handoff,
     idempotency,
     senderDomain: (workspaceId, name) => domains.find(workspaceId, name),
+    stream: (workspaceId, key) => streams.find(workspaceId, key),
     contact: (workspaceId, mode, key) => contacts.contactFor(workspaceId, mode, key),
     templates,
     track: createTracker({

@@ -76,7 +76,11 @@ function createListener(options: ReturnPathOptions): Promise<ReturnPathListener>
     log,
     registry,
     outage: options.outage,
-    reports: new InboundReports({ ...options, bounceHost: config.domains.bounceHost }),
+    reports: new InboundReports({
+      ...options,
+      bounceHost: config.domains.bounceHost,
+      complaintScope: config.returnPath.complaintScope,
+    }),
     hostname: config.delivery.heloName,
     baseUrl: config.http.baseUrl,
     certificate: config.submission.tls,

@@ -28,6 +28,8 @@ import { CONTENT_KEY_PURPOSE } from '../messages/content/message-content.ts';
 import { MailAcceptor } from '../messages/mime/mail-acceptor.ts';
 import { TestInbox } from '../messages/test-inbox/test-inbox.ts';
 import { Erasures } from '../privacy/erase-address.ts';
+import { StreamCache } from '../streams/stream-cache.ts';
+import { Streams } from '../streams/streams.ts';
 import { createAddressHash } from '../suppressions/erased-address.ts';
 import { Suppressions } from '../suppressions/suppressions.ts';
 import { TemplateCache } from '../templates/template-cache.ts';
@@ -52,6 +54,7 @@ export interface Services {
   verifier: DomainVerifier;
   templates: Templates;
   templateCache: TemplateCache;
+  streams: Streams;
   contacts: Contacts;
   contactLookup: ContactLookup;
   imports: ContactImports;
@@ -81,7 +84,10 @@ export function buildServices(options: ServicesOptions): Services {
   const { config, clock, log, storage, handoff } = options;
   const { pool, secretKey } = storage;
   const sesEncryptor = createEncryptor(secretKey, SES_ENCRYPTION_PURPOSE);
-  const { authenticator, senderDomains, templateCache } = createCaches(options, sesEncryptor);
+  const { authenticator, senderDomains, templateCache, streamCache } = createCaches(
+    options,
+    sesEncryptor,
+  );
   const apiKeys = new ApiKeys({
     pool,
     clock,
@@ -105,6 +111,7 @@ export function buildServices(options: ServicesOptions): Services {
     config,
     domains: senderDomains,
     templates: templateCache,
+    streams: streamCache,
     contacts: contactLookup,
     handoff,
     idempotency,
@@ -136,6 +143,11 @@ export function buildServices(options: ServicesOptions): Services {
       onChange: (workspaceId) => templateCache.invalidateWorkspace(workspaceId),
     }),
     templateCache,
+    streams: new Streams({
+      pool,
+      clock,
+      onChange: (workspaceId) => streamCache.invalidateWorkspace(workspaceId),
+    }),
     contacts: new Contacts({ pool, clock }),
     contactLookup,
     imports: new ContactImports({
@@ -171,13 +183,16 @@ function createCaches({ clock, storage, notifications }: ServicesOptions, sesEnc
   const authenticator = new Authenticator({ ...options, encryptor: sesEncryptor });
   const senderDomains = new SenderDomainCache(options);
   const templateCache = new TemplateCache(options);
+  const streamCache = new StreamCache(options);
   notifications.on('accounts', (workspaceId) => authenticator.invalidateWorkspace(workspaceId));
   notifications.on('domains', (workspaceId) => senderDomains.invalidateWorkspace(workspaceId));
   notifications.on('templates', (workspaceId) => templateCache.invalidateWorkspace(workspaceId));
+  notifications.on('streams', (workspaceId) => streamCache.invalidateWorkspace(workspaceId));
   notifications.onGap(() => {
     authenticator.invalidateAll();
     senderDomains.invalidateAll();
     templateCache.invalidateAll();
+    streamCache.invalidateAll();
   });
-  return { authenticator, senderDomains, templateCache };
+  return { authenticator, senderDomains, templateCache, streamCache };
 }

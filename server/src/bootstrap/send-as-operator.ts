@@ -8,6 +8,7 @@ import { noHandoff } from '../messages/accept/delivery-handoff.ts';
 import type { SendRequest } from '../messages/accept/send-request.ts';
 import { SendMessage } from '../messages/accept/send-request.ts';
 import { previewMessage } from '../messages/content/content-view.ts';
+import { StreamCache } from '../streams/stream-cache.ts';
 import { TemplateCache } from '../templates/template-cache.ts';
 import { createAcceptor, createIdempotency } from './build-acceptor.ts';
 
@@ -23,6 +24,7 @@ export async function sendAsOperator(parts: DatabaseContext, send: OperatorSend)
     config,
     domains: new SenderDomainCache({ pool, clock, isListening }),
     templates: new TemplateCache({ pool, clock, isListening }),
+    streams: new StreamCache({ pool, clock, isListening }),
     contacts: new ContactLookup({ pool }),
     handoff: noHandoff,
     idempotency: createIdempotency(pool, clock, secretKey),

@@ -17,6 +17,7 @@ function delivery(
     leased: false,
     attempts: 1,
     smtp: null,
+    stream: 'transactional',
     metadata: {},
     tags: [],
     ...change,

@@ -6,6 +6,7 @@ import { markBounced, requeue } from '../messages/deliveries/delivery-change-sto
 import type { BounceEvidence } from '../messages/verdict/review-suppression.ts';
 import { classifyReport, reportBasis } from '../messages/verdict/verdict.ts';
 import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
+import { EVERYWHERE } from '../suppressions/suppression-store.ts';
 import type { RecordReportParts, ReportOutcome } from './report-outcome.ts';
 import {
   deliveryEventFacts,
@@ -126,5 +127,6 @@ async function recordBounce(
   const { message_id } = about;
   const evidence: BounceEvidence = { message_id, smtp, ...reportBasis(failure), report };
   const { recipientKey: emailKey } = delivery;
-  await suppressions.suppress(client, sent, { emailKey, reason: 'hard_bounce', evidence });
+  const reason = 'hard_bounce';
+  await suppressions.suppress(client, sent, { emailKey, stream: EVERYWHERE, reason, evidence });
 }

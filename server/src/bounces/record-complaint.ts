@@ -4,6 +4,7 @@ import { appendEvents } from '../events/events-store.ts';
 import type { FeedbackReport } from '../mail/reports/arf.ts';
 import { nextEventSequence } from '../messages/deliveries/delivery-change-store.ts';
 import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
+import { EVERYWHERE } from '../suppressions/suppression-store.ts';
 import type { RecordReportParts, ReportOutcome } from './report-outcome.ts';
 import {
   deliveryEventFacts,
@@ -47,7 +48,7 @@ export async function recordComplaint(
 }
 
 async function recordOne(
-  { clock, suppressions }: RecordReportParts,
+  { clock, suppressions, complaintScope }: RecordReportParts,
   client: Queryable,
   sent: SentMessage,
   delivery: ReportedDelivery,
@@ -61,6 +62,7 @@ async function recordOne(
   await appendEvents(client, [{ ...sent, type: 'message.complained', atMs, sequence, data }]);
   await suppressions.suppress(client, sent, {
     emailKey: delivery.recipientKey,
+    stream: complaintScope === 'stream' ? delivery.stream : EVERYWHERE,
     reason: 'complaint',
     evidence: { message_id: about.message_id, smtp: delivery.smtp, report },
   });

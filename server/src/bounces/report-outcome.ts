@@ -2,12 +2,16 @@ import type { Pool } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Suppressions } from '../suppressions/suppressions.ts';
 
+/** Whether a complaint stops the stream of the message, or all mail to the address. */
+export type ComplaintScope = 'stream' | 'everywhere';
+
 /** What recording a report needs, and what may come of it. */
 
 export interface RecordReportParts {
   pool: Pool;
   clock: Clock;
   suppressions: Pick<Suppressions, 'suppress'>;
+  complaintScope: ComplaintScope;
 }
 
 export const REPORT_OUTCOMES = [

@@ -88,13 +88,14 @@ export interface ReportedDelivery {
   leased: boolean;
   attempts: number;
   smtp: SmtpFacts | null;
+  stream: string;
   metadata: Record<string, string>;
   tags: string[];
 }
 
 const REPORTED = `${selectList<
   DeliveriesRow,
-  Omit<ReportedDelivery, 'leased' | 'metadata' | 'tags'>
+  Omit<ReportedDelivery, 'leased' | 'stream' | 'metadata' | 'tags'>
 >(
   {
     ordinal: 'ordinal',
@@ -105,15 +106,15 @@ const REPORTED = `${selectList<
     smtp: 'smtp',
   },
   'd',
-)}, ${selectList<MessagesRow, Pick<ReportedDelivery, 'metadata' | 'tags'>>(
-  { metadata: 'metadata', tags: 'tags' },
+)}, ${selectList<MessagesRow, Pick<ReportedDelivery, 'stream' | 'metadata' | 'tags'>>(
+  { stream: 'stream', metadata: 'metadata', tags: 'tags' },
   'm',
 )}`;
 
 /** The data that every event about a delivery contains. */
 export function deliveryEventFacts({ messageId }: SentMessage, delivery: ReportedDelivery) {
-  const { recipient, attempts: attempt, metadata, tags } = delivery;
-  return { message_id: encodeId('msg', messageId), recipient, attempt, metadata, tags };
+  const { recipient, attempts: attempt, stream, metadata, tags } = delivery;
+  return { message_id: encodeId('msg', messageId), recipient, attempt, stream, metadata, tags };
 }
 
 /** Locks deliveries until the transaction ends, by their ordinal or by recipient. */

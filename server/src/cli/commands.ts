@@ -19,6 +19,8 @@ import { peopleResetPassword } from './commands/people-reset-password.ts';
 import { queue } from './commands/queue.ts';
 import { send } from './commands/send.ts';
 import { start } from './commands/start.ts';
+import { streamsCreate } from './commands/streams-create.ts';
+import { streamsList } from './commands/streams-list.ts';
 import { suppressionsReview } from './commands/suppressions-review.ts';
 import { templatesDiff } from './commands/templates-diff.ts';
 import { templatesPull } from './commands/templates-pull.ts';
@@ -55,6 +57,8 @@ export const COMMANDS: readonly Command[] = [
   domainsAdd,
   domainsVerify,
   domainsList,
+  streamsCreate,
+  streamsList,
   suppressionsReview,
   templatesPull,
   templatesPush,

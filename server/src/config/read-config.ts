@@ -49,6 +49,7 @@ export interface Config {
     readonly trustProxy: readonly string[];
     readonly connectionsMax: number;
     readonly connectionsPerSource: number;
+    readonly complaintScope: 'stream' | 'everywhere';
   };
   readonly storage: {
     readonly dataDir: string;
@@ -334,6 +335,7 @@ function buildReturnPath(of: SettingValues['of'], portIsExplicit: boolean): Conf
     trustProxy: of('RETURN_PATH_TRUST_PROXY'),
     connectionsMax: of('RETURN_PATH_CONNECTIONS_MAX'),
     connectionsPerSource: of('RETURN_PATH_CONNECTIONS_PER_SOURCE'),
+    complaintScope: of('COMPLAINT_SCOPE'),
   };
 }
 

@@ -1,4 +1,4 @@
-import { integer, networks, portOrOff, text } from './setting-types.ts';
+import { integer, networks, oneOf, portOrOff, text } from './setting-types.ts';
 
 /** Settings of the SMTP listener that receives bounces and complaints. */
 export const returnPath = {
@@ -29,5 +29,11 @@ export const returnPath = {
     default: 20,
     min: 1,
     max: 100_000,
+  }),
+  COMPLAINT_SCOPE: oneOf({
+    description:
+      'What a complaint stops: mail of the same stream to the address, or all mail of the workspace to it.',
+    values: ['stream', 'everywhere'],
+    default: 'stream',
   }),
 };

@@ -60,7 +60,7 @@ export async function acquireSessionLock(
  */
 export async function lockForTransaction(
   db: Queryable,
-  resource: 'domains' | 'imports' | 'templates' | 'webhooks',
+  resource: 'domains' | 'imports' | 'streams' | 'templates' | 'webhooks',
   workspaceId: string,
 ): Promise<void> {
   await db.query(`select pg_advisory_xact_lock(hashtextextended($1 || '/' || $2, 0))`, [

@@ -32,6 +32,7 @@ export const TABLE_OWNERS = {
   deliveries: 'messages',
   attempts: 'messages',
   test_inbox: 'messages',
+  streams: 'streams',
   suppressions: 'suppressions',
   contacts: 'contacts',
   contact_imports: 'contacts',

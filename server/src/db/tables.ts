@@ -43,6 +43,7 @@ export interface ApiKeysRow {
   scopes: string[];
   allowed_domains: string[];
   allowed_ips: string[];
+  allowed_streams: string[];
   token_hint: string;
   created_by: string;
   created_at: number;
@@ -298,6 +299,7 @@ export interface MessagesRow {
   subject: string;
   template_key: string | null;
   template_version: number | null;
+  stream: string;
   tags: string[];
   metadata: unknown;
   ttl_seconds: number | null;
@@ -394,10 +396,22 @@ export interface StatisticsMinuteRow {
   n: number;
 }
 
+export interface StreamsRow {
+  workspace_id: string;
+  key: string;
+  name: string;
+  purpose: 'transactional' | 'subscription';
+  track_opens: boolean | null;
+  track_clicks: boolean | null;
+  created_at: number;
+  updated_at: number;
+}
+
 export interface SuppressionsRow {
   workspace_id: string;
   mode: Mode;
   key: string;
+  stream: string;
   id: string;
   email: string | null;
   domain: string | null;
@@ -563,6 +577,7 @@ export interface Tables {
   statistics_day: StatisticsDayRow;
   statistics_hour: StatisticsHourRow;
   statistics_minute: StatisticsMinuteRow;
+  streams: StreamsRow;
   suppressions: SuppressionsRow;
   template_publications: TemplatePublicationsRow;
   template_versions: TemplateVersionsRow;

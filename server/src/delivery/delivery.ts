@@ -34,6 +34,7 @@ export interface Message {
   readonly id: string;
   /** The time in the `Date` header, the same in all attempts: accepted at, or scheduled for. */
   readonly dateMs: number;
+  readonly stream: string;
   readonly tags: string[];
   readonly metadata: Record<string, string>;
   content: MessageContent | undefined;

@@ -3,6 +3,7 @@ import type { HandedOffMessage, Lease } from '../messages/accept/delivery-handof
 import type { ClaimedRow } from '../messages/deliveries/claim-store.ts';
 import { isSuspect } from '../messages/deliveries/delivery-lease-store.ts';
 import { addressDomain } from '../messages/queue-shard.ts';
+import { DEFAULT_STREAM_KEY } from '../streams/stream.ts';
 import type { Delivery, Message } from './delivery.ts';
 import type { MutableEngineStats } from './engine-stats.ts';
 import { giveUpAtMs } from './retry-policy.ts';
@@ -37,6 +38,7 @@ export class LeasedMessages {
       mode: handed.mode,
       id: handed.messageId,
       dateMs: handed.createdAtMs,
+      stream: handed.stream,
       tags: handed.tags,
       metadata: handed.metadata,
       content: handed.content,
@@ -78,6 +80,7 @@ export class LeasedMessages {
         mode: row.mode,
         id: row.message_id,
         dateMs: row.dated_at ?? row.run_started_at,
+        stream: row.stream ?? DEFAULT_STREAM_KEY,
         tags: row.tags ?? [],
         metadata: row.metadata ?? {},
         content: undefined,

@@ -95,6 +95,7 @@ export interface DeliveryEventData {
   message_id: string;
   recipient: string;
   attempt: number;
+  stream: string;
   metadata: Record<string, string>;
   tags: string[];
   bounce?: Bounce;

@@ -28,6 +28,7 @@ export interface FeedFilter {
   messageId?: string;
   recipient?: string;
   tag?: string;
+  stream?: string;
   /** The domain of the message's sender, in lower case. */
   senderDomain?: string;
   createdAfterMs?: number;
@@ -232,6 +233,7 @@ async function scan(db: Queryable, scope: TenantScope, bounds: Scan) {
         ? EVENT_LOG_END.id
         : uuidFloor(filter.createdBeforeMs + IDS_AHEAD_MAX_MS),
       filter.senderDomain ?? null,
+      filter.stream ?? null,
     ],
   });
   const first = rows[0] as ScanRow;
@@ -253,6 +255,8 @@ const MATCHES = `($8::text[] is null or type = any($8) or split_part(type, '.', 
     select from json_array_elements_text(data->'tags') tag where tag = $10))
   and ($11::timestamptz is null or created_at >= $11)
   and ($12::timestamptz is null or created_at < $12)
+  and ($16::text is null
+    or coalesce(data->>'stream', data->'suppression'->>'stream') = $16)
   and ($15::text is null or exists (
     select from messages m where m.workspace_id = $1 and m.mode = $2 and m.id = message_id
       and lower(right(m.sender, length($15) + 1)) = '@' || $15))`;
@@ -330,6 +334,7 @@ async function readMessageEvents(
       // An event is never older than its message, so earlier partitions are pruned.
       uuidFloor(candidates.ids.length === 0 ? 0 : oldestMs - 60_000),
       filter.senderDomain ?? null,
+      filter.stream ?? null,
     ],
   });
   const events = rows.filter((row) => row.id !== null).map(toStoredEvent);

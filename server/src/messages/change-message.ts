@@ -105,6 +105,7 @@ export class MessageChanges {
       await rescheduleDeliveries(client, scope, id, scheduledAtMs, expiresAtMs);
       const data = {
         message_id: encodeId('msg', id),
+        stream: message.stream,
         metadata: message.metadata,
         tags: message.tags,
         scheduled_at: new Date(scheduledAtMs).toISOString(),
@@ -204,6 +205,7 @@ function recipientEvent(
       message_id: encodeId('msg', message.id),
       recipient,
       attempt: 0,
+      stream: message.stream,
       metadata: message.metadata,
       tags: message.tags,
     },

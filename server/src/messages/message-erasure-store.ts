@@ -64,7 +64,7 @@ export async function lockMessagesTo(
   return { deliveries: whole.flatMap(({ id }) => byMessage.get(id) ?? []), left: true };
 }
 
-export interface ErasableMessage extends Pick<MessagesRow, 'id' | 'subject' | 'tags'> {
+export interface ErasableMessage extends Pick<MessagesRow, 'id' | 'subject' | 'stream' | 'tags'> {
   metadata: Record<string, string>;
   header_message_id: string | null;
 }
@@ -76,7 +76,7 @@ export async function readMessages(
 ): Promise<ErasableMessage[]> {
   const { rows } = await db.query<ErasableMessage>({
     name: 'erasure-read-messages',
-    text: `select id, subject, tags, metadata, header_message_id from messages
+    text: `select id, subject, stream, tags, metadata, header_message_id from messages
       where workspace_id = $1 and mode = $2 and id = any($3) and id between $4 and $5`,
     values: [scope.workspaceId, scope.mode, ids, ...uuidRange(ids)],
   });
@@ -86,7 +86,7 @@ export async function readMessages(
 export async function writeMessages(
   db: Queryable,
   scope: TenantScope,
-  messages: readonly Omit<ErasableMessage, 'tags'>[],
+  messages: readonly Omit<ErasableMessage, 'stream' | 'tags'>[],
 ): Promise<void> {
   await db.query({
     name: 'erasure-write-messages',

@@ -22,6 +22,7 @@ import {
   writeMessages,
 } from '../messages/message-erasure-store.ts';
 import { isPending } from '../messages/message-status.ts';
+import { DEFAULT_STREAM_KEY } from '../streams/stream.ts';
 import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
 import type { Suppressions } from '../suppressions/suppressions.ts';
 import { eraseWebhookResponses } from '../webhooks/webhook-erasure-store.ts';
@@ -249,6 +250,7 @@ export class Erasures {
           message_id: encodeId('msg', messageId),
           recipient: ERASED_ADDRESS,
           attempt: attempts,
+          stream: byId.get(messageId)?.stream ?? DEFAULT_STREAM_KEY,
           metadata: eraser.json(byId.get(messageId)?.metadata ?? {}),
           tags: byId.get(messageId)?.tags ?? [],
         },

@@ -19,6 +19,7 @@ function event(type: EventType, change: Partial<CountedEvent> = {}): CountedEven
     first: true,
     sender: 'Shop@Shop.Example',
     templateKey: null,
+    stream: 'transactional',
     startedAtMs: null,
     ...change,
   };
@@ -54,6 +55,7 @@ describe('counting events', () => {
     expect(counters(counts, 'tag', 'welcome')).toEqual(all);
     expect(counters(counts, 'template', 'greeting')).toEqual(all);
     expect(counters(counts, 'domain', 'shop.example')).toEqual(all);
+    expect(counters(counts, 'stream', 'transactional')).toEqual(all);
     const receivers = counts.filter(({ dimension }) => dimension === 'receiver');
     expect(receivers.map(({ counter, n }) => [counter, n])).toEqual([
       ['accepted', 2],

@@ -29,11 +29,12 @@ export interface CountedEvent {
   first: boolean;
   sender: string | null;
   templateKey: string | null;
+  stream: string | null;
   /** When the message was due: its acceptance, or its scheduled time. */
   startedAtMs: number | null;
 }
 
-export const DIMENSIONS = ['tag', 'template', 'domain', 'receiver'] as const;
+export const DIMENSIONS = ['stream', 'tag', 'template', 'domain', 'receiver'] as const;
 export type Dimension = (typeof DIMENSIONS)[number] | 'all';
 
 export interface Count {
@@ -170,6 +171,7 @@ function countTargets(event: CountedEvent): CountTarget[] {
   const counters = countersOf(event);
   if (counters.length === 0) return [];
   const targets: CountTarget[] = [{ dimension: 'all', value: '', counters }];
+  if (event.stream !== null) targets.push({ dimension: 'stream', value: event.stream, counters });
   if (event.tags.length > 0) {
     for (const tag of new Set(event.tags)) targets.push({ dimension: 'tag', value: tag, counters });
   }

@@ -110,6 +110,7 @@ export class StatsAggregator {
       );
     };
     const values = {
+      stream: await read('stream'),
       tag: await read('tag'),
       template: await read('template'),
       domain: await read('domain'),
@@ -121,7 +122,8 @@ export class StatsAggregator {
 }
 
 /** Dimensions whose values tenants choose. */
-type UserDefinedDimension = 'tag' | 'template' | 'domain';
+const USER_DEFINED = ['stream', 'tag', 'template', 'domain'] as const;
+type UserDefinedDimension = (typeof USER_DEFINED)[number];
 
 interface KnownValues {
   readAtMs: number;
@@ -129,7 +131,7 @@ interface KnownValues {
 }
 
 function isUserDefined(dimension: Dimension): dimension is UserDefinedDimension {
-  return dimension === 'tag' || dimension === 'template' || dimension === 'domain';
+  return (USER_DEFINED as readonly Dimension[]).includes(dimension);
 }
 
 /** The label under which a value is counted. */

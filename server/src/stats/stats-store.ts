@@ -25,6 +25,7 @@ interface UncountedRow {
   data: MessageData | null;
   sender: string | null;
   template_key: string | null;
+  stream: string | null;
   started_at: number | null;
 }
 
@@ -50,14 +51,14 @@ export async function readUncounted(pool: Pool, limit: number): Promise<EventBat
     name: 'statistics-read',
     text: `select e.tx, e.id, e.workspace_id, e.mode, e.type, e.created_at,
         case when e.type like 'message.%' then e.data end as data,
-        m.sender, m.template_key, greatest(m.created_at, m.scheduled_at) as started_at
+        m.sender, m.template_key, m.stream, greatest(m.created_at, m.scheduled_at) as started_at
       from (
         select * from events
          where (tx, id) > ($1::bigint, $2::uuid)
            and tx < event_log_horizon()
          order by tx, id limit $3) e
       left join lateral (
-        select sender, template_key, created_at, scheduled_at from messages
+        select sender, template_key, stream, created_at, scheduled_at from messages
          where workspace_id = e.workspace_id and mode = e.mode and id = e.message_id limit 1) m
         on e.message_id is not null`,
     values: [from.tx, from.id, limit],
@@ -84,6 +85,7 @@ function toCountedEvent(row: UncountedRow): CountedEvent {
     first: data.first ?? true,
     sender: row.sender,
     templateKey: row.template_key,
+    stream: row.stream,
     startedAtMs: row.started_at,
   };
 }

@@ -13,6 +13,7 @@ describe('a suppression', () => {
     expect(parseSuppression({ email: 'Jane@Example.com' }, NOW_MS)).toEqual({
       ok: true,
       key: 'jane@example.com',
+      stream: '',
       email: 'Jane@example.com',
       domain: null,
       change: {},

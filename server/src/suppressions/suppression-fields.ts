@@ -2,13 +2,15 @@ import type { FieldError } from '../lib/refused-error.ts';
 import { parseTime } from '../lib/rfc3339.ts';
 import { parseMailbox } from '../mail/address.ts';
 import { parseDomainName } from '../mail/domain-name.ts';
-import type { Suppression, SuppressionReason } from './suppression-store.ts';
+import { EVERYWHERE, type Suppression, type SuppressionReason } from './suppression-store.ts';
 
 /** Parses the fields of a suppression as the API takes them. */
 
 export interface NewSuppression {
   email?: string;
   domain?: string;
+  /** Null or absent: in all streams. */
+  stream?: string | null;
   reason?: SuppressionReason;
   note?: string | null;
   expires_at?: string | null;
@@ -25,6 +27,7 @@ interface InvalidSuppression {
 interface ParsedSuppression {
   ok: true;
   key: string;
+  stream: string;
   email: string | null;
   domain: string | null;
   change: SuppressionChange;
@@ -39,7 +42,8 @@ export function parseSuppression(
   if ('code' in target) {
     return { ok: false, errors: [target, ...(parsed.ok ? [] : parsed.errors)] };
   }
-  return parsed.ok ? { ok: true, ...target, change: parsed.change } : parsed;
+  const stream = given.stream ?? EVERYWHERE;
+  return parsed.ok ? { ok: true, ...target, stream, change: parsed.change } : parsed;
 }
 
 export function parseChange(

@@ -4,6 +4,7 @@ import { isSortedByKey, publicSuppression } from './suppressions.ts';
 
 const ENTRY: Suppression = {
   key: 'jane@example.com',
+  stream: '',
   id: '00000000-0000-7000-8000-000000000001',
   email: 'jane@example.com',
   domain: null,
@@ -20,6 +21,11 @@ test('the public form says whether the address was erased', () => {
     email: null,
     erased: true,
   });
+});
+
+test('the public form has no stream for a suppression that applies everywhere', () => {
+  expect(publicSuppression(ENTRY).stream).toBeNull();
+  expect(publicSuppression({ ...ENTRY, stream: 'digest' }).stream).toBe('digest');
 });
 
 test('only a search by prefix is sorted by key', () => {

@@ -11,7 +11,9 @@ import { type AddressHash, isAddressHash } from './erased-address.ts';
 import { type NewSuppression, parseChange, parseSuppression } from './suppression-fields.ts';
 import {
   deleteExpired,
+  deleteSuppressionKeys,
   deleteSuppressions,
+  EVERYWHERE,
   findSuppression,
   hasExpired,
   insertSuppressions,
@@ -26,7 +28,8 @@ import {
 } from './suppression-store.ts';
 
 /**
- * The suppression list: addresses and domains that must not be sent to, live and test separate.
+ * The suppression list: addresses and domains that must not be sent to, everywhere or in one stream,
+ * live and test separate.
  * Accepting and delivering consult it; hard bounces and complaints add to it; callers manage it
  * here. Every entry is created or deleted in one commit with its event. Expired entries are removed
  * periodically.
@@ -41,6 +44,8 @@ export interface SuppressionQuery {
   /** The beginning of an address or a domain. */
   prefix?: string;
   reason?: SuppressionReason;
+  /** Only entries that apply to this stream. */
+  stream?: string;
   createdAfterMs?: number;
   createdBeforeMs?: number;
 }
@@ -56,6 +61,7 @@ export type AddResult =
   | { errors: [FieldError, ...FieldError[]] };
 
 const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+const FIRST_POSITION: SuppressionPosition = { key: '', id: uuidFloor(0) };
 const EXPIRED_BATCH = 500;
 const REVIEW_PAGE = 500;
 
@@ -81,9 +87,13 @@ export class Suppressions {
     const sinceId = uuidFloor(query.createdAfterMs ?? 0);
     const untilId =
       query.createdBeforeMs === undefined ? LAST_UUID : uuidFloor(query.createdBeforeMs);
-    const filter: SuppressionFilter = query.reason === undefined ? {} : { reason: query.reason };
+    const { reason, stream } = query;
+    const filter: SuppressionFilter = {
+      ...(reason === undefined ? {} : { reason }),
+      ...(stream === undefined ? {} : { stream }),
+    };
     if (isSortedByKey(query)) {
-      const bounds = { afterKey: after?.key ?? '', sinceId, untilId, limit };
+      const bounds = { after: after ?? FIRST_POSITION, sinceId, untilId, limit };
       const prefix = query.prefix.toLowerCase();
       return listSuppressionsByPrefix(this.#pool, scope, prefix, filter, bounds, nowMs);
     }
@@ -119,43 +129,52 @@ export class Suppressions {
     const wanted = given.map((one) => parseSuppression(one, nowMs));
     const entries = new Map<string, Suppression>();
     for (const one of wanted) {
-      if (one.ok && !entries.has(one.key)) entries.set(one.key, newEntry(one, nowMs));
+      if (!one.ok) continue;
+      const at = targetOf(one);
+      if (!entries.has(at)) entries.set(at, newEntry(one, nowMs));
     }
+    const keys = [...new Set([...entries.values()].map(({ key }) => key))];
     return inTransaction(this.#pool, async (client) => {
       const inserted = await insertSuppressions(client, scope, [...entries.values()], nowMs);
       // The insert has locked the existing entries, so they cannot disappear.
-      const existing = await lockSuppressions(client, scope, [...entries.keys()], nowMs);
-      const current = new Map(existing.map((one) => [one.key, one]));
+      const existing = await lockSuppressions(client, scope, keys, nowMs);
+      const current = new Map(existing.map((one) => [targetOf(one), one]));
       const fresh = new Set(inserted);
       const results = wanted.map((one): AddResult => {
         if (!one.ok) return { errors: one.errors };
-        const created = fresh.delete(one.key);
-        const before = current.get(one.key) as Suppression;
+        const at = targetOf(one);
+        const before = current.get(at) as Suppression;
+        const created = fresh.delete(before.id);
         const suppression = created ? before : { ...before, ...one.change };
-        current.set(one.key, suppression);
+        current.set(at, suppression);
         return { suppression, created };
       });
       const unchanged = new Set(existing);
       const changed = [...current.values()].filter((one) => !unchanged.has(one));
       await updateSuppressions(client, scope, changed);
-      const added = [...inserted].map((key) => current.get(key) as Suppression);
+      const added = [...current.values()].filter(({ id }) => inserted.has(id));
       await appendSuppressionEvents(client, 'suppression.created', scope, added, nowMs);
       return results;
     });
   }
 
   /**
-   * Suppresses an address after a bounce or a complaint, within the caller's transaction. An existing
-   * entry is kept and becomes permanent.
+   * Suppresses an address after a bounce or a complaint, within the caller's transaction: in one
+   * stream, or EVERYWHERE. An existing entry is kept and becomes permanent.
    */
   async suppress(
     client: Queryable,
     scope: TenantScope,
-    given: { emailKey: string; reason: 'hard_bounce' | 'complaint'; evidence: object },
+    given: {
+      emailKey: string;
+      stream: string;
+      reason: 'hard_bounce' | 'complaint';
+      evidence: object;
+    },
   ): Promise<void> {
     const nowMs = this.#clock.now();
-    const { emailKey, reason, evidence } = given;
-    const wanted = { key: emailKey, email: emailKey, domain: null, change: { reason } };
+    const { emailKey, stream, reason, evidence } = given;
+    const wanted = { key: emailKey, stream, email: emailKey, domain: null, change: { reason } };
     const entry = { ...newEntry(wanted, nowMs), evidence };
     const inserted = await insertSuppressions(client, scope, [entry], nowMs);
     if (inserted.size > 0)
@@ -191,12 +210,18 @@ export class Suppressions {
     });
   }
 
-  /** Removes the address's own entry, by name or by hash; that of its domain is kept. */
-  async removeByEmail(scope: TenantScope, email: string): Promise<void> {
+  /**
+   * Removes the address's own entries, by name or by hash: all of them, or those that apply to a
+   * stream. Those of its domain are kept.
+   */
+  async removeByEmail(scope: TenantScope, email: string, stream?: string): Promise<void> {
     const nowMs = this.#clock.now();
     const keys = this.#lookupKeys(scope, email).filter((key) => !key.startsWith('@'));
     await inTransaction(this.#pool, async (client) => {
-      const entries = await lockSuppressions(client, scope, keys, nowMs);
+      const locked = await lockSuppressions(client, scope, keys, nowMs);
+      const entries = locked.filter(
+        (one) => stream === undefined || one.stream === stream || one.stream === EVERYWHERE,
+      );
       if (entries.length === 0) throw notFound();
       await this.#delete(client, scope, entries, nowMs);
     });
@@ -228,18 +253,19 @@ export class Suppressions {
   ): Promise<Suppression[]> {
     if (entries.length === 0) return [];
     const nowMs = this.#clock.now();
-    const reviewed = new Map(entries.map((one) => [one.key, one]));
+    const reviewed = new Map(entries.map((one) => [one.id, one]));
+    const keys = [...new Set(entries.map(({ key }) => key))];
     return inTransaction(this.#pool, async (client) => {
-      const locked = await lockSuppressions(client, scope, [...reviewed.keys()], nowMs);
-      const unchanged = locked.filter((one) => isDeepStrictEqual(one, reviewed.get(one.key)));
+      const locked = await lockSuppressions(client, scope, keys, nowMs);
+      const unchanged = locked.filter((one) => isDeepStrictEqual(one, reviewed.get(one.id)));
       await this.#delete(client, scope, unchanged, nowMs);
       return unchanged;
     });
   }
 
   /**
-   * Erases an address within the caller's transaction. With `keep` it stays suppressed by its hash
-   * and its reason; everything else is deleted.
+   * Erases an address within the caller's transaction. With `keep` it stays suppressed everywhere, by
+   * its hash and its reason; everything else is deleted.
    */
   async eraseAddress(
     client: Queryable,
@@ -250,18 +276,27 @@ export class Suppressions {
     const nowMs = this.#clock.now();
     const hashKey = this.#hash(scope.workspaceId, scope.mode, emailKey);
     const entries = await lockSuppressions(client, scope, [emailKey, hashKey], nowMs);
-    if (keep && entries.some(({ key }) => key === hashKey)) {
-      const named = entries.filter(({ key }) => key === emailKey);
-      await this.#delete(client, scope, named.map(anonymized), nowMs, [emailKey]);
-      return;
-    }
-    const reason = entries[0]?.reason ?? 'manual';
-    await this.#delete(client, scope, entries.map(anonymized), nowMs, [emailKey, hashKey]);
+    const named = entries.filter(({ key }) => key === emailKey);
+    const hashed = entries.filter(({ key }) => key === hashKey);
+    const ended = keep ? named : entries;
+    await deleteSuppressionKeys(client, scope, keep ? [emailKey] : [emailKey, hashKey]);
+    const gone = ended.map(anonymized);
+    await appendSuppressionEvents(client, 'suppression.deleted', scope, gone, nowMs);
     if (!keep) return;
-    const change = { reason, note: null, expiresAtMs: entries[0]?.expiresAtMs ?? null };
-    const hashed = newEntry({ key: hashKey, email: null, domain: null, change }, nowMs);
-    await insertSuppressions(client, scope, [hashed], nowMs);
-    await appendSuppressionEvents(client, 'suppression.created', scope, [hashed], nowMs);
+    const kept = new Set(hashed.map(({ stream }) => stream));
+    const scopes: Pick<Suppression, 'stream' | 'reason' | 'expiresAtMs'>[] = [...named];
+    if (!entries.some(({ stream }) => stream === EVERYWHERE)) {
+      const reason = named[0]?.reason ?? 'manual';
+      scopes.push({ stream: EVERYWHERE, reason, expiresAtMs: null });
+    }
+    const added = scopes
+      .filter(({ stream }) => !kept.has(stream))
+      .map(({ stream, reason, expiresAtMs }) => {
+        const change = { reason, note: null, expiresAtMs };
+        return newEntry({ key: hashKey, stream, email: null, domain: null, change }, nowMs);
+      });
+    await insertSuppressions(client, scope, added, nowMs);
+    await appendSuppressionEvents(client, 'suppression.created', scope, added, nowMs);
   }
 
   /**
@@ -295,9 +330,8 @@ export class Suppressions {
     scope: TenantScope,
     entries: readonly Suppression[],
     nowMs: number,
-    keys = entries.map(({ key }) => key),
   ): Promise<void> {
-    await deleteSuppressions(client, scope, keys);
+    await deleteSuppressions(client, scope, entries);
     await appendSuppressionEvents(client, 'suppression.deleted', scope, entries, nowMs);
   }
 }
@@ -315,6 +349,7 @@ export function publicSuppression(entry: Suppression) {
     id: encodeId('sup', entry.id),
     email: entry.email,
     domain: entry.domain,
+    stream: entry.stream === EVERYWHERE ? null : entry.stream,
     reason: entry.reason,
     evidence: entry.evidence,
     note: entry.note,
@@ -327,15 +362,22 @@ export function publicSuppression(entry: Suppression) {
 function newEntry(
   wanted: {
     key: string;
+    stream: string;
     email: string | null;
     domain: string | null;
     change: Partial<Pick<Suppression, 'reason' | 'note' | 'expiresAtMs'>>;
   },
   nowMs: number,
 ): Suppression {
-  const { key, email, domain, change } = wanted;
+  const { key, stream, email, domain, change } = wanted;
   const fields = { reason: 'manual', note: null, expiresAtMs: null, ...change } as const;
-  return { key, id: uuidv7(nowMs), email, domain, evidence: null, createdAtMs: nowMs, ...fields };
+  const id = uuidv7(nowMs);
+  return { key, stream, id, email, domain, evidence: null, createdAtMs: nowMs, ...fields };
+}
+
+/** Identifies an entry by what it suppresses: an address or domain, in a stream or everywhere. */
+function targetOf({ key, stream }: Pick<Suppression, 'key' | 'stream'>): string {
+  return `${stream} ${key}`;
 }
 
 /** An event about an address that is being erased must not contain it. */

@@ -27,10 +27,11 @@ export function compareContents(before: StoredContent, after: StoredContent): Fi
 }
 
 function fieldsOf(content: StoredContent): Map<string, unknown> {
-  const { from, reply_to, layout, locales, variables } = content;
+  const { from, reply_to, stream, layout, locales, variables } = content;
   const fields = new Map<string, unknown>(Object.entries(baseContent(content)));
   if (from) fields.set('from', from);
   if (reply_to.length > 0) fields.set('reply_to', reply_to);
+  if (stream != null) fields.set('stream', stream);
   if (layout !== null) fields.set('layout', layout);
   for (const [locale, localized] of Object.entries(locales)) {
     for (const [field, text] of Object.entries(localized))

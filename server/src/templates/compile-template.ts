@@ -33,6 +33,7 @@ export class CompiledTemplate implements ResolvedTemplate {
   readonly version: VersionSelector;
   readonly from: ResolvedTemplate['from'];
   readonly replyTo: ResolvedTemplate['replyTo'];
+  readonly stream: string | undefined;
   readonly hasLocales: boolean;
   readonly usesContact: boolean;
   readonly hasSecrets: boolean;
@@ -51,6 +52,7 @@ export class CompiledTemplate implements ResolvedTemplate {
     this.version = sources.version;
     this.from = template.from ?? undefined;
     this.replyTo = template.reply_to;
+    this.stream = template.stream ?? undefined;
     this.#locales = template.locales;
     this.hasLocales = Object.keys(template.locales).length > 0;
     const names = parseSenderFields(template);

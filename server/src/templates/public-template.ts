@@ -77,7 +77,7 @@ export function publicContent(
   content: StoredContent,
   variables: readonly TemplateVariable[],
 ) {
-  const { subject, html, text, from, reply_to, layout, locales } = content;
+  const { subject, html, text, from, reply_to, stream, layout, locales } = content;
   if (kind !== 'template') return { html, text, locales };
   const declared = new Set(content.variables.map(({ name }) => name));
   return {
@@ -86,6 +86,7 @@ export function publicContent(
     text,
     from,
     reply_to,
+    stream: stream ?? null,
     layout,
     locales,
     variables: variables.map((variable) => ({

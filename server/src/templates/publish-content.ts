@@ -3,6 +3,7 @@ import type { Queryable } from '../db/pool.ts';
 import { appendEvents } from '../events/events-store.ts';
 import { type FieldError, RefusedError } from '../lib/refused-error.ts';
 import { eventLoopTurns } from '../lib/turns.ts';
+import { streamExists } from '../streams/stream-source.ts';
 import { checkTemplate } from './check-template.ts';
 import { CompiledTemplate } from './compile-template.ts';
 import { assertDraftUnchanged, type ExpectedDraft } from './draft-etag.ts';
@@ -15,7 +16,7 @@ import {
   readTemplateParts,
   type TemplatePart,
 } from './template-dependencies-store.ts';
-import { hasErrors, limitFinding, type TemplateFinding } from './template-finding.ts';
+import { finding, hasErrors, limitFinding, type TemplateFinding } from './template-finding.ts';
 import {
   type ContentRef,
   findTemplate,
@@ -66,7 +67,7 @@ export async function publishContent(
   await lockForTransaction(db, 'templates', ref.workspaceId);
   const content = await contentToPublish(db, ref, request);
   const dependencies = await readDependencies(db, ref, request.version ?? 'draft');
-  const findings = await checkWithDependencies(ref, content, dependencies);
+  const findings = await checkWithDependencies(db, ref, content, dependencies);
   throwOnErrors(findings);
   const { affected, findings: breakages } = await findAffected(
     db,
@@ -107,7 +108,7 @@ export async function checkStoredContent(
   content: StoredContent,
 ): Promise<TemplateFinding[]> {
   try {
-    return await checkWithDependencies(ref, content, await readDependencies(db, ref, version));
+    return await checkWithDependencies(db, ref, content, await readDependencies(db, ref, version));
   } catch (error) {
     if (!(error instanceof ContentLimitError)) throw error;
     return [limitFinding(error, error.field)];
@@ -124,6 +125,7 @@ async function readDependencies(
 }
 
 async function checkWithDependencies(
+  db: Queryable,
   ref: ContentRef,
   content: StoredContent,
   used: readonly TemplatePart[],
@@ -134,7 +136,13 @@ async function checkWithDependencies(
   const partials = partialsIn(used);
   // A partial that renders itself must be checked with its new text, not the published one.
   if (ref.kind === 'partial') partials.set(ref.key, content);
-  return checkTemplate({ kind: ref.kind, key: ref.key, content, layout, partials });
+  const { kind, key, workspaceId } = ref;
+  const findings = checkTemplate({ kind, key, content, layout, partials });
+  if (content.stream == null || (await streamExists(db, workspaceId, content.stream))) {
+    return findings;
+  }
+  const message = `The workspace has no stream ${content.stream}.`;
+  return [finding('error', 'stream_not_found', message, 'stream'), ...findings];
 }
 
 async function contentToPublish(

@@ -32,6 +32,8 @@ export interface StoredContent {
   text: string | null;
   from: Sender | null;
   reply_to: Sender[];
+  /** The key of the stream of sends that name none; null for the default. */
+  stream: string | null;
   /** The key of a layout. */
   layout: string | null;
   /** Locale variants by canonical BCP 47 tag. */
@@ -58,6 +60,7 @@ export const EMPTY_CONTENT: StoredContent = {
   text: null,
   from: null,
   reply_to: [],
+  stream: null,
   layout: null,
   locales: {},
   variables: [],

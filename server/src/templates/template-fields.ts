@@ -5,6 +5,7 @@ import {
   RefusedError,
 } from '../lib/refused-error.ts';
 import { parseMailbox } from '../mail/address.ts';
+import { isStreamKey, STREAM_KEY_RULE } from '../streams/stream-source.ts';
 import { canonicalLocale } from './locales.ts';
 import { parseVariables } from './parse-variables.ts';
 import {
@@ -45,7 +46,7 @@ const SENDER_NAME_BYTES_MAX = 320;
 
 const FIELDS: Record<ContentKind, ReadonlySet<string>> = {
   template: new Set([
-    ...['name', 'subject', 'html', 'text', 'from', 'reply_to'],
+    ...['name', 'subject', 'html', 'text', 'from', 'reply_to', 'stream'],
     ...['layout', 'locales', 'variables'],
   ]),
   layout: new Set(['name', 'html', 'text', 'locales']),
@@ -84,6 +85,9 @@ export function applyFieldChanges(
     ),
     reply_to: changed('reply_to', before.reply_to, (value, pointer) =>
       parseReplyTo(value, pointer, errors),
+    ),
+    stream: changed('stream', before.stream ?? null, (value, pointer) =>
+      parseStream(value, pointer, errors),
     ),
     layout: changed('layout', before.layout, (value, pointer) =>
       parseLayout(value, pointer, errors),
@@ -149,6 +153,14 @@ function parseName(value: unknown, pointer: string, errors: FieldError[]): strin
   const detail = `A name must be a single line of at most ${NAME_CHARS_MAX} characters.`;
   errors.push(fieldError(pointer, 'invalid_text', detail));
   return undefined;
+}
+
+/** Publishing checks that the stream exists. */
+function parseStream(value: unknown, pointer: string, errors: FieldError[]): string | null {
+  if (value === null) return null;
+  if (typeof value === 'string' && isStreamKey(value)) return value;
+  errors.push(fieldError(pointer, 'invalid_format', STREAM_KEY_RULE));
+  return null;
 }
 
 /** An empty string clears the field. */

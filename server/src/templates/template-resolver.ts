@@ -25,6 +25,8 @@ export interface ResolvedTemplate {
   version: number | 'draft';
   from: { email: string; name?: string } | undefined;
   replyTo: { email: string; name?: string }[];
+  /** The stream of sends that name none. */
+  stream: string | undefined;
   /** Whether any field, layout or partial uses `contact`. */
   usesContact: boolean;
   /** Whether it has locale variants. */

@@ -73,14 +73,14 @@ with v as materialized (
 fresh as materialized (
     select distinct on (v.w, v.m, v.id, v.type, judged.machine, v.url)
            v.w, v.m, v.id, v.shown, v.event_id, v.type, v.at, v.url, judged.machine,
-           d.recipient, d.attempts, m.metadata, m.tags, again.seen is true as again
+           d.recipient, d.attempts, m.stream, m.metadata, m.tags, again.seen is true as again
       from v
      cross join lateral (
         select recipient, attempts, finished_at from deliveries
          where workspace_id = v.w and mode = v.m and message_id = v.id and ordinal = 0
            and recipient_key <> $2 limit 1) d
      cross join lateral (
-        select metadata, tags from messages
+        select stream, metadata, tags from messages
          where workspace_id = v.w and mode = v.m and id = v.id limit 1) m
      cross join lateral (
         select v.machine or v.m = 'live'
@@ -104,7 +104,7 @@ select f.w, f.m, event_log_tx(), f.event_id, f.type, f.at, f.id,
        c.before + row_number() over (partition by f.w, f.m, f.id order by f.at, f.event_id),
        json_strip_nulls(json_build_object(
          'message_id', f.shown, 'recipient', f.recipient, 'attempt', f.attempts,
-         'metadata', f.metadata, 'tags', f.tags, 'machine', f.machine, 'url', f.url,
+         'stream', f.stream, 'metadata', f.metadata, 'tags', f.tags, 'machine', f.machine, 'url', f.url,
          'first', case when f.url is not null then not f.again and 1 = row_number()
            over (partition by f.w, f.m, f.id, f.type, f.machine order by f.at, f.event_id) end))
   from fresh f join counted c on c.w = f.w and c.m = f.m and c.id = f.id`;

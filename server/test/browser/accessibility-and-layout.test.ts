@@ -61,6 +61,7 @@ const VIEWS: View[] = [
   { name: 'Contact', path: () => '/app/contacts?open=ada@example.com' },
   { name: 'Domains', path: () => '/app/domains' },
   { name: 'Domain', path: ({ domainId }) => `/app/domains/${domainId}` },
+  { name: 'Streams', path: () => '/app/streams' },
   { name: 'Suppressions', path: () => '/app/suppressions' },
   { name: 'API keys', path: () => '/app/api-keys' },
   { name: 'New API key', path: () => '/app/api-keys?new=true' },
@@ -152,6 +153,8 @@ const DIALOGS: View[] = [
     path: ({ domainId }) => `/app/domains/${domainId}`,
     open: menuItem('More actions', 'Rotate DKIM keys'),
   },
+  { name: 'Create stream', path: () => '/app/streams?new=true' },
+  { name: 'Edit stream', path: () => '/app/streams', open: button('Edit Weekly digest') },
   { name: 'Add suppressions', path: () => '/app/suppressions?new=true' },
   { name: 'New template', path: () => '/app/templates?new=true' },
   {

@@ -35,6 +35,8 @@ browserSuite('long names', (suite) => {
     const url = `https://${WORD}.example.org/${NAME}`;
     const hook = { url, description: NAME, events: ['*'] };
     const webhook = await done(visitor.call('POST', '/webhooks', { body: hook }));
+    const stream = { key: WORD.toLowerCase().slice(0, 64), name: NAME.slice(0, 100) };
+    await done(visitor.call('POST', '/streams', { body: { ...stream, purpose: 'subscription' } }));
     await done(visitor.call('POST', '/suppressions', { body: { email: ADDRESS, note: NAME } }));
     const contact = { email: ADDRESS, first_name: NAME, attributes: { [WORD]: NAME } };
     await done(visitor.call('POST', '/contacts', { body: contact }));
@@ -90,6 +92,7 @@ browserSuite('long names', (suite) => {
       ['/app/contacts', 'Contacts'],
       ['/app/domains', 'Domains'],
       [`/app/domains/${domainId}`, WORD.toLowerCase()],
+      ['/app/streams', 'Streams'],
       ['/app/suppressions', 'Suppressions'],
       ['/app/api-keys', 'API keys'],
       ['/app/webhooks', 'Webhooks'],

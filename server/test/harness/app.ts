@@ -32,12 +32,13 @@ export interface NewKeyOptions {
   workspaceId?: string;
   allowedDomains?: string[];
   allowedIps?: string[];
+  allowedStreams?: string[];
 }
 
 export interface RequestOptions {
   /**
-   * By default the test key, or the live key for what test keys cannot do: change domains, and publish
-   * or delete templates, layouts and partials. Null sends no key.
+   * By default the test key, or the live key for what test keys cannot do: change domains and streams,
+   * and publish or delete templates, layouts and partials. Null sends no key.
    */
   key?: string | null;
   body?: unknown;
@@ -107,6 +108,7 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
       ...(wanted.scopes ? { scopes: wanted.scopes } : {}),
       ...(wanted.allowedDomains ? { allowed_domains: wanted.allowedDomains } : {}),
       ...(wanted.allowedIps ? { allowed_ips: wanted.allowedIps } : {}),
+      ...(wanted.allowedStreams ? { allowed_streams: wanted.allowedStreams } : {}),
     });
     return made.token;
   };
@@ -135,7 +137,7 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
 /** What test keys cannot do. */
 function isLiveChange(method: string, fullPath: string): boolean {
   const path = fullPath.replace(/^\/api\/v1/, '');
-  if (path.startsWith('/domains')) return method !== 'GET';
+  if (path.startsWith('/domains') || path.startsWith('/streams/')) return method !== 'GET';
   if (!/^\/(templates|layouts|partials)\//.test(path)) return false;
   return method === 'DELETE' || /\/publish(\?|$)/.test(path);
 }

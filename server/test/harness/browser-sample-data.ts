@@ -21,10 +21,22 @@ export interface SampleData {
 export async function createSampleData(call: Call): Promise<SampleData> {
   // Live and test mode share templates.
   if ((await call('GET', '/templates/order-shipped')).status === 404) await writeTemplates(call);
+  if ((await call('GET', '/streams/weekly-digest')).status === 404) {
+    await mustCall(call, 'POST', '/streams', {
+      key: 'weekly-digest',
+      name: 'Weekly digest',
+      purpose: 'subscription',
+    });
+  }
   for (const body of CONTACTS) await mustCall(call, 'PUT', `/contacts/${body.email}`, bodyOf(body));
   await mustCall(call, 'POST', '/suppressions', {
     email: 'old.address@example.net',
     reason: 'manual',
+  });
+  await mustCall(call, 'POST', '/suppressions', {
+    email: 'sofia@example.net',
+    stream: 'weekly-digest',
+    reason: 'unsubscribe',
   });
   await mustCall(call, 'POST', '/suppressions', { domain: 'closed.example', reason: 'manual' });
   await mustCall(call, 'POST', '/api-keys', { name: 'Web shop', scopes: ['send:transactional'] });

@@ -21,6 +21,7 @@ export interface QueuedMessage {
   status?: 'queued' | 'scheduled' | 'deferred';
   dueAtMs?: number;
   ttlSeconds?: number;
+  stream?: string;
   tags?: string[];
   metadata?: Record<string, string>;
   attachments?: { filename: string; contentType: string; content: Buffer }[];
@@ -68,7 +69,8 @@ export async function enqueue(pool: Pool, queued: readonly QueuedMessage[]): Pro
 type WithId = QueuedMessage & { id: string };
 
 const MESSAGE_COLUMNS = `workspace_id uuid, mode mode, id uuid, created_at timestamptz,
-  scheduled_at timestamptz, sender text, subject text, tags text[], metadata json, ttl_seconds int`;
+  scheduled_at timestamptz, sender text, subject text, stream text, tags text[], metadata json,
+  ttl_seconds int`;
 
 function messageRow(message: WithId): object {
   return {
@@ -78,6 +80,7 @@ function messageRow(message: WithId): object {
     scheduled_at: message.status === 'scheduled' ? sqlTime(dueAt(message)) : null,
     sender: senderOf(message),
     subject: contentOf(message).subject,
+    stream: message.stream ?? 'transactional',
     tags: message.tags ?? [],
     metadata: message.metadata ?? {},
     ttl_seconds: message.ttlSeconds ?? null,

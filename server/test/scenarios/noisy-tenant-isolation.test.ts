@@ -62,6 +62,7 @@ test("one tenant's flood does not delay another's password reset", async () => {
       messageId,
       createdAtMs: nowMs,
       hasTtl: false,
+      stream: 'transactional',
       tags: [],
       metadata: {},
       content: {
@@ -178,6 +179,7 @@ test("messages in memory for a slow receiver do not block others' large messages
         messageId: uuidv7(nowMs),
         createdAtMs: nowMs,
         hasTtl: false,
+        stream: 'transactional',
         tags: [],
         metadata: {},
         content: contentOf(mail),

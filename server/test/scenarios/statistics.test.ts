@@ -47,14 +47,16 @@ async function fill(pool: Pool, workspaceId: string, count: number): Promise<voi
     const atMs = nowMs - Math.floor(Math.random() * 3 * 86_400_000) + 1_000;
     const tookMs = Math.floor(2 ** (Math.random() * 22)) - 1;
     await pool.query(
-      `insert into messages (workspace_id, mode, id, created_at, sender, subject, template_key, tags)
-       values ($1, 'test', $2, $3, $4, 'S', $5, $6)`,
+      `insert into messages (workspace_id, mode, id, created_at, sender, subject, template_key,
+         stream, tags)
+       values ($1, 'test', $2, $3, $4, 'S', $5, $6, $7)`,
       [
         workspaceId,
         messageId,
         new Date(atMs - tookMs),
         `a@${pick(['one.example', 'two.example'])}`,
         template,
+        pick(['transactional', 'digest']),
         tags,
       ],
     );
@@ -83,7 +85,7 @@ async function fill(pool: Pool, workspaceId: string, count: number): Promise<voi
 /** Counts the events independently. */
 const RECOUNT = `
 with e as (
-  select e.*, date_trunc($1, e.created_at, 'UTC') as at, m.sender, m.template_key,
+  select e.*, date_trunc($1, e.created_at, 'UTC') as at, m.sender, m.template_key, m.stream,
          extract(epoch from e.created_at - m.created_at) * 1000 as took_ms
     from events e join messages m on m.id = e.message_id),
 changes as (
@@ -106,6 +108,7 @@ mailboxes as (
 select dimension, at, value, counter, sum(n)::int as n from (
   select 'all' as dimension, at, '' as value, counter, n from facts
   union all select 'tag', at, t.tag, counter, n from facts, json_array_elements_text(data->'tags') t(tag)
+  union all select 'stream', at, stream, counter, n from facts
   union all select 'template', at, template_key, counter, n from facts where template_key is not null
   union all select 'domain', at, split_part(sender, '@', 2), counter, n from facts
   union all select 'receiver', at, case split_part(email, '@', 2) when 'gmail.com' then 'google'

@@ -33,6 +33,7 @@ test('an address is suppressed, read, changed and deleted, each with its event',
     id: expect.stringMatching(/^sup_/),
     email: 'Jane@example.com',
     domain: null,
+    stream: null,
     reason: 'manual',
     evidence: null,
     note: 'by phone',
@@ -316,7 +317,12 @@ test('a hard bounce makes a temporary entry permanent', async () => {
   const { suppression } = await suppressions.add(scope, pause);
   await suppressions.add(scope, { email: 'never@one.test' });
   for (const emailKey of ['pause@one.test', 'never@one.test']) {
-    const complaint = { emailKey, reason: 'complaint', evidence: { message_id: 'msg_1' } } as const;
+    const complaint = {
+      emailKey,
+      stream: '',
+      reason: 'complaint',
+      evidence: { message_id: 'msg_1' },
+    } as const;
     await suppressions.suppress(database.pool, scope, complaint);
   }
   clock.advance(60_000);

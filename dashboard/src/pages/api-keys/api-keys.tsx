@@ -207,7 +207,8 @@ function KeyTable({
 }
 
 function Restrictions({ apiKey }: { apiKey: ApiKey }) {
-  const restrictions = [...apiKey.allowed_domains, ...apiKey.allowed_ips];
+  const { allowed_domains, allowed_ips, allowed_streams } = apiKey;
+  const restrictions = [...allowed_domains, ...allowed_ips, ...allowed_streams];
   if (restrictions.length === 0) return <>None</>;
   const shown =
     restrictions.length === 1

@@ -29,6 +29,7 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
     scopes: PRESETS.app.scopes.filter((scope) => can(scope)),
     allowed_domains: [],
     allowed_ips: [],
+    allowed_streams: [],
     expires_at: null,
   });
   const scopes = fields.scopes.filter((scope) => isAvailable(scope, fields.mode));
@@ -85,6 +86,7 @@ export function EditKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => vo
     scopes: apiKey.scopes as Scope[],
     allowed_domains: apiKey.allowed_domains,
     allowed_ips: apiKey.allowed_ips,
+    allowed_streams: apiKey.allowed_streams,
     expires_at: apiKey.expires_at,
   });
   const changing = useMutation({

@@ -19,6 +19,7 @@ export interface KeyFields {
   scopes: Scope[];
   allowed_domains: string[];
   allowed_ips: string[];
+  allowed_streams: string[];
   expires_at: string | null;
 }
 
@@ -34,7 +35,8 @@ export function KeyForm({
   error: unknown;
   existing?: boolean;
 }) {
-  const limited = value.allowed_domains.length + value.allowed_ips.length > 0;
+  const { allowed_domains: domains, allowed_ips: ips, allowed_streams: streams } = value;
+  const limited = domains.length + ips.length + streams.length > 0;
   return (
     <div className="grid gap-5">
       <Field
@@ -80,7 +82,7 @@ export function KeyForm({
             label="Sender domains"
             hint="One per line. Leave empty to allow all domains of the workspace."
             placeholder="yourdomain.com"
-            value={value.allowed_domains}
+            value={domains}
             error={firstError(error, '/allowed_domains')}
             onChange={(allowed_domains) => onChange({ ...value, allowed_domains })}
           />
@@ -88,9 +90,17 @@ export function KeyForm({
             label="IP addresses"
             hint="Addresses or CIDR ranges, one per line. Leave empty to allow any."
             placeholder="203.0.113.0/24"
-            value={value.allowed_ips}
+            value={ips}
             error={firstError(error, '/allowed_ips')}
             onChange={(allowed_ips) => onChange({ ...value, allowed_ips })}
+          />
+          <LinesField
+            label="Streams"
+            hint="Keys, one per line; the first is the default. Leave empty to allow all streams."
+            placeholder="transactional"
+            value={streams}
+            error={firstError(error, '/allowed_streams')}
+            onChange={(allowed_streams) => onChange({ ...value, allowed_streams })}
           />
         </div>
       </details>

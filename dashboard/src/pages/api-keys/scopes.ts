@@ -11,6 +11,7 @@ export const SCOPE_ROWS: { label: string; read?: Scope; write?: Scope }[] = [
   { label: 'Templates', read: 'read:templates', write: 'write:templates' },
   { label: 'Contacts', read: 'read:contacts', write: 'write:contacts' },
   { label: 'Domains', read: 'read:domains', write: 'write:domains' },
+  { label: 'Streams', read: 'read:streams', write: 'write:streams' },
   { label: 'Suppressions', read: 'read:suppressions', write: 'write:suppressions' },
   { label: 'Webhooks', read: 'read:webhooks', write: 'write:webhooks' },
   { label: 'API keys', read: 'read:api_keys', write: 'write:api_keys' },

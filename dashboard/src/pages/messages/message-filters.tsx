@@ -14,6 +14,7 @@ import { capitalize } from '../../lib/format.ts';
 import { useSelection } from '../../session/selection.ts';
 import { useCan } from '../../session/session.ts';
 import { groupLabel, PROVIDERS } from '../overview/group-labels.ts';
+import { StreamSelect } from '../streams/stream-select.tsx';
 import { BOUNCE_REASONS } from './bounce-reasons.ts';
 import type { MessageFilters } from './use-messages.ts';
 
@@ -34,6 +35,7 @@ const MORE_FILTERS = [
   'recipient',
   'receiver',
   'domain',
+  'stream',
   'tag',
   'template',
   'metadata',
@@ -191,6 +193,13 @@ function MoreFilters({
                 value={draft.domain ?? ''}
                 onChange={set('domain')}
                 placeholder="yourdomain.com"
+              />
+            </Field>
+            <Field label="Stream">
+              <StreamSelect
+                none="Any stream"
+                value={draft.stream ?? ''}
+                onChange={(stream) => setDraft({ ...draft, stream })}
               />
             </Field>
             <Field label="Tag">

@@ -162,6 +162,11 @@ function Details({ message }: { message: Schema<'Message'> }) {
             <bdi>{message.subject}</bdi>
           </Detail>
         )}
+        <Detail name="Stream">
+          <Link to="/messages" search={{ stream: message.stream }} className="hover:underline">
+            {message.stream}
+          </Link>
+        </Detail>
         {message.template && (
           <Detail name="Template">
             <Link

@@ -18,6 +18,7 @@ export interface MessageFilters extends TimeRange {
   receiver?: string;
   /** The sender domain. */
   domain?: string;
+  stream?: string;
   tag?: string;
   template?: string;
   metadata?: string;
@@ -108,7 +109,7 @@ export function fetchMessages(api: Api, filters: MessageFilters, cursor: string 
 
 /** The parameters of the API for these filters. */
 export function messageQuery(filters: MessageFilters): Record<string, string> {
-  const { q, status, recipient, receiver, domain, tag, template, metadata } = filters;
+  const { q, status, recipient, receiver, domain, stream, tag, template, metadata } = filters;
   const { reason, key } = filters;
   const [name, ...value] = metadata?.split('=') ?? [];
   return {
@@ -117,6 +118,7 @@ export function messageQuery(filters: MessageFilters): Record<string, string> {
     ...(recipient ? { recipient } : {}),
     ...(receiver ? { receiver } : {}),
     ...(domain ? { domain } : {}),
+    ...(stream ? { stream } : {}),
     ...(tag ? { tag } : {}),
     ...(template ? { template_key: template } : {}),
     ...(name ? { [`metadata[${name}]`]: value.join('=') } : {}),

@@ -19,11 +19,12 @@ import {
 } from './stats-panels.tsx';
 import { useStats } from './use-stats.ts';
 
-/** Statistics by tag, template, sender domain or mailbox provider. */
+/** Statistics by tag, template, stream, sender domain or mailbox provider. */
 
 export const DIMENSIONS = [
   { id: 'tag', label: 'Tag', title: 'By message tag' },
   { id: 'template', label: 'Template', title: 'By template' },
+  { id: 'stream', label: 'Stream', title: 'By stream' },
   { id: 'domain', label: 'Sender', title: 'By sender domain' },
   { id: 'receiver', label: 'Provider', title: 'By mailbox provider' },
 ] as const;
@@ -90,6 +91,7 @@ export function Breakdown({
 const DESCRIPTIONS: Record<Dimension, string> = {
   tag: 'By message tag. A message with several tags counts under each.',
   template: 'By template.',
+  stream: 'By stream.',
   domain: 'By sender domain.',
   receiver: 'By mailbox provider.',
 };
@@ -102,6 +104,7 @@ const EMPTY: Record<Dimension, ReactNode> = {
     </>
   ),
   template: 'No messages from templates in this period.',
+  stream: 'No messages in this period.',
   domain: 'No messages in this period.',
   receiver: 'No messages in this period.',
 };
@@ -245,6 +248,7 @@ function Bounced({
 function filterOf(group: string, by: Dimension, range: Range) {
   if (isOtherGroup(group)) return undefined;
   if (by === 'tag') return { tag: group, ...range.filter };
+  if (by === 'stream') return { stream: group, ...range.filter };
   if (by === 'template') return { template: group, ...range.filter };
   return by === 'domain'
     ? { domain: group, ...range.filter }

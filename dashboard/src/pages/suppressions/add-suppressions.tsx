@@ -8,6 +8,7 @@ import { Dialog, DialogButtons } from '../../components/dialog.tsx';
 import { Field, Select, TextArea, TextInput } from '../../components/field.tsx';
 import { showToast } from '../../layout/toasts.tsx';
 import { formatCount } from '../../lib/format.ts';
+import { StreamSelect } from '../streams/stream-select.tsx';
 import { REASONS, type Reason } from './suppression-reasons.ts';
 
 const MAX_ENTRIES = 1_000;
@@ -18,6 +19,7 @@ export function AddSuppressions({ onClose }: { onClose: () => void }) {
   const queries = useQueryClient();
   const [text, setText] = useState('');
   const [reason, setReason] = useState<Reason>('manual');
+  const [stream, setStream] = useState('');
   const [note, setNote] = useState('');
   const lines = [...new Set(text.split(/[\s,;]+/).filter((line) => line !== ''))];
   const adding = useMutation({
@@ -28,6 +30,7 @@ export function AddSuppressions({ onClose }: { onClose: () => void }) {
             suppressions: lines.map((line) => ({
               ...(line.includes('@') ? { email: line } : { domain: line }),
               reason,
+              ...(stream ? { stream } : {}),
               ...(note.trim() ? { note: note.trim() } : {}),
             })),
           },
@@ -71,6 +74,9 @@ export function AddSuppressions({ onClose }: { onClose: () => void }) {
               </option>
             ))}
           </Select>
+        </Field>
+        <Field label="Stream">
+          <StreamSelect none="All streams" value={stream} onChange={setStream} />
         </Field>
         <Field label="Note" optional>
           <TextInput

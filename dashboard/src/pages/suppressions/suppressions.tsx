@@ -34,6 +34,7 @@ import { type TimeRange, timeQuery } from '../../lib/time-range.ts';
 import { useCan, useFormOpen } from '../../session/session.ts';
 import { ShellExample } from '../api-keys/send-snippets.tsx';
 import { curlSnippet } from '../api-keys/snippet-code.ts';
+import { StreamSelect } from '../streams/stream-select.tsx';
 import { AddSuppressions } from './add-suppressions.tsx';
 import { REASONS, type Reason } from './suppression-reasons.ts';
 
@@ -42,6 +43,7 @@ export type Suppression = Schema<'Suppression'>;
 interface SuppressionFilters extends TimeRange {
   q?: string;
   reason?: string;
+  stream?: string;
 }
 
 export function SuppressionsPage() {
@@ -97,6 +99,14 @@ export function SuppressionsPage() {
             ))}
           </Select>
         </div>
+        <div className="w-40">
+          <StreamSelect
+            label="Stream"
+            none="Any stream"
+            value={filters.stream ?? ''}
+            onChange={(next) => search({ ...filters, stream: next })}
+          />
+        </div>
         <TimeRangePicker range={filters} onChange={(range) => search({ ...filters, ...range })} />
         <SavedFilters list="suppressions" filters={{ ...filters }} onApply={search} />
         <ListCount rows={list.rows} hasNextPage={list.hasNextPage} one="suppression" />
@@ -120,10 +130,11 @@ export function SuppressionsPage() {
 }
 
 /** The parameters of the API for these filters. */
-function suppressionQuery({ q, reason, ...range }: SuppressionFilters) {
+function suppressionQuery({ q, reason, stream, ...range }: SuppressionFilters) {
   return {
     ...(q ? { q } : {}),
     ...(reason ? { reason: reason as Reason } : {}),
+    ...(stream ? { stream } : {}),
     ...timeQuery(range, Date.now()),
   };
 }
@@ -155,6 +166,7 @@ function SuppressionTable({
           )}
           <Th className={FIRST_ON_PHONES}>Address</Th>
           <Th>Reason</Th>
+          <Th hideBelow="md">Stream</Th>
           <Th hideBelow="md">Evidence</Th>
           <Th hideBelow="md">Expires</Th>
           <Th hideBelow="md">Added</Th>
@@ -174,6 +186,9 @@ function SuppressionTable({
             </Td>
             <Td>
               <Badge tone={REASONS[row.reason].tone}>{REASONS[row.reason].label}</Badge>
+            </Td>
+            <Td hideBelow="md" className="text-soft">
+              {row.stream ?? 'All'}
             </Td>
             <Td hideBelow="md" className="max-w-96 text-soft">
               <Evidence suppression={row} />
@@ -270,7 +285,8 @@ function useRemove(): (row: Suppression) => void {
       body: (
         <div className="grid gap-2">
           <p>
-            Reason: {REASONS[row.reason].label.toLowerCase()}, added <Time at={row.created_at} />.
+            Reason: {REASONS[row.reason].label.toLowerCase()}
+            {row.stream && ` in the stream ${row.stream}`}, added <Time at={row.created_at} />.
             Sending to addresses that bounce or complain hurts your sender reputation.
           </p>
           <div className="rounded-lg bg-sunken px-3 py-2">
@@ -289,10 +305,13 @@ function useRemove(): (row: Suppression) => void {
       },
     });
   async function restore(row: Suppression): Promise<void> {
-    const { email, domain, reason, note, expires_at } = row;
+    const { email, domain, stream, reason, note, expires_at } = row;
     await unwrap(
       api.POST('/api/v1/suppressions', {
-        body: { ...(email ? { email } : { domain: domain ?? '' }), reason, note, expires_at },
+        body: {
+          ...(email ? { email } : { domain: domain ?? '' }),
+          ...{ stream, reason, note, expires_at },
+        },
       }),
     );
     await queries.invalidateQueries({ queryKey: ['suppressions'] });

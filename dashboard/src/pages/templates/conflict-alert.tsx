@@ -16,6 +16,7 @@ const FIELDS: Record<FieldName, string> = {
   layout: 'layout',
   from: 'sender',
   reply_to: 'reply-to address',
+  stream: 'stream',
   locales: 'languages',
   variables: 'variables',
 };

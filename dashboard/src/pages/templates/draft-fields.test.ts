@@ -9,6 +9,7 @@ const base: DraftFields = {
   layout: null,
   from: null,
   reply_to: [],
+  stream: null,
   locales: {},
   variables: [],
 };

@@ -9,6 +9,7 @@ export interface DraftFields {
   layout: string | null;
   from: Template['from'];
   reply_to: Template['reply_to'];
+  stream: string | null;
   locales: Template['locales'];
   variables: Template['variables'];
 }
@@ -24,6 +25,7 @@ export function toDraftFields(template: Template): DraftFields {
     layout: template.layout ?? null,
     from: template.from ?? null,
     reply_to: template.reply_to ?? [],
+    stream: template.stream ?? null,
     locales: template.locales,
     variables: template.variables ?? [],
   };

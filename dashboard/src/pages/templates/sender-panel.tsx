@@ -2,17 +2,19 @@ import { useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
 import { useCan } from '../../session/session.ts';
+import { StreamSelect } from '../streams/stream-select.tsx';
 import type { Draft } from './use-draft.ts';
 
-/** The default sender and reply-to address, which a request may override. */
+/** The default sender, reply-to address and stream, which a request may override. */
 export function SenderPanel({ draft }: { draft: Draft }) {
   const canWrite = useCan()('write:templates');
-  const { from, reply_to } = draft.fields;
+  const { from, reply_to, stream } = draft.fields;
   const [first, ...others] = reply_to;
   const stored = {
     name: from?.name ?? '',
     email: from?.email ?? '',
     replyTo: first?.email ?? '',
+    stream: stream ?? '',
   };
   const [typed, setTyped] = useState<Partial<typeof stored>>({});
   const form = { ...stored, ...typed };
@@ -23,6 +25,7 @@ export function SenderPanel({ draft }: { draft: Draft }) {
     draft.set({
       from: email === '' ? null : { email, ...(name === '' ? {} : { name }) },
       reply_to: replyTo === '' ? others : [{ ...first, email: replyTo }, ...others],
+      stream: form.stream === '' ? null : form.stream,
     });
     draft.saveNow().then(
       () => setTyped({}),
@@ -66,6 +69,14 @@ export function SenderPanel({ draft }: { draft: Draft }) {
         }
       >
         <TextInput placeholder="support@yourdomain.com" {...input('replyTo')} />
+      </Field>
+      <Field label="Default stream">
+        <StreamSelect
+          none="That of the API key"
+          value={form.stream}
+          disabled={!canWrite}
+          onChange={(key) => setTyped({ ...typed, stream: key })}
+        />
       </Field>
       {canWrite && (
         <div>

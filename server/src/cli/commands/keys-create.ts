@@ -2,6 +2,7 @@ import { ApiKeys, type NewApiKey, operatorIssuer, publicApiKey } from '../../acc
 import { isScope, SCOPES, type Scope, scopesFor } from '../../accounts/scopes.ts';
 import type { Mode } from '../../accounts/tenant-scope.ts';
 import { systemClock } from '../../lib/clock.ts';
+import { Streams } from '../../streams/streams.ts';
 import { onTarget } from '../api/choose-target.ts';
 import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';
 import {
@@ -11,6 +12,7 @@ import {
   requiredOption,
   UsageError,
 } from '../command.ts';
+import type { DatabaseContext } from '../command-context.ts';
 import { parseTimeOrDuration } from '../duration.ts';
 
 const NAME_LENGTH_MAX = 100;
@@ -45,6 +47,10 @@ export const keysCreate: Command = {
       value: 'LIST',
       description: 'Comma-separated addresses or networks that may use the key.',
     },
+    'allowed-streams': {
+      value: 'LIST',
+      description: 'Comma-separated streams that the key may send in; the first is its default.',
+    },
   },
   run: async (input) => {
     const mode = parseMode(requiredOption(input, 'mode'));
@@ -66,6 +72,7 @@ export const keysCreate: Command = {
       database: async (parts) => {
         const workspace = await chooseWorkspace(input, parts);
         const issuer = operatorIssuer(workspace.id);
+        await checkStreams(parts, workspace.id, wanted);
         const { key, token } = await new ApiKeys(parts).create(issuer, wanted);
         return { data: { ...publicApiKey(key), token }, where: `workspace "${workspace.name}"` };
       },
@@ -81,6 +88,18 @@ export const keysCreate: Command = {
 };
 
 type CreatedKey = ReturnType<typeof publicApiKey> & { token: string };
+
+async function checkStreams(
+  parts: DatabaseContext,
+  workspaceId: string,
+  { allowed_streams: keys = [] }: NewApiKey,
+): Promise<void> {
+  const errors = await new Streams(parts).errorsIn(
+    workspaceId,
+    keys.map((key) => ({ key, pointer: '/allowed_streams' })),
+  );
+  if (errors[0]) throw new UsageError(errors[0].detail);
+}
 
 function parseMode(text: string): Mode {
   if (text === 'live' || text === 'test') return text;
@@ -112,10 +131,12 @@ function parseName(input: CommandInput): string | undefined {
 function parseRestrictions(input: CommandInput, nowMs: number): Partial<NewApiKey> {
   const domains = listOption(input, 'allowed-domains');
   const ips = listOption(input, 'allowed-ips');
+  const streams = listOption(input, 'allowed-streams');
   const expires = input.option('expires');
   return {
     ...(domains ? { allowed_domains: domains } : {}),
     ...(ips ? { allowed_ips: ips } : {}),
+    ...(streams ? { allowed_streams: streams } : {}),
     ...(expires === undefined
       ? {}
       : { expires_at: parseTimeOrDuration('expires', expires, nowMs) }),

@@ -29,6 +29,10 @@ export const send: Command = {
       description: 'Key of a stored template, instead of subject and HTML.',
     },
     variables: { value: 'JSON', description: 'Template variables as a JSON object.' },
+    stream: {
+      value: 'KEY',
+      description: 'Stream (default: that of the template, or transactional).',
+    },
     file: { value: 'FILE', description: 'API request as a JSON file; - reads standard input.' },
     mode: {
       value: 'live|test',
@@ -65,9 +69,8 @@ function modeOf(text: string | undefined): Mode | undefined {
 async function readRequest(input: CommandInput): Promise<Record<string, unknown>> {
   const file = input.option('file');
   const body: Record<string, unknown> = file === undefined ? {} : await readRequestFile(file);
-  const [to, from, subject, template] = ['to', 'from', 'subject', 'template'].map((name) =>
-    input.option(name),
-  );
+  const names = ['to', 'from', 'subject', 'template', 'stream'];
+  const [to, from, subject, template, stream] = names.map((name) => input.option(name));
   if (to !== undefined) body.to = { email: to };
   if (from !== undefined) body.from = { email: from };
   if (subject !== undefined) body.subject = subject;
@@ -75,6 +78,7 @@ async function readRequest(input: CommandInput): Promise<Record<string, unknown>
     const value = input.option(name);
     if (value !== undefined) body[name] = await readValue(name, value);
   }
+  if (stream !== undefined) body.stream = stream;
   if (template !== undefined) body.template_key = template;
   else if (input.option('text') !== undefined) body.html ??= '';
   const variables = input.option('variables');

@@ -89,11 +89,12 @@ function metadataOf({
   content,
 }: TemplateItem & { name: string; content: StoredContent }) {
   if (kind !== 'template') return { name };
-  const { from, reply_to, layout, variables } = content;
+  const { from, reply_to, stream, layout, variables } = content;
   return {
     name,
     ...(from ? { from } : {}),
     ...(reply_to.length > 0 ? { reply_to } : {}),
+    ...(stream == null ? {} : { stream }),
     ...(layout === null ? {} : { layout }),
     ...(variables.length > 0 ? { variables } : {}),
   };

@@ -29,6 +29,8 @@ create table api_keys (
   scopes text[] not null,
   allowed_domains text[] not null default '{}',
   allowed_ips text[] not null default '{}',
+  -- Empty: all streams. The first is the default of sends that do not name one.
+  allowed_streams text[] not null default '{}',
   token_hint text not null,
   -- The id of an API key, the id of a person, or 'cli'.
   created_by text not null,

@@ -30,6 +30,7 @@ create table messages (
   subject text not null,
   template_key text,
   template_version integer,
+  stream text collate "C" not null,
   tags text[] not null default '{}',
   metadata json not null default '{}',
   ttl_seconds integer,

@@ -1,10 +1,27 @@
--- Addresses and domains that must not be sent to.
+-- Streams, and addresses and domains that must not be sent to.
+
+-- Kinds of mail of a workspace. Shared by both modes. Every workspace has the stream `transactional`;
+-- its row exists only if someone has changed it.
+create table streams (
+  workspace_id uuid not null references workspaces,
+  key text collate "C" not null,
+  name text not null,
+  purpose text not null check (purpose in ('transactional', 'subscription')),
+  -- Null: the setting of the sender's domain.
+  track_opens boolean,
+  track_clicks boolean,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  primary key (workspace_id, key)
+);
 
 create table suppressions (
   workspace_id uuid not null,
   mode mode not null,
   -- A lowercase address, '@' and a domain, or '#' and the hash of an erased address.
   key text collate "C" not null,
+  -- The key of the stream that the suppression is limited to; empty if it applies to all mail.
+  stream text collate "C" not null default '',
   id uuid not null,
   email text,
   domain text,
@@ -14,10 +31,11 @@ create table suppressions (
   note text,
   created_at timestamptz not null,
   expires_at timestamptz,
-  primary key (workspace_id, mode, key)
+  primary key (workspace_id, mode, key, stream)
 );
 
 -- mode comes last for the same reason as in contacts_id (0009-contacts.sql).
 create unique index suppressions_id on suppressions (workspace_id, id, mode);
 create index suppressions_reason on suppressions (workspace_id, reason, mode, id);
+create index suppressions_stream on suppressions (workspace_id, stream, mode, id);
 create index suppressions_expiry on suppressions (expires_at) where expires_at is not null;

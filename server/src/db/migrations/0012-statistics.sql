@@ -11,7 +11,7 @@ values ('statistics', 0, '00000000-0000-0000-0000-000000000000');
 create table statistics_minute (
   workspace_id uuid not null,
   mode mode not null,
-  -- all, tag, template, domain (of the sender) or receiver (the mailbox provider).
+  -- all, stream, tag, template, domain (of the sender) or receiver (the mailbox provider).
   dimension text collate "C" not null,
   at timestamptz not null,
   value text collate "C" not null,

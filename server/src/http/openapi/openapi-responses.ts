@@ -77,6 +77,7 @@ const NAMED_GROUPS: [string, ProblemCode[]][] = [
     [
       'cross_site_request',
       'domain_not_allowed',
+      'stream_not_allowed',
       'domain_not_owned',
       'domain_not_verified',
       'insufficient_role',

@@ -139,6 +139,12 @@ export const PROBLEMS = {
     meaning: 'The key is restricted to some of the workspace’s domains.',
     fix: `Use another sender, or change the key’s allowed_domains at ${KEYS_PAGE}.`,
   },
+  stream_not_allowed: {
+    status: 403,
+    title: 'The API key cannot send in this stream',
+    meaning: 'The key is restricted to some of the workspace’s streams.',
+    fix: `Use another stream, or change the key’s allowed_streams at ${KEYS_PAGE}.`,
+  },
   not_found: {
     status: 404,
     title: 'Not found',
@@ -241,6 +247,12 @@ export const PROBLEMS = {
     title: 'The template does not exist',
     meaning: 'The template or the requested version does not exist or is not published.',
     fix: 'Check template_key and template_version, and that the template is published.',
+  },
+  stream_not_found: {
+    status: 422,
+    title: 'The stream does not exist',
+    meaning: 'The workspace has no stream with this key.',
+    fix: 'Create it at {app}/app/streams, or use another one.',
   },
   template_syntax: {
     status: 422,

@@ -71,6 +71,11 @@ import { getSmtp } from './service/get-smtp.ts';
 import { getQueue } from './stats/get-queue.ts';
 import { getStats } from './stats/get.ts';
 import { listAlarms } from './stats/list-alarms.ts';
+import { createStream } from './streams/create.ts';
+import { deleteStream } from './streams/delete.ts';
+import { getStream } from './streams/get.ts';
+import { listStreams } from './streams/list.ts';
+import { updateStream } from './streams/update.ts';
 import { createSuppressionsBulk } from './suppressions/create-bulk.ts';
 import { createSuppression } from './suppressions/create.ts';
 import { deleteSuppressionByEmail } from './suppressions/delete-by-email.ts';
@@ -196,6 +201,11 @@ export const ROUTES = [
   getQueue,
   getStats,
   listAlarms,
+  createStream,
+  deleteStream,
+  getStream,
+  listStreams,
+  updateStream,
   createSuppressionsBulk,
   createSuppression,
   deleteSuppressionByEmail,

@@ -32,6 +32,7 @@ export interface RecipientRef {
    * while the workspace is not known to have erased an address.
    */
   hash_key: string | null;
+  stream: string;
   /** Index of the request in the group. */
   submission: number;
 }
@@ -42,14 +43,16 @@ const RECIPIENTS = recordset<RecipientRef>({
   key: 'text',
   domain_key: 'text',
   hash_key: 'text',
+  stream: 'text',
   submission: 'integer',
 });
 
 /** Suppressions s that apply to recipient r at $1, including those of a whole domain. */
 const SUPPRESSIONS = `suppressions s where s.workspace_id = r.workspace_id and s.mode = r.mode
-        and s.key in (r.key, r.domain_key, r.hash_key) and (s.expires_at is null or s.expires_at > $1)`;
+        and s.key in (r.key, r.domain_key, r.hash_key) and (s.stream = '' or s.stream = r.stream)
+        and (s.expires_at is null or s.expires_at > $1)`;
 
-/** Suppression reasons by `${workspace}/${mode}/${key}`. */
+/** Suppression reasons by suppressionKey. */
 export async function findSuppressionReasons(
   pool: Pool,
   recipients: readonly RecipientRef[],
@@ -57,17 +60,25 @@ export async function findSuppressionReasons(
 ): Promise<Map<string, string>> {
   const { rows } = await pool.query<RecipientRef & { reason: string }>({
     name: 'find-suppressed',
-    text: `select r.workspace_id, r.mode, r.key, s.reason from ${RECIPIENTS.table('r', 2)}
+    text: `select r.workspace_id, r.mode, r.stream, r.key, s.reason from ${RECIPIENTS.table('r', 2)}
       cross join lateral (select reason from ${SUPPRESSIONS}) s`,
     values: [sqlTime(nowMs), ...RECIPIENTS.parameters(recipients)],
   });
   return new Map(
-    rows.map((row) => [suppressionKey(row.workspace_id, row.mode, row.key), row.reason]),
+    rows.map((row) => [
+      suppressionKey(row.workspace_id, row.mode, row.stream, row.key),
+      row.reason,
+    ]),
   );
 }
 
-export function suppressionKey(workspaceId: string, mode: Mode, recipientKey: string): string {
-  return `${workspaceId}/${mode}/${recipientKey}`;
+export function suppressionKey(
+  workspaceId: string,
+  mode: Mode,
+  stream: string,
+  recipientKey: string,
+): string {
+  return `${workspaceId}/${mode}/${stream}/${recipientKey}`;
 }
 
 /**
@@ -121,6 +132,7 @@ export interface MessageRow
       | 'subject'
       | 'template_key'
       | 'template_version'
+      | 'stream'
       | 'ttl_seconds'
       | 'api_key_id'
       | 'header_message_id'
@@ -145,6 +157,7 @@ const MESSAGES = recordset<MessageRow>({
   subject: 'text',
   template_key: 'text',
   template_version: 'integer',
+  stream: 'text',
   tags: 'text_array',
   metadata: 'json',
   ttl_seconds: 'integer',

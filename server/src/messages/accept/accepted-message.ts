@@ -10,6 +10,7 @@ export interface AcceptedMessage {
   created_at: string;
   scheduled_at: string | null;
   template: { key: string; version: number | 'draft' } | null;
+  stream: string;
   recipients: AcceptedRecipient[];
 }
 

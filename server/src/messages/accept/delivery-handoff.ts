@@ -42,6 +42,7 @@ export interface HandedOffMessage {
   createdAtMs: number;
   /** The message has a time to live and must not be sent after it. */
   hasTtl: boolean;
+  stream: string;
   tags: string[];
   metadata: Record<string, string>;
   content: MessageContent;

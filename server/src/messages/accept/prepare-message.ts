@@ -4,6 +4,7 @@ import type { SenderDomain } from '../../domains/domain.ts';
 import { newIdPair } from '../../lib/ids.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import type { NamedMailbox } from '../../mail/address.ts';
+import { DEFAULT_STREAM_KEY, type Stream } from '../../streams/stream.ts';
 import type {
   AttachmentSummary,
   ContentHead,
@@ -35,6 +36,8 @@ export interface PrepareParts extends RenderParts {
     workspaceId: string,
     name: string,
   ): SenderDomain | undefined | Promise<SenderDomain | undefined>;
+  /** The stream with this key, if the workspace has one. */
+  stream(workspaceId: string, key: string): Stream | undefined | Promise<Stream | undefined>;
   track: TrackContent;
 }
 
@@ -50,6 +53,8 @@ export interface PreparedMessage {
   messageId: string | null;
   hasUniqueMessageId: boolean;
   template: { key: string; version: number | 'draft' } | null;
+  /** The key of its stream. */
+  stream: string;
   recipients: Recipient[];
   /** As delivered to the recipient. */
   content: MessageContent;
@@ -99,10 +104,13 @@ export async function prepareMessage(
   const draft = { publicId, envelope, headers, ...options };
   const rendering = renderMessageContent(parts, caller, request, draft);
   // Awaiting a value that is already there would cost every send several microtasks.
-  const { template, fields, redacted } = rendering instanceof Promise ? await rendering : rendering;
+  const rendered = rendering instanceof Promise ? await rendering : rendering;
+  const { template, fields, redacted } = rendered;
   const finding = parts.senderDomain(caller.workspaceId, fields.from.domain);
   const domain = finding instanceof Promise ? await finding : finding;
   checkSender(caller, fields.from, domain);
+  const resolving = resolveStream(parts, caller, request.stream, rendered.templateStream);
+  const stream = resolving instanceof Promise ? await resolving : resolving;
   const { original } = options;
   const built = buildContent(envelope, fields, attachments, messageId);
   const untracked = original ? withOriginal(built, original) : built;
@@ -110,7 +118,7 @@ export async function prepareMessage(
   const hasSecrets = redacted !== fields;
   const content =
     canBeTracked(envelope, hasSecrets) && !original
-      ? withTracking(parts, caller, id, untracked, { request, domain })
+      ? withTracking(parts, caller, id, untracked, { request, stream, domain })
       : untracked;
   return {
     workspaceId: caller.workspaceId,
@@ -122,6 +130,7 @@ export async function prepareMessage(
     messageId,
     hasUniqueMessageId: checked.messageId !== null,
     template,
+    stream: stream.key,
     recipients: envelope.recipients,
     content,
     redactedContent: hasSecrets
@@ -166,6 +175,35 @@ function checkSender(caller: Caller, from: NamedMailbox, domain: SenderDomain | 
 }
 
 /**
+ * The stream that the request names, or else the template, or else the key. A key that is limited to
+ * streams must not leave them by naming a template.
+ */
+function resolveStream(
+  parts: PrepareParts,
+  { workspaceId, allowedStreams = [] }: Caller,
+  requested: string | undefined,
+  ofTemplate: string | undefined,
+): Stream | Promise<Stream> {
+  const key = requested ?? ofTemplate ?? allowedStreams[0] ?? DEFAULT_STREAM_KEY;
+  if (allowedStreams.length > 0 && !allowedStreams.includes(key)) {
+    throw new RefusedError(
+      'stream_not_allowed',
+      `This API key can send only in ${allowedStreams.join(', ')}, not in ${key}.`,
+    );
+  }
+  const checked = (stream: Stream | undefined): Stream => {
+    if (stream) return stream;
+    const detail = `The workspace has no stream ${key}.`;
+    const pointer =
+      requested === undefined && ofTemplate !== undefined ? '/template_key' : '/stream';
+    const errors = [{ pointer, code: 'stream_not_found', detail }];
+    throw new RefusedError('stream_not_found', detail, { errors });
+  };
+  const finding = parts.stream(workspaceId, key);
+  return finding instanceof Promise ? finding.then(checked) : checked(finding);
+}
+
+/**
  * All recipients of a message get the same bytes, so with several recipients an open could not be
  * attributed. Content with secrets is not tracked, because click events would expose them.
  */
@@ -178,9 +216,9 @@ function withTracking(
   { workspaceId, mode }: Caller,
   messageId: string,
   content: MessageContent,
-  { request, domain }: { request: SendRequest; domain: SenderDomain | undefined },
+  { request, stream, domain }: TrackingSettings,
 ): MessageContent {
-  const wanted = requestedTracking(request, domain);
+  const wanted = requestedTracking({ request, stream, domain });
   if (!wanted.opens && !wanted.clicks) return content;
   const host = domain?.trackingHost ?? null;
   return parts.track(content, { workspaceId, mode, messageId, ...wanted, host });
@@ -269,13 +307,19 @@ export interface TrackingOptions {
   host: string | null;
 }
 
-/** The request's own setting, or else that of its domain. */
-export function requestedTracking(
-  { tracking }: SendRequest,
-  domain: SenderDomain | undefined,
-): { opens: boolean; clicks: boolean } {
+interface TrackingSettings {
+  request: SendRequest;
+  stream: Stream;
+  domain: SenderDomain | undefined;
+}
+
+/** The request's own setting, or else that of its stream, or else that of its domain. */
+function requestedTracking({ request: { tracking }, stream, domain }: TrackingSettings): {
+  opens: boolean;
+  clicks: boolean;
+} {
   return {
-    opens: tracking?.opens ?? domain?.trackOpens ?? false,
-    clicks: tracking?.clicks ?? domain?.trackClicks ?? false,
+    opens: tracking?.opens ?? stream.trackOpens ?? domain?.trackOpens ?? false,
+    clicks: tracking?.clicks ?? stream.trackClicks ?? domain?.trackClicks ?? false,
   };
 }

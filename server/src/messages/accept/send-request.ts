@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { closed, withDescription } from '../../lib/schema-builders.ts';
+import { STREAM_KEY_PATTERN } from '../../streams/stream-source.ts';
 import { RESERVED_TAGS } from '../system-tag.ts';
 import { METADATA_PAIRS_MAX, TAG_LENGTH_MAX, TAGS_MAX } from './send-limits.ts';
 
@@ -167,6 +168,15 @@ export const SendMessage = closed(
     ),
     locale: Type.Optional(Locale),
     time_zone: Type.Optional(TimeZone),
+    stream: Type.Optional(
+      Type.String({
+        pattern: STREAM_KEY_PATTERN,
+        description:
+          'The stream that the message belongs to. Default: that of the template, or else of the ' +
+          'API key, or else `transactional`.',
+        examples: ['weekly-digest'],
+      }),
+    ),
     attachments: Type.Optional(
       Type.Array(
         closed({
@@ -206,8 +216,8 @@ export const SendMessage = closed(
         },
         {
           description:
-            'Whether opens and clicks are tracked. Default: the setting of the domain. Messages to ' +
-            'several recipients and messages with secret values are never tracked.',
+            'Whether opens and clicks are tracked. Default: the setting of the stream, or else of the ' +
+            'domain. Messages to several recipients and messages with secret values are never tracked.',
         },
       ),
     ),

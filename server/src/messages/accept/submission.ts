@@ -71,7 +71,7 @@ export async function resolveSuppressions(
       if (!hasSimulatedSuppression(message)) continue;
       for (const { mailbox } of message.recipients) {
         if (!isSimulatedSuppression(mailbox.key)) continue;
-        suppressed.set(suppressionKey(message.workspaceId, message.mode, mailbox.key), 'manual');
+        suppressed.set(suppressionKeyOf(message, mailbox.key), 'manual');
       }
     }
     setAccepted(one, suppressed);
@@ -106,6 +106,7 @@ export function recipientRefs(
         hash_key: hasErased(message.workspaceId)
           ? addressHash(message.workspaceId, message.mode, mailbox.key)
           : null,
+        stream: message.stream,
         submission,
       })),
     ),
@@ -124,6 +125,7 @@ function acceptedMessage(
     created_at: sqlTime(message.createdAtMs),
     scheduled_at: sqlTime(message.schedule.scheduledAtMs),
     template: message.template,
+    stream: message.stream,
     recipients,
   };
 }
@@ -189,6 +191,7 @@ export function messagesToHandOff(
       messageId: message.id,
       createdAtMs: message.createdAtMs,
       hasTtl: message.ttlSeconds !== null,
+      stream: message.stream,
       tags: message.tags,
       metadata: message.metadata,
       content: message.content,
@@ -220,7 +223,14 @@ function suppressionReason(
   suppressed: SuppressionReasons,
 ): string | undefined {
   if (suppressed.size === 0) return undefined;
-  return suppressed.get(suppressionKey(message.workspaceId, message.mode, recipientKey));
+  return suppressed.get(suppressionKeyOf(message, recipientKey));
+}
+
+function suppressionKeyOf(
+  { workspaceId, mode, stream }: PreparedMessage,
+  recipientKey: string,
+): string {
+  return suppressionKey(workspaceId, mode, stream, recipientKey);
 }
 
 function messageRow(
@@ -245,6 +255,7 @@ function messageRow(
         ? 0
         : message.template.version
       : null,
+    stream: message.stream,
     tags: arrayLiteral(message.tags),
     metadata: JSON.stringify(message.metadata),
     ttl_seconds: message.ttlSeconds,
@@ -320,10 +331,10 @@ function acceptanceEvents(message: PreparedMessage, suppressed: SuppressionReaso
     atMs: message.createdAtMs,
     messageId: message.id,
   };
-  const { metadata, tags } = message;
+  const { metadata, tags, stream } = message;
   const recipients = acceptedRecipients(message, suppressed);
   const scheduledAt = sqlTime(message.schedule.scheduledAtMs);
-  const about = { message_id: message.publicId, metadata, tags };
+  const about = { message_id: message.publicId, stream, metadata, tags };
   const events: NewEvent[] = [
     {
       ...shared,

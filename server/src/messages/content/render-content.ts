@@ -113,7 +113,7 @@ function renderVerbatim(
   const names = checkHeaders(fillHeaders(sources, NO_VALUES), sources, parts.limits);
   const { subject = '', html = '', text = null } = request;
   const fields = { ...names, subject: headerText(subject), html, text };
-  return { template: null, fields, redacted: fields };
+  return { template: null, templateStream: undefined, fields, redacted: fields };
 }
 
 const NO_VALUES: ReadonlyMap<string, string> = new Map();
@@ -274,6 +274,7 @@ export function renderFields(
     : request.secret_variables && secretsByName(request.secret_variables);
   return {
     template: template ? { key: template.key, version: template.version } : null,
+    templateStream: template?.stream,
     fields: checkedFields,
     redacted: secretSource
       ? redactContent(secretSource, values, checkedFields, render, sharedWork)

@@ -20,6 +20,8 @@ export type ContactValues = { [key: string]: unknown; locale: string | null };
 /** The content of a request after rendering. */
 export interface RenderedContent {
   template: { key: string; version: number | 'draft' } | null;
+  /** The stream that the template is for, if any. */
+  templateStream: string | undefined;
   fields: RenderedFields;
   /** Without secret values; the same object as `fields` when there are none. */
   redacted: RenderedFields;

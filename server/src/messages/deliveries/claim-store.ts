@@ -54,6 +54,7 @@ export interface ClaimedRow
   has_ttl: boolean;
   run_started_at: number;
   dated_at: number | null;
+  stream: string | null;
   tags: string[] | null;
   metadata: Record<string, string> | null;
   suppression_reason: string | null;
@@ -150,18 +151,20 @@ async function leaseRows(
              case when c.delivery_cycles = 1 then coalesce(m.scheduled_at, m.created_at)
                   else c.expires_at - least($6::interval, make_interval(secs => m.ttl_seconds))
                   end as run_started_at,
-             greatest(m.created_at, m.scheduled_at) as dated_at, m.tags, m.metadata, s.reason as suppression_reason,
+             greatest(m.created_at, m.scheduled_at) as dated_at, m.stream, m.tags, m.metadata,
+             s.reason as suppression_reason,
              case when c.expires_at <= $7 then c.bounce end as bounce,
              case when c.expires_at <= $7 then c.smtp end as smtp
         from claimed c
         left join lateral (
-          select created_at, scheduled_at, tags, metadata, ttl_seconds from messages
+          select created_at, scheduled_at, stream, tags, metadata, ttl_seconds from messages
            where workspace_id = c.workspace_id and mode = c.mode and id = c.message_id
              and id between $4 and $5 limit 1) m on true
         left join lateral (
           select reason from suppressions
            where workspace_id = c.workspace_id and mode = c.mode
              and key in (c.recipient_key, '@' || regexp_replace(c.recipient_key, '^.*@', ''))
+             and (stream = '' or stream = m.stream)
              and (expires_at is null or expires_at > $7::timestamptz) limit 1) s on true`,
     values: [
       JSON.stringify(picked),

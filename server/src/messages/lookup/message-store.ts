@@ -20,6 +20,7 @@ export interface StoredMessage {
   subject: string;
   templateKey: string | null;
   templateVersion: number | null;
+  stream: string;
   tags: string[];
   metadata: Record<string, string>;
   ttlSeconds: number | null;
@@ -55,6 +56,7 @@ const MESSAGE = selectList<MessagesRow, Omit<StoredMessage, 'deliveries'>>(
     subject: 'subject',
     templateKey: 'template_key',
     templateVersion: 'template_version',
+    stream: 'stream',
     tags: 'tags',
     metadata: 'metadata',
     ttlSeconds: 'ttl_seconds',
@@ -118,6 +120,7 @@ export interface MessageFilter {
   /** Why a recipient did not get the message, or not yet. */
   reason?: string;
   apiKeyId?: string;
+  stream?: string;
   metadata?: Record<string, string>;
   searchTerms?: string[];
   includeReceivers?: boolean;
@@ -154,8 +157,9 @@ export async function scanMessages(
           and ($12::text is null or exists (
             select from deliveries d where d.workspace_id = $1 and d.mode = $2
               and d.message_id = s.id and (d.reason = $12 or d.bounce->>'reason' = $12)))
-          and ($13::uuid is null or s.api_key_id = $13) as matched,
-        case when $14 then (
+          and ($13::uuid is null or s.api_key_id = $13)
+          and ($14::text is null or s.stream = $14) as matched,
+        case when $15 then (
           select json_agg(json_build_object('recipient', d.recipient_key, 'mx', d.smtp->>'mx'))
           from deliveries d where d.workspace_id = $1 and d.mode = $2
             and d.message_id = s.id) else '[]' end as receivers,
@@ -176,6 +180,7 @@ export async function scanMessages(
       filter.recipientDomain ?? null,
       filter.reason ?? null,
       filter.apiKeyId ?? null,
+      filter.stream ?? null,
       filter.includeReceivers ?? false,
       ...scan.values,
     ],
@@ -200,24 +205,24 @@ function scanFor({ recipientKey, headerMessageId, metadata }: MessageFilter) {
   return { name: 'scan-messages-of-batch', rows: SCAN_BATCH, values: [batch] };
 }
 
-const SCAN_MESSAGE_ID = `select id, tags, template_key, metadata, subject, sender, api_key_id from messages
-  where workspace_id = $1 and mode = $2 and header_message_id = $15 and id < $3 and id >= $4
+const SCAN_MESSAGE_ID = `select id, stream, tags, template_key, metadata, subject, sender, api_key_id from messages
+  where workspace_id = $1 and mode = $2 and header_message_id = $16 and id < $3 and id >= $4
   order by id desc limit $5`;
 
 /** Metadata that an index finds: the batch of a message that was sent through SendGrid's API. */
 export const BATCH_METADATA = 'sendgrid_batch_id';
 
-const SCAN_BATCH = `select id, tags, template_key, metadata, subject, sender, api_key_id from messages
-  where workspace_id = $1 and mode = $2 and metadata ->> '${BATCH_METADATA}' = $15 and id < $3
+const SCAN_BATCH = `select id, stream, tags, template_key, metadata, subject, sender, api_key_id from messages
+  where workspace_id = $1 and mode = $2 and metadata ->> '${BATCH_METADATA}' = $16 and id < $3
     and id >= $4 order by id desc limit $5`;
 
-const SCAN_ALL = `select id, tags, template_key, metadata, subject, sender, api_key_id from messages
+const SCAN_ALL = `select id, stream, tags, template_key, metadata, subject, sender, api_key_id from messages
   where workspace_id = $1 and mode = $2 and id < $3 and id >= $4 order by id desc limit $5`;
 
 /** Uses the index on recipients, because searching by recipient is the most common query. */
-const SCAN_RECIPIENT = `select m.id, m.tags, m.template_key, m.metadata, m.subject, m.sender, m.api_key_id
+const SCAN_RECIPIENT = `select m.id, m.stream, m.tags, m.template_key, m.metadata, m.subject, m.sender, m.api_key_id
   from deliveries r join messages m on m.workspace_id = $1 and m.mode = $2 and m.id = r.message_id
-  where r.workspace_id = $1 and r.mode = $2 and r.recipient_key = $15 and r.message_id < $3
+  where r.workspace_id = $1 and r.mode = $2 and r.recipient_key = $16 and r.message_id < $3
     and r.message_id >= $4 order by r.message_id desc limit $5`;
 
 export interface StoredAttempt {

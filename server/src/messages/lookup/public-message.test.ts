@@ -16,6 +16,7 @@ function message(delivery: Partial<StoredDelivery>, more: Partial<StoredMessage>
     subject: '',
     templateKey: null,
     templateVersion: null,
+    stream: 'transactional',
     tags: [],
     metadata: {},
     ttlSeconds: null,

@@ -22,6 +22,7 @@ export function publicMessage(message: StoredMessage) {
         : { key: message.templateKey, version: message.templateVersion || ('draft' as const) },
     from: { email: message.sender, name: message.senderName },
     subject: message.subject,
+    stream: message.stream,
     tags: message.tags,
     metadata: message.metadata,
     ttl_seconds: message.ttlSeconds,

@@ -10,12 +10,16 @@ export type ControlHeaders = SendOptions & { idempotencyKey?: string };
 
 export type SendOptions = Pick<
   SendRequest,
-  'tags' | 'metadata' | 'scheduled_at' | 'ttl_seconds' | 'tracking'
+  'stream' | 'tags' | 'metadata' | 'scheduled_at' | 'ttl_seconds' | 'tracking'
 >;
 
 type HeaderReader = (values: string[], into: ControlHeaders) => string | undefined;
 
 const HEADER_READERS: Record<string, HeaderReader> = {
+  'X-Postrider-Stream': single((value, into) => {
+    into.stream = value;
+    return undefined;
+  }),
   'X-Postrider-Tag': (values, into) => {
     into.tags = values.flatMap((value) => value.split(',').map((tag) => tag.trim()));
     return undefined;

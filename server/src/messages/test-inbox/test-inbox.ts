@@ -191,6 +191,7 @@ function summaryOf(
       .filter(({ status }) => status === 'delivered')
       .map(({ recipient, kind, name }) => ({ email: recipient, name, kind })),
     subject: decrypted?.subject ?? message.subject,
+    stream: message.stream,
     tags: message.tags,
     metadata: message.metadata,
   };

@@ -64,6 +64,7 @@ export interface SourceData {
   message_id: string;
   recipient: string;
   attempt: number;
+  stream: string;
   metadata: Record<string, string>;
   tags: string[];
   recipients?: { email: string; kind: 'to' | 'cc' | 'bcc'; status: string }[];
@@ -78,6 +79,7 @@ export interface SourceData {
     id: string;
     email: string | null;
     domain: string | null;
+    stream: string | null;
     reason: 'hard_bounce' | 'complaint' | 'manual' | 'unsubscribe';
     evidence: { message_id?: string } | null;
     created_at: string;

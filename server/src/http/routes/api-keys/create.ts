@@ -1,8 +1,9 @@
 import { type ApiKeys, type NewApiKey, publicApiKey } from '../../../accounts/api-keys.ts';
+import type { Streams } from '../../../streams/streams.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { ApiKeyWithToken, CreateApiKey } from './schemas.ts';
+import { ApiKeyWithToken, allowedStreams, CreateApiKey } from './schemas.ts';
 
-export function createApiKey(deps: { apiKeys: ApiKeys }): Operation {
+export function createApiKey(deps: { apiKeys: ApiKeys; streams: Streams }): Operation {
   return operation(
     {
       id: 'createApiKey',
@@ -27,6 +28,7 @@ export function createApiKey(deps: { apiKeys: ApiKeys }): Operation {
       problems: ['wrong_mode'],
     },
     async ({ caller, body }) => {
+      await deps.streams.check(caller.workspaceId, allowedStreams(body));
       const { key, token } = await deps.apiKeys.create(caller, body as NewApiKey);
       return { status: 201, body: { ...publicApiKey(key), token } };
     },

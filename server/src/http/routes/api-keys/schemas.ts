@@ -1,6 +1,8 @@
 import { Type } from 'typebox';
 import { SCOPES } from '../../../accounts/scopes.ts';
+import type { StreamReference } from '../../../streams/streams.ts';
 import { closed, id, Mode, NullableTime, oneOf, Time } from '../../openapi/shared-schemas.ts';
+import { StreamKey } from '../streams/schemas.ts';
 
 export const API_KEY = {
   id: 'key_01kc8wzq4he2x9v7n5m3k1j0h8',
@@ -9,6 +11,7 @@ export const API_KEY = {
   scopes: ['send:transactional', 'read:messages'],
   allowed_domains: ['yourdomain.com'],
   allowed_ips: ['203.0.113.0/24'],
+  allowed_streams: [],
   token_hint: 'pr_live_…x7Qd',
   created_by: 'cli',
   created_at: '2026-11-01T08:00:00.000Z',
@@ -38,6 +41,15 @@ const Changeable = {
       examples: [['203.0.113.0/24']],
     }),
   ),
+  allowed_streams: Type.Optional(
+    Type.Array(StreamKey, {
+      maxItems: 100,
+      description:
+        'Streams that the key is restricted to. The first is the default of sends that name ' +
+        'neither a stream nor a template with one. Empty: all streams.',
+      examples: [['transactional']],
+    }),
+  ),
   expires_at: Type.Optional(
     Type.Union([Type.String({ format: 'date-time', maxLength: 64 }), Type.Null()]),
   ),
@@ -55,6 +67,14 @@ export const UpdateApiKey = closed(
   { title: 'UpdateApiKey', minProperties: 1 },
 );
 
+/** The streams that a key names, which must exist. */
+export function allowedStreams(body: { allowed_streams?: string[] }): StreamReference[] {
+  return (body.allowed_streams ?? []).map((key, index) => ({
+    key,
+    pointer: `/allowed_streams/${index}`,
+  }));
+}
+
 const Fields = {
   id: id('key', 'the key'),
   name: Type.String(),
@@ -62,6 +82,7 @@ const Fields = {
   scopes: Type.Array(Type.String()),
   allowed_domains: Type.Array(Type.String()),
   allowed_ips: Type.Array(Type.String()),
+  allowed_streams: Type.Array(Type.String()),
   token_hint: Type.String({ description: 'Prefix and last four characters.' }),
   created_by: Type.String(),
   created_at: Time,

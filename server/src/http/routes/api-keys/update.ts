@@ -1,10 +1,11 @@
 import { type ApiKeyChange, type ApiKeys, publicApiKey } from '../../../accounts/api-keys.ts';
+import type { Streams } from '../../../streams/streams.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { decodePathId } from '../../validation/path-id.ts';
-import { ApiKey, UpdateApiKey } from './schemas.ts';
+import { ApiKey, allowedStreams, UpdateApiKey } from './schemas.ts';
 
-export function updateApiKey(deps: { apiKeys: ApiKeys }): Operation {
+export function updateApiKey(deps: { apiKeys: ApiKeys; streams: Streams }): Operation {
   return operation(
     {
       id: 'updateApiKey',
@@ -26,6 +27,7 @@ export function updateApiKey(deps: { apiKeys: ApiKeys }): Operation {
     },
     async ({ caller, params, body }) => {
       const id = decodePathId('key', (params as { id: string }).id, 'API key');
+      await deps.streams.check(caller.workspaceId, allowedStreams(body));
       const key = await deps.apiKeys.change(caller, id, body as ApiKeyChange);
       return { status: 200, body: publicApiKey(key) };
     },

@@ -20,6 +20,7 @@ import { Suppression } from '../suppressions/schemas.ts';
 
 const About = {
   message_id: id('msg', 'the message'),
+  stream: Type.String({ description: 'The key of the stream.', examples: ['transactional'] }),
   metadata: Metadata,
   tags: Type.Array(Type.String(), { examples: [['welcome']] }),
 };

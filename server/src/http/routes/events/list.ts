@@ -21,6 +21,7 @@ import {
   parseDomainParameter,
   parseTimeParameter,
 } from '../../validation/query-parameters.ts';
+import { StreamFilter } from '../streams/schemas.ts';
 import {
   EventTypeFilter,
   encodeDescendingCursor,
@@ -70,6 +71,7 @@ export function listEvents(deps: { pool: Pool }): Operation {
         recipient: Type.Optional(
           Type.String({ minLength: 1, maxLength: 320, description: 'A recipient’s address.' }),
         ),
+        stream: StreamFilter,
         tag: Type.Optional(Type.String({ minLength: 1, maxLength: TAG_LENGTH_MAX })),
         domain: Type.Optional(
           Type.String({
@@ -157,6 +159,7 @@ function filterOf(query: Record<string, unknown>): FeedFilter | undefined {
     ...parseDomainParameter('senderDomain', 'domain', query),
   };
   if (typeof query.type === 'string') filter.types = parseEventTypes(query.type);
+  if (typeof query.stream === 'string') filter.stream = query.stream;
   if (typeof query.tag === 'string') filter.tag = query.tag;
   if (typeof query.message_id === 'string') {
     const messageId = decodeId('msg', query.message_id);

@@ -26,6 +26,7 @@ export const ACCEPTED_MESSAGE = {
   created_at: '2026-11-15T09:30:00.000Z',
   scheduled_at: null,
   template: { key: 'welcome', version: 3 },
+  stream: 'transactional',
   recipients: [
     { email: 'jane@example.com', kind: 'to', status: 'queued' },
     { email: 'old@example.com', kind: 'cc', status: 'suppressed', reason: 'hard_bounce' },
@@ -39,6 +40,7 @@ export const MESSAGE_SUMMARY = {
   created_at: '2026-11-15T09:30:00.000Z',
   scheduled_at: null,
   template: { key: 'welcome', version: 3 },
+  stream: 'transactional',
   from: { email: 'hello@yourdomain.com', name: 'Your App' },
   subject: 'Welcome, Jane',
   tags: ['welcome'],
@@ -80,7 +82,12 @@ export function messageIn(
   };
 }
 
-const aboutMessage = { message_id: MESSAGE_ID, metadata: { user_id: '4711' }, tags: ['welcome'] };
+const aboutMessage = {
+  message_id: MESSAGE_ID,
+  stream: 'transactional',
+  metadata: { user_id: '4711' },
+  tags: ['welcome'],
+};
 
 export const DELIVERED_EVENT = {
   id: 'evt_01kc8x3g0kf3s9w2a4b6c8d0e2',

@@ -21,6 +21,7 @@ import {
   parseDomainParameter,
   parseTimeParameter,
 } from '../../validation/query-parameters.ts';
+import { StreamFilter } from '../streams/schemas.ts';
 import { MESSAGE_STATUSES, MessageSummary } from './schemas.ts';
 
 const LIST = '/messages';
@@ -72,6 +73,7 @@ export function listMessages(deps: {
               description: 'The `Message-ID` header of the mail, with or without angle brackets.',
             }),
           ),
+          stream: StreamFilter,
           tag: Type.Optional(
             Type.String({
               minLength: 1,
@@ -149,6 +151,7 @@ function queryOf(query: Record<string, unknown>): MessageQuery {
     ...(query.header_message_id === undefined
       ? {}
       : { headerMessageId: String(query.header_message_id).replace(/^<(.*)>$/, '$1') }),
+    ...(query.stream === undefined ? {} : { stream: query.stream as string }),
     ...(query.tag === undefined ? {} : { tag: query.tag as string }),
     ...(query.template_key === undefined ? {} : { templateKey: query.template_key as string }),
     ...(query.reason === undefined ? {} : { reason: query.reason as string }),

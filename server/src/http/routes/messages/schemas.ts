@@ -48,6 +48,7 @@ const Basics = {
   created_at: Time,
   scheduled_at: NullableTime,
   template: TemplateUsed,
+  stream: Type.String({ description: 'The key of the stream.' }),
 };
 
 export const AcceptedMessage = Type.Object(

@@ -1,5 +1,6 @@
 import type { FieldError } from '../../../lib/refused-error.ts';
 import { RefusedError } from '../../../lib/refused-error.ts';
+import type { Streams } from '../../../streams/streams.ts';
 import type { NewSuppression } from '../../../suppressions/suppression-fields.ts';
 import {
   type AddResult,
@@ -9,7 +10,10 @@ import {
 import { type Operation, operation } from '../../operation.ts';
 import { CreateSuppressions, SUPPRESSIONS_MAX, SuppressionResults } from './schemas.ts';
 
-export function createSuppressionsBulk(deps: { suppressions: Suppressions }): Operation {
+export function createSuppressionsBulk(deps: {
+  suppressions: Suppressions;
+  streams: Streams;
+}): Operation {
   return operation(
     {
       id: 'createSuppressionsBulk',
@@ -19,8 +23,8 @@ export function createSuppressionsBulk(deps: { suppressions: Suppressions }): Op
       summary: 'Create suppressions in bulk',
       description:
         `Adds up to ${SUPPRESSIONS_MAX.toLocaleString('en')} suppressions in one transaction. ` +
-        'Invalid entries are reported and the others are added. If no entry is valid, the ' +
-        'response is 422.',
+        'Invalid entries are reported and the others are added. If no entry is valid or a stream ' +
+        'does not exist, the response is 422.',
       scope: 'write:suppressions',
       body: CreateSuppressions,
       examples: {
@@ -39,6 +43,10 @@ export function createSuppressionsBulk(deps: { suppressions: Suppressions }): Op
     },
     async ({ caller, body }) => {
       const given = (body as { suppressions: NewSuppression[] }).suppressions;
+      const named = given.flatMap(({ stream }, index) =>
+        stream == null ? [] : { key: stream, pointer: `/suppressions/${index}/stream` },
+      );
+      await deps.streams.check(caller.workspaceId, named);
       const results = await deps.suppressions.addMany(caller, given);
       if (results.every((result) => 'errors' in result)) throw noneValid(results);
       const count = (which: (result: AddResult) => boolean) => results.filter(which).length;

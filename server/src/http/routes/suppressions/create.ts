@@ -1,9 +1,13 @@
+import type { Streams } from '../../../streams/streams.ts';
 import type { NewSuppression } from '../../../suppressions/suppression-fields.ts';
 import { publicSuppression, type Suppressions } from '../../../suppressions/suppressions.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { CreateSuppression, Suppression } from './schemas.ts';
 
-export function createSuppression(deps: { suppressions: Suppressions }): Operation {
+export function createSuppression(deps: {
+  suppressions: Suppressions;
+  streams: Streams;
+}): Operation {
   return operation(
     {
       id: 'createSuppression',
@@ -12,8 +16,8 @@ export function createSuppression(deps: { suppressions: Suppressions }): Operati
       tag: 'Suppressions',
       summary: 'Create a suppression',
       description:
-        'No more mail is sent to the address or domain in the mode of the key; scheduled ' +
-        'messages to it become `suppressed`. If it is already suppressed, the given fields are ' +
+        'No more mail is sent to the address or domain in the mode of the key, everywhere or in ' +
+        'one stream; scheduled messages to it become `suppressed`. If it is already suppressed, the given fields are ' +
         'updated.',
       scope: 'write:suppressions',
       body: CreateSuppression,
@@ -24,6 +28,10 @@ export function createSuppression(deps: { suppressions: Suppressions }): Operati
           summary: 'One address',
           value: { email: 'jane@example.com', reason: 'unsubscribe', note: 'Requested by phone' },
         },
+        stream: {
+          summary: 'One address, in one stream',
+          value: { email: 'jane@example.com', stream: 'weekly-digest', reason: 'unsubscribe' },
+        },
         domain: { summary: 'A whole domain', value: { domain: 'example.net' } },
       },
       responses: {
@@ -32,6 +40,9 @@ export function createSuppression(deps: { suppressions: Suppressions }): Operati
       },
     },
     async ({ caller, body }) => {
+      if (body.stream != null) {
+        await deps.streams.check(caller.workspaceId, [{ key: body.stream, pointer: '/stream' }]);
+      }
       const { suppression, created } = await deps.suppressions.add(caller, body as NewSuppression);
       return { status: created ? 201 : 200, body: publicSuppression(suppression) };
     },

@@ -11,9 +11,10 @@ export function deleteSuppressionByEmail(deps: { suppressions: Suppressions }): 
       method: 'DELETE',
       path: '/suppressions',
       tag: 'Suppressions',
-      summary: 'Delete the suppression of an address',
+      summary: 'Delete the suppressions of an address',
       description:
-        'Deletes the suppression of the address itself; a suppression of its whole domain stays.',
+        'Deletes the suppressions of the address itself, everywhere and in every stream; a ' +
+        'suppression of its whole domain stays.',
       scope: 'write:suppressions',
       query: closed({
         email: Type.Optional(
@@ -24,13 +25,22 @@ export function deleteSuppressionByEmail(deps: { suppressions: Suppressions }): 
             examples: ['jane@example.com'],
           }),
         ),
+        stream: Type.Optional(
+          Type.String({
+            minLength: 1,
+            maxLength: 64,
+            description:
+              'Only what suppresses mail of this stream: the suppression that is limited to it, and ' +
+              'one that applies to all mail.',
+          }),
+        ),
       }),
-      responses: { 204: { description: 'The suppression was deleted.' } },
+      responses: { 204: { description: 'The suppressions were deleted.' } },
       problems: ['not_found'],
     },
     async ({ caller, query }) => {
       if (query.email === undefined) throw missing();
-      await deps.suppressions.removeByEmail(caller, query.email);
+      await deps.suppressions.removeByEmail(caller, query.email, query.stream);
       return { status: 204 };
     },
   );

@@ -40,6 +40,15 @@ export function listSuppressions(deps: { suppressions: Suppressions }): Operatio
           }),
         ),
         reason: Type.Optional(Reason),
+        stream: Type.Optional(
+          Type.String({
+            minLength: 1,
+            maxLength: 64,
+            description:
+              'Everything that suppresses mail of this stream: its own suppressions, and those that ' +
+              'apply to all mail.',
+          }),
+        ),
         created_after: Type.Optional(Type.String({ format: 'date-time' })),
         created_before: Type.Optional(Type.String({ format: 'date-time' })),
       }),
@@ -80,6 +89,7 @@ function queryOf(query: Record<string, unknown>): SuppressionQuery {
     ...(query.email === undefined ? {} : { email: query.email as string }),
     ...(query.q === undefined ? {} : { prefix: query.q as string }),
     ...(query.reason === undefined ? {} : { reason: query.reason as SuppressionReason }),
+    ...(query.stream === undefined ? {} : { stream: query.stream as string }),
     ...parseTimeParameter('createdAfterMs', 'created_after', query),
     ...parseTimeParameter('createdBeforeMs', 'created_before', query),
   };

@@ -5,6 +5,7 @@ import { exampleOf } from '../../openapi/schema-example.ts';
 import { closed, id, NullableTime, oneOf, Time } from '../../openapi/shared-schemas.ts';
 import { BOUNCE_REPLY, MESSAGE_ID } from '../messages/examples.ts';
 import { SmtpReply } from '../messages/reply-schemas.ts';
+import { StreamKey } from '../streams/schemas.ts';
 
 export const SuppressionReason = oneOf(SUPPRESSION_REASONS);
 
@@ -29,6 +30,11 @@ export const CreateSuppression = closed(
     ),
     domain: Type.Optional(
       Type.String({ maxLength: 255, description: 'Alternatively, every address of a domain.' }),
+    ),
+    stream: Type.Optional(
+      Type.Union([StreamKey, Type.Null()], {
+        description: 'Limits the suppression to a stream. Null: it applies to all mail.',
+      }),
     ),
     ...Changeable,
   },
@@ -92,6 +98,9 @@ export const Suppression = Type.Object(
     id: id('sup', 'the suppression'),
     email: NullableText,
     domain: NullableText,
+    stream: Type.Union([Type.String(), Type.Null()], {
+      description: 'The stream that it is limited to. Null: it applies to all mail.',
+    }),
     reason: SuppressionReason,
     evidence: Type.Union([Evidence, Type.Null()], {
       description: 'The bounce or complaint that caused the suppression; null if there was none.',
@@ -110,6 +119,7 @@ export const Suppression = Type.Object(
         id: 'sup_01kc8x3f7ye6qvj2m4n5p6q7r8',
         email: 'jane@example.com',
         domain: null,
+        stream: null,
         reason: 'hard_bounce',
         evidence: EVIDENCE,
         note: null,

@@ -13,7 +13,7 @@ export function updateSuppression(deps: { suppressions: Suppressions }): Operati
       path: '/suppressions/{id}',
       tag: 'Suppressions',
       summary: 'Update a suppression',
-      description: 'Changes the reason, note or expiry, but not the address or domain.',
+      description: 'Changes the reason, note or expiry, but not the address, domain or stream.',
       scope: 'write:suppressions',
       params: pathId('sup', 'the suppression'),
       body: UpdateSuppression,

@@ -18,6 +18,7 @@ export const TEMPLATE = {
   text: null,
   from: { email: 'hello@yourdomain.com', name: 'Your App' },
   reply_to: [],
+  stream: null,
   layout: 'main',
   locales: { de: { subject: 'Willkommen, ${first_name}', html: '<p>Hallo {{ first_name }}!</p>' } },
   // A variable has `type`, `default` and `example`, so linters mistake it for a schema.

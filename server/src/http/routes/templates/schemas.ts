@@ -4,6 +4,7 @@ import { VARIABLE_TYPES } from '../../../templates/parse-variables.ts';
 import type { ContentKind } from '../../../templates/stored-content.ts';
 import { KEY_PATTERN } from '../../../templates/template-fields.ts';
 import { closed, id, NullableTime, oneOf, page, Time } from '../../openapi/shared-schemas.ts';
+import { StreamKey } from '../streams/schemas.ts';
 import { LAYOUT, PARTIAL, TEMPLATE, VERSION } from './examples.ts';
 
 const NullableText = Type.Union([Type.String(), Type.Null()]);
@@ -126,6 +127,12 @@ const TEMPLATE_FIELDS = {
       description: 'For sends that specify none. Can contain placeholders.',
     }),
   ),
+  stream: Type.Optional(
+    Type.Union([StreamKey, Type.Null()], {
+      description:
+        'The stream of sends that specify none. Null: that of the API key, or `transactional`.',
+    }),
+  ),
   layout: Type.Optional(
     Type.Union([Type.String({ pattern: KEY_PATTERN }), Type.Null()], {
       description: 'The key of the layout that wraps it.',
@@ -189,6 +196,7 @@ const TEMPLATE_CONTENT = {
   text: NullableText,
   from: Type.Union([SENDER, Type.Null()]),
   reply_to: Type.Array(SENDER),
+  stream: NullableText,
   layout: NullableText,
   locales: wordsOf({ subject: OptionalText, html: OptionalText, text: OptionalText }),
   variables: Type.Array(TemplateVariable, { description: 'Declared and inferred variables.' }),
@@ -349,7 +357,7 @@ function kindSchemas(options: {
 }
 
 function summaryExample(example: Record<string, unknown>): Record<string, unknown> {
-  const left = new Set(['html', 'text', 'from', 'reply_to', 'variables', 'etag']);
+  const left = new Set(['html', 'text', 'from', 'reply_to', 'stream', 'variables', 'etag']);
   const rest = Object.entries(example).filter(([name]) => !left.has(name));
   return { ...Object.fromEntries(rest), locales: Object.keys(example.locales as object) };
 }

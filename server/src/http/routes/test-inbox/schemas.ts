@@ -8,6 +8,7 @@ const INBOX_SUMMARY = {
   from: { email: 'hello@yourdomain.com', name: 'Your App' },
   to: [{ email: 'jane@example.com', name: null, kind: 'to' }],
   subject: 'Your sign-in code',
+  stream: 'transactional',
   tags: ['sign-in'],
   metadata: {},
 };
@@ -34,6 +35,7 @@ const Summary = {
     { description: 'The recipients of the test message.' },
   ),
   subject: Type.String(),
+  stream: Type.String(),
   tags: Type.Array(Type.String()),
   metadata: Metadata,
 };

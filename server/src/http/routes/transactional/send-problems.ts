@@ -7,6 +7,8 @@ export const SEND_PROBLEMS: readonly ProblemCode[] = [
   'domain_not_owned',
   'domain_not_verified',
   'domain_not_allowed',
+  'stream_not_allowed',
+  'stream_not_found',
   'missing_variables',
   'template_not_found',
   'template_syntax',

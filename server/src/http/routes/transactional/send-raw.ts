@@ -9,7 +9,7 @@ import { type Operation, operation } from '../../operation.ts';
 import { acceptedResponse, SENT } from './send.ts';
 import { SEND_PROBLEMS } from './send-problems.ts';
 
-const { tags, metadata, tracking, scheduled_at, ttl_seconds } = SendMessage.properties;
+const { stream, tags, metadata, tracking, scheduled_at, ttl_seconds } = SendMessage.properties;
 
 const SendRaw = closed(
   {
@@ -28,7 +28,7 @@ const SendRaw = closed(
         examples: [['jane@example.com']],
       }),
     ),
-    ...{ tags, metadata, tracking, scheduled_at, ttl_seconds },
+    ...{ stream, tags, metadata, tracking, scheduled_at, ttl_seconds },
   },
   { title: 'SendRaw' },
 );

@@ -1,0 +1,187 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { unwrap } from '../../api/client.ts';
+import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
+import { useApi } from '../../api/use-api.ts';
+import { ErrorAlert } from '../../components/alert.tsx';
+import { Button } from '../../components/button.tsx';
+import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { Field, RadioCards, Select, TextInput } from '../../components/field.tsx';
+import { showToast } from '../../layout/toasts.tsx';
+import type { Stream } from './use-streams.ts';
+
+const FIELDS = ['/key', '/name'];
+
+export function CreateStream({ onClose }: { onClose: () => void }) {
+  const { api } = useApi();
+  const queries = useQueryClient();
+  const [name, setName] = useState('');
+  const [typedKey, setTypedKey] = useState<string>();
+  const [purpose, setPurpose] = useState<Stream['purpose']>('subscription');
+  const key = typedKey ?? toKey(name);
+  const creating = useMutation({
+    mutationFn: () =>
+      unwrap(api.POST('/api/v1/streams', { body: { key, name: name.trim(), purpose } })),
+    onSuccess: async (stream) => {
+      await queries.invalidateQueries({ queryKey: ['streams'] });
+      showToast(`${stream.name} created.`);
+      onClose();
+    },
+  });
+  return (
+    <Dialog title="Create stream" onClose={onClose}>
+      <form
+        className="grid gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          creating.mutate();
+        }}
+      >
+        <Field label="Name" error={fieldError(creating.error, '/name')}>
+          <TextInput
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+            placeholder="Weekly digest"
+            required
+            maxLength={100}
+          />
+        </Field>
+        <Field
+          label="Key"
+          hint="What requests name. It cannot be changed later."
+          error={fieldError(creating.error, '/key')}
+        >
+          <TextInput
+            mono
+            value={key}
+            onChange={(event) => setTypedKey(event.target.value)}
+            placeholder="weekly-digest"
+            required
+            maxLength={64}
+          />
+        </Field>
+        <RadioCards
+          legend="Purpose"
+          columns
+          value={purpose}
+          onChange={setPurpose}
+          options={[
+            {
+              value: 'subscription',
+              label: 'Subscription',
+              hint: 'Mail that recipients chose to get, such as a digest.',
+            },
+            {
+              value: 'transactional',
+              label: 'Transactional',
+              hint: 'Mail that follows from something the recipient did.',
+            },
+          ]}
+        />
+        {creating.isError && !hasOnlyFieldErrors(creating.error, FIELDS) && (
+          <ErrorAlert error={creating.error} />
+        )}
+        <DialogButtons>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" kind="primary" busy={creating.isPending}>
+            Create
+          </Button>
+        </DialogButtons>
+      </form>
+    </Dialog>
+  );
+}
+
+/** A key that follows from the name, until one is typed. */
+function toKey(name: string): string {
+  return name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-|-$/g, '')
+    .slice(0, 64);
+}
+
+export function EditStream({ stream, onClose }: { stream: Stream; onClose: () => void }) {
+  const { api } = useApi();
+  const queries = useQueryClient();
+  const [name, setName] = useState(stream.name);
+  const [tracking, setTracking] = useState(stream.tracking);
+  const changing = useMutation({
+    mutationFn: () =>
+      unwrap(
+        api.PATCH('/api/v1/streams/{key}', {
+          params: { path: { key: stream.key } },
+          body: { name: name.trim(), tracking },
+        }),
+      ),
+    onSuccess: async (changed) => {
+      await queries.invalidateQueries({ queryKey: ['streams'] });
+      showToast(`${changed.name} saved.`);
+      onClose();
+    },
+  });
+  return (
+    <Dialog title={`Edit ${stream.name}`} onClose={onClose}>
+      <form
+        className="grid gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          changing.mutate();
+        }}
+      >
+        <Field label="Name" error={fieldError(changing.error, '/name')}>
+          <TextInput
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+            required
+            maxLength={100}
+          />
+        </Field>
+        <TrackingSelect
+          label="Track opens"
+          value={tracking.opens}
+          onChange={(opens) => setTracking({ ...tracking, opens })}
+        />
+        <TrackingSelect
+          label="Track clicks"
+          value={tracking.clicks}
+          onChange={(clicks) => setTracking({ ...tracking, clicks })}
+        />
+        {changing.isError && !hasOnlyFieldErrors(changing.error, ['/name']) && (
+          <ErrorAlert error={changing.error} />
+        )}
+        <DialogButtons>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" kind="primary" busy={changing.isPending}>
+            Save
+          </Button>
+        </DialogButtons>
+      </form>
+    </Dialog>
+  );
+}
+
+function TrackingSelect({
+  label,
+  value,
+  onChange,
+}: {
+  label: string;
+  value: boolean | null;
+  onChange: (next: boolean | null) => void;
+}) {
+  return (
+    <Field label={label}>
+      <Select
+        value={value === null ? '' : String(value)}
+        onChange={(event) =>
+          onChange(event.target.value === '' ? null : event.target.value === 'true')
+        }
+      >
+        <option value="">As set for the domain</option>
+        <option value="true">On</option>
+        <option value="false">Off</option>
+      </Select>
+    </Field>
+  );
+}

@@ -1,0 +1,163 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { Pencil, Plus, Trash2 } from 'lucide-react';
+import { useState } from 'react';
+import { unwrap } from '../../api/client.ts';
+import { useApi } from '../../api/use-api.ts';
+import { ErrorAlert } from '../../components/alert.tsx';
+import { Badge } from '../../components/badge.tsx';
+import { Button, IconButton } from '../../components/button.tsx';
+import { Page } from '../../components/page.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Table, Td, Th, Tr } from '../../components/table.tsx';
+import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
+import { showToast } from '../../layout/toasts.tsx';
+import { capitalize } from '../../lib/format.ts';
+import { useCan, useFormOpen } from '../../session/session.ts';
+import { CreateStream, EditStream } from './stream-dialogs.tsx';
+import { type Stream, useStreams } from './use-streams.ts';
+
+/** Every workspace has it. */
+const DEFAULT_STREAM = 'transactional';
+
+export function StreamsPage() {
+  const { new: adding } = useSearch({ from: '/inside/streams' });
+  const formOpen = useFormOpen(adding !== undefined, 'write:streams');
+  const canWrite = useCan()('write:streams');
+  const navigate = useNavigate();
+  const [editing, setEditing] = useState<Stream>();
+  const list = useStreams();
+  const add = (on: boolean) =>
+    void navigate({ to: '/streams', search: on ? { new: 'true' } : {}, replace: !on });
+  return (
+    <Page
+      full
+      title="Streams"
+      description="Kinds of mail that recipients can stop separately. Live and test mode share them."
+      actions={
+        canWrite && (
+          <Button kind="primary" icon={Plus} onClick={() => add(true)}>
+            Create stream
+          </Button>
+        )
+      }
+    >
+      {list.isPending ? (
+        <SkeletonRows rows={3} />
+      ) : list.isLoadingError ? (
+        <ErrorAlert
+          error={list.error}
+          className="mx-4 sm:mx-6"
+          onRetry={() => void list.refetch()}
+        />
+      ) : (
+        <StreamTable streams={list.data ?? []} canWrite={canWrite} onEdit={setEditing} />
+      )}
+      {formOpen && <CreateStream onClose={() => add(false)} />}
+      {editing && <EditStream stream={editing} onClose={() => setEditing(undefined)} />}
+    </Page>
+  );
+}
+
+function StreamTable({
+  streams,
+  canWrite,
+  onEdit,
+}: {
+  streams: Stream[];
+  canWrite: boolean;
+  onEdit: (stream: Stream) => void;
+}) {
+  const remove = useRemove();
+  return (
+    <Table label="Streams">
+      <thead>
+        <tr>
+          <Th>Stream</Th>
+          <Th>Purpose</Th>
+          <Th hideBelow="md">Tracking</Th>
+          <Th hideBelow="md">Show</Th>
+          <Th aria-label="Actions" />
+        </tr>
+      </thead>
+      <tbody>
+        {streams.map((stream) => (
+          <Tr key={stream.key}>
+            <Td>
+              <div className="font-medium">{stream.name}</div>
+              <div className="font-mono text-xs text-faint">{stream.key}</div>
+            </Td>
+            <Td>
+              <Badge tone={stream.purpose === 'subscription' ? 'info' : 'plain'}>
+                {capitalize(stream.purpose)}
+              </Badge>
+            </Td>
+            <Td hideBelow="md" className="text-soft">
+              {describeTracking(stream)}
+            </Td>
+            <Td hideBelow="md">
+              <span className="flex gap-3 text-xs font-medium text-accent-ink">
+                <Link to="/messages" search={{ stream: stream.key }} className="hover:underline">
+                  Messages
+                </Link>
+                <Link
+                  to="/suppressions"
+                  search={{ stream: stream.key }}
+                  className="hover:underline"
+                >
+                  Suppressions
+                </Link>
+              </span>
+            </Td>
+            <Td className="w-px">
+              {canWrite && (
+                <span className="flex justify-end">
+                  <IconButton
+                    icon={Pencil}
+                    label={`Edit ${stream.name}`}
+                    onClick={() => onEdit(stream)}
+                  />
+                  {stream.key !== DEFAULT_STREAM && (
+                    <IconButton
+                      icon={Trash2}
+                      danger
+                      label={`Delete ${stream.name}`}
+                      onClick={() => remove(stream)}
+                    />
+                  )}
+                </span>
+              )}
+            </Td>
+          </Tr>
+        ))}
+      </tbody>
+    </Table>
+  );
+}
+
+function describeTracking({ tracking: { opens, clicks } }: Stream): string {
+  if (opens === null && clicks === null) return 'As set for the domain';
+  const states = [
+    ['Opens', opens],
+    ['clicks', clicks],
+  ].map(([what, on]) => `${what} ${on === null ? 'as set for the domain' : on ? 'on' : 'off'}`);
+  return states.join(', ');
+}
+
+function useRemove(): (stream: Stream) => void {
+  const { api } = useApi();
+  const queries = useQueryClient();
+  return (stream) =>
+    requestConfirmation({
+      title: `Delete ${stream.name}?`,
+      body: 'Messages keep its key. Addresses that left it stay suppressed if you create it again.',
+      confirmLabel: 'Delete',
+      run: async () => {
+        await unwrap(
+          api.DELETE('/api/v1/streams/{key}', { params: { path: { key: stream.key } } }),
+        );
+        await queries.invalidateQueries({ queryKey: ['streams'] });
+        showToast(`${stream.name} deleted.`);
+      },
+    });
+}

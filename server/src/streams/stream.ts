@@ -1,0 +1,49 @@
+/**
+ * A stream is a kind of mail of a workspace: receipts, a digest, announcements. Suppressions can be
+ * limited to one, so that leaving a digest does not stop a password reset.
+ */
+export interface Stream {
+  key: string;
+  name: string;
+  purpose: StreamPurpose;
+  /** Null: the setting of the sender's domain. */
+  trackOpens: boolean | null;
+  trackClicks: boolean | null;
+  /** Null for the stream that every workspace has, until it is changed. */
+  createdAtMs: number | null;
+  updatedAtMs: number | null;
+}
+
+/**
+ * `transactional`: mail that follows from something the recipient did. `subscription`: mail that the
+ * recipient chose to get and can leave.
+ */
+export const STREAM_PURPOSES = ['transactional', 'subscription'] as const;
+export type StreamPurpose = (typeof STREAM_PURPOSES)[number];
+
+/** The stream of mail that names none. */
+export const DEFAULT_STREAM_KEY = 'transactional';
+
+/** Every workspace has it without a row. */
+export const DEFAULT_STREAM: Readonly<Stream> = {
+  key: DEFAULT_STREAM_KEY,
+  name: 'Transactional',
+  purpose: 'transactional',
+  trackOpens: null,
+  trackClicks: null,
+  createdAtMs: null,
+  updatedAtMs: null,
+};
+
+export function publicStream(stream: Stream) {
+  const timeOf = (ms: number | null): string | null =>
+    ms === null ? null : new Date(ms).toISOString();
+  return {
+    key: stream.key,
+    name: stream.name,
+    purpose: stream.purpose,
+    tracking: { opens: stream.trackOpens, clicks: stream.trackClicks },
+    created_at: timeOf(stream.createdAtMs),
+    updated_at: timeOf(stream.updatedAtMs),
+  };
+}
