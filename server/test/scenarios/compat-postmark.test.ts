@@ -329,7 +329,7 @@ describe('POSTMARK_API_TEST', () => {
   });
 });
 
-test('templates are published with every change, and streams are listed', async () => {
+test('templates are published with every change', async () => {
   const client = clientWith(app.liveKey);
   const created = await client.createTemplate({
     Name: 'Receipt',
@@ -371,16 +371,60 @@ test('templates are published with every change, and streams are listed', async 
   });
   await client.deleteTemplate('receipt');
   await expect(client.getTemplate('receipt')).rejects.toMatchObject({ statusCode: 404 });
-  expect((await client.getMessageStreams()).MessageStreams).toMatchObject([{ ID: 'outbound' }]);
+});
+
+test('message streams are the streams of the workspace, each with its suppressions', async () => {
+  const client = clientWith(app.liveKey);
   expect(await client.getMessageStream('outbound')).toMatchObject({ Name: 'Transactional' });
   await expect(client.getMessageStream('broadcast')).rejects.toMatchObject({ statusCode: 404 });
+  const made = { ID: 'broadcast', Name: 'News', MessageStreamType: 'Broadcasts' };
+  expect(await client.createMessageStream(made)).toMatchObject({ ...made, ArchivedAt: null });
+  await expect(client.createMessageStream(made)).rejects.toMatchObject({ statusCode: 422 });
+  await expect(
+    client.createMessageStream({ ...made, ID: 'other', Description: 'Weekly' }),
+  ).rejects.toMatchObject({ message: expect.stringMatching(/Description/) });
+  expect(await client.editMessageStream('broadcast', { Name: 'Weekly' })).toMatchObject({
+    Name: 'Weekly',
+  });
+  const ids = async (type: string) =>
+    (await client.getMessageStreams({ messageStreamType: type })).MessageStreams.map(
+      ({ ID }) => ID,
+    );
+  expect(await ids('All')).toEqual(['broadcast', 'outbound']);
+  expect(await ids('Broadcasts')).toEqual(['broadcast']);
+
+  const left = { Suppressions: [{ EmailAddress: 'left@example.com' }] };
+  await postmark.createSuppressions('broadcast', left);
+  const listed = async (stream: string) =>
+    (await postmark.getSuppressions(stream)).Suppressions.map(({ EmailAddress }) => EmailAddress);
+  expect(await listed('broadcast')).toEqual(['left@example.com']);
+  expect(await listed('outbound')).toEqual([]);
+  await expect(postmark.createSuppressions('none', left)).rejects.toMatchObject({ code: 300 });
+  const statusOf = async (MessageStream: string) => {
+    const { MessageID } = await postmark.sendEmail({
+      ...EMAIL,
+      To: 'left@example.com',
+      MessageStream,
+    });
+    const message = await app.call('GET', `/messages/${MessageID}`, { key: app.testKey });
+    return `${message.json.stream} ${message.json.status === 'suppressed'}`;
+  };
+  expect(await statusOf('broadcast')).toBe('broadcast true');
+  expect(await statusOf('outbound')).toBe('transactional false');
+  const sent = async (messagestream: string) =>
+    (await postmark.getOutboundMessages({ count: 10, offset: 0, messagestream })).Messages;
+  expect(await sent('broadcast')).toMatchObject([{ MessageStream: 'broadcast' }]);
+  expect((await sent('outbound'))[0]).toMatchObject({ MessageStream: 'outbound' });
+  await postmark.deleteSuppressions('outbound', left);
+  expect(await listed('broadcast')).toEqual(['left@example.com']);
+  await postmark.deleteSuppressions('broadcast', left);
+  expect(await listed('broadcast')).toEqual([]);
 });
 
 describe('errors', () => {
   test.each<[string, Record<string, unknown>, RegExp]>([
     ['an invalid address', { To: 'nobody' }, /\/to/i],
     ['an unknown field', { Topic: 'x' }, /Topic/],
-    ['another stream', { MessageStream: 'broadcast' }, /broadcast/],
     ['a header that we write', { Headers: [{ Name: 'Date', Value: 'now' }] }, /Date/],
     [
       'a repeated header',
@@ -392,6 +436,15 @@ describe('errors', () => {
       statusCode: 422,
       code: 300,
       message: expect.stringMatching(message),
+    });
+  });
+
+  test('a stream that does not exist has an error code of its own', async () => {
+    const email = { ...EMAIL, MessageStream: 'none' };
+    await expect(postmark.sendEmail(email)).rejects.toMatchObject({
+      statusCode: 422,
+      code: 1235,
+      message: expect.stringMatching(/no stream none/),
     });
   });
 

@@ -100,14 +100,15 @@ export function bounceOperations({ call }: CompatDependencies): Operation[] {
         path: '/bounces/{id}/activate',
         tag: 'Messages',
         summary: 'Activate a bounced address',
-        description: 'Deletes the suppression of the address.',
+        description: 'Deletes what suppresses mail of the same stream to the address.',
         scope: 'write:suppressions',
         params: BounceId,
         responses: { 200: { description: 'Activated.', body: Type.Object({}) } },
       },
       async (request) => {
         const event = await findBounce(call, request, request.params.id);
-        const query = { email: event.data.recipient };
+        const { recipient: email, stream } = event.data;
+        const query = { email, stream };
         try {
           await call(request, 'deleteSuppressionByEmail', { query });
         } catch (error) {

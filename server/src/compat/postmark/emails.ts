@@ -2,12 +2,12 @@ import { type Static, Type } from 'typebox';
 import { closed } from '../../http/openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../http/operation.ts';
 import { invalidFields } from '../../lib/refused-error.ts';
+import { toStreamKey } from '../../webhooks/formats/postmark-stream-id.ts';
 import { parseAddress, parseAddressList } from '../address-list.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
 import { toRecord } from '../name-value-list.ts';
 import { type Accepted, type Refusal, refusalOf, sendEach } from '../send-each.ts';
 import { errorCodeOf } from './errors.ts';
-import { checkStream } from './stream.ts';
 import { checkTestEmail, isSharedTestToken, testJob } from './test-token.ts';
 
 /** https://postmarkapp.com/developer/api/email-api and /templates-api */
@@ -187,8 +187,7 @@ function testResult(deps: CompatDependencies, email: Static<typeof Email>): obje
 
 /** The body of our own send. Content is sent as it is; only templates have placeholders. */
 function toSendBody(email: Static<typeof Email> & Partial<Static<typeof TemplatedEmail>>): object {
-  checkStream(email.MessageStream, '/MessageStream');
-  const { To, Cc, Bcc, ReplyTo, Tag, Headers, Metadata, Attachments } = email;
+  const { To, Cc, Bcc, ReplyTo, Tag, Headers, Metadata, Attachments, MessageStream } = email;
   return {
     from: parseAddress(email.From, '/From'),
     to: parseAddressList(To ?? '', '/To'),
@@ -196,6 +195,7 @@ function toSendBody(email: Static<typeof Email> & Partial<Static<typeof Template
     ...(Bcc ? { bcc: parseAddressList(Bcc, '/Bcc') } : {}),
     ...(ReplyTo ? { reply_to: parseAddressList(ReplyTo, '/ReplyTo') } : {}),
     ...contentOf(email),
+    ...(MessageStream ? { stream: toStreamKey(MessageStream) } : {}),
     ...(Tag ? { tags: [Tag] } : {}),
     ...(Metadata ? { metadata: Metadata } : {}),
     ...trackingOf(email),

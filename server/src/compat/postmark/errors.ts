@@ -18,6 +18,7 @@ const ERROR_CODES: Partial<Record<ProblemCode, number>> = {
   domain_not_verified: 400,
   domain_not_allowed: 400,
   template_not_found: 1101,
+  stream_not_found: 1235,
   missing_variables: 1109,
   rate_limited: 429,
   storage_unavailable: 100,

@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { closed } from '../../http/openapi/shared-schemas.ts';
 import { invalidFields } from '../../lib/refused-error.ts';
-import { checkStream } from './stream.ts';
+import { toStreamKey } from '../../webhooks/formats/postmark-stream-id.ts';
 
 /** Parameters that the lists of Postmark share, as the query of our own lists. */
 
@@ -40,13 +40,14 @@ export function toListQuery(given: ListQuery): Record<string, string> {
   const { count, offset, tag } = given;
   const after = given.fromdate ?? given.fromDate;
   const before = given.todate ?? given.toDate;
-  checkStream(given.messagestream ?? given.messageStream, '/messagestream');
+  const stream = given.messagestream ?? given.messageStream;
   if (offset > 0) {
     const detail = '`offset` is not supported. Narrow the list with a filter instead.';
     throw invalidFields([{ parameter: 'offset', code: 'unsupported', detail }]);
   }
   return {
     limit: String(Math.min(count, ITEMS_MAX)),
+    ...(stream === undefined ? {} : { stream: toStreamKey(stream) }),
     ...(tag === undefined ? {} : { tag }),
     ...(after === undefined ? {} : { created_after: toTime(after, 'fromdate') }),
     ...(before === undefined ? {} : { created_before: toTime(before, 'todate') }),

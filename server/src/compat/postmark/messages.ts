@@ -2,9 +2,9 @@ import { Type } from 'typebox';
 import { type Operation, operation } from '../../http/operation.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import { formatAddress } from '../../mail/address.ts';
+import { toStreamId } from '../../webhooks/formats/postmark-stream-id.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
 import { listQuery, toListQuery } from './list-filter.ts';
-import { OUTBOUND } from './stream.ts';
 
 /** https://postmarkapp.com/developer/api/messages-api and /server-api */
 
@@ -133,6 +133,7 @@ interface Message {
   created_at: string;
   from: { email: string; name: string | null };
   subject: string;
+  stream: string;
   tags: string[];
   metadata: Record<string, string>;
   recipients: Recipient[];
@@ -158,7 +159,7 @@ function toMessage(message: Message): object {
     Attachments: [],
     Status: QUEUED.has(message.status) ? 'Queued' : 'Sent',
     Metadata: message.metadata,
-    MessageStream: OUTBOUND,
+    MessageStream: toStreamId(message.stream),
     Sandboxed: message.mode === 'test',
   };
 }

@@ -23,7 +23,7 @@ export const postmark: CompatProvider = {
     ...trackingOperations(deps),
     ...suppressionOperations(deps),
     ...templateOperations(deps),
-    ...streamOperations(),
+    ...streamOperations(deps),
   ],
   authenticate: ({ headers, ip }, authenticator) => {
     const token = headers['x-postmark-server-token'];

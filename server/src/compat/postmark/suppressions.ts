@@ -3,8 +3,8 @@ import { closed } from '../../http/openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../http/operation.ts';
 import type { AnyRequest } from '../../http/server/call-operation.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
+import { toStreamKey } from '../../webhooks/formats/postmark-stream-id.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
-import { checkStream } from './stream.ts';
 
 /** https://postmarkapp.com/developer/api/suppressions-api */
 
@@ -44,8 +44,10 @@ export function suppressionOperations({ call }: CompatDependencies): Operation[]
         responses: { 200: { description: 'The suppressions.', body: Type.Object({}) } },
       },
       async (request) => {
-        checkStream(request.params.stream, '/stream');
-        const found = await allSuppressions(call, request, request.query.EmailAddress);
+        const { EmailAddress: email } = request.query;
+        const stream = toStreamKey(request.params.stream);
+        const filter = { stream, ...(email === undefined ? {} : { email }) };
+        const found = await allSuppressions(call, request, filter);
         return { status: 200, body: { Suppressions: found.map(toSuppression) } };
       },
     ),
@@ -62,9 +64,10 @@ export function suppressionOperations({ call }: CompatDependencies): Operation[]
         responses: { 200: { description: 'A status for each address.', body: Statuses } },
       },
       async (request) => {
-        checkStream(request.params.stream, '/stream');
-        const suppressions = request.body.Suppressions.map(({ EmailAddress }) => ({
-          email: EmailAddress,
+        const stream = toStreamKey(request.params.stream);
+        const suppressions = request.body.Suppressions.map(({ EmailAddress: email }) => ({
+          email,
+          stream,
         }));
         const { body } = await call(request, 'createSuppressionsBulk', { body: { suppressions } });
         const results = body.data as { error?: { detail: string } }[];
@@ -84,10 +87,10 @@ export function suppressionOperations({ call }: CompatDependencies): Operation[]
         responses: { 200: { description: 'A status for each address.', body: Statuses } },
       },
       async (request) => {
-        checkStream(request.params.stream, '/stream');
+        const stream = toStreamKey(request.params.stream);
         for (const { EmailAddress: email } of request.body.Suppressions) {
           try {
-            await call(request, 'deleteSuppressionByEmail', { query: { email } });
+            await call(request, 'deleteSuppressionByEmail', { query: { email, stream } });
           } catch (error) {
             // An address without a suppression counts as deleted, as at Postmark.
             if (!(error instanceof RefusedError) || error.code !== 'not_found') throw error;
@@ -99,26 +102,28 @@ export function suppressionOperations({ call }: CompatDependencies): Operation[]
   ];
 }
 
-/** The suppressed addresses, newest first. */
+/** The suppressed addresses, newest first, each once. */
 export async function allSuppressions(
   call: CompatDependencies['call'],
   request: AnyRequest,
-  email?: string,
+  filter: { stream?: string; email?: string } = {},
 ): Promise<(Suppression & { email: string })[]> {
-  const found: Suppression[] = [];
+  const found = new Map<string, Suppression & { email: string }>();
   let cursor: string | null = null;
   for (let page = 0; page < DUMP_PAGES_MAX; page++) {
     const query: Record<string, string> = {
       limit: '100',
-      ...(email === undefined ? {} : { email }),
+      ...filter,
       ...(cursor === null ? {} : { cursor }),
     };
     const { body } = await call(request, 'listSuppressions', { query });
-    found.push(...body.data);
+    for (const one of body.data as Suppression[]) {
+      if (hasAddress(one) && !found.has(one.email)) found.set(one.email, one);
+    }
     cursor = body.next_cursor;
     if (cursor === null) break;
   }
-  return found.filter(hasAddress);
+  return [...found.values()];
 }
 
 interface Suppression {

@@ -107,3 +107,10 @@ test.each([
     SuppressionReason,
   });
 });
+
+test('streams other than transactional have their own key as id', () => {
+  const delivered = postmark.render?.(recipientEvent('message.delivered', { stream: 'digest' }));
+  expect(delivered).toMatchObject({ MessageStream: 'digest' });
+  const left = postmark.render?.(suppressionEvent('suppression.created', { stream: 'digest' }));
+  expect(left).toMatchObject({ MessageStream: 'digest' });
+});

@@ -1,6 +1,7 @@
 import type { BounceReason } from '../../events/event-types.ts';
 import { BOUNCE_CLASSES } from '../../messages/verdict/verdict.ts';
 import { bounceIdOf } from './postmark-bounce-id.ts';
+import { toStreamId } from './postmark-stream-id.ts';
 import { replyOf, timeOf } from './source-event.ts';
 import { standardHeaders } from './standard-headers.ts';
 import type { SourceEvent, WebhookFormat } from './webhook-format.ts';
@@ -28,14 +29,15 @@ export const postmark: WebhookFormat = {
   }),
 };
 
-/** The API of Postmark under /compat/postmark returns the same values. */
-const SERVER = { ServerID: 1, MessageStream: 'outbound' };
+/** The API of Postmark under /compat/postmark returns the same value. */
+const SERVER = { ServerID: 1 };
 
 /** An event of a message as Postmark describes it, in webhooks and in its API. */
 export function postmarkRecord(event: SourceEvent): object | undefined {
   const { type, data } = event;
   const about = {
     ...SERVER,
+    MessageStream: toStreamId(data.stream),
     MessageID: data.message_id,
     Tag: data.tags[0] ?? '',
     Metadata: data.metadata,
@@ -133,6 +135,7 @@ function subscriptionChange(event: SourceEvent): object | undefined {
   return {
     RecordType: 'SubscriptionChange',
     ...SERVER,
+    MessageStream: toStreamId(suppression.stream),
     MessageID: suppression.evidence?.message_id ?? '00000000-0000-0000-0000-000000000000',
     ChangedAt: timeOf(event),
     Recipient: suppression.email ?? suppression.domain,
