@@ -95,10 +95,13 @@ export class Erasures {
     return this.#runUntil(ref, clock.now() + waitMs);
   }
 
-  /** Continues unfinished erasures. */
+  /**
+   * Continues unfinished erasures, except those that a request is still waiting for: it would not
+   * learn what another one has counted last.
+   */
   async work(): Promise<void> {
-    const { pool, clock, log } = this.#parts;
-    for (const ref of await listErasures(pool, ERASURES_MAX)) {
+    const { pool, clock, log, waitMs = WAIT_MS } = this.#parts;
+    for (const ref of await listErasures(pool, clock.now() - waitMs, ERASURES_MAX)) {
       try {
         await this.#runUntil(ref, clock.now() + WAIT_MS);
       } catch (error) {

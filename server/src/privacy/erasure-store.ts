@@ -42,7 +42,8 @@ export async function insertErasure(
     `insert into erasures as old (workspace_id, mode, email_key, requested_at, contacts)
      values ($1, $2, $3, $4, $5)
      on conflict (workspace_id, mode, email_key)
-       do update set contacts = old.contacts + excluded.contacts, events_cursor = null`,
+       do update set requested_at = excluded.requested_at,
+         contacts = old.contacts + excluded.contacts, events_cursor = null`,
     [ref.workspaceId, ref.mode, ref.emailKey, sqlTime(nowMs), contacts],
   );
 }
@@ -103,11 +104,15 @@ export async function deleteErasure(db: Queryable, ref: ErasureRef): Promise<voi
   ]);
 }
 
-/** Unfinished erasures, oldest first. */
-export async function listErasures(db: Queryable, limit: number): Promise<ErasureRef[]> {
+/** Unfinished erasures that were requested before this time, oldest first. */
+export async function listErasures(
+  db: Queryable,
+  requestedBeforeMs: number,
+  limit: number,
+): Promise<ErasureRef[]> {
   const { rows } = await db.query<ErasureRef>(
-    `select ${REF} from erasures order by requested_at limit $1`,
-    [limit],
+    `select ${REF} from erasures where requested_at < $1 order by requested_at limit $2`,
+    [sqlTime(requestedBeforeMs), limit],
   );
   return rows;
 }
