@@ -245,7 +245,7 @@ export async function listSuppressions(
   });
   return rows;
 
-  /** Keys and streams are looked up one by one, in the index of each. */
+  /** Keys, and streams with each reason, are looked up one by one, in the index of each. */
   function source(): string {
     if (keys !== undefined) {
       const inStream = streams ? `and stream = any(${parameter(streams)}::text[])` : '';
@@ -254,8 +254,10 @@ export async function listSuppressions(
         limit ${SCOPES_MAX}) s`;
     }
     if (streams !== undefined) {
-      return `select s.* from unnest(${parameter(streams)}::text[]) one cross join lateral (
-        select ${COLUMNS} from suppressions where ${fits} and stream = one
+      const reasons = reason === undefined ? SUPPRESSION_REASONS : [reason];
+      return `select s.* from unnest(${parameter(streams)}::text[]) one
+        cross join unnest(${parameter(reasons)}::text[]) why cross join lateral (
+        select ${COLUMNS} from suppressions where ${fits} and stream = one and reason = why
         order by id desc limit $5) s`;
     }
     return `select ${COLUMNS} from suppressions where ${fits}`;

@@ -447,6 +447,12 @@ describe('suppressions', () => {
       recipient_email: 'stop@example.com',
     });
     expect((await ask('GET', `${path}/fine@example.com`)).json).toEqual({});
+    // An address that left one stream is not a global unsubscribe.
+    const key = app.testKey;
+    await app.call('POST', '/streams', { key, body: { key: 'news', purpose: 'subscription' } });
+    const left = { email: 'fine@example.com', stream: 'news', reason: 'unsubscribe' };
+    await app.call('POST', '/suppressions', { key, body: left });
+    expect((await ask('GET', `${path}/fine@example.com`)).json).toEqual({});
     expect((await ask('GET', '/v3/suppression/unsubscribes')).json).toHaveLength(2);
     expect(await statusOf(await send({ ...MAIL, to: 'stop@example.com' }))).toBe('suppressed');
     expect((await ask('DELETE', `${path}/stop@example.com`)).status).toBe(204);

@@ -5,6 +5,7 @@ import type { AnyRequest } from '../../http/server/call-operation.ts';
 import { type FieldError, invalidFields, RefusedError } from '../../lib/refused-error.ts';
 import { parseMailbox } from '../../mail/address.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
+import { defaultStream } from '../default-stream.ts';
 import { DomainPath, pathDomain } from './domain-path.ts';
 import { pageUrl } from './paging.ts';
 
@@ -154,6 +155,7 @@ function listOperation({ call, baseUrl }: CompatDependencies, kind: Kind): Opera
       while (!isPastEnd && found.length < limit) {
         const query: Record<string, string> = {
           reason: kind.reason,
+          stream: defaultStream(request),
           limit: String(Math.min(100, limit - found.length)),
           ...(term === undefined ? {} : { q: term }),
           ...(cursor === null ? {} : { cursor }),
@@ -196,7 +198,7 @@ function getOperation({ call }: CompatDependencies, kind: Kind): Operation {
     },
     async (request) => {
       pathDomain(request.params);
-      const found = await findSuppression(call, request, kind, request.params.address);
+      const [found] = await findSuppressions(call, request, kind, request.params.address);
       return { status: 200, body: kind.toItem(found) };
     },
   );
@@ -266,24 +268,26 @@ function deleteOperation({ call }: CompatDependencies, kind: Kind): Operation {
     async (request) => {
       pathDomain(request.params);
       const { address } = request.params;
-      const { id } = await findSuppression(call, request, kind, address);
-      await call(request, 'deleteSuppression', { params: { id } });
+      for (const { id } of await findSuppressions(call, request, kind, address)) {
+        await call(request, 'deleteSuppression', { params: { id } });
+      }
       return { status: 200, body: { message: `${kind.Noun} has been removed`, address } };
     },
   );
 }
 
-async function findSuppression(
+/** An address can be suppressed both in a stream and everywhere. */
+async function findSuppressions(
   call: CompatDependencies['call'],
   request: AnyRequest,
   kind: Kind,
   address: string,
-): Promise<Suppression> {
-  const query = { email: address, reason: kind.reason };
+): Promise<[Suppression, ...Suppression[]]> {
+  const query = { email: address, reason: kind.reason, stream: defaultStream(request) };
   const { body } = await call(request, 'listSuppressions', { query });
   // The list also has a suppression of the whole domain.
-  const found = (body.data as Suppression[]).find(({ email }) => email !== null);
-  if (found) return found;
+  const [first, ...others] = (body.data as Suppression[]).filter(({ email }) => email !== null);
+  if (first) return [first, ...others];
   throw new RefusedError('not_found', `Address not found in ${kind.name} table`);
 }
 

@@ -4,6 +4,7 @@ import { type Operation, operation } from '../../http/operation.ts';
 import type { AnyRequest } from '../../http/server/call-operation.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
+import { defaultStream } from '../default-stream.ts';
 import { Deleted, deleted, ListQuery, pageQuery, toPage } from './lists.ts';
 
 /** https://resend.com/docs/api-reference/suppressions */
@@ -57,6 +58,7 @@ export function suppressionOperations({ call }: CompatDependencies): Operation[]
         const { origin, ...page } = request.query;
         const query = {
           ...pageQuery(page, SUPPRESSIONS),
+          stream: defaultStream(request),
           ...(origin === undefined ? {} : { reason: REASONS[origin] }),
         };
         const { body } = await call(request, 'listSuppressions', { query });
@@ -93,9 +95,11 @@ export function suppressionOperations({ call }: CompatDependencies): Operation[]
       },
       async (request) => {
         const { id } = request.params;
-        if (id.includes('@'))
-          await call(request, 'deleteSuppressionByEmail', { query: { email: id } });
-        else await call(request, 'deleteSuppression', { params: { id } });
+        if (id.includes('@')) {
+          await call(request, 'deleteSuppressionByEmail', {
+            query: { email: id, stream: defaultStream(request) },
+          });
+        } else await call(request, 'deleteSuppression', { params: { id } });
         return { status: 200, body: deleted('suppression', id) };
       },
     ),
@@ -108,7 +112,8 @@ async function find(
   id: string,
 ): Promise<Suppression> {
   if (!id.includes('@')) return (await call(request, 'getSuppression', { params: { id } })).body;
-  const { body } = await call(request, 'listSuppressions', { query: { email: id } });
+  const query = { email: id, stream: defaultStream(request) };
+  const { body } = await call(request, 'listSuppressions', { query });
   const own = (body.data as Suppression[]).find(({ email }) => email !== null);
   if (own) return own;
   throw new RefusedError('not_found', 'The address is not suppressed.');

@@ -5,6 +5,7 @@ import type { AnyRequest, CallOperation } from '../../http/server/call-operation
 import { type FieldError, invalidFields, RefusedError } from '../../lib/refused-error.ts';
 import { parseMailbox } from '../../mail/address.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
+import { defaultStream } from '../default-stream.ts';
 import { refusedOperation } from './refused-operation.ts';
 
 /**
@@ -164,7 +165,7 @@ function addressOperations({ call }: CompatDependencies, list: List): Operation[
         responses: { 200: { description: 'The entry, or none.', body: Entries } },
       },
       async (request) => {
-        const found = await findAddress(call, request, list, request.params.email);
+        const [found] = await findAddress(call, request, list, request.params.email);
         return { status: 200, body: found ? [toEntry(found, list)] : [] };
       },
     ),
@@ -212,8 +213,9 @@ function deleteEntries({ call }: CompatDependencies, list: List): Operation {
       checkAddresses(emails, '/emails');
       if (all) await deleteAll(call, request, list);
       for (const email of emails) {
-        const found = await findAddress(call, request, list, email);
-        if (found) await deleteSuppression(call, request, found);
+        for (const found of await findAddress(call, request, list, email)) {
+          await deleteSuppression(call, request, found);
+        }
       }
       return { status: 204 };
     },
@@ -263,7 +265,7 @@ function globalUnsubscribes({ call }: CompatDependencies): Operation[] {
         },
       },
       async (request) => {
-        const found = await findAddress(call, request, UNSUBSCRIBES, request.params.email);
+        const [found] = await findAddress(call, request, UNSUBSCRIBES, request.params.email);
         return { status: 200, body: found ? { recipient_email: found.email } : {} };
       },
     ),
@@ -329,7 +331,8 @@ async function find(
   list: List,
   { start_time: start, end_time: end, limit = LIMIT_MAX, offset = 0 }: Static<typeof ListQuery>,
 ): Promise<Listed[]> {
-  const period = {
+  const filter = {
+    stream: defaultStream(request),
     ...(start === undefined ? {} : { created_after: toTime(start) }),
     // SendGrid includes the second of end_time.
     ...(end === undefined ? {} : { created_before: toTime(end + 1) }),
@@ -337,7 +340,7 @@ async function find(
   const found: Listed[] = [];
   for (const reason of list.reasons) {
     const wanted = found.length + offset + limit;
-    for await (const page of pages(call, request, { reason, ...period })) {
+    for await (const page of pages(call, request, { reason, ...filter })) {
       found.push(...page.filter((one) => isListed(list, one)));
       if (found.length >= wanted) break;
     }
@@ -365,17 +368,19 @@ async function* pages(
   throw invalidFields([{ parameter: 'start_time', code: 'too_many', detail }]);
 }
 
+/** An address can be suppressed both in a stream and everywhere. */
 async function findAddress(
   call: CallOperation,
   request: AnyRequest,
   list: List,
   email: string,
-): Promise<Listed | undefined> {
-  const { body } = await call(request, 'listSuppressions', { query: { email, limit: '100' } });
+): Promise<Listed[]> {
+  const query = { email, stream: defaultStream(request), limit: '100' };
+  const { body } = await call(request, 'listSuppressions', { query });
   return (body.data as Suppression[])
     .filter(({ reason }) => list.reasons.includes(reason))
     .map((one) => ({ ...one, email: one.domain === null ? (one.email ?? email) : null }))
-    .find((one) => isListed(list, one)) as Listed | undefined;
+    .filter((one): one is Listed => isListed(list, one));
 }
 
 async function deleteAddress(
@@ -385,8 +390,10 @@ async function deleteAddress(
   email: string,
 ): Promise<void> {
   const found = await findAddress(call, request, list, email);
-  if (!found) throw new RefusedError('not_found', `${email} is not among the ${list.noun}.`);
-  await deleteSuppression(call, request, found);
+  if (found.length === 0) {
+    throw new RefusedError('not_found', `${email} is not among the ${list.noun}.`);
+  }
+  for (const one of found) await deleteSuppression(call, request, one);
 }
 
 /** Repeating it after an interruption continues where it stopped. */
@@ -396,6 +403,7 @@ async function deleteAll(call: CallOperation, request: AnyRequest, list: List): 
     do {
       const query: Record<string, string> = {
         reason,
+        stream: defaultStream(request),
         limit: '100',
         ...(cursor === null ? {} : { cursor }),
       };

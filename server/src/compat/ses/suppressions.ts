@@ -3,6 +3,7 @@ import { closed, oneOf } from '../../http/openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../http/operation.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
+import { defaultStream } from '../default-stream.ts';
 import { nextToken, PAGE_QUERY, pageQuery, toSeconds } from './pages.ts';
 
 /** https://docs.aws.amazon.com/ses/latest/APIReference-V2/API_SuppressedDestination.html */
@@ -67,6 +68,7 @@ export function suppressionOperations({ call }: CompatDependencies): Operation[]
         const { body } = await call(request, 'listSuppressions', {
           query: {
             ...pageQuery(page),
+            stream: defaultStream(request),
             ...(StartDate === undefined ? {} : { created_after: StartDate }),
             ...(EndDate === undefined ? {} : { created_before: EndDate }),
           },
@@ -97,7 +99,8 @@ export function suppressionOperations({ call }: CompatDependencies): Operation[]
       },
       async (request) => {
         const email = request.params.address;
-        const { body } = await call(request, 'listSuppressions', { query: { email } });
+        const query = { email, stream: defaultStream(request) };
+        const { body } = await call(request, 'listSuppressions', { query });
         const found = body.data as Suppression[];
         // The address itself before its domain; an erased address is only known by its hash.
         const entry = found.find((one) => one.email !== null) ?? found[0];
@@ -118,7 +121,7 @@ export function suppressionOperations({ call }: CompatDependencies): Operation[]
       },
       async (request) => {
         await call(request, 'deleteSuppressionByEmail', {
-          query: { email: request.params.address },
+          query: { email: request.params.address, stream: defaultStream(request) },
         });
         return { status: 200, body: {} };
       },

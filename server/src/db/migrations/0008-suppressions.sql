@@ -37,5 +37,5 @@ create table suppressions (
 -- mode comes last for the same reason as in contacts_id (0009-contacts.sql).
 create unique index suppressions_id on suppressions (workspace_id, id, mode);
 create index suppressions_reason on suppressions (workspace_id, reason, mode, id);
-create index suppressions_stream on suppressions (workspace_id, stream, mode, id);
+create index suppressions_stream on suppressions (workspace_id, stream, reason, mode, id);
 create index suppressions_expiry on suppressions (expires_at) where expires_at is not null;
