@@ -21,7 +21,13 @@ export interface Guides {
 
 const CLIENT = 'sdk/README.md';
 const START = ['docs/quickstart.md', CLIENT, 'docs/smtp.md', 'docs/moving.md'];
-const GUIDES = ['docs/templates.md', 'docs/contacts.md', 'docs/webhooks.md', 'docs/bounces.md'];
+const GUIDES = [
+  'docs/templates.md',
+  'docs/contacts.md',
+  'docs/streams.md',
+  'docs/webhooks.md',
+  'docs/bounces.md',
+];
 const OPERATION = [
   'docs/production.md',
   'docs/configuration.md',
