@@ -107,3 +107,26 @@ export async function databaseClockMs(pool: Pool): Promise<number> {
   );
   return rows[0]?.ms ?? Number.NaN;
 }
+
+export interface Replication {
+  standbys: number;
+  /** A commit waits for at least one of them. */
+  synchronous: boolean;
+}
+
+/**
+ * Every user sees who receives the write-ahead log, but only privileged ones see the state. A backup or
+ * a logical subscriber is not a standby.
+ */
+export async function readReplication(pool: Pool): Promise<Replication> {
+  const { rows } = await pool.query<Replication>(
+    `select count(*)::int as standbys,
+            current_setting('synchronous_standby_names') <> ''
+              and current_setting('synchronous_commit') not in ('off', 'local') as synchronous
+       from pg_stat_replication r
+      where (state is null or state in ('catchup', 'streaming'))
+        and not exists (select from pg_replication_slots s
+                         where s.active_pid = r.pid and s.slot_type = 'logical')`,
+  );
+  return rows[0] ?? { standbys: 0, synchronous: false };
+}

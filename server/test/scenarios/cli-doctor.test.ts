@@ -2,15 +2,17 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
+import pg from 'pg';
 import { expect, it } from 'vitest';
 import { startApp } from '../harness/app.ts';
 import { databaseEnv, runPostrider } from '../harness/cli-process.ts';
-import { createTestDatabase } from '../harness/database.ts';
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { startDnsServer } from '../harness/dns-server.ts';
 import { freePort } from '../harness/free-port.ts';
 import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
 import { createTempDir } from '../harness/temp-dir.ts';
 import { tlsFixtures } from '../harness/tls-fixtures.ts';
+import { until } from '../harness/until.ts';
 
 /**
  * The doctor command reports what works, what does not and how to fix it, and changes nothing. Real
@@ -70,12 +72,13 @@ it('finds no problems with a healthy server', async () => {
   expect(of('clock')?.detail).toMatch(/differ by 0\.[0-9] s/);
 });
 
-it('finds unresponsive name servers, a port in use, blocked outbound SMTP and a database without fsync', async () => {
+it('finds unresponsive name servers, a port in use, blocked outbound SMTP, and a database without fsync and with asynchronous replication', async () => {
   await using dns = await startDnsServer({ 'example.com': 'silence' });
   const otherServer = createServer((socket) => socket.end('HTTP/1.1 404 Not Found\r\n\r\n'));
   otherServer.listen(0, '127.0.0.1');
   await once(otherServer, 'listening');
   await using database = await createTestDatabase({ empty: true });
+  await using _standby = await startStandby(database);
   const port = String((otherServer.address() as AddressInfo).port);
   const { code, of } = await examine(
     {
@@ -93,6 +96,11 @@ it('finds unresponsive name servers, a port in use, blocked outbound SMTP and a 
   expect(code).toBe(1);
   expect(of('database')?.status).toBe('ok');
   expect(of('durability')).toMatchObject({ status: 'fail', fix: expect.stringContaining('fsync') });
+  expect(of('replication')).toMatchObject({
+    status: 'warn',
+    detail: expect.stringContaining('asynchronous'),
+    fix: expect.stringContaining('synchronous_standby_names'),
+  });
   expect(of('migrations')).toMatchObject({ status: 'warn' });
   expect(of('port')?.detail).toContain('Another program is listening');
   expect(of('helo')?.status).toBe('warn');
@@ -327,3 +335,24 @@ it('checks a machine before the first start without creating anything', async ()
   expect(wrong.checks.filter(({ name }) => name === 'configuration')).toHaveLength(2);
   expect(wrong.code).toBe(1);
 });
+
+/** Receives the write-ahead log as a standby does, until it is disposed of. */
+async function startStandby({ url, pool }: TestDatabase): Promise<AsyncDisposable> {
+  const config: pg.ClientConfig & { replication: string } = {
+    connectionString: url,
+    replication: 'true',
+  };
+  const standby = new pg.Client(config);
+  standby.on('error', () => {});
+  await standby.connect();
+  const { rows } = await pool.query<{ lsn: string }>('select pg_current_wal_flush_lsn() as lsn');
+  // It streams until the connection ends.
+  standby.query(`START_REPLICATION PHYSICAL ${rows[0]?.lsn}`).catch(() => {});
+  await until(async () => {
+    const { rowCount } = await pool.query(
+      `select from pg_stat_replication where state in ('catchup', 'streaming')`,
+    );
+    return rowCount === 1;
+  });
+  return { [Symbol.asyncDispose]: () => standby.end() };
+}

@@ -2,7 +2,11 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Config } from '../../config/read-config.ts';
 import { StorageStartError } from '../../db/database-errors.ts';
-import { checkDatabaseSettings, databaseClockMs } from '../../db/database-requirements.ts';
+import {
+  checkDatabaseSettings,
+  databaseClockMs,
+  readReplication,
+} from '../../db/database-requirements.ts';
 import { migrationsMissing } from '../../db/migrate.ts';
 import { openStorage, type Storage } from '../../db/open-storage.ts';
 import { partitionsEndMs } from '../../db/partitions.ts';
@@ -39,6 +43,7 @@ export async function checkDatabase(config: Config, clock: Clock): Promise<Check
   return [
     ok('database', `${which} is reachable.`),
     await checkDurability(open.pool, config.storage.allowUnsafe),
+    ...(await checkReplication(open.pool)),
     ...(await checkSchema(open.pool, clock)),
     await checkClock(open.pool, clock),
   ];
@@ -54,6 +59,19 @@ async function checkDurability(pool: Pool, allowUnsafe: boolean): Promise<CheckR
       ? warn('durability', 'ALLOW_UNSAFE_DATABASE is set.', error.message)
       : fail('durability', 'The server will not start on this database.', error.message);
   }
+}
+
+async function checkReplication(pool: Pool): Promise<CheckResult[]> {
+  const { standbys, synchronous } = await readReplication(pool);
+  if (standbys === 0) return [];
+  if (synchronous) return [ok('replication', 'A commit waits for a standby.')];
+  return [
+    warn(
+      'replication',
+      'Replication is asynchronous: a failover can lose messages that were just accepted.',
+      'Set synchronous_standby_names, or synchronous_mode of Patroni.',
+    ),
+  ];
 }
 
 const DAY_MS = 86_400_000;
