@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startApp, validMessage } from '../harness/app.ts';
 import { createTestDatabase } from '../harness/database.ts';
-import { startResettableProxy } from '../harness/database-proxy.ts';
+import { startDatabaseProxy, startResettableProxy } from '../harness/database-proxy.ts';
 import { until } from '../harness/until.ts';
 
 /**
@@ -34,4 +34,31 @@ test('connections reset during a send: 503 with Retry-After, and the retry is ac
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
   }
   await expect.poll(async () => (await send()).status, { timeout: 30_000 }).toBe(202);
+});
+
+test('a send whose commit succeeded without a response is delivered long before its lease ends', async () => {
+  await using database = await createTestDatabase();
+  await using way = await startDatabaseProxy(database.url);
+  const env = { LEASE_SECONDS: '3600' };
+  await using app = await startApp({ env, database: { ...database, url: way.url } });
+  const blocker = await database.pool.connect();
+  await blocker.query('begin; lock table messages in exclusive mode');
+  const send = app.call('POST', '/transactional/send', { body: validMessage() });
+  await until(async () => {
+    const { rowCount } = await blocker.query(`select from pg_locks where not granted`);
+    return (rowCount ?? 0) > 0;
+  });
+  way.dropResponses();
+  await blocker.query('rollback');
+  blocker.release();
+  const statuses = async () =>
+    (await database.pool.query<{ status: string }>('select status from deliveries')).rows.map(
+      ({ status }) => status,
+    );
+  await until(async () => (await statuses()).length > 0);
+  await way.disconnect();
+  await way.reconnect();
+  expect((await send).status).toBe(503);
+  await until(async () => (await statuses())[0] === 'delivered');
+  expect(await statuses()).toEqual(['delivered']);
 });

@@ -1,5 +1,5 @@
 import type { Caller } from '../../accounts/caller.ts';
-import { isConnectionError } from '../../db/database-errors.ts';
+import { isConnectionError, isNoConnection } from '../../db/database-errors.ts';
 import type { Pool } from '../../db/pool.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Encryptor } from '../../lib/encryption.ts';
@@ -35,6 +35,7 @@ import {
   type SuppressionReasons,
   submissionRows,
 } from './submission.ts';
+import { UnconfirmedLeases } from './unconfirmed-leases.ts';
 
 /**
  * Accepts messages. In comes a send whose shape is valid, from a caller that may send; out goes the
@@ -114,6 +115,7 @@ const WORKSPACES_WITH_ERASURES_MAX = 10_000;
 export class MessageAcceptor {
   readonly #parts: AcceptParts;
   readonly #messageIds: MessageIds;
+  readonly #unconfirmed: UnconfirmedLeases;
   readonly #small: Writers;
   readonly #large: Writers;
   /** In draining order: a checked submission may have waited in an optimistic queue before. */
@@ -124,6 +126,7 @@ export class MessageAcceptor {
   constructor(parts: AcceptParts) {
     this.#parts = parts;
     this.#messageIds = new MessageIds(parts.pool);
+    this.#unconfirmed = new UnconfirmedLeases(parts.pool, parts.clock);
     this.#small = this.#createWriters();
     this.#large = this.#createWriters();
     this.#groups = [this.#small, this.#large].flatMap(
@@ -385,9 +388,16 @@ export class MessageAcceptor {
       }
       return outcomes;
     } catch (error) {
-      // The commit may have succeeded anyway. In that case the lease expires and the row is
-      // claimed.
-      if (lease) handoff.handOff(lease, []);
+      if (lease) {
+        handoff.handOff(lease, []);
+        // A statement was sent, so the commit may have succeeded.
+        if (isConnectionError(error) && !isNoConnection(error)) {
+          this.#unconfirmed.add(
+            lease,
+            submissions.flatMap((one) => messagesToHandOff(one, suppressed)),
+          );
+        }
+      }
       throw error;
     }
   }
