@@ -1,18 +1,24 @@
 import type pg from 'pg';
+import { LOCK_CLASS, LOCKS } from './advisory-lock.ts';
+import { isConnectionError } from './database-errors.ts';
 
 /**
- * Keeps the event log in order after a dump is restored elsewhere. The log is numbered by PostgreSQL's
- * transaction ids, which start over in a new cluster: new events would sort before the restored ones,
- * and no consumer would see them. The functions that number events therefore add an offset that puts
- * new events after the history. Cursors held by clients stay valid.
+ * Keeps the event log in order where PostgreSQL's transaction ids, which number it, do not: they start
+ * over when a dump is restored into a new cluster, and some are issued twice when a standby is promoted
+ * that had not received them. New events would sort before those that readers have seen, and be
+ * skipped. The functions that number events therefore add an offset. Cursors held by clients stay
+ * valid.
  *
- * Must run under the migration lock. Returns by how much the offset was raised, usually 0.
+ * This function handles a restored dump: it puts new events after the history. Must run under the
+ * migration lock. Returns by how much the offset was raised, usually 0.
  */
 export async function updateEventLogOffset(client: pg.ClientBase): Promise<number> {
   const { rows } = await client.query<{ exists: boolean }>(
     `select to_regproc('event_log_tx') is not null as exists`,
   );
   if (!rows[0]?.exists) return 0;
+  const timeline = await readLogTimeline(client);
+  if (timeline?.recorded === null) await client.query(recordTimeline(timeline.current));
   const { next, newest, offset } = await readLogNumbers(client);
   // All numbers of this cluster are below its next one.
   if (newest < next) return 0;
@@ -30,11 +36,12 @@ interface LogNumbers {
   offset: number;
 }
 
+const OFFSET = 'event_log_horizon() - pg_snapshot_xmin(pg_current_snapshot())::text::bigint';
+
 /** Uses a single statement, for a consistent snapshot. */
 async function readLogNumbers(client: pg.ClientBase): Promise<LogNumbers> {
   const { rows } = await client.query<Record<keyof LogNumbers, string>>(
-    `with own as (
-       select event_log_horizon() - pg_snapshot_xmin(pg_current_snapshot())::text::bigint as "offset")
+    `with own as (select ${OFFSET} as "offset")
      select own."offset",
             pg_snapshot_xmax(pg_current_snapshot())::text::bigint + own."offset" as next,
             greatest(0, (select max(tx) from events), (select max(tx) from event_consumers),
@@ -51,4 +58,60 @@ function functionsWithOffset(offset: number): string {
       return pg_current_xact_id()::text::bigint + ${offset};
     create or replace function event_log_horizon() returns bigint language sql stable
       return pg_snapshot_xmin(pg_current_snapshot())::text::bigint + ${offset};`;
+}
+
+/** The timeline of which the event log has numbers, null before migrations, and that of this server. */
+export interface LogTimeline {
+  recorded: string | null;
+  current: string;
+}
+
+/** The timeline is in the description of the function, which costs nothing where events are written. */
+export const READ_LOG_TIMELINE = `
+  select obj_description(to_regproc('event_log_tx')::oid, 'pg_proc') as recorded,
+         case when pg_is_in_recovery() then '' else
+           'timeline ' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) end as current`;
+
+/**
+ * Undefined where a provider refuses functions of the write-ahead log, because its storage is not
+ * PostgreSQL's own. Such storage loses no commits in a failover.
+ */
+async function readLogTimeline(client: pg.ClientBase): Promise<LogTimeline | undefined> {
+  try {
+    return (await client.query<LogTimeline>(READ_LOG_TIMELINE)).rows[0];
+  } catch (error) {
+    if (isConnectionError(error)) throw error;
+    return undefined;
+  }
+}
+
+function recordTimeline(timeline: string): string {
+  return `comment on function event_log_tx() is '${timeline}'`;
+}
+
+/** More transactions than any standby can be behind. */
+const TIMELINE_STEP = 2 ** 30;
+
+/**
+ * Raises the offset after a promotion, which begins a new timeline. Every connection checks the
+ * timeline before its first statement, and none survives a promotion: those to standbys are refused
+ * (primary-selector.ts). So no event is numbered before. Returns false if another connection was first.
+ */
+export async function continueOnTimeline(client: pg.ClientBase): Promise<boolean> {
+  await client.query('begin');
+  try {
+    await client.query('select pg_advisory_xact_lock($1, $2)', [LOCK_CLASS, LOCKS.migrations]);
+    const [timeline] = (await client.query<LogTimeline>(READ_LOG_TIMELINE)).rows;
+    const isNew = timeline !== undefined && timeline.recorded !== timeline.current;
+    if (isNew) {
+      const { rows } = await client.query<{ offset: string }>(`select ${OFFSET} as "offset"`);
+      await client.query(functionsWithOffset(Number(rows[0]?.offset) + TIMELINE_STEP));
+      await client.query(recordTimeline(timeline.current));
+    }
+    await client.query('commit');
+    return isNew;
+  } catch (error) {
+    await client.query('rollback').catch(() => {});
+    throw error;
+  }
 }

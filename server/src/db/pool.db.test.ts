@@ -4,6 +4,7 @@ import { createTestDatabase, type TestDatabase } from '../../test/harness/databa
 import { startDatabaseProxy } from '../../test/harness/database-proxy.ts';
 import { createLog, silentLog } from '../lib/log.ts';
 import { isConnectionError } from './database-errors.ts';
+import { migrate } from './migrate.ts';
 import { inTransaction, openPool, type Pool } from './pool.ts';
 import { sqlTime } from './row-types.ts';
 
@@ -186,6 +187,18 @@ test('a read-only database is a connection error, until it accepts writes', asyn
   expect(String((failure as Error).cause)).toMatch(/is read-only/);
   await readOnly(false);
   expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+  await pool.end();
+});
+
+test('a provider may refuse functions of the write-ahead log', async () => {
+  await using database = await createTestDatabase();
+  await database.pool.query(
+    `create or replace function pg_catalog.pg_walfile_name(pg_lsn) returns text language plpgsql
+       as $$ begin raise feature_not_supported; end $$`,
+  );
+  const pool = openPool({ hosts: [{ connectionString: database.url }], log: silentLog });
+  expect(await migrate(pool, silentLog)).toBe(0);
+  expect((await pool.query('show timezone')).rows).toEqual([{ TimeZone: 'UTC' }]);
   await pool.end();
 });
 

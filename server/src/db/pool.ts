@@ -3,13 +3,15 @@ import pg from 'pg';
 import type { Log } from '../lib/log.ts';
 import { isConnectionError, isNoConnection } from './database-errors.ts';
 import type { DatabaseHosts } from './database-url.ts';
+import { continueOnTimeline, type LogTimeline, READ_LOG_TIMELINE } from './event-log-offset.ts';
 import { primarySelector } from './primary-selector.ts';
 import { rowTypes } from './row-types.ts';
 
 /**
  * The connection pool. Rows have times as milliseconds and int8 as numbers (row-types.ts). It
  * guarantees that a statement ends within its timeout, that a broken connection is not reused while
- * one with a failed statement is, and that new connections follow the primary among several hosts.
+ * one with a failed statement is, that new connections follow the primary among several hosts, and that
+ * the event log continues in order after a promotion.
  */
 export type Pool = StoragePool;
 export type PoolClient = pg.PoolClient;
@@ -40,16 +42,35 @@ const IDLE_IN_TRANSACTION_MS = 15_000;
  * a page of the feed take more than a second instead of milliseconds. Sent as statements, because
  * poolers reject unknown startup parameters.
  */
-function sessionSetup(statementTimeoutMs: number): string {
+function sessionSetup(statementTimeoutMs: number): string[] {
   return [
     "set timezone = 'UTC'",
     `set statement_timeout = ${statementTimeoutMs}`,
     `set idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`,
     'set jit = off',
     'set max_parallel_workers_per_gather = 0',
-    // In the same round trip.
-    'show transaction_read_only',
-  ].join('; ');
+  ];
+}
+
+/** What a new connection learns about its server in the round trip that sets up the session. */
+interface Server {
+  readOnly: boolean;
+  /** Undefined if the server does not tell; see event-log-offset.ts. */
+  timeline: LogTimeline | undefined;
+}
+
+async function setUpSession(client: pg.ClientBase, setup: readonly string[]): Promise<Server> {
+  const run = async (...statements: string[]) =>
+    (await client.query([...setup, ...statements].join('; '))) as unknown as pg.QueryResult[];
+  const readOnly = (answers: pg.QueryResult[]) =>
+    answers.at(-1)?.rows[0].transaction_read_only !== 'off';
+  try {
+    const answers = await run(READ_LOG_TIMELINE, 'show transaction_read_only');
+    return { readOnly: readOnly(answers), timeline: answers.at(-2)?.rows[0] };
+  } catch (error) {
+    if (isConnectionError(error)) throw error;
+    return { readOnly: readOnly(await run('show transaction_read_only')), timeline: undefined };
+  }
 }
 
 /** How many connections a pool has, and how many callers are waiting for one. */
@@ -106,7 +127,7 @@ class StoragePool extends pg.Pool {
   constructor(options: PoolOptions) {
     const selector = primarySelector(options.hosts, options.log);
     const { statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options;
-    const session = sessionSetup(statementTimeoutMs);
+    const setup = sessionSetup(statementTimeoutMs);
     super({
       max: options.max ?? 20,
       application_name: options.applicationName ?? 'postrider',
@@ -121,8 +142,11 @@ class StoragePool extends pg.Pool {
           client,
           options.unresponsiveMsMax ?? statementTimeoutMs + UNRESPONSIVE_MARGIN_MS,
         );
-        const answers = (await client.query(session)) as unknown as pg.QueryResult[];
-        selector.refuseStandby(client, answers.at(-1)?.rows[0].transaction_read_only !== 'off');
+        const { readOnly, timeline } = await setUpSession(client, setup);
+        selector.refuseStandby(client, readOnly);
+        if (!timeline?.recorded || timeline.recorded === timeline.current) return;
+        if (await continueOnTimeline(client))
+          options.log.warn('database was promoted; event log numbering continues');
       },
     });
     this.#hostCount = options.hosts.length;

@@ -42,8 +42,9 @@ create table event_consumers (
 );
 
 -- The number of the current transaction in the log, and the lowest number that may still be running.
--- PostgreSQL's transaction ids restart when a dump is restored elsewhere, so db/event-log-offset.ts
--- replaces both functions with ones that add an offset when that has happened.
+-- PostgreSQL's transaction ids restart when a dump is restored elsewhere, and repeat when a standby is
+-- promoted that lacks the last ones, so db/event-log-offset.ts replaces both functions with ones that
+-- add an offset when that has happened.
 create function event_log_tx() returns bigint language sql stable
   return pg_current_xact_id()::text::bigint + 0;
 
