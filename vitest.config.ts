@@ -43,6 +43,7 @@ export default defineConfig({
             'server/src/**/*.test.ts',
             'dashboard/src/**/*.test.ts',
             'scripts/**/*.test.ts',
+            'bench/**/*.test.ts',
             'sdk/**/*.test.ts',
           ],
           exclude: ['**/node_modules/**', DATABASE_TESTS],

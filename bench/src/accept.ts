@@ -1,4 +1,5 @@
 import { httpLoad, type LoadResult, postRequest } from './http-load.ts';
+import type { Report } from './results.ts';
 import { sampleSend } from './sample-message.ts';
 import { startTarget, type TargetKind } from './start-target.ts';
 
@@ -13,7 +14,7 @@ const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3);
 const DURATION_MS = Number(process.env.BENCH_SECONDS ?? 5) * 1000;
 const KINDS: TargetKind[] = ['grouped', 'no-storage', 'one-transaction-each'];
 
-export async function benchAccept(): Promise<void> {
+export async function benchAccept(report: Report): Promise<void> {
   const best = new Map<TargetKind, LoadResult>();
   for (let round = 0; round < ROUNDS; round++) {
     for (const kind of KINDS) {
@@ -24,18 +25,12 @@ export async function benchAccept(): Promise<void> {
   }
   for (const kind of KINDS) {
     const { perSecond, p50Ms, p99Ms, failures } = best.get(kind) as LoadResult;
-    const failed = Object.keys(failures).length > 0 ? ` failures ${JSON.stringify(failures)}` : '';
-    console.log(
-      `${kind.padEnd(22)} ${perSecond.toFixed(0).padStart(7)} requests/s   p50 ${p50Ms.toFixed(1)} ms   p99 ${p99Ms.toFixed(1)} ms${failed}`,
-    );
+    const failed = Object.keys(failures).length > 0 ? `failures ${JSON.stringify(failures)}` : '';
+    report(kind, { 'requests/s': perSecond, 'p50 ms': p50Ms, 'p99 ms': p99Ms }, failed);
   }
   const rate = (kind: TargetKind): number => best.get(kind)?.perSecond ?? 0;
-  console.log(
-    `grouped / no-storage            ${(rate('grouped') / rate('no-storage')).toFixed(2)}`,
-  );
-  console.log(
-    `grouped / one-transaction-each  ${(rate('grouped') / rate('one-transaction-each')).toFixed(2)}`,
-  );
+  for (const other of ['no-storage', 'one-transaction-each'] as const)
+    report(`grouped / ${other}`, { times: rate('grouped') / rate(other) });
 }
 
 async function measure(kind: TargetKind): Promise<LoadResult> {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { headersOf, signatureOf } from '../../server/src/compat/ses/signature-v4.ts';
 import { httpLoad } from './http-load.ts';
 import { usageOf } from './process-usage.ts';
+import type { Report } from './results.ts';
 import { SENDER_DOMAIN, sampleHtml, sampleSend } from './sample-message.ts';
 import { startTarget, type Target } from './start-target.ts';
 
@@ -28,7 +29,7 @@ interface Cost {
   perSecond: number;
 }
 
-export async function benchCompat(): Promise<void> {
+export async function benchCompat(report: Report): Promise<void> {
   await using target = await startTarget('grouped', { env: { ROLES: 'api' } });
   const requests = await requestsTo(target);
   for (const request of requests.values()) await measure(target, request, WARM_UP_MS);
@@ -42,9 +43,11 @@ export async function benchCompat(): Promise<void> {
   }
   const native = best.get('native')?.cpuMicros ?? Number.NaN;
   for (const [name, { cpuMicros, perSecond }] of best) {
-    console.log(
-      `${name.padEnd(10)} ${cpuMicros.toFixed(0).padStart(5)} µs of CPU   ${perSecond.toFixed(0).padStart(6)}/s   ${name} / native  ${(cpuMicros / native).toFixed(2)}`,
-    );
+    report(name, {
+      'CPU µs': cpuMicros,
+      'requests/s': perSecond,
+      'native times': cpuMicros / native,
+    });
   }
 }
 

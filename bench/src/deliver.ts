@@ -6,6 +6,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { httpLoad, postRequest } from './http-load.ts';
 import { type Peer, startHaraka, startPostfix } from './peers.ts';
+import type { Report } from './results.ts';
 import { sampleSend } from './sample-message.ts';
 import { submitMany, submitOne } from './smtp-submit.ts';
 import { lowLoadMs, now, rateOf, type Sink, settled, startSink } from './start-smtp-sink.ts';
@@ -34,27 +35,25 @@ const CONNECTIONS = 64;
 const BATCH_MESSAGES = 100;
 const BATCH_CONNECTIONS = 4;
 
-export async function benchDeliver(): Promise<void> {
-  if (PARTS.includes('rate')) await rates();
-  if (PARTS.includes('far')) await farAway();
+export async function benchDeliver(report: Report): Promise<void> {
+  if (PARTS.includes('rate')) await rates(report);
+  if (PARTS.includes('far')) await farAway(report);
 }
 
-async function rates(): Promise<void> {
+async function rates(report: Report): Promise<void> {
   const unsigned = await ours({ BENCH_UNSIGNED: '1' });
   const inBatches = await ours({ BENCH_UNSIGNED: '1' }, batches);
   const signed = await ours({});
   const rsa = await rsaRate();
-  print('Postrider, without DKIM', unsigned);
-  print(`the same, in batches of ${BATCH_MESSAGES}`, inBatches);
-  print('Postrider, with DKIM (RSA and Ed25519)', signed);
-  console.log(`${'RSA-2048 signatures on all cores'.padEnd(36)} ${rsa.toFixed(0).padStart(6)} /s`);
-  console.log(`signed / RSA ceiling   ${(signed.perSecond / rsa).toFixed(2)}`);
-  await beside(
-    startPostfix,
-    unsigned,
-    'Postfix is not installed (Debian: apt-get install postfix)',
-  );
-  await beside(startHaraka, unsigned, 'Haraka is not installed (see bench/src/peers.ts)');
+  console.log('Low load: the time from acceptance to the final dot.');
+  report('Postrider, without DKIM', figuresOf(unsigned));
+  report(`the same, in batches of ${BATCH_MESSAGES}`, figuresOf(inBatches));
+  report('Postrider, with DKIM (RSA and Ed25519)', figuresOf(signed));
+  report('RSA-2048 signatures on all cores', { 'signatures/s': rsa });
+  report('signed / RSA ceiling', { times: signed.perSecond / rsa });
+  const postfixMissing = 'Postfix is not installed (Debian: apt-get install postfix)';
+  await beside(report, startPostfix, unsigned, postfixMissing);
+  await beside(report, startHaraka, unsigned, 'Haraka is not installed (see bench/src/peers.ts)');
 }
 
 interface Figures {
@@ -62,11 +61,8 @@ interface Figures {
   lowLoadMs: number;
 }
 
-function print(what: string, { perSecond, lowLoadMs }: Figures): void {
-  const rate = `${perSecond.toFixed(0).padStart(6)} messages/s`;
-  console.log(
-    `${what.padEnd(36)} ${rate}   acceptance to final dot, low load: p50 ${lowLoadMs.toFixed(1)} ms`,
-  );
+function figuresOf({ perSecond, lowLoadMs }: Figures) {
+  return { 'messages/s': perSecond, 'low-load ms': lowLoadMs };
 }
 
 /** From the first request until the sink has everything, so that queued messages count. */
@@ -140,6 +136,7 @@ async function rsaRate(): Promise<number> {
 }
 
 async function beside(
+  report: Report,
   start: (sinkPort: number) => Promise<Peer | undefined>,
   unsigned: Figures,
   missing: string,
@@ -155,16 +152,15 @@ async function beside(
   await settled(sink);
   const delay = await lowLoadMs(sink, () => submitOne(peer.port));
   const perSecond = await rateOf(sink, () => submitMany(peer.port, PEER_MESSAGES));
-  print(`${peer.name}, SMTP in, unsigned`, { perSecond, lowLoadMs: delay });
-  console.log(
-    `Postrider without DKIM / ${peer.name}   ${(unsigned.perSecond / perSecond).toFixed(1)} in rate, ${(
-      unsigned.lowLoadMs / delay
-    ).toFixed(2)} in time at low load`,
-  );
+  report(`${peer.name}, SMTP in, unsigned`, figuresOf({ perSecond, lowLoadMs: delay }));
+  report(`Postrider without DKIM / ${peer.name}`, {
+    'rate times': unsigned.perSecond / perSecond,
+    'low-load times': unsigned.lowLoadMs / delay,
+  });
 }
 
 /** Limited to one connection, so that only the order of its commands matters. */
-async function farAway(): Promise<void> {
+async function farAway(report: Report): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), 'postrider-far-'));
   const shaping = path.join(folder, 'shaping.json');
   writeFileSync(
@@ -188,9 +184,10 @@ async function farAway(): Promise<void> {
     const { lastAt } = await taken(sink, FAR_MESSAGES + 1);
     const perSecond = FAR_MESSAGES / ((lastAt - startedAt) / 1000);
     const roundTrips = 1000 / ROUND_TRIP_MS / perSecond;
-    console.log(
-      `one connection, ${ROUND_TRIP_MS} ms away          ${perSecond.toFixed(1).padStart(6)} messages/s   ${roundTrips.toFixed(2)} round trips per message`,
-    );
+    report(`one connection, ${ROUND_TRIP_MS} ms away`, {
+      'messages/s': perSecond,
+      'message round-trips': roundTrips,
+    });
   } finally {
     proxy.kill('SIGTERM');
     rmSync(folder, { recursive: true, force: true });

@@ -1,4 +1,5 @@
 import { httpLoad, postRequest } from './http-load.ts';
+import type { Report } from './results.ts';
 import { sampleSend } from './sample-message.ts';
 import { rateOf, startSink } from './start-smtp-sink.ts';
 import { startTarget, type Target } from './start-target.ts';
@@ -13,28 +14,26 @@ const COUNT = Number(process.env.BENCH_HISTORY ?? 1_000_000);
 const PARTS = (process.env.BENCH_PARTS ?? 'accept,deliver').split(',');
 const DURATION_MS = Number(process.env.BENCH_SECONDS ?? 6) * 1000;
 
-export async function benchHistory(): Promise<void> {
-  if (PARTS.includes('accept')) await accepting();
-  if (PARTS.includes('deliver')) await delivering();
+export async function benchHistory(report: Report): Promise<void> {
+  if (PARTS.includes('accept')) await accepting(report);
+  if (PARTS.includes('deliver')) await delivering(report);
 }
 
-async function accepting(): Promise<void> {
+async function accepting(report: Report): Promise<void> {
   await using target = await startTarget('grouped', { env: { ROLES: 'api' } });
-  console.log(`memory when idle          ${(await target.memoryMiB()).toFixed(0)} MiB`);
+  report('memory when idle', { MiB: await target.memoryMiB() });
   await rate(target);
   const empty = await rate(target);
-  console.log(`memory after load         ${(await target.memoryMiB()).toFixed(0)} MiB`);
+  report('memory after load', { MiB: await target.memoryMiB() });
   await target.seed(COUNT, 'delivered');
   await rate(target);
   const full = await rate(target);
-  console.log(`accepting, empty          ${empty.toFixed(0)} requests/s`);
-  console.log(
-    `accepting, ${COUNT} stored ${full.toFixed(0)} requests/s   ratio ${(full / empty).toFixed(2)}`,
-  );
+  report('accepting, empty', { 'requests/s': empty });
+  report(`accepting, ${COUNT} stored`, { 'requests/s': full, 'empty times': full / empty });
 }
 
 /** Counts what reaches the receiver, from the first request to the last final dot. */
-async function delivering(): Promise<void> {
+async function delivering(report: Report): Promise<void> {
   await using sink = await startSink();
   await using target = await startTarget('grouped', {
     env: {
@@ -51,12 +50,9 @@ async function delivering(): Promise<void> {
   await delivered();
   const full = await delivered();
   const after = await target.memoryMiB();
-  console.log(
-    `delivering, empty queue    ${empty.toFixed(0)} messages/s, ${before.toFixed(0)} MiB`,
-  );
-  console.log(
-    `delivering, ${COUNT} waiting ${full.toFixed(0)} messages/s, ${after.toFixed(0)} MiB   ratio ${(full / empty).toFixed(2)}`,
-  );
+  report('delivering, empty queue', { 'messages/s': empty, MiB: before });
+  const figures = { 'messages/s': full, MiB: after, 'empty times': full / empty };
+  report(`delivering, ${COUNT} waiting`, figures);
 }
 
 async function rate(target: Target): Promise<number> {

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import net from 'node:net';
 import { httpLoad, postRequest } from './http-load.ts';
+import type { Report } from './results.ts';
 import { SENDER_DOMAIN } from './sample-message.ts';
 import { startTarget, type Target } from './start-target.ts';
 
@@ -67,12 +68,12 @@ const NOISE: Noise[] = [
   },
 ];
 
-export async function benchNoisyNeighbor(): Promise<void> {
+export async function benchNoisyNeighbor(report: Report): Promise<void> {
   await using target = await startTarget('grouped', {
     env: { SUBMISSION_PORT: '0', SUBMISSION_CONNECTIONS_PER_SOURCE: '100' },
   });
   await fillHistory(target);
-  console.log(`${'While the other workspace sends'.padEnd(52)}p50 ms   p99 ms    sends  failed`);
+  console.log('Sends of a workspace, while another one sends:');
   for (const noise of NOISE) {
     const child = noise.name.startsWith('nothing') ? undefined : startNoise(target, noise);
     const { p50Ms, p99Ms, count, failures } = await httpLoad({
@@ -84,10 +85,9 @@ export async function benchNoisyNeighbor(): Promise<void> {
     });
     child?.kill('SIGKILL');
     const failed = Object.values(failures).reduce((sum, one) => sum + one, 0);
-    const figures = [p50Ms.toFixed(1), p99Ms.toFixed(1), count, failed];
-    console.log(noise.name.padEnd(50) + figures.map((one) => String(one).padStart(8)).join(' '));
+    report(noise.name, { 'p50 ms': p50Ms, 'p99 ms': p99Ms, sends: count, failed });
   }
-  console.log(`Memory of the server afterwards: ${(await target.memoryMiB()).toFixed(0)} MiB`);
+  report('memory of the server afterwards', { MiB: await target.memoryMiB() });
 }
 
 /** More messages than a filtered list examines in one request. */

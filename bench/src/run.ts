@@ -1,25 +1,84 @@
-import { benchAccept } from './accept.ts';
-import { benchCompat } from './compat.ts';
-import { benchDeliver } from './deliver.ts';
-import { benchHistory } from './history.ts';
-import { benchNoisyNeighbor } from './noisy-neighbor.ts';
-import { benchTemplates } from './templates.ts';
-import { benchWebhooks } from './webhooks.ts';
+import { type BenchInfo, type BenchOptions, helpText, readOptions } from './command-line.ts';
+import {
+  compareResults,
+  newResults,
+  type Report,
+  type Results,
+  readResults,
+  reportFor,
+  writeResults,
+} from './results.ts';
 
-/** `npm run bench [name…]`: runs all benchmarks, or those named. */
-const BENCHES: Record<string, () => Promise<void>> = {
-  accept: benchAccept,
-  compat: benchCompat,
-  deliver: benchDeliver,
-  history: benchHistory,
-  'noisy-neighbor': benchNoisyNeighbor,
-  templates: benchTemplates,
-  webhooks: benchWebhooks,
+/** `npm run bench`: command-line.ts explains its arguments. */
+
+interface Bench extends BenchInfo {
+  /** Loaded when it runs, because its settings are read when it is loaded. */
+  load(): Promise<(report: Report) => Promise<void>>;
+}
+
+const BENCHES: Record<string, Bench> = {
+  accept: {
+    description: 'Accepting messages, next to the same route without storage.',
+    load: async () => (await import('./accept.ts')).benchAccept,
+  },
+  compat: {
+    description: 'CPU time of sends through the APIs of other providers.',
+    load: async () => (await import('./compat.ts')).benchCompat,
+  },
+  deliver: {
+    description: 'HTTP in, SMTP out, next to Postfix and Haraka where installed.',
+    parts: ['rate', 'far'],
+    load: async () => (await import('./deliver.ts')).benchDeliver,
+  },
+  history: {
+    description: 'Accepting and delivering with a million stored or waiting messages.',
+    parts: ['accept', 'deliver'],
+    load: async () => (await import('./history.ts')).benchHistory,
+  },
+  'noisy-neighbor': {
+    description: 'What a workspace notices while another one does its worst.',
+    load: async () => (await import('./noisy-neighbor.ts')).benchNoisyNeighbor,
+  },
+  templates: {
+    description: 'Sends from templates, next to inline sends, and renders alone.',
+    load: async () => (await import('./templates.ts')).benchTemplates,
+  },
+  webhooks: {
+    description: 'Events per second to receivers, their delay, and the cost of a backlog.',
+    parts: ['rate', 'delay', 'dead', 'cost', 'backlog'],
+    load: async () => (await import('./webhooks.ts')).benchWebhooks,
+  },
 };
 
-const selected = process.argv.slice(2);
-for (const [name, bench] of Object.entries(BENCHES)) {
-  if (selected.length > 0 && !selected.includes(name)) continue;
-  console.log(`\n── ${name} ──`);
-  await bench();
+try {
+  const options = readOptions(process.argv.slice(2), process.env, BENCHES);
+  // Read before the run, which takes minutes.
+  const before = options.compare === undefined ? undefined : readBefore(options.compare);
+  if (options.help) console.log(helpText(BENCHES));
+  else await runBenches(options, before);
+} catch (error) {
+  console.error((error as Error).message);
+  process.exitCode = 1;
+}
+
+function readBefore(file: string): Results {
+  try {
+    return readResults(file);
+  } catch (error) {
+    throw new Error(`Cannot compare with ${file}: ${(error as Error).message}.`);
+  }
+}
+
+async function runBenches(options: BenchOptions, before: Results | undefined): Promise<void> {
+  const results = newResults(options.settings);
+  for (const name of options.names) {
+    console.log(`\n── ${name} ──`);
+    const bench = await (BENCHES[name] as Bench).load();
+    await bench(reportFor(results, name));
+    // After each, so that an interrupted run keeps what it has measured.
+    if (options.json !== undefined) writeResults(options.json, results);
+  }
+  if (before === undefined) return;
+  console.log(`\n── compared with ${options.compare} ──`);
+  console.log(compareResults(before, results).join('\n'));
 }

@@ -3,6 +3,7 @@ import { CompiledTemplate } from '../../server/src/templates/compile-template.ts
 import { EMPTY_CONTENT } from '../../server/src/templates/stored-content.ts';
 import { RenderBudget } from '../../server/src/templates/template-engine.ts';
 import { httpLoad, type LoadResult, postRequest } from './http-load.ts';
+import type { Report } from './results.ts';
 import { SENDER_DOMAIN } from './sample-message.ts';
 import { startTarget, type Target } from './start-target.ts';
 
@@ -52,12 +53,12 @@ function orderOf(n: number, lines: number) {
   };
 }
 
-export async function benchTemplates(): Promise<void> {
-  await compareSends();
-  measureRenders();
+export async function benchTemplates(report: Report): Promise<void> {
+  await compareSends(report);
+  measureRenders(report);
 }
 
-async function compareSends(): Promise<void> {
+async function compareSends(report: Report): Promise<void> {
   await using target = await startTarget('grouped', { env: { ROLES: 'api', BENCH_MODE: 'live' } });
   const call = caller(target);
   await call('POST', '/partials', { key: 'footer', html: FOOTER });
@@ -101,13 +102,12 @@ async function compareSends(): Promise<void> {
     }
   }
   for (const [kind, { perSecond, p50Ms, p99Ms, failures }] of best) {
-    const failed = Object.keys(failures).length > 0 ? ` failures ${JSON.stringify(failures)}` : '';
-    console.log(
-      `${kind.padEnd(10)} ${perSecond.toFixed(0).padStart(6)} sends/s   p50 ${p50Ms.toFixed(1)} ms   p99 ${p99Ms.toFixed(1)} ms   html ${html.length} bytes${failed}`,
-    );
+    const failed = Object.keys(failures).length > 0 ? `failures ${JSON.stringify(failures)}` : '';
+    const figures = { 'sends/s': perSecond, 'p50 ms': p50Ms, 'p99 ms': p99Ms };
+    report(`${kind}, ${html.length} bytes of HTML`, figures, failed);
   }
   const rate = (kind: string): number => best.get(kind)?.perSecond ?? 0;
-  console.log(`template / inline  ${(rate('template') / rate('inline')).toFixed(2)}`);
+  report('template / inline', { times: rate('template') / rate('inline') });
 }
 
 function caller(target: Target) {
@@ -126,7 +126,7 @@ function caller(target: Target) {
 }
 
 /** Rendering only, on one core. */
-function measureRenders(): void {
+function measureRenders(report: Report): void {
   const template = new CompiledTemplate({
     key: 'receipt',
     version: 1,
@@ -148,13 +148,11 @@ function measureRenders(): void {
     }
     return (performance.now() - startedAt) / count;
   };
-  console.log(`renders with 5 lines   ${(1000 / renderMs(5, 2_000)).toFixed(0)}/s`);
+  report('renders with 5 lines', { 'renders/s': 1000 / renderMs(5, 2_000) });
   const base = renderMs(0, 500);
   for (const lines of [10, 100, 1_000, 10_000]) {
     const ms = renderMs(lines, 1_000);
     const perLineUs = ((ms - base) / lines) * 1000;
-    console.log(
-      `${String(lines).padStart(6)} lines   ${ms.toFixed(3)} ms   ${perLineUs.toFixed(2)} µs a line`,
-    );
+    report(`a render with ${lines} lines`, { ms, 'line µs': perLineUs });
   }
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { httpLoad, postRequest } from './http-load.ts';
+import type { Report } from './results.ts';
 import { sampleSend } from './sample-message.ts';
 import { startWebhookSink, type WebhookSink } from './start-webhook-sink.ts';
 import {
@@ -25,23 +26,23 @@ const SECONDS = Number(process.env.BENCH_SECONDS ?? 5);
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3);
 const PARTS = (process.env.BENCH_PARTS ?? 'rate,delay,dead,cost,backlog').split(',');
 
-export async function benchWebhooks(): Promise<void> {
+export async function benchWebhooks(report: Report): Promise<void> {
   if (PARTS.includes('rate')) {
-    for (const receivers of [1, 10]) await benchRate(receivers);
+    for (const receivers of [1, 10]) await benchRate(report, receivers);
   }
-  if (PARTS.includes('delay')) await benchDelay();
-  if (PARTS.includes('dead')) await benchDead();
-  if (PARTS.includes('cost')) await benchCost();
-  if (PARTS.includes('backlog')) await benchBacklog();
+  if (PARTS.includes('delay')) await benchDelay(report);
+  if (PARTS.includes('dead')) await benchDead(report);
+  if (PARTS.includes('cost')) await benchCost(report);
+  if (PARTS.includes('backlog')) await benchBacklog(report);
 }
 
-async function benchRate(receivers: number): Promise<void> {
+async function benchRate(report: Report, receivers: number): Promise<void> {
   await using environment = await startWebhookEnvironment();
   await using sink = await startWebhookSink(receivers);
   await addEndpoints(environment.target, sink.ports);
   await deliverEvents(environment, sink, receivers);
   const figures = await deliverEvents(environment, sink, receivers);
-  print(`to ${receivers} receiver${receivers === 1 ? '' : 's'}`, figures);
+  report(`to ${receivers} receiver${receivers === 1 ? '' : 's'}`, figuresOf(figures));
 }
 
 interface Figures {
@@ -76,27 +77,25 @@ function microsEach(
   return { node: each('node'), postgres: each('postgres') };
 }
 
-function print(what: string, { perSecond, micros }: Figures, unit = 'event'): void {
-  const cost = micros
-    ? `   ${micros.node.toFixed(0)} µs of Node and ${micros.postgres.toFixed(0)} µs of PostgreSQL each`
-    : '';
-  console.log(`${what.padEnd(26)} ${perSecond.toFixed(0).padStart(6)} ${unit}s/s${cost}`);
+/** CPU time is per event or message. */
+function figuresOf({ perSecond, micros }: Figures, unit = 'event') {
+  const cost = micros && { 'Node µs': micros.node, 'PostgreSQL µs': micros.postgres };
+  return { [`${unit}s/s`]: perSecond, ...cost };
 }
 
-async function benchDelay(): Promise<void> {
+async function benchDelay(report: Report): Promise<void> {
   await using environment = await startWebhookEnvironment();
   await using sink = await startWebhookSink(1);
   await addEndpoints(environment.target, sink.ports);
   const at = await delaysOf(environment, sink);
-  console.log(
-    `${'delay at low load'.padEnd(26)} p50 ${at(0.5)} ms   p95 ${at(0.95)} ms   p99 ${at(0.99)} ms (from an event to its receipt)`,
-  );
+  const figures = { 'p50 ms': at(0.5), 'p95 ms': at(0.95), 'p99 ms': at(0.99) };
+  report('from an event to its receipt, low load', figures);
 }
 
 /**
  * A live endpoint, alone at first and then next to one that never responds and has a large backlog.
  */
-async function benchDead(): Promise<void> {
+async function benchDead(report: Report): Promise<void> {
   await using environment = await startWebhookEnvironment();
   await using live = await startWebhookSink(1);
   await using dead = await startWebhookSink(1, 'hang');
@@ -108,9 +107,11 @@ async function benchDead(): Promise<void> {
   const beside = await delaysOf(environment, live);
   for (const share of [0.5, 0.95]) {
     const [before, after] = [alone(share), beside(share)];
-    console.log(
-      `${`with a dead endpoint`.padEnd(26)} p${share * 100} ${before} ms alone, ${after} ms with a backlog of ${DEAD_BACKLOG} elsewhere (${(after / Math.max(1, before)).toFixed(2)} times)`,
-    );
+    report(`p${share * 100} next to a dead endpoint with ${DEAD_BACKLOG}`, {
+      'alone ms': before,
+      'next ms': after,
+      times: after / Math.max(1, before),
+    });
   }
 }
 
@@ -142,7 +143,7 @@ async function delaysOf(
  * The best of several rounds. Under full load mail has priority (webhook-throttle.ts), and the
  * webhook backlog is sent afterwards: the last figure includes all of it.
  */
-async function benchCost(): Promise<void> {
+async function benchCost(report: Report): Promise<void> {
   const best: Partial<Record<'without' | 'with', Cost>> = {};
   for (let round = 0; round < ROUNDS; round++) {
     for (const how of ['without', 'with'] as const) {
@@ -151,13 +152,12 @@ async function benchCost(): Promise<void> {
     }
   }
   const { without, with: beside } = best as Record<'without' | 'with', Cost>;
-  print('without an endpoint', without, 'message');
-  print('with an endpoint', beside, 'message');
-  console.log(`with / without             ${(beside.perSecond / without.perSecond).toFixed(2)}`);
-  console.log(
-    `events received meanwhile  ${((beside.meanwhile / beside.events) * 100).toFixed(0)} % of ${beside.events}`,
-  );
-  print('the rest of the events', beside.rest);
+  report('without an endpoint', figuresOf(without, 'message'));
+  report('with an endpoint', figuresOf(beside, 'message'));
+  report('with / without', { times: beside.perSecond / without.perSecond });
+  const share = (beside.meanwhile / beside.events) * 100;
+  report('events received meanwhile', { '%': share }, `of ${beside.events}`);
+  report('the rest of the events', figuresOf(beside.rest));
 }
 
 interface Cost extends Figures {
@@ -227,7 +227,7 @@ async function eventsOf({ client }: WebhookEnvironment): Promise<number> {
 }
 
 /** A backlog of a million for an endpoint that never responds, and its effect on one that does. */
-async function benchBacklog(): Promise<void> {
+async function benchBacklog(report: Report): Promise<void> {
   await using environment = await startWebhookEnvironment();
   await using dead = await startWebhookSink(1, 'hang');
   await using live = await startWebhookSink(1);
@@ -240,16 +240,17 @@ async function benchBacklog(): Promise<void> {
   await sleep(10_000);
   const beside = await deliverEvents(environment, live);
   const after = environment.usage();
-  print('no backlog elsewhere', alone);
-  print(`backlog of ${BACKLOG} elsewhere`, beside);
+  report('no backlog elsewhere', figuresOf(alone));
+  report(`backlog of ${BACKLOG} elsewhere`, figuresOf(beside));
   if (!before || !after) return;
   for (const [who, name] of [
     ['node', 'the server'],
     ['postgres', 'PostgreSQL'],
   ] as const) {
-    console.log(
-      `${`memory of ${name}`.padEnd(26)} ${before[who].memoryMiB.toFixed(0)} MiB with none, ${after[who].memoryMiB.toFixed(0)} MiB with ${BACKLOG} undelivered`,
-    );
+    report(`memory of ${name}`, {
+      'none MiB': before[who].memoryMiB,
+      'backlog MiB': after[who].memoryMiB,
+    });
   }
 }
 
