@@ -84,6 +84,11 @@ export async function readFeed(
   });
 }
 
+/** Whether more events than a page may be examined. Those of one message are found by index. */
+export function scansEvents({ messageId, ...others }: FeedFilter): boolean {
+  return messageId === undefined && Object.values(others).some((value) => value !== undefined);
+}
+
 /**
  * The planner misjudges ranges within one workspace and would read and sort all of it. Every
  * statement here has an index that returns the rows in order.
@@ -99,8 +104,7 @@ interface FeedRead extends Pick<Scan, 'limit' | 'filter' | 'order'> {
 
 async function scanInSteps(db: Queryable, scope: TenantScope, read: FeedRead): Promise<FeedPage> {
   const { from, range, limit, filter, order } = read;
-  const unfiltered = Object.values(filter).every((value) => value === undefined);
-  const steps = unfiltered ? UNFILTERED_STEPS : FILTERED_STEPS;
+  const steps = scansEvents(filter) ? FILTERED_STEPS : UNFILTERED_STEPS;
   const events: StoredEvent[] = [];
   let edge: EventPosition | undefined;
   let next = from;

@@ -343,6 +343,13 @@ export function isSortedByKey(
   return query.prefix !== undefined && query.email === undefined;
 }
 
+/** Whether more entries than a page may be examined, because no index combines these filters. */
+export function scansSuppressions(query: SuppressionQuery): boolean {
+  const { reason, stream, createdAfterMs, createdBeforeMs } = query;
+  const filters = [reason, stream, createdAfterMs, createdBeforeMs];
+  return isSortedByKey(query) && filters.some((value) => value !== undefined);
+}
+
 /** The public form of an entry: in the API and in events. */
 export function publicSuppression(entry: Suppression) {
   return {

@@ -50,9 +50,9 @@ export async function listDeliveries(
   if (endpoints.length === 0) return { deliveries: [], next: null };
   const { after = LIST_START, limit } = page;
   const { status, eventType, messageId } = filter;
-  // Rows that the index alone finds need not be scanned beyond the page.
-  const walked = eventType !== undefined || status === 'pending' || status === 'succeeded';
-  const scanMax = walked ? Math.max(limit + 1, SCAN_MAX / endpoints.length) : limit + 1;
+  const scanMax = scansDeliveries(filter)
+    ? Math.max(limit + 1, SCAN_MAX / endpoints.length)
+    : limit + 1;
   const { rows } = await pool.query<WebhookDelivery & { edge: string | null }>(
     // Type and status are filtered later, except for failed deliveries, which have an index.
     `with scanned as materialized (
@@ -96,6 +96,11 @@ export async function listDeliveries(
     return { deliveries: found.slice(0, limit), next: { eventId, webhookId } };
   }
   return { deliveries: found, next: edge === null ? null : { eventId: edge, webhookId: NIL } };
+}
+
+/** Whether more rows than a page are examined, because no index finds them. */
+export function scansDeliveries({ status, eventType }: DeliveryFilter): boolean {
+  return eventType !== undefined || status === 'pending' || status === 'succeeded';
 }
 
 /** An event is never older than its message, so earlier partitions are pruned. */

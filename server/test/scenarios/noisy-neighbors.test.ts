@@ -141,15 +141,24 @@ test('large and expensive content gets the same errors and results as small cont
   ]);
 });
 
-test('a workspace runs one filtered list at a time', async () => {
+test.each([
+  ['messages', '/messages?tag=none'],
+  ['messages', '/messages?status=bounced'],
+  ['contacts', '/contacts?locale=de'],
+  ['events', '/events?type=message.bounced'],
+  ['events', '/events?tag=none&order=desc'],
+  ['webhooks', '/webhook-deliveries?status=succeeded'],
+  ['webhooks', '/webhook-deliveries?event_type=message.bounced'],
+  ['suppressions', '/suppressions?q=a&reason=manual'],
+])('a workspace runs one filtered list of %s at a time: %s', async (table, path) => {
   const client = await app.database.pool.connect();
   await client.query('begin');
-  await client.query('lock table messages in access exclusive mode');
-  const list = (key: string) => app.call('GET', '/messages?tag=none', { key });
+  await client.query(`lock table ${table} in access exclusive mode`);
+  const list = (key: string) => app.call('GET', path, { key });
   const lists = [...Array.from({ length: 6 }, () => list(app.testKey)), list(neighborKey)];
   try {
     await expect.poll(waitingForLock).toBe(2);
-    await Promise.all(Array.from({ length: 5 }, () => app.call('GET', '/contacts')));
+    await Promise.all(Array.from({ length: 5 }, () => app.call('GET', '/domains')));
     expect(await waitingForLock()).toBe(2);
   } finally {
     await client.query('rollback');

@@ -47,8 +47,11 @@ export async function listMessages(
   let beforeId = earlierId(page.beforeId ?? LAST_UUID, query.createdBeforeMs);
   const found: string[] = [];
   const scanMax = isUnfiltered(query) ? page.limit + 1 : SCAN_STEP;
+  const filteredHere = query.status !== undefined || query.provider !== undefined;
   for (let scanned = 0; scanned < SCANNED_MAX; ) {
-    const step = await scanMessages(pool, scope, filter, { beforeId, sinceId, scanMax });
+    const matchesMax = filteredHere ? scanMax : page.limit - found.length + 1;
+    const bounds = { beforeId, sinceId, scanMax, matchesMax };
+    const step = await scanMessages(pool, scope, filter, bounds);
     for (const match of step.matches) {
       if (!matchesQuery(match, query)) continue;
       if (found.length === page.limit) return toPage(found[found.length - 1] as string);

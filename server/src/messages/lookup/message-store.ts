@@ -126,21 +126,30 @@ export interface MessageFilter {
   includeReceivers?: boolean;
 }
 
+export interface MessageScan {
+  beforeId: string;
+  sinceId: string;
+  /** How many messages are examined, and how many matches are returned. */
+  scanMax: number;
+  matchesMax: number;
+}
+
 /**
  * Scans at most `scanMax` messages before `beforeId`, newest first, and returns those that match.
- * `lastId` is the last message scanned, for the next call.
+ * `lastId` is the last message scanned, for the next call. Deliveries are read only where a condition
+ * needs them and for matches: each costs several times as much as the message itself.
  */
 export async function scanMessages(
   db: Queryable,
   scope: TenantScope,
   filter: MessageFilter,
-  bounds: { beforeId: string; sinceId: string; scanMax: number },
+  bounds: MessageScan,
 ): Promise<{ matches: ScannedMessage[]; scanned: number; lastId: string | null }> {
   const scan = scanFor(filter);
-  const { rows } = await db.query<ScannedMessage & { matched: boolean }>({
+  const { rows } = await db.query<ScannedMessage & { scanned: number; last_id: string | null }>({
     name: scan.name,
-    text: `with scanned as materialized (${scan.rows})
-      select s.id,
+    text: `with scanned as materialized (${scan.rows}),
+      matched as materialized (select s.id from scanned s where
         ($6::text is null or $6 = any(s.tags))
           and ('${SYSTEM_TAG}' = any(s.tags)) = ($6 is not distinct from '${SYSTEM_TAG}') and ($7::text is null or s.template_key = $7)
           and ($8::jsonb is null or s.metadata::jsonb @> $8)
@@ -158,14 +167,18 @@ export async function scanMessages(
             select from deliveries d where d.workspace_id = $1 and d.mode = $2
               and d.message_id = s.id and (d.reason = $12 or d.bounce->>'reason' = $12)))
           and ($13::uuid is null or s.api_key_id = $13)
-          and ($14::text is null or s.stream = $14) as matched,
+          and ($14::text is null or s.stream = $14)
+        order by s.id desc limit $16)
+      select m.id, edge.scanned, edge.last_id,
         case when $15 then (
           select json_agg(json_build_object('recipient', d.recipient_key, 'mx', d.smtp->>'mx'))
           from deliveries d where d.workspace_id = $1 and d.mode = $2
-            and d.message_id = s.id) else '[]' end as receivers,
+            and d.message_id = m.id) else '[]' end as receivers,
         (select array_agg(d.status::text order by d.ordinal) from deliveries d
-          where d.workspace_id = $1 and d.mode = $2 and d.message_id = s.id) as statuses
-      from scanned s order by s.id desc`,
+          where d.workspace_id = $1 and d.mode = $2 and d.message_id = m.id) as statuses
+      from (select count(*)::int as scanned, (array_agg(id order by id))[1] as last_id
+              from scanned) edge
+        left join matched m on true order by m.id desc`,
     values: [
       scope.workspaceId,
       scope.mode,
@@ -182,13 +195,14 @@ export async function scanMessages(
       filter.apiKeyId ?? null,
       filter.stream ?? null,
       filter.includeReceivers ?? false,
+      bounds.matchesMax,
       ...scan.values,
     ],
   });
   return {
-    matches: rows.filter((row) => row.matched),
-    scanned: rows.length,
-    lastId: rows[rows.length - 1]?.id ?? null,
+    matches: rows.filter((row) => row.id !== null),
+    scanned: rows[0]?.scanned ?? 0,
+    lastId: rows[0]?.last_id ?? null,
   };
 }
 
@@ -206,14 +220,14 @@ function scanFor({ recipientKey, headerMessageId, metadata }: MessageFilter) {
 }
 
 const SCAN_MESSAGE_ID = `select id, stream, tags, template_key, metadata, subject, sender, api_key_id from messages
-  where workspace_id = $1 and mode = $2 and header_message_id = $16 and id < $3 and id >= $4
+  where workspace_id = $1 and mode = $2 and header_message_id = $17 and id < $3 and id >= $4
   order by id desc limit $5`;
 
 /** Metadata that an index finds: the batch of a message that was sent through SendGrid's API. */
 export const BATCH_METADATA = 'sendgrid_batch_id';
 
 const SCAN_BATCH = `select id, stream, tags, template_key, metadata, subject, sender, api_key_id from messages
-  where workspace_id = $1 and mode = $2 and metadata ->> '${BATCH_METADATA}' = $16 and id < $3
+  where workspace_id = $1 and mode = $2 and metadata ->> '${BATCH_METADATA}' = $17 and id < $3
     and id >= $4 order by id desc limit $5`;
 
 const SCAN_ALL = `select id, stream, tags, template_key, metadata, subject, sender, api_key_id from messages
@@ -222,7 +236,7 @@ const SCAN_ALL = `select id, stream, tags, template_key, metadata, subject, send
 /** Uses the index on recipients, because searching by recipient is the most common query. */
 const SCAN_RECIPIENT = `select m.id, m.stream, m.tags, m.template_key, m.metadata, m.subject, m.sender, m.api_key_id
   from deliveries r join messages m on m.workspace_id = $1 and m.mode = $2 and m.id = r.message_id
-  where r.workspace_id = $1 and r.mode = $2 and r.recipient_key = $16 and r.message_id < $3
+  where r.workspace_id = $1 and r.mode = $2 and r.recipient_key = $17 and r.message_id < $3
     and r.message_id >= $4 order by r.message_id desc limit $5`;
 
 export interface StoredAttempt {

@@ -11,11 +11,13 @@ import {
   type FeedFilter,
   type FeedOrder,
   readFeed,
+  scansEvents,
 } from '../../../events/feed-store.ts';
 import { decodeId } from '../../../lib/ids.ts';
 import { TAG_LENGTH_MAX } from '../../../messages/accept/send-limits.ts';
 import { closed, LIMIT_DEFAULT, oneOf, PAGE } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
+import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';
 import {
   parseAddressParameter,
   parseDomainParameter,
@@ -32,7 +34,7 @@ import {
 } from './event-query.ts';
 import { Event } from './event-schemas.ts';
 
-export function listEvents(deps: { pool: Pool }): Operation {
+export function listEvents(deps: { pool: Pool; filteredLists: LargeResponseLimiter }): Operation {
   return operation(
     {
       id: 'listEvents',
@@ -117,11 +119,14 @@ export function listEvents(deps: { pool: Pool }): Operation {
           ),
         },
       },
+      problems: ['quota_exceeded'],
     },
-    async ({ caller, query }) => {
+    async ({ caller, query, signal }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
       const order = query.order ?? 'asc';
       const filter = filterOf(query);
+      if (filter && scansEvents(filter))
+        await deps.filteredLists.acquire(caller.workspaceId, signal);
       const from = await parseCursor(deps.pool, query.cursor, order);
       // An id that cannot exist has no events.
       const found = filter

@@ -5,14 +5,19 @@ import {
   publicSuppression,
   type SuppressionQuery,
   type Suppressions,
+  scansSuppressions,
 } from '../../../suppressions/suppressions.ts';
 import { closed, LIMIT_DEFAULT, PAGE, page } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
+import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';
 import { keyedCursor, toPage } from '../../validation/cursor.ts';
 import { parseTimeParameter } from '../../validation/query-parameters.ts';
 import { SuppressionReason as Reason, Suppression } from './schemas.ts';
 
-export function listSuppressions(deps: { suppressions: Suppressions }): Operation {
+export function listSuppressions(deps: {
+  suppressions: Suppressions;
+  filteredLists: LargeResponseLimiter;
+}): Operation {
   return operation(
     {
       id: 'listSuppressions',
@@ -61,10 +66,12 @@ export function listSuppressions(deps: { suppressions: Suppressions }): Operatio
           body: page(Suppression, 'SuppressionPage'),
         },
       },
+      problems: ['quota_exceeded'],
     },
-    async ({ caller, query }) => {
+    async ({ caller, query, signal }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
       const wanted = queryOf(query);
+      if (scansSuppressions(wanted)) await deps.filteredLists.acquire(caller.workspaceId, signal);
       const after = parseCursor(query);
       const found = await deps.suppressions.list(caller, wanted, {
         after,

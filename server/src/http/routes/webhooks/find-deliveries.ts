@@ -1,6 +1,8 @@
+import { scansDeliveries } from '../../../webhooks/webhook-delivery-list-store.ts';
 import type { WebhookHistory } from '../../../webhooks/webhook-history.ts';
 import { closed, LIMIT_DEFAULT, page } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
+import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';
 import {
   DELIVERY_FILTERS,
   parseDeliveryCursor,
@@ -10,7 +12,10 @@ import {
 } from './delivery-query.ts';
 import { WebhookDelivery } from './schemas.ts';
 
-export function findWebhookDeliveries(deps: { webhookHistory: WebhookHistory }): Operation {
+export function findWebhookDeliveries(deps: {
+  webhookHistory: WebhookHistory;
+  filteredLists: LargeResponseLimiter;
+}): Operation {
   return operation(
     {
       id: 'findWebhookDeliveries',
@@ -32,11 +37,13 @@ export function findWebhookDeliveries(deps: { webhookHistory: WebhookHistory }):
           body: page(WebhookDelivery, 'WebhookDeliveryPage'),
         },
       },
+      problems: ['quota_exceeded'],
     },
-    async ({ caller, query }) => {
+    async ({ caller, query, signal }) => {
       const after = parseDeliveryCursor(query);
       const limit = query.limit ?? LIMIT_DEFAULT;
       const filter = parseDeliveryFilter(query);
+      if (scansDeliveries(filter)) await deps.filteredLists.acquire(caller.workspaceId, signal);
       const found = await deps.webhookHistory.list(caller, filter, { after, limit });
       return { status: 200, body: toDeliveryPage(found) };
     },

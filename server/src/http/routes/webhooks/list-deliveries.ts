@@ -1,6 +1,8 @@
+import { scansDeliveries } from '../../../webhooks/webhook-delivery-list-store.ts';
 import type { WebhookHistory } from '../../../webhooks/webhook-history.ts';
 import { closed, LIMIT_DEFAULT, page, pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
+import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';
 import { decodePathId } from '../../validation/path-id.ts';
 import {
   DELIVERY_FILTERS,
@@ -10,7 +12,10 @@ import {
 } from './delivery-query.ts';
 import { WebhookDelivery } from './schemas.ts';
 
-export function listWebhookDeliveries(deps: { webhookHistory: WebhookHistory }): Operation {
+export function listWebhookDeliveries(deps: {
+  webhookHistory: WebhookHistory;
+  filteredLists: LargeResponseLimiter;
+}): Operation {
   return operation(
     {
       id: 'listWebhookDeliveries',
@@ -32,13 +37,14 @@ export function listWebhookDeliveries(deps: { webhookHistory: WebhookHistory }):
           body: page(WebhookDelivery, 'WebhookDeliveryPage'),
         },
       },
-      problems: ['not_found'],
+      problems: ['not_found', 'quota_exceeded'],
     },
-    async ({ caller, params, query }) => {
+    async ({ caller, params, query, signal }) => {
       const id = decodePathId('whk', (params as { id: string }).id, 'webhook endpoint');
       const after = parseDeliveryCursor(query);
       const limit = query.limit ?? LIMIT_DEFAULT;
       const filter = parseDeliveryFilter(query);
+      if (scansDeliveries(filter)) await deps.filteredLists.acquire(caller.workspaceId, signal);
       const found = await deps.webhookHistory.listForEndpoint(caller, id, filter, { after, limit });
       return { status: 200, body: toDeliveryPage(found) };
     },
