@@ -168,10 +168,13 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
   await returnPath.listen();
   const address = await listenHttp(listener, config, log);
   cleanup.defer(() => {
-    state = 'draining';
     stopping.abort();
     erasures.stop();
     consumers.closeStreams();
+  });
+  cleanup.defer(async () => {
+    state = 'draining';
+    await listener.discourage(config.http.shutdownDelayMs);
   });
   engine?.start();
   consumers.start();

@@ -36,7 +36,7 @@ export async function start(config: Config): Promise<number> {
   const reason = await Promise.race([app.storage.lost, signal]);
   const lost = reason instanceof Error;
   log.info({ reason: lost ? reason.message : reason }, 'stopping');
-  exitAfter(config.http.drainMs + CLOSE_MS, log);
+  exitAfter(config.http.shutdownDelayMs + config.http.drainMs + CLOSE_MS, log);
   await app.stop();
   return lost ? 1 : 0;
 }

@@ -22,6 +22,7 @@ export interface Config {
     readonly trustProxy: readonly string[];
     readonly requestTimeoutMs: number;
     readonly attachmentUrls: boolean;
+    readonly shutdownDelayMs: number;
     readonly drainMs: number;
   };
   readonly submission: {
@@ -241,6 +242,7 @@ function buildConfig({ of, wasGiven }: SettingValues): Config {
       trustProxy: of('TRUST_PROXY'),
       requestTimeoutMs: of('REQUEST_TIMEOUT_SECONDS') * 1000,
       attachmentUrls: of('ATTACHMENT_URLS'),
+      shutdownDelayMs: of('SHUTDOWN_DELAY_SECONDS') * 1000,
       drainMs: of('DRAIN_SECONDS') * 1000,
     },
     submission: buildSubmission(of, wasGiven('SUBMISSION_PORT')),

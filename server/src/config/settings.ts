@@ -61,8 +61,16 @@ const http = {
       'Fetch attachments that a request to the Resend API names by URL. `WEBHOOK_ALLOW_PRIVATE` and `WEBHOOK_PORTS` apply.',
     default: false,
   }),
+  SHUTDOWN_DELAY_SECONDS: integer({
+    description:
+      'How long the server still serves requests after SIGTERM while `/readyz` is already 503, so that a load balancer stops using it first.',
+    default: 0,
+    min: 0,
+    max: 300,
+  }),
   DRAIN_SECONDS: integer({
-    description: 'Time limit for finishing work in progress after SIGTERM.',
+    description:
+      'Time limit for finishing work in progress after SIGTERM and `SHUTDOWN_DELAY_SECONDS`.',
     default: 25,
     min: 0,
     max: 600,

@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 
 const IDLE_CHECK_INTERVAL_MS = 50;
@@ -11,6 +12,12 @@ export type ListenAddresses = readonly [string, ...string[]];
 export interface HttpListener {
   /** Listens on the same port of every address and returns the URL of the first. */
   listen(addresses: ListenAddresses, port: number): Promise<string>;
+  /**
+   * Still serves requests for a while, but each response ends its connection. A load balancer that has
+   * noticed that the node is not ready then has no connection left on which it could send a request
+   * while the node closes it.
+   */
+  discourage(forMs: number): Promise<void>;
   /**
    * Stops accepting connections, lets requests in progress finish, and closes what is left after
    * the limit.
@@ -31,7 +38,12 @@ export function createHttpListener(http: FastifyInstance): HttpListener {
     unusedSockets.add(socket);
     socket.once('close', () => unusedSockets.delete(socket));
   });
-  server.on('request', ({ socket }) => unusedSockets.delete(socket));
+  let endsConnections = false;
+  // Before the handler of Fastify, which may respond at once.
+  server.prependListener('request', ({ socket }, response) => {
+    unusedSockets.delete(socket);
+    if (endsConnections) response.shouldKeepAlive = false;
+  });
   const closeIdleConnections = (): void => {
     server.closeIdleConnections();
     for (const socket of unusedSockets) socket.destroy();
@@ -46,6 +58,10 @@ export function createHttpListener(http: FastifyInstance): HttpListener {
         throw error;
       }
       return address;
+    },
+    async discourage(forMs) {
+      endsConnections = true;
+      if (forMs > 0) await sleep(forMs);
     },
     async drain(limitMs) {
       const closing = Promise.all([http.close(), ...extraServers.map(closeServer)]);
