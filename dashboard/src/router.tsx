@@ -37,6 +37,18 @@ const resetPassword = createRoute({
   component: lazyPage(() => import('./session/reset-password.tsx'), 'ResetPasswordPage'),
 });
 
+const confirmEmail = createRoute({
+  getParentRoute: () => root,
+  path: '/confirm-email',
+  component: lazyPage(() => import('./session/confirm-email.tsx'), 'ConfirmEmailPage'),
+});
+
+const undoEmailChange = createRoute({
+  getParentRoute: () => root,
+  path: '/undo-email-change',
+  component: lazyPage(() => import('./session/undo-email-change.tsx'), 'UndoEmailChangePage'),
+});
+
 const invitation = createRoute({
   getParentRoute: () => root,
   path: '/invitation',
@@ -197,6 +209,8 @@ export const router = createRouter({
     signIn,
     setup,
     resetPassword,
+    confirmEmail,
+    undoEmailChange,
     invitation,
     inside.addChildren([
       overview,

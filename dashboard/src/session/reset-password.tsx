@@ -7,6 +7,7 @@ import { Alert, ErrorAlert } from '../components/alert.tsx';
 import { Button, buttonClass } from '../components/button.tsx';
 import { Field, TextInput } from '../components/field.tsx';
 import { CardPage } from './card-page.tsx';
+import { NewPasswordField } from './new-password-field.tsx';
 
 export function ResetPasswordPage() {
   const [token] = useState(() => location.hash.slice(1));
@@ -87,20 +88,11 @@ function NewPassword({ token }: { token: string }) {
           changing.mutate();
         }}
       >
-        <Field
-          label="New password"
-          hint="At least 10 characters. A short phrase works well."
+        <NewPasswordField
+          value={password}
+          onChange={setPassword}
           error={fieldError(changing.error, '/password')}
-        >
-          <TextInput
-            type="password"
-            autoComplete="new-password"
-            value={password}
-            onChange={(event) => setPassword(event.target.value)}
-            required
-            autoFocus
-          />
-        </Field>
+        />
         {changing.isError && !hasOnlyFieldErrors(changing.error, ['/password']) && (
           <ErrorAlert error={changing.error} />
         )}

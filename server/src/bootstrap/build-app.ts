@@ -153,7 +153,7 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
   });
   cleanup.defer(() => jobs.stop());
   cleanup.defer(async () => {
-    await people.resets.settled();
+    await people.settled();
     await imports.stop();
     await mailAcceptor.stop();
     await acceptor.drained();

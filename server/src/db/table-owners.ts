@@ -13,6 +13,7 @@ export const TABLE_OWNERS = {
   people: 'accounts',
   sessions: 'accounts',
   one_time_tokens: 'accounts',
+  email_changes: 'accounts',
   memberships: 'accounts',
   invitations: 'accounts',
   auth_throttles: 'accounts',

@@ -130,7 +130,7 @@ test('invitation emails are delivered whatever the names of inviter and workspac
     /^Eve Bcc: eve@evil.example +invited you to Sh op on Postrider$/,
   );
   await new SessionClient(app).call('POST', '/password-resets', { body: { email: person.email } });
-  await app.app.people.resets.settled();
+  await app.app.people.settled();
   const { rows } = await app.database.pool.query<{ subject: string }>(
     'select subject from messages order by id desc limit 1',
   );

@@ -8,6 +8,7 @@ import { Field, TextInput } from '../../components/field.tsx';
 import { Section } from '../../components/page.tsx';
 import { showToast } from '../../layout/toasts.tsx';
 import { ME_QUERY_KEY, useMe } from '../../session/session.ts';
+import { ChangeEmailDialog } from './change-email.tsx';
 import { SecondFactorSettings } from './second-factor.tsx';
 
 export function AccountSettings() {
@@ -24,6 +25,7 @@ function NameForm() {
   const me = useMe();
   const queries = useQueryClient();
   const [name, setName] = useState(me.name);
+  const [changingEmail, setChangingEmail] = useState(false);
   const saving = useMutation({
     mutationFn: () => unwrap(api.PATCH('/api/v1/me', { body: { name: name.trim() } })),
     onSuccess: (changed) => {
@@ -40,9 +42,12 @@ function NameForm() {
           saving.mutate();
         }}
       >
-        <Field label="Email" hint="Your sign-in email can’t be changed.">
+        <Field label="Email">
           <TextInput value={me.email} readOnly />
         </Field>
+        <div>
+          <Button onClick={() => setChangingEmail(true)}>Change email</Button>
+        </div>
         <Field label="Name" error={fieldError(saving.error, '/name')}>
           <TextInput
             autoComplete="name"
@@ -65,6 +70,7 @@ function NameForm() {
           </Button>
         </div>
       </form>
+      {changingEmail && <ChangeEmailDialog onClose={() => setChangingEmail(false)} />}
     </Section>
   );
 }

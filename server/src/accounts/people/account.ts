@@ -11,6 +11,7 @@ import {
   renameWorkspace,
 } from '../workspace-store.ts';
 import type { AttemptLimits } from './attempt-limits.ts';
+import { deletePendingChanges } from './email-change-store.ts';
 import {
   countOwnedWorkspaces,
   findMembership,
@@ -24,6 +25,7 @@ import { deleteTokens } from './one-time-token-store.ts';
 import type { Passwords } from './passwords.ts';
 import { checkPassword, validationFailed } from './person-input.ts';
 import { findPerson, lockIfPasswordUnchanged, updateName, updatePassword } from './person-store.ts';
+import { wrongPassword } from './reauthenticate.ts';
 import type { SecondFactor } from './second-factor.ts';
 import type { Session } from './session-store.ts';
 import { endSessionsOfPerson } from './session-store.ts';
@@ -96,6 +98,7 @@ export class Account {
       // Tokens that were requested under the old password must not outlive it.
       await deleteTokens(db, person.id, 'password_reset');
       await deleteTokens(db, person.id, 'second_factor');
+      await deletePendingChanges(db, person.id);
       await endSessionsOfPerson(db, person.id, clock.now());
       return sessions.start(person, client, presented, db);
     });
@@ -204,10 +207,6 @@ export class Account {
     if (await this.#parts.signIn.confirmPassword(person, password, client)) return;
     throw wrongPassword(pointer);
   }
-}
-
-function wrongPassword(pointer: string): RefusedError {
-  return validationFailed([{ pointer, code: 'wrong_password', detail: 'The password is wrong.' }]);
 }
 
 export function publicMembership(membership: Membership) {

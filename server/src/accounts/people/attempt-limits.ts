@@ -44,6 +44,12 @@ const LIMITS = {
     waitMaxMs: 15 * MINUTE_MS,
     forgetMs: 24 * HOUR_MS,
   },
+  email_change: {
+    free: 3,
+    waitMs: MINUTE_MS,
+    waitMaxMs: HOUR_MS,
+    forgetMs: 24 * HOUR_MS,
+  },
   reset: {
     free: 3,
     waitMs: MINUTE_MS,

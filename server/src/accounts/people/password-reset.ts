@@ -1,20 +1,19 @@
 import { inTransaction, type Pool } from '../../db/pool.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { Log } from '../../lib/log.ts';
 import { clientNetwork } from '../../lib/net/client-network.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
-import { firstWorkspace } from '../workspace-store.ts';
+import type { AccountMailer } from './account-mailer.ts';
 import type { AttemptLimits } from './attempt-limits.ts';
-import { listMemberships } from './member-store.ts';
+import { deletePendingChanges } from './email-change-store.ts';
 import { deleteTokens, findPersonOfToken, insertToken } from './one-time-token-store.ts';
 import type { Passwords } from './passwords.ts';
 import { checkPassword } from './person-input.ts';
-import { findPersonByEmail, type Person, updatePassword } from './person-store.ts';
+import { findPersonByEmail, updatePassword } from './person-store.ts';
 import { hashSecret, newSecret } from './secret-token.ts';
 import { endSessionsOfPerson } from './session-store.ts';
 import type { ClientInfo } from './sessions.ts';
 import { emailKeyOf } from './sign-in.ts';
-import { passwordResetEmail, type SendSystemEmail } from './system-emails.ts';
+import { passwordResetEmail } from './system-emails.ts';
 
 /**
  * Password resets. A link is sent to the person's own address, works once and for an hour, and
@@ -28,16 +27,14 @@ const LINK_MS = 60 * 60 * 1000;
 interface ResetParts {
   pool: Pool;
   clock: Clock;
-  log: Log;
   limits: AttemptLimits;
   passwords: Passwords;
-  sendSystemEmail: SendSystemEmail;
+  mailer: AccountMailer;
   appUrl: string;
 }
 
 export class PasswordResets {
   readonly #parts: ResetParts;
-  readonly #pending = new Set<Promise<void>>();
 
   constructor(parts: ResetParts) {
     this.#parts = parts;
@@ -45,12 +42,9 @@ export class PasswordResets {
 
   /** Returns before the address is looked up. */
   async request(email: string, client: ClientInfo): Promise<void> {
-    const { limits, log } = this.#parts;
+    const { limits, mailer } = this.#parts;
     await limits.count([{ kind: 'source', key: clientNetwork(client.ip) }]);
-    const sending = this.#sendResetEmail(emailKeyOf(email))
-      .catch((error: unknown) => log.error({ err: error }, 'could not send password reset email'))
-      .finally(() => this.#pending.delete(sending));
-    this.#pending.add(sending);
+    mailer.inBackground('password reset', () => this.#sendResetEmail(emailKeyOf(email)));
   }
 
   complete(token: string, password: string, client: ClientInfo): Promise<void> {
@@ -71,37 +65,18 @@ export class PasswordResets {
       await updatePassword(db, person.id, passwordHash);
       await deleteTokens(db, person.id, 'password_reset');
       await deleteTokens(db, person.id, 'second_factor');
+      await deletePendingChanges(db, person.id);
       await endSessionsOfPerson(db, person.id, nowMs);
     });
   }
 
-  /** Resolves when every requested email has been submitted. */
-  async settled(): Promise<void> {
-    while (this.#pending.size > 0) await Promise.all(this.#pending);
-  }
-
   async #sendResetEmail(emailKey: string): Promise<void> {
-    const { pool, clock, limits, log, sendSystemEmail, appUrl } = this.#parts;
+    const { pool, clock, limits, mailer, appUrl } = this.#parts;
     if (!(await limits.allows({ kind: 'reset', key: emailKey }))) return;
     const person = await findPersonByEmail(pool, emailKey);
     if (!person) return;
     const link = await newResetLink({ pool, clock, appUrl }, person.id);
-    if (await sendSystemEmail(passwordResetEmail(person, link), await this.#workspacesFor(person)))
-      return;
-    // The only secret that is ever logged: without a sending domain the operator is the only way to
-    // reach the person.
-    log.warn(
-      { email: person.email, link },
-      'no domain can send the password reset email; pass the link on yourself',
-    );
-  }
-
-  /** The operator's own workspace is tried first, because the operator runs the accounts. */
-  async #workspacesFor(person: Person): Promise<string[]> {
-    const { pool } = this.#parts;
-    const first = await firstWorkspace(pool);
-    const own = await listMemberships(pool, person.id);
-    return [...(first ? [first.id] : []), ...own.map((one) => one.workspaceId)];
+    await mailer.send(person, passwordResetEmail(person, link));
   }
 }
 

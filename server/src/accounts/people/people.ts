@@ -2,7 +2,9 @@ import type { Pool } from '../../db/pool.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import { Account } from './account.ts';
+import { AccountMailer } from './account-mailer.ts';
 import { AttemptLimits } from './attempt-limits.ts';
+import { EmailChanges } from './email-changes.ts';
 import { Invitations } from './invitations.ts';
 import { deleteOldTokens } from './one-time-token-store.ts';
 import { PasswordResets } from './password-reset.ts';
@@ -24,9 +26,12 @@ export interface People {
   signIn: SignIn;
   sessions: Sessions;
   resets: PasswordResets;
+  emailChanges: EmailChanges;
   account: Account;
   team: Team;
   invitations: Invitations;
+  /** Resolves when every email about an account has been submitted. */
+  settled(): Promise<void>;
   /** Deletes what has expired. Runs periodically on every node. */
   sweep(): Promise<void>;
 }
@@ -52,19 +57,25 @@ export function createPeople(parts: PeopleParts): People {
   const limits = new AttemptLimits({ pool, clock });
   const sessions = new Sessions({ pool, clock });
   const secondFactor = createSecondFactor(parts);
+  const mailer = new AccountMailer(parts);
   const signIn = new SignIn({ pool, clock, passwords, limits, sessions, secondFactor });
+  const accountParts = { ...parts, passwords, limits, sessions, signIn, secondFactor };
+  const emailChanges = new EmailChanges({ ...accountParts, mailer });
   return {
     setup: new Setup({ ...parts, limits, passwords, sessions }),
     signIn,
     sessions,
-    resets: new PasswordResets({ ...parts, limits, passwords }),
-    account: new Account({ ...parts, passwords, limits, sessions, signIn, secondFactor }),
+    resets: new PasswordResets({ ...parts, limits, passwords, mailer }),
+    emailChanges,
+    account: new Account(accountParts),
     team: new Team({ pool, clock }),
     invitations: new Invitations({ ...parts, limits, passwords, sessions }),
+    settled: () => mailer.settled(),
     async sweep() {
       await sessions.sweep();
       await limits.sweep();
       await deleteOldTokens(pool, clock.now());
+      await emailChanges.sweep();
     },
   };
 }

@@ -156,6 +156,19 @@ export async function updateName(db: Queryable, id: string, name: string): Promi
   await db.query('update people set name = $2 where id = $1', [id, name]);
 }
 
+/** The address must not belong to another account: `email_key` is unique. */
+export async function updateEmail(
+  db: Queryable,
+  id: string,
+  { email, emailKey }: Pick<Person, 'email' | 'emailKey'>,
+): Promise<void> {
+  await db.query('update people set email = $2, email_key = $3 where id = $1', [
+    id,
+    email,
+    emailKey,
+  ]);
+}
+
 export async function updatePassword(db: Queryable, id: string, hash: string): Promise<void> {
   await db.query('update people set password_hash = $2 where id = $1', [id, hash]);
 }

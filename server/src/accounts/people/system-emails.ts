@@ -37,6 +37,61 @@ password stays unchanged.</p>`,
   };
 }
 
+/** To the new address. */
+export function confirmEmailChangeEmail(
+  email: string,
+  person: { email: string; name: string },
+  link: string,
+): SystemEmail {
+  return {
+    to: { email },
+    subject: 'Confirm your new Postrider email address',
+    html: `<p>Hello,</p>
+<p>{{ name }} asked to sign in to Postrider with this address instead of {{ previous }}.</p>
+<p><a href="{{ link }}">Confirm email address</a></p>
+<p>The link works once, expires in one hour, and asks you to sign in. If you did not request this,
+ignore this email: nothing changes.</p>`,
+    variables: { name: person.name, previous: person.email, link },
+    ttlSeconds: HOUR_SECONDS,
+  };
+}
+
+/** To a new address that already has an account. It contains no secret. */
+export function addressTakenEmail(to: { email: string; name: string }, link: string): SystemEmail {
+  return {
+    to: toRecipient(to),
+    subject: 'Your address already has a Postrider account',
+    html: `<p>Hello {{ name }},</p>
+<p>Someone (probably you) asked to use this address for another Postrider account. An address can have
+only one account, so nothing was changed.</p>
+<p><a href="{{ link }}">Sign in with this address</a></p>
+<p>If you did not request this, ignore this email.</p>`,
+    variables: { name: to.name, link },
+    ttlSeconds: HOUR_SECONDS,
+  };
+}
+
+/** To the previous address, after the change. */
+export function emailChangedEmail(
+  previous: string,
+  { name }: { name: string },
+  email: string,
+  link: string,
+): SystemEmail {
+  return {
+    to: toRecipient({ email: previous, name }),
+    subject: 'Your Postrider email address was changed',
+    html: `<p>Hello {{ name }},</p>
+<p>Your Postrider account now signs in with {{ email }} instead of this address.</p>
+<p>If you did not make this change, undo it. Your account gets this address back, everyone is signed
+out, and you set a new password.</p>
+<p><a href="{{ link }}">Undo the change</a></p>
+<p>The link works once and expires in seven days.</p>`,
+    variables: { name, email, link },
+    ttlSeconds: 24 * HOUR_SECONDS,
+  };
+}
+
 /** A name may contain characters that a header cannot, and the email must be sent anyway. */
 function toRecipient({ email, name }: { email: string; name: string }): SystemEmail['to'] {
   const plain = name.replaceAll(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ').trim();

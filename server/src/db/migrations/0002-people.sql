@@ -50,6 +50,27 @@ create table one_time_tokens (
 create index one_time_tokens_person on one_time_tokens (person_id);
 create index one_time_tokens_expiry on one_time_tokens (expires_at);
 
+-- Changes of a sign-in address: first until a link that was emailed to the new address confirms the
+-- change, then for as long as a link that was emailed to the previous address can undo it.
+create table email_changes (
+  id uuid primary key,
+  person_id uuid not null references people on delete cascade,
+  email text not null,
+  email_key text collate "C" not null,
+  -- Null until the change is confirmed.
+  previous_email text,
+  previous_email_key text collate "C",
+  -- The secret of the link that confirms the change or, after the confirmation, of the one that undoes it.
+  token_hash bytea not null unique,
+  expires_at timestamptz not null,
+  -- Null once the previous address was notified. A node that claims the notice moves this into the
+  -- future, so that another one sends it if the first one dies.
+  notice_due_at timestamptz,
+  check ((previous_email is null) = (previous_email_key is null))
+);
+
+create index email_changes_person on email_changes (person_id);
+
 create table memberships (
   workspace_id uuid not null references workspaces,
   person_id uuid not null references people on delete cascade,

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { Name, Password } from '../../openapi/account-fields.ts';
+import { Code, Email, Name, Password } from '../../openapi/account-fields.ts';
 import { closed, id, Time } from '../../openapi/shared-schemas.ts';
 import { WORKSPACE, Workspace } from '../workspaces/schemas.ts';
 
@@ -33,6 +33,11 @@ export const Me = Type.Object(
 );
 
 export const UpdateMe = closed({ name: Name }, { title: 'UpdateMe' });
+
+export const RequestEmailChange = closed(
+  { email: Email, password: Password, code: Type.Optional(Code) },
+  { title: 'RequestEmailChange' },
+);
 
 export const ChangePassword = closed(
   { current_password: Password, new_password: Password },

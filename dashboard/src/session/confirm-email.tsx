@@ -1,0 +1,73 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { api, unwrap } from '../api/client.ts';
+import { ErrorAlert } from '../components/alert.tsx';
+import { Button, buttonClass } from '../components/button.tsx';
+import { SkeletonRows } from '../components/skeleton.tsx';
+import { CardPage } from './card-page.tsx';
+import { ME_QUERY_KEY, useMeQuery } from './session.ts';
+import { SignInForm } from './sign-in-form.tsx';
+
+/** Confirms a new sign-in address. The link works only for the account that requested it. */
+export function ConfirmEmailPage() {
+  const queries = useQueryClient();
+  const [token] = useState(() => location.hash.slice(1));
+  const me = useMeQuery();
+  const confirming = useMutation({
+    mutationFn: () => unwrap(api.POST('/api/v1/me/email/confirm', { body: { token } })),
+    onSuccess: (changed) => queries.setQueryData(ME_QUERY_KEY, changed),
+  });
+  if (confirming.data) {
+    return (
+      <CardPage title="Email changed">
+        <p className="mb-4 text-sm text-soft">
+          You now sign in with {confirming.data.email}. You’ve been signed out everywhere else.
+        </p>
+        <Link to="/" className={`${buttonClass('primary')} w-full`}>
+          Go to dashboard
+        </Link>
+      </CardPage>
+    );
+  }
+  if (me.isPending) {
+    return (
+      <CardPage title="Confirm email">
+        <SkeletonRows rows={3} />
+      </CardPage>
+    );
+  }
+  if (me.isError) {
+    return (
+      <CardPage
+        title="Confirm email"
+        description="Sign in with your current address to confirm the new one."
+      >
+        <SignInForm onDone={() => confirming.mutate()} />
+      </CardPage>
+    );
+  }
+  return (
+    <CardPage
+      title="Confirm email"
+      description={
+        <>
+          Change the sign-in address of{' '}
+          <strong className="font-medium text-ink">{me.data.email}</strong>?
+        </>
+      }
+    >
+      <div className="grid gap-4">
+        {confirming.isError && <ErrorAlert error={confirming.error} />}
+        <Button
+          kind="primary"
+          busy={confirming.isPending}
+          className="w-full"
+          onClick={() => confirming.mutate()}
+        >
+          Confirm new address
+        </Button>
+      </div>
+    </CardPage>
+  );
+}
