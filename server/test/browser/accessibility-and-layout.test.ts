@@ -219,6 +219,7 @@ const DIALOGS: View[] = [
   },
   { name: 'Invite member', path: () => '/app/team?new=true' },
   { name: 'Turn on two-factor', path: () => '/app/settings', open: button('Turn on') },
+  { name: 'Change email', path: () => '/app/settings', open: button('Change email') },
   {
     name: 'Sign out everywhere',
     path: () => '/app/settings?tab=sessions',
