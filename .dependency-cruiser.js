@@ -20,8 +20,9 @@ const MAY_IMPORT = {
   ...Object.fromEntries(REFERENCE.map((module) => [module, ['lib', 'mail', 'db', 'events']])),
   messages: BELOW_MESSAGES,
   ...Object.fromEntries(WORKERS.map((module) => [module, [...BELOW_MESSAGES, 'messages']])),
-  // Erasing an address rewrites rows of many tables, so privacy/ is above their owners.
-  privacy: [...BELOW_MESSAGES, 'messages', 'webhooks'],
+  // Erasing an address and deleting a workspace change rows of many tables, so privacy/ is above their
+  // owners.
+  privacy: [...BELOW_MESSAGES, 'messages', 'webhooks', 'stats'],
   http: BELOW_LISTENERS,
   // Other providers' APIs translate to operations of ours, and see nothing below them.
   compat: ['lib', 'mail', 'accounts', 'http'],

@@ -10,7 +10,7 @@ import { ConfirmDialog } from './confirm-dialog.tsx';
 import { KeyboardHelp } from './keyboard-help.tsx';
 import { PALETTE_KEYS, useKeyboardShortcuts } from './keyboard-shortcuts.ts';
 import { useLiveEvents } from './live-events.ts';
-import { ModeBanner, ModeSwitch } from './mode-switch.tsx';
+import { DeletionBanner, ModeBanner, ModeSwitch } from './mode-switch.tsx';
 import { Navigation } from './navigation.tsx';
 import { RemovedFromWorkspaceBanner } from './removed-from-workspace.tsx';
 import { useScrollRestoration } from './scroll-restoration.ts';
@@ -40,6 +40,7 @@ export function AppLayout() {
         Skip to content
       </a>
       <ModeBanner />
+      <DeletionBanner />
       <RemovedFromWorkspaceBanner />
       <div className="flex min-h-0 flex-1 print:block">
         <aside className="hidden w-58 shrink-0 flex-col gap-3 overflow-y-auto px-2.5 pt-3 pb-2 lg:flex print:hidden">

@@ -1,3 +1,5 @@
+import { Link } from '@tanstack/react-router';
+import { exactTime } from '../components/time.tsx';
 import { classNames } from '../lib/class-names.ts';
 import { type Mode, selectMode, useSelection } from '../session/selection.ts';
 import { useWorkspace } from '../session/session.ts';
@@ -50,6 +52,30 @@ export function ModeBanner() {
         <span className="sr-only">: emails are captured in the test inbox. Nothing is sent.</span>
       </p>
     </div>
+  );
+}
+
+/** Shown in both modes, with a link for owners, who can restore the workspace. */
+export function DeletionBanner() {
+  const { deletion, role, removed } = useWorkspace();
+  if (!deletion || removed) return null;
+  return (
+    <p
+      role="status"
+      className="shrink-0 bg-bad-solid px-3 py-1 text-center text-xs font-medium text-white"
+    >
+      This workspace will be deleted after {exactTime(deletion.delete_at)}.
+      <span className="ml-2 font-normal">
+        Live mail is held.{' '}
+        {role === 'owner' ? (
+          <Link to="/settings" search={{ tab: 'workspace' }} className="underline">
+            Restore it in the settings
+          </Link>
+        ) : (
+          'An owner can restore it.'
+        )}
+      </span>
+    </p>
   );
 }
 

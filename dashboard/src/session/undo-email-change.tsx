@@ -14,8 +14,7 @@ export function UndoEmailChangePage() {
   const [token] = useState(() => location.hash.slice(1));
   const [password, setPassword] = useState('');
   const undoing = useMutation({
-    mutationFn: () =>
-      unwrap(api.POST('/api/v1/email-changes/undo', { body: { token, password } })),
+    mutationFn: () => unwrap(api.POST('/api/v1/email-changes/undo', { body: { token, password } })),
     onSuccess: () => queries.clear(),
   });
   if (undoing.isSuccess) {

@@ -2,33 +2,49 @@ import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import { selectList } from '../db/select-list.ts';
 import type { WorkspacesRow } from '../db/tables.ts';
-import type { Suspension, Workspace } from './workspace.ts';
+import { HELD_FOR } from './held-mail-source.ts';
+import type { Deletion, Suspension, Workspace } from './workspace.ts';
 
-interface Row extends Omit<Workspace, 'suspension'>, SuspensionColumns {}
+interface Row extends Omit<Workspace, 'suspension' | 'deletion'>, StateColumns {}
 
-export interface SuspensionColumns {
+/** The state of a workspace as columns. */
+export interface StateColumns {
   suspendedAtMs: number | null;
   suspendedFor: string | null;
+  deletionRequestedAtMs: number | null;
+  deleteAtMs: number | null;
 }
+
+export const STATE_COLUMNS = {
+  suspendedAtMs: 'suspended_at',
+  suspendedFor: 'suspension_reason',
+  deletionRequestedAtMs: 'deletion_requested_at',
+  deleteAtMs: 'delete_at',
+} as const;
 
 const COLUMNS = selectList<WorkspacesRow, Row>({
   id: 'id',
   name: 'name',
   createdAtMs: 'created_at',
-  suspendedAtMs: 'suspended_at',
-  suspendedFor: 'suspension_reason',
+  ...STATE_COLUMNS,
 });
 
-function toWorkspace({ suspendedAtMs, suspendedFor, ...workspace }: Row): Workspace {
-  return { ...workspace, suspension: toSuspension({ suspendedAtMs, suspendedFor }) };
-}
-
-export function toSuspension({
+export function toState<T extends StateColumns>({
   suspendedAtMs,
   suspendedFor,
-}: SuspensionColumns): Suspension | null {
-  if (suspendedAtMs === null || suspendedFor === null) return null;
-  return { sinceMs: suspendedAtMs, reason: suspendedFor };
+  deletionRequestedAtMs,
+  deleteAtMs,
+  ...others
+}: T) {
+  const suspension: Suspension | null =
+    suspendedAtMs === null || suspendedFor === null
+      ? null
+      : { sinceMs: suspendedAtMs, reason: suspendedFor };
+  const deletion: Deletion | null =
+    deletionRequestedAtMs === null || deleteAtMs === null
+      ? null
+      : { requestedAtMs: deletionRequestedAtMs, deleteAtMs };
+  return { ...others, suspension, deletion };
 }
 
 /** Nodes cache the suspension with the workspace's domains, so those are invalidated. */
@@ -47,7 +63,7 @@ export async function setSuspension(
 
 export async function isSuspended(db: Queryable, id: string): Promise<boolean> {
   const { rowCount } = await db.query(
-    'select from workspaces where id = $1 and suspended_at is not null',
+    `select from workspaces where id = $1 and ${HELD_FOR} is not null`,
     [id],
   );
   return rowCount === 1;
@@ -55,7 +71,7 @@ export async function isSuspended(db: Queryable, id: string): Promise<boolean> {
 
 export async function insertWorkspace(
   db: Queryable,
-  workspace: Omit<Workspace, 'suspension'>,
+  workspace: Omit<Workspace, 'suspension' | 'deletion'>,
   originId: string | null = null,
 ): Promise<void> {
   await db.query(
@@ -92,24 +108,84 @@ export async function lockWorkspaces(db: Queryable): Promise<void> {
 
 export async function listWorkspaces(db: Queryable): Promise<Workspace[]> {
   const { rows } = await db.query<Row>(`select ${COLUMNS} from workspaces order by id`);
-  return rows.map(toWorkspace);
+  return rows.map(toState);
 }
 
+/** The oldest, unless it is scheduled for deletion and another one is not. */
 export async function firstWorkspace(db: Queryable): Promise<Workspace | undefined> {
-  const { rows } = await db.query<Row>(`select ${COLUMNS} from workspaces order by id limit 1`);
-  return rows[0] && toWorkspace(rows[0]);
+  const { rows } = await db.query<Row>(
+    `select ${COLUMNS} from workspaces order by delete_at is not null, id limit 1`,
+  );
+  return rows[0] && toState(rows[0]);
 }
 
 export async function findWorkspaceByName(db: Queryable, name: string): Promise<Workspace[]> {
   const { rows } = await db.query<Row>(`select ${COLUMNS} from workspaces where name = $1`, [name]);
-  return rows.map(toWorkspace);
+  return rows.map(toState);
 }
 
 export async function findWorkspace(db: Queryable, id: string): Promise<Workspace | undefined> {
   const { rows } = await db.query<Row>(`select ${COLUMNS} from workspaces where id = $1`, [id]);
-  return rows[0] && toWorkspace(rows[0]);
+  return rows[0] && toState(rows[0]);
 }
 
 export async function renameWorkspace(db: Queryable, id: string, name: string): Promise<void> {
   await db.query('update workspaces set name = $2 where id = $1', [id, name]);
+}
+
+/** Whether a workspace other than this one is not scheduled for deletion. */
+export async function otherWorkspaceStays(db: Queryable, id: string): Promise<boolean> {
+  const { rows } = await db.query<{ found: boolean }>(
+    'select exists (select from workspaces where id <> $1 and delete_at is null) as found',
+    [id],
+  );
+  return rows[0]?.found ?? false;
+}
+
+/**
+ * Sets when a workspace is deleted, or restores it with null; returns false when its purge has started.
+ * Nodes cache that its mail is held with its domains, so those are invalidated.
+ */
+export async function setDeletion(
+  db: Queryable,
+  id: string,
+  deletion: Deletion | null,
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `with changed as (
+       update workspaces set deletion_requested_at = $2, delete_at = $3
+       where id = $1 and purge_started_at is null returning id)
+     select pg_notify('domains', id::text) from changed`,
+    [id, deletion && sqlTime(deletion.requestedAtMs), deletion && sqlTime(deletion.deleteAtMs)],
+  );
+  return rowCount === 1;
+}
+
+/** Claims a workspace whose time to be restored is over. From now on it cannot be restored. */
+export async function startPurge(
+  db: Queryable,
+  nowMs: number,
+): Promise<{ id: string; requestedAtMs: number } | undefined> {
+  const { rows } = await db.query<{ id: string; requestedAtMs: number }>(
+    `update workspaces set purge_started_at = $1 where id = (
+       select id from workspaces where delete_at <= $1 and purge_started_at is null
+       order by delete_at limit 1 for update skip locked)
+     returning id, deletion_requested_at as "requestedAtMs"`,
+    [sqlTime(nowMs)],
+  );
+  return rows[0];
+}
+
+/**
+ * The last row of a purged workspace. If other workspaces descend from it, the oldest of them becomes
+ * their origin, so that they still share one limit.
+ */
+export async function deleteWorkspace(db: Queryable, id: string): Promise<void> {
+  await db.query(
+    `update workspaces w set origin_id = case when w.id <> heir.id then heir.id end
+     from (select id from workspaces where origin_id = $1 order by id limit 1) heir
+     where w.origin_id = $1`,
+    [id],
+  );
+  await db.query('delete from workspaces where id = $1', [id]);
 }

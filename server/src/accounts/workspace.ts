@@ -6,6 +6,14 @@ export interface Workspace {
   name: string;
   createdAtMs: number;
   suspension: Suspension | null;
+  deletion: Deletion | null;
+}
+
+/** The workspace is scheduled for deletion: live mail is held, and owners can restore it. */
+export interface Deletion {
+  requestedAtMs: number;
+  /** When the purge starts. */
+  deleteAtMs: number;
 }
 
 /**
@@ -24,11 +32,21 @@ export function publicWorkspace(workspace: Workspace) {
     name: workspace.name,
     created_at: new Date(workspace.createdAtMs).toISOString(),
     suspended: publicSuspension(workspace.suspension),
+    deletion: publicDeletion(workspace.deletion),
   };
 }
 
 export function publicSuspension(suspension: Suspension | null) {
   return (
     suspension && { since: new Date(suspension.sinceMs).toISOString(), reason: suspension.reason }
+  );
+}
+
+export function publicDeletion(deletion: Deletion | null) {
+  return (
+    deletion && {
+      requested_at: new Date(deletion.requestedAtMs).toISOString(),
+      delete_at: new Date(deletion.deleteAtMs).toISOString(),
+    }
   );
 }

@@ -3,6 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import { encodeId, uuidv7 } from '../lib/ids.ts';
 import { insertMembership, lockTeam, updateRole } from './people/member-store.ts';
 import type { Workspace } from './workspace.ts';
+import { restoreWorkspace, scheduleDeletion } from './workspace-deletion.ts';
 import {
   findWorkspaceByName,
   firstWorkspace,
@@ -74,6 +75,19 @@ export class Workspaces {
     return { ...workspace, suspension: null };
   }
 
+  /** Also moves a deletion that is already scheduled. */
+  async scheduleDeletion(workspace: Workspace, deleteAtMs: number): Promise<Workspace> {
+    const requestedAtMs = workspace.deletion?.requestedAtMs ?? this.#clock.now();
+    const deletion = { requestedAtMs, deleteAtMs };
+    await inTransaction(this.#pool, (db) => scheduleDeletion(db, workspace.id, deletion));
+    return { ...workspace, deletion };
+  }
+
+  async restore(workspace: Workspace): Promise<Workspace> {
+    await restoreWorkspace(this.#pool, workspace.id);
+    return { ...workspace, deletion: null };
+  }
+
   list(): Promise<Workspace[]> {
     return listWorkspaces(this.#pool);
   }
@@ -92,7 +106,13 @@ export class Workspaces {
 }
 
 async function insertNew(db: Queryable, name: string, nowMs: number): Promise<Workspace> {
-  const workspace = { id: uuidv7(nowMs), name, createdAtMs: nowMs, suspension: null };
+  const workspace = {
+    id: uuidv7(nowMs),
+    name,
+    createdAtMs: nowMs,
+    suspension: null,
+    deletion: null,
+  };
   await insertWorkspace(db, workspace);
   return workspace;
 }

@@ -11,6 +11,7 @@ import { deleteExpiredKeys } from '../messages/accept/idempotency-store.ts';
 import { deleteOldReservations } from '../messages/accept/message-id-store.ts';
 import { deleteEncryptedContents } from '../messages/content/message-content-store.ts';
 import type { Erasures } from '../privacy/erase-address.ts';
+import type { WorkspacePurges } from '../privacy/workspace-purges.ts';
 import type { Suppressions } from '../suppressions/suppressions.ts';
 
 const RESUME_MS = 2_000;
@@ -31,6 +32,7 @@ export interface BackgroundJobsOptions {
   verifier: DomainVerifier;
   imports: ContactImports;
   erasures: Erasures;
+  purges: WorkspacePurges;
   suppressions: Suppressions;
   /** The SMTP listeners, whose certificate is reloaded when it was renewed. */
   listeners: readonly { renewCertificate(): Promise<void> }[];
@@ -41,10 +43,11 @@ export interface BackgroundJobsOptions {
 /** Starts the periodic jobs. They run on every node; the database prevents duplicate work. */
 export function startBackgroundJobs(options: BackgroundJobsOptions): PeriodicTasks {
   const { pool, clock, log, authenticator, apiKeys, people, imports, signal } = options;
-  const { verifier, erasures, suppressions, listeners } = options;
+  const { verifier, erasures, purges, suppressions, listeners } = options;
   const jobs = new PeriodicTasks({ clock, log });
   jobs.schedule(RESUME_MS, 'resume contact imports', () => imports.work());
   jobs.schedule(RESUME_MS, 'resume erasures', () => erasures.work());
+  jobs.schedule(FREQUENT_MS, 'delete workspaces', () => purges.work());
   jobs.schedule(FREQUENT_MS, 'verify domains', () => verifier.verifyDue(signal));
   jobs.schedule(FREQUENT_MS, 'save API key usage', () => authenticator.flushLastUsed());
   jobs.schedule(FREQUENT_MS, 'remove expired suppressions', () => suppressions.removeExpired());

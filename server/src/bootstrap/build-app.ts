@@ -123,7 +123,7 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
     ]);
   });
   const services = buildServices({ ...base, ...overrides, handoff: engine ?? noHandoff });
-  const { authenticator, acceptor, mailAcceptor, people, imports, erasures, suppressions } =
+  const { authenticator, acceptor, mailAcceptor, people, imports, erasures, purges, suppressions } =
     services;
 
   const outage = new StorageOutage({ clock, log });
@@ -170,6 +170,7 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
   cleanup.defer(() => {
     stopping.abort();
     erasures.stop();
+    purges.stop();
     consumers.closeStreams();
   });
   cleanup.defer(async () => {

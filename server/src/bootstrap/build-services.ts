@@ -28,6 +28,7 @@ import { CONTENT_KEY_PURPOSE } from '../messages/content/message-content.ts';
 import { MailAcceptor } from '../messages/mime/mail-acceptor.ts';
 import { TestInbox } from '../messages/test-inbox/test-inbox.ts';
 import { Erasures } from '../privacy/erase-address.ts';
+import { WorkspacePurges } from '../privacy/workspace-purges.ts';
 import { StreamCache } from '../streams/stream-cache.ts';
 import { Streams } from '../streams/streams.ts';
 import { createAddressHash } from '../suppressions/erased-address.ts';
@@ -59,6 +60,7 @@ export interface Services {
   contactLookup: ContactLookup;
   imports: ContactImports;
   erasures: Erasures;
+  purges: WorkspacePurges;
   suppressions: Suppressions;
   acceptor: MessageAcceptor;
   mailAcceptor: MailAcceptor;
@@ -126,6 +128,7 @@ export function buildServices(options: ServicesOptions): Services {
     sendSystemEmail: createSystemMailer({ acceptor, domains, log }),
     appUrl: config.http.baseUrl,
     workspacesMax: config.limits.workspacesMax,
+    workspaceDeletionMs: config.workspaceDeletionMs,
     ...(options.passwordCost ? { passwordCost: options.passwordCost } : {}),
   });
   return {
@@ -164,6 +167,7 @@ export function buildServices(options: ServicesOptions): Services {
       encryptor,
       withdraw: (workspaceId, mode, id) => handoff.withdraw(workspaceId, mode, id),
     }),
+    purges: new WorkspacePurges({ pool, clock, log }),
     suppressions,
     acceptor,
     mailAcceptor: new MailAcceptor({

@@ -29,7 +29,10 @@ import { webhooksListen } from './commands/webhooks-listen.ts';
 import { whoami } from './commands/whoami.ts';
 import { workspacesAddOwner } from './commands/workspaces-add-owner.ts';
 import { workspacesCreate } from './commands/workspaces-create.ts';
+import { workspacesDelete } from './commands/workspaces-delete.ts';
+import { workspacesDeletions } from './commands/workspaces-deletions.ts';
 import { workspacesList } from './commands/workspaces-list.ts';
+import { workspacesRestore } from './commands/workspaces-restore.ts';
 import { workspacesResume } from './commands/workspaces-resume.ts';
 import { workspacesSuspend } from './commands/workspaces-suspend.ts';
 
@@ -47,6 +50,9 @@ export const COMMANDS: readonly Command[] = [
   workspacesList,
   workspacesSuspend,
   workspacesResume,
+  workspacesDelete,
+  workspacesRestore,
+  workspacesDeletions,
   peopleList,
   peopleResetPassword,
   peopleRemoveSecondFactor,

@@ -110,6 +110,8 @@ export interface Config {
     readonly recordDays: number;
     readonly webhookDays: number;
   };
+  /** How long a deleted workspace can be restored. */
+  readonly workspaceDeletionMs: number;
   readonly log: { readonly level: LogLevel };
 }
 
@@ -305,6 +307,7 @@ function buildConfig({ of, wasGiven }: SettingValues): Config {
       recordDays: of('MESSAGE_RETENTION_DAYS'),
       webhookDays: of('WEBHOOK_RETENTION_DAYS'),
     },
+    workspaceDeletionMs: of('WORKSPACE_DELETION_DAYS') * DAY_MS,
     log: { level: of('LOG_LEVEL') },
   };
 }

@@ -55,12 +55,12 @@ export async function acquireSessionLock(
 }
 
 /**
- * Serializes changes of one kind in a workspace until the transaction ends, so that what was checked
- * in it (a count, the absence of cycles) still holds at the commit.
+ * Serializes changes of one kind in a workspace (deletions: on the server) until the transaction ends,
+ * so that what was checked in it (a count, the absence of cycles) still holds at the commit.
  */
 export async function lockForTransaction(
   db: Queryable,
-  resource: 'domains' | 'imports' | 'streams' | 'templates' | 'webhooks',
+  resource: 'deletions' | 'domains' | 'imports' | 'streams' | 'templates' | 'webhooks',
   workspaceId: string,
 ): Promise<void> {
   await db.query(`select pg_advisory_xact_lock(hashtextextended($1 || '/' || $2, 0))`, [

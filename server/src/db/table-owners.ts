@@ -40,6 +40,7 @@ export const TABLE_OWNERS = {
   contact_import_chunks: 'contacts',
   contact_import_failures: 'contacts',
   erasures: 'privacy',
+  workspace_purges: 'privacy',
   receiver_throttles: 'delivery',
   webhooks: 'webhooks',
   webhook_secrets: 'webhooks',

@@ -183,6 +183,18 @@ export interface DomainsRow {
   check_due_at: number | null;
 }
 
+export interface EmailChangesRow {
+  id: string;
+  person_id: string;
+  email: string;
+  email_key: string;
+  previous_email: string | null;
+  previous_email_key: string | null;
+  token_hash: Buffer;
+  expires_at: number;
+  notice_due_at: number | null;
+}
+
 export interface ErasuresRow {
   workspace_id: string;
   mode: Mode;
@@ -533,6 +545,15 @@ export interface WebhooksRow {
   updated_at: number;
 }
 
+export interface WorkspacePurgesRow {
+  id: string;
+  requested_at: number;
+  started_at: number;
+  pass_due_at: number;
+  deleted_rows: unknown;
+  finished_at: number | null;
+}
+
 export interface WorkspacesRow {
   id: string;
   name: string;
@@ -540,6 +561,9 @@ export interface WorkspacesRow {
   suspended_at: number | null;
   suspension_reason: string | null;
   origin_id: string | null;
+  deletion_requested_at: number | null;
+  delete_at: number | null;
+  purge_started_at: number | null;
 }
 
 export interface Tables {
@@ -555,6 +579,7 @@ export interface Tables {
   deliveries: DeliveriesRow;
   domain_keys: DomainKeysRow;
   domains: DomainsRow;
+  email_changes: EmailChangesRow;
   erasures: ErasuresRow;
   event_consumers: EventConsumersRow;
   events: EventsRow;
@@ -587,5 +612,6 @@ export interface Tables {
   webhook_deliveries: WebhookDeliveriesRow;
   webhook_secrets: WebhookSecretsRow;
   webhooks: WebhooksRow;
+  workspace_purges: WorkspacePurgesRow;
   workspaces: WorkspacesRow;
 }

@@ -80,7 +80,7 @@ async function prepareMail(message: Message, senders: SenderDomains): Promise<Pr
     return { kind: 'unsendable', reason: 'sender_domain_lost', detail };
   }
   if (typeof sender.suspensionReason === 'string') {
-    const detail = `The operator has suspended this workspace: ${sender.suspensionReason}`;
+    const detail = `Live mail of this workspace is held: ${sender.suspensionReason}`;
     return { kind: 'suspended', detail };
   }
   const outgoing = toOutgoing(message.id, message.dateMs, content);

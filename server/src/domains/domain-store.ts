@@ -1,3 +1,4 @@
+import { HELD_FOR } from '../accounts/held-mail-source.ts';
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import { selectList } from '../db/select-list.ts';
@@ -41,7 +42,7 @@ export async function findSenderDomain(
   const { rows } = await db.query<SenderDomain>({
     name: 'find-sender-domain',
     text: `select name, trusted or status in ('verified', 'degraded') as "maySend",
-        (select suspension_reason from workspaces w where w.id = $1) as "suspendedFor",
+        (select ${HELD_FOR} from workspaces w where w.id = $1) as "suspendedFor",
         track_opens as "trackOpens", track_clicks as "trackClicks",
         case when trusted or exists (
             select from json_array_elements(checks) c
@@ -307,7 +308,7 @@ export async function findSigningDomain(
   const {
     rows: [workspace],
   } = await db.query<{ suspendedFor: string | null }>(
-    'select suspension_reason as "suspendedFor" from workspaces where id = $1',
+    `select ${HELD_FOR} as "suspendedFor" from workspaces where id = $1`,
     [workspaceId],
   );
   const { rows } = await db.query<EncryptedDomainKey>(

@@ -109,8 +109,10 @@ export const TAGS = {
   Webhooks: 'Receive events at your own endpoints.',
   Events: 'The log of everything that happened.',
   'API keys': 'Create, restrict, rotate and revoke API keys.',
-  'Sign-in': 'For the dashboard: the first account, sessions, password resets and undone email changes.',
-  Account: 'The signed-in user: profile, password, second factor, sessions and workspaces.',
+  'Sign-in':
+    'For the dashboard: the first account, sessions, password resets and undone email changes.',
+  Account:
+    'The signed-in user: profile, email address, password, second factor, sessions and workspaces.',
   Team: 'Members of a workspace and their roles.',
   Service: 'The service itself: limits, SMTP settings and this document.',
 } as const;

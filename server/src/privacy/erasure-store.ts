@@ -1,5 +1,6 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Queryable } from '../db/pool.ts';
+import { purgeRows } from '../db/purge-rows.ts';
 import { sqlTime } from '../db/row-types.ts';
 import { selectList } from '../db/select-list.ts';
 import type { ErasuresRow } from '../db/tables.ts';
@@ -116,3 +117,11 @@ export async function listErasures(
   );
   return rows;
 }
+
+export const ERASURE_PURGES = [
+  purgeRows({
+    table: 'erasures',
+    delete: 'delete from erasures d',
+    key: ['mode mode', 'email_key text'],
+  }),
+] as const;

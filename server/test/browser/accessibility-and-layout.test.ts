@@ -220,6 +220,12 @@ const DIALOGS: View[] = [
   { name: 'Invite member', path: () => '/app/team?new=true' },
   { name: 'Turn on two-factor', path: () => '/app/settings', open: button('Turn on') },
   { name: 'Change email', path: () => '/app/settings', open: button('Change email') },
+  { name: 'Delete account', path: () => '/app/settings', open: button('Delete account') },
+  {
+    name: 'Delete workspace',
+    path: () => '/app/settings?tab=workspace',
+    open: button('Delete workspace'),
+  },
   {
     name: 'Sign out everywhere',
     path: () => '/app/settings?tab=sessions',

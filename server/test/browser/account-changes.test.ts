@@ -4,7 +4,10 @@ import { browserSuite } from '../harness/browser.ts';
 import { accessibilityViolations } from '../harness/browser-checks.ts';
 import { createPerson, PASSWORD } from '../harness/dashboard-session.ts';
 
-/** Goal: a user changes their sign-in address on screen, and its previous owner can undo it. */
+/**
+ * Goal: on screen, a user changes their sign-in address and undoes it, deletes a workspace, restores it,
+ * and deletes their account.
+ */
 
 const lines: string[] = [];
 const log = createLog({ level: 'info', destination: { write: (line) => lines.push(line) } });
@@ -53,6 +56,39 @@ browserSuite(
       await undoing.getByLabel('Password').fill('kettle rain ladders');
       await undoing.getByRole('button', { name: 'Sign in' }).click();
       await undoing.getByRole('heading', { name: 'Overview', exact: true }).waitFor();
+    });
+
+    test('a workspace is exported, deleted and restored, and an account is deleted', async () => {
+      const app = suite.app();
+      const { id } = await app.app.workspaces.create('Second shop');
+      const person = await createPerson(app, 'joe@second.example', 'owner', id);
+      const page = await suite.openFor(person);
+      await page.goto('/app/settings?tab=workspace');
+      await page.getByRole('button', { name: 'Delete workspace' }).click();
+      const dialog = page.getByRole('dialog');
+      const download = page.waitForEvent('download');
+      await dialog.getByRole('button', { name: 'Export live contacts' }).click();
+      expect((await download).suggestedFilename()).toBe('contacts-live.ndjson');
+      const confirm = dialog.getByRole('button', { name: 'Delete workspace' });
+      expect(await confirm.isDisabled()).toBe(true);
+      await dialog.getByLabel(/to confirm/).fill('Second shop');
+      expect(await accessibilityViolations(page)).toEqual([]);
+      await confirm.click();
+      await page.getByText('This workspace will be deleted after').first().waitFor();
+      expect(await accessibilityViolations(page)).toEqual([]);
+      await page.getByRole('link', { name: 'Restore it in the settings' }).click();
+      await page.getByRole('button', { name: 'Restore workspace' }).click();
+      await page.getByText('Workspace restored.').waitFor();
+
+      await page.goto('/app/settings');
+      await page.getByRole('button', { name: 'Delete account' }).click();
+      await dialog.getByLabel('Your password').fill(PASSWORD);
+      await dialog.getByRole('button', { name: 'Delete account' }).click();
+      await dialog.getByText('You are the only owner of "Second shop".').waitFor();
+      await createPerson(app, 'heir@second.example', 'owner', id);
+      await dialog.getByRole('button', { name: 'Delete account' }).click();
+      await page.getByText('Your account was deleted.').waitFor();
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     });
   },
   { log },

@@ -57,7 +57,7 @@ test('a suspended workspace sends nothing until it is resumed', async () => {
     (await attemptsOf(app, waiting.id)).some(({ bounce }) => bounce?.reason === 'blocked_policy'),
   );
   const held = (await attemptsOf(app, waiting.id)).at(-1);
-  expect(held?.bounce?.explanation).toContain('suspended sending for this workspace');
+  expect(held?.bounce?.explanation).toContain('suspended for this workspace');
   receiver.script.onRcpt = () => undefined;
 
   // Neither its test mode nor other workspaces are affected.

@@ -11,6 +11,7 @@ import { Time } from '../../components/time.tsx';
 import { showToast } from '../../layout/toasts.tsx';
 import { capitalize } from '../../lib/format.ts';
 import { ME_QUERY_KEY, useCan, useWorkspace } from '../../session/session.ts';
+import { WorkspaceDeletion } from './delete-workspace.tsx';
 
 export function WorkspaceSettings() {
   const workspace = useWorkspace();
@@ -28,6 +29,7 @@ export function WorkspaceSettings() {
         </DetailList>
         <Rename key={workspace.id} />
       </Section>
+      <WorkspaceDeletion key={workspace.id} />
     </div>
   );
 }

@@ -20,7 +20,9 @@ export class AccountMailer {
 
   inBackground(task: string, work: () => Promise<void>): void {
     const working = work()
-      .catch((error: unknown) => this.#parts.log.error({ err: error, task }, 'account email failed'))
+      .catch((error: unknown) =>
+        this.#parts.log.error({ err: error, task }, 'account email failed'),
+      )
       .finally(() => this.#pending.delete(working));
     this.#pending.add(working);
   }

@@ -1,9 +1,10 @@
-import { inTransaction, type Pool } from '../../db/pool.ts';
+import { inTransaction, type Pool, type Queryable } from '../../db/pool.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { encodeId, uuidv7 } from '../../lib/ids.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import { rightsOf } from '../roles.ts';
-import { publicSuspension } from '../workspace.ts';
+import { publicDeletion, publicSuspension } from '../workspace.ts';
+import { lockDeletions, restoreWorkspace, scheduleDeletion } from '../workspace-deletion.ts';
 import {
   findOriginBelowLimit,
   insertWorkspace,
@@ -46,6 +47,7 @@ interface AccountParts {
   signIn: SignIn;
   secondFactor: SecondFactor;
   workspacesMax: number;
+  workspaceDeletionMs: number;
 }
 
 export class Account {
@@ -179,6 +181,7 @@ export class Account {
         workspaceName: name,
         workspaceCreatedAtMs: nowMs,
         suspension: null,
+        deletion: null,
         role,
       };
     });
@@ -198,6 +201,36 @@ export class Account {
     });
   }
 
+  /** Only owners can delete a workspace, after they have typed its name. */
+  async deleteWorkspace({ person }: SignedInPerson, id: string, name: string): Promise<Membership> {
+    const { pool, clock, workspaceDeletionMs } = this.#parts;
+    return inTransaction(pool, async (db) => {
+      await lockDeletions(db);
+      await lockTeam(db, id);
+      const membership = await ownedWorkspace(db, id, person.id);
+      if (name !== membership.workspaceName) {
+        const detail = 'This is not the name of the workspace.';
+        throw validationFailed([{ pointer: '/name', code: 'wrong_name', detail }]);
+      }
+      if (membership.deletion) {
+        throw new RefusedError('conflict', 'This workspace is already scheduled for deletion.');
+      }
+      const requestedAtMs = clock.now();
+      const deletion = { requestedAtMs, deleteAtMs: requestedAtMs + workspaceDeletionMs };
+      await scheduleDeletion(db, id, deletion);
+      return { ...membership, deletion };
+    });
+  }
+
+  async restoreWorkspace({ person }: SignedInPerson, id: string): Promise<Membership> {
+    return inTransaction(this.#parts.pool, async (db) => {
+      await lockTeam(db, id);
+      const membership = await ownedWorkspace(db, id, person.id);
+      await restoreWorkspace(db, id);
+      return { ...membership, deletion: null };
+    });
+  }
+
   async #confirmPassword(
     person: SignedInPerson['person'],
     password: string,
@@ -209,6 +242,16 @@ export class Account {
   }
 }
 
+async function ownedWorkspace(db: Queryable, id: string, personId: string): Promise<Membership> {
+  const membership = await findMembership(db, id, personId);
+  if (!membership) throw new RefusedError('not_found', 'There is no workspace with this id.');
+  if (membership.role !== 'owner') {
+    const detail = `Only owners can delete or restore a workspace. Your role is ${membership.role}.`;
+    throw new RefusedError('insufficient_role', detail);
+  }
+  return membership;
+}
+
 export function publicMembership(membership: Membership) {
   return {
     id: encodeId('wsp', membership.workspaceId),
@@ -217,6 +260,7 @@ export function publicMembership(membership: Membership) {
     rights: [...rightsOf(membership.role)],
     created_at: new Date(membership.workspaceCreatedAtMs).toISOString(),
     suspended: publicSuspension(membership.suspension),
+    deletion: publicDeletion(membership.deletion),
   };
 }
 

@@ -122,5 +122,5 @@ export async function deletePendingChanges(db: Queryable, personId: string): Pro
 }
 
 export async function deleteOldChanges(db: Queryable, nowMs: number): Promise<void> {
-  await db.query('delete from email_changes where expires_at < $1', [sqlTime(nowMs)]);
+  await db.query('delete from email_changes where expires_at <= $1', [sqlTime(nowMs)]);
 }

@@ -25,7 +25,11 @@ import {
   updateEmail,
   updatePassword,
 } from './person-store.ts';
-import { type Reauthentication, type ReauthenticationParts, reauthenticate } from './reauthenticate.ts';
+import {
+  type Reauthentication,
+  type ReauthenticationParts,
+  reauthenticate,
+} from './reauthenticate.ts';
 import { hashSecret, newSecret } from './secret-token.ts';
 import { endSessionsOfPerson } from './session-store.ts';
 import type { ClientInfo, NewSession, Sessions, SignedInPerson } from './sessions.ts';

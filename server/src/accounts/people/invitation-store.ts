@@ -201,3 +201,8 @@ export async function markAccepted(
     sqlTime(nowMs),
   ]);
 }
+
+/** Of all workspaces, in any state: the address of a deleted account must not remain in them. */
+export async function deleteInvitationsTo(db: Queryable, emailKey: string): Promise<void> {
+  await db.query('delete from invitations where email_key = $1', [emailKey]);
+}

@@ -4,8 +4,8 @@ import { selectList } from '../../db/select-list.ts';
 import type { MembershipsRow, PeopleRow, WorkspacesRow } from '../../db/tables.ts';
 import { containsTerms, type SearchedPage, searchPatterns } from '../../db/text-search.ts';
 import type { Role } from '../roles.ts';
-import type { Suspension } from '../workspace.ts';
-import { type SuspensionColumns, toSuspension } from '../workspace-store.ts';
+import type { Deletion, Suspension } from '../workspace.ts';
+import { STATE_COLUMNS, type StateColumns, toState } from '../workspace-store.ts';
 
 /** A workspace as one of its members sees it. */
 export interface Membership {
@@ -13,6 +13,7 @@ export interface Membership {
   workspaceName: string;
   workspaceCreatedAtMs: number;
   suspension: Suspension | null;
+  deletion: Deletion | null;
   role: Role;
 }
 
@@ -26,7 +27,7 @@ export interface Member {
   hasSecondFactor: boolean;
 }
 
-interface MembershipRow extends Omit<Membership, 'suspension'>, SuspensionColumns {}
+interface MembershipRow extends Omit<Membership, 'suspension' | 'deletion'>, StateColumns {}
 
 const MEMBERSHIP = `${selectList<MembershipsRow, Pick<MembershipRow, 'workspaceId' | 'role'>>(
   { workspaceId: 'workspace_id', role: 'role' },
@@ -35,15 +36,10 @@ const MEMBERSHIP = `${selectList<MembershipsRow, Pick<MembershipRow, 'workspaceI
   {
     workspaceName: 'name',
     workspaceCreatedAtMs: 'created_at',
-    suspendedAtMs: 'suspended_at',
-    suspendedFor: 'suspension_reason',
+    ...STATE_COLUMNS,
   },
   'w',
 )} from memberships m join workspaces w on w.id = m.workspace_id`;
-
-function toMembership({ suspendedAtMs, suspendedFor, ...membership }: MembershipRow): Membership {
-  return { ...membership, suspension: toSuspension({ suspendedAtMs, suspendedFor }) };
-}
 
 const MEMBER = `${selectList<PeopleRow, Pick<Member, 'personId' | 'email' | 'name'>>(
   { personId: 'id', email: 'email', name: 'name' },
@@ -79,7 +75,7 @@ export async function listMemberships(
      order by m.workspace_id desc limit $3`,
     [personId, page.before ?? null, page.limit ?? null],
   );
-  return rows.map(toMembership);
+  return rows.map(toState);
 }
 
 export async function findMembership(
@@ -91,7 +87,7 @@ export async function findMembership(
     `select ${MEMBERSHIP} where m.workspace_id = $1 and m.person_id = $2`,
     [workspaceId, personId],
   );
-  return rows[0] && toMembership(rows[0]);
+  return rows[0] && toState(rows[0]);
 }
 
 /** Newest account first. */
@@ -153,6 +149,22 @@ export async function countOwnedWorkspaces(db: Queryable, personId: string): Pro
     [personId],
   );
   return rows[0]?.owned ?? 0;
+}
+
+/**
+ * The names of workspaces that would have no owner without this person, except those that are scheduled
+ * for deletion.
+ */
+export async function listSolelyOwned(db: Queryable, personId: string): Promise<string[]> {
+  const { rows } = await db.query<{ name: string }>(
+    `select w.name from memberships m join workspaces w on w.id = m.workspace_id
+     where m.person_id = $1 and m.role = 'owner' and w.delete_at is null and not exists (
+       select from memberships o where o.workspace_id = m.workspace_id and o.role = 'owner'
+         and o.person_id <> m.person_id)
+     order by w.id`,
+    [personId],
+  );
+  return rows.map(({ name }) => name);
 }
 
 export async function ownsSuspendedWorkspace(db: Queryable, personId: string): Promise<boolean> {

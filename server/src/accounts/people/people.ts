@@ -2,6 +2,7 @@ import type { Pool } from '../../db/pool.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import { Account } from './account.ts';
+import { AccountDeletion } from './account-deletion.ts';
 import { AccountMailer } from './account-mailer.ts';
 import { AttemptLimits } from './attempt-limits.ts';
 import { EmailChanges } from './email-changes.ts';
@@ -28,6 +29,7 @@ export interface People {
   resets: PasswordResets;
   emailChanges: EmailChanges;
   account: Account;
+  accountDeletion: AccountDeletion;
   team: Team;
   invitations: Invitations;
   /** Resolves when every email about an account has been submitted. */
@@ -47,6 +49,8 @@ export interface PeopleParts {
   appUrl: string;
   /** How many workspaces may be created from one. */
   workspacesMax: number;
+  /** How long a deleted workspace can be restored. */
+  workspaceDeletionMs: number;
   /** Overrides the default cost: tests create many people. */
   passwordCost?: PasswordCost;
 }
@@ -68,6 +72,7 @@ export function createPeople(parts: PeopleParts): People {
     resets: new PasswordResets({ ...parts, limits, passwords, mailer }),
     emailChanges,
     account: new Account(accountParts),
+    accountDeletion: new AccountDeletion(accountParts),
     team: new Team({ pool, clock }),
     invitations: new Invitations({ ...parts, limits, passwords, sessions }),
     settled: () => mailer.settled(),

@@ -189,3 +189,38 @@ export async function updateSecondFactor(
     ],
   );
 }
+
+/**
+ * Deletes those of these people who are not members of any workspace, with their sessions and tokens;
+ * returns how many. The last account stays: without one, setup would be open to the next visitor.
+ * The rows are locked first, so that someone who is joining a workspace at this moment is kept.
+ */
+export async function deletePeopleWithoutWorkspace(
+  db: Queryable,
+  ids: readonly string[],
+): Promise<number> {
+  if (ids.length === 0) return 0;
+  await lockPeople(db);
+  await db.query('select from people where id = any($1) order by id for update', [ids]);
+  const { rowCount } = await db.query(
+    `delete from people p where p.id = any($1)
+       and not exists (select from memberships m where m.person_id = p.id)
+       and p.id <> (select id from people order by
+         exists (select from memberships m where m.person_id = people.id) desc, id limit 1)`,
+    [ids],
+  );
+  return rowCount ?? 0;
+}
+
+export async function anyOtherPerson(db: Queryable, id: string): Promise<boolean> {
+  const { rows } = await db.query<{ found: boolean }>(
+    'select exists (select from people where id <> $1) as found',
+    [id],
+  );
+  return rows[0]?.found ?? false;
+}
+
+/** Sessions and tokens are deleted with the person. */
+export async function deletePerson(db: Queryable, id: string): Promise<void> {
+  await db.query('delete from people where id = $1', [id]);
+}

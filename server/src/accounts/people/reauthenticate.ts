@@ -33,7 +33,8 @@ export async function reauthenticate(
 ): Promise<void> {
   if (!(await signIn.confirmPassword(person, password, client))) throw wrongPassword('/password');
   if (person.totpConfirmedAtMs === null) return;
-  if (code === undefined) throw codeError('required', 'A code from the authenticator app is required.');
+  if (code === undefined)
+    throw codeError('required', 'A code from the authenticator app is required.');
   const attempts = codeAttempts(person, client);
   await limits.count(attempts);
   const isRight = await inTransaction(pool, async (db) => {

@@ -48,7 +48,7 @@ export class Setup {
 
   async isNeeded(): Promise<boolean> {
     if (this.#done) return false;
-    // People are never deleted, so once there is one, there always will be.
+    // The last account is never deleted, so once there is one, there always will be.
     this.#done = await anyPersonExists(this.#parts.pool);
     return !this.#done;
   }
@@ -109,7 +109,7 @@ export class Setup {
     if (!first) {
       const workspace = { id: uuidv7(nowMs), name: name ?? 'Default', createdAtMs: nowMs };
       await insertWorkspace(db, workspace);
-      return [{ ...workspace, suspension: null }];
+      return [{ ...workspace, suspension: null, deletion: null }];
     }
     if (name !== undefined) await renameWorkspace(db, first.id, name);
     return all;

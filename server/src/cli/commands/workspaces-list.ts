@@ -10,12 +10,12 @@ export const workspacesList: Command = {
   run: () =>
     withDatabase(async (parts) => {
       const data = (await new Workspaces(parts).list()).map(publicWorkspace);
-      const rows = data.map(({ id, name, created_at, suspended }) => [
+      const rows = data.map(({ id, name, created_at, suspended, deletion }) => [
         id,
         shortTime(created_at),
-        paintState(suspended ? 'suspended' : 'active'),
+        paintState(deletion ? 'deleting' : suspended ? 'suspended' : 'active'),
         name,
-        suspended?.reason ?? '',
+        deletion ? `to be deleted at ${deletion.delete_at}` : (suspended?.reason ?? ''),
       ]);
       return {
         data: { data, next_cursor: null },

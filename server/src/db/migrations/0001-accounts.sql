@@ -16,9 +16,17 @@ create table workspaces (
   -- The operator-created workspace that this one descends from; null if the operator created it.
   -- Limits on the number of workspaces count all descendants of one origin, with any owner.
   origin_id uuid references workspaces,
-  check ((suspended_at is null) = (suspension_reason is null))
+  -- Set while the workspace is scheduled for deletion: live mail is held, and its owners can restore it
+  -- until the purge starts.
+  deletion_requested_at timestamptz,
+  delete_at timestamptz,
+  purge_started_at timestamptz,
+  check ((suspended_at is null) = (suspension_reason is null)),
+  check ((deletion_requested_at is null) = (delete_at is null)),
+  check (purge_started_at is null or delete_at is not null)
 );
 
+create index workspaces_delete_at on workspaces (delete_at) where delete_at is not null;
 create index workspaces_origin on workspaces (origin_id) where origin_id is not null;
 
 create table api_keys (

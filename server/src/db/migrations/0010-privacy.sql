@@ -17,3 +17,19 @@ create table erasures (
 );
 
 create index erasures_age on erasures (requested_at);
+
+-- Deleted workspaces: one row from the start of the purge, kept as a record of the deletion. It contains
+-- no personal data.
+create table workspace_purges (
+  -- The id of the workspace, which does not exist any more when the purge has finished.
+  id uuid primary key,
+  requested_at timestamptz not null,
+  started_at timestamptz not null,
+  -- When the next pass over all tables starts.
+  pass_due_at timestamptz not null,
+  -- How many rows of each table were deleted so far.
+  deleted_rows jsonb not null default '{}',
+  finished_at timestamptz
+);
+
+create index workspace_purges_due on workspace_purges (pass_due_at) where finished_at is null;

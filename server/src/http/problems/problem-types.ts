@@ -118,8 +118,9 @@ export const PROBLEMS = {
   workspace_suspended: {
     status: 403,
     title: 'The workspace is suspended',
-    meaning: 'The operator of this server has suspended live sending. The detail gives the reason.',
-    fix: 'Contact the operator. Test mode and all non-sending operations still work.',
+    meaning:
+      'The operator of this server has suspended live sending, or the workspace is scheduled for deletion. The detail gives the reason.',
+    fix: 'Contact the operator, or restore the workspace at {app}/app/settings?tab=workspace. Test mode and all non-sending operations still work.',
   },
   domain_not_owned: {
     status: 403,
@@ -168,6 +169,12 @@ export const PROBLEMS = {
     title: 'The request conflicts with the current state',
     meaning: 'The current state of the resource does not allow this operation.',
     fix: 'Retrieve the resource again, then decide how to proceed.',
+  },
+  last_workspace: {
+    status: 409,
+    title: 'This is the last workspace',
+    meaning: 'A server has at least one workspace, so its last one cannot be deleted.',
+    fix: 'Create another workspace first.',
   },
   last_owner: {
     status: 409,

@@ -16,6 +16,7 @@ import { requestPasswordReset } from './auth/request-password-reset.ts';
 import { signInWithCode } from './auth/sign-in-with-code.ts';
 import { signIn } from './auth/sign-in.ts';
 import { signOut } from './auth/sign-out.ts';
+import { undoEmailChange } from './auth/undo-email-change.ts';
 import { createContact } from './contacts/create.ts';
 import { deleteContact } from './contacts/delete.ts';
 import { exportContacts } from './contacts/export.ts';
@@ -44,13 +45,16 @@ import { listInvitations } from './invitations/list.ts';
 import { resendInvitation } from './invitations/resend.ts';
 import { revokeInvitation } from './invitations/revoke.ts';
 import { changePassword } from './me/change-password.ts';
+import { confirmEmailChange } from './me/confirm-email-change.ts';
 import { confirmTotp } from './me/confirm-totp.ts';
+import { deleteMe } from './me/delete.ts';
 import { endSession } from './me/end-session.ts';
 import { endSessions } from './me/end-sessions.ts';
 import { getMe } from './me/get.ts';
 import { listSessions } from './me/list-sessions.ts';
 import { removeTotp } from './me/remove-totp.ts';
 import { renewRecoveryCodes } from './me/renew-recovery-codes.ts';
+import { requestEmailChange } from './me/request-email-change.ts';
 import { startTotp } from './me/start-totp.ts';
 import { updateMe } from './me/update.ts';
 import { listMembers } from './members/list.ts';
@@ -123,8 +127,10 @@ import { rotateWebhookSecret } from './webhooks/rotate-secret.ts';
 import { testWebhook } from './webhooks/test.ts';
 import { updateWebhook } from './webhooks/update.ts';
 import { createWorkspace } from './workspaces/create.ts';
+import { deleteWorkspace } from './workspaces/delete.ts';
 import { leaveWorkspace } from './workspaces/leave.ts';
 import { listWorkspaces } from './workspaces/list.ts';
+import { restoreWorkspace } from './workspaces/restore.ts';
 import { updateWorkspace } from './workspaces/update.ts';
 
 export const ROUTES = [
@@ -145,6 +151,7 @@ export const ROUTES = [
   signInWithCode,
   signIn,
   signOut,
+  undoEmailChange,
   createContact,
   deleteContact,
   exportContacts,
@@ -173,13 +180,16 @@ export const ROUTES = [
   resendInvitation,
   revokeInvitation,
   changePassword,
+  confirmEmailChange,
   confirmTotp,
+  deleteMe,
   endSession,
   endSessions,
   getMe,
   listSessions,
   removeTotp,
   renewRecoveryCodes,
+  requestEmailChange,
   startTotp,
   updateMe,
   listMembers,
@@ -253,7 +263,9 @@ export const ROUTES = [
   testWebhook,
   updateWebhook,
   createWorkspace,
+  deleteWorkspace,
   leaveWorkspace,
   listWorkspaces,
+  restoreWorkspace,
   updateWorkspace,
 ] as const;

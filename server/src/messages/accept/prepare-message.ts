@@ -163,7 +163,7 @@ function checkSender(caller: Caller, from: NamedMailbox, domain: SenderDomain | 
   if (domain.suspendedFor !== null) {
     throw new RefusedError(
       'workspace_suspended',
-      `The operator has suspended live sending for this workspace: ${domain.suspendedFor}`,
+      `Live sending is suspended for this workspace: ${domain.suspendedFor}`,
     );
   }
   if (!domain.maySend) {

@@ -250,9 +250,10 @@ const EXPLANATIONS: Record<ExplanationKey, Explanation> = {
     },
   },
   suspended: {
-    summary: 'The operator has suspended sending for this workspace.',
+    summary: 'Sending is suspended for this workspace.',
     advice: {
-      deferred: 'It will be sent when the operator resumes the workspace, unless it expires first.',
+      deferred:
+        'It will be sent when the workspace is resumed or restored, unless it expires first.',
     },
   },
   unsigned: {

@@ -39,6 +39,11 @@ export const RequestEmailChange = closed(
   { title: 'RequestEmailChange' },
 );
 
+export const DeleteMe = closed(
+  { password: Password, code: Type.Optional(Code) },
+  { title: 'DeleteMe' },
+);
+
 export const ChangePassword = closed(
   { current_password: Password, new_password: Password },
   { title: 'ChangePassword' },

@@ -11,6 +11,7 @@ export const WORKSPACE = {
   rights: [...rightsOf('owner')],
   created_at: '2026-11-01T08:00:00.000Z',
   suspended: null,
+  deletion: null,
 };
 
 export const Workspace = Type.Object(
@@ -26,8 +27,17 @@ export const Workspace = Type.Object(
       description:
         'Why the operator has suspended live sending: sends fail with `workspace_suspended`, and queued mail stays `deferred` until the operator resumes the workspace.',
     }),
+    deletion: Type.Union([Type.Object({ requested_at: Time, delete_at: Time }), Type.Null()], {
+      description:
+        'Set if the workspace is scheduled for deletion: live mail is held, and owners can restore it until `delete_at`.',
+    }),
   },
   { title: 'Workspace', examples: [WORKSPACE] },
 );
 
 export const WorkspaceInput = closed({ name: WorkspaceName }, { title: 'WorkspaceInput' });
+
+export const DeleteWorkspace = closed(
+  { name: Type.String({ maxLength: 100, description: 'The name of the workspace.' }) },
+  { title: 'DeleteWorkspace' },
+);

@@ -1,0 +1,11 @@
+import { purgeRows } from '../db/purge-rows.ts';
+
+/** Streams. */
+export const STREAM_PURGES = [
+  purgeRows({
+    table: 'streams',
+    delete: 'delete from streams d',
+    key: ['key text'],
+    channel: 'streams',
+  }),
+] as const;
