@@ -182,7 +182,8 @@ it.each(Object.entries(COMPILERS))(
     const samples = samplesIn(language);
     expect(samples.length).toBeGreaterThan(80);
     if (process.env.SAMPLES !== 'all') return;
-    expect([compiler.command, isInstalled(compiler.command, ['--version'])]).toEqual([
+    const version = language === 'Go' ? 'version' : '--version';
+  expect([compiler.command, isInstalled(compiler.command, [version])]).toEqual([
       compiler.command,
       true,
     ]);
