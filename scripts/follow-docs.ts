@@ -22,8 +22,6 @@ const PAGES = ['README.md', 'docs/quickstart.md'];
 const READY_MS = 180_000;
 const STOP_MS = 60_000;
 
-if (process.argv[1] === import.meta.filename) await followAll();
-
 async function followAll(): Promise<void> {
   for (const file of PAGES) {
     const folder = await mkdtemp(path.join(tmpdir(), 'postrider-follow-'));
@@ -195,3 +193,5 @@ function typeOf(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'list' : typeof value;
 }
+
+if (process.argv[1] === import.meta.filename) await followAll();
