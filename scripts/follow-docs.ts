@@ -123,23 +123,39 @@ class Reader {
         this.#printed += chunk;
       });
     }
-    const until = Date.now() + READY_MS;
-    while (!(await isReady())) {
-      if (server.exitCode !== null || Date.now() > until) {
-        throw new Error(`${command} did not start a server:\n${this.#printed}`);
-      }
-      await sleep(200);
-    }
+    // The address is printed last, after the key.
+    const isUp = async (): Promise<boolean> =>
+      this.#printed.includes(EXAMPLE_URL) && (await isReady());
+    await until(isUp, READY_MS, () => {
+      if (!hasEnded(server)) return;
+      throw new Error(`${command} did not start a server:\n${this.#printed}`);
+    });
   }
 
   /** Like Ctrl-C in the terminal of the server. */
   async stop(): Promise<void> {
     const server = this.#server;
     this.#server = undefined;
-    if (server?.pid === undefined || server.exitCode !== null) return;
-    const ended = new Promise((resolve) => server.once('close', resolve));
+    if (server?.pid === undefined || hasEnded(server)) return;
     process.kill(-server.pid, 'SIGINT');
-    await Promise.race([ended, sleep(STOP_MS, undefined, { ref: false })]);
+    await until(async () => hasEnded(server) && !(await isReady()), STOP_MS);
+  }
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
+async function until(
+  isTrue: () => Promise<boolean>,
+  timeoutMs: number,
+  check: () => void = () => {},
+): Promise<void> {
+  const end = Date.now() + timeoutMs;
+  while (!(await isTrue())) {
+    check();
+    if (Date.now() > end) throw new Error(`Not within ${timeoutMs / 1000} seconds.`);
+    await sleep(200);
   }
 }
 
