@@ -16,7 +16,7 @@ export async function startupBanner(app: App, config: Config, sshServer?: string
   const lines = [
     '',
     `  Postrider is running at ${url}`,
-    `  API docs: ${url}/docs`,
+    `  Documentation: ${url}/docs`,
     ...smtpLine(app),
     '',
     ...(link === undefined

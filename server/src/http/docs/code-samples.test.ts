@@ -183,7 +183,7 @@ it.each(Object.entries(COMPILERS))(
     expect(samples.length).toBeGreaterThan(80);
     if (process.env.SAMPLES !== 'all') return;
     const version = language === 'Go' ? 'version' : '--version';
-  expect([compiler.command, isInstalled(compiler.command, [version])]).toEqual([
+    expect([compiler.command, isInstalled(compiler.command, [version])]).toEqual([
       compiler.command,
       true,
     ]);
