@@ -115,7 +115,7 @@ test('the operator deletes and restores a workspace at the command line', async 
   const { publicId } = await newWorkspace('Tenant');
   for (const [args, message] of [
     [['delete', 'Tenant'], '--confirm'],
-    [['delete', 'Tenant', '--confirm', 'tenant'], 'name of the workspace: "Tenant"'],
+    [['delete', 'Tenant', '--confirm', 'tenant'], 'must be the name of the workspace'],
     [['delete', 'Nobody', '--confirm', 'Nobody'], 'not found'],
   ] as const) {
     const refused = await command(...args);
