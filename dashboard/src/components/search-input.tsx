@@ -31,7 +31,7 @@ export function SearchInput({
     return () => clearTimeout(timer);
   }, [text, value, isIncomplete]);
   return (
-    <div className="relative min-w-48 flex-1 basis-64 sm:max-w-sm">
+    <div className="relative min-w-48 flex-1 basis-48 sm:max-w-sm">
       <Search
         className="pointer-events-none absolute top-2 left-2.5 size-4 text-faint"
         aria-hidden

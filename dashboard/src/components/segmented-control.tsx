@@ -14,7 +14,7 @@ export function SegmentedControl<Id extends string>({
   onChange: (next: Id) => void;
 }) {
   return (
-    <fieldset className="flex gap-0.5 rounded-lg border border-line-strong p-0.5 shadow-panel">
+    <fieldset className="flex min-w-0 flex-wrap gap-0.5 rounded-lg border border-line-strong p-0.5 shadow-panel">
       <legend className="sr-only">{label}</legend>
       {choices.map((choice) => (
         <button

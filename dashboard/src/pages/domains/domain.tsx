@@ -63,7 +63,7 @@ export function DomainPage() {
       }
       actions={<DomainActions domain={domain} />}
     >
-      <div className="grid max-w-4xl gap-5">
+      <div className="grid max-w-6xl gap-5">
         <StatusAlert domain={domain} />
         <DomainRecords domain={domain} />
         <DomainSettings key={domain.id} domain={domain} />

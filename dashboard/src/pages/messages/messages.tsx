@@ -183,7 +183,7 @@ function MessageRow({
             <span className="ml-2 text-xs text-faint">{firstSentence(explanation)}</span>
           )}
         </Link>
-        <span className="ml-auto hidden shrink-0 items-center gap-1 md:flex">
+        <span className="ml-auto hidden shrink-0 items-center gap-1 xl:flex">
           {message.tags.slice(0, 2).map((tag) => (
             <Badge key={tag}>
               <bdi className="max-w-32 truncate">{tag}</bdi>
