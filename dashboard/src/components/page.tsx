@@ -23,7 +23,7 @@ export function Page({ title, heading, description, actions, back, children, ful
   }, [title]);
   const goBack = useBackLink(back?.to);
   const about = description !== undefined && (
-    <div className="mt-0.5 max-w-2xl text-sm text-soft">{description}</div>
+    <div className="mt-0.5 max-w-2xl text-sm break-words text-soft">{description}</div>
   );
   // List pages have short titles with their button beside them, also on phones. Detail pages may
   // have long titles, which get the whole line.
@@ -47,7 +47,7 @@ export function Page({ title, heading, description, actions, back, children, ful
         {actions !== undefined && (
           <div className="flex flex-wrap items-center gap-2">{actions}</div>
         )}
-        {!back && about && <div className="-mt-2.5 basis-full">{about}</div>}
+        {!back && about && <div className="-mt-2.5 min-w-0 basis-full">{about}</div>}
       </header>
       <div className={classNames('flex min-h-0 flex-1 flex-col', !full && 'px-4 pb-10 sm:px-6')}>
         {children}
