@@ -23,7 +23,7 @@ export function Page({ title, heading, description, actions, back, children, ful
   }, [title]);
   const goBack = useBackLink(back?.to);
   const about = description !== undefined && (
-    <div className="mt-0.5 max-w-2xl text-sm break-words text-soft">{description}</div>
+    <div className="mt-0.5 max-w-2xl text-sm wrap-anywhere text-soft">{description}</div>
   );
   // List pages have short titles with their button beside them, also on phones. Detail pages may
   // have long titles, which get the whole line.
@@ -41,7 +41,7 @@ export function Page({ title, heading, description, actions, back, children, ful
               {back.label}
             </Link>
           )}
-          <h1 className="text-xl font-semibold tracking-tight break-words">{heading ?? title}</h1>
+          <h1 className="text-xl font-semibold tracking-tight wrap-anywhere">{heading ?? title}</h1>
           {back && about}
         </div>
         {actions !== undefined && (

@@ -168,7 +168,7 @@ function SuppressionTable({
           <Th>Reason</Th>
           <Th hideBelow="md">Stream</Th>
           <Th hideBelow="md">Evidence</Th>
-          <Th hideBelow="md">Expires</Th>
+          <Th hideBelow="xl">Expires</Th>
           <Th hideBelow="md">Added</Th>
           <Th aria-label="Actions" />
         </tr>
@@ -187,13 +187,13 @@ function SuppressionTable({
             <Td>
               <Badge tone={REASONS[row.reason].tone}>{REASONS[row.reason].label}</Badge>
             </Td>
-            <Td hideBelow="md" className="text-soft">
+            <Td hideBelow="md" className="min-w-28 text-soft">
               {row.stream ?? 'All'}
             </Td>
             <Td hideBelow="md" className="max-w-96 text-soft">
               <Evidence suppression={row} />
             </Td>
-            <Td hideBelow="md" className="whitespace-nowrap text-soft">
+            <Td hideBelow="xl" className="whitespace-nowrap text-soft">
               {row.expires_at ? <Time at={row.expires_at} /> : 'Never'}
             </Td>
             <Td hideBelow="md" className="text-soft">
