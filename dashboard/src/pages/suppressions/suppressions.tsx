@@ -181,9 +181,7 @@ function SuppressionTable({
                 <RowCheckbox selection={selection} id={row.id} label={nameOf(row)} />
               </Td>
             )}
-            <Td className={`min-w-36 font-medium sm:min-w-52 ${FIRST_ON_PHONES}`}>
-              {nameOf(row)}
-            </Td>
+            <Td className={`min-w-36 font-medium sm:min-w-52 ${FIRST_ON_PHONES}`}>{nameOf(row)}</Td>
             <Td>
               <Badge tone={REASONS[row.reason].tone}>{REASONS[row.reason].label}</Badge>
             </Td>
