@@ -8,7 +8,7 @@ const REFERENCE = ['accounts', 'domains', 'contacts', 'templates', 'streams', 's
 const BELOW_MESSAGES = ['lib', 'mail', 'db', 'queue', 'events', ...REFERENCE];
 /** Workers share tables, never code. */
 const WORKERS = ['delivery', 'bounces', 'tracking', 'webhooks', 'stats'];
-const BELOW_LISTENERS = [...BELOW_MESSAGES, 'messages', ...WORKERS, 'privacy'];
+const BELOW_LISTENERS = [...BELOW_MESSAGES, 'messages', ...WORKERS, 'logs', 'privacy'];
 
 const MAY_IMPORT = {
   lib: [],
@@ -20,9 +20,10 @@ const MAY_IMPORT = {
   ...Object.fromEntries(REFERENCE.map((module) => [module, ['lib', 'mail', 'db', 'events']])),
   messages: BELOW_MESSAGES,
   ...Object.fromEntries(WORKERS.map((module) => [module, [...BELOW_MESSAGES, 'messages']])),
+  logs: ['lib', 'db', 'events', 'accounts', 'templates'],
   // Erasing an address and deleting a workspace change rows of many tables, so privacy/ is above their
   // owners.
-  privacy: [...BELOW_MESSAGES, 'messages', 'webhooks', 'stats'],
+  privacy: [...BELOW_MESSAGES, 'messages', 'webhooks', 'stats', 'logs'],
   http: BELOW_LISTENERS,
   // Other providers' APIs translate to operations of ours, and see nothing below them.
   compat: ['lib', 'mail', 'accounts', 'http'],

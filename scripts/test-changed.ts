@@ -30,6 +30,7 @@ export const SCENARIOS: Record<string, RegExp | undefined> = {
   events: /^event-/,
   http: /^(http-|.*request-errors|.*-validation|pagination|problem)/,
   lib: undefined,
+  logs: /^(request|audit)-log/,
   mail: /dkim|tls-policy|mail-server|loop|smtp/,
   messages: /^(send-|message-|batch-|idempotency|simulator|test-mode|submitted-mail)/,
   privacy: /erasure/,

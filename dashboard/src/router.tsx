@@ -180,6 +180,26 @@ const events = createRoute({
   component: lazyPage(() => import('./pages/events/events.tsx'), 'EventsPage'),
 });
 
+const requests = createRoute({
+  getParentRoute: () => inside,
+  path: '/requests',
+  validateSearch: stringParams('q', 'status', 'method', 'key', 'since'),
+  component: lazyPage(() => import('./pages/requests/requests.tsx'), 'RequestsPage'),
+});
+
+const request = createRoute({
+  getParentRoute: () => inside,
+  path: '/requests/$id',
+  component: lazyPage(() => import('./pages/requests/request.tsx'), 'RequestPage'),
+});
+
+const auditLog = createRoute({
+  getParentRoute: () => inside,
+  path: '/audit-log',
+  validateSearch: stringParams('actor', 'action', 'since'),
+  component: lazyPage(() => import('./pages/audit-log/audit-log.tsx'), 'AuditLogPage'),
+});
+
 const find = createRoute({
   getParentRoute: () => inside,
   path: '/find/$id',
@@ -229,6 +249,9 @@ export const router = createRouter({
       webhook,
       webhookDelivery,
       events,
+      requests,
+      request,
+      auditLog,
       find,
       team,
       settings,

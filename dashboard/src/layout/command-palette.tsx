@@ -196,6 +196,7 @@ function useCommands(): Command[] {
 /** The page for an ID, by its prefix; `/find` resolves objects whose URL does not contain the ID. */
 const ID_PAGES: Record<string, (id: string) => object> = {
   msg: (id) => ({ to: '/messages/$id', params: { id } }),
+  req: (id) => ({ to: '/requests/$id', params: { id } }),
   dom: (id) => ({ to: '/domains/$id', params: { id } }),
   whk: (id) => ({ to: '/webhooks/$id', params: { id } }),
   ctc: (id) => ({ to: '/contacts', search: { open: id } }),

@@ -8,9 +8,9 @@ test('owners and admins have every scope and every right over the team', () => {
   }
 });
 
-test('developers can change everything except domains, members and the workspace', () => {
+test('developers can do everything except change domains, members and the workspace, and read the audit log', () => {
   const missing = [...rightsOf('owner')].filter((right) => !rightsOf('developer').has(right));
-  expect(missing).toEqual(['write:domains', 'write:members', 'write:workspace']);
+  expect(missing).toEqual(['write:domains', 'read:audit_log', 'write:members', 'write:workspace']);
 });
 
 test('viewers can only read', () => {
@@ -18,6 +18,7 @@ test('viewers can only read', () => {
   expect(rights).toContain('read:members');
   expect(rights.every((right) => right.startsWith('read:'))).toBe(true);
   expect(rightsOf('viewer').has('send:transactional')).toBe(false);
+  expect(rightsOf('viewer').has('read:audit_log')).toBe(false);
 });
 
 test('the scopes of a role are its rights without those over the team', () => {

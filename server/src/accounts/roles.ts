@@ -19,15 +19,22 @@ const ALL: readonly Right[] = [...SCOPES, ...TEAM_RIGHTS];
 
 /**
  * Control over domains or members ultimately allows sending as anyone, so it is reserved for
- * admins.
+ * admins. The audit log shows what admins do, and from where.
  */
-const NOT_FOR_DEVELOPERS = new Set<Right>(['write:domains', 'write:members', 'write:workspace']);
+const NOT_FOR_DEVELOPERS = new Set<Right>([
+  'write:domains',
+  'write:members',
+  'write:workspace',
+  'read:audit_log',
+]);
 
 const RIGHTS: Record<Role, ReadonlySet<Right>> = {
   owner: new Set(ALL),
   admin: new Set(ALL),
   developer: new Set(ALL.filter((right) => !NOT_FOR_DEVELOPERS.has(right))),
-  viewer: new Set(ALL.filter((right) => right.startsWith('read:'))),
+  viewer: new Set(
+    ALL.filter((right) => right.startsWith('read:') && !NOT_FOR_DEVELOPERS.has(right)),
+  ),
 };
 
 export function rightsOf(role: Role): ReadonlySet<Right> {

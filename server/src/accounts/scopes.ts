@@ -20,6 +20,8 @@ export const SCOPES = [
   'read:api_keys',
   'write:api_keys',
   'read:events',
+  'read:logs',
+  'read:audit_log',
 ] as const;
 
 export type Scope = (typeof SCOPES)[number];

@@ -7,6 +7,7 @@ import type { DomainVerifier } from '../domains/domain-verifier.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { PeriodicTasks } from '../lib/periodic-tasks.ts';
+import { REQUEST_LOG_WRITE_MS, type RequestLog } from '../logs/request-log.ts';
 import { deleteExpiredKeys } from '../messages/accept/idempotency-store.ts';
 import { deleteOldReservations } from '../messages/accept/message-id-store.ts';
 import { deleteEncryptedContents } from '../messages/content/message-content-store.ts';
@@ -34,6 +35,7 @@ export interface BackgroundJobsOptions {
   erasures: Erasures;
   purges: WorkspacePurges;
   suppressions: Suppressions;
+  requestLog: RequestLog;
   /** The SMTP listeners, whose certificate is reloaded when it was renewed. */
   listeners: readonly { renewCertificate(): Promise<void> }[];
   /** Aborted when the server stops, to end long jobs early. */
@@ -43,8 +45,9 @@ export interface BackgroundJobsOptions {
 /** Starts the periodic jobs. They run on every node; the database prevents duplicate work. */
 export function startBackgroundJobs(options: BackgroundJobsOptions): PeriodicTasks {
   const { pool, clock, log, authenticator, apiKeys, people, imports, signal } = options;
-  const { verifier, erasures, purges, suppressions, listeners } = options;
+  const { verifier, erasures, purges, suppressions, requestLog, listeners } = options;
   const jobs = new PeriodicTasks({ clock, log });
+  jobs.schedule(REQUEST_LOG_WRITE_MS, 'write request log', () => requestLog.flush());
   jobs.schedule(RESUME_MS, 'resume contact imports', () => imports.work());
   jobs.schedule(RESUME_MS, 'resume erasures', () => erasures.work());
   jobs.schedule(FREQUENT_MS, 'delete workspaces', () => purges.work());

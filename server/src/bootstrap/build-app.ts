@@ -145,6 +145,7 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
   });
 
   cleanup.defer(() => authenticator.flushLastUsed().catch(() => {}));
+  cleanup.defer(() => services.requestLog.flush());
   const stopping = new AbortController();
   const jobs = startBackgroundJobs({
     ...{ pool, clock, log, ...services },

@@ -92,6 +92,16 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
     type: 'gauge',
     read: () => bodyMemory.used,
   });
+  addCollectedMetric(registry, {
+    name: 'postrider_request_log_entries_total',
+    help: 'Entries of the request log: written, left out as one of many successful requests (sampled), or dropped.',
+    type: 'counter',
+    read: () =>
+      Object.entries(services.requestLog.counts).map(([result, value]) => ({
+        value,
+        labels: { result },
+      })),
+  });
   const main = mainSurface(operations, services.authenticator);
   const compat = compatSurfaces(
     {
@@ -103,6 +113,7 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
           getAttachment({ pool, largeAnswers }),
         ],
         services.rateLimiter,
+        services.auditLog,
       ),
       checkBody: bodyChecker(operations),
       authenticator: services.authenticator,
@@ -131,6 +142,8 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
     clock,
     log,
     metrics: createHttpMetrics(registry),
+    requestLog: services.requestLog,
+    auditLog: services.auditLog,
     outage,
     baseUrl,
     bodyBytesMax: config.limits.requestBodyMaxBytes,

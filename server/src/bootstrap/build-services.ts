@@ -19,6 +19,8 @@ import { bodyValidator } from '../http/validation/schema-validator.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createEncryptor, type Encryptor } from '../lib/encryption.ts';
 import type { Log } from '../lib/log.ts';
+import { AuditLog } from '../logs/audit-log.ts';
+import { RequestLog } from '../logs/request-log.ts';
 import type { MessageAcceptor } from '../messages/accept/accept-message.ts';
 import type { DeliveryHandoff } from '../messages/accept/delivery-handoff.ts';
 import type { Idempotency } from '../messages/accept/idempotency.ts';
@@ -67,6 +69,8 @@ export interface Services {
   idempotency: Idempotency;
   changes: MessageChanges;
   inbox: TestInbox;
+  requestLog: RequestLog;
+  auditLog: AuditLog;
 }
 
 export interface ServicesOptions {
@@ -131,6 +135,7 @@ export function buildServices(options: ServicesOptions): Services {
     workspaceDeletionMs: config.workspaceDeletionMs,
     ...(options.passwordCost ? { passwordCost: options.passwordCost } : {}),
   });
+  const requestLog = new RequestLog({ pool, clock, log });
   return {
     workspaces: new Workspaces({ pool, clock }),
     apiKeys,
@@ -166,6 +171,7 @@ export function buildServices(options: ServicesOptions): Services {
       suppressions,
       encryptor,
       withdraw: (workspaceId, mode, id) => handoff.withdraw(workspaceId, mode, id),
+      flushRequestLog: () => requestLog.flush(),
     }),
     purges: new WorkspacePurges({ pool, clock, log }),
     suppressions,
@@ -178,6 +184,8 @@ export function buildServices(options: ServicesOptions): Services {
     idempotency,
     changes: new MessageChanges({ pool, clock, limits: sendLimits(config), handoff }),
     inbox: new TestInbox({ pool, clock, encryptor }),
+    requestLog,
+    auditLog: new AuditLog({ pool, clock, log }),
   };
 }
 

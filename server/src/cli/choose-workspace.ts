@@ -3,6 +3,7 @@ import { Workspaces } from '../accounts/workspaces.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import type { CommandInput } from './command.ts';
 import type { DatabaseContext } from './command-context.ts';
+import { noteWorkspace } from './running-command.ts';
 
 /** The option shared by most commands. */
 export const WORKSPACE_OPTION = {
@@ -19,11 +20,12 @@ export async function chooseWorkspace(
   const workspaces = new Workspaces(parts);
   const wanted = input.option('workspace');
   if (wanted === undefined) {
-    return (
+    const first =
       (await workspaces.first()) ??
       (await workspaces.createFirst(FIRST_NAME)) ??
-      ((await workspaces.first()) as Workspace)
-    );
+      ((await workspaces.first()) as Workspace);
+    noteWorkspace(first.id);
+    return first;
   }
   return findWorkspace(workspaces, wanted);
 }
@@ -31,7 +33,10 @@ export async function chooseWorkspace(
 /** Finds a workspace by id or name. */
 export async function findWorkspace(workspaces: Workspaces, wanted: string): Promise<Workspace> {
   const found = await workspaces.find(wanted);
-  if (found) return found;
+  if (found) {
+    noteWorkspace(found.id);
+    return found;
+  }
   throw new RefusedError(
     'not_found',
     `Workspace "${wanted}" not found, or the name is not unique. Run "postrider workspaces list" to see the ids.`,

@@ -5,6 +5,7 @@ import { RefusedError } from '../lib/refused-error.ts';
 import { chooseWorkspace } from './choose-workspace.ts';
 import type { CommandInput } from './command.ts';
 import type { DatabaseContext } from './command-context.ts';
+import { noteWorkspace } from './running-command.ts';
 
 /** Finds the API key given as the first argument, in the given workspace or in any. */
 export async function findApiKey(
@@ -20,7 +21,9 @@ export async function findApiKey(
       : [await chooseWorkspace(input, parts)];
   for (const workspace of id === undefined ? [] : workspaces) {
     const issuer = operatorIssuer(workspace.id);
-    if (id !== undefined && (await exists(apiKeys, issuer, id))) return { apiKeys, issuer, id };
+    if (id === undefined || !(await exists(apiKeys, issuer, id))) continue;
+    noteWorkspace(workspace.id);
+    return { apiKeys, issuer, id };
   }
   throw new RefusedError(
     'not_found',

@@ -3,6 +3,7 @@ import { emailKeyOf } from '../accounts/people/sign-in.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import type { CommandInput } from './command.ts';
 import type { DatabaseContext } from './command-context.ts';
+import { noteMember } from './running-command.ts';
 
 export const PERSON_ARGUMENT = { name: 'EMAIL', description: 'The email address of the user.' };
 
@@ -16,7 +17,10 @@ export async function findPersonWithEmail(
   { pool }: Pick<DatabaseContext, 'pool'>,
 ): Promise<Person> {
   const person = await findPersonByEmail(pool, emailKeyOf(email));
-  if (person) return person;
+  if (person) {
+    noteMember(person.id);
+    return person;
+  }
   const detail = `No user with email "${email}". Run "postrider people list" to see all.`;
   throw new RefusedError('not_found', detail);
 }

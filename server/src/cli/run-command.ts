@@ -9,6 +9,7 @@ import { type Command, type CommandInput, type OptionSpec, UsageError } from './
 import type { CommandContext } from './command-context.ts';
 import { COMMANDS } from './commands.ts';
 import { commandHelp, commandList, optionsOf, usageOf } from './help.ts';
+import { runAudited } from './running-command.ts';
 import { disableColors, lines, type Piece, paint, render } from './terminal.ts';
 import { InterruptedError } from './with-database.ts';
 
@@ -93,7 +94,14 @@ async function execute(
   const json = args.includes('--json');
   if (args.includes('--no-color')) disableColors();
   try {
-    const result = await command.run(parseInput(command, args), context);
+    const input = parseInput(command, args);
+    const options = Object.keys(command.options ?? {}).flatMap((name) =>
+      input.flag(name) ? [[name, input.option(name) ?? true] as const] : [],
+    );
+    const given = { arguments: input.arguments, options: Object.fromEntries(options) };
+    const result = await runAudited({ name: command.name, given }, () =>
+      command.run(input, context),
+    );
     if (typeof result === 'number') return result;
     print(json ? JSON.stringify(result.data, null, 2) : render(result.text, process.stdout));
     return result.exitCode ?? 0;

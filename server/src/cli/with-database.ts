@@ -11,6 +11,7 @@ import { verifySecretKey } from '../db/verify-secret-key.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLog } from '../lib/log.ts';
 import type { DatabaseContext } from './command-context.ts';
+import { recordCommand } from './running-command.ts';
 
 const CONNECTIONS_MAX = 4;
 
@@ -38,7 +39,10 @@ export async function withDatabase<T>(
       await migrate(pool, silentLog, { signal });
       await verifySecretKey(pool, secretKey, { allowOther: config.allowOtherSecretKey });
       await ensurePartitions(pool, systemClock.now(), PARTITIONED_TABLES, { signal });
-      return work({ config, pool, clock: systemClock, secretKey });
+      const parts = { config, pool, clock: systemClock, secretKey };
+      const result = await work(parts);
+      await recordCommand(parts, result);
+      return result;
     };
     const interrupted = once(signal, 'abort').then(() => Promise.reject(signal.reason));
     return Promise.race([upToDate(), interrupted]);

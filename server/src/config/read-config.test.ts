@@ -63,6 +63,7 @@ describe('an empty environment', () => {
     expect(config.retention).toEqual({
       contentDays: 30,
       recordDays: 90,
+      auditDays: 400,
       webhookDays: 30,
     });
     expect(config.log).toEqual({ level: 'info' });

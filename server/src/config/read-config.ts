@@ -109,6 +109,7 @@ export interface Config {
     readonly contentDays: number;
     readonly recordDays: number;
     readonly webhookDays: number;
+    readonly auditDays: number;
   };
   /** How long a deleted workspace can be restored. */
   readonly workspaceDeletionMs: number;
@@ -306,6 +307,7 @@ function buildConfig({ of, wasGiven }: SettingValues): Config {
       contentDays: of('CONTENT_RETENTION_DAYS'),
       recordDays: of('MESSAGE_RETENTION_DAYS'),
       webhookDays: of('WEBHOOK_RETENTION_DAYS'),
+      auditDays: of('AUDIT_RETENTION_DAYS'),
     },
     workspaceDeletionMs: of('WORKSPACE_DELETION_DAYS') * DAY_MS,
     log: { level: of('LOG_LEVEL') },

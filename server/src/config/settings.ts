@@ -339,7 +339,7 @@ const alarms = {
 
 const retention = {
   CONTENT_RETENTION_DAYS: integer({
-    description: 'How long message content is kept.',
+    description: 'How long message content and the request log are kept.',
     default: 30,
     min: 1,
     max: 3650,
@@ -347,6 +347,12 @@ const retention = {
   MESSAGE_RETENTION_DAYS: integer({
     description: 'How long messages, deliveries, attempts and events are kept.',
     default: 90,
+    min: 1,
+    max: 3650,
+  }),
+  AUDIT_RETENTION_DAYS: integer({
+    description: 'How long the audit log is kept.',
+    default: 400,
     min: 1,
     max: 3650,
   }),

@@ -15,7 +15,7 @@ test('partitions are created ahead and expired ones are dropped', async () => {
   await using db = await createTestDatabase();
   const { pool } = db;
   const clock = new ManualClock(systemClock.now());
-  const retention = { recordDays: 14, contentDays: 3, webhookDays: 3 };
+  const retention = { recordDays: 14, contentDays: 3, webhookDays: 3, auditDays: 1_000 };
   await using _maintenance = await startPartitionMaintenance({
     pool,
     clock,
@@ -52,7 +52,7 @@ test('partitions are created ahead and expired ones are dropped', async () => {
 test('a start with a clock that is years ahead deletes nothing', async () => {
   await using db = await createTestDatabase();
   const { pool } = db;
-  const retention = { recordDays: 14, contentDays: 3, webhookDays: 3 };
+  const retention = { recordDays: 14, contentDays: 3, webhookDays: 3, auditDays: 1_000 };
   const partitions = async (): Promise<string[]> => {
     const { rows } = await pool.query(
       `select inhrelid::regclass::text as name from pg_inherits

@@ -16,7 +16,7 @@ import { openPool } from './pool.ts';
 
 const DAY_MS = 86_400_000;
 const NOW = Date.UTC(2026, 10, 12, 15, 30);
-const RETENTION = { recordDays: 30, contentDays: 10, webhookDays: 30 };
+const RETENTION = { recordDays: 30, contentDays: 10, webhookDays: 30, auditDays: 1_000 };
 const WEEKLY: PartitionedTable = {
   table: 'orders',
   spanDays: 7,

@@ -14,19 +14,24 @@ export interface PartitionedTable {
   spanDays: number;
   /** Days ahead for which partitions are created. */
   aheadDays: number;
-  keep: 'record' | 'content' | 'webhook';
+  keep: 'record' | 'content' | 'webhook' | 'audit';
+  /** Rows that no delivery needs: they expire even if deliveries of their time are unfinished. */
+  standalone?: true;
 }
 
 export interface Retention {
   /** Messages, deliveries, attempts, events. */
   recordDays: number;
-  /** Message contents and attachments. */
+  /** Message contents and attachments, and the request log. */
   contentDays: number;
   /** Webhook deliveries and their attempts. */
   webhookDays: number;
+  /** The audit log. */
+  auditDays: number;
 }
 
 const WEEKLY = { spanDays: 7, aheadDays: 35 } as const;
+const MONTHLY = { spanDays: 28, aheadDays: 56 } as const;
 const DAILY = { spanDays: 1, aheadDays: 10 } as const;
 
 export const PARTITIONED_TABLES: readonly PartitionedTable[] = [
@@ -37,6 +42,8 @@ export const PARTITIONED_TABLES: readonly PartitionedTable[] = [
   { table: 'message_contents', ...DAILY, keep: 'content' },
   { table: 'message_attachments', ...DAILY, keep: 'content' },
   { table: 'test_inbox', ...WEEKLY, keep: 'content' },
+  { table: 'request_log', ...DAILY, keep: 'content', standalone: true },
+  { table: 'audit_log', ...MONTHLY, keep: 'audit', standalone: true },
   { table: 'webhook_deliveries', ...WEEKLY, keep: 'webhook' },
   { table: 'webhook_attempts', ...WEEKLY, keep: 'webhook' },
 ];
@@ -101,12 +108,13 @@ export async function dropExpired(
 ): Promise<string[]> {
   return withLock(pool, wait, async (client) => {
     const dropped: string[] = [];
-    for (const { table, keep } of tables) {
+    for (const { table, keep, standalone = false } of tables) {
       const days = retention[`${keep}Days`] + (keep === 'webhook' ? WEBHOOK_RETRY_DAYS : 0);
       const limitMs = nowMs - days * DAY_MS;
       for (const name of await detachedOf(client, table)) await client.query(`drop table ${name}`);
       for (const partition of await partitionsOf(client, table)) {
-        if (partition.toMs > limitMs || (await hasUnfinished(client, partition))) continue;
+        if (partition.toMs > limitMs) continue;
+        if (!standalone && (await hasUnfinished(client, partition))) continue;
         await detach(client, table, partition);
         await client.query(`drop table ${partition.name}`);
         dropped.push(partition.name);

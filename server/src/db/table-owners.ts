@@ -39,6 +39,8 @@ export const TABLE_OWNERS = {
   contact_imports: 'contacts',
   contact_import_chunks: 'contacts',
   contact_import_failures: 'contacts',
+  request_log: 'logs',
+  audit_log: 'logs',
   erasures: 'privacy',
   workspace_purges: 'privacy',
   receiver_throttles: 'delivery',

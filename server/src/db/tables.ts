@@ -68,6 +68,21 @@ export interface AttemptsRow {
   node: string | null;
 }
 
+export interface AuditLogRow {
+  workspace_id: string;
+  id: string;
+  created_at: number;
+  mode: Mode | null;
+  action: string;
+  actor_type: 'api_key' | 'user' | 'cli';
+  actor_id: string | null;
+  target: string | null;
+  request_id: string | null;
+  ip: string | null;
+  user_agent: string | null;
+  details: unknown;
+}
+
 export interface AuthThrottlesRow {
   subject: Buffer;
   attempts: number;
@@ -205,6 +220,7 @@ export interface ErasuresRow {
   attempts: number;
   events: number;
   events_cursor: string | null;
+  requests_cursor: string | null;
 }
 
 export interface EventConsumersRow {
@@ -343,6 +359,24 @@ export interface ReceiverThrottlesRow {
   receiver: string;
   level: number;
   paused_until: number;
+}
+
+export interface RequestLogRow {
+  workspace_id: string;
+  mode: Mode;
+  id: string;
+  method: string;
+  path: string;
+  operation: string | null;
+  status: number;
+  duration_ms: number;
+  actor: string;
+  ip: string;
+  user_agent: string;
+  message_id: string | null;
+  problem: unknown;
+  query: unknown;
+  body: unknown;
 }
 
 export interface RetentionClockRow {
@@ -571,6 +605,7 @@ export interface Tables {
   api_key_secrets: ApiKeySecretsRow;
   api_keys: ApiKeysRow;
   attempts: AttemptsRow;
+  audit_log: AuditLogRow;
   auth_throttles: AuthThrottlesRow;
   contact_import_chunks: ContactImportChunksRow;
   contact_import_failures: ContactImportFailuresRow;
@@ -595,6 +630,7 @@ export interface Tables {
   one_time_tokens: OneTimeTokensRow;
   people: PeopleRow;
   receiver_throttles: ReceiverThrottlesRow;
+  request_log: RequestLogRow;
   retention_clock: RetentionClockRow;
   secret_key_fingerprint: SecretKeyFingerprintRow;
   ses_credentials: SesCredentialsRow;

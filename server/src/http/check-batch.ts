@@ -16,6 +16,7 @@ export function checkBatch(deps: { batchSender: BatchSender }): Operation {
       tag: 'Sending',
       summary: 'Check a batch of messages',
       scope: 'send:transactional',
+      notAudited: 'changes nothing',
       body: closed({ messages: Type.Array(Type.Unknown(), { minItems: 1 }) }),
       responses: { 204: { description: 'All messages are valid.' } },
     },

@@ -58,6 +58,11 @@ export interface OperationSpec<P extends TSchema, Q extends TSchema, B extends T
    * Further checks for a body that failed its schema, so that all errors are reported at once.
    */
   semanticChecks?: SemanticChecks;
+  /**
+   * Why a call is not recorded in the audit log, for operations that are no GET: it sends a message,
+   * which is the record; it changes nothing; or it has no actor.
+   */
+  notAudited?: 'sends' | 'changes nothing' | 'no actor';
   /** Named examples of the body. */
   examples?: Record<string, { summary: string; value: unknown }>;
   /** Media types of a body that is not JSON; the handler reads the stream. */
@@ -108,6 +113,7 @@ export const TAGS = {
   Suppressions: 'Addresses and domains that are not sent to, in all streams or in one.',
   Webhooks: 'Receive events at your own endpoints.',
   Events: 'The log of everything that happened.',
+  Logs: 'Find API requests and why one failed, and who changed what.',
   'API keys': 'Create, restrict, rotate and revoke API keys.',
   'Sign-in':
     'For the dashboard: the first account, sessions, password resets and undone email changes.',
@@ -148,9 +154,15 @@ export interface OperationRequest<P, Q, B> {
   lastEventId: string | undefined;
   /** Another header of the request, or undefined. */
   header(name: string): string | undefined;
+  /** For public operations: the UUID of the account that it turned out to be about. */
+  accountId: string | undefined;
+  /** Links the request log to the message that was sent, by its public id. */
+  recordMessage(id: string): void;
   /** Aborts when the client disconnects. */
   signal: AbortSignal;
 }
+
+export type AnyRequest = OperationRequest<unknown, unknown, unknown>;
 
 export interface OperationResponse {
   status: number;

@@ -22,6 +22,7 @@ export function previewContent(deps: { clock: Clock }): Operation {
       tag: 'Templates',
       summary: 'Check and render content',
       scope: 'read:templates',
+      notAudited: 'changes nothing',
       body: closed({
         subject: Type.String({ maxLength: 2000 }),
         html: Type.Union([Type.String(), Type.Null()]),

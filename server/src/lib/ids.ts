@@ -23,7 +23,8 @@ export type IdPrefix =
   | 'usr'
   | 'ses'
   | 'inv'
-  | 'bat';
+  | 'bat'
+  | 'aud';
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const VALUE_OF = new Map([...ALPHABET].map((character, value) => [character, value]));

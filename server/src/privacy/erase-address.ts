@@ -8,6 +8,7 @@ import { type Clock, pause } from '../lib/clock.ts';
 import type { Encryptor } from '../lib/encryption.ts';
 import { encodeId, uuidFloor } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
+import { readFailedRequests, rewriteRequests } from '../logs/request-log-store.ts';
 import {
   deleteContents,
   type ErasableMessage,
@@ -30,6 +31,7 @@ import { createEraser, ERASED_TEXT, type Eraser } from './address-eraser.ts';
 import {
   addErasureCounts,
   advanceEventCursor,
+  advanceRequestCursor,
   deleteErasure,
   type ErasureCounts,
   type ErasureRef,
@@ -40,7 +42,7 @@ import {
 
 /**
  * Erases an address (GDPR): the contact, and every trace in the messages sent to it, their content,
- * attempts and events, and webhook responses to those events. Rows are kept so that statistics stay
+ * attempts and events, webhook responses to those events, and the request log. Rows are kept so that statistics stay
  * correct; a placeholder replaces the address. A message to this recipient alone loses its content;
  * one with other recipients loses only the address. Pending deliveries to the address are
  * cancelled.
@@ -63,12 +65,15 @@ export interface ErasureParts {
   encryptor: Encryptor;
   /** Withdraws a message from the delivery engine of this process. */
   withdraw: (workspaceId: string, mode: Mode, messageId: string) => Promise<boolean>;
+  /** Writes the entries of the request log that this process still has in memory. */
+  flushRequestLog: () => Promise<void>;
   /** How long a request waits for its erasure to finish. */
   waitMs?: number;
 }
 
 const MESSAGES_MAX = 25;
 const OTHER_EVENTS_MAX = 5_000;
+const REQUESTS_MAX = 1_000;
 const ERASURES_MAX = 100;
 const WAIT_MS = 10_000;
 const RETRY_LOCKED_MS = 50;
@@ -87,6 +92,7 @@ export class Erasures {
   ): Promise<ErasureResult> {
     const { pool, clock, suppressions, waitMs = WAIT_MS } = this.#parts;
     const ref = { workspaceId: scope.workspaceId, mode: scope.mode, emailKey };
+    await this.#parts.flushRequestLog();
     await inTransaction(pool, async (client) => {
       const contacts = (await deleteContact(client, ref, emailKey)) ? 1 : 0;
       await suppressions.eraseAddress(client, ref, emailKey, options.keepSuppression);
@@ -140,7 +146,7 @@ export class Erasures {
   async #step(client: PoolClient, ref: ErasureRef): Promise<Step> {
     const underWay = await lockErasure(client, ref);
     if (!underWay) return { kind: 'gone' };
-    const { counts, eventsAfter } = underWay;
+    const { counts, eventsAfter, requestsAfter } = underWay;
     const eraser = createEraser(ref.emailKey);
     // The placeholder itself cannot be erased: the erasure would never end.
     const { deliveries, left } =
@@ -157,11 +163,16 @@ export class Erasures {
     const { events, lastId } = await eraseOtherEvents(client, ref, eraser, eventsAfter, nowMs);
     const more = { messages: 0, attempts: 0, events };
     if (lastId === null) {
-      await deleteErasure(client, ref);
-      return { kind: 'finished', counts: addCounts(counts, more) };
+      const lastRequestId = await eraseRequests(client, ref, eraser, requestsAfter);
+      if (lastRequestId === null) {
+        await deleteErasure(client, ref);
+        return { kind: 'finished', counts: addCounts(counts, more) };
+      }
+      await advanceRequestCursor(client, ref, lastRequestId);
+    } else {
+      await advanceEventCursor(client, ref, lastId);
     }
     await addErasureCounts(client, ref, more);
-    await advanceEventCursor(client, ref, lastId);
     return { kind: 'more', counts: addCounts(counts, more) };
   }
 
@@ -338,6 +349,31 @@ async function eraseEvents(
 }
 
 const idOf = ({ id }: { id: string }): string => id;
+
+/** Erases the next entries of the request log; returns the last one read, or null at the end. */
+async function eraseRequests(
+  client: PoolClient,
+  ref: ErasureRef,
+  eraser: Eraser,
+  after: string | null,
+): Promise<string | null> {
+  const { requests, lastId } = await readFailedRequests(
+    client,
+    ref,
+    JSON.stringify(ref.emailKey).slice(1, -1),
+    after ?? uuidFloor(0),
+    REQUESTS_MAX,
+  );
+  const erased = requests.map(({ id, problem, query, body }) => ({
+    id,
+    problem: eraser.json(problem),
+    query: eraser.json(query),
+    // Nearly always a message to the address, whose content would be deleted too.
+    body: eraser.json(body) === body ? body : ERASED_TEXT,
+  }));
+  await rewriteRequests(client, ref, erased);
+  return lastId;
+}
 
 /**
  * Erases the next events that belong to no message, such as those about suppressions. There may be

@@ -18,18 +18,26 @@ export interface ErasureRef extends TenantScope {
   emailKey: string;
 }
 
+interface Cursors {
+  /** How far the erasure has come in the events without a message. */
+  eventsAfter: string | null;
+  /** How far it has come in the request log. */
+  requestsAfter: string | null;
+}
+
 const REF = selectList<ErasuresRow, ErasureRef>({
   workspaceId: 'workspace_id',
   mode: 'mode',
   emailKey: 'email_key',
 });
 
-const PROGRESS = selectList<ErasuresRow, ErasureCounts & { eventsAfter: string | null }>({
+const PROGRESS = selectList<ErasuresRow, ErasureCounts & Cursors>({
   contacts: 'contacts',
   messages: 'messages',
   attempts: 'attempts',
   events: 'events',
   eventsAfter: 'events_cursor',
+  requestsAfter: 'requests_cursor',
 });
 
 /** Idempotent: a repeated request restarts the erasure. */
@@ -44,15 +52,14 @@ export async function insertErasure(
      values ($1, $2, $3, $4, $5)
      on conflict (workspace_id, mode, email_key)
        do update set requested_at = excluded.requested_at,
-         contacts = old.contacts + excluded.contacts, events_cursor = null`,
+         contacts = old.contacts + excluded.contacts, events_cursor = null,
+         requests_cursor = null`,
     [ref.workspaceId, ref.mode, ref.emailKey, sqlTime(nowMs), contacts],
   );
 }
 
-export interface ErasureProgress {
+export interface ErasureProgress extends Cursors {
   counts: ErasureCounts;
-  /** How far the erasure has come in the events without a message. */
-  eventsAfter: string | null;
 }
 
 /**
@@ -63,14 +70,14 @@ export async function lockErasure(
   db: Queryable,
   ref: ErasureRef,
 ): Promise<ErasureProgress | undefined> {
-  const { rows } = await db.query<ErasureCounts & { eventsAfter: string | null }>(
+  const { rows } = await db.query<ErasureCounts & Cursors>(
     `select ${PROGRESS} from erasures
      where workspace_id = $1 and mode = $2 and email_key = $3 for update`,
     [ref.workspaceId, ref.mode, ref.emailKey],
   );
   if (!rows[0]) return undefined;
-  const { eventsAfter, ...counts } = rows[0];
-  return { counts, eventsAfter };
+  const { eventsAfter, requestsAfter, ...counts } = rows[0];
+  return { counts, eventsAfter, requestsAfter };
 }
 
 export async function advanceEventCursor(
@@ -82,6 +89,18 @@ export async function advanceEventCursor(
     `update erasures set events_cursor = $4
      where workspace_id = $1 and mode = $2 and email_key = $3`,
     [ref.workspaceId, ref.mode, ref.emailKey, eventsAfter],
+  );
+}
+
+export async function advanceRequestCursor(
+  db: Queryable,
+  ref: ErasureRef,
+  requestsAfter: string,
+): Promise<void> {
+  await db.query(
+    `update erasures set requests_cursor = $4
+     where workspace_id = $1 and mode = $2 and email_key = $3`,
+    [ref.workspaceId, ref.mode, ref.emailKey, requestsAfter],
   );
 }
 

@@ -3,6 +3,7 @@ import { CONTACT_PURGES } from '../contacts/contact-purge-store.ts';
 import type { PurgedTable, TenantTable } from '../db/purge-rows.ts';
 import { DOMAIN_PURGES } from '../domains/domain-purge-store.ts';
 import { EVENT_PURGES } from '../events/event-purge-store.ts';
+import { LOG_PURGES } from '../logs/log-purge-store.ts';
 import { MESSAGE_PURGES } from '../messages/message-purge-store.ts';
 import { STATS_PURGES } from '../stats/stats-purge-store.ts';
 import { STREAM_PURGES } from '../streams/stream-purge-store.ts';
@@ -27,6 +28,7 @@ const ALL = [
   ...TEMPLATE_PURGES,
   ...DOMAIN_PURGES,
   ...STATS_PURGES,
+  ...LOG_PURGES,
 ] as const;
 
 type Missing = Exclude<TenantTable, (typeof ALL)[number]['table']>;

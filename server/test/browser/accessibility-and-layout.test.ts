@@ -68,6 +68,8 @@ const VIEWS: View[] = [
   { name: 'Webhooks', path: () => '/app/webhooks' },
   { name: 'Webhook', path: ({ webhookId }) => `/app/webhooks/${webhookId}` },
   { name: 'Events', path: () => '/app/events' },
+  { name: 'Request log', path: () => '/app/requests' },
+  { name: 'Audit log', path: () => '/app/audit-log' },
   { name: 'Team', path: () => '/app/team' },
   { name: 'Settings', path: () => '/app/settings' },
   { name: 'Settings, limits', path: () => '/app/settings?tab=limits' },

@@ -83,6 +83,12 @@ test('every trace of the address is erased, and the counts stay', async () => {
   for (const id of [alone, shared, other]) await settled(id);
   await app.call('POST', '/suppressions', { body: { email: ANN, note: `requested by ${ANN}` } });
   const suppressed = await send({ to: { email: ANN } });
+  const to = { email: ANN, name: 'Ann Smith' };
+  const rejected = await app.call('POST', '/transactional/send', {
+    body: validMessage({ to, subject: 'A secret for Ann', from: { email: `${ANN} ` }, html: 7 }),
+  });
+  expect(rejected.status).toBe(422);
+  expect((await app.call('GET', '/requests?status=422')).json.data).toHaveLength(1);
   await app.database.pool.query(`update message_contents set signature = 'of the old words'`);
   // Whole addresses only: joann.smith is another person.
   const whole = '(^|[^a-z])ann\\.smith(@|%40)gone\\.test';
@@ -100,6 +106,8 @@ test('every trace of the address is erased, and the counts stay', async () => {
   expect(await placesOf('joann.smith@gone.test')).not.toEqual([]);
   expect(await counts()).toEqual(before);
 
+  const { id } = (await app.call('GET', '/requests?status=422')).json.data[0];
+  expect((await app.call('GET', `/requests/${id}`)).json.body).toBe('[erased]');
   const gone = await app.call('GET', `/messages/${alone}`);
   expect(gone.json).toMatchObject({
     subject: '[erased]',

@@ -26,6 +26,8 @@ const LISTS = [
   '/test/inbox',
   '/events',
   '/events?order=desc',
+  '/requests',
+  '/audit-log',
 ];
 
 beforeAll(async () => {

@@ -28,8 +28,9 @@ afterAll(() => app[Symbol.asyncDispose]());
 const EXPECTED: Record<Role, (scope: string) => boolean> = {
   owner: () => true,
   admin: () => true,
-  developer: (scope) => !['write:domains', 'write:members', 'write:workspace'].includes(scope),
-  viewer: (scope) => scope.startsWith('read:'),
+  developer: (scope) =>
+    !['write:domains', 'write:members', 'write:workspace', 'read:audit_log'].includes(scope),
+  viewer: (scope) => scope.startsWith('read:') && scope !== 'read:audit_log',
 };
 
 test.each(ROLES)('%s', async (role) => {

@@ -40,6 +40,7 @@ const NEVER: Record<string, string> = {
   partials: 'never',
   webhooks: 'whk_01kc8x3f7ye6qvj2m4n5p6q7r8',
   'webhook-deliveries': 'whd_01kc8x3f7ye6qvj2m4n5p6q7r8',
+  requests: 'req_01kc8x3f7ye6qvj2m4n5p6q7r8',
   workspaces: 'wsp_01kc8x3f7ye6qvj2m4n5p6q7r8',
   members: 'usr_01kc8x3f7ye6qvj2m4n5p6q7r8',
   invitations: 'inv_01kc8x3f7ye6qvj2m4n5p6q7r8',
@@ -63,6 +64,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 async function makeOneOfEach(): Promise<void> {
   const sent = await app.call('POST', '/transactional/send', { body: validMessage() });
   ids.set('messages', sent.json.id);
+  ids.set('requests', sent.headers.get('x-request-id') ?? '');
   await app.call('GET', '/test/inbox/wait');
   ids.set('test/inbox', sent.json.id);
   const key = await app.call('POST', '/api-keys', { body: { name: 'Mine' } });

@@ -84,7 +84,7 @@ test('a replay reaches back as far as deliveries are kept, though events are kep
   clock.advance(8 * DAY_MS);
   const kept = await setup.appendEvents(1);
   const { id } = await setup.createEndpoint(receiver.url);
-  const retention = { recordDays: 1_000, contentDays: 1_000, webhookDays: -4 };
+  const retention = { recordDays: 1_000, contentDays: 1_000, webhookDays: -4, auditDays: 1_000 };
   await dropExpired(setup.pool, clock.now(), retention);
   const range = { fromMs: clock.now() - 30 * DAY_MS, toMs: clock.now() + 1, onlyFailed: false };
   expect((await setup.node.history.replayRange(setup.scope, id, range)).replayed).toBe(1);

@@ -14,6 +14,8 @@ export const SCOPE_ROWS: { label: string; read?: Scope; write?: Scope }[] = [
   { label: 'Streams', read: 'read:streams', write: 'write:streams' },
   { label: 'Suppressions', read: 'read:suppressions', write: 'write:suppressions' },
   { label: 'Webhooks', read: 'read:webhooks', write: 'write:webhooks' },
+  { label: 'Request log', read: 'read:logs' },
+  { label: 'Audit log', read: 'read:audit_log' },
   { label: 'API keys', read: 'read:api_keys', write: 'write:api_keys' },
 ];
 
@@ -40,8 +42,8 @@ export const PRESETS = {
   },
   read: {
     label: 'Read only',
-    hint: 'Read access to everything. For reports and monitoring.',
-    scopes: ALL_SCOPES.filter((scope) => scope.startsWith('read:')),
+    hint: 'Read access to everything except the audit log. For reports and monitoring.',
+    scopes: ALL_SCOPES.filter((scope) => scope.startsWith('read:') && scope !== 'read:audit_log'),
   },
   all: {
     label: 'Full access',

@@ -47,18 +47,18 @@ export class PasswordResets {
     mailer.inBackground('password reset', () => this.#sendResetEmail(emailKeyOf(email)));
   }
 
-  complete(token: string, password: string, client: ClientInfo): Promise<void> {
+  complete(token: string, password: string, client: ClientInfo): Promise<string> {
     return this.#parts.limits.limitBySource(client.ip, () => this.#complete(token, password));
   }
 
-  async #complete(token: string, password: string): Promise<void> {
+  async #complete(token: string, password: string): Promise<string> {
     const { pool, clock, passwords } = this.#parts;
     const hash = hashSecret(token);
     const asking = await findPersonOfToken(pool, hash, 'password_reset', clock.now());
     if (!asking) throw invalidLink();
     checkPassword(password, asking, '/password');
     const passwordHash = await passwords.hash(password);
-    await inTransaction(pool, async (db) => {
+    return inTransaction(pool, async (db) => {
       const nowMs = clock.now();
       const person = await findPersonOfToken(db, hash, 'password_reset', nowMs, 'for update');
       if (!person) throw invalidLink();
@@ -67,6 +67,7 @@ export class PasswordResets {
       await deleteTokens(db, person.id, 'second_factor');
       await deletePendingChanges(db, person.id);
       await endSessionsOfPerson(db, person.id, nowMs);
+      return person.id;
     });
   }
 

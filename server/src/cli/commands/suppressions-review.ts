@@ -16,6 +16,7 @@ import { Suppressions } from '../../suppressions/suppressions.ts';
 import { findWorkspace } from '../choose-workspace.ts';
 import type { Command } from '../command.ts';
 import { formatTable } from '../format-table.ts';
+import { noteWorkspace } from '../running-command.ts';
 import { withDatabase } from '../with-database.ts';
 
 /** All that were found are counted and removed; only these are printed. */
@@ -43,6 +44,7 @@ export const suppressionsReview: Command = {
         hash: createAddressHash(parts.secretKey),
       });
       const remove = input.flag('remove');
+      for (const { id } of chosen) noteWorkspace(id);
       const data: ReturnType<typeof publicFinding>[] = [];
       let found = 0;
       for (const workspace of chosen) {

@@ -13,6 +13,8 @@ create table erasures (
   events integer not null default 0,
   -- The last event without a message that was scanned; null before the first.
   events_cursor uuid,
+  -- The last failed request in the request log that was scanned; null before the first.
+  requests_cursor uuid,
   primary key (workspace_id, mode, email_key)
 );
 

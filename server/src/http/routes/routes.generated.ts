@@ -9,6 +9,7 @@ import { revokeSesCredentials } from './api-keys/revoke-ses-credentials.ts';
 import { revokeApiKey } from './api-keys/revoke.ts';
 import { rotateApiKey } from './api-keys/rotate.ts';
 import { updateApiKey } from './api-keys/update.ts';
+import { listAuditLog } from './audit-log/list.ts';
 import { completePasswordReset } from './auth/complete-password-reset.ts';
 import { createOwner } from './auth/create-owner.ts';
 import { getSetup } from './auth/get-setup.ts';
@@ -69,6 +70,8 @@ import { listMessageAttempts } from './messages/list-attempts.ts';
 import { listMessages } from './messages/list.ts';
 import { rescheduleMessage } from './messages/reschedule.ts';
 import { retryMessage } from './messages/retry.ts';
+import { getRequest } from './requests/get.ts';
+import { listRequests } from './requests/list.ts';
 import { getLimits } from './service/get-limits.ts';
 import { getOpenapiJson, getOpenapiYaml } from './service/get-openapi.ts';
 import { getSmtp } from './service/get-smtp.ts';
@@ -144,6 +147,7 @@ export const ROUTES = [
   revokeApiKey,
   rotateApiKey,
   updateApiKey,
+  listAuditLog,
   completePasswordReset,
   createOwner,
   getSetup,
@@ -204,6 +208,8 @@ export const ROUTES = [
   listMessages,
   rescheduleMessage,
   retryMessage,
+  getRequest,
+  listRequests,
   getLimits,
   getOpenapiJson,
   getOpenapiYaml,

@@ -175,13 +175,14 @@ async function authorizeSession(
     const detail = 'The workspace does not exist, or you are not a member of it.';
     throw new RefusedError('not_a_member', detail);
   }
+  const caller = sessionCaller(signedIn, workspaceId, mode, role);
+  // Set before the last checks, so that a refusal is in the request log of the workspace.
+  request.caller = caller;
   if (spec.scope !== 'any' && !rightsOf(role).has(spec.scope as Right)) {
     const detail = `Your role is ${role}. This operation requires ${spec.scope}.`;
     throw new RefusedError('insufficient_role', detail);
   }
-  const caller = sessionCaller(signedIn, workspaceId, mode, role);
   requireMode(spec, caller);
-  request.caller = caller;
 }
 
 function sessionCaller(

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Caller } from '../../accounts/caller.ts';
+import type { AuditLog } from '../../logs/audit-log.ts';
 import { operation } from '../operation.ts';
 import { type AnyRequest, operationCaller } from './call-operation.ts';
 
@@ -23,12 +24,13 @@ function requestOf(scopes: string[]): AnyRequest {
 
 test('the first call of a request was counted by the server, and each further one is counted here', async () => {
   let charged = 0;
-  const call = operationCaller([lookUp], {
-    charge: (_workspaceId, count) => {
+  const rateLimiter = {
+    charge: (_workspaceId: string, count: number) => {
       charged += count;
       return { allowed: true, remaining: 0, retryAfterSeconds: 0 };
     },
-  });
+  };
+  const call = operationCaller([lookUp], rateLimiter, {} as AuditLog);
   const request = requestOf(['read:messages']);
   for (const expected of [0, 1, 2]) {
     expect(await call(request, 'lookUp')).toMatchObject({ status: 200, body: { found: true } });

@@ -1,8 +1,10 @@
 import type { RateLimiter } from '../../accounts/rate-limit.ts';
 import { assert } from '../../lib/assert.ts';
 import { invalidFields } from '../../lib/refused-error.ts';
+import type { AuditLog } from '../../logs/audit-log.ts';
 import type { IdempotencyRequest } from '../../messages/accept/idempotency.ts';
-import type { Operation, OperationRequest } from '../operation.ts';
+import type { AnyRequest, Operation } from '../operation.ts';
+import { handleAudited, isAudited } from './audit-operation.ts';
 import { requireScope } from './authorize-request.ts';
 import { type OperationValidators, validatorsOf } from './operation-validators.ts';
 
@@ -11,6 +13,8 @@ import { type OperationValidators, validatorsOf } from './operation-validators.t
  * check, validation and handler as a request from outside, and counts against the rate limit like
  * one, so another provider's API can do nothing that ours refuses.
  */
+
+export type { AnyRequest };
 
 export interface OperationInput {
   params?: Record<string, string>;
@@ -28,8 +32,6 @@ export interface OperationOutput {
   headers: Record<string, string | string[]>;
 }
 
-export type AnyRequest = OperationRequest<unknown, unknown, unknown>;
-
 /** Calls the operation with this id on behalf of the caller of `request`; throws a RefusedError. */
 export type CallOperation = (
   request: AnyRequest,
@@ -40,6 +42,7 @@ export type CallOperation = (
 export function operationCaller(
   operations: readonly Operation[],
   rateLimiter: Pick<RateLimiter, 'charge'>,
+  auditLog: AuditLog,
 ): CallOperation {
   /** Requests that made their first call, which is the one that the server has counted. */
   const counted = new WeakSet<AnyRequest>();
@@ -53,7 +56,13 @@ export function operationCaller(
     checks.query.check(query);
     if (operation.spec.body) checks.body?.check(body ?? {}, request.caller, []);
     const inner = innerRequest(request, { params, query, body: body ?? {}, idempotency });
-    const { status, body: output, headers = {} } = await operation.handle(inner);
+    const {
+      status,
+      body: output,
+      headers = {},
+    } = isAudited(operation.spec)
+      ? await handleAudited(auditLog, operation, inner)
+      : await operation.handle(inner);
     return { status, body: parsed(output), headers };
   };
 }
@@ -80,7 +89,9 @@ export function innerRequest(
     contentType: 'application/json',
     ifMatch: undefined,
     lastEventId: undefined,
+    accountId: undefined,
     header: (name) => request.header(name),
+    recordMessage: (id) => request.recordMessage(id),
     get signal() {
       return signal ?? request.signal;
     },

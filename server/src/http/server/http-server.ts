@@ -7,12 +7,20 @@ import type { MemoryBudget } from '../../lib/memory-budget.ts';
 import { clientNetwork } from '../../lib/net/client-network.ts';
 import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
 import { eventLoopTurns } from '../../lib/turns.ts';
+import type { AuditLog } from '../../logs/audit-log.ts';
+import type { RequestLog } from '../../logs/request-log.ts';
 import type { Idempotency } from '../../messages/accept/idempotency.ts';
 import type { HttpMetrics } from '../observability/http-metrics.ts';
-import type { Operation, OperationRequest, OperationResponse } from '../operation.ts';
+import type { Operation, OperationResponse } from '../operation.ts';
 import { prefersHtml, sendNotFoundPage } from '../pages/not-found.ts';
-import { isInternalError, pathNotFound, toProblemResponse } from '../problems/problem-details.ts';
+import {
+  isInternalError,
+  type ProblemDetails,
+  pathNotFound,
+  toProblemResponse,
+} from '../problems/problem-details.ts';
 import type { ApiSurface } from './api-surface.ts';
+import { handleAudited, isAudited } from './audit-operation.ts';
 import {
   type AuthorizationDependencies,
   authorizeRequest,
@@ -20,6 +28,7 @@ import {
 } from './authorize-request.ts';
 import { FORM_TYPES, parseFormBody } from './form-body.ts';
 import { type JsonBody, parseJsonBody } from './json-body.ts';
+import { logRequest } from './log-request.ts';
 import { type OperationValidators, validatorsOf } from './operation-validators.ts';
 import { type ReceivedBody, readBody } from './read-body.ts';
 import { RequestContext } from './request-context.ts';
@@ -38,6 +47,8 @@ export interface HttpServerDependencies extends AuthorizationDependencies {
   clock: Clock;
   log: Log;
   metrics: HttpMetrics;
+  requestLog: RequestLog;
+  auditLog: AuditLog;
   outage: StorageOutage;
   bodyBytesMax: number;
   /** Shared by all bodies in memory. */
@@ -57,6 +68,10 @@ declare module 'fastify' {
     textErrors: readonly FieldError[] | null;
     /** The body that `request.body` is parsed from. */
     receivedBody: ReceivedBody | null;
+    /** Null on paths without an operation. */
+    operationId: string | null;
+    /** The public id of the message that the request sent. */
+    messageId: string | null;
   }
 }
 
@@ -85,6 +100,8 @@ export function createHttpServer(deps: HttpServerDependencies): FastifyInstance 
   server.decorateRequest('startedAtMs', 0);
   server.decorateRequest('textErrors', null);
   server.decorateRequest('receivedBody', null);
+  server.decorateRequest('operationId', null);
+  server.decorateRequest('messageId', null);
   addJsonBodyParser(server, deps, deps.bodyBytesMax);
   server.setErrorHandler((error, request, reply) => sendProblem(deps, error, request, reply));
   registerNotFoundHandler(server, deps);
@@ -246,6 +263,7 @@ function addRoute(
     exposeHeadRoute: supportsHead(spec),
     onRequest(request, reply, done) {
       request.recordMetrics = recordMetrics;
+      request.operationId = spec.id;
       request.startedAtMs = performance.now();
       // Fastify rejects an unknown media type before it calls a parser.
       if (!spec.body) delete request.headers['content-type'];
@@ -289,7 +307,7 @@ async function handleRequest(
       await run(deps, surface, operation, checks, request, reply),
       operation.spec.location,
     );
-    recordRequestMetrics(request, reply);
+    recordRequest(deps, request, reply);
     if (spec.method !== 'GET' && !spec.isAnonymous?.(request.headers)) {
       deps.outage.stored();
       deps.onChange();
@@ -310,8 +328,16 @@ function releaseBody({ receivedBody }: FastifyRequest, { raw }: FastifyReply): v
 }
 
 /** Called directly, because Fastify's onResponse hook adds a listener to every response. */
-function recordRequestMetrics(request: FastifyRequest, reply: FastifyReply): void {
-  request.recordMetrics?.(reply.statusCode, performance.now() - request.startedAtMs);
+function recordRequest(
+  { requestLog }: HttpServerDependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  problem?: ProblemDetails,
+): void {
+  const { caller, startedAtMs } = request;
+  const elapsedMs = startedAtMs === 0 ? 0 : performance.now() - startedAtMs;
+  request.recordMetrics?.(reply.statusCode, elapsedMs);
+  if (caller) logRequest(requestLog, caller, request, reply, elapsedMs, problem);
 }
 
 function run(
@@ -333,21 +359,33 @@ function run(
   }
   const context = new RequestContext(deps, surface, spec, request, reply);
   if (context.idempotency && !spec.handlesIdempotency) {
-    return runIdempotently(deps, operation, context);
+    return runIdempotently(deps, surface, operation, context);
   }
-  return operation.handle(context);
+  return handle(deps, surface, operation, context);
+}
+
+/** Operations of other surfaces call ours, which are recorded then. */
+function handle(
+  { surfaces, auditLog }: HttpServerDependencies,
+  surface: ApiSurface,
+  operation: Operation,
+  context: RequestContext,
+): Promise<OperationResponse> | OperationResponse {
+  const isRecorded = surface === surfaces[0] && isAudited(operation.spec);
+  return isRecorded ? handleAudited(auditLog, operation, context) : operation.handle(context);
 }
 
 async function runIdempotently(
   deps: HttpServerDependencies,
+  surface: ApiSurface,
   operation: Operation,
-  context: OperationRequest<unknown, unknown, unknown>,
+  context: RequestContext,
 ): Promise<OperationResponse> {
   let first: OperationResponse | undefined;
   const { result, replayed } = await deps.idempotency.once(
     context.idempotency as never,
     async () => {
-      first = await operation.handle(context);
+      first = await handle(deps, surface, operation, context);
       const { status, body } = first;
       return JSON.stringify({ status, body: body === undefined ? null : JSON.stringify(body) });
     },
@@ -407,13 +445,35 @@ function sendProblem(
   reply.header('x-content-type-options', 'nosniff');
   // The rest of an unread body must not be parsed as the next request.
   if (problem.status === 413 || problem.status === 408) reply.header('connection', 'close');
-  const rendered = surfaceOf(deps, request.url).renderProblem({ problem, headers });
+  const surface = surfaceOf(deps, request.url);
+  const rendered = surface.renderProblem({ problem, headers });
   void reply
     .code(rendered.status)
     .headers(rendered.headers)
     .type(rendered.mediaType)
     .send(rendered.body);
-  recordRequestMetrics(request, reply);
+  recordRequest(deps, request, reply, problem);
+  if (request.operationId === null) void logUnknownPath(deps, surface, request, reply, problem);
+}
+
+/**
+ * A path or method without an operation is answered without authentication. Its sender looks for the
+ * typo in the request log, so the caller is found afterwards.
+ */
+async function logUnknownPath(
+  { requestLog }: HttpServerDependencies,
+  surface: ApiSurface,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  problem: ProblemDetails,
+): Promise<void> {
+  const isSigned = surface.beforeSignedBody !== undefined;
+  if (isSigned || !request.url.startsWith(`${surface.prefix}/`)) return;
+  try {
+    logRequest(requestLog, await surface.authenticate(request), request, reply, 0, problem);
+  } catch {
+    // No valid key, so the request belongs to no workspace.
+  }
 }
 
 function surfaceOf({ surfaces }: HttpServerDependencies, url: string): ApiSurface {

@@ -24,6 +24,7 @@ export class RequestContext implements OperationRequest<unknown, unknown, unknow
   readonly stream: AsyncIterable<Buffer> | undefined;
   readonly contentType: string;
   readonly lastEventId: string | undefined;
+  accountId: string | undefined;
   readonly #deps: AuthorizationDependencies;
   readonly #surface: ApiSurface;
   readonly #spec: Operation['spec'];
@@ -48,6 +49,7 @@ export class RequestContext implements OperationRequest<unknown, unknown, unknow
     this.stream = spec.rawBody ? (request.body as AsyncIterable<Buffer> | undefined) : undefined;
     this.contentType = request.headers['content-type'] ?? '';
     this.lastEventId = request.headers['last-event-id'] as string | undefined;
+    this.accountId = undefined;
     this.#deps = deps;
     this.#surface = surface;
     this.#spec = spec;
@@ -62,6 +64,10 @@ export class RequestContext implements OperationRequest<unknown, unknown, unknow
   header(name: string): string | undefined {
     const value = this.#request.headers[name];
     return typeof value === 'string' ? value : undefined;
+  }
+
+  recordMessage(id: string): void {
+    this.#request.messageId = id;
   }
 
   get client(): ClientInfo {

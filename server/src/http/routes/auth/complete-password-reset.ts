@@ -28,8 +28,9 @@ export function completePasswordReset({ people }: { people: People }): Operation
       responses: { 204: { description: 'The password was changed. Sign in with the new one.' } },
       problems: ['invalid_link', 'too_many_attempts'],
     },
-    async ({ body, client }) => {
-      await people.resets.complete(body.token, body.password, client);
+    async (request) => {
+      const { body, client } = request;
+      request.accountId = await people.resets.complete(body.token, body.password, client);
       return { status: 204 };
     },
   );

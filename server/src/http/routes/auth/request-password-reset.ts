@@ -17,6 +17,7 @@ export function requestPasswordReset({ people }: { people: People }): Operation 
         'by email through this service; while no domain can send, it is written to the server ' +
         'log.',
       scope: 'public',
+      notAudited: 'no actor',
       csrfProtected: true,
       body: closed({ email: Email }, { title: 'RequestPasswordReset' }),
       examples: { jane: { summary: 'An address', value: { email: 'jane@shop.example' } } },

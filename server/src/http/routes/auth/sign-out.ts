@@ -13,6 +13,7 @@ export function signOut({ people, cookie }: { people: People; cookie: SessionCoo
       summary: 'Sign out',
       description: 'Ends this session on every node immediately. Succeeds without a session too.',
       scope: 'public',
+      notAudited: 'no actor',
       csrfProtected: true,
       responses: { 204: { description: 'Signed out.', headers: SET_COOKIE } },
     },

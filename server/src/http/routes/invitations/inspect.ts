@@ -14,6 +14,7 @@ export function inspectInvitation({ people }: { people: People }): Operation {
       summary: 'Inspect an invitation',
       description: 'For the holder of the link: `token` is the part after #.',
       scope: 'public',
+      notAudited: 'changes nothing',
       csrfProtected: true,
       body: closed({ token: Token }, { title: 'InspectInvitation' }),
       examples: { link: { summary: 'Token from a link', value: { token: 'fZ0nQb0mS8-2kJc1' } } },

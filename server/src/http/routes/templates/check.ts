@@ -16,6 +16,7 @@ export function checkTemplate(deps: { templates: Templates }): Operation {
         'Returns what publishing would report: syntax, paths, missing translations, links, ' +
         'images, sizes, and CSS that major email clients do not support. Changes nothing.',
       scope: 'read:templates',
+      notAudited: 'changes nothing',
       params: PathKey,
       responses: { 200: { description: 'The findings.', body: Checked } },
       problems: ['not_found'],

@@ -108,6 +108,7 @@ export function renderTemplate(deps: RenderDeps): Operation {
         '`variables`, the example values are used; without a contact, sample values are. ' +
         'Missing values are reported instead of failing the request.',
       scope: 'read:templates',
+      notAudited: 'changes nothing',
       params: PathKey,
       body: RenderTemplate,
       examples: {

@@ -40,6 +40,7 @@ export function testSendTemplate(deps: TemplateDeps & { acceptor: MessageAccepto
         'key sends real mail from a sender domain of the workspace, like any send; with a test ' +
         'key the message goes to the test inbox. Also requires the scope `read:templates`.',
       scope: 'send:transactional',
+      notAudited: 'sends',
       params: PathKey,
       body: TestSend,
       examples: {
@@ -60,7 +61,12 @@ export function testSendTemplate(deps: TemplateDeps & { acceptor: MessageAccepto
       location: ({ id }: Accepted) => `${API_PREFIX}/messages/${id}`,
       problems: ['not_found', ...SEND_PROBLEMS.filter((code) => !OF_CONTENT.has(code))],
     },
-    async ({ caller, params: { key }, body }) => {
+    async (request) => {
+      const {
+        caller,
+        params: { key },
+        body,
+      } = request;
       if (!caller.scopes.has('read:templates')) {
         const detail = 'A test send exposes a draft and requires read:templates too.';
         throw new RefusedError('insufficient_scope', detail, {
@@ -83,6 +89,7 @@ export function testSendTemplate(deps: TemplateDeps & { acceptor: MessageAccepto
         },
         { allowDrafts: true, sampleContact: sampleContact(template, locale) },
       );
+      request.recordMessage(message.id);
       return { status: 202, body: message };
     },
   );

@@ -25,6 +25,7 @@ export function checkTransactional(): Operation {
       summary: 'Check inline content',
       description: 'Runs the checks of publishing on inline content. Nothing is stored or sent.',
       scope: 'read:templates',
+      notAudited: 'changes nothing',
       body: InlineContent,
       examples: {
         inline: {

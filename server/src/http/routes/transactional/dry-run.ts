@@ -25,6 +25,7 @@ export function dryRunTransactional(deps: {
         'recipient would see it. Nothing is stored or sent. Content that uses fields of the contact ' +
         'requires `read:contacts` too; without it, the locale of the contact selects no variant.',
       scope: 'send:transactional',
+      notAudited: 'changes nothing',
       body: SendMessage,
       semanticChecks: (body, invalid) => deps.acceptor.checkRemainingFields(invalid, body),
       examples: SEND_EXAMPLES,

@@ -51,6 +51,7 @@ export function sendBatch(deps: {
         'as one request of the rate limit: after a batch beyond the limit, later requests get 429 ' +
         'until enough time has passed.',
       scope: 'send:transactional',
+      notAudited: 'sends',
       body: bodyOf(SendMessage),
       // Each message is validated on its own, so that a malformed one does not fail the others.
       validatedBody: bodyOf(Type.Unknown()),

@@ -69,6 +69,7 @@ export function sendBulk(deps: {
         'not see each other. Results, `mode`, idempotency and the rate limit are those of a ' +
         'batch: up to 500 messages in one transaction, each counted as one request.',
       scope: 'send:transactional',
+      notAudited: 'sends',
       body: bodyOf(CONTENT, BulkRecipient),
       examples: {
         template: {

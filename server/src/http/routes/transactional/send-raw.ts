@@ -54,6 +54,7 @@ export function sendRaw(deps: { mailAcceptor: MailAcceptor }): Operation {
         'nothing in it is a placeholder, signed and encrypted bodies stay unchanged, and ' +
         '`X-Postrider-…` headers set options.',
       scope: 'send:transactional',
+      notAudited: 'sends',
       body: SendRaw,
       examples: {
         text: {
@@ -65,7 +66,8 @@ export function sendRaw(deps: { mailAcceptor: MailAcceptor }): Operation {
       problems: ['malformed_request', ...SEND_PROBLEMS],
       handlesIdempotency: true,
     },
-    async ({ caller, body, idempotency }) => {
+    async (request) => {
+      const { caller, body, idempotency } = request;
       const { raw, recipients, ...options } = body;
       const mail = decodeBase64(raw);
       if (!mail) {
@@ -74,7 +76,8 @@ export function sendRaw(deps: { mailAcceptor: MailAcceptor }): Operation {
       }
       try {
         const given = { recipients, options, idempotency };
-        return acceptedResponse(await deps.mailAcceptor.accept(caller, withCrlf(mail), given));
+        const accepted = await deps.mailAcceptor.accept(caller, withCrlf(mail), given);
+        return acceptedResponse(request, accepted);
       } catch (error) {
         throw error instanceof RefusedError
           ? pointIntoBody(error, recipients !== undefined)

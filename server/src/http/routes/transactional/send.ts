@@ -42,6 +42,7 @@ export function sendTransactional(deps: { acceptor: MessageAcceptor }): Operatio
         'committed to durable storage and survives a server crash. Use `Idempotency-Key` to ' +
         'retry safely.',
       scope: 'send:transactional',
+      notAudited: 'sends',
       body: SendMessage,
       semanticChecks: (body, invalid) => deps.acceptor.checkRemainingFields(invalid, body),
       examples: SEND_EXAMPLES,
@@ -49,8 +50,10 @@ export function sendTransactional(deps: { acceptor: MessageAcceptor }): Operatio
       problems: SEND_PROBLEMS,
       handlesIdempotency: true,
     },
-    async ({ caller, body, idempotency }) =>
-      acceptedResponse(await deps.acceptor.accept(caller, body, { idempotency })),
+    async (request) => {
+      const { caller, body, idempotency } = request;
+      return acceptedResponse(request, await deps.acceptor.accept(caller, body, { idempotency }));
+    },
   );
 }
 
@@ -66,7 +69,11 @@ export const SENT = {
   },
 };
 
-export function acceptedResponse({ message, replayed }: Accepted): OperationResponse {
+export function acceptedResponse(
+  request: { recordMessage(id: string): void },
+  { message, replayed }: Accepted,
+): OperationResponse {
+  request.recordMessage(message.id);
   const location = `${API_PREFIX}/messages/${message.id}`;
   return {
     status: 202,

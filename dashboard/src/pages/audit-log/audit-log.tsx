@@ -1,0 +1,250 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { ChevronRight, History, SearchX } from 'lucide-react';
+import { useState } from 'react';
+import { type Schema, unwrap } from '../../api/client.ts';
+import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
+import { useApi } from '../../api/use-api.ts';
+import { ErrorAlert } from '../../components/alert.tsx';
+import { Button } from '../../components/button.tsx';
+import { CodeBlock } from '../../components/code-block.tsx';
+import { CopyCode } from '../../components/copy.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Select } from '../../components/field.tsx';
+import { LoadMore } from '../../components/load-more.tsx';
+import { Detail, DetailList, Page } from '../../components/page.tsx';
+import { SkeletonRows } from '../../components/skeleton.tsx';
+import { ExactTime, Time } from '../../components/time.tsx';
+import { classNames } from '../../lib/class-names.ts';
+import { useCan } from '../../session/session.ts';
+import { SINCE_MS } from '../messages/use-messages.ts';
+import { useApiKeys } from '../requests/use-requests.ts';
+import { useMembers } from '../team/actor-name.ts';
+import { actionLabel } from './action-label.ts';
+
+type AuditEntry = Schema<'AuditEntry'>;
+
+/** The page's search parameters. */
+interface AuditFilters {
+  actor?: string;
+  action?: string;
+  since?: string;
+}
+
+export function AuditLogPage() {
+  const filters = useSearch({ from: '/inside/audit-log' });
+  const navigate = useNavigate();
+  const list = useAuditLog(filters);
+  const [open, setOpen] = useState<string>();
+  const change = (next: AuditFilters) =>
+    void navigate({ to: '/audit-log', search: next, replace: true });
+  return (
+    <Page
+      full
+      title="Audit log"
+      description="Changes by members, API keys and the command line. Entries can’t be edited."
+    >
+      <AuditFilterBar filters={filters} onChange={change} />
+      {list.isPending ? (
+        <SkeletonRows rows={12} />
+      ) : list.isLoadingError ? (
+        <ErrorAlert
+          error={list.error}
+          className="mx-4 sm:mx-6"
+          onRetry={() => void list.refetch()}
+        />
+      ) : list.rows.length === 0 && !list.hasNextPage ? (
+        <NoEntries filtered={Object.keys(filters).length > 0} onClear={() => change({})} />
+      ) : (
+        <>
+          <ul aria-label="Audit log" className="divide-y divide-line border-y border-line">
+            {list.rows.map((entry) => (
+              <EntryRow
+                key={entry.id}
+                entry={entry}
+                open={open === entry.id}
+                onToggle={() => setOpen(open === entry.id ? undefined : entry.id)}
+              />
+            ))}
+          </ul>
+          <LoadMore
+            {...list}
+            label={list.rows.length === 0 ? 'Search older entries' : 'Load more'}
+          />
+        </>
+      )}
+    </Page>
+  );
+}
+
+function useAuditLog({ actor, action, since }: AuditFilters) {
+  const { api, key } = useApi();
+  const sinceMs = since === undefined ? undefined : SINCE_MS[since];
+  return usePaginatedQuery(key('audit-log', actor, action, since), (cursor) =>
+    unwrap(
+      api.GET('/api/v1/audit-log', {
+        params: {
+          query: {
+            ...pageParams(cursor),
+            ...(actor ? { actor } : {}),
+            ...(action ? { action } : {}),
+            ...(sinceMs === undefined
+              ? {}
+              : { created_after: new Date(Date.now() - sinceMs).toISOString() }),
+          },
+        },
+      }),
+    ),
+  );
+}
+
+function AuditFilterBar({
+  filters,
+  onChange,
+}: {
+  filters: AuditFilters;
+  onChange: (next: AuditFilters) => void;
+}) {
+  const members = useMembers();
+  const keys = useApiKeys();
+  const set = (name: keyof AuditFilters) => (event: { target: { value: string } }) =>
+    onChange({ ...filters, [name]: event.target.value });
+  return (
+    <search className="flex flex-wrap items-center gap-2 px-4 pb-3 sm:px-6">
+      <div className="w-48">
+        <Select aria-label="Actor" value={filters.actor ?? ''} onChange={set('actor')}>
+          <option value="">Anyone</option>
+          <option value="cli">Command line</option>
+          {members.map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+          {keys.map(({ id, name }) => (
+            <option key={id} value={id}>
+              API key {name}
+            </option>
+          ))}
+        </Select>
+      </div>
+      <div className="w-36">
+        <Select aria-label="Time" value={filters.since ?? ''} onChange={set('since')}>
+          <option value="">Any time</option>
+          <option value="1h">Last hour</option>
+          <option value="24h">Last 24 hours</option>
+          <option value="7d">Last 7 days</option>
+          <option value="30d">Last 30 days</option>
+        </Select>
+      </div>
+      {filters.action && (
+        <Button onClick={() => onChange({ ...filters, action: '' })}>
+          {actionLabel(filters.action)} ×
+        </Button>
+      )}
+    </search>
+  );
+}
+
+function EntryRow({
+  entry,
+  open,
+  onToggle,
+}: {
+  entry: AuditEntry;
+  open: boolean;
+  onToggle: () => void;
+}) {
+  const { action, target } = entry;
+  return (
+    <li className="text-sm">
+      <button
+        type="button"
+        data-row
+        aria-expanded={open}
+        onClick={onToggle}
+        className="grid w-full grid-cols-[auto_minmax(0,1fr)_auto] items-center gap-x-3 px-4 py-2.5 text-left transition-colors hover:bg-sunken focus-visible:bg-sunken sm:px-6 md:grid-cols-[auto_minmax(0,14rem)_minmax(0,1fr)_minmax(0,12rem)_6.5rem]"
+      >
+        <ChevronRight
+          className={classNames('size-4 text-faint transition-transform', open && 'rotate-90')}
+          aria-hidden
+        />
+        <span className="min-w-0 truncate font-medium">{actionLabel(action)}</span>
+        <span className="hidden min-w-0 truncate font-mono text-xs text-soft md:block">
+          {target}
+        </span>
+        <span className="hidden min-w-0 truncate text-xs text-soft md:block">
+          {actorLabel(entry)}
+        </span>
+        <Time at={entry.created_at} className="text-right text-xs text-faint" />
+      </button>
+      {open && <EntryDetails entry={entry} />}
+    </li>
+  );
+}
+
+function actorLabel({ actor }: AuditEntry): string {
+  if (actor.type === 'cli') return 'Command line';
+  const name = actor.name ?? actor.id ?? '';
+  return actor.type === 'api_key' ? `API key ${name}` : name;
+}
+
+function EntryDetails({ entry }: { entry: AuditEntry }) {
+  const canReadRequests = useCan()('read:logs');
+  const { target, request_id: requestId, ip, user_agent: agent, details } = entry;
+  return (
+    <div className="grid gap-4 px-4 pt-1 pb-4 sm:px-6">
+      <DetailList>
+        <Detail name="Time">
+          <ExactTime at={entry.created_at} />
+        </Detail>
+        <Detail name="Actor">{actorLabel(entry)}</Detail>
+        {target !== null && (
+          <Detail name="Target">
+            <CopyCode text={target} />
+          </Detail>
+        )}
+        {entry.mode !== null && <Detail name="Mode">{entry.mode}</Detail>}
+        {ip !== null && (
+          <Detail name="IP address">
+            <CopyCode text={ip} />
+          </Detail>
+        )}
+        {agent !== null && agent !== '' && <Detail name="User agent">{agent}</Detail>}
+        {requestId !== null && (
+          <Detail name="Request">
+            {canReadRequests && entry.mode !== null ? (
+              <Link
+                to="/requests/$id"
+                params={{ id: requestId }}
+                className="block truncate font-mono text-xs text-accent-ink hover:underline"
+              >
+                {requestId}
+              </Link>
+            ) : (
+              <CopyCode text={requestId} />
+            )}
+          </Detail>
+        )}
+      </DetailList>
+      {Object.keys(details).length > 0 && (
+        <CodeBlock label="Details" code={JSON.stringify(details, null, 2)} wrap />
+      )}
+    </div>
+  );
+}
+
+function NoEntries({ filtered, onClear }: { filtered: boolean; onClear: () => void }) {
+  if (!filtered) {
+    return (
+      <EmptyState icon={History} title="No changes yet">
+        Changes to this workspace and sign-ins of its members appear here.
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState
+      icon={SearchX}
+      title="No entries match these filters"
+      actions={<Button onClick={onClear}>Clear filters</Button>}
+    />
+  );
+}

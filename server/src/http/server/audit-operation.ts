@@ -1,0 +1,94 @@
+import { decodeId, encodeId } from '../../lib/ids.ts';
+import type { AuditLog, Change } from '../../logs/audit-log.ts';
+import { withoutSecrets } from '../../logs/redact-request.ts';
+import type { AnyRequest, Operation, OperationResponse } from '../operation.ts';
+
+/**
+ * Records every change that an operation made in the audit log. This is the only place: an operation
+ * is recorded by what it is (its id, path and body), unless its spec says why not.
+ */
+
+type Spec = Operation['spec'];
+
+export function isAudited({ method, notAudited }: Spec): boolean {
+  return method !== 'GET' && notAudited === undefined;
+}
+
+export async function handleAudited(
+  auditLog: AuditLog,
+  operation: Operation,
+  request: AnyRequest,
+): Promise<OperationResponse> {
+  const response = await operation.handle(request);
+  const change = changeOf(operation.spec, request, response);
+  if (change) await auditLog.record(change);
+  return response;
+}
+
+/** Undefined if there is no actor, as after the first of two factors. */
+function changeOf(
+  spec: Spec,
+  request: AnyRequest,
+  { body }: OperationResponse,
+): Change | undefined {
+  const result = (typeof body === 'object' && body !== null ? body : {}) as Result;
+  const params = (request.params ?? {}) as Record<string, string>;
+  const { caller, signedIn, client, requestId } = request;
+  const accountId = signedIn?.person.id ?? request.accountId;
+  const actor =
+    caller?.actor ?? result.me?.id ?? (accountId && encodeId('usr', accountId)) ?? undefined;
+  if (actor === undefined) return undefined;
+  const target = params.id ?? params.key ?? result.id ?? result.key ?? null;
+  return {
+    where: whereOf(spec, request, target, actor),
+    mode: caller?.mode ?? null,
+    action: spec.id,
+    actor,
+    target: typeof target === 'string' && !target.includes('@') ? target : null,
+    client: { ip: client.ip, userAgent: client.userAgent, requestId },
+    details: detailsOf(spec, request),
+  };
+}
+
+interface Result {
+  id?: unknown;
+  key?: unknown;
+  /** The account, in responses to a sign-in. */
+  me?: { id: string } | null;
+}
+
+function whereOf(
+  spec: Spec,
+  { caller }: AnyRequest,
+  target: unknown,
+  actor: string,
+): Change['where'] {
+  if (caller && spec.scope !== 'person') return { workspaceId: caller.workspaceId };
+  const workspaceId = typeof target === 'string' ? decodeId('wsp', target) : undefined;
+  if (workspaceId !== undefined) return { workspaceId };
+  return { memberId: decodeId('usr', actor) as string };
+}
+
+/** What these operations take is personal, or is kept elsewhere: only the names of fields are kept. */
+const NAMES_ONLY: ReadonlySet<Spec['tag']> = new Set([
+  'Account',
+  'Contacts',
+  'Sign-in',
+  'Suppressions',
+]);
+
+function detailsOf({ tag, rawBody }: Spec, { body, query }: AnyRequest): object {
+  const shown = (value: unknown): object | undefined => {
+    if (value === null || typeof value !== 'object' || Object.keys(value).length === 0) return;
+    if (!NAMES_ONLY.has(tag)) return withoutSecrets(value);
+    return Object.fromEntries(Object.keys(value).map((name) => [name, NOT_KEPT]));
+  };
+  const fields = rawBody ? undefined : shown(body);
+  const parameters = shown(query);
+  return {
+    ...(fields ? { body: fields } : {}),
+    ...(parameters ? { query: parameters } : {}),
+  };
+}
+
+const NOT_KEPT = '[not kept]';

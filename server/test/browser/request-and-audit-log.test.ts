@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest';
+import { browserSuite } from '../harness/browser.ts';
+import { accessibilityViolations, overflows } from '../harness/browser-checks.ts';
+
+/** A failed request is found in two clicks, with its fix; a successful one leads to its message. */
+browserSuite('request log and audit log', (suite) => {
+  test('from a rejected request to its problem, and from a sent one to its message', async () => {
+    const message = {
+      to: { email: 'jane@example.com' },
+      from: { email: 'hello@shop.example' },
+      subject: 'Hello',
+      html: '<p>Hello</p>',
+    };
+    const send = (body: object) => suite.app().call('POST', '/transactional/send', { body });
+    const rejected = await send({ ...message, from: 'not an address', variables: { pin: 471100 } });
+    expect(rejected.status).toBe(422);
+    const sent = await send(message);
+
+    const page = await suite.openAs('developer');
+    await page.goto('/app');
+    await page.getByRole('link', { name: 'Request log' }).click();
+    const list = page.getByRole('list', { name: 'Requests' });
+    await list.getByRole('link', { name: /validation_failed/ }).click();
+    await page.getByText(rejected.json.fix).waitFor();
+    const body = page.getByRole('region', { name: 'Request body', exact: true }).first();
+    await body.getByText('not an address').waitFor();
+    expect(await page.content()).not.toContain('471100');
+    expect(await accessibilityViolations(page)).toEqual([]);
+    expect(await overflows(page)).toEqual([]);
+
+    await page.getByRole('link', { name: 'Request log' }).first().click();
+    await page.getByLabel('Status').selectOption('2xx');
+    await page.getByLabel('Method').selectOption('POST');
+    await list.getByRole('link', { name: 'POST /api/v1/transactional/send', exact: true }).click();
+    await page.getByRole('link', { name: sent.json.id }).click();
+    await page.getByRole('heading', { name: 'Hello' }).waitFor();
+
+    await page.goto('/app/requests');
+    await page.getByLabel('Search paths or request IDs').fill('/nothing-like-this');
+    await page.getByText('No requests match these filters').waitFor();
+    expect(suite.takeErrors()).toEqual([]);
+  });
+
+  test('a change shows who made it; developers do not see the audit log', async () => {
+    const body = { email: 'jane@example.com', first_name: 'Jane' };
+    const created = await suite.app().call('POST', '/contacts', { body });
+    const page = await suite.openAs('admin');
+    await page.goto('/app');
+    await page.getByRole('link', { name: 'Audit log' }).click();
+    const list = page.getByRole('list', { name: 'Audit log' });
+    await list.getByRole('button', { name: /Create contact/ }).click();
+    await list.getByRole('button', { name: created.json.id, exact: true }).waitFor();
+    await list.getByText('[not kept]').first().waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
+    expect(await overflows(page)).toEqual([]);
+    await page.getByRole('link', { name: /^req_/ }).click();
+    await page.getByRole('heading', { name: 'POST /api/v1/contacts' }).waitFor();
+
+    await page.goto('/app/audit-log');
+    await page.getByLabel('Actor').selectOption('Command line');
+    await page.getByText('No entries match these filters').waitFor();
+
+    const developer = await suite.openAs('developer');
+    await developer.goto('/app');
+    await developer.getByRole('link', { name: 'Request log' }).waitFor();
+    expect(await developer.getByRole('link', { name: 'Audit log' }).count()).toBe(0);
+    expect(suite.takeErrors()).toEqual([]);
+  });
+});
