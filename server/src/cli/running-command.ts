@@ -29,6 +29,7 @@ export const NOT_AUDITED: ReadonlySet<string> = new Set([
   'people list',
   'keys list',
   'domains list',
+  'streams list',
   'templates pull',
   'templates diff',
   // The message is the record.
