@@ -26,6 +26,7 @@ export const NOT_AUDITED: ReadonlySet<string> = new Set([
   'backup',
   'queue',
   'workspaces list',
+  'workspaces deletions',
   'people list',
   'keys list',
   'domains list',

@@ -150,11 +150,12 @@ export class EmailChanges {
     }
   }
 
-  undo(token: string, password: string, client: ClientInfo): Promise<void> {
+  /** Returns the id of the person. */
+  undo(token: string, password: string, client: ClientInfo): Promise<string> {
     return this.#parts.limits.limitBySource(client.ip, () => this.#undo(token, password));
   }
 
-  async #undo(token: string, password: string): Promise<void> {
+  async #undo(token: string, password: string): Promise<string> {
     const { pool, clock, passwords } = this.#parts;
     const find = (db: Queryable): Promise<ConfirmedChange | undefined> =>
       findConfirmedChange(db, hashSecret(token), clock.now());
@@ -172,6 +173,7 @@ export class EmailChanges {
       await updatePassword(db, personId, passwordHash);
       await this.#setEmail(db, personId, { email, emailKey }, clock.now());
     });
+    return found.personId;
   }
 
   async sweep(): Promise<void> {

@@ -29,8 +29,9 @@ export function undoEmailChange({ people }: { people: People }): Operation {
       responses: { 204: { description: 'The change was undone. Sign in with the new password.' } },
       problems: ['invalid_link', 'conflict', 'too_many_attempts'],
     },
-    async ({ body, client }) => {
-      await people.emailChanges.undo(body.token, body.password, client);
+    async (request) => {
+      const { body, client } = request;
+      request.accountId = await people.emailChanges.undo(body.token, body.password, client);
       return { status: 204 };
     },
   );
