@@ -21,7 +21,8 @@ import {
  * are not columns, so they are filtered here.
  */
 
-export interface MessageQuery extends Omit<MessageFilter, 'searchTerms' | 'includeReceivers'> {
+export interface MessageQuery
+  extends Omit<MessageFilter, 'searchTerms' | 'includeReceivers' | 'deliveryStatus'> {
   status?: MessageStatus;
   /** A name returned by `mailboxProvider`. */
   provider?: string;
@@ -84,19 +85,15 @@ function generatedId(messageId = ''): { id: string; domain: string } | undefined
 }
 
 function toFilter(query: MessageQuery): MessageFilter {
-  const {
-    status: _status,
-    provider,
-    createdAfterMs: _after,
-    createdBeforeMs: _before,
-    ...own
-  } = query;
+  const { status, provider, createdAfterMs: _after, createdBeforeMs: _before, ...own } = query;
   const { text, ...filter } = own;
   const terms = searchTerms(text);
   return {
     ...filter,
     ...(terms === null ? {} : { searchTerms: terms }),
     ...(provider === undefined ? {} : { includeReceivers: true }),
+    // A message that is not partial has the status of one of its recipients.
+    ...(status === undefined || status === 'partial' ? {} : { deliveryStatus: status }),
   };
 }
 

@@ -117,6 +117,8 @@ export interface MessageFilter {
   /** System mail is left out unless its tag is given. */
   tag?: string;
   templateKey?: string;
+  /** Of at least one recipient. */
+  deliveryStatus?: DeliveryStatus;
   /** Why a recipient did not get the message, or not yet. */
   reason?: string;
   apiKeyId?: string;
@@ -168,6 +170,9 @@ export async function scanMessages(
               and d.message_id = s.id and (d.reason = $12 or d.bounce->>'reason' = $12)))
           and ($13::uuid is null or s.api_key_id = $13)
           and ($14::text is null or s.stream = $14)
+          and ($17::text is null or exists (
+            select from deliveries d where d.workspace_id = $1 and d.mode = $2
+              and d.message_id = s.id and d.status::text = $17))
         order by s.id desc limit $16)
       select m.id, edge.scanned, edge.last_id,
         case when $15 then (
@@ -196,6 +201,7 @@ export async function scanMessages(
       filter.stream ?? null,
       filter.includeReceivers ?? false,
       bounds.matchesMax,
+      filter.deliveryStatus ?? null,
       ...scan.values,
     ],
   });
@@ -220,14 +226,14 @@ function scanFor({ recipientKey, headerMessageId, metadata }: MessageFilter) {
 }
 
 const SCAN_MESSAGE_ID = `select id, stream, tags, template_key, metadata, subject, sender, api_key_id from messages
-  where workspace_id = $1 and mode = $2 and header_message_id = $17 and id < $3 and id >= $4
+  where workspace_id = $1 and mode = $2 and header_message_id = $18 and id < $3 and id >= $4
   order by id desc limit $5`;
 
 /** Metadata that an index finds: the batch of a message that was sent through SendGrid's API. */
 export const BATCH_METADATA = 'sendgrid_batch_id';
 
 const SCAN_BATCH = `select id, stream, tags, template_key, metadata, subject, sender, api_key_id from messages
-  where workspace_id = $1 and mode = $2 and metadata ->> '${BATCH_METADATA}' = $17 and id < $3
+  where workspace_id = $1 and mode = $2 and metadata ->> '${BATCH_METADATA}' = $18 and id < $3
     and id >= $4 order by id desc limit $5`;
 
 const SCAN_ALL = `select id, stream, tags, template_key, metadata, subject, sender, api_key_id from messages
@@ -236,7 +242,7 @@ const SCAN_ALL = `select id, stream, tags, template_key, metadata, subject, send
 /** Uses the index on recipients, because searching by recipient is the most common query. */
 const SCAN_RECIPIENT = `select m.id, m.stream, m.tags, m.template_key, m.metadata, m.subject, m.sender, m.api_key_id
   from deliveries r join messages m on m.workspace_id = $1 and m.mode = $2 and m.id = r.message_id
-  where r.workspace_id = $1 and r.mode = $2 and r.recipient_key = $17 and r.message_id < $3
+  where r.workspace_id = $1 and r.mode = $2 and r.recipient_key = $18 and r.message_id < $3
     and r.message_id >= $4 order by r.message_id desc limit $5`;
 
 export interface StoredAttempt {
