@@ -28,7 +28,9 @@ export function createEncryptor(secretKey: Buffer, purpose: string): Encryptor {
       if (encrypted[0] !== VERSION) throw new Error('Unknown encryption version');
       const nonce = encrypted.subarray(1, 1 + NONCE_BYTES);
       const tag = encrypted.subarray(1 + NONCE_BYTES, 1 + NONCE_BYTES + TAG_BYTES);
-      const decipher = createDecipheriv('aes-256-gcm', key, nonce);
+      // Without the option, a value that was cut off is checked by a shorter tag.
+      const options = { authTagLength: TAG_BYTES };
+      const decipher = createDecipheriv('aes-256-gcm', key, nonce, options);
       decipher.setAuthTag(tag);
       return Buffer.concat([
         decipher.update(encrypted.subarray(1 + NONCE_BYTES + TAG_BYTES)),
