@@ -7,7 +7,7 @@
 const REFERENCE = ['accounts', 'domains', 'contacts', 'templates', 'streams', 'suppressions'];
 const BELOW_MESSAGES = ['lib', 'mail', 'db', 'queue', 'events', ...REFERENCE];
 /** Workers share tables, never code. */
-const WORKERS = ['delivery', 'bounces', 'tracking', 'webhooks', 'stats'];
+const WORKERS = ['delivery', 'bounces', 'tracking', 'unsubscribe', 'webhooks', 'stats'];
 const BELOW_LISTENERS = [...BELOW_MESSAGES, 'messages', ...WORKERS, 'logs', 'privacy'];
 
 const MAY_IMPORT = {

@@ -41,6 +41,7 @@ export const SCENARIOS: Record<string, RegExp | undefined> = {
   suppressions: /suppression/,
   templates: /template|layouts|placeholder/,
   tracking: /tracking/,
+  unsubscribe: /unsubscribe/,
   webhooks: /^webhook/,
 };
 

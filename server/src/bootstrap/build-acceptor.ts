@@ -18,6 +18,8 @@ import { createAddressHash } from '../suppressions/erased-address.ts';
 import type { TemplateCache } from '../templates/template-cache.ts';
 import { createTracker } from '../tracking/track-html.ts';
 import { TrackingLinks } from '../tracking/tracking-links.ts';
+import { UnsubscribeLinks } from '../unsubscribe/unsubscribe-links.ts';
+import { returnPathKey } from './build-engine.ts';
 
 export function createIdempotency(pool: Pool, clock: Clock, secretKey: Buffer): Idempotency {
   const hmacKey = Buffer.from(hkdfSync('sha256', secretKey, 'postrider', 'idempotency', 32));
@@ -49,6 +51,7 @@ export interface AcceptorOptions {
 export function createAcceptor(options: AcceptorOptions): MessageAcceptor {
   const { pool, clock, config, domains, templates, streams, contacts } = options;
   const { handoff, idempotency } = options;
+  const links = createUnsubscribeLinks(config, options.secretKey);
   return new MessageAcceptor({
     pool,
     clock,
@@ -63,6 +66,7 @@ export function createAcceptor(options: AcceptorOptions): MessageAcceptor {
       links: new TrackingLinks(options.secretKey),
       baseUrl: config.http.baseUrl,
     }),
+    unsubscribeLinks: links,
     encryptor: createEncryptor(options.secretKey, CONTENT_KEY_PURPOSE),
     addressHash: createAddressHash(options.secretKey),
     group: {
@@ -73,6 +77,15 @@ export function createAcceptor(options: AcceptorOptions): MessageAcceptor {
       waitingMax: config.limits.acceptBufferMaxMessages,
       waitingBytesMax: config.limits.acceptBufferMaxBytes,
     },
+  });
+}
+
+export function createUnsubscribeLinks(config: Config, secretKey: Buffer): UnsubscribeLinks {
+  return new UnsubscribeLinks({
+    secretKey,
+    baseUrl: config.http.baseUrl,
+    bounceHost: config.returnPath.port === undefined ? undefined : config.domains.bounceHost,
+    returnPathKey: returnPathKey(secretKey),
   });
 }
 

@@ -122,7 +122,10 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
       consumers.stop(drainMs()),
     ]);
   });
-  const services = buildServices({ ...base, ...overrides, handoff: engine ?? noHandoff });
+  const services = buildServices({
+    ...{ ...base, ...overrides, onEventsAppended },
+    handoff: engine ?? noHandoff,
+  });
   const { authenticator, acceptor, mailAcceptor, people, imports, erasures, purges, suppressions } =
     services;
 
@@ -133,6 +136,7 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
     ...smtp,
     pool,
     suppressions,
+    unsubscribes: services.unsubscribes,
     returnPathKey: returnPathKey(storage.secretKey),
     onEventsAppended,
     limits: overrides.returnPath,

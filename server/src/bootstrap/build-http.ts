@@ -18,6 +18,7 @@ import type { Operation } from '../http/operation.ts';
 import { createOperations } from '../http/operations.ts';
 import { registerDashboard } from '../http/pages/dashboard-files.ts';
 import { registerPages } from '../http/pages/register-pages.ts';
+import { registerUnsubscribeEndpoints } from '../http/pages/unsubscribe-endpoints.ts';
 import { previewContent } from '../http/preview-content.ts';
 import { bodyChecker, operationCaller } from '../http/server/call-operation.ts';
 import { createHttpListener, type HttpListener } from '../http/server/http-listener.ts';
@@ -156,6 +157,7 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
   registerPages(http, (pages) => {
     if (isApi) {
       consumers.registerPublicEndpoints(pages);
+      registerUnsubscribeEndpoints(pages, services);
       registerDashboard(pages, { folder: DASHBOARD });
       registerDocs(pages, { document, root: ROOT });
     }

@@ -11,6 +11,7 @@ import { IpRanges } from '../lib/net/ip-ranges.ts';
 import { type ReturnPathLimits, ReturnPathListener } from '../smtp/return-path-listener.ts';
 import { explainListenError, isHostError } from '../smtp/smtp-service.ts';
 import type { Suppressions } from '../suppressions/suppressions.ts';
+import type { Unsubscribes } from '../unsubscribe/unsubscribes.ts';
 
 /** The SMTP listener for bounces and complaints, if it is enabled in this process. */
 export interface ReturnPath {
@@ -30,6 +31,7 @@ export interface ReturnPathOptions {
   outage: StorageOutage;
   pool: Pool;
   suppressions: Suppressions;
+  unsubscribes: Pick<Unsubscribes, 'unsubscribeByMail'>;
   returnPathKey: Buffer;
   onEventsAppended: () => void;
   /** The address is added when the listener is open. */
@@ -80,6 +82,7 @@ function createListener(options: ReturnPathOptions): Promise<ReturnPathListener>
       ...options,
       bounceHost: config.domains.bounceHost,
       complaintScope: config.returnPath.complaintScope,
+      unsubscribe: (sent) => options.unsubscribes.unsubscribeByMail(sent),
     }),
     hostname: config.delivery.heloName,
     baseUrl: config.http.baseUrl,

@@ -37,10 +37,12 @@ import { createAddressHash } from '../suppressions/erased-address.ts';
 import { Suppressions } from '../suppressions/suppressions.ts';
 import { TemplateCache } from '../templates/template-cache.ts';
 import { Templates } from '../templates/templates.ts';
+import { Unsubscribes } from '../unsubscribe/unsubscribes.ts';
 import {
   type AcceptGroup,
   createAcceptor,
   createIdempotency,
+  createUnsubscribeLinks,
   sendLimits,
 } from './build-acceptor.ts';
 import { createSystemMailer } from './system-mailer.ts';
@@ -71,6 +73,7 @@ export interface Services {
   inbox: TestInbox;
   requestLog: RequestLog;
   auditLog: AuditLog;
+  unsubscribes: Unsubscribes;
 }
 
 export interface ServicesOptions {
@@ -80,6 +83,7 @@ export interface ServicesOptions {
   storage: Storage;
   notifications: NotificationListener;
   handoff: DeliveryHandoff;
+  onEventsAppended: () => void;
   acceptGroup?: AcceptGroup | undefined;
   passwordCost?: PasswordCost | undefined;
 }
@@ -186,6 +190,16 @@ export function buildServices(options: ServicesOptions): Services {
     inbox: new TestInbox({ pool, clock, encryptor }),
     requestLog,
     auditLog: new AuditLog({ pool, clock, log }),
+    unsubscribes: new Unsubscribes({
+      pool,
+      clock,
+      links: createUnsubscribeLinks(config, secretKey),
+      addressHash: createAddressHash(secretKey),
+      suppressions,
+      streams: (workspaceId) => streamCache.all(workspaceId),
+      contact: (workspaceId, mode, key) => contactLookup.contactFor(workspaceId, mode, key),
+      onEventsAppended: options.onEventsAppended,
+    }),
   };
 }
 

@@ -6,7 +6,12 @@ import { isAutoReply } from '../mail/reports/auto-reply.ts';
 import { readBounceReport } from '../mail/reports/bounce-report.ts';
 import type { DeliveryReport } from '../mail/reports/dsn.ts';
 import { type MailStructure, parseMailStructure } from '../mail/reports/mime-structure.ts';
-import { domainPart, findReturnPaths, parseReturnPath } from '../mail/return-path-address.ts';
+import {
+  domainPart,
+  findReturnPaths,
+  parseReturnPath,
+  parseUnsubscribeAddress,
+} from '../mail/return-path-address.ts';
 import { recordBounces } from './record-bounces.ts';
 import { recordComplaint } from './record-complaint.ts';
 import type { RecordReportParts, ReportOutcome } from './report-outcome.ts';
@@ -21,12 +26,17 @@ import { findSentMessage, type SentMessage } from './report-store.ts';
  */
 
 /** An address that accepts reports. */
-export type ReportAddress = { kind: 'return_path'; sent: SentMessage } | { kind: 'complaints' };
+export type ReportAddress =
+  | { kind: 'return_path'; sent: SentMessage }
+  | { kind: 'unsubscribe'; sent: SentMessage }
+  | { kind: 'complaints' };
 
 export interface InboundReportsParts extends RecordReportParts {
   log: Log;
   returnPathKey: Buffer;
   bounceHost: string;
+  /** The recipient of a message leaves its stream. */
+  unsubscribe(sent: SentMessage): Promise<void>;
   /** Called after events were appended. */
   onEventsAppended: () => void;
 }
@@ -55,10 +65,11 @@ export class InboundReports {
       return { kind: 'complaints' };
     }
     // Verified first, because it needs no database access: forged addresses must not cause queries.
-    const path = parseReturnPath(address, returnPathKey);
+    const leaving = atBounceHost ? parseUnsubscribeAddress(address, returnPathKey) : undefined;
+    const path = leaving ?? parseReturnPath(address, returnPathKey);
     if (!path) return undefined;
     const sent = await findSentMessage(pool, path, atBounceHost ? undefined : host);
-    return sent && { kind: 'return_path', sent };
+    return sent && { kind: leaving ? 'unsubscribe' : 'return_path', sent };
   }
 
   /** Returns the outcome for each address. Everything is committed when it resolves. */
@@ -74,7 +85,10 @@ export class InboundReports {
     const report = mayBounce && !feedback ? readBounceReport(mail, envelope.from) : undefined;
     const outcomes: ReportOutcome[] = [];
     for (const address of envelope.to) {
-      if (feedback) outcomes.push(await this.#recordComplaint(address, feedback, reportIdOf(mail)));
+      if (address.kind === 'unsubscribe') {
+        outcomes.push(await this.#unsubscribe(address.sent, mail, envelope.from));
+      } else if (feedback)
+        outcomes.push(await this.#recordComplaint(address, feedback, reportIdOf(mail)));
       else if (report && address.kind === 'return_path') {
         outcomes.push(...(await this.#recordBounce(address.sent, report, reportIdOf(mail))));
       } else outcomes.push(classifyOtherMail(mail, envelope.from));
@@ -82,6 +96,15 @@ export class InboundReports {
     if (outcomes.some((one) => one === 'bounced' || one === 'complained'))
       this.#parts.onEventsAppended();
     return outcomes;
+  }
+
+  /** Only the recipient has the address. An automatic reply is not a decision. */
+  async #unsubscribe(sent: SentMessage, mail: MailStructure, from: string): Promise<ReportOutcome> {
+    if (isAutoReply(mail.header)) return 'auto_reply';
+    if (from === '') return 'unreadable';
+    await this.#parts.unsubscribe(sent);
+    this.#logOutcome(sent, ['unsubscribed']);
+    return 'unsubscribed';
   }
 
   async #recordBounce(
@@ -101,9 +124,9 @@ export class InboundReports {
   ): Promise<ReportOutcome> {
     if (!COMPLAINT_TYPES.has(feedback.type)) return 'feedback';
     const sent =
-      address.kind === 'return_path'
-        ? address.sent
-        : await this.#findByReturnPath(feedback.returned);
+      address.kind === 'complaints'
+        ? await this.#findByReturnPath(feedback.returned)
+        : address.sent;
     if (!sent) return 'unverified';
     const outcome = await recordComplaint(this.#parts, sent, feedback, id);
     this.#logOutcome(sent, [outcome]);

@@ -19,6 +19,8 @@ export const REPORT_OUTCOMES = [
   'bounced',
   /** A complaint was recorded and its address suppressed. */
   'complained',
+  /** The recipient of a message wrote to its address for unsubscribing. */
+  'unsubscribed',
   /** Already recorded, by this report or an earlier one. */
   'duplicate',
   /** A failure of a delivery that is already final, or was never sent. */

@@ -449,6 +449,9 @@ export interface StreamsRow {
   purpose: 'transactional' | 'subscription';
   track_opens: boolean | null;
   track_clicks: boolean | null;
+  brand_name: string | null;
+  brand_logo_url: string | null;
+  brand_color: string | null;
   created_at: number;
   updated_at: number;
 }

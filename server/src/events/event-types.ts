@@ -14,6 +14,7 @@ export const EVENT_TYPES = [
   'message.failed',
   'message.expired',
   'message.complained',
+  'message.unsubscribed',
   'message.opened',
   'message.clicked',
   'domain.verified',

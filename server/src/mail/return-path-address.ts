@@ -16,12 +16,17 @@ export interface ReturnPath {
   ordinal: number | undefined;
 }
 
-const PURPOSE = Buffer.from('return-path');
 /** A process has one key, which every delivery needs. */
 const hmacs = new WeakMap<Buffer, Hmac>();
 const SHARED_ORDINAL = 0xff;
 const MAC_BYTES = 10;
-const PREFIX = 'b-';
+/** The purpose is part of the MAC, so that an address of one kind cannot be used as another. */
+const KINDS = {
+  returnPath: { prefix: 'b-', purpose: Buffer.from('return-path') },
+  unsubscribe: { prefix: 'u-', purpose: Buffer.from('unsubscribe') },
+};
+type AddressKind = keyof typeof KINDS;
+const PREFIX = KINDS.returnPath.prefix;
 /** Base32 of the 17-byte payload and the MAC. */
 const TOKEN_CHARS = Math.ceil(((17 + MAC_BYTES) * 8) / 5);
 
@@ -29,22 +34,44 @@ const TOKEN_CHARS = Math.ceil(((17 + MAC_BYTES) * 8) / 5);
 export const RETURN_PATH_HOST_OCTETS_MAX = 254 - PREFIX.length - TOKEN_CHARS - '@'.length;
 
 export function returnPathFor(delivery: ReturnPath, host: string, key: Buffer): string {
-  const payload = encodePayload(delivery);
-  const token = Buffer.concat([payload, computeMac(payload, key)]);
-  return `${PREFIX}${encodeBase32(token)}@${host}`;
+  return signedAddress('returnPath', delivery, host, key);
+}
+
+/** Where the recipient of a message writes to unsubscribe. The message has one recipient. */
+export function unsubscribeAddressFor(messageId: string, host: string, key: Buffer): string {
+  return signedAddress('unsubscribe', { messageId, ordinal: 0 }, host, key);
 }
 
 /** The delivery of a return path, or undefined when we did not issue it. */
 export function parseReturnPath(address: string, key: Buffer): ReturnPath | undefined {
+  return parseSignedAddress('returnPath', address, key);
+}
+
+export function parseUnsubscribeAddress(address: string, key: Buffer): ReturnPath | undefined {
+  return parseSignedAddress('unsubscribe', address, key);
+}
+
+function signedAddress(kind: AddressKind, delivery: ReturnPath, host: string, key: Buffer): string {
+  const payload = encodePayload(delivery);
+  const token = Buffer.concat([payload, computeMac(kind, payload, key)]);
+  return `${KINDS[kind].prefix}${encodeBase32(token)}@${host}`;
+}
+
+function parseSignedAddress(
+  kind: AddressKind,
+  address: string,
+  key: Buffer,
+): ReturnPath | undefined {
+  const { prefix } = KINDS[kind];
   const at = address.lastIndexOf('@');
   const local = address.slice(0, at).toLowerCase();
-  if (at < 0 || !local.startsWith(PREFIX)) return undefined;
-  const text = local.slice(PREFIX.length);
+  if (at < 0 || !local.startsWith(prefix)) return undefined;
+  const text = local.slice(prefix.length);
   const token = text.length === TOKEN_CHARS ? decodeBase32(text) : undefined;
   // The last character has spare bits: only the exact spelling that we issued is valid.
   if (!token || encodeBase32(token) !== text) return undefined;
   const payload = token.subarray(0, 17);
-  if (!timingSafeEqual(token.subarray(17), computeMac(payload, key))) return undefined;
+  if (!timingSafeEqual(token.subarray(17), computeMac(kind, payload, key))) return undefined;
   const hex = payload.toString('hex', 0, 16);
   const ordinal = payload[16] as number;
   return {
@@ -82,13 +109,13 @@ function encodePayload({ messageId, ordinal = SHARED_ORDINAL }: ReturnPath): Buf
   );
 }
 
-function computeMac(named: Buffer, key: Buffer): Buffer {
+function computeMac(kind: AddressKind, named: Buffer, key: Buffer): Buffer {
   let hmac = hmacs.get(key);
   if (!hmac) {
     hmac = createHmacSha256(key);
     hmacs.set(key, hmac);
   }
-  return hmac(Buffer.concat([PURPOSE, named])).subarray(0, MAC_BYTES);
+  return hmac(Buffer.concat([KINDS[kind].purpose, named])).subarray(0, MAC_BYTES);
 }
 
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';

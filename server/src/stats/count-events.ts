@@ -29,6 +29,7 @@ export interface CountedEvent {
   first: boolean;
   sender: string | null;
   templateKey: string | null;
+  /** That of the message, or the one that its recipient left. */
   stream: string | null;
   /** When the message was due: its acceptance, or its scheduled time. */
   startedAtMs: number | null;
@@ -60,6 +61,7 @@ export const COUNTERS = [
   'expired',
   'cancelled',
   'complained',
+  'unsubscribed',
   'opened',
   'clicked',
   'opened_by_machine',
@@ -225,6 +227,7 @@ function countersOf(event: CountedEvent): Counters {
     case 'message.expired':
     case 'message.cancelled':
     case 'message.complained':
+    case 'message.unsubscribed':
       return [[event.type.slice('message.'.length), 1]];
     default:
       return [];

@@ -33,6 +33,7 @@ interface UncountedRow {
 interface MessageData {
   recipient?: string;
   recipients?: { email: string }[];
+  stream?: string;
   tags?: string[];
   bounce?: { reason?: string };
   report?: { previous_status?: string };
@@ -85,7 +86,7 @@ function toCountedEvent(row: UncountedRow): CountedEvent {
     first: data.first ?? true,
     sender: row.sender,
     templateKey: row.template_key,
-    stream: row.stream,
+    stream: data.stream ?? row.stream,
     startedAtMs: row.started_at,
   };
 }

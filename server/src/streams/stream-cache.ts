@@ -6,7 +6,7 @@ import { listStreams } from './stream-store.ts';
 
 const WORKSPACES_MAX = 20_000;
 
-type StreamsByKey = ReadonlyMap<string, Stream>;
+export type StreamsByKey = ReadonlyMap<string, Stream>;
 
 /** The streams of each workspace, which every send looks up. */
 export class StreamCache {

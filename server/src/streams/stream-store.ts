@@ -13,6 +13,9 @@ const COLUMNS = selectList<StreamsRow, StoredStream>({
   purpose: 'purpose',
   trackOpens: 'track_opens',
   trackClicks: 'track_clicks',
+  brandName: 'brand_name',
+  brandLogoUrl: 'brand_logo_url',
+  brandColor: 'brand_color',
   createdAtMs: 'created_at',
   updatedAtMs: 'updated_at',
 });
@@ -47,15 +50,17 @@ export async function saveStream(
 ): Promise<void> {
   await db.query(
     `insert into streams (workspace_id, key, name, purpose, track_opens, track_clicks, created_at,
-       updated_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8)
+       updated_at, brand_name, brand_logo_url, brand_color)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
      on conflict (workspace_id, key) do update set name = excluded.name,
        track_opens = excluded.track_opens, track_clicks = excluded.track_clicks,
-       updated_at = excluded.updated_at`,
+       brand_name = excluded.brand_name, brand_logo_url = excluded.brand_logo_url,
+       brand_color = excluded.brand_color, updated_at = excluded.updated_at`,
     [
       ...[workspaceId, stream.key, stream.name, stream.purpose],
       ...[stream.trackOpens, stream.trackClicks],
       ...[sqlTime(stream.createdAtMs), sqlTime(stream.updatedAtMs)],
+      ...[stream.brandName, stream.brandLogoUrl, stream.brandColor],
     ],
   );
 }

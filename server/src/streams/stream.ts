@@ -9,6 +9,10 @@ export interface Stream {
   /** Null: the setting of the sender's domain. */
   trackOpens: boolean | null;
   trackClicks: boolean | null;
+  /** How the sender appears on the page where recipients unsubscribe. */
+  brandName: string | null;
+  brandLogoUrl: string | null;
+  brandColor: string | null;
   /** Null for the stream that every workspace has, until it is changed. */
   createdAtMs: number | null;
   updatedAtMs: number | null;
@@ -31,6 +35,9 @@ export const DEFAULT_STREAM: Readonly<Stream> = {
   purpose: 'transactional',
   trackOpens: null,
   trackClicks: null,
+  brandName: null,
+  brandLogoUrl: null,
+  brandColor: null,
   createdAtMs: null,
   updatedAtMs: null,
 };
@@ -43,6 +50,11 @@ export function publicStream(stream: Stream) {
     name: stream.name,
     purpose: stream.purpose,
     tracking: { opens: stream.trackOpens, clicks: stream.trackClicks },
+    brand: {
+      name: stream.brandName,
+      logo_url: stream.brandLogoUrl,
+      color: stream.brandColor,
+    },
     created_at: timeOf(stream.createdAtMs),
     updated_at: timeOf(stream.updatedAtMs),
   };

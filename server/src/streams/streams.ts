@@ -2,7 +2,7 @@ import { lockForTransaction } from '../db/advisory-lock.ts';
 import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type FieldError, invalidFields, RefusedError } from '../lib/refused-error.ts';
-import { DEFAULT_STREAM_KEY, type Stream, type StreamPurpose } from './stream.ts';
+import { DEFAULT_STREAM, DEFAULT_STREAM_KEY, type Stream, type StreamPurpose } from './stream.ts';
 import { withDefault } from './stream-cache.ts';
 import {
   deleteStream,
@@ -22,9 +22,10 @@ export interface NewStream {
   name?: string;
   purpose: StreamPurpose;
   tracking?: { opens?: boolean | null; clicks?: boolean | null };
+  brand?: { name?: string | null; logo_url?: string | null; color?: string | null };
 }
 
-export type StreamChange = Pick<NewStream, 'name' | 'tracking'>;
+export type StreamChange = Pick<NewStream, 'name' | 'tracking' | 'brand'>;
 
 /** Every stream of a workspace is read with the first, so there cannot be many. */
 export const STREAMS_MAX = 100;
@@ -52,7 +53,7 @@ export class Streams {
 
   async create(workspaceId: string, given: NewStream): Promise<Stream> {
     const nowMs = this.#clock.now();
-    const { key, purpose, name = key, tracking = {} } = given;
+    const { key, purpose, name = key } = given;
     return this.#commit(workspaceId, async (client) => {
       const streams = await this.#all(client, workspaceId);
       if (streams.has(key)) {
@@ -61,9 +62,8 @@ export class Streams {
       if (streams.size >= STREAMS_MAX) {
         throw new RefusedError('conflict', `A workspace can have at most ${STREAMS_MAX} streams.`);
       }
-      const { opens: trackOpens = null, clicks: trackClicks = null } = tracking;
       const times = { createdAtMs: nowMs, updatedAtMs: nowMs };
-      const stream = { key, name, purpose, trackOpens, trackClicks, ...times };
+      const stream = { key, purpose, ...withChange({ ...DEFAULT_STREAM, name }, given), ...times };
       await saveStream(client, workspaceId, stream);
       return stream;
     });
@@ -73,13 +73,9 @@ export class Streams {
     const nowMs = this.#clock.now();
     return this.#commit(workspaceId, async (client) => {
       const before = found(await this.#all(client, workspaceId), key);
-      const { name = before.name, tracking = {} } = change;
-      const { opens = before.trackOpens, clicks = before.trackClicks } = tracking;
       const stream = {
         ...before,
-        name,
-        trackOpens: opens,
-        trackClicks: clicks,
+        ...withChange(before, change),
         createdAtMs: before.createdAtMs ?? nowMs,
         updatedAtMs: nowMs,
       };
@@ -144,6 +140,17 @@ export interface StreamReference {
 
 export function unknownStream({ key, pointer }: StreamReference): FieldError {
   return { pointer, code: 'stream_not_found', detail: `The workspace has no stream ${key}.` };
+}
+
+/** The fields that can be changed; absent ones stay as they are. */
+function withChange(before: Stream, { name = before.name, tracking, brand }: StreamChange) {
+  const { opens = before.trackOpens, clicks = before.trackClicks } = tracking ?? {};
+  const {
+    name: brandName = before.brandName,
+    logo_url: brandLogoUrl = before.brandLogoUrl,
+    color: brandColor = before.brandColor,
+  } = brand ?? {};
+  return { name, trackOpens: opens, trackClicks: clicks, brandName, brandLogoUrl, brandColor };
 }
 
 function found(streams: ReadonlyMap<string, Stream>, key: string): Stream {

@@ -108,17 +108,21 @@ export const suppressHardBounces = (source: string): string => `
 
 const HAS_EXPIRED = 'suppressions.expires_at <= excluded.created_at';
 
-/** Makes an expiring entry permanent, with a new reason. The preceding insert has locked it. */
+/**
+ * Makes an expiring entry permanent, with a new reason. The preceding insert has locked it. Returns
+ * whether it was expiring.
+ */
 export async function makePermanent(
   db: Queryable,
   scope: TenantScope,
   { key, stream, reason, evidence }: Pick<Suppression, 'key' | 'stream' | 'reason' | 'evidence'>,
-): Promise<void> {
-  await db.query(
+): Promise<boolean> {
+  const { rowCount } = await db.query(
     `update suppressions set reason = $5, evidence = $6, expires_at = null
      where workspace_id = $1 and mode = $2 and key = $3 and stream = $4 and expires_at is not null`,
-    [scope.workspaceId, scope.mode, key, stream, reason, JSON.stringify(evidence)],
+    [scope.workspaceId, scope.mode, key, stream, reason, evidence && JSON.stringify(evidence)],
   );
+  return rowCount === 1;
 }
 
 /** More than a workspace has streams, including deleted ones. Keeps the planner to the index. */

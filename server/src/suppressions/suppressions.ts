@@ -64,6 +64,8 @@ const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const FIRST_POSITION: SuppressionPosition = { key: '', id: uuidFloor(0) };
 const EXPIRED_BATCH = 500;
 const REVIEW_PAGE = 500;
+/** More than an address can have: one for each stream, by name and by hash. */
+const STATES_READ_MAX = 1_000;
 
 export class Suppressions {
   readonly #pool: Pool;
@@ -159,27 +161,65 @@ export class Suppressions {
   }
 
   /**
-   * Suppresses an address after a bounce or a complaint, within the caller's transaction: in one
-   * stream, or EVERYWHERE. An existing entry is kept and becomes permanent.
+   * Suppresses an address after a bounce, a complaint or an unsubscribe, within the caller's
+   * transaction: in one stream, or EVERYWHERE. An existing entry is kept and becomes permanent. Returns
+   * whether anything changed.
    */
   async suppress(
     client: Queryable,
     scope: TenantScope,
     given: {
+      /** The hash of the address if it was erased. */
       emailKey: string;
       stream: string;
-      reason: 'hard_bounce' | 'complaint';
-      evidence: object;
+      reason: 'hard_bounce' | 'complaint' | 'unsubscribe';
+      evidence: object | null;
     },
-  ): Promise<void> {
+  ): Promise<boolean> {
     const nowMs = this.#clock.now();
-    const { emailKey, stream, reason, evidence } = given;
-    const wanted = { key: emailKey, stream, email: emailKey, domain: null, change: { reason } };
+    const { emailKey: key, stream, reason, evidence } = given;
+    const email = isAddressHash(key) ? null : key;
+    const wanted = { key, stream, email, domain: null, change: { reason } };
     const entry = { ...newEntry(wanted, nowMs), evidence };
     const inserted = await insertSuppressions(client, scope, [entry], nowMs);
-    if (inserted.size > 0)
-      await appendSuppressionEvents(client, 'suppression.created', scope, [entry], nowMs);
-    else await makePermanent(client, scope, entry);
+    if (inserted.size === 0) return makePermanent(client, scope, entry);
+    await appendSuppressionEvents(client, 'suppression.created', scope, [entry], nowMs);
+    return true;
+  }
+
+  /** What suppresses an address, under any of these keys, in each of the streams. */
+  async subscriptionStates(
+    scope: TenantScope,
+    keys: readonly string[],
+    streams: readonly string[],
+  ): Promise<Map<string, 'subscribed' | 'unsubscribed' | 'blocked'>> {
+    const bounds = { beforeId: LAST_UUID, sinceId: uuidFloor(0), limit: STATES_READ_MAX };
+    const found = await listSuppressions(this.#pool, scope, { keys }, bounds, this.#clock.now());
+    return new Map(
+      streams.map((stream) => {
+        const own = found.filter((one) => one.stream === stream || one.stream === EVERYWHERE);
+        if (own.length === 0) return [stream, 'subscribed'];
+        return [stream, own.every(isUnsubscribe) ? 'unsubscribed' : 'blocked'];
+      }),
+    );
+  }
+
+  /**
+   * Removes what unsubscribing from these streams added, within the caller's transaction. Returns
+   * whether there was anything to remove.
+   */
+  async resubscribe(
+    client: Queryable,
+    scope: TenantScope,
+    keys: readonly string[],
+    streams: readonly string[],
+  ): Promise<boolean> {
+    if (streams.length === 0) return false;
+    const nowMs = this.#clock.now();
+    const locked = await lockSuppressions(client, scope, keys, nowMs);
+    const own = locked.filter((one) => streams.includes(one.stream) && isUnsubscribe(one));
+    await this.#delete(client, scope, own, nowMs);
+    return own.length > 0;
   }
 
   async get(scope: TenantScope, id: string): Promise<Suppression> {
@@ -380,6 +420,11 @@ function newEntry(
   const fields = { reason: 'manual', note: null, expiresAtMs: null, ...change } as const;
   const id = uuidv7(nowMs);
   return { key, stream, id, email, domain, evidence: null, createdAtMs: nowMs, ...fields };
+}
+
+/** The recipient left this one stream, and can come back. */
+function isUnsubscribe({ stream, reason }: Suppression): boolean {
+  return stream !== EVERYWHERE && reason === 'unsubscribe';
 }
 
 /** Identifies an entry by what it suppresses: an address or domain, in a stream or everywhere. */

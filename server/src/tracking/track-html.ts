@@ -1,6 +1,7 @@
 import { HtmlTokenizer } from '../lib/html/tokenizer.ts';
 import { textPartOf } from '../mail/html/html-to-text.ts';
 import type { TrackContent } from '../messages/accept/prepare-message.ts';
+import { UNSUBSCRIBE_PATH } from '../messages/unsubscribe-path.ts';
 import { CLICK_PATH, type TrackingLinks } from './tracking-links.ts';
 
 /**
@@ -14,11 +15,13 @@ export function createTracker(parts: { links: TrackingLinks; baseUrl: string }):
   return (content, options) => {
     const origin =
       options.host === null ? serverUrl.origin : originForHost(serverUrl, options.host);
+    const isOurs = (url: string): boolean =>
+      url.startsWith(origin + CLICK_PATH) || url.startsWith(serverUrl.origin + UNSUBSCRIBE_PATH);
     const text = textPartOf(content);
     let { html } = content;
     if (options.clicks) {
       html = rewriteLinks(html, (url) =>
-        url.startsWith(origin + CLICK_PATH) ? url : origin + links.clickPath(options, url),
+        isOurs(url) ? url : origin + links.clickPath(options, url),
       );
     }
     if (options.opens) html = addTrackingPixel(html, origin + links.openPath(options));

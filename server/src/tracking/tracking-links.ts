@@ -1,6 +1,7 @@
 import { hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { Mode } from '../accounts/tenant-scope.ts';
 import { createHmacSha256, type Hmac } from '../lib/hmac.ts';
+import { bytesToUuid, uuidBytes } from '../lib/ids.ts';
 
 /**
  * The URLs in tracked mail. Each contains everything needed and a signature under SECRET_KEY:
@@ -78,11 +79,3 @@ type Kind = 'open' | 'click';
 
 const PAYLOAD_BYTES = 33;
 const SIGNATURE_BYTES = 16;
-
-function uuidBytes(uuid: string): Buffer {
-  return Buffer.from(uuid.replaceAll('-', ''), 'hex');
-}
-
-function bytesToUuid(bytes: Buffer): string {
-  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
-}

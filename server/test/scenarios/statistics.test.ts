@@ -24,6 +24,7 @@ const TYPES: EventType[] = [
   'message.deferred',
   'message.bounced',
   'message.complained',
+  'message.unsubscribed',
   'message.opened',
   'message.clicked',
   'message.suppressed',
@@ -90,7 +91,7 @@ with e as (
     from events e join messages m on m.id = e.message_id),
 changes as (
   select *, split_part(type, '.', 2) as counter from e
-   where type ~ 'delivered|deferred|bounced|complained|suppressed|failed|expired|cancelled'
+   where type ~ 'delivered|deferred|bounced|complained|unsubscribed|suppressed|failed|expired|cancelled'
   union all select *, split_part(type, '.', 2)
       || case when (data->>'machine')::boolean then '_by_machine' else '' end
     from e where type in ('message.opened', 'message.clicked')

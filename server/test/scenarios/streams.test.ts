@@ -37,6 +37,7 @@ describe('streams', () => {
       name: 'Transactional',
       purpose: 'transactional',
       tracking: { opens: null, clicks: null },
+      brand: { name: null, logo_url: null, color: null },
       created_at: null,
       updated_at: null,
     });

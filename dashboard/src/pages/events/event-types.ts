@@ -19,6 +19,7 @@ const DESCRIPTIONS: Record<EventType, string> = {
   'message.failed': 'Could not be sent',
   'message.expired': 'Not delivered before it expired',
   'message.complained': 'Marked as spam by the recipient',
+  'message.unsubscribed': 'Unsubscribed by the recipient',
   'message.opened': 'Tracking pixel loaded',
   'message.clicked': 'Tracked link clicked',
   'domain.verified': 'All DNS records found',

@@ -8,6 +8,7 @@ import {
   Flag,
   Hourglass,
   Inbox,
+  LogOut,
   type LucideIcon,
   MousePointerClick,
   TriangleAlert,
@@ -143,6 +144,13 @@ export function labelEvent(type: string, data: EventData): EventLabel {
           : 'The recipient marked it as spam. The address is now suppressed.',
         // The SMTP reply belongs to the delivery and is shown there.
         hideReply: true,
+      };
+    case 'message.unsubscribed':
+      return {
+        icon: LogOut,
+        tone: 'warn',
+        title: 'Unsubscribed',
+        detail: 'The recipient left this stream. The address is suppressed in it.',
       };
     case 'message.opened':
       return {

@@ -11,6 +11,7 @@ import { showToast } from '../../layout/toasts.tsx';
 import type { Stream } from './use-streams.ts';
 
 const FIELDS = ['/key', '/name'];
+const EDIT_FIELDS = ['/name', '/brand/name', '/brand/logo_url', '/brand/color'];
 
 export function CreateStream({ onClose }: { onClose: () => void }) {
   const { api } = useApi();
@@ -106,12 +107,18 @@ export function EditStream({ stream, onClose }: { stream: Stream; onClose: () =>
   const queries = useQueryClient();
   const [name, setName] = useState(stream.name);
   const [tracking, setTracking] = useState(stream.tracking);
+  const [brand, setBrand] = useState(stream.brand);
+  const brandInput = (field: keyof Stream['brand']) => ({
+    value: brand[field] ?? '',
+    onChange: (event: { target: { value: string } }) =>
+      setBrand({ ...brand, [field]: event.target.value.trim() === '' ? null : event.target.value }),
+  });
   const changing = useMutation({
     mutationFn: () =>
       unwrap(
         api.PATCH('/api/v1/streams/{key}', {
           params: { path: { key: stream.key } },
-          body: { name: name.trim(), tracking },
+          body: { name: name.trim(), tracking, brand },
         }),
       ),
     onSuccess: async (changed) => {
@@ -147,7 +154,28 @@ export function EditStream({ stream, onClose }: { stream: Stream; onClose: () =>
           value={tracking.clicks}
           onChange={(clicks) => setTracking({ ...tracking, clicks })}
         />
-        {changing.isError && !hasOnlyFieldErrors(changing.error, ['/name']) && (
+        {stream.purpose === 'subscription' && (
+          <fieldset className="grid gap-4 rounded-lg border border-line p-3">
+            <legend className="px-1 text-sm font-medium">Unsubscribe page</legend>
+            <Field
+              label="Sender name"
+              hint="Default: the name of the workspace."
+              error={fieldError(changing.error, '/brand/name')}
+            >
+              <TextInput maxLength={100} {...brandInput('name')} />
+            </Field>
+            <Field label="Logo URL" optional error={fieldError(changing.error, '/brand/logo_url')}>
+              <TextInput
+                placeholder="https://yourdomain.com/logo.png"
+                {...brandInput('logo_url')}
+              />
+            </Field>
+            <Field label="Button color" optional error={fieldError(changing.error, '/brand/color')}>
+              <TextInput mono placeholder="#0a7cff" {...brandInput('color')} />
+            </Field>
+          </fieldset>
+        )}
+        {changing.isError && !hasOnlyFieldErrors(changing.error, EDIT_FIELDS) && (
           <ErrorAlert error={changing.error} />
         )}
         <DialogButtons>

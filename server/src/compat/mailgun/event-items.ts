@@ -50,7 +50,7 @@ const TYPES: Record<string, readonly string[]> = {
   clicked: ['message.clicked'],
   complained: ['message.complained'],
   rejected: [],
-  unsubscribed: [],
+  unsubscribed: ['message.unsubscribed'],
   stored: [],
 };
 

@@ -9,8 +9,6 @@ import type { CompatDependencies } from '../compat-provider.ts';
 
 const TYPES = { transactional: 'Transactional', subscription: 'Broadcasts' } as const;
 
-const UNSUBSCRIBE_HANDLING = 'None';
-
 const StreamPath = Type.Object({ stream: Type.String() });
 
 const FIELDS = {
@@ -93,8 +91,8 @@ export function streamOperations({ call }: CompatDependencies): Operation[] {
       },
       async (request) => {
         const { ID, Name: name, MessageStreamType: type } = request.body;
-        checkChange(request.body);
         const purpose = type === TYPES.subscription ? 'subscription' : 'transactional';
+        checkChange(request.body, purpose);
         const body = { key: toStreamKey(ID), name, purpose };
         const { body: stream } = await call(request, 'createStream', { body });
         return { status: 200, body: toMessageStream(stream as Stream) };
@@ -115,11 +113,12 @@ export function streamOperations({ call }: CompatDependencies): Operation[] {
       },
       async (request) => {
         const params = { key: toStreamKey(request.params.stream) };
-        checkChange(request.body);
         const { Name: name } = request.body;
+        const { body: before } = await call(request, 'getStream', { params });
+        checkChange(request.body, (before as Stream).purpose);
         const { body } =
           name === undefined
-            ? await call(request, 'getStream', { params })
+            ? { body: before }
             : await call(request, 'updateStream', { params, body: { name } });
         return { status: 200, body: toMessageStream(body as Stream) };
       },
@@ -146,19 +145,24 @@ function toMessageStream({ key, name, purpose, created_at, updated_at }: Stream)
     UpdatedAt: updated_at,
     ArchivedAt: null,
     ExpectedPurgeDate: null,
-    SubscriptionManagementConfiguration: { UnsubscribeHandlingType: UNSUBSCRIBE_HANDLING },
+    SubscriptionManagementConfiguration: { UnsubscribeHandlingType: handlingOf(purpose) },
   };
 }
 
-/** Streams have no description, and no choice of how recipients unsubscribe. */
-function checkChange(given: Static<typeof Change>): void {
+/** Streams have no description, and how recipients unsubscribe follows from the purpose. */
+function checkChange(given: Static<typeof Change>, purpose: Stream['purpose']): void {
   if (given.Description) {
     const detail = 'Streams have no description here.';
     throw invalidFields([{ pointer: '/Description', code: 'unsupported', detail }]);
   }
   const handling = given.SubscriptionManagementConfiguration?.UnsubscribeHandlingType;
-  if (handling === undefined || handling === UNSUBSCRIBE_HANDLING) return;
+  if (handling === undefined || handling === handlingOf(purpose)) return;
   const pointer = '/SubscriptionManagementConfiguration/UnsubscribeHandlingType';
-  const detail = `Must be ${UNSUBSCRIBE_HANDLING}.`;
+  const detail = `Must be ${handlingOf(purpose)} for this type of stream.`;
   throw invalidFields([{ pointer, code: 'unsupported', detail }]);
+}
+
+/** `Postmark` means that the service handles it. */
+function handlingOf(purpose: Stream['purpose']): 'Postmark' | 'None' {
+  return purpose === 'subscription' ? 'Postmark' : 'None';
 }

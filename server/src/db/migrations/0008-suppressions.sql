@@ -10,6 +10,10 @@ create table streams (
   -- Null: the setting of the sender's domain.
   track_opens boolean,
   track_clicks boolean,
+  -- On the page where recipients unsubscribe. Null: the name of the workspace, and our own look.
+  brand_name text,
+  brand_logo_url text,
+  brand_color text,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   primary key (workspace_id, key)

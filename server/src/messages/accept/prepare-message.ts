@@ -4,7 +4,7 @@ import type { SenderDomain } from '../../domains/domain.ts';
 import { newIdPair } from '../../lib/ids.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import type { NamedMailbox } from '../../mail/address.ts';
-import { DEFAULT_STREAM_KEY, type Stream } from '../../streams/stream.ts';
+import type { Stream } from '../../streams/stream.ts';
 import type {
   AttachmentSummary,
   ContentHead,
@@ -19,6 +19,7 @@ import {
 import type { RenderedFields } from '../content/rendered-content.ts';
 import { checkFields } from './check-fields.ts';
 import { FieldErrors } from './field-errors.ts';
+import { MessageStream, type MessageStreamParts } from './message-stream.ts';
 import type { Envelope, Recipient } from './parse-envelope.ts';
 import type { Schedule } from './parse-options.ts';
 import { type SendLimits, submittedMailLimits } from './send-limits.ts';
@@ -30,14 +31,12 @@ import type { SendRequest } from './send-request.ts';
  * lists all problems.
  */
 
-export interface PrepareParts extends RenderParts {
+export interface PrepareParts extends RenderParts, MessageStreamParts {
   /** The sending domain of this name, if the workspace has one. */
   senderDomain(
     workspaceId: string,
     name: string,
   ): SenderDomain | undefined | Promise<SenderDomain | undefined>;
-  /** The stream with this key, if the workspace has one. */
-  stream(workspaceId: string, key: string): Stream | undefined | Promise<Stream | undefined>;
   track: TrackContent;
 }
 
@@ -101,16 +100,20 @@ export async function prepareMessage(
   const checked = checkFields(request, parts.limits, createdAtMs);
   const { envelope, headers, attachments, schedule } = checked;
   const messageId = checked.messageId ?? options.messageId ?? null;
-  const draft = { publicId, envelope, headers, ...options };
+  const ofMessage = new MessageStream(parts, caller, request, { messageId: id, envelope, headers });
+  const draft = { publicId, envelope, headers, ...options, stream: ofMessage };
   const rendering = renderMessageContent(parts, caller, request, draft);
   // Awaiting a value that is already there would cost every send several microtasks.
   const rendered = rendering instanceof Promise ? await rendering : rendering;
-  const { template, fields, redacted } = rendered;
+  const { template } = rendered;
+  const resolving = ofMessage.resolve(rendered.templateStream);
+  const stream = resolving instanceof Promise ? await resolving : resolving;
+  const fields = ofMessage.withHeaders(rendered.fields);
+  const redacted =
+    rendered.redacted === rendered.fields ? fields : ofMessage.withHeaders(rendered.redacted);
   const finding = parts.senderDomain(caller.workspaceId, fields.from.domain);
   const domain = finding instanceof Promise ? await finding : finding;
   checkSender(caller, fields.from, domain);
-  const resolving = resolveStream(parts, caller, request.stream, rendered.templateStream);
-  const stream = resolving instanceof Promise ? await resolving : resolving;
   const { original } = options;
   const built = buildContent(envelope, fields, attachments, messageId);
   const untracked = original ? withOriginal(built, original) : built;
@@ -172,35 +175,6 @@ function checkSender(caller: Caller, from: NamedMailbox, domain: SenderDomain | 
       `${from.domain} is not verified: some of its DNS records are missing or wrong.`,
     );
   }
-}
-
-/**
- * The stream that the request names, or else the template, or else the key. A key that is limited to
- * streams must not leave them by naming a template.
- */
-function resolveStream(
-  parts: PrepareParts,
-  { workspaceId, allowedStreams = [] }: Caller,
-  requested: string | undefined,
-  ofTemplate: string | undefined,
-): Stream | Promise<Stream> {
-  const key = requested ?? ofTemplate ?? allowedStreams[0] ?? DEFAULT_STREAM_KEY;
-  if (allowedStreams.length > 0 && !allowedStreams.includes(key)) {
-    throw new RefusedError(
-      'stream_not_allowed',
-      `This API key can send only in ${allowedStreams.join(', ')}, not in ${key}.`,
-    );
-  }
-  const checked = (stream: Stream | undefined): Stream => {
-    if (stream) return stream;
-    const detail = `The workspace has no stream ${key}.`;
-    const pointer =
-      requested === undefined && ofTemplate !== undefined ? '/template_key' : '/stream';
-    const errors = [{ pointer, code: 'stream_not_found', detail }];
-    throw new RefusedError('stream_not_found', detail, { errors });
-  };
-  const finding = parts.stream(workspaceId, key);
-  return finding instanceof Promise ? finding.then(checked) : checked(finding);
 }
 
 /**

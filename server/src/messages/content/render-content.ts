@@ -23,6 +23,7 @@ import type {
 } from '../../templates/template-resolver.ts';
 import { contentKind } from '../accept/check-fields.ts';
 import { FieldErrors } from '../accept/field-errors.ts';
+import type { MessageStream } from '../accept/message-stream.ts';
 import { type Envelope, parseNamedMailbox } from '../accept/parse-envelope.ts';
 import type { SendLimits } from '../accept/send-limits.ts';
 import type { SendRequest } from '../accept/send-request.ts';
@@ -71,6 +72,8 @@ interface Draft extends RenderOptions {
   publicId: string;
   envelope: Envelope;
   headers: [string, string][];
+  /** Its values for placeholders depend on the stream of the message. */
+  stream: Pick<MessageStream, 'values'>;
 }
 
 /**
@@ -128,8 +131,10 @@ async function renderPlaceholders(
   const template =
     kind === 'template' ? await resolveTemplate(parts, caller, request, draft) : undefined;
   const { attachments: _attachments, ...toRender } = request;
+  const finding = draft.stream.values(template?.stream);
+  const provided = finding instanceof Promise ? await finding : finding;
   const input: RenderInput = {
-    request: toRender,
+    request: withValues(toRender, provided, template ? 'template_variables' : 'variables'),
     envelope: draft.envelope,
     headers: draft.headers,
     publicId: draft.publicId,
@@ -157,6 +162,16 @@ async function renderPlaceholders(
     if (sharedWork) sharedWork.left = sharedWorkLeft;
     return await renderInThread(caller, input, template, sharedWork);
   }
+}
+
+/** A caller's own value of the same name comes first. */
+function withValues(
+  request: SendRequest,
+  provided: Record<string, string>,
+  field: 'template_variables' | 'variables',
+): SendRequest {
+  if (Object.keys(provided).length === 0) return request;
+  return { ...request, [field]: { ...provided, ...request[field] } };
 }
 
 function isLarge({ html = '', text = '' }: SendRequest): boolean {

@@ -108,6 +108,14 @@ test('only what a recipient did is an unsubscribe', () => {
   });
   const manual = suppressionEvent('suppression.created', { reason: 'manual' });
   expect(mailgun.render?.(manual)).toBeUndefined();
+  // The event of the message reports it, with the message.
+  const evidence = { message_id: MESSAGE_ID };
+  const byLink = suppressionEvent('suppression.created', { stream: 'digest', evidence });
+  expect(mailgun.render?.(byLink)).toBeUndefined();
+  expect(mailgun.render?.(recipientEvent('message.unsubscribed'))).toMatchObject({
+    event: 'unsubscribed',
+    tags: ['receipt', 'shop'],
+  });
 });
 
 test('every attempt has a new token, and the documented check accepts it', async () => {

@@ -2,7 +2,7 @@ import { encodeId } from '../../lib/ids.ts';
 import { formatAddress } from '../../mail/address.ts';
 import { addressDomain } from '../../messages/queue-shard.ts';
 import { establishedKey } from './signing-key.ts';
-import { replyOf } from './source-event.ts';
+import { isOtherUnsubscribe, replyOf } from './source-event.ts';
 import type { SourceEvent, WebhookFormat } from './webhook-format.ts';
 
 /**
@@ -20,6 +20,7 @@ export const mailgun: WebhookFormat = {
     'message.failed',
     'message.expired',
     'message.complained',
+    'message.unsubscribed',
     'message.opened',
     'message.clicked',
     'suppression.created',
@@ -112,15 +113,16 @@ function specificFields(event: SourceEvent): object | undefined {
       return { event: 'opened', 'log-level': 'info', ...visit(event) };
     case 'message.clicked':
       return { event: 'clicked', 'log-level': 'info', url: data.url, ...visit(event) };
+    case 'message.unsubscribed':
+      return UNSUBSCRIBED;
     case 'suppression.created':
-      // Mailgun reports only what recipients do themselves.
-      return data.suppression?.reason === 'unsubscribe'
-        ? { event: 'unsubscribed', 'log-level': 'warn' }
-        : undefined;
+      return isOtherUnsubscribe(event) ? UNSUBSCRIBED : undefined;
     default:
       return undefined;
   }
 }
+
+const UNSUBSCRIBED = { event: 'unsubscribed', 'log-level': 'warn' };
 
 const SUPPRESSED: Record<string, string> = {
   hard_bounce: 'suppress-bounce',

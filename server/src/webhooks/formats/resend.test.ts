@@ -85,6 +85,14 @@ test('suppressions carry the name of their origin', () => {
   });
 });
 
+test('a recipient who leaves a stream opts out of a topic', () => {
+  const event = recipientEvent('message.unsubscribed', { stream: 'digest' });
+  expect(resend.render?.(event)).toMatchObject({
+    type: 'contact.topics.updated',
+    data: { email: 'jane@example.com', topics: [{ id: 'digest', subscription: 'opt_out' }] },
+  });
+});
+
 test('a message that was deleted leaves its fields empty', () => {
   const event = { ...recipientEvent('message.delivered'), message: undefined };
   expect(resend.render?.(event)).toMatchObject({

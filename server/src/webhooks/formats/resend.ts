@@ -19,6 +19,7 @@ export const resend: WebhookFormat = {
     'message.failed',
     'message.expired',
     'message.complained',
+    'message.unsubscribed',
     'message.opened',
     'message.clicked',
     'suppression.created',
@@ -28,7 +29,7 @@ export const resend: WebhookFormat = {
   render(event) {
     const type = typeOf(event);
     if (type === undefined) return undefined;
-    const data = event.data.suppression ? suppressionData(event) : emailData(event);
+    const data = dataOf(event);
     return { type, created_at: timeOf(event), data };
   },
   sign(body, signing) {
@@ -65,6 +66,8 @@ function typeOf({ type, data }: SourceEvent): string | undefined {
       return 'email.failed';
     case 'message.complained':
       return 'email.complained';
+    case 'message.unsubscribed':
+      return 'contact.topics.updated';
     case 'message.opened':
       return 'email.opened';
     case 'message.clicked':
@@ -76,6 +79,14 @@ function typeOf({ type, data }: SourceEvent): string | undefined {
     default:
       return undefined;
   }
+}
+
+function dataOf(event: SourceEvent): object | undefined {
+  const { type, data } = event;
+  if (type === 'message.unsubscribed') {
+    return { email: data.recipient, topics: [{ id: data.stream, subscription: 'opt_out' }] };
+  }
+  return data.suppression ? suppressionData(event) : emailData(event);
 }
 
 function emailData(event: SourceEvent): object {

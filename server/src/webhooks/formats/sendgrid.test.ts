@@ -92,6 +92,17 @@ test('only what a recipient did is an unsubscribe', () => {
   expect(sendgrid.render?.(manual)).toBeUndefined();
 });
 
+test('leaving one stream is not an unsubscribe from all mail, and is reported once', () => {
+  const stream = 'digest';
+  const left = [{ event: 'group_unsubscribe', email: 'jane@example.com', stream }];
+  const byLink = recipientEvent('message.unsubscribed', { stream });
+  expect(sendgrid.render?.(byLink)).toMatchObject([{ ...left[0], sg_message_id: MESSAGE_ID }]);
+  const added = (evidence: { message_id: string } | null) =>
+    sendgrid.render?.(suppressionEvent('suppression.created', { stream, evidence }));
+  expect(added(null)).toMatchObject(left);
+  expect(added({ message_id: MESSAGE_ID })).toBeUndefined();
+});
+
 test('custom arguments cannot replace fields of the event', () => {
   const event = recipientEvent('message.delivered', {
     metadata: { email: 'other@example.com', event: 'bounce', plan: 'pro' },

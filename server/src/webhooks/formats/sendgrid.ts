@@ -2,7 +2,7 @@ import { sign } from 'node:crypto';
 import type { BounceReason } from '../../events/event-types.ts';
 import { encodeId } from '../../lib/ids.ts';
 import { establishedKey, privateKeyOf } from './signing-key.ts';
-import { replyOf, unixSeconds } from './source-event.ts';
+import { isOtherUnsubscribe, replyOf, unixSeconds } from './source-event.ts';
 import { standardHeaders } from './standard-headers.ts';
 import type { SourceEvent, WebhookFormat } from './webhook-format.ts';
 
@@ -20,6 +20,7 @@ export const sendgrid: WebhookFormat = {
     'message.failed',
     'message.expired',
     'message.complained',
+    'message.unsubscribed',
     'message.opened',
     'message.clicked',
     'suppression.created',
@@ -94,12 +95,20 @@ function specificFields(event: SourceEvent): object | undefined {
       return { event: 'open', sg_machine_open: data.machine === true };
     case 'message.clicked':
       return { event: 'click', url: data.url, url_offset: { index: 0, type: 'html' } };
+    case 'message.unsubscribed':
+      return unsubscribeFields(data.stream);
     case 'suppression.created':
-      // SendGrid reports only what recipients do themselves.
-      return data.suppression?.reason === 'unsubscribe' ? { event: 'unsubscribe' } : undefined;
+      return isOtherUnsubscribe(event)
+        ? unsubscribeFields(data.suppression?.stream ?? null)
+        : undefined;
     default:
       return undefined;
   }
+}
+
+/** `unsubscribe` means all mail. Receivers would stop more than a recipient who left one stream wants. */
+function unsubscribeFields(stream: string | null): object {
+  return stream === null ? { event: 'unsubscribe' } : { event: 'group_unsubscribe', stream };
 }
 
 const DROPPED: Record<string, string> = {

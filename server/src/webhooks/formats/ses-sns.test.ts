@@ -27,6 +27,20 @@ const mail = {
 
 test.each([
   [
+    'message.unsubscribed',
+    {
+      eventType: 'Subscription',
+      subscription: {
+        timestamp: AT,
+        source: 'UnsubscribeHeader',
+        newTopicPreferences: {
+          unsubscribeAll: false,
+          topicSubscriptionStatus: [{ topicName: 'transactional', subscriptionStatus: 'OptOut' }],
+        },
+      },
+    },
+  ],
+  [
     'message.delivered',
     {
       eventType: 'Delivery',

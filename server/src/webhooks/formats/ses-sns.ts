@@ -25,6 +25,7 @@ export const sesSns: WebhookFormat = {
     'message.failed',
     'message.expired',
     'message.complained',
+    'message.unsubscribed',
     'message.opened',
     'message.clicked',
   ],
@@ -236,6 +237,8 @@ function specificFields(event: SourceEvent): object | undefined {
           complaintSubType: null,
         },
       };
+    case 'message.unsubscribed':
+      return { eventType: 'Subscription', subscription: { timestamp, ...preferences(event) } };
     case 'message.opened':
       return { eventType: 'Open', open: { timestamp, ipAddress: '', userAgent: '' } };
     case 'message.clicked':
@@ -246,6 +249,20 @@ function specificFields(event: SourceEvent): object | undefined {
     default:
       return undefined;
   }
+}
+
+/** A stream is a topic of one contact list. */
+function preferences({ data }: SourceEvent): object {
+  const preference = (subscriptionStatus: string): object => ({
+    unsubscribeAll: false,
+    topicSubscriptionStatus: [{ topicName: data.stream, subscriptionStatus }],
+  });
+  return {
+    contactList: 'postrider',
+    source: 'UnsubscribeHeader',
+    newTopicPreferences: preference('OptOut'),
+    oldTopicPreferences: preference('OptIn'),
+  };
 }
 
 /** Event publishing and identity notifications name the type differently; receivers read one of them. */

@@ -23,6 +23,14 @@ export function toOf({ data }: SourceEvent): string[] {
   return data.recipients?.flatMap(({ email, kind }) => (kind === 'to' ? email : [])) ?? [];
 }
 
+/**
+ * Whether a suppression is an unsubscribe that no `message.unsubscribed` reports: one that was made by
+ * API. Other providers report only what recipients do themselves.
+ */
+export function isOtherUnsubscribe({ data: { suppression } }: SourceEvent): boolean {
+  return suppression?.reason === 'unsubscribe' && !suppression.evidence?.message_id;
+}
+
 /** The receiver's reply in one line, with its code. */
 export function replyOf({ data: { smtp, bounce } }: SourceEvent): string {
   if (!smtp) return bounce?.explanation ?? '';

@@ -228,6 +228,19 @@ const PAYLOADS: Record<EventType, { description: string; data: TSchema }> = {
       ...ComplaintReport,
     }),
   },
+  'message.unsubscribed': {
+    description:
+      'The recipient left the stream of the message, with the link in it. The address is suppressed ' +
+      'in this stream.',
+    data: Type.Object({
+      ...OneRecipient,
+      source: oneOf(['one_click', 'page', 'mail'] as const, {
+        description:
+          '`one_click`: the button of an email client (RFC 8058). `page`: our page. `mail`: a mail ' +
+          'to the address in `List-Unsubscribe`.',
+      }),
+    }),
+  },
   'message.opened': {
     description:
       'The pixel of a tracked message was loaded. Reported for the first open by a human and by a machine.',

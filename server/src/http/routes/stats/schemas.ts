@@ -17,6 +17,7 @@ const FIGURES = {
   expired: 0,
   cancelled: 0,
   complained: 0,
+  unsubscribed: 1,
   opened: 61,
   clicked: 12,
   opened_by_machine: 20,
@@ -55,7 +56,8 @@ const Figures = Type.Object(Fields, {
   description:
     'Counts of recipients, except for `messages`. `bounced_later` is the part of `bounced` ' +
     'that had been counted as `delivered` before. Opens and clicks are counted once each, ' +
-    'separately for machines, and only if tracking was enabled.',
+    'separately for machines, and only if tracking was enabled. `unsubscribed` counts streams that ' +
+    'recipients left.',
   examples: [FIGURES],
 });
 

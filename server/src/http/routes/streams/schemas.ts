@@ -39,12 +39,40 @@ const Purpose = Type.Unsafe<(typeof STREAM_PURPOSES)[number]>({
     'that the recipient subscribed to. It cannot be changed later.',
 });
 
+const NullableName = Type.Union([Type.String({ minLength: 1, maxLength: 100 }), Type.Null()]);
+
+const Brand = {
+  name: Type.Unsafe<string | null>({
+    ...NullableName,
+    description: 'The sender’s name. Null: the name of the workspace.',
+    examples: ['Example Ltd.'],
+  }),
+  logo_url: Type.Union([Type.String({ pattern: '^https://[!-~]{1,1990}$' }), Type.Null()], {
+    description: 'An https URL of an image.',
+    examples: ['https://yourdomain.com/logo.png'],
+  }),
+  color: Type.Union([Type.String({ pattern: '^#[0-9a-fA-F]{6}$' }), Type.Null()], {
+    description: 'The color of the button, as `#rrggbb`.',
+    examples: ['#0a7cff'],
+  }),
+};
+
 const Changeable = {
   name: Type.Optional(Name),
   tracking: Type.Optional(
     closed(
       { opens: Type.Optional(TrackingDefault), clicks: Type.Optional(TrackingDefault) },
       { description: 'Whether opens and clicks are tracked, for sends that do not specify it.' },
+    ),
+  ),
+  brand: Type.Optional(
+    closed(
+      {
+        name: Type.Optional(Brand.name),
+        logo_url: Type.Optional(Brand.logo_url),
+        color: Type.Optional(Brand.color),
+      },
+      { description: 'How the sender appears on the page where recipients unsubscribe.' },
     ),
   ),
 };
@@ -61,6 +89,7 @@ const STREAM = {
   name: 'Weekly digest',
   purpose: 'subscription',
   tracking: { opens: null, clicks: null },
+  brand: { name: 'Example Ltd.', logo_url: null, color: '#0a7cff' },
   created_at: '2026-11-15T09:30:00.000Z',
   updated_at: '2026-11-15T09:30:00.000Z',
 };
@@ -71,6 +100,7 @@ export const Stream = Type.Object(
     name: Type.String(),
     purpose: Purpose,
     tracking: Type.Object({ opens: TrackingDefault, clicks: TrackingDefault }),
+    brand: Type.Object(Brand),
     created_at: Type.Unsafe<string | null>({
       ...NullableTime,
       description: 'Null for `transactional`, which every workspace has, until it is changed.',
