@@ -15,15 +15,15 @@ import { ROOT } from './project-files.ts';
 /**
  * Follows README.md and docs/quickstart.md as a reader does: in a fresh clone, command by command,
  * and ends at the first that does not do what the page says. It needs port 3000 and a few minutes:
- * `npm run docs:follow`.
+ * `npm run docs:follow`, or with the name of one page.
  */
 
 const PAGES = ['README.md', 'docs/quickstart.md'];
 const READY_MS = 180_000;
 const STOP_MS = 60_000;
 
-async function followAll(): Promise<void> {
-  for (const file of PAGES) {
+async function followAll(pages: readonly string[]): Promise<void> {
+  for (const file of pages) {
     const folder = await mkdtemp(path.join(tmpdir(), 'postrider-follow-'));
     const reader = new Reader(path.join(folder, 'postrider'));
     try {
@@ -210,4 +210,7 @@ function typeOf(value: unknown): string {
   return Array.isArray(value) ? 'list' : typeof value;
 }
 
-if (process.argv[1] === import.meta.filename) await followAll();
+if (process.argv[1] === import.meta.filename) {
+  const named = process.argv.slice(2);
+  await followAll(named.length > 0 ? named : PAGES);
+}
