@@ -54,7 +54,7 @@ it('names commands and options that exist', () => {
     codeOf(file).flatMap((code) =>
       [
         ...code.matchAll(
-          /(?<![\w/.@-])postrider ((?:[a-z][a-z-]*)(?: [a-z][a-z-]*)?)(?=[\s`]|$)([^\n#]*)/g,
+          /(?<![\w/.@-])postrider ((?:[a-z][a-z-]*)(?: [a-z][a-z-]*)?)(?=[\s`"'.,)]|$)([^\n#]*)/g,
         ),
       ]
         // `docker compose … exec postrider postrider …` names a service first.
