@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { configurationTables } from '../server/src/config/settings.ts';
+import { RESOURCES_FILE, resourcesFile } from './client-resources.ts';
 import { commandReference } from './command-reference.ts';
 import { ROOT } from './project-files.ts';
 import { ROUTES_FILE, routesFile } from './routes.ts';
@@ -19,6 +20,7 @@ const GENERATED: Generated[] = [
   { file: TABLES_FILE, make: tablesFile },
   { file: ROUTES_FILE, make: routesFile },
   { file: 'openapi.json', make: openapiFile },
+  { file: RESOURCES_FILE, make: resourcesFile },
   {
     file: 'docs/configuration.md',
     make: (current) => withBlock(current, 'configuration', configurationTables()),

@@ -6,11 +6,14 @@ export {
   WebhookVerificationError,
 } from './errors.ts';
 export type {
+  Body,
   Item,
   ListPath,
   Method,
   Path,
+  PathValues,
   PostriderEvent,
+  Query,
   RequestOptions,
   RequestSettings,
   ResponseBody as Answer,

@@ -58,6 +58,16 @@ export type RequestArguments<M extends Method, P extends Path<M>> =
     ? [options?: RequestOptions<M, P>]
     : [options: RequestOptions<M, P>];
 
+/** The values in the path of an operation. */
+export type PathValues<M extends Method, P extends Path<M>> =
+  Operation<M, P> extends { parameters: { path: infer Values } } ? Values : never;
+
+/** The query of an operation. */
+export type Query<M extends Method, P extends Path<M>> = NonNullable<RequestOptions<M, P>['query']>;
+
+/** The request body of an operation. */
+export type Body<M extends Method, P extends Path<M>> = NonNullable<RequestOptions<M, P>['body']>;
+
 type InPath<O> = O extends { parameters: { path: infer Values } }
   ? { path: Values }
   : { path?: undefined };
@@ -71,13 +81,13 @@ type InQuery<O> = O extends { parameters: { query: infer Values } }
     : { query?: undefined };
 
 type InBody<O> = O extends { requestBody: { content: infer Content extends object } }
-  ? { body: Body<Content> }
+  ? { body: BodyOf<Content> }
   : O extends { requestBody?: { content: infer Content extends object } }
-    ? { body?: Body<Content> | undefined }
+    ? { body?: BodyOf<Content> | undefined }
     : { body?: undefined };
 
 /** A body that is not JSON is a string or bytes, and `headers` sets its `Content-Type`. */
-type Body<Content> = {
+type BodyOf<Content> = {
   [Type in keyof Content]: Type extends 'application/json'
     ? Content[Type]
     : Content[Type] | Uint8Array;

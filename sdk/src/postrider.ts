@@ -7,28 +7,28 @@ import type {
   Path,
   PostriderEvent,
   RequestArguments,
-  RequestOptions,
   RequestSettings,
   ResponseBody,
   Schema,
 } from './operations.ts';
 import { requestUrl } from './request-url.ts';
+import { createResources, type Resources } from './resources.generated.ts';
 import { type PreparedRequest, sendRequest, unexpectedResponse } from './send-request.ts';
 import { readServerSentEvents } from './server-sent-events.ts';
 import { systemTime, type Time } from './time.ts';
 
 /**
- * A client for one Postrider server with one API key. `request` covers every operation of the API; the
- * other methods are shortcuts for everyday use. Temporary failures are retried, and never executed
+ * A client for one Postrider server with one API key. Each resource has a method for every operation,
+ * such as `templates.publish`; `request` calls any operation by its path. Temporary failures are retried, and never executed
  * twice: each POST has an Idempotency-Key. Permanent failures are thrown as a PostriderError or a
  * PostriderConnectionError.
  */
 
 export interface PostriderOptions {
-  /** `pr_live_…` or `pr_test_…`. */
-  apiKey: string;
-  /** The URL of Postrider: `https://mail.example.com`. */
-  baseUrl: string;
+  /** `pr_live_…` or `pr_test_…`; by default the environment variable `POSTRIDER_API_KEY`. */
+  apiKey?: string | undefined;
+  /** The URL of Postrider: `https://mail.example.com`; by default `POSTRIDER_URL`. */
+  baseUrl?: string | undefined;
   /** Timeout of one attempt; 30 seconds by default. */
   timeoutMs?: number | undefined;
   /** Maximum number of retries; 4 by default. */
@@ -96,6 +96,10 @@ const REPEATABLE: readonly Method[] = ['GET', 'POST', 'PUT'];
 /** Reading consumes the message: a retry after a lost response would not find it. */
 const INBOX_WAIT = '/test/inbox/wait';
 
+/** The resources; the constructor assigns them. */
+export interface Postrider extends Omit<Resources, 'testInbox' | 'events'> {}
+
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the constructor assigns what the interface adds.
 export class Postrider {
   // A private field, so that logging the client does not reveal its key.
   readonly #apiKey: string;
@@ -104,14 +108,18 @@ export class Postrider {
   readonly #maxRetries: number;
   readonly #fetch: typeof fetch;
   readonly #time: Time;
+  /** Created before the fields below, which extend some of them. */
+  readonly #resources: Resources = createResources(this);
 
-  constructor(options: PostriderOptions) {
-    this.#apiKey = checkedKey(options.apiKey);
-    this.#baseUrl = checkedBaseUrl(options.baseUrl);
+  constructor(options: PostriderOptions = {}) {
+    this.#apiKey = checkedKey(options.apiKey ?? environment('POSTRIDER_API_KEY'));
+    this.#baseUrl = checkedBaseUrl(options.baseUrl ?? environment('POSTRIDER_URL'));
     this.#timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
     this.#maxRetries = options.maxRetries ?? RETRIES_MAX;
     this.#fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
     this.#time = options.time ?? systemTime;
+    const { testInbox: _, events: __, ...resources } = this.#resources;
+    Object.assign(this, resources);
   }
 
   /** Calls any operation: `request('GET', '/messages/{id}', { path: { id } })` returns the 2xx body. */
@@ -180,31 +188,17 @@ export class Postrider {
     return this.request('POST', '/transactional/bulk', { ...options, body });
   }
 
-  readonly messages = {
-    get: (id: string, options: RequestSettings = {}): Promise<Schema<'Message'>> =>
-      this.request('GET', '/messages/{id}', { ...options, path: { id } }),
-
-    /** Newest first. */
-    list: (
-      query: NonNullable<RequestOptions<'GET', '/messages'>['query']> = {},
-      options: RequestSettings = {},
-    ): AsyncGenerator<Schema<'MessageSummary'>, void, undefined> =>
-      this.all('/messages', { ...options, query }),
-
-    cancel: (id: string, options: RequestSettings = {}): Promise<Schema<'MessageSummary'>> =>
-      this.request('POST', '/messages/{id}/cancel', { ...options, path: { id } }),
-
-    retry: (id: string, options: RequestSettings = {}): Promise<Schema<'MessageSummary'>> =>
-      this.request('POST', '/messages/{id}/retry', { ...options, path: { id } }),
-  };
-
   readonly testInbox = {
+    ...this.#resources.testInbox,
+
     /** The next message that arrives, or has arrived and was not read yet; null if none came in time. */
     wait: (options: WaitOptions = {}): Promise<Schema<'InboxMessage'> | null> =>
       this.#waitForTestMail(options),
   };
 
   readonly events = {
+    ...this.#resources.events,
+
     /**
      * Follows the event feed from a cursor: pages without end and without gaps. Store `next_cursor` when
      * the events of a page are processed; a restart continues there. While the server is unavailable it
@@ -400,18 +394,28 @@ async function bodyOf(response: Response, { operation, idempotencyKey }: Prepare
   throw new PostriderError(operation, unexpectedResponse(response), { idempotencyKey });
 }
 
-function checkedKey(apiKey: string): string {
+/** Not every runtime has environment variables. */
+function environment(name: string): string | undefined {
+  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
+  return process?.env?.[name];
+}
+
+function checkedKey(apiKey: string | undefined): string {
   // Checked here, because a runtime that rejects a header value shows it in its error.
   const key = typeof apiKey === 'string' ? apiKey.trim() : '';
   if (/^[\x21-\x7e]+$/.test(key)) return key;
-  throw new TypeError('apiKey is missing or contains invalid characters');
+  throw new TypeError(
+    'apiKey is missing or contains invalid characters: pass it, or set POSTRIDER_API_KEY',
+  );
 }
 
-function checkedBaseUrl(baseUrl: string): string {
+function checkedBaseUrl(baseUrl: string | undefined): string {
   const address = typeof baseUrl === 'string' ? baseUrl.trim() : '';
   // Without query and fragment, and without credentials, which runtimes reject and show in the error.
   if (!/^https?:\/\/[^@?#]+$/.test(address) || !URL.canParse(address)) {
-    throw new TypeError('baseUrl must be the URL of Postrider, such as https://mail.example.com');
+    throw new TypeError(
+      'baseUrl (or POSTRIDER_URL) must be the URL of Postrider, such as https://mail.example.com',
+    );
   }
   // Other services expect the API path in their base URL, so accept it here too.
   return address.replace(/\/+$/, '').replace(/\/api\/v1$/, '');

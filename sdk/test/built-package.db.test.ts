@@ -85,7 +85,7 @@ test('the snippets run', { timeout: 60_000 }, async () => {
   await app.call('POST', '/transactional/send', {
     body: validMessage({ subject: 'Your code: 4711' }),
   });
-  const env = { ...process.env, POSTRIDER_KEY: app.testKey };
+  const env = { ...process.env, POSTRIDER_API_KEY: app.testKey };
   await run(process.execPath, ['program.ts'], { cwd: folder, env });
   const { data } = (await app.call('GET', '/messages')).json as { data: { subject: string }[] };
   const sent = data.map(({ subject }) => subject);

@@ -232,6 +232,8 @@ test('the constructor validates the API key and the base URL', () => {
   ];
   for (const baseUrl of wrong) {
     const making = () => new Postrider({ apiKey: KEY, baseUrl: baseUrl as never });
-    expect(making).toThrow(/^baseUrl must be the URL of Postrider, such as \S+$/);
+    expect(making).toThrow(
+      /^baseUrl \(or POSTRIDER_URL\) must be the URL of Postrider, such as \S+$/,
+    );
   }
 });

