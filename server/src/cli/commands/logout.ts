@@ -4,7 +4,7 @@ import type { Command } from '../command.ts';
 export const logout: Command = {
   name: 'logout',
   summary: 'Delete the stored URL and API key.',
-  details: 'The key itself stays valid; "postrider keys revoke" ends it.',
+  details: 'The key itself stays valid; "postrider keys revoke ID" ends it.',
   run: async () => {
     const file = loginFile();
     const existed = await deleteLogin();
