@@ -183,7 +183,7 @@ const events = createRoute({
 const requests = createRoute({
   getParentRoute: () => inside,
   path: '/requests',
-  validateSearch: stringParams('q', 'status', 'method', 'key', 'since'),
+  validateSearch: stringParams('q', 'status', 'method', 'key', 'since', 'after', 'before'),
   component: lazyPage(() => import('./pages/requests/requests.tsx'), 'RequestsPage'),
 });
 
@@ -196,7 +196,7 @@ const request = createRoute({
 const auditLog = createRoute({
   getParentRoute: () => inside,
   path: '/audit-log',
-  validateSearch: stringParams('actor', 'action', 'since'),
+  validateSearch: stringParams('actor', 'action', 'since', 'after', 'before'),
   component: lazyPage(() => import('./pages/audit-log/audit-log.tsx'), 'AuditLogPage'),
 });
 

@@ -14,9 +14,10 @@ import { LoadMore } from '../../components/load-more.tsx';
 import { Detail, DetailList, Page } from '../../components/page.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { ExactTime, Time } from '../../components/time.tsx';
+import { TimeRangePicker } from '../../components/time-range-picker.tsx';
 import { classNames } from '../../lib/class-names.ts';
+import { type TimeRange, timeQuery } from '../../lib/time-range.ts';
 import { useCan } from '../../session/session.ts';
-import { SINCE_MS } from '../messages/use-messages.ts';
 import { useApiKeys } from '../requests/use-requests.ts';
 import { useMembers } from '../team/actor-name.ts';
 import { actionLabel } from './action-label.ts';
@@ -24,10 +25,9 @@ import { actionLabel } from './action-label.ts';
 type AuditEntry = Schema<'AuditEntry'>;
 
 /** The page's search parameters. */
-interface AuditFilters {
+interface AuditFilters extends TimeRange {
   actor?: string;
   action?: string;
-  since?: string;
 }
 
 export function AuditLogPage() {
@@ -76,10 +76,10 @@ export function AuditLogPage() {
   );
 }
 
-function useAuditLog({ actor, action, since }: AuditFilters) {
+function useAuditLog(filters: AuditFilters) {
+  const { actor, action, ...range } = filters;
   const { api, key } = useApi();
-  const sinceMs = since === undefined ? undefined : SINCE_MS[since];
-  return usePaginatedQuery(key('audit-log', actor, action, since), (cursor) =>
+  return usePaginatedQuery(key('audit-log', filters), (cursor) =>
     unwrap(
       api.GET('/api/v1/audit-log', {
         params: {
@@ -87,9 +87,7 @@ function useAuditLog({ actor, action, since }: AuditFilters) {
             ...pageParams(cursor),
             ...(actor ? { actor } : {}),
             ...(action ? { action } : {}),
-            ...(sinceMs === undefined
-              ? {}
-              : { created_after: new Date(Date.now() - sinceMs).toISOString() }),
+            ...timeQuery(range, Date.now()),
           },
         },
       }),
@@ -126,15 +124,7 @@ function AuditFilterBar({
           ))}
         </Select>
       </div>
-      <div className="w-36">
-        <Select aria-label="Time" value={filters.since ?? ''} onChange={set('since')}>
-          <option value="">Any time</option>
-          <option value="1h">Last hour</option>
-          <option value="24h">Last 24 hours</option>
-          <option value="7d">Last 7 days</option>
-          <option value="30d">Last 30 days</option>
-        </Select>
-      </div>
+      <TimeRangePicker range={filters} onChange={(range) => onChange({ ...filters, ...range })} />
       {filters.action && (
         <Button onClick={() => onChange({ ...filters, action: '' })}>
           {actionLabel(filters.action)} ×

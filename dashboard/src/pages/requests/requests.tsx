@@ -10,6 +10,7 @@ import { Page } from '../../components/page.tsx';
 import { SearchInput } from '../../components/search-input.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Time } from '../../components/time.tsx';
+import { TimeRangePicker } from '../../components/time-range-picker.tsx';
 import { formatDuration } from '../../lib/format.ts';
 import {
   type LoggedRequest,
@@ -115,15 +116,7 @@ function RequestFilterBar({
           </Select>
         </div>
       )}
-      <div className="w-36">
-        <Select aria-label="Time" value={filters.since ?? ''} onChange={set('since')}>
-          <option value="">Any time</option>
-          <option value="1h">Last hour</option>
-          <option value="24h">Last 24 hours</option>
-          <option value="7d">Last 7 days</option>
-          <option value="30d">Last 30 days</option>
-        </Select>
-      </div>
+      <TimeRangePicker range={filters} onChange={(range) => onChange({ ...filters, ...range })} />
     </search>
   );
 }

@@ -2,20 +2,19 @@ import { useQuery } from '@tanstack/react-query';
 import { type Schema, unwrap } from '../../api/client.ts';
 import { fetchAllRows, type Polling, pageParams, usePaginatedQuery } from '../../api/pagination.ts';
 import { useApi } from '../../api/use-api.ts';
+import { type TimeRange, timeQuery } from '../../lib/time-range.ts';
 import { useCan } from '../../session/session.ts';
-import { SINCE_MS } from '../messages/use-messages.ts';
 import { useActorName } from '../team/actor-name.ts';
 
 export type LoggedRequest = Schema<'LoggedRequest'>;
 
 /** The page's search parameters. */
-export interface RequestFilters {
+export interface RequestFilters extends TimeRange {
   /** A part of the path, or a request ID. */
   q?: string;
   status?: string;
   method?: string;
   key?: string;
-  since?: string;
 }
 
 /** Requests emit no events, so the list is polled. */
@@ -35,16 +34,13 @@ export function useRequests(filters: RequestFilters) {
   );
 }
 
-function queryOf({ q, status, method, key, since }: RequestFilters) {
-  const sinceMs = since === undefined ? undefined : SINCE_MS[since];
+function queryOf({ q, status, method, key, ...range }: RequestFilters) {
   return {
     ...(q ? (q.startsWith('req_') ? { request_id: q.trim() } : { path: q }) : {}),
     ...(status ? { status } : {}),
     ...(method ? { method: method as 'GET' } : {}),
     ...(key ? { api_key_id: key } : {}),
-    ...(sinceMs === undefined
-      ? {}
-      : { created_after: new Date(Date.now() - sinceMs).toISOString() }),
+    ...timeQuery(range, Date.now()),
   };
 }
 
