@@ -208,6 +208,7 @@ async function filledWorkspace(name: string): Promise<string> {
 
 /** Values that constraints require. */
 const GIVEN: Record<string, Record<string, unknown>> = {
+  audit_log: { actor_type: 'cli' },
   domain_keys: { encrypted_private_key: Buffer.from('key') },
   template_versions: { kind: 'template' },
   template_publications: { kind: 'template' },
