@@ -42,7 +42,7 @@ export function useScrollRestoration(scroller: RefObject<HTMLElement | null>): v
       leftAt.set(shown.current, { ...known, ...change });
     };
     const onScroll = () => remember({ top: element.scrollTop });
-    const onClick = ({ target }: MouseEvent) => {
+    const onClick = ({ target }: Event) => {
       const link = (target as Element).closest('a[href]');
       if (link) remember({ href: link.getAttribute('href') });
     };
