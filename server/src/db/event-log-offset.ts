@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import { LOCK_CLASS, LOCKS } from './advisory-lock.ts';
 import { isConnectionError } from './database-errors.ts';
+import { LOCK_CLASS, LOCKS } from './lock-numbers.ts';
 
 /**
  * Keeps the event log in order where PostgreSQL's transaction ids, which number it, do not: they start

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { createTestDatabase } from '../../test/harness/database.ts';
 import { createTempDir } from '../../test/harness/temp-dir.ts';
 import { createLog, silentLog } from '../lib/log.ts';
-import { LOCK_CLASS, LOCKS } from './advisory-lock.ts';
+import { LOCK_CLASS, LOCKS } from './lock-numbers.ts';
 import { migrate, migrationsMissing } from './migrate.ts';
 import { PARTITIONED_TABLES } from './partitions.ts';
 import { openPool, type Pool } from './pool.ts';

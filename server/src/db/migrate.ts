@@ -3,9 +3,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type pg from 'pg';
 import type { Log } from '../lib/log.ts';
-import { acquireSessionLock, LOCKS } from './advisory-lock.ts';
+import { acquireSessionLock } from './advisory-lock.ts';
 import { StorageStartError } from './database-errors.ts';
 import { updateEventLogOffset } from './event-log-offset.ts';
+import { LOCKS } from './lock-numbers.ts';
 import { type Pool, withoutTimeouts } from './pool.ts';
 
 /**

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/harness/database.ts';
 import { uuidFloor } from '../lib/ids.ts';
 import { type Log, silentLog } from '../lib/log.ts';
-import { LOCK_CLASS, LOCKS } from './advisory-lock.ts';
+import { LOCK_CLASS, LOCKS } from './lock-numbers.ts';
 import {
   dropExpired,
   ensurePartitions,

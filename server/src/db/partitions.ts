@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { uuidFloor, uuidTime } from '../lib/ids.ts';
-import { acquireSessionLock, LOCKS, type LockWait } from './advisory-lock.ts';
+import { acquireSessionLock, type LockWait } from './advisory-lock.ts';
+import { LOCKS } from './lock-numbers.ts';
 import { type Pool, withoutTimeouts } from './pool.ts';
 
 /**

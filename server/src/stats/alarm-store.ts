@@ -1,5 +1,5 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
-import { LOCK_CLASS, LOCKS } from '../db/advisory-lock.ts';
+import { LOCK_CLASS, LOCKS } from '../db/lock-numbers.ts';
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import { selectList } from '../db/select-list.ts';

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { LOCK_CLASS, LOCKS } from '../../src/db/advisory-lock.ts';
+import { LOCK_CLASS, LOCKS } from '../../src/db/lock-numbers.ts';
 import { sqlTime } from '../../src/db/row-types.ts';
 import { browserSuite } from '../harness/browser.ts';
 

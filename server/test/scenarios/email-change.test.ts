@@ -14,7 +14,7 @@ import { mailboxRoute } from '../harness/mailbox-route.ts';
 
 /**
  * A user changes their sign-in address: a link to the new address confirms it, and a link to the
- * previous address undoes it. Nobody else can do either, or learn which addresses have an account.
+ * previous address undoes it. No one else can do either, or learn which addresses have an account.
  */
 
 const HOUR_MS = 3_600_000;

@@ -47,7 +47,7 @@ async function command(...args: string[]) {
   return { ...result, json: result.stdout === '' ? undefined : JSON.parse(result.stdout) };
 }
 
-test('an owner deletes a workspace and restores it; nobody else can', async () => {
+test('an owner deletes a workspace and restores it; no one else can', async () => {
   const { id, path, key, owner } = await newWorkspace('Shop');
   const admin = await signInAs(app, await createPerson(app, 'admin@shop.example', 'admin', id), id);
   const { owner: stranger } = await newWorkspace('Elsewhere');

@@ -39,7 +39,7 @@ import { addressTakenEmail, confirmEmailChangeEmail, emailChangedEmail } from '.
  * Changes of the sign-in address. A link to the new address confirms the change, in a session of the
  * same person: someone who receives the email because of a typing error cannot take the account. The
  * previous address then gets a link that undoes the change for a week. Undoing sets a new password,
- * because whoever made an unwanted change knows the old one. The requester does not learn whether the
+ * because anyone who made an unwanted change knows the old one. The requester does not learn whether the
  * new address has an account: its owner does, by email.
  */
 
@@ -131,7 +131,7 @@ export class EmailChanges {
     return this.#parts.sessions.start({ ...person, email, emailKey }, client, presented, db);
   }
 
-  /** Tells previous addresses about changes. Runs after each change, and periodically after a crash. */
+  /** Notifies previous addresses of changes. Runs after each change, and periodically after a crash. */
   async sendNotices(): Promise<void> {
     const { pool, clock, mailer, appUrl } = this.#parts;
     for (;;) {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { systemClock } from '../../lib/clock.ts';
-import { LOCK_CLASS, LOCKS } from '../advisory-lock.ts';
+import { LOCK_CLASS, LOCKS } from '../lock-numbers.ts';
 
 /**
  * Tracks the users of the embedded PostgreSQL with advisory locks of an open session. The locks end

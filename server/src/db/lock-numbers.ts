@@ -1,0 +1,18 @@
+/**
+ * PostgreSQL advisory locks. The numbered ones share a class, "post" in ASCII, so that they do not
+ * collide with those of other programs in the same database.
+ */
+export const LOCK_CLASS = 0x706f7374;
+
+export const LOCKS = {
+  /** Held by the one server that uses an embedded database. */
+  server: 1,
+  /** Held in shared mode by every process that uses an embedded database. */
+  users: 2,
+  /** Held while migrations are applied. */
+  migrations: 3,
+  /** Held while partitions are created or dropped. */
+  partitions: 4,
+  /** Held for a transaction while alarms are evaluated. */
+  alarms: 8,
+} as const;
