@@ -109,12 +109,14 @@ test('an outage longer than a lease: finished deliveries are recorded and not re
   const count = 300;
   await using setup = await setUp(count);
   const { way, clock, receiver, live } = setup;
-  await using _node = startEngine({ url: way.url, clock, live, limits: { inFlightMax: 50 } });
+  await using node = startEngine({ url: way.url, clock, live, limits: { inFlightMax: 50 } });
   await until(() => receiver.messages.length >= 50, { clock, stepMs: 20 });
   await way.disconnect();
   const startedMs = clock.now();
   await until(() => clock.now() - startedMs > 150_000, { clock, stepMs: 500 });
   await way.reconnect();
+  // Claims resume two seconds later by this clock, which must not run ahead of the writes.
+  await until(() => node.engine.stats.unrecorded === 0, { clock, stepMs: 10 });
   await setup.allDelivered();
   const arrived = receiver.messages.flatMap((mail) => mail.recipients);
   expect(arrived).toHaveLength(count);
