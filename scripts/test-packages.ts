@@ -16,6 +16,17 @@ import { ROOT } from './project-files.ts';
 
 const START_TIMEOUT_MS = 60_000;
 
+/** Sends with the packed client. */
+const PROGRAM = `
+import { Postrider } from 'postrider-client';
+const postrider = new Postrider();
+const to = { email: 'jane@example.com' };
+await postrider.send({ to, from: { email: 'a@example.org' }, subject: 'Packed', text: 'Hi', html: '' });
+const mail = await postrider.testInbox.wait({ to: to.email });
+if (mail?.subject !== 'Packed') throw new Error('The message did not arrive.');
+console.log('Sent and read in the test inbox with Node ' + process.version);
+`;
+
 const folder = mkdtempSync(path.join(tmpdir(), 'postrider-packages-'));
 try {
   await testPackages();
@@ -94,16 +105,6 @@ async function startAndSend(environment: NodeJS.ProcessEnv): Promise<void> {
     await once(server, 'exit');
   }
 }
-
-const PROGRAM = `
-import { Postrider } from 'postrider-client';
-const postrider = new Postrider();
-const to = { email: 'jane@example.com' };
-await postrider.send({ to, from: { email: 'a@example.org' }, subject: 'Packed', text: 'Hi', html: '' });
-const mail = await postrider.testInbox.wait({ to: to.email });
-if (mail?.subject !== 'Packed') throw new Error('The message did not arrive.');
-console.log('Sent and read in the test inbox with Node ' + process.version);
-`;
 
 async function freePort(): Promise<number> {
   const server = net.createServer().listen(0, '127.0.0.1');
