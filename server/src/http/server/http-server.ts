@@ -3,10 +3,7 @@ import type { StorageOutage } from '../../db/storage-outage.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Log } from '../../lib/log.ts';
-import type { MemoryBudget } from '../../lib/memory-budget.ts';
-import { clientNetwork } from '../../lib/net/client-network.ts';
 import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
-import { eventLoopTurns } from '../../lib/turns.ts';
 import type { AuditLog } from '../../logs/audit-log.ts';
 import type { RequestLog } from '../../logs/request-log.ts';
 import type { Idempotency } from '../../messages/accept/idempotency.ts';
@@ -26,11 +23,15 @@ import {
   authorizeRequest,
   reauthorizeRequest,
 } from './authorize-request.ts';
-import { FORM_TYPES, parseFormBody } from './form-body.ts';
-import { type JsonBody, parseJsonBody } from './json-body.ts';
+import {
+  addBodyParsers,
+  addJsonBodyParser,
+  type BodyLimits,
+  bodyFormatOf,
+} from './body-parsers.ts';
 import { logRequest } from './log-request.ts';
 import { type OperationValidators, validatorsOf } from './operation-validators.ts';
-import { type ReceivedBody, readBody } from './read-body.ts';
+import type { ReceivedBody } from './read-body.ts';
 import { RequestContext } from './request-context.ts';
 import { authorizeSignedRequest } from './signed-request.ts';
 
@@ -40,7 +41,7 @@ import { authorizeSignedRequest } from './signed-request.ts';
  * then the body.
  */
 
-export interface HttpServerDependencies extends AuthorizationDependencies {
+export interface HttpServerDependencies extends AuthorizationDependencies, BodyLimits {
   /** The first one is our own API. It also answers for paths that belong to no surface. */
   surfaces: readonly [ApiSurface, ...ApiSurface[]];
   idempotency: Idempotency;
@@ -50,9 +51,6 @@ export interface HttpServerDependencies extends AuthorizationDependencies {
   requestLog: RequestLog;
   auditLog: AuditLog;
   outage: StorageOutage;
-  bodyBytesMax: number;
-  /** Shared by all bodies in memory. */
-  bodyMemory: MemoryBudget;
   trustProxy: boolean | string[];
   requestTimeoutMs: number;
   /** Called after an operation that may have changed data succeeded. */
@@ -130,91 +128,6 @@ function sendNotFound(
   else sendProblem(deps, pathNotFound(), request, reply);
 }
 
-/** Limits the body of public operations, which need only a few fields. */
-const PUBLIC_BODY_BYTES_MAX = 64 * 1024;
-/** Limits the body of anonymous requests for operations that otherwise take whole messages. */
-const ANONYMOUS_BODY_BYTES_MAX = 256 * 1024;
-
-/** Larger bodies are parsed in turns, because that takes milliseconds. */
-const PARSED_AT_ONCE_BYTES_MAX = 256 * 1024;
-
-function addJsonBodyParser(
-  server: FastifyInstance,
-  { bodyMemory }: HttpServerDependencies,
-  bytesMax: number,
-): void {
-  server.removeAllContentTypeParsers();
-  addBodyParser(server, ['application/json'], bodyMemory, bytesMax, parseJsonBody);
-}
-
-type ParseBody = (body: Buffer, contentType: string) => JsonBody;
-
-function addBodyParser(
-  server: FastifyInstance,
-  mediaTypes: readonly string[],
-  bodyMemory: MemoryBudget,
-  bytesMax: number,
-  parse: ParseBody,
-): void {
-  server.addContentTypeParser([...mediaTypes], (request, payload, done) => {
-    const isAnonymous = !request.caller && !request.signedIn;
-    const limits = {
-      bytesMax: isAnonymous ? Math.min(ANONYMOUS_BODY_BYTES_MAX, bytesMax) : bytesMax,
-      reserve: () => bodyMemory.reserve(bodyOwner(request)),
-    };
-    const onBody = (error: Error | null, body?: ReceivedBody): void => {
-      if (!body) done(error);
-      else if (body.bytes <= PARSED_AT_ONCE_BYTES_MAX) parseBody(request, body, parse, done);
-      else {
-        const turn = eventLoopTurns.next(bodyOwner(request));
-        void turn.then(() => parseBody(request, body, parse, done));
-      }
-    };
-    if (request.receivedBody) onBody(null, request.receivedBody);
-    else readBody(payload, limits, onBody);
-  });
-}
-
-/** Authentication is complete before a body is read, so only unauthenticated requests have no caller. */
-function bodyOwner({ caller, signedIn, ip }: FastifyRequest): string {
-  return caller?.workspaceId ?? signedIn?.person.id ?? clientNetwork(ip);
-}
-
-function parseBody(
-  request: FastifyRequest,
-  received: ReceivedBody,
-  parse: ParseBody,
-  done: (error: Error | null, value?: unknown) => void,
-): void {
-  const { chunks } = received;
-  try {
-    if (request.raw.socket.destroyed) {
-      // No client receives this error; it only prevents the work.
-      throw new RefusedError('malformed_request', 'The client disconnected while waiting.');
-    }
-    const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
-    // Many clients send a Content-Type with every request, even without a body.
-    const contentType = request.headers['content-type'] ?? '';
-    const parsed = body.length === 0 ? undefined : parse(body, contentType);
-    request.textErrors = parsed?.textErrors ?? null;
-    request.receivedBody = received;
-    done(null, parsed?.value);
-  } catch (error) {
-    received.release?.();
-    done(error as Error);
-  }
-}
-
-/** How the body of an operation is read. */
-type BodyFormat = 'json' | 'short-json' | 'form' | 'stream' | 'ignored';
-
-function bodyFormatOf({ rawBody, body, scope, acceptsForms }: Spec): BodyFormat {
-  if (rawBody) return 'stream';
-  if (!body) return 'ignored';
-  if (scope === 'public') return 'short-json';
-  return acceptsForms ? 'form' : 'json';
-}
-
 /** One scope for each body format, because a scope has its own parsers and takes time to load. */
 function registerOperations(server: FastifyInstance, deps: HttpServerDependencies): void {
   const routes = deps.surfaces.flatMap((surface) =>
@@ -226,25 +139,6 @@ function registerOperations(server: FastifyInstance, deps: HttpServerDependencie
       addBodyParsers(scope, deps, format);
       for (const { surface, operation } of group) addRoute(scope, deps, surface, operation);
     });
-  }
-}
-
-function addBodyParsers(
-  scope: FastifyInstance,
-  deps: HttpServerDependencies,
-  format: BodyFormat,
-): void {
-  const { bodyMemory, bodyBytesMax } = deps;
-  if (format === 'short-json') {
-    addJsonBodyParser(scope, deps, Math.min(PUBLIC_BODY_BYTES_MAX, bodyBytesMax));
-  } else if (format === 'form') {
-    addBodyParser(scope, FORM_TYPES, bodyMemory, bodyBytesMax, parseFormBody);
-  } else if (format === 'stream' || format === 'ignored') {
-    // Node discards an ignored body after the response.
-    scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser('*', (_request, payload, done) =>
-      done(null, format === 'stream' ? payload : undefined),
-    );
   }
 }
 
