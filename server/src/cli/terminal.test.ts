@@ -4,15 +4,19 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { lines, paint, paintState, render, styled, table } from './terminal.ts';
 
 const pipe = new PassThrough() as unknown as NodeJS.WriteStream;
+/** The machine that runs the tests may say otherwise, as continuous integration does with CI. */
 const terminal = Object.assign(new PassThrough(), {
   isTTY: true,
-  getColorDepth: WriteStream.prototype.getColorDepth,
+  getColorDepth: () =>
+    WriteStream.prototype.getColorDepth({
+      TERM: 'xterm-256color',
+      NO_COLOR: process.env.NO_COLOR,
+    }),
 }) as unknown as NodeJS.WriteStream;
 
 afterEach(() => void vi.unstubAllEnvs());
 
 test('text is colored on a terminal only, and not with NO_COLOR', () => {
-  vi.stubEnv('TERM', 'xterm-256color');
   vi.stubEnv('NO_COLOR', undefined);
   vi.stubEnv('FORCE_COLOR', undefined);
   const text = styled`a ${paint('red', 'b')}`;
