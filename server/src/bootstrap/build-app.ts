@@ -11,6 +11,7 @@ import { migrate } from '../db/migrate.ts';
 import { openStorage, type Storage } from '../db/open-storage.ts';
 import { startPartitionMaintenance } from '../db/partition-maintenance.ts';
 import type { Pool } from '../db/pool.ts';
+import { ReadReplica, readsFromPrimary } from '../db/read-replica.ts';
 import { StorageOutage } from '../db/storage-outage.ts';
 import { verifySecretKey } from '../db/verify-secret-key.ts';
 import type { Engine } from '../delivery/engine.ts';
@@ -100,7 +101,7 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
   const bounceRules = readOperatorRules(config.delivery.bounceRulesFile);
   setOperatorRules(bounceRules);
 
-  const { storage, notifications } = await openDatabase(options, clock, cleanup);
+  const { storage, notifications, replica } = await openDatabase(options, clock, cleanup);
   const { pool } = storage;
   const notifier = createNotifier(storage, notifications, clock);
   const onEventsAppended = (): void => notifier.publish();
@@ -143,6 +144,8 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
   });
   const { http, listener } = buildHttp({
     ...{ config, clock, log, registry, pool, services, consumers, delivery, submission, outage },
+    reads: replica ?? readsFromPrimary(pool),
+    replica,
     secretKey: storage.secretKey,
     state: () => state,
     onChange: onEventsAppended,
@@ -214,7 +217,11 @@ async function openDatabase(
   { config, log, signal }: AppOptions,
   clock: Clock,
   cleanup: AsyncDisposableStack,
-): Promise<{ storage: Storage; notifications: NotificationListener }> {
+): Promise<{
+  storage: Storage;
+  notifications: NotificationListener;
+  replica: ReadReplica | undefined;
+}> {
   const abort = signal ? { signal } : {};
   const { secretKey, retention } = config;
   const storage = await openStorage({
@@ -235,7 +242,19 @@ async function openDatabase(
   if (storage.exclusive) await expireLeasesOfDeadNode(pool, clock.now(), log);
   const notifications = listen({ hosts: storage.hosts, log });
   cleanup.defer(() => notifications.stop());
-  return { storage, notifications };
+  const replica = await openReplica(config, storage, clock, log);
+  if (replica) cleanup.use(replica);
+  return { storage, notifications, replica };
+}
+
+async function openReplica(
+  { roles, storage: { readUrl, connectionsMax } }: Config,
+  { pool: primary }: Storage,
+  clock: Clock,
+  log: Log,
+): Promise<ReadReplica | undefined> {
+  if (readUrl === undefined || !roles.has('api')) return undefined;
+  return ReadReplica.open({ readUrl, connectionsMax, primary, clock, log });
 }
 
 /** After a crash, its mail is sent at once instead of when the leases end: a one-time code is urgent. */

@@ -6,6 +6,7 @@ import { RateLimiter } from '../accounts/rate-limit.ts';
 import { compatSurfaces } from '../compat/compat-surfaces.ts';
 import type { Config } from '../config/read-config.ts';
 import type { Pool } from '../db/pool.ts';
+import type { ReadReplica, Reads } from '../db/read-replica.ts';
 import type { StorageOutage } from '../db/storage-outage.ts';
 import { BatchSender } from '../http/batch-sender.ts';
 import { checkBatch } from '../http/check-batch.ts';
@@ -44,6 +45,8 @@ export interface HttpOptions {
   log: Log;
   registry: Registry;
   pool: Pool;
+  reads: Reads;
+  replica: ReadReplica | undefined;
   secretKey: Buffer;
   services: Services;
   consumers: EventConsumers;
@@ -72,6 +75,7 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
     ...services,
     ...consumers.routes,
     pool,
+    reads: options.reads,
     clock,
     cookie,
     limits: publishedLimits(config),
@@ -167,6 +171,7 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
       clock,
       state: options.state,
       pool,
+      replica: options.replica,
       acceptor: services.acceptor,
       delivery,
       consumers,

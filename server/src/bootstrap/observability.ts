@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client';
 import type { Config } from '../config/read-config.ts';
 import { DISK_FULL, whyNotWritable } from '../db/database-requirements.ts';
 import { type Pool, poolUsage } from '../db/pool.ts';
+import type { ReadReplica } from '../db/read-replica.ts';
 import type { StorageOutage } from '../db/storage-outage.ts';
 import { oldestHiddenEventMs } from '../events/events-store.ts';
 import { registerHealthChecks } from '../http/observability/health-checks.ts';
@@ -30,6 +31,7 @@ export interface ObservabilityOptions {
   /** `ready`, or why the node is not ready. */
   state: () => string;
   pool: Pool;
+  replica: ReadReplica | undefined;
   outage: StorageOutage;
   acceptor: MessageAcceptor;
   delivery: DeliveryRuntime;
@@ -40,7 +42,7 @@ export function registerHealthAndMetrics(
   http: FastifyInstance,
   options: ObservabilityOptions,
 ): void {
-  const { registry, clock, pool, delivery, acceptor } = options;
+  const { registry, clock, pool, replica, delivery, acceptor } = options;
   const { dispatcher, dispatcherPool } = options.consumers;
   const probe = shareRuns(() => whyNotWritable(pool));
   registerHealthChecks(http, {
@@ -67,9 +69,18 @@ export function registerHealthAndMetrics(
   if (dispatcher) addWebhookMetrics(registry, () => dispatcher.stats);
   addPoolMetrics(registry, async () => ({
     main: poolUsage(pool),
+    ...(replica ? { reads: poolUsage(replica.pool) } : {}),
     ...(await delivery.connections()),
     ...(dispatcherPool ? { webhooks: poolUsage(dispatcherPool) } : {}),
   }));
+  if (replica) {
+    addCollectedMetric(registry, {
+      name: 'postrider_standby_lag_seconds',
+      help: 'How far the standby of DATABASE_READ_URL is behind; NaN before it was reached.',
+      type: 'gauge',
+      read: () => (replica.lagMs ?? Number.NaN) / 1000,
+    });
+  }
   addQueueMetrics(registry, {
     readQueue: () => readQueue(pool, 'all', clock.now()),
     readHiddenEvent: async () => ({ createdAtMs: await oldestHiddenEventMs(pool) }),

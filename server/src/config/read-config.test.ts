@@ -212,6 +212,12 @@ describe('errors', () => {
     expect(errors.join()).not.toContain('hunter2');
   });
 
+  test('include a standby of the embedded database', () => {
+    expect(errorsOf({ DATABASE_READ_URL: 'postgres://standby/postrider' })).toEqual([
+      'DATABASE_READ_URL: needs DATABASE_URL, because the embedded database has no standby.',
+    ]);
+  });
+
   test('include conflicts between settings', () => {
     const errors = errorsOf({
       DATABASE_URL: 'postgres://db/postrider',

@@ -56,6 +56,8 @@ export interface Config {
     readonly dataDir: string;
     /** Undefined: the embedded PostgreSQL. */
     readonly databaseUrl: string | undefined;
+    /** A standby for reads that may be a few seconds old. */
+    readonly readUrl: string | undefined;
     readonly connectionsMax: number;
     readonly allowUnsafe: boolean;
   };
@@ -192,6 +194,11 @@ function findConflicts({ of, wasGiven }: SettingValues): string[] {
       `SECRET_KEY: required with DATABASE_URL, the same on every node. Expected ${SETTINGS.SECRET_KEY.format}.`,
     );
   }
+  if (wasGiven('DATABASE_READ_URL') && !wasGiven('DATABASE_URL')) {
+    found.push(
+      'DATABASE_READ_URL: needs DATABASE_URL, because the embedded database has no standby.',
+    );
+  }
   if (of('CONTENT_RETENTION_DAYS') > of('MESSAGE_RETENTION_DAYS')) {
     found.push(
       `CONTENT_RETENTION_DAYS: ${of('CONTENT_RETENTION_DAYS')} exceeds MESSAGE_RETENTION_DAYS (${of('MESSAGE_RETENTION_DAYS')}). Content cannot be kept longer than its message.`,
@@ -253,6 +260,7 @@ function buildConfig({ of, wasGiven }: SettingValues): Config {
     storage: {
       dataDir: path.resolve(of('DATA_DIR')),
       databaseUrl: of('DATABASE_URL'),
+      readUrl: of('DATABASE_READ_URL'),
       connectionsMax: of('DATABASE_CONNECTIONS_MAX'),
       allowUnsafe: of('ALLOW_UNSAFE_DATABASE'),
     },

@@ -94,9 +94,20 @@ const storage = {
       accepts: /^postgres(ql)?:\/\/[^\s]+$/,
     }),
   ),
+  DATABASE_READ_URL: secret(
+    text<string | undefined>({
+      description:
+        'A standby of the database. Lists, the event feed and exports of API keys, and statistics, are read from it unless it is more than ten seconds behind. See [Read replica](production.md#read-replica).',
+      format:
+        'postgres://user:password@host:5432/database, or with several host:port pairs separated by commas',
+      default: undefined,
+      defaultText: 'the primary',
+      accepts: /^postgres(ql)?:\/\/[^\s]+$/,
+    }),
+  ),
   DATABASE_CONNECTIONS_MAX: integer({
     description:
-      'Maximum database connections of the main pool. Delivery, webhooks and notifications use up to 16 more.',
+      'Maximum database connections of the main pool, and of that to `DATABASE_READ_URL`. Delivery, webhooks and notifications use up to 16 more.',
     default: 20,
     min: 4,
     max: 1000,

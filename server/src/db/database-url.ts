@@ -10,7 +10,16 @@ export type DatabaseHosts = readonly [pg.ClientConfig, ...pg.ClientConfig[]];
  * does not, into one URL each. Errors never quote the URL: if a special character of the password is
  * not percent-encoded, any part of the URL may contain the password.
  */
-export function parseDatabaseUrl(databaseUrl: string): DatabaseHosts {
+export function parseDatabaseUrl(url: string, setting = 'DATABASE_URL'): DatabaseHosts {
+  try {
+    return parseHosts(url);
+  } catch (error) {
+    if (!(error instanceof StorageStartError)) throw error;
+    throw startError(error.message.replaceAll('DATABASE_URL', setting));
+  }
+}
+
+function parseHosts(databaseUrl: string): DatabaseHosts {
   const match = /^(postgres(?:ql)?:\/\/)(?:([^/?#]*)@)?([^/?#@]*)(\/[^?#]*)?(\?[^#]*)?$/.exec(
     databaseUrl,
   );

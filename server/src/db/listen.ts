@@ -137,7 +137,7 @@ class ReconnectingListener implements NotificationListener {
       return;
     }
     if (this.#client !== client) return;
-    primarySelector(this.#options.hosts, this.#options.log).found(this.#host);
+    primarySelector(this.#options.hosts, this.#options.log, 'primary').found(this.#host);
     this.#retryMs = RECONNECT_MIN_MS;
     this.#connected = true;
     this.#scheduleHeartbeat(client);

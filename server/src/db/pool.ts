@@ -4,7 +4,7 @@ import type { Log } from '../lib/log.ts';
 import { isConnectionError, isNoConnection } from './database-errors.ts';
 import type { DatabaseHosts } from './database-url.ts';
 import { continueOnTimeline, type LogTimeline, READ_LOG_TIMELINE } from './event-log-offset.ts';
-import { primarySelector } from './primary-selector.ts';
+import { type DatabaseRole, primarySelector } from './primary-selector.ts';
 import { rowTypes } from './row-types.ts';
 
 /**
@@ -25,6 +25,8 @@ export interface PoolOptions {
   max?: number;
   applicationName?: string;
   statementTimeoutMs?: number;
+  /** `standby` for reads only. */
+  role?: DatabaseRole;
   /** A connection is closed if the server sends nothing for this long while a statement runs. */
   unresponsiveMsMax?: number;
 }
@@ -125,7 +127,7 @@ class StoragePool extends pg.Pool {
   readonly #hostCount: number;
 
   constructor(options: PoolOptions) {
-    const selector = primarySelector(options.hosts, options.log);
+    const selector = primarySelector(options.hosts, options.log, options.role ?? 'primary');
     const { statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options;
     const setup = sessionSetup(statementTimeoutMs);
     super({
@@ -143,8 +145,8 @@ class StoragePool extends pg.Pool {
           options.unresponsiveMsMax ?? statementTimeoutMs + UNRESPONSIVE_MARGIN_MS,
         );
         const { readOnly, timeline } = await setUpSession(client, setup);
-        selector.refuseStandby(client, readOnly);
-        if (!timeline?.recorded || timeline.recorded === timeline.current) return;
+        selector.judge(client, readOnly);
+        if (readOnly || !timeline?.recorded || timeline.recorded === timeline.current) return;
         if (await continueOnTimeline(client))
           options.log.warn('database was promoted; event log numbering continues');
       },

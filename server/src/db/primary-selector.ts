@@ -7,11 +7,18 @@ import type { DatabaseHosts } from './database-url.ts';
 /** read_only_sql_transaction, the error that the first write would get. */
 const READ_ONLY = '25006';
 
+/** What a host must be: the primary, or any server that answers reads. */
+export type DatabaseRole = 'primary' | 'standby';
+
 const selectors = new WeakMap<DatabaseHosts, PrimarySelector>();
 
 /** The selector is shared by all users of the same hosts, so that each failover is detected once. */
-export function primarySelector(hosts: DatabaseHosts, log: Log): PrimarySelector {
-  const known = selectors.get(hosts) ?? new PrimarySelector(hosts, log);
+export function primarySelector(
+  hosts: DatabaseHosts,
+  log: Log,
+  role: DatabaseRole,
+): PrimarySelector {
+  const known = selectors.get(hosts) ?? new PrimarySelector(hosts, log, role);
   selectors.set(hosts, known);
   return known;
 }
@@ -25,14 +32,16 @@ export function primarySelector(hosts: DatabaseHosts, log: Log): PrimarySelector
 export class PrimarySelector {
   readonly #hosts: DatabaseHosts;
   readonly #log: Log;
+  readonly #role: DatabaseRole;
   readonly #connected = new Map<pg.Client, number>();
   #current = 0;
   /** Logged once per search, which may try many hosts many times. */
   #searching = false;
 
-  constructor(hosts: DatabaseHosts, log: Log) {
+  constructor(hosts: DatabaseHosts, log: Log, role: DatabaseRole) {
     this.#hosts = hosts;
     this.#log = log;
+    this.#role = role;
   }
 
   /** The client class for the pool: every client connects to the primary assumed at that time. */
@@ -65,29 +74,30 @@ export class PrimarySelector {
         return undefined;
       }
 
-      judge(isPrimary: boolean): void {
-        if (isPrimary) selector.found(this.#host);
+      judge(isSuitable: boolean): void {
+        if (isSuitable) selector.found(this.#host);
         else selector.#leave(this.#host);
       }
     };
     return SelectingClient as unknown as new () => pg.ClientBase;
   }
 
-  /** Rejects connections to a standby, which would answer reads but fail every write. */
-  refuseStandby(client: pg.ClientBase, readOnly: boolean): void {
-    (client as unknown as { judge(isPrimary: boolean): void }).judge(!readOnly);
-    if (!readOnly) return;
+  /** Rejects a standby where the primary is needed: it would answer reads but fail every write. */
+  judge(client: pg.ClientBase, readOnly: boolean): void {
+    const isSuitable = this.#role === 'standby' || !readOnly;
+    (client as unknown as { judge(isSuitable: boolean): void }).judge(isSuitable);
+    if (isSuitable) return;
     const reason = new Error('this PostgreSQL is read-only: it is a standby or in read-only mode');
     throw new NoConnectionError(Object.assign(reason, { code: READ_ONLY }));
   }
 
-  /** The primary was seen on this host. */
+  /** The database was found on this host. */
   found(host: number): void {
     this.#current = host;
     for (const [client, other] of this.#connected) if (other !== host) destroySocket(client);
     if (!this.#searching) return;
     this.#searching = false;
-    this.#log.info({ host: host + 1 }, 'primary database found');
+    this.#log.info({ host: host + 1 }, `${this.#role} database found`);
   }
 
   #leave(host: number): void {
@@ -95,7 +105,7 @@ export class PrimarySelector {
     this.#current = (host + 1) % this.#hosts.length;
     if (this.#searching) return;
     this.#searching = true;
-    this.#log.warn({ host: host + 1 }, 'primary database lost: trying all hosts');
+    this.#log.warn({ host: host + 1 }, `${this.#role} database lost: trying all hosts`);
   }
 }
 

@@ -11,6 +11,7 @@ import { migrationsMissing } from '../../db/migrate.ts';
 import { openStorage, type Storage } from '../../db/open-storage.ts';
 import { partitionsEndMs } from '../../db/partitions.ts';
 import type { Pool } from '../../db/pool.ts';
+import { ReadReplica } from '../../db/read-replica.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { silentLog } from '../../lib/log.ts';
 import { type CheckResult, fail, ok, warn } from './doctor-result.ts';
@@ -44,6 +45,7 @@ export async function checkDatabase(config: Config, clock: Clock): Promise<Check
     ok('database', `${which} is reachable.`),
     await checkDurability(open.pool, config.storage.allowUnsafe),
     ...(await checkReplication(open.pool)),
+    ...(await checkReadReplica(config, open.pool, clock)),
     ...(await checkSchema(open.pool, clock)),
     await checkClock(open.pool, clock),
   ];
@@ -72,6 +74,32 @@ async function checkReplication(pool: Pool): Promise<CheckResult[]> {
       'Set synchronous_standby_names, or synchronous_mode of Patroni.',
     ),
   ];
+}
+
+async function checkReadReplica(
+  { storage: { readUrl } }: Config,
+  primary: Pool,
+  clock: Clock,
+): Promise<CheckResult[]> {
+  if (readUrl === undefined) return [];
+  const name = 'read replica';
+  try {
+    await using replica = await ReadReplica.open({
+      ...{ readUrl, primary, clock, log: silentLog },
+      connectionsMax: 1,
+    });
+    if (replica.isUsed) return [ok(name, 'The standby at DATABASE_READ_URL keeps up.')];
+    return [
+      warn(
+        name,
+        'The standby at DATABASE_READ_URL is unreachable or behind.',
+        'Until it keeps up, everything is read from the primary.',
+      ),
+    ];
+  } catch (error) {
+    if (!(error instanceof StorageStartError)) throw error;
+    return [fail(name, 'The server will not start with DATABASE_READ_URL.', error.message)];
+  }
 }
 
 const DAY_MS = 86_400_000;

@@ -1,17 +1,16 @@
 import { Type } from 'typebox';
 import { exportContacts as startExport } from '../../../contacts/export-contacts.ts';
-import type { Pool } from '../../../db/pool.ts';
 import { exportFile, FILE_NAME_HEADER, FormatParameter } from '../../export-operation.ts';
+import { type ListSources, listReads } from '../../list-reads.ts';
 import { exampleOf } from '../../openapi/schema-example.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';
 import { Contact } from './schemas.ts';
 
-export function exportContacts(deps: {
-  pool: Pool;
-  largeAnswers: LargeResponseLimiter;
-}): Operation {
+export function exportContacts(
+  deps: ListSources & { largeAnswers: LargeResponseLimiter },
+): Operation {
   return operation(
     {
       id: 'exportContacts',
@@ -47,7 +46,7 @@ export function exportContacts(deps: {
     async ({ caller, query, signal }) => {
       await deps.largeAnswers.acquire(caller.workspaceId, signal);
       const format = query.format ?? 'ndjson';
-      const flow = await startExport(deps.pool, caller, format);
+      const flow = await listReads(deps, caller).run((pool) => startExport(pool, caller, format));
       return exportFile('contacts', format, flow);
     },
   );

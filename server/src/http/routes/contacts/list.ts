@@ -5,7 +5,7 @@ import {
   isSortedByAddress,
   searchContacts,
 } from '../../../contacts/search-contacts.ts';
-import type { Pool } from '../../../db/pool.ts';
+import { type ListSources, listReads } from '../../list-reads.ts';
 import { closed, LIMIT_DEFAULT, PAGE, page } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';
@@ -13,11 +13,12 @@ import { encodeCursor, keyedCursor } from '../../validation/cursor.ts';
 import { parseTimeParameter } from '../../validation/query-parameters.ts';
 import { Contact } from './schemas.ts';
 
-export function listContacts(deps: {
-  pool: Pool;
-  /** A filter may examine thousands of contacts, so a workspace runs one such list at a time. */
-  filteredLists: LargeResponseLimiter;
-}): Operation {
+export function listContacts(
+  deps: ListSources & {
+    /** A filter may examine thousands of contacts, so a workspace runs one such list at a time. */
+    filteredLists: LargeResponseLimiter;
+  },
+): Operation {
   return operation(
     {
       id: 'listContacts',
@@ -68,7 +69,9 @@ export function listContacts(deps: {
       }
       const from = parseCursor(query);
       const after = from && { id: from.id, emailKey: from.key };
-      const found = await searchContacts(deps.pool, caller, wanted, { after, limit });
+      const found = await listReads(deps, caller).run((pool) =>
+        searchContacts(pool, caller, wanted, { after, limit }),
+      );
       return {
         status: 200,
         body: {

@@ -15,6 +15,7 @@ import {
 } from '../../../events/feed-store.ts';
 import { decodeId } from '../../../lib/ids.ts';
 import { TAG_LENGTH_MAX } from '../../../messages/accept/send-limits.ts';
+import { type ListSources, listReads } from '../../list-reads.ts';
 import { closed, LIMIT_DEFAULT, oneOf, PAGE } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';
@@ -34,7 +35,7 @@ import {
 } from './event-query.ts';
 import { Event } from './event-schemas.ts';
 
-export function listEvents(deps: { pool: Pool; filteredLists: LargeResponseLimiter }): Operation {
+export function listEvents(deps: ListSources & { filteredLists: LargeResponseLimiter }): Operation {
   return operation(
     {
       id: 'listEvents',
@@ -127,11 +128,19 @@ export function listEvents(deps: { pool: Pool; filteredLists: LargeResponseLimit
       const filter = filterOf(query);
       if (filter && scansEvents(filter))
         await deps.filteredLists.acquire(caller.workspaceId, signal);
-      const from = await parseCursor(deps.pool, query.cursor, order);
-      // An id that cannot exist has no events.
-      const found = filter
-        ? await readFeed(deps.pool, caller, from, limit, filter, order)
-        : { events: [], next: from, hasMore: false, committed: await committedPosition(deps.pool) };
+      const { from, ...found } = await listReads(deps, caller).run(async (pool) => {
+        const from = await parseCursor(pool, query.cursor, order);
+        // An id that cannot exist has no events.
+        if (!filter)
+          return {
+            from,
+            events: [],
+            next: from,
+            hasMore: false,
+            committed: await committedPosition(pool),
+          };
+        return { from, ...(await readFeed(pool, caller, from, limit, filter, order)) };
+      });
       const cursorOf = order === 'asc' ? encodeEventCursor : encodeDescendingCursor;
       return {
         status: 200,

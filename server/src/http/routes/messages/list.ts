@@ -1,5 +1,4 @@
 import { Type } from 'typebox';
-import type { Pool } from '../../../db/pool.ts';
 import { decodeId } from '../../../lib/ids.ts';
 import { invalidFields } from '../../../lib/refused-error.ts';
 import { isMailboxProvider } from '../../../mail/policy/mailbox-provider.ts';
@@ -12,6 +11,7 @@ import {
 import { publicMessage } from '../../../messages/lookup/public-message.ts';
 import type { MessageStatus } from '../../../messages/message-status.ts';
 import { SYSTEM_TAG } from '../../../messages/system-tag.ts';
+import { type ListSources, listReads } from '../../list-reads.ts';
 import { closed, LIMIT_DEFAULT, oneOf, PAGE, page } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';
@@ -26,11 +26,12 @@ import { MESSAGE_STATUSES, MessageSummary } from './schemas.ts';
 
 const LIST = '/messages';
 
-export function listMessages(deps: {
-  pool: Pool;
-  /** A filter may examine thousands of messages, so a workspace runs one such list at a time. */
-  filteredLists: LargeResponseLimiter;
-}): Operation {
+export function listMessages(
+  deps: ListSources & {
+    /** A filter may examine thousands of messages, so a workspace runs one such list at a time. */
+    filteredLists: LargeResponseLimiter;
+  },
+): Operation {
   return operation(
     {
       id: 'listMessages',
@@ -126,7 +127,9 @@ export function listMessages(deps: {
       const beforeId = uuidCursor(LIST, query);
       const filter = queryOf(query);
       if (!isUnfiltered(filter)) await deps.filteredLists.acquire(caller.workspaceId, signal);
-      const found = await findPage(deps.pool, caller, filter, { beforeId, limit });
+      const found = await listReads(deps, caller).run((pool) =>
+        findPage(pool, caller, filter, { beforeId, limit }),
+      );
       return {
         status: 200,
         body: {

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { Pool } from '../../../db/pool.ts';
+import type { Reads } from '../../../db/read-replica.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { RefusedError } from '../../../lib/refused-error.ts';
 import { DIMENSIONS } from '../../../stats/count-events.ts';
@@ -19,7 +19,7 @@ const POINTS_MAX = 1_500;
 const GROUPS_DEFAULT = 20;
 
 export function getStats(deps: {
-  pool: Pool;
+  reads: Reads;
   clock: Clock;
   largeAnswers: LargeResponseLimiter;
 }): Operation {
@@ -81,15 +81,17 @@ export function getStats(deps: {
       const withPoints = query.points ?? true;
       // With the points of a hundred groups it is as large as a message.
       if (withPoints && query.group_by) await deps.largeAnswers.acquire(caller.workspaceId, signal);
-      const data = await queryStats(deps.pool, caller, {
-        span,
-        fromMs,
-        toMs,
-        groupsMax: query.limit ?? GROUPS_DEFAULT,
-        withPoints,
-        ...(query.group_by === undefined ? {} : { groupBy: query.group_by }),
-        ...(query.value === undefined ? {} : { value: query.value }),
-      });
+      const data = await deps.reads.run((pool) =>
+        queryStats(pool, caller, {
+          span,
+          fromMs,
+          toMs,
+          groupsMax: query.limit ?? GROUPS_DEFAULT,
+          withPoints,
+          ...(query.group_by === undefined ? {} : { groupBy: query.group_by }),
+          ...(query.value === undefined ? {} : { value: query.value }),
+        }),
+      );
       return {
         status: 200,
         body: {
