@@ -8,6 +8,7 @@ import { Workspaces } from '../accounts/workspaces.ts';
 import type { Config } from '../config/read-config.ts';
 import { ContactImports, importLimits } from '../contacts/contact-imports.ts';
 import { ContactLookup } from '../contacts/contact-lookup.ts';
+import { ContactSubscriptions } from '../contacts/contact-subscriptions.ts';
 import { Contacts } from '../contacts/contacts.ts';
 import type { NotificationListener } from '../db/listen.ts';
 import type { Storage } from '../db/open-storage.ts';
@@ -61,6 +62,7 @@ export interface Services {
   templateCache: TemplateCache;
   streams: Streams;
   contacts: Contacts;
+  subscriptions: ContactSubscriptions;
   contactLookup: ContactLookup;
   imports: ContactImports;
   erasures: Erasures;
@@ -113,6 +115,11 @@ export function buildServices(options: ServicesOptions): Services {
     settings: config.domains,
   });
   const suppressions = new Suppressions({ pool, clock, hash: createAddressHash(secretKey) });
+  const subscriptions = new ContactSubscriptions({
+    clock,
+    suppressions,
+    streams: (workspaceId) => streamCache.all(workspaceId),
+  });
   const contactLookup = new ContactLookup({ pool });
   const idempotency = createIdempotency(pool, clock, secretKey);
   const acceptor = createAcceptor({
@@ -160,13 +167,15 @@ export function buildServices(options: ServicesOptions): Services {
       clock,
       onChange: (workspaceId) => streamCache.invalidateWorkspace(workspaceId),
     }),
-    contacts: new Contacts({ pool, clock }),
+    contacts: new Contacts({ pool, clock, subscriptions }),
+    subscriptions,
     contactLookup,
     imports: new ContactImports({
       pool,
       clock,
       log,
       limits: importLimits(config.limits.requestBodyMaxBytes),
+      subscriptions,
     }),
     erasures: new Erasures({
       pool,
@@ -196,6 +205,7 @@ export function buildServices(options: ServicesOptions): Services {
       links: createUnsubscribeLinks(config, secretKey),
       addressHash: createAddressHash(secretKey),
       suppressions,
+      choices: subscriptions,
       streams: (workspaceId) => streamCache.all(workspaceId),
       contact: (workspaceId, mode, key) => contactLookup.contactFor(workspaceId, mode, key),
       onEventsAppended: options.onEventsAppended,

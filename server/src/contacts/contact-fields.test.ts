@@ -9,6 +9,25 @@ function errorsOf(given: Record<string, unknown>): string[] {
 }
 
 describe('fields', () => {
+  it('reads subscriptions in their short form and as exported, without the source', () => {
+    const changed_at = '2026-01-01T00:00:00.000Z';
+    const parsed = parseContact({
+      subscriptions: {
+        news: 'unsubscribed',
+        digest: { status: 'subscribed', changed_at, source: 'page' },
+      },
+    });
+    expect(parsed).toEqual({
+      ok: true,
+      change: {
+        subscriptions: [
+          { stream: 'news', status: 'unsubscribed', changedAtMs: null },
+          { stream: 'digest', status: 'subscribed', changedAtMs: Date.parse(changed_at) },
+        ],
+      },
+    });
+  });
+
   it('keeps values and treats empty ones as null', () => {
     const parsed = parseContact({
       email: 'Jane@Example.com',
@@ -42,6 +61,33 @@ describe('fields', () => {
     ['an unknown field', { phone: '1' }, ['/phone unknown_field']],
     ['attributes that are a list', { attributes: [] }, ['/attributes invalid_type']],
     ['a reserved name', { attributes: { email: 'x' } }, ['/attributes/email reserved_name']],
+    [
+      'the name of a column for subscriptions',
+      { attributes: { 'Subscription:news': 'x' } },
+      ['/attributes/Subscription:news reserved_name'],
+    ],
+    ['subscriptions that are a list', { subscriptions: ['news'] }, ['/subscriptions invalid_type']],
+    [
+      'not a stream',
+      { subscriptions: { 'No/w': 'subscribed' } },
+      ['/subscriptions/No~1w invalid_name'],
+    ],
+    ['an unknown status', { subscriptions: { news: true } }, ['/subscriptions/news invalid_value']],
+    [
+      'a subscription without a status',
+      { subscriptions: { news: {} } },
+      ['/subscriptions/news/status invalid_value'],
+    ],
+    [
+      'a time without an offset',
+      { subscriptions: { news: { status: 'subscribed', changed_at: '2026-01-01T00:00:00' } } },
+      ['/subscriptions/news/changed_at invalid_time'],
+    ],
+    [
+      'an unknown field of a subscription',
+      { subscriptions: { news: { status: 'subscribed', by: 'x' } } },
+      ['/subscriptions/news/by unknown_field'],
+    ],
     ['an empty name', { attributes: { '': 1 } }, ['/attributes/ invalid_name']],
     ['NUL', { attributes: { a: ['x\0'] } }, ['/attributes/a/0 invalid_text']],
     ['NUL in a name', { attributes: { 'a\0': 1 } }, ['/attributes/a\ufffd invalid_name']],

@@ -1,5 +1,8 @@
 import type { FieldError } from '../lib/refused-error.ts';
+import { parseTime } from '../lib/rfc3339.ts';
 import { type Mailbox, parseMailbox } from '../mail/address.ts';
+import { isStreamKey, STREAM_KEY_RULE } from '../streams/stream-source.ts';
+import type { SubscriptionStatus } from './subscription-store.ts';
 
 /**
  * Validates the fields of a contact, from the API or from a line of an import: the same rules apply
@@ -17,6 +20,15 @@ export interface ContactChange {
    * all.
    */
   attributes?: Attributes | null;
+  /** Streams that are not named stay as they are. */
+  subscriptions?: SubscriptionChange[];
+}
+
+export interface SubscriptionChange {
+  stream: string;
+  status: SubscriptionStatus;
+  /** When the contact chose it; null for now. */
+  changedAtMs: number | null;
 }
 
 export type Attributes = Record<string, unknown>;
@@ -36,6 +48,12 @@ export const NAME_CHARACTERS_MAX = 255;
  * reached.
  */
 const BUILT_IN_FIELDS = new Set(['email', 'first_name', 'last_name', 'locale']);
+
+/** Columns of a CSV file that start with it are subscriptions, so no attribute can. */
+export const SUBSCRIPTION_COLUMN_PREFIX = 'subscription:';
+
+/** As many as a workspace can have streams. */
+const SUBSCRIPTIONS_MAX = 100;
 
 const CONTROL_CHARACTERS = /\p{Cc}/u;
 
@@ -60,6 +78,9 @@ export function parseContact(given: Record<string, unknown>): ParsedContact {
         break;
       case 'attributes':
         change.attributes = parseAttributes(value, errors);
+        break;
+      case 'subscriptions':
+        change.subscriptions = parseSubscriptions(value, errors);
         break;
       default:
         errors.push(fieldError(`/${pointerSegment(name)}`, 'unknown_field', 'Unknown field.'));
@@ -148,6 +169,9 @@ function parseAttributes(value: unknown, errors: FieldError[]): Attributes | nul
     if (BUILT_IN_FIELDS.has(name)) {
       const detail = `contact.${name} is a built-in field. Choose another name.`;
       errors.push(fieldError(pointer, 'reserved_name', detail));
+    } else if (name.toLowerCase().startsWith(SUBSCRIPTION_COLUMN_PREFIX)) {
+      const detail = `Names that start with ${SUBSCRIPTION_COLUMN_PREFIX} are columns of subscriptions in CSV files. Choose another name.`;
+      errors.push(fieldError(pointer, 'reserved_name', detail));
     } else if (name === '' || name.length > ATTRIBUTE_NAME_CHARACTERS_MAX) {
       const detail = `A name must have 1 to ${ATTRIBUTE_NAME_CHARACTERS_MAX} characters.`;
       errors.push(fieldError(pointer, 'invalid_name', detail));
@@ -158,6 +182,48 @@ function parseAttributes(value: unknown, errors: FieldError[]): Attributes | nul
     errors.push(attributesTooLarge());
   }
   return value as Attributes;
+}
+
+/** By stream: the status, or an object with it, as exports contain it. Its source is not taken over. */
+function parseSubscriptions(value: unknown, errors: FieldError[]): SubscriptionChange[] {
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+    errors.push(fieldError('/subscriptions', 'invalid_type', 'Must be of type object.'));
+    return [];
+  }
+  const entries = Object.entries(value);
+  if (entries.length > SUBSCRIPTIONS_MAX) {
+    const detail = `At most ${SUBSCRIPTIONS_MAX} streams can be named.`;
+    errors.push(fieldError('/subscriptions', 'too_many', detail));
+    return [];
+  }
+  return entries.flatMap(([stream, given]) => {
+    const pointer = `/subscriptions/${pointerSegment(stream)}`;
+    if (!isStreamKey(stream)) {
+      errors.push(fieldError(pointer, 'invalid_name', STREAM_KEY_RULE));
+      return [];
+    }
+    const isObject = given !== null && typeof given === 'object' && !Array.isArray(given);
+    const fields: Record<string, unknown> = isObject ? { ...given } : { status: given };
+    const { status, changed_at: changedAt = null, source: _source, ...unknown } = fields;
+    const [unknownName] = Object.keys(unknown);
+    if (unknownName !== undefined) {
+      const below = `${pointer}/${pointerSegment(unknownName)}`;
+      errors.push(fieldError(below, 'unknown_field', 'Unknown field.'));
+      return [];
+    }
+    if (status !== 'subscribed' && status !== 'unsubscribed') {
+      const at = isObject ? `${pointer}/status` : pointer;
+      errors.push(fieldError(at, 'invalid_value', 'Must be subscribed or unsubscribed.'));
+      return [];
+    }
+    const changedAtMs = typeof changedAt === 'string' ? parseTime(changedAt) : undefined;
+    if (changedAt !== null && changedAtMs === undefined) {
+      const detail = 'Use a time in RFC 3339 format with an offset.';
+      errors.push(fieldError(`${pointer}/changed_at`, 'invalid_time', detail));
+      return [];
+    }
+    return [{ stream, status, changedAtMs: changedAtMs ?? null }];
+  });
 }
 
 /** Rejects what jsonb cannot store, and nesting that would overflow recursive code elsewhere. */

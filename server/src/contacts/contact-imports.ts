@@ -7,6 +7,7 @@ import type { Clock } from '../lib/clock.ts';
 import { encodeId, uuidv7 } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
 import { RefusedError } from '../lib/refused-error.ts';
+import type { ContactSubscriptions } from './contact-subscriptions.ts';
 import { applyLines, BatchConflictError } from './import-batch.ts';
 import { readLines, readUploadHead } from './import-lines.ts';
 import {
@@ -69,12 +70,20 @@ export class ContactImports {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #limits: ImportLimits;
+  readonly #subscriptions: ContactSubscriptions;
   #working: Promise<void> | undefined;
   /** Set when work was requested since the last claim, which may have been too early to see it. */
   #workRequested = false;
   #stopped = false;
 
-  constructor(parts: { pool: Pool; clock: Clock; log: Log; limits: ImportLimits }) {
+  constructor(parts: {
+    pool: Pool;
+    clock: Clock;
+    log: Log;
+    limits: ImportLimits;
+    subscriptions: ContactSubscriptions;
+  }) {
+    this.#subscriptions = parts.subscriptions;
     this.#pool = parts.pool;
     this.#clock = parts.clock;
     this.#log = parts.log;
@@ -215,7 +224,13 @@ export class ContactImports {
         if (next.bytes === job.cursor.bytes && !atEnd) {
           throw new Error('Broken invariant: every batch of an import makes progress');
         }
-        const { counts, failures } = await applyLines(client, job, lines, nowMs);
+        const { counts, failures } = await applyLines(
+          client,
+          job,
+          lines,
+          this.#subscriptions,
+          nowMs,
+        );
         await insertFailures(client, job, failures);
         await advanceImport(client, job, next, counts, nowMs);
         return true;

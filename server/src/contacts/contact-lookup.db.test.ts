@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
 import { createTestDatabase } from '../../test/harness/database.ts';
 import { systemClock } from '../lib/clock.ts';
+import { Suppressions } from '../suppressions/suppressions.ts';
 import { ContactLookup } from './contact-lookup.ts';
+import { ContactSubscriptions } from './contact-subscriptions.ts';
 import { Contacts } from './contacts.ts';
 
 /**
@@ -15,15 +17,21 @@ const TWO = '00000000-0000-7000-8000-000000000002';
 it('resolves many concurrent lookups with few statements', async () => {
   await using database = await createTestDatabase();
   const { pool } = database;
-  const contacts = new Contacts({ pool, clock: systemClock });
+  const subscriptions = new ContactSubscriptions({
+    clock: systemClock,
+    suppressions: new Suppressions({ pool, clock: systemClock, hash: (_w, _m, key) => `#${key}` }),
+    streams: () => new Map(),
+  });
+  const contacts = new Contacts({ pool, clock: systemClock, subscriptions });
   const places = [ONE, TWO].flatMap((workspaceId) =>
-    (['live', 'test'] as const).map((mode) => ({ workspaceId, mode })),
+    (['live', 'test'] as const).map((mode) => ({ workspaceId, mode, keyId: undefined })),
   );
   for (const place of places) {
     const first_name = `${place.workspaceId} ${place.mode}`;
     await contacts.create(place, { email: 'Shared@example.com', first_name, attributes: { a: 1 } });
   }
-  await contacts.create({ workspaceId: ONE, mode: 'live' }, { email: 'only@example.com' });
+  const [first] = places as [(typeof places)[number]];
+  await contacts.create(first, { email: 'only@example.com' });
 
   let statements = 0;
   const query = pool.query;

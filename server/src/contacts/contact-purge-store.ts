@@ -19,6 +19,11 @@ export const CONTACT_PURGES = [
     key: ['mode mode', 'id uuid'],
   }),
   purgeRows({
+    table: 'contact_subscriptions',
+    delete: 'delete from contact_subscriptions d',
+    key: ['mode mode', 'email_key text', 'stream text'],
+  }),
+  purgeRows({
     table: 'contacts',
     delete: 'delete from contacts d',
     key: ['mode mode', 'email_key text'],

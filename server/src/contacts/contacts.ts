@@ -19,6 +19,12 @@ import {
   insertContacts,
   updateContacts,
 } from './contact-store.ts';
+import {
+  type ContactSubscriptions,
+  publicSubscriptions,
+  type SubscribedContact,
+} from './contact-subscriptions.ts';
+import { type ContactPosition, type ContactQuery, searchContacts } from './search-contacts.ts';
 
 /**
  * The contacts of a workspace: one record per address, live and test separate. In come fields as
@@ -29,58 +35,84 @@ import {
 /** Identifies a contact by its address or its id. */
 export type ContactIdentifier = { mailbox: Mailbox } | { id: string };
 
+/** Who changes a contact: an API key, or a member in the dashboard. */
+export interface ContactEditor extends TenantScope {
+  /** Undefined for a member. */
+  keyId: string | undefined;
+}
+
 export class Contacts {
   readonly #pool: Pool;
   readonly #clock: Clock;
+  readonly #subscriptions: ContactSubscriptions;
 
-  constructor(parts: { pool: Pool; clock: Clock }) {
+  constructor(parts: { pool: Pool; clock: Clock; subscriptions: ContactSubscriptions }) {
     this.#pool = parts.pool;
     this.#clock = parts.clock;
+    this.#subscriptions = parts.subscriptions;
   }
 
-  async create(scope: TenantScope, given: Record<string, unknown>): Promise<Contact> {
-    const change = parseOrThrow(given);
+  async create(editor: ContactEditor, given: Record<string, unknown>): Promise<SubscribedContact> {
+    const change = await this.#parse(editor, given);
     if (!change.mailbox) throw new Error('Broken invariant: a new contact has an address');
     const contact = newContact(change.mailbox, change, this.#clock.now());
-    const written = await insertContacts(this.#pool, scope, [contact]);
-    if (!written.has(contact.emailKey)) throw addressConflict(contact.email);
-    return contact;
+    return inTransaction(this.#pool, async (client) => {
+      const written = await insertContacts(client, editor, [contact]);
+      if (!written.has(contact.emailKey)) throw addressConflict(contact.email);
+      return this.#subscribe(client, editor, contact, change);
+    });
   }
 
-  async get(scope: TenantScope, identifier: ContactIdentifier): Promise<Contact> {
-    return found(await find(this.#pool, scope, identifier));
+  async get(scope: TenantScope, identifier: ContactIdentifier): Promise<SubscribedContact> {
+    const contact = found(await find(this.#pool, scope, identifier));
+    const [subscribed] = await this.#subscriptions.of(this.#pool, scope, [contact]);
+    return subscribed as SubscribedContact;
+  }
+
+  /** A page of contacts with their subscriptions, read from `pool`, which may be that of a standby. */
+  async search(
+    pool: Pool,
+    scope: TenantScope,
+    query: ContactQuery,
+    page: { after: ContactPosition | undefined; limit: number },
+  ): Promise<{ contacts: SubscribedContact[]; next: ContactPosition | null }> {
+    const { contacts, next } = await searchContacts(pool, scope, query, page);
+    return { contacts: await this.#subscriptions.of(pool, scope, contacts), next };
   }
 
   async update(
-    scope: TenantScope,
+    editor: ContactEditor,
     identifier: ContactIdentifier,
     given: Record<string, unknown>,
-  ): Promise<Contact> {
-    const change = parseOrThrow(given);
+  ): Promise<SubscribedContact> {
+    const change = await this.#parse(editor, given);
     return inTransaction(this.#pool, async (client) => {
-      const before = found(await find(client, scope, identifier, 'for update'));
-      return this.#write(client, scope, before, change);
+      const before = found(await find(client, editor, identifier, 'for update'));
+      return this.#write(client, editor, before, change);
     });
   }
 
   /** Creates the contact, or updates it when it exists. */
   async upsert(
-    scope: TenantScope,
+    editor: ContactEditor,
     mailbox: Mailbox,
     given: Record<string, unknown>,
-  ): Promise<{ contact: Contact; created: boolean }> {
-    const change = parseOrThrow(given);
+  ): Promise<{ contact: SubscribedContact; created: boolean }> {
+    const change = await this.#parse(editor, given);
     return inTransaction(this.#pool, async (client) => {
       // A concurrent insert of the same contact is waited for and then found. If the contact is
       // deleted in between, it is created again.
       for (;;) {
-        const before = await findContactByKey(client, scope, mailbox.key, 'for update');
+        const before = await findContactByKey(client, editor, mailbox.key, 'for update');
         if (before) {
-          return { contact: await this.#write(client, scope, before, change), created: false };
+          return { contact: await this.#write(client, editor, before, change), created: false };
         }
         const contact = newContact(mailbox, change, this.#clock.now());
-        const written = await insertContacts(client, scope, [contact]);
-        if (written.size === 1) return { contact, created: true };
+        const written = await insertContacts(client, editor, [contact]);
+        if (written.size === 1) {
+          const subscribed = await this.#subscribe(client, editor, contact, change);
+          return { contact: subscribed, created: true };
+        }
       }
     });
   }
@@ -90,22 +122,46 @@ export class Contacts {
     if (!(await deleteContact(this.#pool, scope, emailKey))) throw notFound();
   }
 
+  async #parse(scope: TenantScope, given: Record<string, unknown>): Promise<ContactChange> {
+    const change = parseOrThrow(given);
+    await this.#subscriptions.check(scope.workspaceId, change.subscriptions ?? []);
+    return change;
+  }
+
   async #write(
     client: Queryable,
-    scope: TenantScope,
+    editor: ContactEditor,
     before: Contact,
     change: ContactChange,
-  ): Promise<Contact> {
+  ): Promise<SubscribedContact> {
     const after = applyChange(before, change, this.#clock.now());
-    if (after === before) return before;
+    if (after === before) return this.#subscribe(client, editor, before, change);
     try {
-      await updateContacts(client, scope, [after]);
+      await updateContacts(client, editor, [after]);
     } catch (error) {
       if (ADDRESS_CONFLICT_CODES.has((error as { code?: unknown }).code))
         throw addressConflict(after.email);
       throw error;
     }
-    return after;
+    if (after.emailKey !== before.emailKey) {
+      await this.#subscriptions.follow(client, editor, before.emailKey, after.emailKey);
+    }
+    return this.#subscribe(client, editor, after, change);
+  }
+
+  /** Sets the given subscriptions of a contact that is locked, and returns it with all of them. */
+  async #subscribe(
+    client: Queryable,
+    editor: ContactEditor,
+    contact: Contact,
+    { subscriptions = [] }: ContactChange,
+  ): Promise<SubscribedContact> {
+    const { emailKey } = contact;
+    const wanted = subscriptions.map((one) => ({ ...one, emailKey }));
+    const source = editor.keyId === undefined ? 'dashboard' : 'api';
+    await this.#subscriptions.set(client, editor, wanted, source);
+    const [subscribed] = await this.#subscriptions.of(client, editor, [contact]);
+    return subscribed as SubscribedContact;
   }
 }
 
@@ -157,7 +213,7 @@ export function applyChange(before: Contact, change: ContactChange, nowMs: numbe
 }
 
 /** The public form of a contact, in the API and in exports. */
-export function publicContact(scope: Pick<TenantScope, 'mode'>, contact: Contact) {
+export function publicContact(scope: Pick<TenantScope, 'mode'>, contact: SubscribedContact) {
   return {
     id: encodeId('ctc', contact.id),
     email: contact.email,
@@ -165,6 +221,7 @@ export function publicContact(scope: Pick<TenantScope, 'mode'>, contact: Contact
     last_name: contact.lastName,
     locale: contact.locale,
     attributes: contact.attributes,
+    subscriptions: publicSubscriptions(contact.subscriptions),
     mode: scope.mode,
     created_at: new Date(contact.createdAtMs).toISOString(),
     updated_at: new Date(contact.updatedAtMs).toISOString(),

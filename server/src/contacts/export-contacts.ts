@@ -3,12 +3,14 @@ import type { Pool } from '../db/pool.ts';
 import { csvLine } from '../lib/csv-line.ts';
 import { uuidFloor } from '../lib/ids.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import { type Contact, readAttributeNames, readContacts } from './contact-store.ts';
+import { SUBSCRIPTION_COLUMN_PREFIX } from './contact-fields.ts';
+import { readAttributeNames, readContacts } from './contact-store.ts';
+import type { ContactSubscriptions, SubscribedContact } from './contact-subscriptions.ts';
 import { publicContact } from './contacts.ts';
 
 /**
  * Exports all contacts of a workspace as a stream of text, oldest first: as NDJSON, which can be
- * imported again without loss, or as CSV with a column for each attribute. It reads a page at a
+ * imported again without loss, or as CSV with columns for each subscription stream and each attribute. It reads a page at a
  * time, on demand, so its memory does not depend on the number of contacts.
  */
 
@@ -24,34 +26,36 @@ const FIRST_UUID = uuidFloor(0);
 export async function exportContacts(
   pool: Pool,
   scope: TenantScope,
+  subscriptions: ContactSubscriptions,
   format: ExportFormat,
 ): Promise<AsyncIterable<string>> {
-  const names = format === 'csv' ? await attributeNames(pool, scope) : [];
-  const first = await readContacts(pool, scope, FIRST_UUID, ROWS_MAX);
-  return exportChunks(
-    pool,
-    scope,
-    first,
-    format === 'csv' ? csvFormatter(names) : ndjsonFormatter(scope),
-  );
+  const formatter =
+    format === 'csv'
+      ? csvFormatter(
+          await subscriptions.streams(scope.workspaceId),
+          await attributeNames(pool, scope),
+        )
+      : ndjsonFormatter(scope);
+  const read = async (afterId: string): Promise<SubscribedContact[]> =>
+    subscriptions.of(pool, scope, await readContacts(pool, scope, afterId, ROWS_MAX));
+  return exportChunks(read, await read(FIRST_UUID), formatter);
 }
 
 interface ExportFormatter {
   head: string;
-  line: (contact: Contact) => string;
+  line: (contact: SubscribedContact) => string;
 }
 
 async function* exportChunks(
-  pool: Pool,
-  scope: TenantScope,
-  first: Contact[],
+  read: (afterId: string) => Promise<SubscribedContact[]>,
+  first: SubscribedContact[],
   { head, line }: ExportFormatter,
 ): AsyncGenerator<string> {
   if (head !== '') yield head;
   for (let contacts = first; contacts.length > 0; ) {
     yield contacts.map(line).join('');
-    const last = contacts.at(-1) as Contact;
-    contacts = contacts.length < ROWS_MAX ? [] : await readContacts(pool, scope, last.id, ROWS_MAX);
+    const last = contacts.at(-1) as SubscribedContact;
+    contacts = contacts.length < ROWS_MAX ? [] : await read(last.id);
   }
 }
 
@@ -59,11 +63,15 @@ function ndjsonFormatter(scope: TenantScope): ExportFormatter {
   return { head: '', line: (contact) => `${JSON.stringify(publicContact(scope, contact))}\n` };
 }
 
-function csvFormatter(names: readonly string[]): ExportFormatter {
+function csvFormatter(streams: readonly string[], names: readonly string[]): ExportFormatter {
   const own = ['email', 'first_name', 'last_name', 'locale', 'created_at', 'updated_at'];
+  const chosen = streams.flatMap((stream) => {
+    const column = `${SUBSCRIPTION_COLUMN_PREFIX}${stream}`;
+    return [column, `${column}:changed_at`, `${column}:source`];
+  });
   return {
-    head: csvLine([...own, ...names]),
-    line: ({ attributes, ...contact }) =>
+    head: csvLine([...own, ...chosen, ...names]),
+    line: ({ attributes, subscriptions, ...contact }) =>
       csvLine([
         contact.email,
         contact.firstName,
@@ -71,6 +79,11 @@ function csvFormatter(names: readonly string[]): ExportFormatter {
         contact.locale,
         new Date(contact.createdAtMs).toISOString(),
         new Date(contact.updatedAtMs).toISOString(),
+        ...streams.flatMap((stream) => {
+          const one = subscriptions.find((subscription) => subscription.stream === stream);
+          if (!one) return [null, null, null];
+          return [one.status, new Date(one.changedAtMs).toISOString(), one.source];
+        }),
         ...names.map((name) => (Object.hasOwn(attributes, name) ? attributes[name] : null)),
       ]),
   };

@@ -3,6 +3,11 @@ import type { Queryable } from '../db/pool.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import type { Contact } from './contact-store.ts';
 import { insertContacts, lockContacts, updateContacts } from './contact-store.ts';
+import {
+  type ContactSubscriptions,
+  subscriptionErrors,
+  type WantedSubscription,
+} from './contact-subscriptions.ts';
 import { applyChange, newContact } from './contacts.ts';
 import { type ImportLine, type LineFailure, toLineFailure } from './import-lines.ts';
 import type { ImportCounts } from './import-store.ts';
@@ -27,8 +32,10 @@ export async function applyLines(
   client: Queryable,
   scope: TenantScope,
   lines: readonly ImportLine[],
+  subscriptions: ContactSubscriptions,
   nowMs: number,
 ): Promise<BatchResult> {
+  const streams = new Set(await subscriptions.streams(scope.workspaceId));
   const keys = lines.flatMap((line) => ('mailbox' in line ? [line.mailbox.key] : []));
   const before = new Map(
     (await lockContacts(client, scope, [...new Set(keys)])).map((one) => [one.emailKey, one]),
@@ -36,25 +43,41 @@ export async function applyLines(
   const after = new Map(before);
   const counts: ImportCounts = { created: 0, updated: 0, unchanged: 0, failed: 0 };
   const failures: BatchResult['failures'] = [];
+  const chosen: WantedSubscription[] = [];
+  const unchanged = new Set<string>();
   for (const line of lines) {
-    const effect = applyLine(after, line, nowMs);
-    if (typeof effect === 'string') counts[effect] += 1;
-    else {
+    const effect = applyLine(after, line, streams, nowMs);
+    if (typeof effect === 'string') {
+      counts[effect] += 1;
+      if (!('mailbox' in line)) continue;
+      const emailKey = line.mailbox.key;
+      if (effect === 'unchanged') unchanged.add(emailKey);
+      chosen.push(...(line.change.subscriptions ?? []).map((one) => ({ ...one, emailKey })));
+    } else {
       counts.failed += 1;
       failures.push({ line: line.line, ...effect });
     }
   }
   await write(client, scope, before, after);
+  const changed = await subscriptions.set(client, scope, chosen, 'import');
+  for (const emailKey of changed) {
+    if (!unchanged.has(emailKey)) continue;
+    counts.unchanged -= 1;
+    counts.updated += 1;
+  }
   return { counts, failures };
 }
 
 function applyLine(
   contacts: Map<string, Contact>,
   line: ImportLine,
+  streams: ReadonlySet<string>,
   nowMs: number,
 ): 'created' | 'updated' | 'unchanged' | LineFailure {
   if ('failure' in line) return line.failure;
   const { mailbox, change } = line;
+  const [unknown] = subscriptionErrors(change.subscriptions ?? [], streams, nowMs);
+  if (unknown) return toLineFailure(unknown);
   const old = contacts.get(mailbox.key);
   try {
     const contact = old ? applyChange(old, change, nowMs) : newContact(mailbox, change, nowMs);

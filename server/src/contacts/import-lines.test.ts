@@ -39,6 +39,28 @@ describe('CSV', () => {
     ]);
   });
 
+  it('reads subscriptions by stream, with the columns of an export', () => {
+    const file =
+      'email,subscription:news,subscription:news:changed_at,Subscription:digest:source,subscription:digest\n' +
+      'a@x.test,Subscribed,2026-01-01T00:00:00Z,page,unsubscribed\nb@x.test,,,,\nc@x.test,maybe,,,\n';
+    expect(shown(read('csv', file))).toEqual([
+      [
+        2,
+        'a@x.test',
+        {
+          subscriptions: [
+            { stream: 'news', status: 'subscribed', changedAtMs: Date.UTC(2026, 0, 1) },
+            { stream: 'digest', status: 'unsubscribed', changedAtMs: null },
+          ],
+        },
+      ],
+      [3, 'b@x.test', {}],
+      [4, 'invalid_value', '/subscriptions/news/status'],
+    ]);
+    const twice = 'email,subscription:news,SUBSCRIPTION:news\na@x.test,,\n';
+    expect(() => read('csv', twice)).toThrow('occurs twice');
+  });
+
   it.each([1, 3, 10])('reads the same in windows of %d bytes', (step) => {
     const file =
       '\ufeffemail,last_name,note\n"a@x.test","O\'Hara, ""Jo""","two\r\nlines"\n\nb@x.test,B,\nbad,x,y\nc@x.test,"C,\nd@x.test,D,d\n';

@@ -2,7 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { stripFormulaGuard } from '../lib/csv-line.ts';
 import { type FieldError, RefusedError } from '../lib/refused-error.ts';
 import type { Mailbox } from '../mail/address.ts';
-import { type ContactChange, parseContact } from './contact-fields.ts';
+import { isStreamKey } from '../streams/stream-source.ts';
+import { type ContactChange, parseContact, SUBSCRIPTION_COLUMN_PREFIX } from './contact-fields.ts';
 import { type CsvError, endOfLine, readCsv } from './csv.ts';
 
 /**
@@ -19,6 +20,7 @@ export type ImportFormat =
 export type Column =
   | { to: 'field'; name: 'email' | 'first_name' | 'last_name' | 'locale' | 'attributes' }
   | { to: 'attribute'; name: string }
+  | { to: 'subscription'; name: string; field: 'status' | 'changed_at' }
   | { to: 'nothing' };
 
 export type ImportLine =
@@ -128,20 +130,32 @@ function toColumn(header: string): Column {
     case 'updated_at':
       return { to: 'nothing' };
     default:
-      return { to: 'attribute', name };
+      return subscriptionColumn(name.toLowerCase()) ?? { to: 'attribute', name };
   }
+}
+
+/** `subscription:<stream>`, with the columns that exports add for its time and its source. */
+function subscriptionColumn(name: string): Column | undefined {
+  if (!name.startsWith(SUBSCRIPTION_COLUMN_PREFIX)) return undefined;
+  const [stream = '', field = 'status', ...more] = name
+    .slice(SUBSCRIPTION_COLUMN_PREFIX.length)
+    .split(':');
+  if (more.length > 0 || !isStreamKey(stream)) return undefined;
+  if (field === 'source') return { to: 'nothing' };
+  if (field !== 'status' && field !== 'changed_at') return undefined;
+  return { to: 'subscription', name: stream, field };
 }
 
 function refuseBadColumns(columns: readonly Column[]): void {
   const seen = new Set<string>();
   for (const column of columns) {
     if (column.to === 'nothing') continue;
-    const name = `${column.to} ${column.name}`;
+    const name = `${column.to} ${column.name} ${'field' in column ? column.field : ''}`;
     if (seen.has(name)) {
       throw unreadableUpload('duplicate_column', `The column "${column.name}" occurs twice.`);
     }
     seen.add(name);
-    if (column.to === 'field') continue;
+    if (column.to !== 'attribute') continue;
     const tried = parseContact({ attributes: Object.fromEntries([[column.name, '']]) });
     if (!tried.ok) throw unreadableUpload('invalid_column', `A column: ${tried.errors[0].detail}`);
   }
@@ -189,13 +203,17 @@ function fieldsToObject(
   const object: Record<string, unknown> = {};
   // Without a prototype, so that no name is special before it is checked.
   const attributes: Record<string, unknown> = Object.create(null);
+  const subscriptions: Record<string, Record<string, string>> = {};
   for (const [index, column] of columns.entries()) {
     const text = cellText(fields[index] as Buffer);
     if (text === undefined) return NOT_UTF8;
     const cell = stripFormulaGuard(text);
     if (cell === '' || column.to === 'nothing') continue;
     if (column.to === 'attribute') attributes[column.name] = cell;
-    else if (column.name !== 'attributes') object[column.name] = cell.trim();
+    else if (column.to === 'subscription') {
+      const value = column.field === 'status' ? cell.trim().toLowerCase() : cell.trim();
+      subscriptions[column.name] = { ...subscriptions[column.name], [column.field]: value };
+    } else if (column.name !== 'attributes') object[column.name] = cell.trim();
     else {
       const parsed = parseJson(cell);
       if (parsed === null || typeof parsed !== 'object' || Array.isArray(parsed)) {
@@ -206,6 +224,7 @@ function fieldsToObject(
     }
   }
   if (Object.keys(attributes).length > 0) object.attributes = attributes;
+  if (Object.keys(subscriptions).length > 0) object.subscriptions = subscriptions;
   return { object };
 }
 

@@ -36,6 +36,7 @@ export const TABLE_OWNERS = {
   streams: 'streams',
   suppressions: 'suppressions',
   contacts: 'contacts',
+  contact_subscriptions: 'contacts',
   contact_imports: 'contacts',
   contact_import_chunks: 'contacts',
   contact_import_failures: 'contacts',

@@ -130,6 +130,16 @@ export interface ContactImportsRow {
   finished_at: number | null;
 }
 
+export interface ContactSubscriptionsRow {
+  workspace_id: string;
+  mode: Mode;
+  email_key: string;
+  stream: string;
+  status: 'subscribed' | 'unsubscribed';
+  changed_at: number;
+  source: 'api' | 'dashboard' | 'import' | 'page' | 'one_click' | 'mail';
+}
+
 export interface ContactsRow {
   workspace_id: string;
   mode: Mode;
@@ -613,6 +623,7 @@ export interface Tables {
   contact_import_chunks: ContactImportChunksRow;
   contact_import_failures: ContactImportFailuresRow;
   contact_imports: ContactImportsRow;
+  contact_subscriptions: ContactSubscriptionsRow;
   contacts: ContactsRow;
   deliveries: DeliveriesRow;
   domain_keys: DomainKeysRow;

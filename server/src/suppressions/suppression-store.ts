@@ -151,6 +151,26 @@ export async function lockSuppressions(
   return rows;
 }
 
+/** The entries under these keys that are limited to one stream. */
+export async function findStreamSuppressions(
+  db: Queryable,
+  scope: TenantScope,
+  keys: readonly string[],
+  nowMs: number,
+  lock: '' | 'for update' = '',
+): Promise<Suppression[]> {
+  const { rows } = await db.query<Suppression>({
+    name: `find-stream-suppressions${lock === '' ? '' : '-locked'}`,
+    text: `select s.* from (select distinct k from unnest($3::text[]) k order by k) wanted
+      cross join lateral (select ${COLUMNS} from suppressions
+        where workspace_id = $1 and mode = $2 and key = wanted.k and stream <> '${EVERYWHERE}'
+          and (expires_at is null or expires_at > $4)
+        order by stream limit ${SCOPES_MAX} ${lock}) s`,
+    values: [scope.workspaceId, scope.mode, keys, sqlTime(nowMs)],
+  });
+  return rows;
+}
+
 export async function findSuppression(
   db: Queryable,
   scope: TenantScope,

@@ -14,6 +14,7 @@ import {
   deleteSuppressionKeys,
   deleteSuppressions,
   EVERYWHERE,
+  findStreamSuppressions,
   findSuppression,
   hasExpired,
   insertSuppressions,
@@ -59,6 +60,15 @@ export interface SuppressionPosition {
 export type AddResult =
   | { suppression: Suppression; created: boolean }
   | { errors: [FieldError, ...FieldError[]] };
+
+/** A suppression of one address in one stream. */
+export interface StreamEntry {
+  entry: Suppression;
+  /** The address, also if the entry contains only its hash. */
+  emailKey: string;
+  /** Whether the recipient left the stream, and can come back. */
+  isUnsubscribe: boolean;
+}
 
 const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const FIRST_POSITION: SuppressionPosition = { key: '', id: uuidFloor(0) };
@@ -205,21 +215,71 @@ export class Suppressions {
   }
 
   /**
-   * Removes what unsubscribing from these streams added, within the caller's transaction. Returns
-   * whether there was anything to remove.
+   * Removes what unsubscribing from these streams added, within the caller's transaction. Returns the
+   * streams for which there was something to remove.
    */
   async resubscribe(
     client: Queryable,
     scope: TenantScope,
     keys: readonly string[],
     streams: readonly string[],
-  ): Promise<boolean> {
-    if (streams.length === 0) return false;
+  ): Promise<string[]> {
+    if (streams.length === 0) return [];
     const nowMs = this.#clock.now();
     const locked = await lockSuppressions(client, scope, keys, nowMs);
     const own = locked.filter((one) => streams.includes(one.stream) && isUnsubscribe(one));
     await this.#delete(client, scope, own, nowMs);
-    return own.length > 0;
+    return [...new Set(own.map(({ stream }) => stream))];
+  }
+
+  /** What stops one stream for these addresses, by name or by hash. */
+  async streamEntries(
+    db: Queryable,
+    scope: TenantScope,
+    emailKeys: readonly string[],
+    lock: '' | 'for update' = '',
+  ): Promise<StreamEntry[]> {
+    const addresses = new Map<string, string>();
+    for (const key of emailKeys) {
+      addresses.set(key, key).set(this.#hash(scope.workspaceId, scope.mode, key), key);
+    }
+    const keys = [...addresses.keys()];
+    const found = await findStreamSuppressions(db, scope, keys, this.#clock.now(), lock);
+    return found.map((entry) => ({
+      entry,
+      emailKey: addresses.get(entry.key) as string,
+      isUnsubscribe: isUnsubscribe(entry),
+    }));
+  }
+
+  /**
+   * Adds what leaving a stream adds, for many addresses, within the caller's transaction. Existing
+   * entries are kept and become permanent.
+   */
+  async unsubscribeMany(
+    client: Queryable,
+    scope: TenantScope,
+    left: readonly { emailKey: string; stream: string }[],
+  ): Promise<void> {
+    const nowMs = this.#clock.now();
+    const entries = left.map(({ emailKey: key, stream }) =>
+      newEntry({ key, stream, email: key, domain: null, change: { reason: 'unsubscribe' } }, nowMs),
+    );
+    const inserted = await insertSuppressions(client, scope, entries, nowMs);
+    for (const entry of entries) {
+      if (!inserted.has(entry.id)) await makePermanent(client, scope, entry);
+    }
+    const added = entries.filter(({ id }) => inserted.has(id));
+    await appendSuppressionEvents(client, 'suppression.created', scope, added, nowMs);
+  }
+
+  /** Removes entries that the caller has locked, within its transaction. */
+  async removeLocked(
+    client: Queryable,
+    scope: TenantScope,
+    entries: readonly Suppression[],
+  ): Promise<void> {
+    await this.#delete(client, scope, entries, this.#clock.now());
   }
 
   async get(scope: TenantScope, id: string): Promise<Suppression> {

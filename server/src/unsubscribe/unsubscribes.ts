@@ -1,5 +1,6 @@
 import { findWorkspace } from '../accounts/workspace-store.ts';
 import type { MailboxContact } from '../contacts/contact-source.ts';
+import type { ContactSubscriptions } from '../contacts/contact-subscriptions.ts';
 import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
 import { appendEvents } from '../events/events-store.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -27,6 +28,8 @@ export interface UnsubscribesParts {
   clock: Clock;
   links: Pick<UnsubscribeLinks, 'read'>;
   suppressions: Pick<Suppressions, 'suppress' | 'resubscribe' | 'subscriptionStates'>;
+  /** Records what recipients chose on their contacts. */
+  choices: Pick<ContactSubscriptions, 'lock' | 'record'>;
   addressHash: AddressHash;
   streams(workspaceId: string): StreamsByKey | Promise<StreamsByKey>;
   contact(
@@ -100,7 +103,7 @@ export class Unsubscribes {
     const { link } = (await this.#read(token)) ?? {};
     if (!link) return false;
     await this.#commit(async (client) => {
-      const sent = await lockRecipient(client, link);
+      const sent = await this.#lock(client, link);
       return this.#leave(client, { link, sent, stream: link.stream, source });
     });
     return true;
@@ -110,9 +113,10 @@ export class Unsubscribes {
   async resubscribe(token: string): Promise<boolean> {
     const { link } = (await this.#read(token)) ?? {};
     if (!link) return false;
-    await this.#commit((client) =>
-      this.#parts.suppressions.resubscribe(client, link, this.#addressKeys(link), [link.stream]),
-    );
+    await this.#commit(async (client) => {
+      await this.#parts.choices.lock(client, link, link.recipientKey);
+      return this.#comeBack(client, link, [link.stream]);
+    });
     return true;
   }
 
@@ -128,10 +132,9 @@ export class Unsubscribes {
     const wanted = new Set(chosen);
     const offered = listed.filter((key) => shown.includes(key));
     await this.#commit(async (client) => {
-      const sent = await lockRecipient(client, link);
-      const keys = this.#addressKeys(link);
+      const sent = await this.#lock(client, link);
       const back = offered.filter((key) => wanted.has(key));
-      let changed = await this.#parts.suppressions.resubscribe(client, link, keys, back);
+      let changed = await this.#comeBack(client, link, back);
       for (const stream of offered.filter((key) => !wanted.has(key))) {
         const left = await this.#leave(client, { link, sent, stream, source: 'page' });
         changed ||= left;
@@ -148,6 +151,7 @@ export class Unsubscribes {
       if (!sent || sent.recipientKey === ERASED_ADDRESS) return false;
       const { stream, recipientKey } = sent;
       const link = { ...message, stream, recipientKey };
+      await this.#parts.choices.lock(client, link, recipientKey);
       return this.#leave(client, { link, sent, stream, source: 'mail' });
     });
   }
@@ -157,6 +161,26 @@ export class Unsubscribes {
     const link = this.#parts.links.read(token);
     const workspace = link && (await findWorkspace(this.#parts.pool, link.workspaceId));
     return workspace && { link, workspace };
+  }
+
+  async #lock(client: Queryable, link: Subscription): Promise<SubscribedRecipient | undefined> {
+    const sent = await lockRecipient(client, link);
+    await this.#parts.choices.lock(client, link, link.recipientKey);
+    return sent;
+  }
+
+  /** Returns whether anything changed. */
+  async #comeBack(
+    client: Queryable,
+    link: Subscription,
+    wanted: readonly string[],
+  ): Promise<boolean> {
+    const { suppressions, choices } = this.#parts;
+    const keys = this.#addressKeys(link);
+    const streams = await suppressions.resubscribe(client, link, keys, wanted);
+    const { recipientKey: emailKey } = link;
+    await choices.record(client, link, { emailKey, streams, status: 'subscribed', source: 'page' });
+    return streams.length > 0;
   }
 
   /**
@@ -177,17 +201,22 @@ export class Unsubscribes {
       source: UnsubscribeSource;
     },
   ): Promise<boolean> {
-    const { clock, suppressions, addressHash } = this.#parts;
+    const { clock, suppressions, choices, addressHash } = this.#parts;
     const { workspaceId, mode, messageId, recipientKey } = link;
     const reason = 'unsubscribe';
+    const left = { emailKey: recipientKey, streams: [stream], status: 'unsubscribed' } as const;
     if (sent?.recipientKey !== recipientKey) {
       const emailKey = sent ? addressHash(workspaceId, mode, recipientKey) : recipientKey;
-      return suppressions.suppress(client, link, { emailKey, stream, reason, evidence: null });
+      const entry = { emailKey, stream, reason, evidence: null } as const;
+      if (!(await suppressions.suppress(client, link, entry))) return false;
+      await choices.record(client, link, { ...left, source });
+      return true;
     }
     const message_id = encodeId('msg', messageId);
     const evidence = { message_id };
     const entry = { emailKey: recipientKey, stream, reason, evidence } as const;
     if (!(await suppressions.suppress(client, link, entry))) return false;
+    await choices.record(client, link, { ...left, source });
     const sequence = await nextEventSequence(client, link, 0);
     const { recipient, attempts: attempt, metadata, tags } = sent;
     await appendEvents(client, [

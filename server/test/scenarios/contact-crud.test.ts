@@ -27,6 +27,7 @@ test('a contact is created once, and found by its address in any case or by its 
     email: 'Jane.Doe@example.com',
     locale: 'de-AT',
     id: expect.stringMatching(/^ctc_/),
+    subscriptions: {},
     mode: 'test',
     created_at: made.json.updated_at,
     updated_at: expect.stringMatching(/^\d{4}-.*Z$/),

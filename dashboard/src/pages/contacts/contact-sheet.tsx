@@ -15,6 +15,11 @@ import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
 import { showToast } from '../../layout/toasts.tsx';
 import { formatCount } from '../../lib/format.ts';
 import { useCan } from '../../session/session.ts';
+import {
+  SubscriptionFields,
+  type SubscriptionForm,
+  subscriptionPointer,
+} from './subscription-fields.tsx';
 
 export type Contact = Schema<'Contact'>;
 
@@ -47,6 +52,7 @@ function EditContact({ contact, onClose }: { contact: Contact; onClose: () => vo
   // Compare with the initial values: the contact may change while the form is open.
   const [before] = useState(contact);
   const [form, setForm] = useState(() => formOf(before));
+  const [subscriptions, setSubscriptions] = useState<SubscriptionForm>({});
   const [bad, setBad] = useState<string>();
   const params = { path: { email: contact.email } };
   const changed = () =>
@@ -61,6 +67,7 @@ function EditContact({ contact, onClose }: { contact: Contact; onClose: () => vo
           params,
           body: {
             ...changesOf({ ...before }, textsOf(form)),
+            ...(Object.keys(subscriptions).length > 0 ? { subscriptions } : {}),
             attributes: {
               ...changesOf(before.attributes, attributes),
               // Attributes deleted from the text are removed.
@@ -102,10 +109,18 @@ function EditContact({ contact, onClose }: { contact: Contact; onClose: () => vo
       <form onSubmit={save}>
         <fieldset disabled={!canWrite}>
           <ContactFields form={form} onChange={setForm} error={saving.error} bad={bad} />
+          <SubscriptionFields
+            contact={contact}
+            chosen={subscriptions}
+            onChange={setSubscriptions}
+            error={saving.error}
+          />
         </fieldset>
-        {saving.isError && !hasOnlyFieldErrors(saving.error, FIELDS) && (
-          <ErrorAlert error={saving.error} className="mt-4" />
-        )}
+        {saving.isError &&
+          !hasOnlyFieldErrors(saving.error, [
+            ...FIELDS,
+            ...Object.keys(subscriptions).map(subscriptionPointer),
+          ]) && <ErrorAlert error={saving.error} className="mt-4" />}
         {canWrite && (
           <DialogButtons>
             <Button onClick={onClose}>Cancel</Button>

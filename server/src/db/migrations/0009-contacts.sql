@@ -23,6 +23,23 @@ create table contacts (
 -- key from that key, and would read every contact of the workspace to find one address.
 create unique index contacts_id on contacts (workspace_id, id, mode);
 
+-- What contacts last chose for a stream, when and how. Whether mail is stopped is decided by
+-- suppressions alone: see docs/decisions/0063-suppressions-decide-subscriptions.md. A row follows its
+-- contact to a new address and is deleted with it.
+create table contact_subscriptions (
+  workspace_id uuid not null,
+  mode mode not null,
+  email_key text collate "C" not null,
+  stream text collate "C" not null,
+  status text not null check (status in ('subscribed', 'unsubscribed')),
+  changed_at timestamptz not null,
+  source text not null
+    check (source in ('api', 'dashboard', 'import', 'page', 'one_click', 'mail')),
+  primary key (workspace_id, mode, email_key, stream),
+  foreign key (workspace_id, mode, email_key) references contacts
+    on delete cascade on update cascade
+);
+
 -- One row per upload. `bytes_done` is the cursor: the commits that move it also write the contacts
 -- before it, so an import that is resumed after a crash neither loses nor repeats a line.
 create table contact_imports (

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import type { ContactSubscriptions } from '../../../contacts/contact-subscriptions.ts';
 import { exportContacts as startExport } from '../../../contacts/export-contacts.ts';
 import { exportFile, FILE_NAME_HEADER, FormatParameter } from '../../export-operation.ts';
 import { type ListSources, listReads } from '../../list-reads.ts';
@@ -9,7 +10,10 @@ import type { LargeResponseLimiter } from '../../server/large-response-limiter.t
 import { Contact } from './schemas.ts';
 
 export function exportContacts(
-  deps: ListSources & { largeAnswers: LargeResponseLimiter },
+  deps: ListSources & {
+    subscriptions: ContactSubscriptions;
+    largeAnswers: LargeResponseLimiter;
+  },
 ): Operation {
   return operation(
     {
@@ -21,7 +25,7 @@ export function exportContacts(
       description:
         'Exports all contacts of the key’s mode, oldest first. `ndjson` ' +
         '(`application/x-ndjson`): one contact per line, as the API returns it. `csv` ' +
-        '(`text/csv`): for spreadsheets, with a column for each attribute; cells that a ' +
+        '(`text/csv`): for spreadsheets, with columns for each subscription stream and each attribute; cells that a ' +
         'spreadsheet would run as a formula are prefixed with an apostrophe.',
       scope: 'read:contacts',
       query: closed({ format: FormatParameter }),
@@ -34,8 +38,11 @@ export function exportContacts(
           alternateTypes: {
             'text/csv': {
               example:
-                'email,first_name,last_name,locale,created_at,updated_at,plan\r\n' +
-                'jane@example.com,Jane,Doe,en-GB,2026-11-15T09:30:00.000Z,2026-11-15T09:30:00.000Z,pro\r\n',
+                'email,first_name,last_name,locale,created_at,updated_at,' +
+                'subscription:weekly-digest,subscription:weekly-digest:changed_at,' +
+                'subscription:weekly-digest:source,plan\r\n' +
+                'jane@example.com,Jane,Doe,en-GB,2026-11-15T09:30:00.000Z,2026-11-15T09:30:00.000Z,' +
+                'subscribed,2026-11-15T09:30:00.000Z,api,pro\r\n',
             },
           },
           headers: FILE_NAME_HEADER,
@@ -46,7 +53,9 @@ export function exportContacts(
     async ({ caller, query, signal }) => {
       await deps.largeAnswers.acquire(caller.workspaceId, signal);
       const format = query.format ?? 'ndjson';
-      const flow = await listReads(deps, caller).run((pool) => startExport(pool, caller, format));
+      const flow = await listReads(deps, caller).run((pool) =>
+        startExport(pool, caller, deps.subscriptions, format),
+      );
       return exportFile('contacts', format, flow);
     },
   );

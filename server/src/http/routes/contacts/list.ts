@@ -1,10 +1,6 @@
 import { Type } from 'typebox';
-import { publicContact } from '../../../contacts/contacts.ts';
-import {
-  type ContactQuery,
-  isSortedByAddress,
-  searchContacts,
-} from '../../../contacts/search-contacts.ts';
+import { type Contacts, publicContact } from '../../../contacts/contacts.ts';
+import { type ContactQuery, isSortedByAddress } from '../../../contacts/search-contacts.ts';
 import { type ListSources, listReads } from '../../list-reads.ts';
 import { closed, LIMIT_DEFAULT, PAGE, page } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
@@ -15,6 +11,7 @@ import { Contact } from './schemas.ts';
 
 export function listContacts(
   deps: ListSources & {
+    contacts: Contacts;
     /** A filter may examine thousands of contacts, so a workspace runs one such list at a time. */
     filteredLists: LargeResponseLimiter;
   },
@@ -70,7 +67,7 @@ export function listContacts(
       const from = parseCursor(query);
       const after = from && { id: from.id, emailKey: from.key };
       const found = await listReads(deps, caller).run((pool) =>
-        searchContacts(pool, caller, wanted, { after, limit }),
+        deps.contacts.search(pool, caller, wanted, { after, limit }),
       );
       return {
         status: 200,

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { ATTRIBUTES_BYTES_MAX, NAME_CHARACTERS_MAX } from '../../../contacts/contact-fields.ts';
+import { SUBSCRIPTION_SOURCES } from '../../../contacts/contact-subscriptions.ts';
 import { exampleOf } from '../../openapi/schema-example.ts';
 import { closed, id, Mode, NullableTime, oneOf, Time } from '../../openapi/shared-schemas.ts';
 
@@ -11,6 +12,28 @@ const Attributes = Type.Record(Type.String(), Type.Unknown(), {
   description: `Any further data as JSON, at most ${ATTRIBUTES_BYTES_MAX / 1024} KiB. Placeholders read it as \`contact.<name>\`.`,
   examples: [{ plan: 'pro', address: { city: 'Vienna' } }],
 });
+
+const SubscriptionStatus = oneOf(['subscribed', 'unsubscribed'] as const);
+
+const GivenSubscriptions = Type.Record(
+  Type.String(),
+  Type.Union([
+    SubscriptionStatus,
+    closed({
+      status: SubscriptionStatus,
+      changed_at: Type.Optional(
+        Type.Unsafe<string>({ ...Time, description: 'When the contact chose it. Default: now.' }),
+      ),
+    }),
+  ]),
+  {
+    description:
+      'By the key of a subscription stream. Streams that are not named stay as they are. ' +
+      '`unsubscribed` adds a suppression in this stream; `subscribed` removes it, but not one after ' +
+      'a complaint.',
+    examples: [{ 'weekly-digest': 'subscribed' }],
+  },
+);
 
 const Changeable = {
   first_name: Type.Optional(Name),
@@ -27,6 +50,7 @@ const Changeable = {
         'Sets each given name, or removes it with null; other names are kept. Null instead of an object removes all.',
     }),
   ),
+  subscriptions: Type.Optional(GivenSubscriptions),
 };
 
 export const CreateContact = closed({ email: Email, ...Changeable }, { title: 'CreateContact' });
@@ -37,6 +61,26 @@ export const UpdateContact = closed(
 );
 
 export const UpsertContact = closed(Changeable, { title: 'UpsertContact' });
+
+const SUBSCRIPTION = {
+  status: 'subscribed',
+  changed_at: '2026-11-15T09:30:00.000Z',
+  source: 'api',
+};
+
+const ContactSubscription = Type.Object(
+  {
+    status: SubscriptionStatus,
+    changed_at: Time,
+    source: Type.Union([oneOf(SUBSCRIPTION_SOURCES), Type.Null()], {
+      description:
+        '`page`: our page. `one_click`: the button of an email client (RFC 8058). `mail`: an email ' +
+        'to the address for unsubscribing. `complaint`: the recipient marked mail of the stream as ' +
+        'spam. Null: a suppression that was added directly, or before the contact.',
+    }),
+  },
+  { title: 'ContactSubscription', examples: [SUBSCRIPTION] },
+);
 
 function nullableText(example: string) {
   return Type.Union([Type.String(), Type.Null()], { examples: [example] });
@@ -50,6 +94,12 @@ export const Contact = Type.Object(
     last_name: nullableText('Doe'),
     locale: nullableText('en-GB'),
     attributes: Attributes,
+    subscriptions: Type.Record(Type.String(), ContactSubscription, {
+      description:
+        'By the key of a subscription stream. Streams about which nothing is known are missing: ' +
+        'mail in them is delivered, but no consent is recorded.',
+      examples: [{ 'weekly-digest': SUBSCRIPTION }],
+    }),
     mode: Mode,
     created_at: Time,
     updated_at: Time,
