@@ -11,6 +11,7 @@ import { REQUEST_LOG_WRITE_MS, type RequestLog } from '../logs/request-log.ts';
 import { deleteExpiredKeys } from '../messages/accept/idempotency-store.ts';
 import { deleteOldReservations } from '../messages/accept/message-id-store.ts';
 import { deleteEncryptedContents } from '../messages/content/message-content-store.ts';
+import { deleteStreamContents } from '../messages/content/stream-retention.ts';
 import type { Erasures } from '../privacy/erase-address.ts';
 import type { WorkspacePurges } from '../privacy/workspace-purges.ts';
 import type { Suppressions } from '../suppressions/suppressions.ts';
@@ -72,6 +73,9 @@ export function startBackgroundJobs(options: BackgroundJobsOptions): PeriodicTas
       if (signal.aborted) return;
     }
   });
+  jobs.schedule(MINUTE_MS, 'delete content of streams', () =>
+    deleteStreamContents(pool, clock, signal),
+  );
   const scheduleRarely = (task: string, work: () => Promise<void>): void =>
     jobs.schedule(RARE_MS, task, work, FREQUENT_MS);
   scheduleRarely('notify about expiring API keys', () => apiKeys.notifyExpiring());

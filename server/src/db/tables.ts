@@ -462,6 +462,13 @@ export interface StreamsRow {
   brand_name: string | null;
   brand_logo_url: string | null;
   brand_color: string | null;
+  from_email: string | null;
+  from_name: string | null;
+  messages_per_minute: number | null;
+  content_retention_days: number | null;
+  content_checked_at: number | null;
+  live_content_cursor: string | null;
+  test_content_cursor: string | null;
   created_at: number;
   updated_at: number;
 }

@@ -16,6 +16,10 @@ const COLUMNS = selectList<StreamsRow, StoredStream>({
   brandName: 'brand_name',
   brandLogoUrl: 'brand_logo_url',
   brandColor: 'brand_color',
+  fromEmail: 'from_email',
+  fromName: 'from_name',
+  messagesPerMinute: 'messages_per_minute',
+  contentRetentionDays: 'content_retention_days',
   createdAtMs: 'created_at',
   updatedAtMs: 'updated_at',
 });
@@ -50,18 +54,69 @@ export async function saveStream(
 ): Promise<void> {
   await db.query(
     `insert into streams (workspace_id, key, name, purpose, track_opens, track_clicks, created_at,
-       updated_at, brand_name, brand_logo_url, brand_color)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+       updated_at, brand_name, brand_logo_url, brand_color, from_email, from_name,
+       messages_per_minute, content_retention_days)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
      on conflict (workspace_id, key) do update set name = excluded.name,
        track_opens = excluded.track_opens, track_clicks = excluded.track_clicks,
        brand_name = excluded.brand_name, brand_logo_url = excluded.brand_logo_url,
-       brand_color = excluded.brand_color, updated_at = excluded.updated_at`,
+       brand_color = excluded.brand_color, from_email = excluded.from_email,
+       from_name = excluded.from_name, messages_per_minute = excluded.messages_per_minute,
+       content_retention_days = excluded.content_retention_days,
+       content_checked_at = null, updated_at = excluded.updated_at`,
     [
       ...[workspaceId, stream.key, stream.name, stream.purpose],
       ...[stream.trackOpens, stream.trackClicks],
       ...[sqlTime(stream.createdAtMs), sqlTime(stream.updatedAtMs)],
       ...[stream.brandName, stream.brandLogoUrl, stream.brandColor],
+      ...[stream.fromEmail, stream.fromName],
+      ...[stream.messagesPerMinute, stream.contentRetentionDays],
     ],
+  );
+}
+
+/** A stream whose content is kept for a shorter time than that of other mail. */
+export interface StreamRetention {
+  workspaceId: string;
+  key: string;
+  days: number;
+  liveCursor: string | null;
+  testCursor: string | null;
+}
+
+const RETENTION = selectList<StreamsRow, Omit<StreamRetention, 'days'>>({
+  workspaceId: 'workspace_id',
+  key: 'key',
+  liveCursor: 'live_content_cursor',
+  testCursor: 'test_content_cursor',
+});
+
+/** The stream that has waited longest since before this time, locked until the transaction ends. */
+export async function claimStreamRetention(
+  db: Queryable,
+  checkedBeforeMs: number,
+): Promise<StreamRetention | undefined> {
+  const { rows } = await db.query<StreamRetention>(
+    `select ${RETENTION}, content_retention_days as days from streams
+     where content_retention_days is not null
+       and (content_checked_at is null or content_checked_at < $1)
+     order by content_checked_at nulls first limit 1 for update skip locked`,
+    [sqlTime(checkedBeforeMs)],
+  );
+  return rows[0];
+}
+
+/** `checkedAtMs` is null while there is more to delete. */
+export async function advanceStreamRetention(
+  db: Queryable,
+  { workspaceId, key, liveCursor, testCursor }: StreamRetention,
+  checkedAtMs: number | null,
+): Promise<void> {
+  await db.query(
+    `update streams set live_content_cursor = $3, test_content_cursor = $4,
+       content_checked_at = coalesce($5, content_checked_at)
+     where workspace_id = $1 and key = $2`,
+    [workspaceId, key, liveCursor, testCursor, sqlTime(checkedAtMs)],
   );
 }
 

@@ -13,6 +13,13 @@ export interface Stream {
   brandName: string | null;
   brandLogoUrl: string | null;
   brandColor: string | null;
+  /** The sender of mail that names none, neither itself nor in its template. */
+  fromEmail: string | null;
+  fromName: string | null;
+  /** How fast each node sends live mail; null for no limit. */
+  messagesPerMinute: number | null;
+  /** Null: as long as that of all mail. */
+  contentRetentionDays: number | null;
   /** Null for the stream that every workspace has, until it is changed. */
   createdAtMs: number | null;
   updatedAtMs: number | null;
@@ -38,6 +45,10 @@ export const DEFAULT_STREAM: Readonly<Stream> = {
   brandName: null,
   brandLogoUrl: null,
   brandColor: null,
+  fromEmail: null,
+  fromName: null,
+  messagesPerMinute: null,
+  contentRetentionDays: null,
   createdAtMs: null,
   updatedAtMs: null,
 };
@@ -55,6 +66,9 @@ export function publicStream(stream: Stream) {
       logo_url: stream.brandLogoUrl,
       color: stream.brandColor,
     },
+    from: stream.fromEmail === null ? null : { email: stream.fromEmail, name: stream.fromName },
+    messages_per_minute: stream.messagesPerMinute,
+    content_retention_days: stream.contentRetentionDays,
     created_at: timeOf(stream.createdAtMs),
     updated_at: timeOf(stream.updatedAtMs),
   };

@@ -2,6 +2,7 @@ import { lockForTransaction } from '../db/advisory-lock.ts';
 import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type FieldError, invalidFields, RefusedError } from '../lib/refused-error.ts';
+import { parseMailbox } from '../mail/address.ts';
 import { DEFAULT_STREAM, DEFAULT_STREAM_KEY, type Stream, type StreamPurpose } from './stream.ts';
 import { withDefault } from './stream-cache.ts';
 import {
@@ -23,9 +24,12 @@ export interface NewStream {
   purpose: StreamPurpose;
   tracking?: { opens?: boolean | null; clicks?: boolean | null };
   brand?: { name?: string | null; logo_url?: string | null; color?: string | null };
+  from?: { email: string; name?: string | null } | null;
+  messages_per_minute?: number | null;
+  content_retention_days?: number | null;
 }
 
-export type StreamChange = Pick<NewStream, 'name' | 'tracking' | 'brand'>;
+export type StreamChange = Omit<NewStream, 'key' | 'purpose'>;
 
 /** Every stream of a workspace is read with the first, so there cannot be many. */
 export const STREAMS_MAX = 100;
@@ -143,14 +147,37 @@ export function unknownStream({ key, pointer }: StreamReference): FieldError {
 }
 
 /** The fields that can be changed; absent ones stay as they are. */
-function withChange(before: Stream, { name = before.name, tracking, brand }: StreamChange) {
+function withChange(before: Stream, change: StreamChange) {
+  const { name = before.name, tracking, brand } = change;
+  const {
+    messages_per_minute: messagesPerMinute = before.messagesPerMinute,
+    content_retention_days: contentRetentionDays = before.contentRetentionDays,
+  } = change;
   const { opens = before.trackOpens, clicks = before.trackClicks } = tracking ?? {};
   const {
     name: brandName = before.brandName,
     logo_url: brandLogoUrl = before.brandLogoUrl,
     color: brandColor = before.brandColor,
   } = brand ?? {};
-  return { name, trackOpens: opens, trackClicks: clicks, brandName, brandLogoUrl, brandColor };
+  return {
+    ...{ name, trackOpens: opens, trackClicks: clicks, brandName, brandLogoUrl, brandColor },
+    ...(change.from === undefined ? senderOf(before) : parseSender(change.from)),
+    messagesPerMinute,
+    contentRetentionDays,
+  };
+}
+
+function senderOf({ fromEmail, fromName }: Stream): Pick<Stream, 'fromEmail' | 'fromName'> {
+  return { fromEmail, fromName };
+}
+
+function parseSender(
+  from: NonNullable<StreamChange['from']> | null,
+): Pick<Stream, 'fromEmail' | 'fromName'> {
+  if (from === null) return { fromEmail: null, fromName: null };
+  const parsed = parseMailbox(from.email);
+  if (parsed.ok) return { fromEmail: parsed.mailbox.email, fromName: from.name ?? null };
+  throw invalidFields([{ pointer: '/from/email', code: 'invalid_email', detail: parsed.detail }]);
 }
 
 function found(streams: ReadonlyMap<string, Stream>, key: string): Stream {

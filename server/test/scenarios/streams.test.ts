@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { decodeId } from '../../src/lib/ids.ts';
+import { ManualClock } from '../../src/lib/manual-clock.ts';
+import { deleteStreamContents } from '../../src/messages/content/stream-retention.ts';
 import { startApp, type TestApp, validMessage } from '../harness/app.ts';
 import {
   complaint,
@@ -38,6 +41,9 @@ describe('streams', () => {
       purpose: 'transactional',
       tracking: { opens: null, clicks: null },
       brand: { name: null, logo_url: null, color: null },
+      from: null,
+      messages_per_minute: null,
+      content_retention_days: null,
       created_at: null,
       updated_at: null,
     });
@@ -124,6 +130,77 @@ describe('streams', () => {
       body: templated,
     });
     expect([refused.status, refused.json.code]).toEqual([403, 'stream_not_allowed']);
+  });
+
+  test('a stream provides the sender that neither the request nor the template names', async () => {
+    const from = { email: 'alerts@example.org', name: 'Alerts' };
+    const made = await app.call('POST', '/streams', {
+      body: { key: 'alerting', purpose: 'transactional', from },
+    });
+    expect([made.status, made.json.from]).toEqual([201, from]);
+    const senderOf = async (body: object) => {
+      const { json } = await app.call('POST', '/transactional/send', { body });
+      const read = await app.call('GET', `/messages/${json.id}`);
+      return read.json.events[0].data.from;
+    };
+    const { from: own, ...rest } = validMessage({ stream: 'alerting' });
+    expect(await senderOf(rest)).toBe(from.email);
+    expect(await senderOf({ ...rest, html: '<p>{{ message.id }}</p>' })).toBe(from.email);
+    expect(await senderOf({ ...rest, from: own })).toBe((own as { email: string }).email);
+    for (const [key, email] of [
+      ['with-sender', 'template@example.org'],
+      ['without-sender', from.email],
+    ] as const) {
+      const sender = key === 'with-sender' ? { from: { email } } : {};
+      await app.call('POST', '/templates', {
+        body: { key, subject: 'S', html: '<p>H</p>', stream: 'alerting', ...sender },
+      });
+      await app.call('POST', `/templates/${key}/publish`, { body: {} });
+      expect(await senderOf({ to: rest.to, template_key: key })).toBe(email);
+    }
+    const none = await app.call('POST', '/transactional/send', {
+      body: { ...rest, stream: 'transactional' },
+    });
+    expect(pointersOf(none.json)).toEqual(['/from required']);
+    const bad = await app.call('PATCH', '/streams/alerting', {
+      body: { from: { email: 'nobody' }, messages_per_minute: 0, content_retention_days: 0 },
+    });
+    expect(bad.status).toBe(422);
+    const cleared = await app.call('PATCH', '/streams/alerting', { body: { from: null } });
+    expect(cleared.json.from).toBeNull();
+    expect((await app.call('POST', '/transactional/send', { body: rest })).status).toBe(422);
+  });
+
+  test('content of a stream is deleted after its own retention period', async () => {
+    const { pool } = app.database;
+    await app.call('POST', '/streams', {
+      body: { key: 'short', purpose: 'transactional', content_retention_days: 1 },
+    });
+    const ended = await send({ stream: 'short' });
+    const waiting = await send({
+      stream: 'short',
+      scheduled_at: new Date(Date.now() + 3_600_000).toISOString(),
+    });
+    const other = await send();
+    await until(
+      async () => (await app.call('GET', `/messages/${ended.json.id}`)).json.status === 'delivered',
+    );
+    const stored = async () => {
+      const { rows } = await pool.query<{ stream: string }>(
+        `select m.stream from messages m join message_contents c using (workspace_id, mode, id)
+         where m.id = any($1) order by m.id`,
+        [[ended, waiting, other].map(({ json }) => decodeId('msg', json.id))],
+      );
+      return rows.map(({ stream }) => stream);
+    };
+    const { signal } = new AbortController();
+    const run = (afterMs: number) =>
+      deleteStreamContents(pool, new ManualClock(Date.now() + afterMs), signal);
+    await run(0);
+    expect(await stored()).toEqual(['short', 'short', 'transactional']);
+    await run(2 * 86_400_000);
+    expect(await stored()).toEqual(['short', 'transactional']);
+    expect((await app.call('GET', `/messages/${ended.json.id}`)).status).toBe(200);
   });
 
   test('an unknown stream is refused in a send, a batch, a key, a template and a suppression', async () => {
@@ -324,9 +401,31 @@ describe('bounces and complaints', () => {
       body: { key: 'digest', purpose: 'subscription' },
     });
 
+  /** The second message of a stream with a rate waits in the queue; other mail does not. */
+  const expectPaced = async ({ app, database, send }: ReturnPathServer) => {
+    const key = app.liveKey;
+    const slow = { key: 'slow', purpose: 'transactional', messages_per_minute: 1 };
+    await app.call('POST', '/streams', { key, body: slow });
+    await send({ stream: 'slow' });
+    const body = validMessage({ stream: 'slow' });
+    const { json } = await app.call('POST', '/transactional/send', { key, body });
+    expect(json.status).toBe('queued');
+    const { rows } = await database.pool.query<{ waits: number; lease: number | null }>(
+      `select extract(epoch from d.due_at - m.created_at)::int as waits, d.lease
+       from deliveries d join messages m on m.workspace_id = d.workspace_id and m.id = d.message_id
+       where d.message_id = $1`,
+      [decodeId('msg', json.id)],
+    );
+    expect(rows[0]?.waits).toBeGreaterThan(30);
+    expect(rows[0]?.waits).toBeLessThanOrEqual(60);
+    expect(rows[0]).toMatchObject({ lease: null });
+    await send();
+  };
+
   test('a complaint stops its stream, a hard bounce stops all mail', async () => {
     await using server = await startReturnPathServer();
     await makeDigest(server);
+    await expectPaced(server);
     await complainAbout(server, 'jane@example.com');
     expect(await streamsOf(server, 'jane@example.com')).toEqual([['digest', 'complaint']]);
     const refused = await server.app.call('POST', '/transactional/send', {

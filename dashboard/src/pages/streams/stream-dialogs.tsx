@@ -11,7 +11,10 @@ import { showToast } from '../../layout/toasts.tsx';
 import type { Stream } from './use-streams.ts';
 
 const FIELDS = ['/key', '/name'];
-const EDIT_FIELDS = ['/name', '/brand/name', '/brand/logo_url', '/brand/color'];
+const EDIT_FIELDS = [
+  ...['/name', '/brand/name', '/brand/logo_url', '/brand/color'],
+  ...['/from/email', '/from/name', '/messages_per_minute', '/content_retention_days'],
+];
 
 export function CreateStream({ onClose }: { onClose: () => void }) {
   const { api } = useApi();
@@ -108,6 +111,12 @@ export function EditStream({ stream, onClose }: { stream: Stream; onClose: () =>
   const [name, setName] = useState(stream.name);
   const [tracking, setTracking] = useState(stream.tracking);
   const [brand, setBrand] = useState(stream.brand);
+  const [defaults, setDefaults] = useState(() => defaultsOf(stream));
+  const defaultInput = (field: keyof StreamDefaults) => ({
+    value: defaults[field],
+    onChange: (event: { target: { value: string } }) =>
+      setDefaults({ ...defaults, [field]: event.target.value }),
+  });
   const brandInput = (field: keyof Stream['brand']) => ({
     value: brand[field] ?? '',
     onChange: (event: { target: { value: string } }) =>
@@ -118,7 +127,7 @@ export function EditStream({ stream, onClose }: { stream: Stream; onClose: () =>
       unwrap(
         api.PATCH('/api/v1/streams/{key}', {
           params: { path: { key: stream.key } },
-          body: { name: name.trim(), tracking, brand },
+          body: { name: name.trim(), tracking, brand, ...toDefaults(defaults) },
         }),
       ),
     onSuccess: async (changed) => {
@@ -154,6 +163,43 @@ export function EditStream({ stream, onClose }: { stream: Stream; onClose: () =>
           value={tracking.clicks}
           onChange={(clicks) => setTracking({ ...tracking, clicks })}
         />
+        <div className="grid gap-4 sm:grid-cols-2">
+          <Field
+            label="Default sender"
+            optional
+            hint="For mail that names no sender."
+            error={fieldError(changing.error, '/from/email')}
+          >
+            <TextInput
+              type="email"
+              placeholder="digest@yourdomain.com"
+              {...defaultInput('fromEmail')}
+            />
+          </Field>
+          <Field
+            label="Sender’s display name"
+            optional
+            error={fieldError(changing.error, '/from/name')}
+          >
+            <TextInput maxLength={100} {...defaultInput('fromName')} />
+          </Field>
+          <Field
+            label="Recipients per minute"
+            optional
+            hint="Live mail above this rate waits in the queue."
+            error={fieldError(changing.error, '/messages_per_minute')}
+          >
+            <TextInput type="number" min={1} {...defaultInput('messagesPerMinute')} />
+          </Field>
+          <Field
+            label="Delete content after days"
+            optional
+            hint="Default: as for all mail."
+            error={fieldError(changing.error, '/content_retention_days')}
+          >
+            <TextInput type="number" min={1} {...defaultInput('contentRetentionDays')} />
+          </Field>
+        </div>
         {stream.purpose === 'subscription' && (
           <fieldset className="grid gap-4 rounded-lg border border-line p-3">
             <legend className="px-1 text-sm font-medium">Unsubscribe page</legend>
@@ -187,6 +233,33 @@ export function EditStream({ stream, onClose }: { stream: Stream; onClose: () =>
       </form>
     </Dialog>
   );
+}
+
+interface StreamDefaults {
+  fromEmail: string;
+  fromName: string;
+  messagesPerMinute: string;
+  contentRetentionDays: string;
+}
+
+function defaultsOf(stream: Stream): StreamDefaults {
+  return {
+    fromEmail: stream.from?.email ?? '',
+    fromName: stream.from?.name ?? '',
+    messagesPerMinute: String(stream.messages_per_minute ?? ''),
+    contentRetentionDays: String(stream.content_retention_days ?? ''),
+  };
+}
+
+/** Empty fields have no default. */
+function toDefaults({ fromEmail, fromName, ...numbers }: StreamDefaults) {
+  const email = fromEmail.trim();
+  const toNumber = (text: string): number | null => (text.trim() === '' ? null : Number(text));
+  return {
+    from: email === '' ? null : { email, name: fromName.trim() || null },
+    messages_per_minute: toNumber(numbers.messagesPerMinute),
+    content_retention_days: toNumber(numbers.contentRetentionDays),
+  };
 }
 
 function TrackingSelect({

@@ -14,10 +14,24 @@ create table streams (
   brand_name text,
   brand_logo_url text,
   brand_color text,
+  -- The sender of mail that names none, neither itself nor in its template.
+  from_email text,
+  from_name text,
+  -- How fast live mail is sent by each node. Null: without a limit.
+  messages_per_minute integer check (messages_per_minute > 0),
+  -- Null: as long as that of all mail.
+  content_retention_days integer check (content_retention_days > 0),
+  -- When content was last deleted, and up to which message.
+  content_checked_at timestamptz,
+  live_content_cursor uuid,
+  test_content_cursor uuid,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   primary key (workspace_id, key)
 );
+
+create index streams_content_retention on streams (content_checked_at nulls first)
+  where content_retention_days is not null;
 
 create table suppressions (
   workspace_id uuid not null,

@@ -24,9 +24,11 @@ import {
   prepareMessage,
 } from './prepare-message.ts';
 import type { SendRequest } from './send-request.ts';
+import { StreamPacer } from './stream-pacer.ts';
 import {
   assumeNoSuppressions,
   canSkipSuppressionLookup,
+  isDueNow,
   messagesToHandOff,
   recipientRefs,
   resolveSuppressions,
@@ -116,6 +118,7 @@ export class MessageAcceptor {
   readonly #parts: AcceptParts;
   readonly #messageIds: MessageIds;
   readonly #unconfirmed: UnconfirmedLeases;
+  readonly #pacer = new StreamPacer();
   readonly #small: Writers;
   readonly #large: Writers;
   /** In draining order: a checked submission may have waited in an optimistic queue before. */
@@ -289,7 +292,8 @@ export class MessageAcceptor {
     messages: PreparedMessage[],
     key: SubmissionKey | undefined,
   ): Promise<SubmitResult> {
-    const { idempotency } = this.#parts;
+    const { idempotency, clock } = this.#parts;
+    for (const message of messages) this.#pacer.pace(message, clock.now());
     const submission: Submission = {
       key: key && { ...key, requestHash: idempotency.storedHash(key.requestHash) },
       messages,
@@ -369,7 +373,7 @@ export class MessageAcceptor {
   ): Promise<InsertOutcome[]> {
     const { pool, clock, handoff, encryptor } = this.#parts;
     const waiting = submissions.flatMap((one) => one.messages);
-    const queued = waiting.filter((message) => message.schedule.scheduledAtMs === null);
+    const queued = waiting.filter(isDueNow);
     const lease = handoff.reserveCapacity(
       queued.reduce((sum, message) => sum + message.recipients.length, 0),
       queued.reduce((sum, message) => sum + message.bytes, 0),

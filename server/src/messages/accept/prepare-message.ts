@@ -54,6 +54,10 @@ export interface PreparedMessage {
   template: { key: string; version: number | 'draft' } | null;
   /** The key of its stream. */
   stream: string;
+  /** The rate of its stream; null for none. */
+  messagesPerMinute: number | null;
+  /** When it may be sent, if its stream makes it wait. */
+  notBeforeMs: number | null;
   recipients: Recipient[];
   /** As delivered to the recipient. */
   content: MessageContent;
@@ -134,6 +138,8 @@ export async function prepareMessage(
     hasUniqueMessageId: checked.messageId !== null,
     template,
     stream: stream.key,
+    messagesPerMinute: stream.messagesPerMinute,
+    notBeforeMs: null,
     recipients: envelope.recipients,
     content,
     redactedContent: hasSecrets

@@ -178,13 +178,18 @@ export function submissionRows(
   };
 }
 
+/** Whether it is sent as soon as it is stored, and may be leased on insert. */
+export function isDueNow({ schedule, notBeforeMs }: PreparedMessage): boolean {
+  return schedule.scheduledAtMs === null && notBeforeMs === null;
+}
+
 /** What the delivery engine gets in memory: the deliveries that are due now. */
 export function messagesToHandOff(
   submission: Submission,
   suppressed: SuppressionReasons,
 ): HandedOffMessage[] {
   return submission.messages
-    .filter((message) => message.schedule.scheduledAtMs === null)
+    .filter(isDueNow)
     .map((message) => ({
       workspaceId: message.workspaceId,
       mode: message.mode,
@@ -295,8 +300,9 @@ function deliveryRows(
   const eventCount = sharedEventCount(message);
   return message.recipients.map(({ kind, mailbox }, ordinal) => {
     const reason = suppressionReason(message, mailbox.key, suppressed) ?? null;
-    const leased = scheduledAtMs === null ? lease : undefined;
-    const dueAtMs = leased?.endsAtMs ?? scheduledAtMs ?? message.createdAtMs;
+    const leased = isDueNow(message) ? lease : undefined;
+    const dueAtMs =
+      leased?.endsAtMs ?? scheduledAtMs ?? message.notBeforeMs ?? message.createdAtMs;
     return {
       workspace_id: message.workspaceId,
       mode: message.mode,

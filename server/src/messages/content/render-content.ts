@@ -4,6 +4,7 @@ import type { MailboxContact } from '../../contacts/contact-source.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
 import type { NamedMailbox } from '../../mail/address.ts';
+import type { Stream } from '../../streams/stream.ts';
 import { headerText } from '../../templates/engine/escape.ts';
 import {
   ContentLimitError,
@@ -73,7 +74,7 @@ interface Draft extends RenderOptions {
   envelope: Envelope;
   headers: [string, string][];
   /** Its values for placeholders depend on the stream of the message. */
-  stream: Pick<MessageStream, 'values'>;
+  stream: Pick<MessageStream, 'values' | 'resolve'>;
 }
 
 /**
@@ -86,14 +87,36 @@ export function renderMessageContent(
   request: SendRequest,
   draft: Draft,
 ): RenderedContent | Promise<RenderedContent> {
-  const kind = contentKind(request);
-  if (kind === 'inline') {
-    const from = draft.envelope.from ?? defaultSender(undefined);
-    const sources = headerSources(request, from, draft.headers, undefined);
-    if (request.placeholders === false || hasNothingToRender(request, sources))
-      return renderVerbatim(parts, request, sources);
+  if (contentKind(request) === 'template') {
+    return renderPlaceholders(parts, caller, request, draft, 'template');
   }
-  return renderPlaceholders(parts, caller, request, draft, kind);
+  if (draft.envelope.from) return renderInline(parts, caller, request, draft);
+  const resolving = draft.stream.resolve(undefined);
+  const render = (stream: Stream): RenderedContent | Promise<RenderedContent> =>
+    renderInline(parts, caller, request, withSender(draft, stream, undefined));
+  return resolving instanceof Promise ? resolving.then(render) : render(resolving);
+}
+
+function renderInline(
+  parts: RenderParts,
+  caller: Caller,
+  request: SendRequest,
+  draft: Draft,
+): RenderedContent | Promise<RenderedContent> {
+  const from = draft.envelope.from ?? defaultSender(undefined);
+  const sources = headerSources(request, from, draft.headers, undefined);
+  if (request.placeholders === false || hasNothingToRender(request, sources))
+    return renderVerbatim(parts, request, sources);
+  return renderPlaceholders(parts, caller, request, draft, 'inline');
+}
+
+/** With the sender of the stream, if neither the request nor the template names one. */
+function withSender(draft: Draft, stream: Stream, template: ResolvedTemplate | undefined): Draft {
+  const { fromEmail, fromName } = stream;
+  if (draft.envelope.from || template?.from || fromEmail === null) return draft;
+  const given = fromName === null ? { email: fromEmail } : { email: fromEmail, name: fromName };
+  const from = parseNamedMailbox(given, '/from', new FieldErrors());
+  return { ...draft, envelope: { ...draft.envelope, from } };
 }
 
 /** Without placeholders neither the template engine nor the contact is needed. */
@@ -125,14 +148,17 @@ async function renderPlaceholders(
   parts: RenderParts,
   caller: Caller,
   request: SendRequest,
-  draft: Draft,
+  given: Draft,
   kind: 'inline' | 'template',
 ): Promise<RenderedContent> {
   const template =
-    kind === 'template' ? await resolveTemplate(parts, caller, request, draft) : undefined;
+    kind === 'template' ? await resolveTemplate(parts, caller, request, given) : undefined;
   const { attachments: _attachments, ...toRender } = request;
-  const finding = draft.stream.values(template?.stream);
+  const finding = given.stream.values(template?.stream);
   const provided = finding instanceof Promise ? await finding : finding;
+  const resolving = given.stream.resolve(template?.stream);
+  const stream = resolving instanceof Promise ? await resolving : resolving;
+  const draft = withSender(given, stream, template);
   const input: RenderInput = {
     request: withValues(toRender, provided, template ? 'template_variables' : 'variables'),
     envelope: draft.envelope,

@@ -57,6 +57,34 @@ const Brand = {
   }),
 };
 
+const NullableSender = Type.Union(
+  [
+    closed({
+      email: Type.String({ format: 'email', maxLength: 320, examples: ['digest@yourdomain.com'] }),
+      name: Type.Optional(
+        Type.Union([
+          Type.String({ minLength: 1, maxLength: 100, pattern: '^[^\\x00-\\x1F\\x7F]*$' }),
+          Type.Null(),
+        ]),
+      ),
+    }),
+    Type.Null(),
+  ],
+  { description: 'The sender of mail that names none, neither itself nor in its template.' },
+);
+
+const NullableRate = Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Null()], {
+  description:
+    'How many recipients get live mail of the stream per minute. Each node sends at this rate; ' +
+    'mail above it waits in the queue. Scheduled mail is not limited. Null: no limit.',
+});
+
+const NullableRetention = Type.Union([Type.Integer({ minimum: 1, maximum: 3650 }), Type.Null()], {
+  description:
+    'Days after which the content of finished messages is deleted, if that is earlier than ' +
+    '`content_retention_days` of `GET /limits`, which is used if this is null.',
+});
+
 const Changeable = {
   name: Type.Optional(Name),
   tracking: Type.Optional(
@@ -75,6 +103,9 @@ const Changeable = {
       { description: 'How the sender appears on the page where recipients unsubscribe.' },
     ),
   ),
+  from: Type.Optional(NullableSender),
+  messages_per_minute: Type.Optional(NullableRate),
+  content_retention_days: Type.Optional(NullableRetention),
 };
 
 export const CreateStream = closed(
@@ -90,6 +121,9 @@ const STREAM = {
   purpose: 'subscription',
   tracking: { opens: null, clicks: null },
   brand: { name: 'Example Ltd.', logo_url: null, color: '#0a7cff' },
+  from: { email: 'digest@yourdomain.com', name: 'Example Ltd.' },
+  messages_per_minute: 600,
+  content_retention_days: 7,
   created_at: '2026-11-15T09:30:00.000Z',
   updated_at: '2026-11-15T09:30:00.000Z',
 };
@@ -101,6 +135,18 @@ export const Stream = Type.Object(
     purpose: Purpose,
     tracking: Type.Object({ opens: TrackingDefault, clicks: TrackingDefault }),
     brand: Type.Object(Brand),
+    from: Type.Union(
+      [
+        Type.Object({
+          email: Type.String(),
+          name: Type.Union([Type.String(), Type.Null()]),
+        }),
+        Type.Null(),
+      ],
+      { description: 'The sender of mail that names none, neither itself nor in its template.' },
+    ),
+    messages_per_minute: NullableRate,
+    content_retention_days: NullableRetention,
     created_at: Type.Unsafe<string | null>({
       ...NullableTime,
       description: 'Null for `transactional`, which every workspace has, until it is changed.',

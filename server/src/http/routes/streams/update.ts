@@ -12,7 +12,7 @@ export function updateStream(deps: { streams: Streams }): Operation {
       tag: 'Streams',
       summary: 'Update a stream',
       description:
-        'Changes the name or the tracking defaults, but not the key or the purpose. Requires a ' +
+        'Changes the name or the defaults, but not the key or the purpose. Requires a ' +
         'live key, because live mail uses the stream.',
       scope: 'write:streams',
       mode: 'live',
