@@ -586,6 +586,7 @@ export interface WebhooksRow {
   id: string;
   url: string;
   events: string[];
+  streams: string[];
   description: string;
   format: string;
   enabled: boolean;

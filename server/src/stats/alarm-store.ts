@@ -10,6 +10,8 @@ import type { AlarmsRow } from '../db/tables.ts';
 export const ALARM_KINDS = [
   'bounce_rate',
   'complaint_rate',
+  'stream_bounce_rate',
+  'stream_complaint_rate',
   'queue_age',
   'webhook_failing',
   'key_expiring',
@@ -27,7 +29,8 @@ export interface AlarmReading {
 }
 
 /**
- * Rates of sending domains with enough live mail in the window. Test mode is excluded: simulated
+ * Rates of sending domains and of streams with enough live mail in the window. A workspace that uses
+ * one stream has no rates of streams: they would repeat those of its domains. Test mode is excluded: simulated
  * bounces and complaints do not harm a domain's reputation.
  */
 export async function readRates(
@@ -36,7 +39,9 @@ export async function readRates(
 ): Promise<AlarmReading[]> {
   const { rows } = await db.query<AlarmReading>(
     `with sums as (
-       select workspace_id, mode, value as subject,
+       select workspace_id, mode, dimension, value as subject,
+         dimension = 'stream'
+           and count(*) over (partition by workspace_id, mode, dimension) = 1 as is_only,
          coalesce(sum(n) filter (where counter = 'delivered'), 0) as delivered,
          coalesce(sum(n) filter (where counter = 'bounced'), 0) as bounced,
          coalesce(sum(n) filter (where counter = 'complained'), 0) as complained,
@@ -44,13 +49,16 @@ export async function readRates(
            -- A late bounce was counted as delivered first (query-stats.ts).
            + greatest(0, coalesce(sum(n) filter (where counter = 'delivered'), 0)
              - coalesce(sum(n) filter (where counter = 'bounced_later'), 0)) as ended
-       from statistics_minute where mode = 'live' and dimension = 'domain' and at >= $1
-       group by workspace_id, mode, value)
-     select workspace_id as "workspaceId", mode, 'bounce_rate' as kind, subject,
-            (bounced / ended)::float8 as value from sums where ended >= $2
+       from statistics_minute where mode = 'live' and dimension in ('domain', 'stream') and at >= $1
+       group by workspace_id, mode, dimension, value)
+     select workspace_id as "workspaceId", mode,
+            case dimension when 'stream' then 'stream_bounce_rate' else 'bounce_rate' end as kind,
+            subject, (bounced / ended)::float8 as value from sums where ended >= $2 and not is_only
      union all
-     select workspace_id, mode, 'complaint_rate', subject, (complained / delivered)::float8
-       from sums where delivered >= $2`,
+     select workspace_id, mode,
+            case dimension when 'stream' then 'stream_complaint_rate' else 'complaint_rate' end,
+            subject, (complained / delivered)::float8
+       from sums where delivered >= $2 and not is_only`,
     [sqlTime(window.fromMs), window.recipientsMin],
   );
   return rows;

@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest';
 import { ALARM_KINDS, type AlarmKind, type AlarmReading } from './alarm-store.ts';
-import { alarmExplanation, publicAlarmSubject, shouldRaise, shouldStayRaised } from './alarms.ts';
+import {
+  alarmExplanation,
+  alarmStream,
+  publicAlarmSubject,
+  shouldRaise,
+  shouldStayRaised,
+} from './alarms.ts';
 
 function reading(kind: AlarmKind, value: number): AlarmReading {
   return { workspaceId: 'w', mode: 'live', kind, subject: 'shop.example', value };
@@ -39,4 +45,6 @@ test('every alarm is explained, and its subject has its public form', () => {
   expect(publicAlarmSubject({ kind: 'key_expiring', subject: id })).toMatch(/^key_/);
   expect(publicAlarmSubject({ kind: 'queue_age', subject: '' })).toBeNull();
   expect(publicAlarmSubject({ kind: 'bounce_rate', subject: 'a.example' })).toBe('a.example');
+  expect(alarmStream({ kind: 'bounce_rate', subject: 'a.example' })).toBeNull();
+  expect(alarmStream({ kind: 'stream_complaint_rate', subject: 'digest' })).toBe('digest');
 });

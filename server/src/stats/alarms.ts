@@ -96,8 +96,10 @@ export class Alarms {
   #thresholdOf(kind: AlarmKind): number {
     switch (kind) {
       case 'bounce_rate':
+      case 'stream_bounce_rate':
         return this.#thresholds.bounceRate;
       case 'complaint_rate':
+      case 'stream_complaint_rate':
         return this.#thresholds.complaintRate;
       case 'queue_age':
         return this.#thresholds.queueAgeMs / 1000;
@@ -122,6 +124,7 @@ export class Alarms {
     const alarm = {
       kind,
       subject: publicAlarmSubject(about),
+      stream: alarmStream(about),
       value,
       threshold,
       raised_at: new Date(sinceMs).toISOString(),
@@ -145,6 +148,11 @@ export function publicAlarmSubject({ kind, subject }: AlarmTopic): string | null
   }
 }
 
+/** The stream that an alarm concerns, if it is about one. */
+export function alarmStream({ kind, subject }: AlarmTopic): string | null {
+  return kind === 'stream_bounce_rate' || kind === 'stream_complaint_rate' ? subject : null;
+}
+
 export function alarmExplanation({ kind, subject }: AlarmTopic): string {
   return ALARM_EXPLANATIONS[kind](subject);
 }
@@ -152,6 +160,8 @@ export function alarmExplanation({ kind, subject }: AlarmTopic): string {
 const ALARM_EXPLANATIONS: Record<AlarmKind, (subject: string) => string> = {
   bounce_rate: (domain) => `The bounce rate of ${domain} is too high.`,
   complaint_rate: (domain) => `The complaint rate of ${domain} is too high.`,
+  stream_bounce_rate: (stream) => `The bounce rate of the stream ${stream} is too high.`,
+  stream_complaint_rate: (stream) => `The complaint rate of the stream ${stream} is too high.`,
   queue_age: () => 'Messages have been waiting in the queue for too long.',
   webhook_failing: () => 'A webhook endpoint has been failing for too long.',
   key_expiring: () => 'An API key is about to expire.',

@@ -124,13 +124,18 @@ export async function deleteStream(db: Queryable, workspaceId: string, key: stri
   await db.query('delete from streams where workspace_id = $1 and key = $2', [workspaceId, key]);
 }
 
+export interface StreamUse {
+  kind: 'API key' | 'template' | 'webhook';
+  name: string;
+}
+
 /** Something that names the stream and would break without it. */
 export async function findStreamUse(
   db: Queryable,
   workspaceId: string,
   key: string,
-): Promise<{ kind: 'API key' | 'template'; name: string } | undefined> {
-  const { rows } = await db.query<{ kind: 'API key' | 'template'; name: string }>(
+): Promise<StreamUse | undefined> {
+  const { rows } = await db.query<StreamUse>(
     `(select 'API key' as kind, name from api_keys
        where workspace_id = $1 and revoked_at is null and $2 = any(allowed_streams) limit 1)
      union all
@@ -139,6 +144,8 @@ export async function findStreamUse(
         and v.version = t.published_version
        where t.workspace_id = $1 and t.kind = 'template'
          and $2 in (t.draft->>'stream', v.content->>'stream') limit 1)
+     union all
+     (select 'webhook', url from webhooks where workspace_id = $1 and $2 = any(streams) limit 1)
      limit 1`,
     [workspaceId, key],
   );

@@ -4,6 +4,7 @@ import type { EventsRow, WebhookDeliveriesRow, WebhooksRow } from '../db/tables.
 import { moveConsumer } from '../events/event-consumer-store.ts';
 import { HORIZON } from '../events/events-store.ts';
 import type { LeaseTerms } from '../queue/lease.ts';
+import { subscribesTo } from './webhook-store.ts';
 
 /**
  * Turns events into webhook deliveries, in one statement and thus in one commit with the consumer's
@@ -61,8 +62,7 @@ wanted as (
            row_number() over (partition by w.id order by b.tx, b.id) as turn
       from batch b join webhooks w on w.workspace_id = b.workspace_id and w.mode = b.mode
      where w.enabled and b.tx > w.since_tx
-       and (b.type = any(w.events) or '*' = any(w.events)
-         or split_part(b.type, '.', 1) || '.*' = any(w.events))),
+       and ${subscribesTo('b')}),
 -- Each limit counts only what the one before it lets through, so that no endpoint takes the turns
 -- of another, and no workspace.
 within_endpoint as (

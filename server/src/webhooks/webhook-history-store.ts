@@ -10,6 +10,7 @@ import type {
 import type { EventPosition } from '../events/events-store.ts';
 import { uuidFloor } from '../lib/ids.ts';
 import { lockThenChange } from '../queue/lease-store.ts';
+import { subscribesTo } from './webhook-store.ts';
 
 /** Deliveries to an endpoint, their attempts, and statements that replay them. */
 
@@ -236,7 +237,7 @@ export async function replayEvents(
     id: string | null;
   }>(
     `with scanned as materialized (
-       select tx, id, type, created_at from events
+       select tx, id, type, data, created_at from events
         where workspace_id = $1 and mode = $2 and (tx, id) > ($7, $8) and id >= $5 and id < $6
           and created_at >= $10::timestamptz and created_at < $11::timestamptz
           and tx < event_log_horizon()
@@ -246,8 +247,7 @@ export async function replayEvents(
                                             event_type, due_at, created_at)
        select w.workspace_id, w.mode, w.id, s.id, s.tx, s.type, $4::timestamptz, $4
          from scanned s join webhooks w on w.workspace_id = $1 and w.mode = $2 and w.id = $3
-        where s.type = any(w.events) or '*' = any(w.events)
-           or split_part(s.type, '.', 1) || '.*' = any(w.events)
+        where ${subscribesTo('s')}
            on conflict (workspace_id, mode, webhook_id, event_id) do update set ${REQUEUE}
         where d.status <> 'pending'
        returning 1)

@@ -10,6 +10,8 @@ export interface Webhook extends TenantScope {
   id: string;
   url: string;
   events: string[];
+  /** Empty for all streams. */
+  streams: string[];
   description: string;
   format: WebhookFormatName;
   enabled: boolean;
@@ -36,6 +38,7 @@ const OWN_COLUMNS = selectList<WebhooksRow, Omit<Webhook, 'keyId' | 'publicKey'>
     id: 'id',
     url: 'url',
     events: 'events',
+    streams: 'streams',
     description: 'description',
     format: 'format',
     enabled: 'enabled',
@@ -53,14 +56,26 @@ const OWN_COLUMNS = selectList<WebhooksRow, Omit<Webhook, 'keyId' | 'publicKey'>
 const COLUMNS = `${OWN_COLUMNS}, (select s.id ${NEWEST_KEY}) as "keyId",
   (select s.public_key ${NEWEST_KEY}) as "publicKey"`;
 
+/**
+ * The condition that an endpoint, with the alias `w`, subscribes to an event with the given alias. The
+ * data is read only for endpoints that are limited to streams. An event without a stream, such as one
+ * about a domain or a suppression of all mail, is not filtered by it.
+ */
+export const subscribesTo = (event: string): string => `
+  (${event}.type = any(w.events) or '*' = any(w.events)
+    or split_part(${event}.type, '.', 1) || '.*' = any(w.events))
+  and (w.streams = '{}' or coalesce(
+    coalesce(${event}.data ->> 'stream', ${event}.data #>> '{suppression,stream}',
+      ${event}.data #>> '{alarm,stream}') = any(w.streams), true))`;
+
 const THIS_TX = 'event_log_tx()';
 
 /** The endpoint receives events of transactions after this one. */
 export async function insertWebhook(db: Queryable, webhook: Webhook): Promise<void> {
   await db.query(
     `insert into webhooks (workspace_id, mode, id, url, events, description, format, enabled,
-       encrypted_headers, since_tx, created_at, updated_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, ${THIS_TX}, $10, $10)`,
+       encrypted_headers, since_tx, created_at, updated_at, streams)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, ${THIS_TX}, $10, $10, $11)`,
     [
       webhook.workspaceId,
       webhook.mode,
@@ -72,6 +87,7 @@ export async function insertWebhook(db: Queryable, webhook: Webhook): Promise<vo
       webhook.enabled,
       webhook.encryptedHeaders,
       sqlTime(webhook.createdAtMs),
+      webhook.streams,
     ],
   );
 }
@@ -87,7 +103,7 @@ export async function updateWebhook(db: Queryable, webhook: Webhook): Promise<vo
        failing_since = case when $7 and not w.enabled or w.url <> $4 then null
          else w.failing_since end,
        disabled_at = $9, disabled_reason = $10, enabled = $7, updated_at = $11,
-       revision = w.revision + 1
+       streams = $12, revision = w.revision + 1
      where workspace_id = $1 and mode = $2 and id = $3`,
     [
       webhook.workspaceId,
@@ -101,6 +117,7 @@ export async function updateWebhook(db: Queryable, webhook: Webhook): Promise<vo
       sqlTime(webhook.disabledAtMs),
       webhook.disabledReason,
       sqlTime(webhook.updatedAtMs),
+      webhook.streams,
     ],
   );
 }

@@ -46,6 +46,8 @@ import {
 export interface NewWebhook {
   url: string;
   events?: readonly string[];
+  /** Keys of existing streams; empty for all. */
+  streams?: readonly string[];
   description?: string;
   format?: WebhookFormatName;
   enabled?: boolean;
@@ -94,6 +96,7 @@ export class Webhooks {
       id: uuidv7(nowMs),
       url: url as string,
       events: events ?? [],
+      streams: [...new Set(wanted.streams)],
       description: wanted.description ?? '',
       format,
       enabled: wanted.enabled ?? true,
@@ -159,6 +162,7 @@ export class Webhooks {
         ...before,
         url: url ?? before.url,
         events: events ?? before.events,
+        streams: change.streams ? [...new Set(change.streams)] : before.streams,
         description: change.description ?? before.description,
         enabled,
         // Encrypting the same value twice gives different results.
@@ -224,6 +228,7 @@ export class Webhooks {
       id: encodeId('whk', webhook.id),
       url: webhook.url,
       events: webhook.events,
+      streams: webhook.streams,
       description: webhook.description,
       format: webhook.format,
       ...this.#verification(webhook),

@@ -38,11 +38,16 @@ async function scene() {
     pool,
     workspaceId,
     alarms,
-    async count(counter: string, n: number, mode: Mode = 'live') {
+    async count(
+      counter: string,
+      n: number,
+      mode: Mode = 'live',
+      [dimension, value]: [string, string] = ['domain', 'a.example'],
+    ) {
       await pool.query(
-        `insert into statistics_minute values ($1, $5, 'domain', date_trunc('minute', $2::timestamptz), 'a.example', $3, $4)
+        `insert into statistics_minute values ($1, $5, $6, date_trunc('minute', $2::timestamptz), $7, $3, $4)
          on conflict (workspace_id, mode, dimension, at, value, counter) do update set n = excluded.n`,
-        [workspaceId, new Date(clock.now()), counter, n, mode],
+        [workspaceId, new Date(clock.now()), counter, n, mode, dimension, value],
       );
     },
     async alarmEvents() {
@@ -91,6 +96,19 @@ test('complaints', async () => {
   await on.count('complained', 3);
   await on.alarms.check();
   expect(await on.alarmEvents()).toEqual([['alarm.raised', 'complaint_rate', 'a.example']]);
+});
+
+test('a stream with many complaints, if there is more than one stream', async () => {
+  await using on = await scene();
+  await on.count('delivered', 10_000);
+  await on.count('complained', 5);
+  await on.count('delivered', 1_000, 'live', ['stream', 'digest']);
+  await on.count('complained', 5, 'live', ['stream', 'digest']);
+  await on.alarms.check();
+  expect(await on.alarmEvents()).toEqual([]);
+  await on.count('delivered', 9_000, 'live', ['stream', 'transactional']);
+  await on.alarms.check();
+  expect(await on.alarmEvents()).toEqual([['alarm.raised', 'stream_complaint_rate', 'digest']]);
 });
 
 test('simulated test mode mail raises no alarm and does not affect live rates', async () => {

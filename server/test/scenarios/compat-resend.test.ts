@@ -241,6 +241,27 @@ test('contacts are found by id and by address', async () => {
   });
 });
 
+test('topics are streams', async () => {
+  for (const [key, purpose] of [
+    ['alerts', 'transactional'],
+    ['news', 'subscription'],
+  ]) {
+    await app.call('POST', '/streams', { body: { key, purpose } });
+  }
+  const { data } = await resend.emails.send({ ...EMAIL, topicId: 'alerts' });
+  expect((await app.call('GET', `/messages/${data?.id}`)).json.stream).toBe('alerts');
+  const email = 'topics@example.com';
+  // Not every version of the client sends the topics of a contact, so the request is a plain one.
+  const response = await fetch(`${app.url}/compat/resend/contacts`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${app.testKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ email, topics: [{ id: 'news', subscription: 'opt_out' }] }),
+  });
+  expect(response.status).toBe(201);
+  const contact = await app.call('GET', `/contacts/${email}`);
+  expect(contact.json.subscriptions).toMatchObject({ news: { status: 'unsubscribed' } });
+});
+
 test('suppressions are those of the workspace', async () => {
   const { data } = await resend.suppressions.add({ email: 'gone@example.com' });
   const id = data?.id as string;
@@ -304,7 +325,7 @@ test('a template is created, published and sent by its alias', async () => {
 describe('errors', () => {
   test.each<[string, Record<string, unknown>, RegExp]>([
     ['an invalid address', { to: 'nobody' }, /\/to/],
-    ['an unknown field', { topicId: 'top_1' }, /topic_id/],
+    ['an unknown topic', { topicId: 'top_1' }, /no stream top_1/],
     ['an attachment by URL', { attachments: [{ path: 'http://localhost/' }] }, /by URL/],
     ['a time that is none', { scheduledAt: 'someday' }, /Not a time/],
     ['a header that we write', { headers: { Date: 'now' } }, /Date/],

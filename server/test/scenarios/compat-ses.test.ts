@@ -93,6 +93,23 @@ async function send(email: object = {}, client = ses): Promise<string> {
   return MessageId as string;
 }
 
+test('list management selects a stream, by topic or by list', async () => {
+  const { app } = server;
+  await app.call('POST', '/streams', {
+    key: app.liveKey,
+    body: { key: 'product-news', purpose: 'subscription' },
+  });
+  const Destination = { ToAddresses: ['jane@example.com'] };
+  for (const ListManagementOptions of [
+    { ContactListName: 'Everyone', TopicName: 'Product-News' },
+    { ContactListName: 'product-news' },
+  ]) {
+    const id = await send({ Destination, ListManagementOptions });
+    const read = await app.call('GET', `/messages/${id}`, { key: app.testKey });
+    expect(read.json.stream).toBe('product-news');
+  }
+});
+
 /** The message as the test inbox shows it, once it has arrived. */
 // biome-ignore lint/suspicious/noExplicitAny: tests read single fields
 async function received(id: string): Promise<any> {
@@ -372,9 +389,21 @@ describe('refused requests', () => {
     ],
     ['a tenant', { TenantName: 'x' }, /TenantName is not supported/],
     [
-      'list management',
+      'a list that is not a stream',
       { ListManagementOptions: { ContactListName: 'x' } },
-      /ListManagementOptions/,
+      /no stream x/,
+    ],
+    [
+      'a placeholder that would not be replaced',
+      {
+        Content: {
+          Simple: {
+            Subject: text('News'),
+            Body: { Html: text('<a href="{{amazonSESUnsubscribeUrl}}">Leave</a>') },
+          },
+        },
+      },
+      /unsubscribe_url/,
     ],
     ['a template ARN', { Content: { Template: { TemplateArn: 'arn:x' } } }, /TemplateArn/],
     [

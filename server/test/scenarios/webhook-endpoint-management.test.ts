@@ -30,6 +30,23 @@ async function made(body: Record<string, unknown> = {}) {
   return answer.json;
 }
 
+test('an endpoint can be limited to streams that exist', async () => {
+  await app.call('POST', '/streams', { body: { key: 'digest', purpose: 'subscription' } });
+  const { id, streams } = await made({ streams: ['digest', 'digest'] });
+  expect(streams).toEqual(['digest']);
+  const unknown = await app.call('PATCH', `/webhooks/${id}`, { body: { streams: ['none'] } });
+  expect([unknown.status, unknown.json.errors[0].pointer]).toEqual([422, '/streams/0']);
+  const used = await app.call('DELETE', '/streams/digest');
+  expect([used.status, used.json.detail]).toEqual([
+    409,
+    `The webhook ${UNREACHABLE_URL} uses this stream.`,
+  ]);
+  const all = await app.call('PATCH', `/webhooks/${id}`, { body: { streams: [] } });
+  expect(all.json.streams).toEqual([]);
+  expect((await app.call('DELETE', '/streams/digest')).status).toBe(204);
+  await app.call('DELETE', `/webhooks/${id}`);
+});
+
 test('an endpoint is created, read, changed and deleted', async () => {
   const created = await made({ events: ['message.*', 'message.*'], description: 'Shop' });
   expect(created).toMatchObject({

@@ -191,6 +191,8 @@ type IssueLink = Pick<Issue, 'to' | 'search'>;
 const ALARM_LINKS: Record<string, IssueLink> = {
   bounce_rate: { to: '/messages', search: { status: 'bounced' } },
   complaint_rate: { to: '/suppressions', search: { reason: 'complaint' } },
+  stream_bounce_rate: { to: '/messages', search: { status: 'bounced' } },
+  stream_complaint_rate: { to: '/suppressions', search: { reason: 'complaint' } },
   queue_age: { to: '/messages', search: { status: 'queued' } },
 };
 
@@ -199,6 +201,10 @@ const ALARM_ADVICE: Record<string, string> = {
     'Check how these addresses were collected. Mailbox providers block senders with high bounce rates.',
   complaint_rate:
     'Send only to recipients who opted in. Complaints move all of your email to spam.',
+  stream_bounce_rate:
+    'Check how the addresses of this stream were collected. Other streams of the domain suffer too.',
+  stream_complaint_rate:
+    'Send this stream only to recipients who opted in. Complaints move all of your email to spam.',
   queue_age: 'Check the server’s load and whether receiving servers accept mail.',
 };
 

@@ -18,12 +18,13 @@ import { WebhookSecret } from './webhook-secret.tsx';
 
 type Events = NonNullable<Schema<'CreateWebhook'>['events']>;
 
-function bodyOf({ url, description, events, enabled, headers }: WebhookFields) {
+function bodyOf({ url, description, events, streams, enabled, headers }: WebhookFields) {
   const change = headerChange(headers);
   return {
     url: url.trim(),
     description: description.trim(),
     events: events as Events,
+    streams,
     enabled,
     ...(Object.keys(change).length > 0 ? { headers: change } : {}),
   };
@@ -38,6 +39,7 @@ export function CreateWebhook({ onClose }: { onClose: () => void }) {
     description: '',
     format: 'postrider',
     events: ['*'],
+    streams: [],
     enabled: true,
     headers: [],
   });
@@ -92,6 +94,7 @@ export function EditWebhook({ webhook, onClose }: { webhook: Webhook; onClose: (
     description: webhook.description,
     format: webhook.format,
     events: webhook.events,
+    streams: webhook.streams,
     enabled: webhook.enabled,
     headers: rowsOf(webhook.headers),
   });

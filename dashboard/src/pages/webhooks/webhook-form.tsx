@@ -1,6 +1,7 @@
 import { fieldError } from '../../api/problem.ts';
 import { Checkbox, Field, Select, TextInput } from '../../components/field.tsx';
 import { useSelection } from '../../session/selection.ts';
+import { useStreams } from '../streams/use-streams.ts';
 import { EventPicker } from './event-picker.tsx';
 import { HeaderFields, type HeaderRow, pointerOf } from './header-fields.tsx';
 import { WEBHOOK_FORMATS, type WebhookFormat } from './webhook-formats.tsx';
@@ -10,6 +11,7 @@ export interface WebhookFields {
   description: string;
   format: WebhookFormat;
   events: string[];
+  streams: string[];
   enabled: boolean;
   headers: HeaderRow[];
 }
@@ -87,6 +89,10 @@ export function WebhookForm({
           <p className="mt-1.5 text-xs text-bad">{fieldError(error, '/events')}</p>
         )}
       </div>
+      <StreamPicker
+        value={value.streams}
+        onChange={(streams) => onChange({ ...value, streams })}
+      />
       <details open={value.headers.length > 0} className="rounded-lg border border-line">
         <summary className="rounded-lg px-3 py-2 text-sm font-medium">Custom headers</summary>
         <div className="grid gap-3 border-t border-line p-3">
@@ -107,5 +113,38 @@ export function WebhookForm({
         onChange={(enabled) => onChange({ ...value, enabled })}
       />
     </div>
+  );
+}
+
+/** Limits an endpoint to streams, if there are several. Without a choice it gets those of all. */
+function StreamPicker({
+  value,
+  onChange,
+}: {
+  value: string[];
+  onChange: (streams: string[]) => void;
+}) {
+  const streams = useStreams().data ?? [];
+  if (streams.length < 2) return null;
+  return (
+    <details open={value.length > 0} className="rounded-lg border border-line">
+      <summary className="rounded-lg px-3 py-2 text-sm font-medium">Only some streams</summary>
+      <div className="grid gap-3 border-t border-line p-3">
+        <p className="text-xs text-faint">
+          Without a choice, events of all streams are sent. Events that concern no stream are always
+          sent.
+        </p>
+        {streams.map(({ key, name }) => (
+          <Checkbox
+            key={key}
+            label={name}
+            checked={value.includes(key)}
+            onChange={(checked) =>
+              onChange(checked ? [...value, key] : value.filter((one) => one !== key))
+            }
+          />
+        ))}
+      </div>
+    </details>
   );
 }

@@ -15,7 +15,15 @@ const Changeable = {
   unsubscribed: Type.Optional(Type.Boolean()),
   properties: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   segments: Type.Optional(Type.Unknown()),
-  topics: Type.Optional(Type.Unknown()),
+  topics: Type.Optional(
+    Type.Array(
+      closed({
+        id: Type.String({ description: 'The key of a subscription stream.' }),
+        subscription: Type.Union([Type.Literal('opt_in'), Type.Literal('opt_out')]),
+      }),
+      { maxItems: 100 },
+    ),
+  ),
 };
 
 const Change = closed(Changeable);
@@ -127,21 +135,31 @@ function toFields(change: Static<typeof Change>): object {
   const errors: FieldError[] = [];
   if (change.unsubscribed === true) {
     const detail =
-      'Contacts have no subscription here. Add the address to the suppressions instead.';
+      'A contact leaves topics, not all mail. Opt out of its topics, or add the address to the suppressions.';
     errors.push({ pointer: '/unsubscribed', code: 'unsupported', detail });
   }
-  for (const field of ['segments', 'topics'] as const) {
-    if (change[field] === undefined) continue;
-    const detail = `Contacts have no ${field} here.`;
-    errors.push({ pointer: `/${field}`, code: 'unsupported', detail });
+  if (change.segments !== undefined) {
+    const detail = 'Contacts have no segments here.';
+    errors.push({ pointer: '/segments', code: 'unsupported', detail });
   }
   if (errors.length > 0) throw invalidFields(errors);
-  const { first_name, last_name, properties } = change;
+  const { first_name, last_name, properties, topics } = change;
   return {
     ...(first_name === undefined ? {} : { first_name }),
     ...(last_name === undefined ? {} : { last_name }),
     ...(properties === undefined ? {} : { attributes: properties }),
+    ...(topics === undefined ? {} : { subscriptions: toSubscriptions(topics) }),
   };
+}
+
+/** A topic is a subscription stream. */
+function toSubscriptions(topics: NonNullable<Static<typeof Change>['topics']>): object {
+  return Object.fromEntries(
+    topics.map(({ id, subscription }) => [
+      id,
+      subscription === 'opt_in' ? 'subscribed' : 'unsubscribed',
+    ]),
+  );
 }
 
 interface Contact {

@@ -30,6 +30,7 @@ const Email = closed(
     attachments: Type.Optional(Type.Array(Attachment)),
     tags: Type.Optional(Type.Array(closed({ name: Type.String(), value: Type.String() }))),
     scheduled_at: Type.Optional(Type.String()),
+    topic_id: Type.Optional(Type.String({ description: 'The key of a stream.' })),
     template: Type.Optional(
       closed({
         id: Type.String({ description: 'The key of a published template.' }),
@@ -255,6 +256,7 @@ function toSendBody(email: Static<typeof Email>, at = ''): Record<string, unknow
       ? { template_key: template.id, template_variables: template.variables ?? {} }
       : { ...contentFields(email), placeholders: false }),
     ...(email.headers ? { headers: email.headers } : {}),
+    ...(email.topic_id === undefined ? {} : { stream: email.topic_id }),
     ...(attachments?.length
       ? {
           attachments: attachments.map((one, index) =>

@@ -64,14 +64,23 @@ const UNSUPPORTED = {
     'Bounces and complaints are events; receive them by webhook.',
   EndpointId: 'There is one endpoint.',
   TenantName: 'Tenants are workspaces, each with its own credentials.',
-  ListManagementOptions: 'Set the header List-Unsubscribe yourself.',
   ConfigurationOverrides: 'Omit it.',
 } as const;
+
+const ListManagement = closed(
+  { ContactListName: Type.String(), TopicName: Type.Optional(Type.String()) },
+  {
+    title: 'SesListManagementOptions',
+    description:
+      'The stream of the message: its key is the topic, or else the list, in lower case.',
+  },
+);
 
 const COMMON = {
   FromEmailAddress: Type.Optional(Type.String()),
   ReplyToAddresses: Addresses,
   ConfigurationSetName: Type.Optional(Type.String({ description: 'Becomes a tag.' })),
+  ListManagementOptions: Type.Optional(ListManagement),
   ...(Object.fromEntries(
     Object.keys(UNSUPPORTED).map((name) => [name, Type.Optional(Type.Unknown())]),
   ) as Record<

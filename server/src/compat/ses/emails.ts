@@ -9,6 +9,7 @@ import {
   checkContent,
   optionFields,
   recipientsOf,
+  streamField,
   toBulkBody,
   toSendBody,
 } from './to-send-body.ts';
@@ -95,6 +96,7 @@ function toRawBody(email: SendEmail): object {
     raw,
     ...(recipients.length > 0 ? { recipients } : {}),
     ...optionFields(email.EmailTags, email.ConfigurationSetName),
+    ...streamField(email.ListManagementOptions),
   };
 }
 

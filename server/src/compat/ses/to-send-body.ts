@@ -17,7 +17,12 @@ import { templateKey } from './templates.ts';
 
 type Common = Pick<
   SendEmail,
-  'FromEmailAddress' | 'ReplyToAddresses' | 'ConfigurationSetName' | 'Destination' | 'EmailTags'
+  | 'FromEmailAddress'
+  | 'ReplyToAddresses'
+  | 'ConfigurationSetName'
+  | 'Destination'
+  | 'EmailTags'
+  | 'ListManagementOptions'
 >;
 
 /** Simple content and templates. */
@@ -28,6 +33,8 @@ export function toSendBody(email: SendEmail): object {
   if (Template) return { ...common, ...templateFields(Template, '/Content/Template', {}) };
   if (!Simple) throw contentCount();
   const { Subject, Body, Headers, Attachments } = Simple;
+  refuseUnsubscribePlaceholder(Body.Html?.Data, '/Content/Simple/Body/Html/Data');
+  refuseUnsubscribePlaceholder(Body.Text?.Data, '/Content/Simple/Body/Text/Data');
   return {
     ...common,
     subject: Subject.Data,
@@ -37,6 +44,15 @@ export function toSendBody(email: SendEmail): object {
     placeholders: false,
     ...extraFields(Headers, Attachments, '/Content/Simple'),
   };
+}
+
+/** Simple content is sent as it is, so recipients would see the placeholder. */
+function refuseUnsubscribePlaceholder(text: string | undefined, pointer: string): void {
+  if (!text?.includes('{{amazonSESUnsubscribeUrl}}')) return;
+  const detail =
+    'amazonSESUnsubscribeUrl is not supported. Use a template with {{ unsubscribe_url }}; the ' +
+    'header List-Unsubscribe is added in any case.';
+  throw invalidFields([unsupported(pointer, detail)]);
 }
 
 /** Exactly one kind of content. */
@@ -92,7 +108,14 @@ function commonFields(email: Common, at = ''): object {
       : {}),
     ...(replyTo?.length ? { reply_to: list(replyTo, '/ReplyToAddresses') } : {}),
     ...optionFields(email.EmailTags, set),
+    ...streamField(email.ListManagementOptions),
   };
+}
+
+/** A topic is a kind of mail that recipients can leave, as is a list without topics: a stream. */
+export function streamField(list: SendEmail['ListManagementOptions']): { stream?: string } {
+  if (!list) return {};
+  return { stream: (list.TopicName ?? list.ContactListName).toLowerCase() };
 }
 
 /** Tags of SES have values, like our metadata; a configuration set groups messages, like our tags. */

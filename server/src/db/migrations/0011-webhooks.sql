@@ -10,6 +10,8 @@ create table webhooks (
   url text not null,
   -- Event types, families such as 'message.*', or '*'.
   events text[] not null,
+  -- Keys of streams; empty for all. Events that concern no stream are not filtered.
+  streams text[] not null default '{}',
   description text not null,
   -- Payload shape, event names and signature: a name from webhooks/formats/formats.ts.
   format text not null default 'postrider',

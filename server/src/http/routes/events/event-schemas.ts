@@ -126,8 +126,12 @@ const Alarm = Type.Object({
   kind: oneOf(ALARM_KINDS),
   subject: Type.Union([Type.String(), Type.Null()], {
     description:
-      'The domain, or the id of the endpoint or key; null if it concerns the whole workspace.',
+      'The domain or stream, or the id of the endpoint or key; null if it concerns the whole workspace.',
     examples: ['yourdomain.com'],
+  }),
+  stream: Type.Union([Type.String(), Type.Null()], {
+    description: 'The stream, if the alarm concerns one.',
+    examples: [null],
   }),
   value: Type.Union([Type.Number(), Type.Null()], {
     description:

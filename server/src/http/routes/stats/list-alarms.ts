@@ -1,16 +1,20 @@
 import { Type } from 'typebox';
 import type { Pool } from '../../../db/pool.ts';
 import { ALARM_KINDS, readRaisedInWorkspace } from '../../../stats/alarm-store.ts';
-import { alarmExplanation, publicAlarmSubject } from '../../../stats/alarms.ts';
-import { oneOf, Time } from '../../openapi/shared-schemas.ts';
+import { alarmExplanation, alarmStream, publicAlarmSubject } from '../../../stats/alarms.ts';
+import { closed, oneOf, Time } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
+import { StreamFilter } from '../streams/schemas.ts';
 
 const RaisedAlarm = Type.Object(
   {
     kind: oneOf(ALARM_KINDS),
     subject: Type.Union([Type.String(), Type.Null()], {
       description:
-        'The sending domain or the endpoint; null if the alarm concerns the whole workspace.',
+        'The sending domain, the stream or the endpoint; null if the alarm concerns the whole workspace.',
+    }),
+    stream: Type.Union([Type.String(), Type.Null()], {
+      description: 'The stream, if the alarm concerns one.',
     }),
     raised_at: Time,
     explanation: Type.String(),
@@ -21,6 +25,7 @@ const RaisedAlarm = Type.Object(
       {
         kind: 'bounce_rate',
         subject: 'yourdomain.com',
+        stream: null,
         raised_at: '2026-11-15T09:30:00.000Z',
         explanation: 'The bounce rate of yourdomain.com is too high.',
       },
@@ -37,8 +42,9 @@ export function listAlarms(deps: { pool: Pool }): Operation {
       tag: 'Events',
       summary: 'List active alarms',
       description:
-        'Alarms of the key’s mode, newest first. The events `alarm.raised` and `alarm.cleared` report changes.',
+        'Alarms of the key’s mode, newest first; with `stream`, only those about this stream. The events `alarm.raised` and `alarm.cleared` report changes.',
       scope: 'read:events',
+      query: closed({ stream: StreamFilter }),
       responses: {
         200: {
           description: 'The alarms.',
@@ -46,11 +52,13 @@ export function listAlarms(deps: { pool: Pool }): Operation {
         },
       },
     },
-    async ({ caller }) => {
+    async ({ caller, query: { stream } }) => {
       const raised = await readRaisedInWorkspace(deps.pool, caller);
-      const data = raised.map((alarm) => ({
+      const wanted = raised.filter((one) => stream === undefined || alarmStream(one) === stream);
+      const data = wanted.map((alarm) => ({
         kind: alarm.kind,
         subject: publicAlarmSubject(alarm),
+        stream: alarmStream(alarm),
         raised_at: new Date(alarm.raisedAtMs).toISOString(),
         explanation: alarmExplanation(alarm),
       }));

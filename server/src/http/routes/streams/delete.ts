@@ -11,7 +11,7 @@ export function deleteStream(deps: { streams: Streams }): Operation {
       tag: 'Streams',
       summary: 'Delete a stream',
       description:
-        'Only if no template and no API key names it; `transactional` cannot be deleted. Messages ' +
+        'Only if no template, API key or webhook names it; `transactional` cannot be deleted. Messages ' +
         'keep its key. Its suppressions are kept too, and apply again if a stream with this key ' +
         'is created later. Requires a live key.',
       scope: 'write:streams',

@@ -1,10 +1,12 @@
+import type { Streams } from '../../../streams/streams.ts';
 import type { WebhookTester } from '../../../webhooks/test-webhook.ts';
 import type { NewWebhook, Webhooks } from '../../../webhooks/webhooks.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { CreateWebhook, WebhookWithSecret } from './schemas.ts';
+import { CreateWebhook, WebhookWithSecret, webhookStreams } from './schemas.ts';
 
 export function createWebhook(deps: {
   webhooks: Webhooks;
+  streams: Streams;
   webhookTester: WebhookTester;
 }): Operation {
   return operation(
@@ -37,6 +39,7 @@ export function createWebhook(deps: {
       problems: ['conflict'],
     },
     async ({ caller, body }) => {
+      await deps.streams.check(caller.workspaceId, webhookStreams(body));
       const { webhook, secret } = await deps.webhooks.create(caller, body as NewWebhook);
       if (webhook.format === 'ses-sns') deps.webhookTester.confirmInBackground(caller, webhook.id);
       return { status: 201, body: { ...deps.webhooks.publicWebhook(webhook), secret } };

@@ -3,6 +3,7 @@ import { EVENT_TYPES } from '../../../events/event-types.ts';
 import { WEBHOOK_FORMATS } from '../../../webhooks/formats/webhook-format.ts';
 import { closed, id, Mode, NullableTime, oneOf, Time } from '../../openapi/shared-schemas.ts';
 import { BOUNCED_EVENT } from '../messages/examples.ts';
+import { StreamKey } from '../streams/schemas.ts';
 
 const FAMILIES = [...new Set(EVENT_TYPES.map((type) => `${type.split('.')[0]}.*`))];
 
@@ -23,6 +24,19 @@ const Events = Type.Array(oneOf(['*', ...FAMILIES, ...EVENT_TYPES]), {
     'provider, `*` and families mean the types that have an equivalent in it.',
   examples: [['message.*']],
 });
+
+const StreamKeys = Type.Array(StreamKey, {
+  maxItems: 100,
+  description:
+    'Only events about messages, suppressions and alarms of these streams, and events that concern ' +
+    'no stream. Empty: of all streams.',
+  examples: [['weekly-digest']],
+});
+
+/** The fields that name streams, to check that they exist. */
+export function webhookStreams({ streams = [] }: { streams?: readonly string[] }) {
+  return streams.map((key, index) => ({ key, pointer: `/streams/${index}` }));
+}
 
 const Format = Type.Unsafe<(typeof WEBHOOK_FORMATS)[number]>({
   ...oneOf(WEBHOOK_FORMATS),
@@ -49,6 +63,7 @@ export const CreateWebhook = closed(
   {
     url: Url,
     events: Type.Optional(Type.Unsafe<string[]>({ ...Events, default: ['*'] })),
+    streams: Type.Optional(Type.Unsafe<string[]>({ ...StreamKeys, default: [] })),
     description: Type.Optional(Description),
     format: Type.Optional(
       Type.Unsafe<(typeof WEBHOOK_FORMATS)[number]>({ ...Format, default: 'postrider' }),
@@ -63,6 +78,7 @@ export const UpdateWebhook = closed(
   {
     url: Type.Optional(Url),
     events: Type.Optional(Events),
+    streams: Type.Optional(StreamKeys),
     description: Type.Optional(Description),
     enabled: Type.Optional(
       Type.Boolean({
@@ -79,6 +95,7 @@ const WEBHOOK = {
   id: 'whk_01kc8x3f7ye6qvj2m4n5p6q7r8',
   url: 'https://yourdomain.com/hooks/mail',
   events: ['message.*'],
+  streams: [],
   description: 'Web shop',
   format: 'postrider',
   public_key: null,
@@ -101,6 +118,7 @@ const Fields = {
   id: id('whk', 'the endpoint'),
   url: Type.String(),
   events: Type.Array(Type.String()),
+  streams: Type.Array(Type.String(), { description: 'Empty: all streams.' }),
   description: Type.String(),
   format: Format,
   public_key: Type.Union([Type.String(), Type.Null()], {

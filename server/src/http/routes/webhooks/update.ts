@@ -1,12 +1,14 @@
+import type { Streams } from '../../../streams/streams.ts';
 import type { WebhookTester } from '../../../webhooks/test-webhook.ts';
 import type { WebhookChange, Webhooks } from '../../../webhooks/webhooks.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { decodePathId } from '../../validation/path-id.ts';
-import { UpdateWebhook, Webhook } from './schemas.ts';
+import { UpdateWebhook, Webhook, webhookStreams } from './schemas.ts';
 
 export function updateWebhook(deps: {
   webhooks: Webhooks;
+  streams: Streams;
   webhookTester: WebhookTester;
 }): Operation {
   return operation(
@@ -27,6 +29,7 @@ export function updateWebhook(deps: {
     },
     async ({ caller, params, body }) => {
       const id = decodePathId('whk', (params as { id: string }).id, 'webhook endpoint');
+      await deps.streams.check(caller.workspaceId, webhookStreams(body));
       const webhook = await deps.webhooks.change(caller, id, body as WebhookChange);
       if (webhook.format === 'ses-sns' && body.url !== undefined) {
         deps.webhookTester.confirmInBackground(caller, id);
