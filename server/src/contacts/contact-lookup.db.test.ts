@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest';
+import { subscriptionsWithoutStreams } from '../../test/harness/contact-subscriptions.ts';
 import { createTestDatabase } from '../../test/harness/database.ts';
 import { systemClock } from '../lib/clock.ts';
-import { Suppressions } from '../suppressions/suppressions.ts';
 import { ContactLookup } from './contact-lookup.ts';
-import { ContactSubscriptions } from './contact-subscriptions.ts';
 import { Contacts } from './contacts.ts';
 
 /**
@@ -17,11 +16,7 @@ const TWO = '00000000-0000-7000-8000-000000000002';
 it('resolves many concurrent lookups with few statements', async () => {
   await using database = await createTestDatabase();
   const { pool } = database;
-  const subscriptions = new ContactSubscriptions({
-    clock: systemClock,
-    suppressions: new Suppressions({ pool, clock: systemClock, hash: (_w, _m, key) => `#${key}` }),
-    streams: () => new Map(),
-  });
+  const subscriptions = subscriptionsWithoutStreams(pool);
   const contacts = new Contacts({ pool, clock: systemClock, subscriptions });
   const places = [ONE, TWO].flatMap((workspaceId) =>
     (['live', 'test'] as const).map((mode) => ({ workspaceId, mode, keyId: undefined })),

@@ -5,6 +5,7 @@ import { ContactImports } from '../../src/contacts/contact-imports.ts';
 import { CHUNK_BYTES } from '../../src/contacts/import-store.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLog } from '../../src/lib/log.ts';
+import { subscriptionsWithoutStreams } from '../harness/contact-subscriptions.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { until } from '../harness/delivery-engine.ts';
 import { createServerProcess, type ServerProcess } from '../harness/server-process.ts';
@@ -96,7 +97,8 @@ test('the import of a killed node is finished by another, each line once', {
 test('two nodes share an import and process each line once', async () => {
   await using database = await createTestDatabase();
   const { pool } = database;
-  const parts = { pool, clock: systemClock, log: silentLog };
+  const subscriptions = subscriptionsWithoutStreams(pool);
+  const parts = { pool, clock: systemClock, log: silentLog, subscriptions };
   const limits = { uploadBytesMax: 2 ** 30, openMax: 10 };
   const nodes = [1, 2, 3].map(() => new ContactImports({ ...parts, limits }));
   const owner = {
@@ -135,6 +137,7 @@ test('an upload is never read faster than it is stored', async () => {
     clock: systemClock,
     log: silentLog,
     limits: { uploadBytesMax: 2 ** 30, openMax: 10 },
+    subscriptions: subscriptionsWithoutStreams(pool),
   });
   const owner = {
     workspaceId: '00000000-0000-7000-8000-000000000001',

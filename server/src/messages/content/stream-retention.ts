@@ -22,7 +22,10 @@ const DAY_MS = 86_400_000;
 const CHECK_MS = 600_000;
 const MESSAGES_MAX = 1_000;
 
-/** Runs periodically on every node. It uses the retention clock, because a wrong system clock must not delete anything. */
+/**
+ * Runs periodically on every node. It uses the retention clock, because a wrong system clock must not
+ * delete anything.
+ */
 export async function deleteStreamContents(
   pool: Pool,
   clock: Clock,
