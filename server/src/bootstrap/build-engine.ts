@@ -9,6 +9,7 @@ import { openDeliveryStore } from '../delivery/delivery-store.ts';
 import { createEngine, type Engine } from '../delivery/engine.ts';
 import { type EngineLimits, FIXED_LIMITS } from '../delivery/engine-limits.ts';
 import type { SenderDomains } from '../delivery/outgoing-mail.ts';
+import { routedTransport, throttlesOf } from '../delivery/routed-transport.ts';
 import { createShaping, type ShapingRules } from '../delivery/shaping.ts';
 import { simulatorTransport } from '../delivery/simulator.ts';
 import { smtpTransport, type ThrottleMemory } from '../delivery/smtp-transport.ts';
@@ -115,7 +116,7 @@ function createSmtpTransport(options: EngineOptions, pool: Pool): Transport {
   // Tenants choose recipient domains, and the owners of those domains choose the addresses. Unless the
   // operator allows it, such an address must not be inside the private network.
   const addressAllowed = settings.mxAllowPrivate ? () => true : isPublicAddress;
-  return smtpTransport({
+  const parts = {
     clock,
     resolver,
     mtaSts: createMtaSts({
@@ -123,7 +124,6 @@ function createSmtpTransport(options: EngineOptions, pool: Pool): Transport {
       clock,
       fetchPolicy: createPolicyFetcher({ resolver, clock, addressAllowed }),
     }),
-    routes: settings.routes,
     mxPort: settings.mxPort,
     addressAllowed,
     outgoing: settings.outgoing,
@@ -133,8 +133,14 @@ function createSmtpTransport(options: EngineOptions, pool: Pool): Transport {
     shaping: createShaping(options.shaping),
     isOwnAddress: options.isOwnListener,
     openingsMax: Math.max(1, Math.floor(settings.concurrency / OPENINGS_PART)),
-    throttles: throttleMemory(pool, options.log),
-  });
+  };
+  const memory = throttleMemory(pool, options.log);
+  const transportFor = (name: string | null, routes: Config['delivery']['routes']): Transport =>
+    smtpTransport({ ...parts, routes, throttles: throttlesOf(memory, name) });
+  const named = Object.entries(settings.streamRoutes).map(
+    ([name, route]) => [name, transportFor(name, [route])] as const,
+  );
+  return routedTransport(transportFor(null, settings.routes), new Map(named));
 }
 
 /** Three quarters of the transactions in flight are for mail that has a connection. */

@@ -165,6 +165,7 @@ export function buildServices(options: ServicesOptions): Services {
     streams: new Streams({
       pool,
       clock,
+      routes: Object.keys(config.delivery.streamRoutes),
       onChange: (workspaceId) => streamCache.invalidateWorkspace(workspaceId),
     }),
     contacts: new Contacts({ pool, clock, subscriptions }),

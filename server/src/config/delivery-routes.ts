@@ -26,6 +26,27 @@ export function routes(text: { description: string }): Setting<readonly RouteCon
   return { ...base, secret: true };
 }
 
+/** Routes that streams can name, beside the one of all mail. */
+export function namedRoutes(text: {
+  description: string;
+}): Setting<Readonly<Record<string, RouteConfig>>> {
+  const base = setting<Readonly<Record<string, RouteConfig>>>(
+    { ...text, default: {}, defaultText: 'none' },
+    'name=route, several separated by commas; names have lowercase letters, digits, hyphens and underscores, routes are as in DELIVERY_ROUTE',
+    (value) => {
+      const parsed = splitList(value).map((one) => {
+        const [, name = '', target = ''] = /^([a-z0-9][a-z0-9_-]{0,63})=(.+)$/.exec(one) ?? [];
+        return [name, route(target)] as const;
+      });
+      const names = new Set(parsed.map(([name]) => name));
+      const isValid = parsed.every(([name, found]) => name !== '' && found !== undefined);
+      if (!isValid || names.size < parsed.length) return undefined;
+      return Object.fromEntries(parsed) as Record<string, RouteConfig>;
+    },
+  );
+  return { ...base, secret: true };
+}
+
 function route(text: string): RouteConfig | undefined {
   if (text === 'direct') return { kind: 'direct' };
   // URL() does not validate the host of unknown schemes, so a known one is substituted.

@@ -135,6 +135,12 @@ describe('values', () => {
       { kind: 'relay', host: '::1', port: 80, tls: 'opportunistic', auth: undefined },
       { kind: 'direct' },
     ]);
+    expect(readConfig({}).delivery.streamRoutes).toEqual({});
+    const named = { STREAM_ROUTES: 'bulk=smtps://relay.example.net, slow_1=direct' };
+    expect(readConfig(named).delivery.streamRoutes).toEqual({
+      bulk: { kind: 'relay', host: 'relay.example.net', port: 465, tls: 'implicit', auth: undefined },
+      slow_1: { kind: 'direct' },
+    });
   });
 
   test.each([
@@ -270,6 +276,10 @@ describe('errors', () => {
     ['DELIVERY_ROUTE', 'smtp://host?tls=never'],
     ['DELIVERY_ROUTE', 'http://host'],
     ['DELIVERY_ROUTE', 'smtp://host:99999'],
+    ['STREAM_ROUTES', 'smtp://host'],
+    ['STREAM_ROUTES', 'Bulk=smtp://host'],
+    ['STREAM_ROUTES', 'bulk=http://host'],
+    ['STREAM_ROUTES', 'bulk=direct,bulk=direct'],
     ['REQUEST_BODY_MAX_BYTES', '30MB'],
     ['DATABASE_URL', 'postgres://'],
   ])('%s rejects %j', (name, value) => {

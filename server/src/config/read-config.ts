@@ -68,6 +68,7 @@ export interface Config {
   readonly roles: ReadonlySet<Role>;
   readonly delivery: {
     readonly routes: readonly RouteConfig[];
+    readonly streamRoutes: Readonly<Record<string, RouteConfig>>;
     readonly mxPort: number;
     readonly mxAllowPrivate: boolean;
     readonly dnsValidates: boolean;
@@ -270,6 +271,7 @@ function buildConfig({ of, wasGiven }: SettingValues): Config {
     roles: of('ROLES'),
     delivery: {
       routes: of('DELIVERY_ROUTE'),
+      streamRoutes: of('STREAM_ROUTES'),
       mxPort: of('MX_PORT'),
       // Public mail servers only listen on port 25, so another port means a test environment.
       mxAllowPrivate: of('MX_ALLOW_PRIVATE') || of('MX_PORT') !== 25,

@@ -1,5 +1,5 @@
 import { LOG_LEVELS } from '../lib/log.ts';
-import { routes } from './delivery-routes.ts';
+import { namedRoutes, routes } from './delivery-routes.ts';
 import { limits } from './limit-settings.ts';
 import { outgoingAddresses } from './outgoing-addresses.ts';
 import { returnPath } from './return-path-settings.ts';
@@ -152,6 +152,10 @@ const general = {
 const delivery = {
   DELIVERY_ROUTE: routes({
     description: 'How live mail is delivered: directly, or through an SMTP relay.',
+  }),
+  STREAM_ROUTES: namedRoutes({
+    description:
+      'Routes by name that streams can use instead, for example to send newsletters through another relay.',
   }),
   MX_PORT: integer({
     description: "Port of the receivers' mail servers.",

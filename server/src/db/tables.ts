@@ -464,6 +464,7 @@ export interface StreamsRow {
   brand_color: string | null;
   from_email: string | null;
   from_name: string | null;
+  route: string | null;
   messages_per_minute: number | null;
   content_retention_days: number | null;
   content_checked_at: number | null;

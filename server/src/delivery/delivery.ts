@@ -35,6 +35,8 @@ export interface Message {
   /** The time in the `Date` header, the same in all attempts: accepted at, or scheduled for. */
   readonly dateMs: number;
   readonly stream: string;
+  /** The named route of its stream; null for the standard one. */
+  readonly route: string | null;
   readonly tags: string[];
   readonly metadata: Record<string, string>;
   content: MessageContent | undefined;
@@ -77,7 +79,7 @@ export interface Transport {
   onThrottleChange?: ((count: number) => void) | undefined;
   start?(): void;
   /** The limit that a transaction of a workspace with a receiving domain must have a slot of. */
-  limitFor(domain: string, workspaceId: string): ConcurrencyLimit;
+  limitFor(domain: string, workspaceId: string, route: string | null): ConcurrencyLimit;
   /**
    * Attempts one message for recipients at one domain. Returns one report each, in order. If
    * `mayTransmit` is false before the final dot, the attempt ends as aborted.

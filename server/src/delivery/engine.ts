@@ -93,9 +93,11 @@ class DeliveryEngine implements Engine {
     this.#ready = new ReadyQueue({
       workspaceOf: ({ message }) => message.workspaceId,
       // Test mail never waits behind live mail to the same domain, nor vice versa.
-      receiverOf: ({ message, domain }) => message.mode + domain,
+      // Each route has limits of its own.
+      receiverOf: ({ message: { mode, route }, domain }) =>
+        route === null ? mode + domain : `${mode}${route} ${domain}`,
       limitFor: ({ message, domain }) =>
-        transports[message.mode].limitFor(domain, message.workspaceId),
+        transports[message.mode].limitFor(domain, message.workspaceId, message.route),
       mayTake: (workspaceId) => this.#inFlight.mayStart(workspaceId),
       sharesTransaction,
       stats: this.#stats,

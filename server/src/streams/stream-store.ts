@@ -18,6 +18,7 @@ const COLUMNS = selectList<StreamsRow, StoredStream>({
   brandColor: 'brand_color',
   fromEmail: 'from_email',
   fromName: 'from_name',
+  route: 'route',
   messagesPerMinute: 'messages_per_minute',
   contentRetentionDays: 'content_retention_days',
   createdAtMs: 'created_at',
@@ -55,22 +56,22 @@ export async function saveStream(
   await db.query(
     `insert into streams (workspace_id, key, name, purpose, track_opens, track_clicks, created_at,
        updated_at, brand_name, brand_logo_url, brand_color, from_email, from_name,
-       messages_per_minute, content_retention_days)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+       messages_per_minute, content_retention_days, route)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
      on conflict (workspace_id, key) do update set name = excluded.name,
        track_opens = excluded.track_opens, track_clicks = excluded.track_clicks,
        brand_name = excluded.brand_name, brand_logo_url = excluded.brand_logo_url,
        brand_color = excluded.brand_color, from_email = excluded.from_email,
        from_name = excluded.from_name, messages_per_minute = excluded.messages_per_minute,
        content_retention_days = excluded.content_retention_days,
-       content_checked_at = null, updated_at = excluded.updated_at`,
+       content_checked_at = null, route = excluded.route, updated_at = excluded.updated_at`,
     [
       ...[workspaceId, stream.key, stream.name, stream.purpose],
       ...[stream.trackOpens, stream.trackClicks],
       ...[sqlTime(stream.createdAtMs), sqlTime(stream.updatedAtMs)],
       ...[stream.brandName, stream.brandLogoUrl, stream.brandColor],
       ...[stream.fromEmail, stream.fromName],
-      ...[stream.messagesPerMinute, stream.contentRetentionDays],
+      ...[stream.messagesPerMinute, stream.contentRetentionDays, stream.route],
     ],
   );
 }

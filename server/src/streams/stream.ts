@@ -16,6 +16,8 @@ export interface Stream {
   /** The sender of mail that names none, neither itself nor in its template. */
   fromEmail: string | null;
   fromName: string | null;
+  /** One of the operator's named routes; null for the standard one. */
+  route: string | null;
   /** How fast each node sends live mail; null for no limit. */
   messagesPerMinute: number | null;
   /** Null: as long as that of all mail. */
@@ -47,6 +49,7 @@ export const DEFAULT_STREAM: Readonly<Stream> = {
   brandColor: null,
   fromEmail: null,
   fromName: null,
+  route: null,
   messagesPerMinute: null,
   contentRetentionDays: null,
   createdAtMs: null,
@@ -67,6 +70,7 @@ export function publicStream(stream: Stream) {
       color: stream.brandColor,
     },
     from: stream.fromEmail === null ? null : { email: stream.fromEmail, name: stream.fromName },
+    route: stream.route,
     messages_per_minute: stream.messagesPerMinute,
     content_retention_days: stream.contentRetentionDays,
     created_at: timeOf(stream.createdAtMs),

@@ -25,6 +25,7 @@ export interface NewStream {
   tracking?: { opens?: boolean | null; clicks?: boolean | null };
   brand?: { name?: string | null; logo_url?: string | null; color?: string | null };
   from?: { email: string; name?: string | null } | null;
+  route?: string | null;
   messages_per_minute?: number | null;
   content_retention_days?: number | null;
 }
@@ -38,9 +39,19 @@ export class Streams {
   readonly #pool: Pool;
   readonly #clock: Clock;
   readonly #onChange: (workspaceId: string) => void;
+  readonly #routes: ReadonlySet<string>;
 
-  /** `onChange` is called after each commit, so that this node does not wait for its own notification. */
-  constructor(parts: { pool: Pool; clock: Clock; onChange?: (workspaceId: string) => void }) {
+  /**
+   * `onChange` is called after each commit, so that this node does not wait for its own notification.
+   * `routes` are the names that the operator has configured.
+   */
+  constructor(parts: {
+    pool: Pool;
+    clock: Clock;
+    routes?: readonly string[];
+    onChange?: (workspaceId: string) => void;
+  }) {
+    this.#routes = new Set(parts.routes);
     this.#pool = parts.pool;
     this.#clock = parts.clock;
     this.#onChange = parts.onChange ?? (() => {});
@@ -58,6 +69,7 @@ export class Streams {
   async create(workspaceId: string, given: NewStream): Promise<Stream> {
     const nowMs = this.#clock.now();
     const { key, purpose, name = key } = given;
+    this.#checkRoute(given);
     return this.#commit(workspaceId, async (client) => {
       const streams = await this.#all(client, workspaceId);
       if (streams.has(key)) {
@@ -75,6 +87,7 @@ export class Streams {
 
   async change(workspaceId: string, key: string, change: StreamChange): Promise<Stream> {
     const nowMs = this.#clock.now();
+    this.#checkRoute(change);
     return this.#commit(workspaceId, async (client) => {
       const before = found(await this.#all(client, workspaceId), key);
       const stream = {
@@ -120,6 +133,12 @@ export class Streams {
     return keys.filter(({ key }) => !streams.has(key)).map(unknownStream);
   }
 
+  #checkRoute({ route }: StreamChange): void {
+    if (route === undefined || route === null || this.#routes.has(route)) return;
+    const detail = `The operator has configured no route ${route}.`;
+    throw invalidFields([{ pointer: '/route', code: 'route_not_found', detail }]);
+  }
+
   async #all(db: Queryable, workspaceId: string): Promise<ReadonlyMap<string, Stream>> {
     return withDefault(await listStreams(db, workspaceId));
   }
@@ -150,6 +169,7 @@ export function unknownStream({ key, pointer }: StreamReference): FieldError {
 function withChange(before: Stream, change: StreamChange) {
   const { name = before.name, tracking, brand } = change;
   const {
+    route = before.route,
     messages_per_minute: messagesPerMinute = before.messagesPerMinute,
     content_retention_days: contentRetentionDays = before.contentRetentionDays,
   } = change;
@@ -162,6 +182,7 @@ function withChange(before: Stream, change: StreamChange) {
   return {
     ...{ name, trackOpens: opens, trackClicks: clicks, brandName, brandLogoUrl, brandColor },
     ...(change.from === undefined ? senderOf(before) : parseSender(change.from)),
+    route,
     messagesPerMinute,
     contentRetentionDays,
   };

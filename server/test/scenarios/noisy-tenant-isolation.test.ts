@@ -63,6 +63,7 @@ test("one tenant's flood does not delay another's password reset", async () => {
       createdAtMs: nowMs,
       hasTtl: false,
       stream: 'transactional',
+      route: null,
       tags: [],
       metadata: {},
       content: {
@@ -180,6 +181,7 @@ test("messages in memory for a slow receiver do not block others' large messages
         createdAtMs: nowMs,
         hasTtl: false,
         stream: 'transactional',
+        route: null,
         tags: [],
         metadata: {},
         content: contentOf(mail),

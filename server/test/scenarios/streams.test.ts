@@ -9,6 +9,7 @@ import {
   type ReturnPathServer,
   startReturnPathServer,
 } from '../harness/return-path-setup.ts';
+import { type SmtpReceiver, startSmtpReceiver } from '../harness/smtp-receiver.ts';
 import { until } from '../harness/until.ts';
 
 /**
@@ -42,6 +43,7 @@ describe('streams', () => {
       tracking: { opens: null, clicks: null },
       brand: { name: null, logo_url: null, color: null },
       from: null,
+      route: null,
       messages_per_minute: null,
       content_retention_days: null,
       created_at: null,
@@ -422,10 +424,32 @@ describe('bounces and complaints', () => {
     await send();
   };
 
+  /** Mail of a stream with a route goes to its relay, and other mail does not. */
+  const expectRouted = async (server: ReturnPathServer, relay: SmtpReceiver) => {
+    const { app, message, send, receiver } = server;
+    const key = app.liveKey;
+    const make = (route: string) =>
+      app.call('POST', '/streams', { key, body: { key: 'bulk', purpose: 'transactional', route } });
+    const refused = await make('none');
+    expect([refused.status, refused.json.errors[0].pointer]).toEqual([422, '/route']);
+    expect((await make('bulk')).json.route).toBe('bulk');
+    const before = receiver.messages.length;
+    const body = validMessage({ stream: 'bulk' });
+    const { json } = await app.call('POST', '/transactional/send', { key, body });
+    await until(async () => (await message(json.id)).status === 'delivered');
+    expect(relay.messages.length).toBe(1);
+    expect(receiver.messages.length).toBe(before);
+    await send();
+    expect(relay.messages.length).toBe(1);
+  };
+
   test('a complaint stops its stream, a hard bounce stops all mail', async () => {
-    await using server = await startReturnPathServer();
+    await using relay = await startSmtpReceiver();
+    const env = { STREAM_ROUTES: `bulk=smtp://127.0.0.1:${relay.port}` };
+    await using server = await startReturnPathServer({ env });
     await makeDigest(server);
     await expectPaced(server);
+    await expectRouted(server, relay);
     await complainAbout(server, 'jane@example.com');
     expect(await streamsOf(server, 'jane@example.com')).toEqual([['digest', 'complaint']]);
     const refused = await server.app.call('POST', '/transactional/send', {

@@ -13,7 +13,7 @@ import type { Stream } from './use-streams.ts';
 const FIELDS = ['/key', '/name'];
 const EDIT_FIELDS = [
   ...['/name', '/brand/name', '/brand/logo_url', '/brand/color'],
-  ...['/from/email', '/from/name', '/messages_per_minute', '/content_retention_days'],
+  ...['/from/email', '/from/name', '/route', '/messages_per_minute', '/content_retention_days'],
 ];
 
 export function CreateStream({ onClose }: { onClose: () => void }) {
@@ -184,6 +184,14 @@ export function EditStream({ stream, onClose }: { stream: Stream; onClose: () =>
             <TextInput maxLength={100} {...defaultInput('fromName')} />
           </Field>
           <Field
+            label="Route"
+            optional
+            hint="A name that the operator has configured. Default: as all mail."
+            error={fieldError(changing.error, '/route')}
+          >
+            <TextInput mono maxLength={64} {...defaultInput('route')} />
+          </Field>
+          <Field
             label="Recipients per minute"
             optional
             hint="Live mail above this rate waits in the queue."
@@ -238,6 +246,7 @@ export function EditStream({ stream, onClose }: { stream: Stream; onClose: () =>
 interface StreamDefaults {
   fromEmail: string;
   fromName: string;
+  route: string;
   messagesPerMinute: string;
   contentRetentionDays: string;
 }
@@ -246,17 +255,19 @@ function defaultsOf(stream: Stream): StreamDefaults {
   return {
     fromEmail: stream.from?.email ?? '',
     fromName: stream.from?.name ?? '',
+    route: stream.route ?? '',
     messagesPerMinute: String(stream.messages_per_minute ?? ''),
     contentRetentionDays: String(stream.content_retention_days ?? ''),
   };
 }
 
 /** Empty fields have no default. */
-function toDefaults({ fromEmail, fromName, ...numbers }: StreamDefaults) {
+function toDefaults({ fromEmail, fromName, route, ...numbers }: StreamDefaults) {
   const email = fromEmail.trim();
   const toNumber = (text: string): number | null => (text.trim() === '' ? null : Number(text));
   return {
     from: email === '' ? null : { email, name: fromName.trim() || null },
+    route: route.trim() || null,
     messages_per_minute: toNumber(numbers.messagesPerMinute),
     content_retention_days: toNumber(numbers.contentRetentionDays),
   };

@@ -17,6 +17,8 @@ create table streams (
   -- The sender of mail that names none, neither itself nor in its template.
   from_email text,
   from_name text,
+  -- A name of STREAM_ROUTES. Null: DELIVERY_ROUTE.
+  route text collate "C",
   -- How fast live mail is sent by each node. Null: without a limit.
   messages_per_minute integer check (messages_per_minute > 0),
   -- Null: as long as that of all mail.

@@ -43,6 +43,8 @@ export interface HandedOffMessage {
   /** The message has a time to live and must not be sent after it. */
   hasTtl: boolean;
   stream: string;
+  /** The named route of its stream; null for the standard one. */
+  route: string | null;
   tags: string[];
   metadata: Record<string, string>;
   content: MessageContent;

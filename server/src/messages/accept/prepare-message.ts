@@ -54,6 +54,8 @@ export interface PreparedMessage {
   template: { key: string; version: number | 'draft' } | null;
   /** The key of its stream. */
   stream: string;
+  /** The named route of its stream; null for the standard one. */
+  route: string | null;
   /** The rate of its stream; null for none. */
   messagesPerMinute: number | null;
   /** When it may be sent, if its stream makes it wait. */
@@ -138,6 +140,7 @@ export async function prepareMessage(
     hasUniqueMessageId: checked.messageId !== null,
     template,
     stream: stream.key,
+    route: stream.route,
     messagesPerMinute: stream.messagesPerMinute,
     notBeforeMs: null,
     recipients: envelope.recipients,

@@ -197,6 +197,7 @@ export function messagesToHandOff(
       createdAtMs: message.createdAtMs,
       hasTtl: message.ttlSeconds !== null,
       stream: message.stream,
+      route: message.route,
       tags: message.tags,
       metadata: message.metadata,
       content: message.content,

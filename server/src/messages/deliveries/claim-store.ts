@@ -55,6 +55,8 @@ export interface ClaimedRow
   run_started_at: number;
   dated_at: number | null;
   stream: string | null;
+  /** The route of the stream as it is now, so that a change applies to mail that waits. */
+  route: string | null;
   tags: string[] | null;
   metadata: Record<string, string> | null;
   suppression_reason: string | null;
@@ -152,6 +154,8 @@ async function leaseRows(
                   else c.expires_at - least($6::interval, make_interval(secs => m.ttl_seconds))
                   end as run_started_at,
              greatest(m.created_at, m.scheduled_at) as dated_at, m.stream, m.tags, m.metadata,
+             (select r.route from streams r
+               where r.workspace_id = c.workspace_id and r.key = m.stream) as route,
              s.reason as suppression_reason,
              case when c.expires_at <= $7 then c.bounce end as bounce,
              case when c.expires_at <= $7 then c.smtp end as smtp

@@ -73,6 +73,13 @@ const NullableSender = Type.Union(
   { description: 'The sender of mail that names none, neither itself nor in its template.' },
 );
 
+const NullableRoute = Type.Union([Type.String({ minLength: 1, maxLength: 64 }), Type.Null()], {
+  description:
+    'How live mail of the stream is sent: a name from `STREAM_ROUTES`, which the operator sets. ' +
+    'Null: as all mail.',
+  examples: [null],
+});
+
 const NullableRate = Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Null()], {
   description:
     'How many recipients get live mail of the stream per minute. Each node sends at this rate; ' +
@@ -104,6 +111,7 @@ const Changeable = {
     ),
   ),
   from: Type.Optional(NullableSender),
+  route: Type.Optional(NullableRoute),
   messages_per_minute: Type.Optional(NullableRate),
   content_retention_days: Type.Optional(NullableRetention),
 };
@@ -122,6 +130,7 @@ const STREAM = {
   tracking: { opens: null, clicks: null },
   brand: { name: 'Example Ltd.', logo_url: null, color: '#0a7cff' },
   from: { email: 'digest@yourdomain.com', name: 'Example Ltd.' },
+  route: null,
   messages_per_minute: 600,
   content_retention_days: 7,
   created_at: '2026-11-15T09:30:00.000Z',
@@ -145,6 +154,7 @@ export const Stream = Type.Object(
       ],
       { description: 'The sender of mail that names none, neither itself nor in its template.' },
     ),
+    route: NullableRoute,
     messages_per_minute: NullableRate,
     content_retention_days: NullableRetention,
     created_at: Type.Unsafe<string | null>({
