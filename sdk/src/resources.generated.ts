@@ -313,7 +313,7 @@ export function createResources(caller: Caller) {
     },
     alarms: {
       /** List active alarms: `GET /alarms`. */
-      list: (options: RequestSettings = {}): Promise<ResponseBody<'GET', '/alarms'>> => caller.request('GET', '/alarms', { ...options }),
+      list: (query: Query<'GET', '/alarms'> = {}, options: RequestSettings = {}): Promise<ResponseBody<'GET', '/alarms'>> => caller.request('GET', '/alarms', { ...options, query }),
     },
     requests: {
       /** List API requests: `GET /requests`. */

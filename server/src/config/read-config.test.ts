@@ -138,7 +138,13 @@ describe('values', () => {
     expect(readConfig({}).delivery.streamRoutes).toEqual({});
     const named = { STREAM_ROUTES: 'bulk=smtps://relay.example.net, slow_1=direct' };
     expect(readConfig(named).delivery.streamRoutes).toEqual({
-      bulk: { kind: 'relay', host: 'relay.example.net', port: 465, tls: 'implicit', auth: undefined },
+      bulk: {
+        kind: 'relay',
+        host: 'relay.example.net',
+        port: 465,
+        tls: 'implicit',
+        auth: undefined,
+      },
       slow_1: { kind: 'direct' },
     });
   });

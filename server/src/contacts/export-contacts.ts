@@ -10,8 +10,9 @@ import { publicContact } from './contacts.ts';
 
 /**
  * Exports all contacts of a workspace as a stream of text, oldest first: as NDJSON, which can be
- * imported again without loss, or as CSV with columns for each subscription stream and each attribute. It reads a page at a
- * time, on demand, so its memory does not depend on the number of contacts.
+ * imported again without loss, or as CSV with columns for each subscription stream and each
+ * attribute. It reads a page at a time, on demand, so its memory does not depend on the number of
+ * contacts.
  */
 
 export type ExportFormat = 'ndjson' | 'csv';

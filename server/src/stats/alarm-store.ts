@@ -30,8 +30,8 @@ export interface AlarmReading {
 
 /**
  * Rates of sending domains and of streams with enough live mail in the window. A workspace that uses
- * one stream has no rates of streams: they would repeat those of its domains. Test mode is excluded: simulated
- * bounces and complaints do not harm a domain's reputation.
+ * one stream has no rates of streams: they would repeat those of its domains. Test mode is excluded:
+ * simulated bounces and complaints do not harm a domain's reputation.
  */
 export async function readRates(
   db: Queryable,

@@ -64,7 +64,9 @@ async function importFile(rawBody: string, type: string) {
 test('the API sets a subscription, and the suppression follows', async () => {
   const email = 'api@example.com';
   const changed_at = '2026-01-02T03:04:05.000Z';
-  const made = await put(email, { subscriptions: { digest: { status: 'subscribed', changed_at } } });
+  const made = await put(email, {
+    subscriptions: { digest: { status: 'subscribed', changed_at } },
+  });
   const consent = { status: 'subscribed', changed_at, source: 'api' };
   expect([made.status, made.json.subscriptions]).toEqual([201, { digest: consent }]);
   // Repeating it keeps the time of the consent.

@@ -63,17 +63,24 @@ test('raised alarms are listed until they end', async () => {
     {
       kind: 'webhook_failing',
       subject: expect.stringMatching(/^whk_/),
+      stream: null,
       raised_at: '2026-11-15T10:00:00.000Z',
       explanation: 'A webhook endpoint has been failing for too long.',
     },
     {
       kind: 'bounce_rate',
       subject: 'a.example',
+      stream: null,
       raised_at: '2026-11-15T09:00:00.000Z',
       explanation: 'The bounce rate of a.example is too high.',
     },
   ]);
   expect(await alarms(app.testKey)).toMatchObject([{ kind: 'queue_age', subject: null }]);
+  await raise('live', 'stream_complaint_rate', 'digest', '2026-11-15T11:00:00Z');
+  const ofStream = async (stream: string) =>
+    (await app.call('GET', `/alarms?stream=${stream}`, { key: app.liveKey })).json.data;
+  expect(await ofStream('digest')).toMatchObject([{ subject: 'digest', stream: 'digest' }]);
+  expect(await ofStream('news')).toEqual([]);
   await pool.query('delete from alarms');
   expect(await alarms(app.liveKey)).toEqual([]);
 });

@@ -89,10 +89,7 @@ export function WebhookForm({
           <p className="mt-1.5 text-xs text-bad">{fieldError(error, '/events')}</p>
         )}
       </div>
-      <StreamPicker
-        value={value.streams}
-        onChange={(streams) => onChange({ ...value, streams })}
-      />
+      <StreamPicker value={value.streams} onChange={(streams) => onChange({ ...value, streams })} />
       <details open={value.headers.length > 0} className="rounded-lg border border-line">
         <summary className="rounded-lg px-3 py-2 text-sm font-medium">Custom headers</summary>
         <div className="grid gap-3 border-t border-line p-3">

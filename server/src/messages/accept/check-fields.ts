@@ -34,7 +34,8 @@ export function checkFields(
 ): CheckedFields {
   const errors = new FieldErrors();
   const fields = readFields(request, limits, nowMs, errors);
-  if (errors.all.length === 0 && hasSender(request)) return fields;
+  // Without a sender, that of the stream is used, which rendering finds.
+  if (errors.all.length === 0 && (hasSender(request) || !contentError(request))) return fields;
   throw validationError(request, errors.all);
 }
 
@@ -106,9 +107,9 @@ export function checkTimeZone(timeZone: string | undefined, errors: FieldErrors)
   }
 }
 
-/** A template may define its own sender. */
-function hasSender(request: Partial<SendRequest>): boolean {
-  return request.from !== undefined || request.template_key !== undefined;
+/** A template and a stream may define a sender. */
+function hasSender({ from, template_key, stream }: Partial<SendRequest>): boolean {
+  return from !== undefined || template_key !== undefined || stream !== undefined;
 }
 
 const REQUIRED = 'This field is required.';

@@ -90,7 +90,7 @@ export const SendMessage = closed(
     from: Type.Optional(
       withDescription(
         Address,
-        'The sender, on one of your domains. A template can provide a default.',
+        'The sender, on one of your domains. A template or the stream can provide a default.',
       ),
     ),
     cc: Type.Optional(

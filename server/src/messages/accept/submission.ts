@@ -302,8 +302,7 @@ function deliveryRows(
   return message.recipients.map(({ kind, mailbox }, ordinal) => {
     const reason = suppressionReason(message, mailbox.key, suppressed) ?? null;
     const leased = isDueNow(message) ? lease : undefined;
-    const dueAtMs =
-      leased?.endsAtMs ?? scheduledAtMs ?? message.notBeforeMs ?? message.createdAtMs;
+    const dueAtMs = leased?.endsAtMs ?? scheduledAtMs ?? message.notBeforeMs ?? message.createdAtMs;
     return {
       workspace_id: message.workspaceId,
       mode: message.mode,

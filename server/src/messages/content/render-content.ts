@@ -2,7 +2,7 @@ import type { Caller } from '../../accounts/caller.ts';
 import type { Mode } from '../../accounts/tenant-scope.ts';
 import type { MailboxContact } from '../../contacts/contact-source.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
+import { type FieldError, invalidFields, RefusedError } from '../../lib/refused-error.ts';
 import type { NamedMailbox } from '../../mail/address.ts';
 import type { Stream } from '../../streams/stream.ts';
 import { headerText } from '../../templates/engine/escape.ts';
@@ -363,11 +363,9 @@ function defaultSender(template: ResolvedTemplate | undefined): NamedMailbox {
   const sender = template?.from && parseNamedMailbox(template.from, '/from', errors);
   if (sender) return sender;
   const detail = template
-    ? 'The template has no default sender, so from is required.'
-    : 'This field is required.';
-  throw new RefusedError('validation_failed', `/from: ${detail}`, {
-    errors: [{ pointer: '/from', code: 'required', detail }],
-  });
+    ? 'Neither the template nor the stream has a default sender, so from is required.'
+    : 'This field is required, because the stream has no default sender.';
+  throw invalidFields([{ pointer: '/from', code: 'required', detail }]);
 }
 
 function inlineFields(request: SendRequest) {
