@@ -86,7 +86,7 @@ test('the API sets a subscription, and the suppression follows', async () => {
   expect(await suppressedStreamsOf(email)).toEqual([]);
 });
 
-test('a suppression decides, whoever adds or deletes it', async () => {
+test('a suppression that is added or deleted directly changes the status', async () => {
   const email = 'list@example.com';
   await put(email, { subscriptions: { news: 'subscribed' } });
   await call('POST', '/suppressions', { email, stream: 'news' });
@@ -116,7 +116,7 @@ test('bad subscriptions are refused by field and change nothing', async () => {
   expect((await call('GET', `/contacts/${email}`)).status).toBe(404);
 });
 
-test('what recipients do with their links shows on the contact', async () => {
+test('links that recipients follow change the contact', async () => {
   const email = 'reader@example.com';
   await put(email, { subscriptions: { digest: 'subscribed' } });
   const path = await linkTo(email);
