@@ -16,6 +16,7 @@ import {
   pathNotFound,
   toProblemResponse,
 } from '../problems/problem-details.ts';
+import { AllowedMethods, routeOf, supportsHead } from './allowed-methods.ts';
 import type { ApiSurface } from './api-surface.ts';
 import { handleAudited, isAudited } from './audit-operation.ts';
 import {
@@ -102,19 +103,35 @@ export function createHttpServer(deps: HttpServerDependencies): FastifyInstance 
   server.decorateRequest('messageId', null);
   addJsonBodyParser(server, deps, deps.bodyBytesMax);
   server.setErrorHandler((error, request, reply) => sendProblem(deps, error, request, reply));
-  registerNotFoundHandler(server, deps);
+  const allowed = new AllowedMethods(deps.surfaces);
+  registerNotFoundHandler(server, deps, allowed);
   registerOperations(server, deps);
-  for (const surface of deps.surfaces) rejectOtherMethods(server, surface);
+  rejectShadowedMethods(server, allowed);
   return server;
 }
 
 /** Has its own scope without parsers, so that bodies sent to unknown paths are never read. */
-function registerNotFoundHandler(server: FastifyInstance, deps: HttpServerDependencies): void {
+function registerNotFoundHandler(
+  server: FastifyInstance,
+  deps: HttpServerDependencies,
+  allowed: AllowedMethods,
+): void {
   void server.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined));
+    scope.addHook('onRequest', (request, reply, done) => {
+      const methods = allowed.of(request.url);
+      if (methods) rejectMethod(reply, methods);
+      done();
+    });
     scope.setNotFoundHandler((request, reply) => sendNotFound(deps, request, reply));
   });
+}
+
+function rejectMethod(reply: FastifyReply, allowed: readonly string[]): never {
+  const list = allowed.join(', ');
+  reply.header('allow', list);
+  throw new RefusedError('method_not_allowed', `This path accepts ${list}.`);
 }
 
 /** A node without the API role serves no pages either. */
@@ -139,6 +156,15 @@ function registerOperations(server: FastifyInstance, deps: HttpServerDependencie
       addBodyParsers(scope, deps, format);
       for (const { surface, operation } of group) addRoute(scope, deps, surface, operation);
     });
+  }
+}
+
+function rejectShadowedMethods(server: FastifyInstance, allowed: AllowedMethods): void {
+  for (const { route, methods, allowed: accepted } of allowed.shadowed()) {
+    const reject = (_request: FastifyRequest, reply: FastifyReply): void =>
+      rejectMethod(reply, accepted);
+    // Runs before authentication and before the body is read.
+    server.route({ method: methods, url: route, onRequest: reject, handler: reject });
   }
 }
 
@@ -168,17 +194,6 @@ function addRoute(
     handler: (request, reply) =>
       void handleRequest(deps, surface, operation, checks, request, reply),
   });
-}
-
-type Spec = Operation['spec'];
-
-function supportsHead({ method, consumesOnRead }: Spec): boolean {
-  return method === 'GET' && !consumesOnRead;
-}
-
-/** The path as the router writes it. */
-function routeOf({ prefix }: ApiSurface, { path }: Spec): string {
-  return prefix + path.replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
 async function handleRequest(
@@ -299,7 +314,7 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 function sendResponse(
   reply: FastifyReply,
   response: OperationResponse,
-  location: Spec['location'],
+  location: Operation['spec']['location'],
 ): void {
   reply.code(response.status);
   if (response.headers) reply.headers(response.headers);
@@ -422,28 +437,4 @@ function handleClientError(deps: HttpServerDependencies) {
         `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
     );
   };
-}
-
-function rejectOtherMethods(server: FastifyInstance, surface: ApiSurface): void {
-  const allowed = new Map<string, Set<string>>();
-  for (const { spec } of surface.operations) {
-    const path = routeOf(surface, spec);
-    const methods = allowed.get(path) ?? new Set();
-    methods.add(spec.method);
-    if (supportsHead(spec)) methods.add('HEAD');
-    allowed.set(path, methods);
-  }
-  for (const [url, methods] of allowed) {
-    const reject = (_request: FastifyRequest, reply: FastifyReply): void => {
-      reply.header('allow', [...methods].join(', '));
-      throw new RefusedError('method_not_allowed', `This path accepts ${[...methods].join(', ')}.`);
-    };
-    server.route({
-      method: server.supportedMethods.filter((method) => !methods.has(method)),
-      url,
-      // Runs before authentication and before the body is read.
-      onRequest: reject,
-      handler: reject,
-    });
-  }
 }
