@@ -11,10 +11,17 @@ import type { Mode } from './tenant-scope.ts';
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const TOKEN = /^pr_(live|test)_[0-9A-Za-z]{38}$/;
+const OPERATOR_PREFIX = 'pr_operator_';
+const OPERATOR_TOKEN = /^pr_operator_[0-9A-Za-z]{38}$/;
 const CHECKSUM_LENGTH = 6;
 
 export function newToken(mode: Mode): string {
   return withChecksum(`pr_${mode}_${randomText(BASE62, 32)}`);
+}
+
+/** The secret of an operator key. Its prefix keeps it from being mistaken for a key of a workspace. */
+export function newOperatorToken(): string {
+  return withChecksum(`${OPERATOR_PREFIX}${randomText(BASE62, 32)}`);
 }
 
 /** The secret of an SES credential. It has another prefix, because it is not an API key. */
@@ -29,8 +36,17 @@ export function newAccessKeyId(mode: Mode): string {
 
 /** Whether the text has the format of a key and a valid checksum. */
 export function isToken(text: string): boolean {
-  if (!TOKEN.test(text)) return false;
-  return checksumOf(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH);
+  return TOKEN.test(text) && hasChecksum(text);
+}
+
+/** Whether the text has the format of an operator key and a valid checksum. */
+export function isOperatorToken(text: string): boolean {
+  return OPERATOR_TOKEN.test(text) && hasChecksum(text);
+}
+
+/** Whether the text is meant to be an operator key, valid or not. */
+export function hasOperatorPrefix(text: string): boolean {
+  return text.startsWith(OPERATOR_PREFIX);
 }
 
 export function isAccessKeyId(text: string): boolean {
@@ -43,7 +59,11 @@ export function hashToken(token: string): Buffer {
 
 /** The part of a key that may always be shown: its prefix and last four characters. */
 export function tokenHint(token: string): string {
-  return `${token.slice(0, 8)}…${token.slice(-4)}`;
+  return `${token.slice(0, token.lastIndexOf('_') + 1)}…${token.slice(-4)}`;
+}
+
+function hasChecksum(text: string): boolean {
+  return checksumOf(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH);
 }
 
 function randomText(alphabet: string, length: number): string {

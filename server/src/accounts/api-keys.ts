@@ -50,7 +50,7 @@ export interface NewApiKey {
 
 export type ApiKeyChange = Omit<NewApiKey, 'mode' | 'name'> & { name?: string };
 
-/** Creates keys: a caller with its limits, or the operator at the command line without limits. */
+/** Creates keys: a caller with its limits, or the operator without limits. */
 export type KeyIssuer = Pick<
   Caller,
   | 'workspaceId'
@@ -63,9 +63,10 @@ export type KeyIssuer = Pick<
   | 'actor'
 > & { keyId?: Caller['keyId'] };
 
-export function operatorIssuer(workspaceId: string): KeyIssuer {
+/** The actor is `cli`, or the public id of an operator key. */
+export function operatorIssuer(workspaceId: string, actor = 'cli'): KeyIssuer {
   const scopes = new Set(SCOPES);
-  return { workspaceId, mode: 'live', scopes, allowedDomains: [], actor: 'cli' };
+  return { workspaceId, mode: 'live', scopes, allowedDomains: [], actor };
 }
 
 const EXPIRY_NOTICE_MS = 7 * 24 * 60 * 60 * 1000;

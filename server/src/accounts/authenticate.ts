@@ -6,7 +6,7 @@ import { IpRanges } from '../lib/net/ip-ranges.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import { ApiKeyCache, type CachedKey } from './api-key-cache.ts';
 import { type ApiKey, findKeyByHash, writeLastUsed } from './api-key-store.ts';
-import { hashToken, isAccessKeyId, isToken } from './api-key-token.ts';
+import { hashToken, hasOperatorPrefix, isAccessKeyId, isToken } from './api-key-token.ts';
 import type { Caller } from './caller.ts';
 import { findKeyBySesCredential } from './ses-credential-store.ts';
 
@@ -47,6 +47,11 @@ export class Authenticator {
   authenticate(token: string, ip: string): Caller | Promise<Caller> {
     const cached = this.#cache.get(token);
     if (cached) return this.#authorize(cached, ip);
+    if (hasOperatorPrefix(token)) {
+      const detail =
+        'This is an operator key. It can only be used for operations under /api/v1/operator.';
+      throw new RefusedError('invalid_api_key', detail);
+    }
     if (!isToken(token)) {
       throw new RefusedError(
         'invalid_api_key',

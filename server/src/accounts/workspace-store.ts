@@ -111,6 +111,18 @@ export async function listWorkspaces(db: Queryable): Promise<Workspace[]> {
   return rows.map(toState);
 }
 
+/** Newest first. */
+export async function listWorkspacePage(
+  db: Queryable,
+  page: { before?: string; limit: number },
+): Promise<Workspace[]> {
+  const { rows } = await db.query<Row>(
+    `select ${COLUMNS} from workspaces where $1::uuid is null or id < $1 order by id desc limit $2`,
+    [page.before ?? null, page.limit],
+  );
+  return rows.map(toState);
+}
+
 /** The oldest, unless it is scheduled for deletion and another one is not. */
 export async function firstWorkspace(db: Queryable): Promise<Workspace | undefined> {
   const { rows } = await db.query<Row>(

@@ -1,15 +1,19 @@
 import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import { encodeId, uuidv7 } from '../lib/ids.ts';
+import { RefusedError } from '../lib/refused-error.ts';
 import { insertMembership, lockTeam, updateRole } from './people/member-store.ts';
 import type { Workspace } from './workspace.ts';
 import { restoreWorkspace, scheduleDeletion } from './workspace-deletion.ts';
 import {
+  findWorkspace,
   findWorkspaceByName,
   firstWorkspace,
   insertWorkspace,
+  listWorkspacePage,
   listWorkspaces,
   lockWorkspaces,
+  renameWorkspace,
   setSuspension,
 } from './workspace-store.ts';
 
@@ -86,6 +90,23 @@ export class Workspaces {
   async restore(workspace: Workspace): Promise<Workspace> {
     await restoreWorkspace(this.#pool, workspace.id);
     return { ...workspace, deletion: null };
+  }
+
+  async rename(workspace: Workspace, name: string): Promise<Workspace> {
+    await renameWorkspace(this.#pool, workspace.id, name);
+    return { ...workspace, name };
+  }
+
+  /** By uuid. Throws if there is no such workspace. */
+  async get(id: string): Promise<Workspace> {
+    const found = await findWorkspace(this.#pool, id);
+    if (!found) throw new RefusedError('not_found', 'There is no workspace with this id.');
+    return found;
+  }
+
+  /** Newest first. */
+  page(page: { before?: string; limit: number }): Promise<Workspace[]> {
+    return listWorkspacePage(this.#pool, page);
   }
 
   list(): Promise<Workspace[]> {

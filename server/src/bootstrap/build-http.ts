@@ -82,6 +82,7 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
     smtpSettings: () => options.submission.settings(),
     baseUrl,
     batchMax: config.limits.batchMax,
+    workspaceDeletionMs: config.workspaceDeletionMs,
     batchSender,
     bodyBytesMax: config.limits.requestBodyMaxBytes,
     largeAnswers,
@@ -136,6 +137,7 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
   const http = createHttpServer({
     surfaces: isApi ? [main, ...compat] : [{ ...main, operations: [] }],
     sessions: services.people.sessions,
+    operatorKeys: services.operatorKeys,
     cookie,
     rateLimiter: services.rateLimiter,
     networkRateLimiter: new RateLimiter(

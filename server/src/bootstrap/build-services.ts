@@ -1,5 +1,6 @@
 import { ApiKeys } from '../accounts/api-keys.ts';
 import { Authenticator } from '../accounts/authenticate.ts';
+import { OperatorKeys } from '../accounts/operator-keys.ts';
 import type { PasswordCost } from '../accounts/people/passwords.ts';
 import { createPeople, type People } from '../accounts/people/people.ts';
 import { RateLimiter } from '../accounts/rate-limit.ts';
@@ -52,6 +53,7 @@ import { createSystemMailer } from './system-mailer.ts';
 export interface Services {
   workspaces: Workspaces;
   apiKeys: ApiKeys;
+  operatorKeys: OperatorKeys;
   sesCredentials: SesCredentials;
   authenticator: Authenticator;
   rateLimiter: RateLimiter;
@@ -150,6 +152,7 @@ export function buildServices(options: ServicesOptions): Services {
   return {
     workspaces: new Workspaces({ pool, clock }),
     apiKeys,
+    operatorKeys: new OperatorKeys({ pool, clock }),
     sesCredentials: new SesCredentials({ pool, clock, apiKeys, encryptor: sesEncryptor }),
     authenticator,
     rateLimiter: new RateLimiter(config.limits.ratePerSecond, config.limits.rateBurst, clock),

@@ -13,6 +13,9 @@ import { login } from './commands/login.ts';
 import { logout } from './commands/logout.ts';
 import { messagesList } from './commands/messages-list.ts';
 import { messagesShow } from './commands/messages-show.ts';
+import { operatorKeysCreate } from './commands/operator-keys-create.ts';
+import { operatorKeysList } from './commands/operator-keys-list.ts';
+import { operatorKeysRevoke } from './commands/operator-keys-revoke.ts';
 import { peopleList } from './commands/people-list.ts';
 import { peopleRemoveSecondFactor } from './commands/people-remove-second-factor.ts';
 import { peopleResetPassword } from './commands/people-reset-password.ts';
@@ -53,6 +56,9 @@ export const COMMANDS: readonly Command[] = [
   workspacesDelete,
   workspacesRestore,
   workspacesDeletions,
+  operatorKeysCreate,
+  operatorKeysList,
+  operatorKeysRevoke,
   peopleList,
   peopleResetPassword,
   peopleRemoveSecondFactor,

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { decodeId } from '../lib/ids.ts';
-import { toRow } from '../logs/audit-log.ts';
+import { SERVER_LOG, toRow } from '../logs/audit-log.ts';
 import { insertAuditEntries } from '../logs/audit-store.ts';
 import { withoutSecrets } from '../logs/redact-request.ts';
 import type { CommandInput } from './command.ts';
@@ -25,6 +25,7 @@ export const NOT_AUDITED: ReadonlySet<string> = new Set([
   'doctor',
   'backup',
   'queue',
+  'operator-keys list',
   'workspaces list',
   'workspaces deletions',
   'people list',
@@ -52,6 +53,11 @@ export function runAudited<T>(
 /** The command works on this workspace. */
 export function noteWorkspace(id: string): void {
   running.getStore()?.workspaces.add(id);
+}
+
+/** The command works on the server itself, not on a workspace. */
+export function noteServer(): void {
+  noteWorkspace(SERVER_LOG);
 }
 
 /** The command works on the account of this person, in all workspaces. */

@@ -7,6 +7,7 @@ import type { Tables } from './tables.ts';
  */
 export const TABLE_OWNERS = {
   workspaces: 'accounts',
+  operator_keys: 'accounts',
   api_keys: 'accounts',
   api_key_secrets: 'accounts',
   ses_credentials: 'accounts',

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Static, TSchema } from 'typebox';
 import type { Caller } from '../accounts/caller.ts';
+import type { OperatorCaller } from '../accounts/operator-keys.ts';
 import type { SignedInPerson } from '../accounts/people/sessions.ts';
 import type { TeamRight } from '../accounts/roles.ts';
 import type { Scope } from '../accounts/scopes.ts';
@@ -29,9 +30,9 @@ export interface OperationSpec<P extends TSchema, Q extends TSchema, B extends T
   description?: string;
   /**
    * 'public': no authentication. 'any': any API key or session. 'person': a session, without a
-   * workspace. Team rights require a session too.
+   * workspace. Team rights require a session too. 'operator': an operator key, and nothing else.
    */
-  scope: Scope | TeamRight | 'public' | 'any' | 'person';
+  scope: Scope | TeamRight | 'public' | 'any' | 'person' | 'operator';
   /**
    * For public operations that use the session cookie: requests from other sites are rejected.
    */
@@ -120,6 +121,8 @@ export const TAGS = {
   Account:
     'The signed-in user: profile, email address, password, second factor, sessions and workspaces.',
   Team: 'Members of a workspace and their roles.',
+  Operator:
+    'For platforms: manage workspaces with an operator key, which no workspace can have.',
   Service: 'The service itself: limits, SMTP settings and this document.',
 } as const;
 
@@ -128,9 +131,11 @@ export type Tag = keyof typeof TAGS;
 export interface OperationRequest<P, Q, B> {
   /**
    * Present for operations on a workspace, but not for public operations, anonymous requests or
-   * operations of scope 'person'.
+   * operations of scope 'person' or 'operator'.
    */
   caller: Caller;
+  /** Present for operations of scope 'operator'. */
+  operator: OperatorCaller;
   /** Present if the request has a session. */
   signedIn: SignedInPerson;
   client: ClientInfo;

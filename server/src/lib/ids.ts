@@ -14,6 +14,7 @@ export type IdPrefix =
   | 'ctc'
   | 'dom'
   | 'key'
+  | 'opk'
   | 'whk'
   | 'whd'
   | 'sup'

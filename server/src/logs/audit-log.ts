@@ -21,18 +21,24 @@ import { type LogPage, scanPage } from './scan-pages.ts';
  */
 
 export interface Change {
-  /** Exactly one of them; a change of an account is in the log of every workspace of its member. */
+  /**
+   * Exactly one of them; a change of an account is in the log of every workspace of its member. The log
+   * of the server itself is that of `SERVER_LOG`.
+   */
   where: { workspaceId: string } | { memberId: string };
   mode: Mode | null;
   /** The operationId, or the command as typed. */
   action: string;
-  /** The public id of an API key or a person, or `cli`. */
+  /** The public id of an API key, a person or an operator key, or `cli`. */
   actor: string;
   target: string | null;
-  /** Null on the command line. */
+  /** Null on the command line, and for what the operator did in the log of a workspace. */
   client: { ip: string; userAgent: string; requestId: string } | null;
   details: object;
 }
+
+/** Stands for a workspace in the log of the server itself, which no workspace can read. */
+export const SERVER_LOG = '00000000-0000-0000-0000-000000000000';
 
 const USER_AGENT_CHARS_MAX = 200;
 const TARGET_CHARS_MAX = 200;
@@ -95,6 +101,7 @@ export function toRow(change: Change, nowMs: number): NewAuditRow {
   const { where, mode, action, actor, target, client } = change;
   const keyId = decodeId('key', actor);
   const personId = decodeId('usr', actor);
+  const operatorKeyId = decodeId('opk', actor);
   return {
     workspace_id: 'workspaceId' in where ? where.workspaceId : null,
     member_id: 'memberId' in where ? where.memberId : null,
@@ -102,8 +109,15 @@ export function toRow(change: Change, nowMs: number): NewAuditRow {
     created_at: nowMs,
     mode,
     action,
-    actor_type: keyId !== undefined ? 'api_key' : personId !== undefined ? 'user' : 'cli',
-    actor_id: keyId ?? personId ?? null,
+    actor_type:
+      keyId !== undefined
+        ? 'api_key'
+        : personId !== undefined
+          ? 'user'
+          : operatorKeyId !== undefined
+            ? 'operator_key'
+            : 'cli',
+    actor_id: keyId ?? personId ?? operatorKeyId ?? null,
     target: target?.slice(0, TARGET_CHARS_MAX) ?? null,
     request_id: client ? (decodeId('req', client.requestId) ?? null) : null,
     ip: client?.ip ?? null,
@@ -112,7 +126,7 @@ export function toRow(change: Change, nowMs: number): NewAuditRow {
   };
 }
 
-const ACTOR_PREFIXES = { api_key: 'key', user: 'usr' } as const;
+const ACTOR_PREFIXES = { api_key: 'key', user: 'usr', operator_key: 'opk' } as const;
 
 export function publicAuditEntry(entry: AuditEntry) {
   const { actorType: type, actorId } = entry;

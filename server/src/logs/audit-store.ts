@@ -6,7 +6,9 @@ import type { Scan, ScanBounds } from './scan-pages.ts';
 
 /** Appends to the audit log and reads it. */
 
-export type ActorType = 'api_key' | 'user' | 'cli';
+export const ACTOR_TYPES = ['api_key', 'user', 'operator_key', 'cli'] as const;
+
+export type ActorType = (typeof ACTOR_TYPES)[number];
 
 /** An entry for a workspace, or for all workspaces of a person if it concerns an account. */
 export interface NewAuditRow extends Omit<AuditLogRow, 'workspace_id' | 'actor_type' | 'details'> {
@@ -91,13 +93,14 @@ export async function scanAuditEntries(
           and ($7::uuid is null or actor_id = $7) and ($8::text is null or action = $8)
           and ($9::text is null or target = $9) as matched from scanned)
       select t.id, t.created_at as "createdAtMs", t.mode, t.action, t.actor_type as "actorType",
-        t.actor_id as "actorId", coalesce(p.name, k.name) as "actorName", t.target,
+        t.actor_id as "actorId", coalesce(p.name, k.name, o.name) as "actorName", t.target,
         t.request_id as "requestId", t.ip, t.user_agent as "userAgent", t.details, t.matched,
         (select count(*) from scanned) as scanned
       from tested t
         left join people p on t.actor_type = 'user' and p.id = t.actor_id
         left join api_keys k on t.actor_type = 'api_key'
           and k.workspace_id = t.workspace_id and k.id = t.actor_id
+        left join operator_keys o on t.actor_type = 'operator_key' and o.id = t.actor_id
       where t.matched or t.id = (select id from scanned order by id limit 1)
       order by t.id desc`,
     values: [

@@ -174,6 +174,7 @@ function EntryRow({
 function actorLabel({ actor }: AuditEntry): string {
   if (actor.type === 'cli') return 'Command line';
   const name = actor.name ?? actor.id ?? '';
+  if (actor.type === 'operator_key') return 'Operator';
   return actor.type === 'api_key' ? `API key ${name}` : name;
 }
 

@@ -10,8 +10,8 @@ export interface Invitation {
   email: string;
   emailKey: string;
   role: Role;
-  /** The id of the person who invited. */
-  invitedBy: string;
+  /** The id of the person who invited; null if the operator did. */
+  invitedBy: string | null;
   createdAtMs: number;
   endsAtMs: number;
   acceptedAtMs: number | null;

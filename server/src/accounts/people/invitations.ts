@@ -19,7 +19,7 @@ import {
   revokeInvitation,
   revokeOpenForEmail,
 } from './invitation-store.ts';
-import { findMemberByEmail, insertMembership } from './member-store.ts';
+import { findMemberByEmail, insertMembership, lockTeam } from './member-store.ts';
 import type { Passwords } from './passwords.ts';
 import { checkPersonInput, validationFailed } from './person-input.ts';
 import { findPersonByEmail, insertPerson, newPerson, type Person } from './person-store.ts';
@@ -54,6 +54,11 @@ interface InvitationParts {
   appUrl: string;
 }
 
+/** A member, or the operator, who has no account. */
+type Inviter = Pick<Person, 'name'> & { id: string | null };
+
+const OPERATOR: Inviter = { id: null, name: 'The operator of this server' };
+
 export interface SentInvitation {
   invitation: Invitation;
   /** Null when it was emailed. */
@@ -68,10 +73,29 @@ export class Invitations {
   }
 
   /** The link is returned only when it could not be emailed. */
-  async create(
+  create(
     actor: Actor,
     inviter: Person,
     wanted: { email: string; role: Role },
+  ): Promise<SentInvitation> {
+    return this.#create(actor.workspaceId, inviter, wanted, async (db) =>
+      checkCanManageRole(await lockTeamAndGetRole(db, actor), wanted.role),
+    );
+  }
+
+  /** The operator can invite into every workspace, also as its first owner. */
+  createAsOperator(
+    workspaceId: string,
+    wanted: { email: string; role: Role },
+  ): Promise<SentInvitation> {
+    return this.#create(workspaceId, OPERATOR, wanted, (db) => lockTeam(db, workspaceId));
+  }
+
+  async #create(
+    workspaceId: string,
+    inviter: Inviter,
+    wanted: { email: string; role: Role },
+    lockAndCheck: (db: Queryable) => Promise<void>,
   ): Promise<SentInvitation> {
     const { pool, clock } = this.#parts;
     const parsed = parseMailbox(wanted.email);
@@ -81,7 +105,7 @@ export class Invitations {
     const nowMs = clock.now();
     const token = newSecret();
     const invitation: Invitation = {
-      workspaceId: actor.workspaceId,
+      workspaceId,
       id: uuidv7(nowMs),
       email: parsed.mailbox.email,
       emailKey: parsed.mailbox.key,
@@ -94,15 +118,15 @@ export class Invitations {
       messageId: null,
     };
     await inTransaction(pool, async (db) => {
-      checkCanManageRole(await lockTeamAndGetRole(db, actor), wanted.role);
-      if (await findMemberByEmail(db, actor.workspaceId, invitation.emailKey)) {
+      await lockAndCheck(db);
+      if (await findMemberByEmail(db, workspaceId, invitation.emailKey)) {
         throw new RefusedError(
           'conflict',
           `${invitation.email} is already a member of this workspace.`,
         );
       }
-      await revokeOpenForEmail(db, actor.workspaceId, invitation.emailKey, nowMs);
-      if ((await countOpenInvitations(db, actor.workspaceId, nowMs)) >= OPEN_MAX) {
+      await revokeOpenForEmail(db, workspaceId, invitation.emailKey, nowMs);
+      if ((await countOpenInvitations(db, workspaceId, nowMs)) >= OPEN_MAX) {
         throw new RefusedError(
           'conflict',
           `${OPEN_MAX} invitations are open. Revoke some of them first.`,
@@ -150,7 +174,7 @@ export class Invitations {
     });
   }
 
-  async #send(invitation: Invitation, inviter: Person, token: string): Promise<SentInvitation> {
+  async #send(invitation: Invitation, inviter: Inviter, token: string): Promise<SentInvitation> {
     const { pool, sendSystemEmail } = this.#parts;
     const { workspaceId, email, role } = invitation;
     const workspace = await findWorkspace(pool, workspaceId);
@@ -295,7 +319,7 @@ export function publicInvitation(invitation: Invitation, nowMs: number) {
     email: invitation.email,
     role: invitation.role,
     status: statusOf(invitation, nowMs),
-    invited_by: encodeId('usr', invitation.invitedBy),
+    invited_by: invitation.invitedBy === null ? null : encodeId('usr', invitation.invitedBy),
     created_at: new Date(invitation.createdAtMs).toISOString(),
     expires_at: new Date(invitation.endsAtMs).toISOString(),
   };

@@ -3,17 +3,21 @@ import type { SearchedPage } from '../../db/text-search.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { encodeId } from '../../lib/ids.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
+import { parseMailbox } from '../../mail/address.ts';
 import { canManageRole, type Role, rightsOf } from '../roles.ts';
 import { revokeOpenByInviter } from './invitation-store.ts';
 import {
   countOwners,
   deleteMembership,
   findMember,
+  insertMembership,
   listMembers,
   lockTeam,
   type Member,
   updateRole,
 } from './member-store.ts';
+import { validationFailed } from './person-input.ts';
+import { findPersonByEmail } from './person-store.ts';
 
 /**
  * The members of a workspace and their roles. A workspace always has an owner, and only owners can
@@ -38,6 +42,32 @@ export class Team {
 
   list(workspaceId: string, page: SearchedPage): Promise<Member[]> {
     return listMembers(this.#pool, workspaceId, page);
+  }
+
+  /** The operator adds an existing account, or changes the role of a member. */
+  async addAsOperator(workspaceId: string, email: string, role: Role): Promise<Member> {
+    const parsed = parseMailbox(email);
+    if (!parsed.ok) {
+      throw validationFailed([{ pointer: '/email', code: 'invalid_email', detail: parsed.detail }]);
+    }
+    return inTransaction(this.#pool, async (db) => {
+      await lockTeam(db, workspaceId);
+      const person = await findPersonByEmail(db, parsed.mailbox.key);
+      if (!person) {
+        const detail = `${parsed.mailbox.email} has no account on this server. Invite the address.`;
+        throw new RefusedError('conflict', detail);
+      }
+      const createdAtMs = this.#clock.now();
+      const membership = { workspaceId, personId: person.id, role, createdAtMs };
+      if (!(await insertMembership(db, membership))) {
+        const member = await this.#member(db, workspaceId, person.id);
+        if (member.role === 'owner' && role !== 'owner') {
+          await this.#checkNotLastOwner(db, { workspaceId });
+        }
+        await updateRole(db, workspaceId, person.id, role);
+      }
+      return this.#member(db, workspaceId, person.id);
+    });
   }
 
   async changeRole(actor: Actor, personId: string, role: Role): Promise<Member> {

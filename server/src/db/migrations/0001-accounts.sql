@@ -29,6 +29,21 @@ create table workspaces (
 create index workspaces_delete_at on workspaces (delete_at) where delete_at is not null;
 create index workspaces_origin on workspaces (origin_id) where origin_id is not null;
 
+-- Credentials of the operator for the operations under /operator, which manage all workspaces. They
+-- belong to the server, not to a workspace, and only the command line creates them. Only the hash of the
+-- secret is stored.
+create table operator_keys (
+  id uuid primary key,
+  name text not null,
+  token_hash bytea not null unique,
+  token_hint text not null,
+  allowed_ips text[] not null default '{}',
+  created_at timestamptz not null,
+  expires_at timestamptz,
+  last_used_at timestamptz,
+  revoked_at timestamptz
+);
+
 create table api_keys (
   workspace_id uuid not null references workspaces,
   id uuid not null,
@@ -40,7 +55,7 @@ create table api_keys (
   -- Empty: all streams. The first is the default of sends that do not name one.
   allowed_streams text[] not null default '{}',
   token_hint text not null,
-  -- The id of an API key, the id of a person, or 'cli'.
+  -- The id of an API key, of a person or of an operator key, or 'cli'.
   created_by text not null,
   created_at timestamptz not null,
   expires_at timestamptz,

@@ -88,7 +88,8 @@ create table invitations (
   email_key text collate "C" not null,
   role text not null check (role in ('owner', 'admin', 'developer', 'viewer')),
   token_hash bytea not null unique,
-  invited_by uuid not null,
+  -- Null if the operator invited.
+  invited_by uuid,
   created_at timestamptz not null,
   expires_at timestamptz not null,
   accepted_at timestamptz,

@@ -35,6 +35,7 @@ create index request_log_failed on request_log (workspace_id, mode, id) where st
 -- Who changed what, when and from where. An entry contains no secrets and no addresses of recipients,
 -- so that an erasure never has to change one.
 create table audit_log (
+  -- The nil UUID for the log of the server itself: what operator keys and the command line changed.
   workspace_id uuid not null,
   id uuid not null,
   created_at timestamptz not null,
@@ -43,8 +44,8 @@ create table audit_log (
   mode mode,
   -- The operationId, or the command as typed.
   action text collate "C" not null,
-  actor_type text not null check (actor_type in ('api_key', 'user', 'cli')),
-  -- The id of the API key or the person; null on the command line.
+  actor_type text not null check (actor_type in ('api_key', 'user', 'operator_key', 'cli')),
+  -- The id of the API key, the person or the operator key; null on the command line.
   actor_id uuid,
   -- The id or key of what was changed, as in the API.
   target text,
@@ -62,7 +63,7 @@ create table audit_log (
 -- deletion of rows, and the purge of a deleted workspace removes its entries.
 create function refuse_audit_log_change() returns trigger language plpgsql as $$
 begin
-  if tg_op = 'DELETE' and not exists (
+  if tg_op = 'DELETE' and old.workspace_id <> '00000000-0000-0000-0000-000000000000' and not exists (
     select from workspaces where id = old.workspace_id and purge_started_at is null) then
     return old;
   end if;

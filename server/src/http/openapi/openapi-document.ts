@@ -47,6 +47,12 @@ export function openapiDocument(operations: readonly Operation[], options: Docum
           bearerFormat: 'pr_live_… or pr_test_…',
           description: `An API key. Scopes: ${SCOPES.join(', ')}.`,
         },
+        operatorKey: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'pr_operator_…',
+          description: OPERATOR_KEY,
+        },
         session: {
           type: 'apiKey',
           in: 'cookie',
@@ -70,6 +76,9 @@ const INTRODUCTION = `Send email with one request and track what happens to it.
 - **Versioning.** Changes to \`/api/v1\` are additive: fields, endpoints, event types and error codes may be added. Breaking changes go to \`/api/v2\`. Deprecated features are announced with \`Deprecation\` and \`Sunset\` at least 12 months in advance.`;
 
 const SESSION = `A session of a signed-in user, as used by the dashboard at \`/app\`. The \`Postrider-Workspace\` header names the workspace and \`Postrider-Mode\` the mode (\`live\` or \`test\`). Requests that change data always need \`Postrider-Mode\` and must come from the dashboard’s own origin. Scopes follow the user’s role in the workspace: ${ROLES.join(', ')}.`;
+
+const OPERATOR_KEY =
+  'A key of the operator of the server, for the operations under `/operator` only. `postrider operator-keys create` creates it.';
 
 type DescribeResponses = (spec: Operation['spec'], schemas: ComponentSchemas) => Json;
 
@@ -103,6 +112,7 @@ function describeOperation(spec: Operation['spec'], schemas: ComponentSchemas): 
   else operation['x-scope'] = spec.scope;
   if (spec.mode) operation['x-mode'] = spec.mode;
   if (isSessionOnly(spec)) operation.security = [{ session: [] }];
+  if (spec.scope === 'operator') operation.security = [{ operatorKey: [] }];
   const parameters = [
     ...parametersOf('path', spec.params, schemas),
     ...parametersOf('query', spec.query, schemas),
@@ -140,6 +150,8 @@ function accessNote({ scope }: Operation['spec']): string {
       return 'No authentication required.';
     case 'any':
       return 'Any valid API key.';
+    case 'operator':
+      return 'Requires an operator key; API keys and sessions cannot use it.';
     case 'person':
       return 'Requires a signed-in user; API keys cannot use it.';
     default:

@@ -73,6 +73,11 @@ const NAMED_GROUPS: [string, ProblemCode[]][] = [
     ['missing_api_key', 'invalid_api_key', 'expired_api_key', 'revoked_api_key', 'invalid_session'],
   ],
   [
+    'OperatorUnauthorized',
+    ['missing_api_key', 'invalid_api_key', 'expired_api_key', 'revoked_api_key'],
+  ],
+  ['OperatorForbidden', ['ip_not_allowed', 'operator_key_required']],
+  [
     'SendForbidden',
     [
       'cross_site_request',
@@ -125,7 +130,8 @@ export function problemCodesOf(spec: Spec): ProblemCode[] {
   if (spec.scope !== 'public') {
     for (const code of API_KEY_PROBLEMS) codes.add(code);
     for (const code of sessionProblems(spec)) codes.add(code);
-    if (spec.scope !== 'any') codes.add('insufficient_scope');
+    if (spec.scope === 'operator') codes.add('operator_key_required');
+    else if (spec.scope !== 'any') codes.add('insufficient_scope');
     if (spec.mode) codes.add('wrong_mode');
     codes.add('storage_unavailable');
   } else if (spec.csrfProtected) {
@@ -148,6 +154,7 @@ export function problemCodesOf(spec: Spec): ProblemCode[] {
 
 /** Problems that apply only to sessions. */
 function sessionProblems({ scope, method }: Spec): ProblemCode[] {
+  if (scope === 'operator') return [];
   const codes: ProblemCode[] = ['invalid_session'];
   if (method !== 'GET') codes.push('cross_site_request');
   if (scope === 'person') return codes;

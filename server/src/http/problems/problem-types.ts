@@ -102,6 +102,13 @@ export const PROBLEMS = {
     meaning: 'The key is valid, but its scopes do not permit this operation.',
     fix: `Create a key with the scope named in the detail at ${KEYS_PAGE}.`,
   },
+  operator_key_required: {
+    status: 403,
+    title: 'An operator key is required',
+    meaning:
+      'Operations under /operator manage all workspaces of the server. API keys and sessions belong to workspaces and can never use them.',
+    fix: 'Use an operator key, which the operator creates with "postrider operator-keys create".',
+  },
   wrong_mode: {
     status: 403,
     title: 'Not available in this mode',

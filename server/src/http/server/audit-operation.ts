@@ -1,5 +1,5 @@
 import { decodeId, encodeId } from '../../lib/ids.ts';
-import type { AuditLog, Change } from '../../logs/audit-log.ts';
+import { type AuditLog, type Change, SERVER_LOG } from '../../logs/audit-log.ts';
 import { withoutSecrets } from '../../logs/redact-request.ts';
 import type { AnyRequest, Operation, OperationResponse } from '../operation.ts';
 
@@ -21,8 +21,19 @@ export async function handleAudited(
 ): Promise<OperationResponse> {
   const response = await operation.handle(request);
   const change = changeOf(operation.spec, request, response);
-  if (change) await auditLog.record(change);
+  if (!change) return response;
+  await Promise.all([change, ...copiesOf(operation.spec, change)].map((one) => auditLog.record(one)));
   return response;
+}
+
+/**
+ * What the operator does to a workspace is in the log of the server, which outlives the workspace, and in
+ * the log of the workspace, without where it came from.
+ */
+function copiesOf({ scope }: Spec, change: Change): Change[] {
+  if (scope !== 'operator' || change.target === null) return [];
+  const workspaceId = decodeId('wsp', change.target);
+  return workspaceId === undefined ? [] : [{ ...change, where: { workspaceId }, client: null }];
 }
 
 /** Undefined if there is no actor, as after the first of two factors. */
@@ -33,10 +44,10 @@ function changeOf(
 ): Change | undefined {
   const result = (typeof body === 'object' && body !== null ? body : {}) as Result;
   const params = (request.params ?? {}) as Record<string, string>;
-  const { caller, signedIn, client, requestId } = request;
+  const { caller, signedIn, operator, client, requestId } = request;
   const accountId = signedIn?.person.id ?? request.accountId;
   const actor =
-    caller?.actor ?? result.me?.id ?? (accountId && encodeId('usr', accountId)) ?? undefined;
+    operator?.actor ?? caller?.actor ?? result.me?.id ?? (accountId && encodeId('usr', accountId)) ?? undefined;
   if (actor === undefined) return undefined;
   const target = params.id ?? params.key ?? result.id ?? result.key ?? null;
   return {
@@ -63,6 +74,7 @@ function whereOf(
   target: unknown,
   actor: string,
 ): Change['where'] {
+  if (spec.scope === 'operator') return { workspaceId: SERVER_LOG };
   if (caller && spec.scope !== 'person') return { workspaceId: caller.workspaceId };
   const workspaceId = typeof target === 'string' ? decodeId('wsp', target) : undefined;
   if (workspaceId !== undefined) return { workspaceId };

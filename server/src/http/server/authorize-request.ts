@@ -1,5 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Caller, isTestKey } from '../../accounts/caller.ts';
+import {
+  type OperatorCaller,
+  type OperatorKeys,
+  operatorKeyRequired,
+} from '../../accounts/operator-keys.ts';
 import type { Sessions, SignedInPerson } from '../../accounts/people/sessions.ts';
 import type { RateLimiter } from '../../accounts/rate-limit.ts';
 import { isTeamRight, type Right, type Role, rightsOf, scopesOf } from '../../accounts/roles.ts';
@@ -11,17 +16,20 @@ import type { Operation } from '../operation.ts';
 import { pathNotFound } from '../problems/problem-details.ts';
 import { rateLimitHeader } from '../rate-limit-header.ts';
 import type { ApiSurface } from './api-surface.ts';
+import { bearerToken } from './bearer-token.ts';
 import { rejectCrossSite } from './csrf.ts';
 import type { SessionCookie } from './session-cookie.ts';
 
 /**
  * Authenticates, authorizes and rate-limits a request before its body is read. A program sends
  * an API key; a user sends a session cookie and names the workspace and mode in headers. Both
- * become a `Caller`, and later code does not distinguish them.
+ * become a `Caller`, and later code does not distinguish them. An operator key is no `Caller`: it has
+ * no workspace, and operations that need one cannot run with it.
  */
 
 export interface AuthorizationDependencies {
   sessions: Pick<Sessions, 'find'>;
+  operatorKeys: Pick<OperatorKeys, 'authenticate'>;
   cookie: SessionCookie;
   rateLimiter: RateLimiter;
   /** Of its own, so that no number of client networks can push workspaces out of the other one. */
@@ -33,6 +41,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller | null;
     signedIn: SignedInPerson | null;
+    operator: OperatorCaller | null;
   }
 }
 
@@ -97,6 +106,7 @@ function authorize(
     applyRateLimit(deps.networkRateLimiter, 'network', clientNetwork(request.ip), reply);
     return undefined;
   }
+  if (spec.scope === 'operator') return authorizeOperator(deps, request, reply);
   const { authorization = '', cookie } = request.headers;
   if (surface.acceptsSessions && authorization === '') {
     const token = deps.cookie.read(cookie);
@@ -107,6 +117,21 @@ function authorize(
   if (caller instanceof Promise) return caller.then(authorized);
   authorized(caller);
   return undefined;
+}
+
+/** Looks at no session: whoever is signed in, only the key decides. */
+async function authorizeOperator(
+  deps: AuthorizationDependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  reply.header('cache-control', 'no-store');
+  const { authorization = '', cookie } = request.headers;
+  if (authorization === '' && deps.cookie.read(cookie) !== undefined) throw operatorKeyRequired();
+  const operator = await deps.operatorKeys.authenticate(bearerToken(authorization), request.ip);
+  const isFirstCheck = request.operator === null;
+  request.operator = operator;
+  if (isFirstCheck) applyRateLimit(deps.rateLimiter, 'operator', operator.keyId, reply);
 }
 
 function isSafe(spec: Spec): boolean {
@@ -235,7 +260,7 @@ function requireMode(spec: Spec, caller: Caller): void {
 
 function applyRateLimit(
   limiter: RateLimiter,
-  name: 'workspace' | 'person' | 'network',
+  name: 'workspace' | 'person' | 'network' | 'operator',
   id: string,
   reply: FastifyReply,
 ): void {

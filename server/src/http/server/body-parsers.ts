@@ -77,7 +77,7 @@ function addBodyParser(
   parse: ParseBody,
 ): void {
   server.addContentTypeParser([...mediaTypes], (request, payload, done) => {
-    const isAnonymous = !request.caller && !request.signedIn;
+    const isAnonymous = !request.caller && !request.signedIn && !request.operator;
     const limits = {
       bytesMax: isAnonymous ? Math.min(ANONYMOUS_BODY_BYTES_MAX, bytesMax) : bytesMax,
       reserve: () => bodyMemory.reserve(bodyOwner(request)),
@@ -96,8 +96,8 @@ function addBodyParser(
 }
 
 /** Authentication is complete before a body is read, so only unauthenticated requests have no caller. */
-function bodyOwner({ caller, signedIn, ip }: FastifyRequest): string {
-  return caller?.workspaceId ?? signedIn?.person.id ?? clientNetwork(ip);
+function bodyOwner({ caller, signedIn, operator, ip }: FastifyRequest): string {
+  return caller?.workspaceId ?? signedIn?.person.id ?? operator?.keyId ?? clientNetwork(ip);
 }
 
 function parseBody(

@@ -75,6 +75,7 @@ export function innerRequest(
   const { params, query, body, idempotency, signal } = input;
   return {
     caller: request.caller,
+    operator: request.operator,
     signedIn: request.signedIn,
     get client() {
       return request.client;

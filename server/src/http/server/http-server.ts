@@ -95,6 +95,7 @@ export function createHttpServer(deps: HttpServerDependencies): FastifyInstance 
   });
   server.decorateRequest('caller', null);
   server.decorateRequest('signedIn', null);
+  server.decorateRequest('operator', null);
   server.decorateRequest('recordMetrics', null);
   server.decorateRequest('startedAtMs', 0);
   server.decorateRequest('textErrors', null);

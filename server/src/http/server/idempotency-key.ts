@@ -36,11 +36,13 @@ export function readIdempotencyKey(
  */
 const REPLAYED_TO_CREATOR: ReadonlySet<string> = new Set(['write:api_keys', 'write:members']);
 
-/** Keys of requests without a workspace are stored under the user's id. */
+/** Keys of requests without a workspace are stored under the id of the user or the operator key. */
 function idempotencyNamespace({
   caller,
   signedIn,
+  operator,
 }: FastifyRequest): Pick<IdempotencyRequest, 'workspaceId' | 'mode'> | undefined {
   if (caller) return { workspaceId: caller.workspaceId, mode: caller.mode };
-  return signedIn ? { workspaceId: signedIn.person.id, mode: 'live' } : undefined;
+  const owner = signedIn?.person.id ?? operator?.keyId;
+  return owner === undefined ? undefined : { workspaceId: owner, mode: 'live' };
 }

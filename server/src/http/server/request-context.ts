@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../accounts/caller.ts';
+import type { OperatorCaller } from '../../accounts/operator-keys.ts';
 import type { SignedInPerson } from '../../accounts/people/sessions.ts';
 import type { IdempotencyRequest } from '../../messages/accept/idempotency.ts';
 import type { Operation, OperationRequest } from '../operation.ts';
@@ -15,6 +16,7 @@ import { readIfMatch } from './if-match.ts';
  */
 export class RequestContext implements OperationRequest<unknown, unknown, unknown> {
   readonly caller: Caller;
+  readonly operator: OperatorCaller;
   readonly signedIn: SignedInPerson;
   readonly requestId: string;
   readonly params: unknown;
@@ -40,6 +42,7 @@ export class RequestContext implements OperationRequest<unknown, unknown, unknow
     reply: FastifyReply,
   ) {
     this.caller = request.caller as Caller;
+    this.operator = request.operator as OperatorCaller;
     this.signedIn = request.signedIn as SignedInPerson;
     this.requestId = request.id;
     this.params = request.params;

@@ -3,7 +3,7 @@ import { isTestKey } from '../../../accounts/caller.ts';
 import { decodeId } from '../../../lib/ids.ts';
 import { invalidFields } from '../../../lib/refused-error.ts';
 import { type AuditLog, publicAuditEntry } from '../../../logs/audit-log.ts';
-import type { AuditFilter } from '../../../logs/audit-store.ts';
+import { ACTOR_TYPES, type AuditFilter } from '../../../logs/audit-store.ts';
 import {
   closed,
   id,
@@ -24,7 +24,7 @@ const LIST = '/audit-log';
 const nullableText = (description: string, example: string) =>
   Type.Union([Type.String({ description, examples: [example] }), Type.Null()]);
 
-const AuditEntry = Type.Object(
+export const AuditEntry = Type.Object(
   {
     id: id('aud', 'the entry'),
     created_at: Time,
@@ -36,7 +36,7 @@ const AuditEntry = Type.Object(
       examples: ['createApiKey'],
     }),
     actor: Type.Object({
-      type: oneOf(['api_key', 'user', 'cli'] as const),
+      type: oneOf(ACTOR_TYPES),
       id: nullableText('Null on the command line.', 'usr_01kc8x3f7ye6qvj2m4n5p6q7r8'),
       name: nullableText('The present name; null if it no longer exists.', 'Jane Doe'),
     }),
@@ -70,8 +70,8 @@ export function listAuditLog(deps: {
       tag: 'Logs',
       summary: 'List audit log entries',
       description:
-        'Who changed what, when and from where, newest first: changes by members, API keys and ' +
-        'the command line, and sign-ins of members. Sent messages are not in it. Entries cannot ' +
+        'Who changed what, when and from where, newest first: changes by members, API keys, the ' +
+        'operator and the command line, and sign-ins of members. Sent messages are not in it. Entries cannot ' +
         'be changed or deleted. A test key sees changes in test mode. A request examines a limited ' +
         'number of entries, so a page may be short or empty and still have a `next_cursor`.',
       scope: 'read:audit_log',
@@ -80,7 +80,8 @@ export function listAuditLog(deps: {
         actor: Type.Optional(
           Type.String({
             maxLength: 64,
-            description: 'The id of a user (`usr_…`) or an API key (`key_…`), or `cli`.',
+            description:
+              'The id of a user (`usr_…`), an API key (`key_…`) or an operator key (`opk_…`), or `cli`.',
           }),
         ),
         action: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
@@ -126,8 +127,8 @@ export function listAuditLog(deps: {
 function actorOf({ actor }: { actor?: unknown }): Pick<AuditFilter, 'actorType' | 'actorId'> {
   if (typeof actor !== 'string') return {};
   if (actor === 'cli') return { actorType: 'cli' };
-  const actorId = decodeId('usr', actor) ?? decodeId('key', actor);
+  const actorId = decodeId('usr', actor) ?? decodeId('key', actor) ?? decodeId('opk', actor);
   if (actorId !== undefined) return { actorId };
-  const detail = 'An actor is the id of a user (usr_…) or an API key (key_…), or cli.';
+  const detail = 'An actor is the id of a user (usr_…), an API key (key_…) or an operator key (opk_…), or cli.';
   throw invalidFields([{ parameter: 'actor', code: 'invalid_id', detail }]);
 }

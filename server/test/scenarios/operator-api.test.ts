@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { encodeId } from '../../src/lib/ids.ts';
+import { startApp, type TestApp, validMessage } from '../harness/app.ts';
+import { databaseEnv, runPostrider } from '../harness/cli-process.ts';
+import { member, PASSWORD } from '../harness/dashboard-session.ts';
+import { documentedOperations, fillPath } from '../harness/openapi-operations.ts';
+
+/** A platform manages its customers' workspaces with an operator key, which no customer can have. */
+
+let app: TestApp;
+let key: string;
+let keyId: string;
+
+beforeAll(async () => {
+  app = await startApp();
+  const made = await command('create', 'Platform');
+  key = made.token;
+  keyId = made.id;
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+async function command(...args: string[]) {
+  const env = databaseEnv(app.database);
+  const ran = await runPostrider(['operator-keys', ...args, '--json'], { env });
+  expect(ran).toMatchObject({ code: 0, stderr: '' });
+  return JSON.parse(ran.stdout);
+}
+
+const call = (method: string, path: string, body?: unknown) =>
+  app.call(method, `/operator${path}`, { key, ...(body === undefined ? {} : { body }) });
+
+test('no credential of a workspace can use an operation of the operator', async () => {
+  const operations = (await documentedOperations(app)).filter(({ scope }) => scope === 'operator');
+  expect(operations.length).toBeGreaterThan(10);
+  const { visitor } = await member(app, 'owner');
+  for (const { id, method, path, takesBody } of operations) {
+    const url = fillPath(path, encodeId('wsp', app.workspaceId));
+    const sent = takesBody ? { rawBody: '{"broken' } : {};
+    const refusals = [
+      await app.call(method, url, { ...sent, key: app.liveKey }),
+      await visitor.call(method, url, sent),
+      await app.call(method, url, { ...sent, key: null }),
+      await app.call(method, url, { ...sent, key: `${key.slice(0, -1)}_` }),
+    ].map(({ json }) => json.code);
+    expect([id, ...refusals]).toEqual([
+      id,
+      'operator_key_required',
+      'operator_key_required',
+      'missing_api_key',
+      'invalid_api_key',
+    ]);
+  }
+});
+
+test('an operator key cannot do what a workspace does', async () => {
+  for (const path of ['/messages', '/limits', '/workspaces', '/audit-log']) {
+    const refused = await app.call('GET', path, { key });
+    expect([path, refused.status, refused.json.code]).toEqual([path, 401, 'invalid_api_key']);
+  }
+});
+
+test('a workspace from its creation to its deletion', async () => {
+  const once = { key, body: { name: 'Customer' }, headers: { 'idempotency-key': 'customer-1' } };
+  const created = await app.call('POST', '/operator/workspaces', once);
+  expect(created).toMatchObject({ status: 201, json: { name: 'Customer', suspended: null } });
+  expect((await app.call('POST', '/operator/workspaces', once)).json.id).toBe(created.json.id);
+  const path = `/workspaces/${created.json.id}`;
+  expect((await call('PATCH', path, { name: 'Customer 1' })).json.name).toBe('Customer 1');
+  expect((await call('GET', path)).json.name).toBe('Customer 1');
+
+  const first = await call('POST', `${path}/api-keys`, {
+    name: 'First key',
+    mode: 'test',
+    scopes: ['send:transactional', 'read:audit_log'],
+  });
+  expect(first).toMatchObject({ status: 201, json: { created_by: keyId } });
+  const sent = () =>
+    app.call('POST', '/transactional/send', { key: first.json.token, body: validMessage() });
+  expect((await sent()).status).toBe(202);
+
+  const invited = await call('POST', `${path}/invitations`, {
+    email: 'first@customer.example',
+    role: 'owner',
+  });
+  expect(invited).toMatchObject({ status: 201, json: { invited_by: null, mailed: false } });
+  const token = new URL(invited.json.link).hash.slice(1);
+  const accepted = await app.call('POST', '/invitations/accept', {
+    key: null,
+    headers: { 'postrider-mode': 'live' },
+    body: { token, name: 'First', password: PASSWORD },
+  });
+  expect(accepted.status).toBeLessThan(300);
+  const { person } = await member(app, 'viewer');
+  const added = await call('POST', `${path}/members`, { email: person.email, role: 'developer' });
+  expect(added).toMatchObject({ status: 200, json: { role: 'developer' } });
+  const unknown = await call('POST', `${path}/members`, { email: 'no@one.example', role: 'viewer' });
+  expect(unknown).toMatchObject({ status: 409, json: { code: 'conflict' } });
+  const page = await call('GET', `${path}/members?limit=1`);
+  expect(page.json.data).toHaveLength(1);
+  const next = await call('GET', `${path}/members?cursor=${page.json.next_cursor}`);
+  expect(next.json).toMatchObject({ data: [{}], next_cursor: null });
+
+  const suspended = await call('POST', `${path}/suspension`, { reason: 'Unpaid invoice' });
+  expect(suspended.json.suspended).toMatchObject({ reason: 'Unpaid invoice' });
+  expect((await call('DELETE', `${path}/suspension`)).json.suspended).toBeNull();
+  expect((await call('POST', `${path}/suspension`, { reason: ' ' })).status).toBe(422);
+
+  const wrong = await call('POST', `${path}/deletion`, { name: 'Another' });
+  expect(wrong).toMatchObject({ status: 422, json: { errors: [{ pointer: '/name' }] } });
+  const deleted = await call('POST', `${path}/deletion`, { name: 'Customer 1' });
+  expect(deleted).toMatchObject({ status: 202, json: { deletion: {} } });
+  expect((await call('DELETE', `${path}/deletion`)).json.deletion).toBeNull();
+
+  // The customer sees what was done, but not from where.
+  const { json: log } = await app.call('GET', '/audit-log', { key: first.json.token });
+  expect(log.data[0]).toMatchObject({
+    action: 'restoreOperatorWorkspace',
+    actor: { type: 'operator_key', id: keyId },
+    ip: null,
+  });
+  const server = await call('GET', '/audit-log?limit=2');
+  expect(server.json.data[0]).toMatchObject({
+    action: 'restoreOperatorWorkspace',
+    target: created.json.id,
+    ip: expect.any(String),
+  });
+  expect(server.json.next_cursor).toEqual(expect.any(String));
+});
+
+test('all workspaces are listed in pages', async () => {
+  for (let index = 0; index < 3; index++) await call('POST', '/workspaces', { name: `W${index}` });
+  const names: string[] = [];
+  for (let cursor = ''; ; ) {
+    const { json } = await call('GET', `/workspaces?limit=2${cursor && `&cursor=${cursor}`}`);
+    names.push(...json.data.map(({ name }: { name: string }) => name));
+    if (json.next_cursor === null) break;
+    cursor = json.next_cursor;
+  }
+  expect(names.slice(0, 3)).toEqual(['W2', 'W1', 'W0']);
+  expect(names.at(-1)).toBe('Test');
+  expect((await call('GET', `/workspaces/${encodeId('wsp', crypto.randomUUID())}`)).status).toBe(404);
+});
+
+test('a revoked key, and one from elsewhere, are refused at once', async () => {
+  const made = await command('create', 'Short', '--allowed-ips', '127.0.0.0/8,::1', '--expires', '1h');
+  const status = async (token: string) =>
+    (await app.call('GET', '/operator/workspaces', { key: token })).json.code;
+  expect(await status(made.token)).toBeUndefined();
+  await command('revoke', made.id);
+  expect(await status(made.token)).toBe('revoked_api_key');
+  const elsewhere = await command('create', 'Elsewhere', '--allowed-ips', '203.0.113.7');
+  expect(await status(elsewhere.token)).toBe('ip_not_allowed');
+  const { data } = await command('list');
+  expect(data.map(({ name }: { name: string }) => name)).toEqual(['Elsewhere', 'Short', 'Platform']);
+  expect(JSON.stringify(data)).not.toContain(elsewhere.token);
+  const { json } = await call('GET', '/audit-log?limit=3');
+  expect(json.data.map(({ action }: { action: string }) => action)).toEqual([
+    'operator-keys create',
+    'operator-keys revoke',
+    'operator-keys create',
+  ]);
+});
