@@ -4,7 +4,15 @@
  * build whatever it needs.
  */
 
-const REFERENCE = ['accounts', 'domains', 'contacts', 'templates', 'streams', 'suppressions'];
+const REFERENCE = [
+  'accounts',
+  'quotas',
+  'domains',
+  'contacts',
+  'templates',
+  'streams',
+  'suppressions',
+];
 const BELOW_MESSAGES = ['lib', 'mail', 'db', 'queue', 'events', ...REFERENCE];
 /** Workers share tables, never code. */
 const WORKERS = ['delivery', 'bounces', 'tracking', 'unsubscribe', 'webhooks', 'stats'];

@@ -22,6 +22,7 @@ const TOPICS: Readonly<Record<string, string>> = {
   workspaces: 'Workspaces',
   people: 'People',
   keys: 'API keys',
+  'operator-keys': 'Operator keys',
   domains: 'Domains',
   streams: 'Streams',
   suppressions: 'Suppressions',

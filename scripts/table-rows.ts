@@ -124,6 +124,7 @@ const TYPES: Record<string, string> = {
   smallint: 'number',
   integer: 'number',
   bigint: 'number',
+  float8: 'number',
   boolean: 'boolean',
   timestamptz: 'number',
   bytea: 'Buffer',

@@ -34,6 +34,7 @@ export const SCENARIOS: Record<string, RegExp | undefined> = {
   mail: /dkim|tls-policy|mail-server|loop|smtp/,
   messages: /^(send-|message-|batch-|idempotency|simulator|test-mode|submitted-mail)/,
   privacy: /erasure/,
+  quotas: /quotas|brake/,
   queue: /two-nodes|failover|worker-crashes/,
   smtp: /smtp|submission|return-path/,
   stats: /statistics|alarm/,

@@ -25,7 +25,7 @@ import { systemTime, type Time } from './time.ts';
  */
 
 export interface PostriderOptions {
-  /** `pr_live_…` or `pr_test_…`; by default the environment variable `POSTRIDER_API_KEY`. */
+  /** `pr_live_…` or `pr_test_…`, or `pr_operator_…` for `operator`; by default the environment variable `POSTRIDER_API_KEY`. */
   apiKey?: string | undefined;
   /** The URL of Postrider: `https://mail.example.com`; by default `POSTRIDER_URL`. */
   baseUrl?: string | undefined;

@@ -357,6 +357,67 @@ export function createResources(caller: Caller) {
       /** Revoke SES credentials: `DELETE /api-keys/{id}/ses-credentials/{access_key_id}`. */
       revokeSesCredentials: (id: PathValues<'DELETE', '/api-keys/{id}/ses-credentials/{access_key_id}'>['id'], accessKeyId: PathValues<'DELETE', '/api-keys/{id}/ses-credentials/{access_key_id}'>['access_key_id'], options: RequestSettings = {}): Promise<ResponseBody<'DELETE', '/api-keys/{id}/ses-credentials/{access_key_id}'>> => caller.request('DELETE', '/api-keys/{id}/ses-credentials/{access_key_id}', { ...options, path: { id, access_key_id: accessKeyId } }),
     },
+    operator: {
+      /** List what operator keys changed: `GET /operator/audit-log`. */
+      listAuditLog: (query: Query<'GET', '/operator/audit-log'> = {}, options: RequestSettings = {}): AsyncGenerator<Item<'/operator/audit-log'>, void, undefined> => caller.all('/operator/audit-log', { ...options, query }),
+
+      /** List all workspaces: `GET /operator/workspaces`. */
+      listWorkspaces: (query: Query<'GET', '/operator/workspaces'> = {}, options: RequestSettings = {}): AsyncGenerator<Item<'/operator/workspaces'>, void, undefined> => caller.all('/operator/workspaces', { ...options, query }),
+
+      /** Create a workspace: `POST /operator/workspaces`. */
+      createWorkspace: (body: Body<'POST', '/operator/workspaces'>, options: RequestSettings = {}): Promise<ResponseBody<'POST', '/operator/workspaces'>> => caller.request('POST', '/operator/workspaces', { ...options, body }),
+
+      /** Retrieve a workspace: `GET /operator/workspaces/{id}`. */
+      getWorkspace: (id: PathValues<'GET', '/operator/workspaces/{id}'>['id'], options: RequestSettings = {}): Promise<ResponseBody<'GET', '/operator/workspaces/{id}'>> => caller.request('GET', '/operator/workspaces/{id}', { ...options, path: { id } }),
+
+      /** Rename a workspace: `PATCH /operator/workspaces/{id}`. */
+      updateWorkspace: (id: PathValues<'PATCH', '/operator/workspaces/{id}'>['id'], body: Body<'PATCH', '/operator/workspaces/{id}'>, options: RequestSettings = {}): Promise<ResponseBody<'PATCH', '/operator/workspaces/{id}'>> => caller.request('PATCH', '/operator/workspaces/{id}', { ...options, path: { id }, body }),
+
+      /** Retrieve the brake of a workspace: `GET /operator/workspaces/{id}/brake`. */
+      getBrake: (id: PathValues<'GET', '/operator/workspaces/{id}/brake'>['id'], options: RequestSettings = {}): Promise<ResponseBody<'GET', '/operator/workspaces/{id}/brake'>> => caller.request('GET', '/operator/workspaces/{id}/brake', { ...options, path: { id } }),
+
+      /** Set the brake thresholds of a workspace: `PUT /operator/workspaces/{id}/brake`. */
+      setBrake: (id: PathValues<'PUT', '/operator/workspaces/{id}/brake'>['id'], body: Body<'PUT', '/operator/workspaces/{id}/brake'> | undefined = undefined, options: RequestSettings = {}): Promise<ResponseBody<'PUT', '/operator/workspaces/{id}/brake'>> => caller.request('PUT', '/operator/workspaces/{id}/brake', { ...options, path: { id }, body }),
+
+      /** Release the brake of a workspace: `DELETE /operator/workspaces/{id}/brake`. */
+      releaseBrake: (id: PathValues<'DELETE', '/operator/workspaces/{id}/brake'>['id'], options: RequestSettings = {}): Promise<ResponseBody<'DELETE', '/operator/workspaces/{id}/brake'>> => caller.request('DELETE', '/operator/workspaces/{id}/brake', { ...options, path: { id } }),
+
+      /** Retrieve the usage of a workspace: `GET /operator/workspaces/{id}/usage`. */
+      getUsage: (id: PathValues<'GET', '/operator/workspaces/{id}/usage'>['id'], options: RequestSettings = {}): Promise<ResponseBody<'GET', '/operator/workspaces/{id}/usage'>> => caller.request('GET', '/operator/workspaces/{id}/usage', { ...options, path: { id } }),
+
+      /** Retrieve the quotas of a workspace: `GET /operator/workspaces/{id}/quotas`. */
+      getQuotas: (id: PathValues<'GET', '/operator/workspaces/{id}/quotas'>['id'], options: RequestSettings = {}): Promise<ResponseBody<'GET', '/operator/workspaces/{id}/quotas'>> => caller.request('GET', '/operator/workspaces/{id}/quotas', { ...options, path: { id } }),
+
+      /** Set the quotas of a workspace: `PUT /operator/workspaces/{id}/quotas`. */
+      setQuotas: (id: PathValues<'PUT', '/operator/workspaces/{id}/quotas'>['id'], body: Body<'PUT', '/operator/workspaces/{id}/quotas'> | undefined = undefined, options: RequestSettings = {}): Promise<ResponseBody<'PUT', '/operator/workspaces/{id}/quotas'>> => caller.request('PUT', '/operator/workspaces/{id}/quotas', { ...options, path: { id }, body }),
+
+      /** List the members of a workspace: `GET /operator/workspaces/{id}/members`. */
+      listMembers: (id: PathValues<'GET', '/operator/workspaces/{id}/members'>['id'], query: Query<'GET', '/operator/workspaces/{id}/members'> = {}, options: RequestSettings = {}): AsyncGenerator<Item<'/operator/workspaces/{id}/members'>, void, undefined> => caller.all('/operator/workspaces/{id}/members', { ...options, path: { id }, query }),
+
+      /** Add a member to a workspace: `POST /operator/workspaces/{id}/members`. */
+      addMember: (id: PathValues<'POST', '/operator/workspaces/{id}/members'>['id'], body: Body<'POST', '/operator/workspaces/{id}/members'>, options: RequestSettings = {}): Promise<ResponseBody<'POST', '/operator/workspaces/{id}/members'>> => caller.request('POST', '/operator/workspaces/{id}/members', { ...options, path: { id }, body }),
+
+      /** Create an API key of a workspace: `POST /operator/workspaces/{id}/api-keys`. */
+      createApiKey: (id: PathValues<'POST', '/operator/workspaces/{id}/api-keys'>['id'], body: Body<'POST', '/operator/workspaces/{id}/api-keys'>, options: RequestSettings = {}): Promise<ResponseBody<'POST', '/operator/workspaces/{id}/api-keys'>> => caller.request('POST', '/operator/workspaces/{id}/api-keys', { ...options, path: { id }, body }),
+
+      /** Delete a workspace: `POST /operator/workspaces/{id}/deletion`. */
+      deleteWorkspace: (id: PathValues<'POST', '/operator/workspaces/{id}/deletion'>['id'], body: Body<'POST', '/operator/workspaces/{id}/deletion'>, options: RequestSettings = {}): Promise<ResponseBody<'POST', '/operator/workspaces/{id}/deletion'>> => caller.request('POST', '/operator/workspaces/{id}/deletion', { ...options, path: { id }, body }),
+
+      /** Restore a workspace: `DELETE /operator/workspaces/{id}/deletion`. */
+      restoreWorkspace: (id: PathValues<'DELETE', '/operator/workspaces/{id}/deletion'>['id'], options: RequestSettings = {}): Promise<ResponseBody<'DELETE', '/operator/workspaces/{id}/deletion'>> => caller.request('DELETE', '/operator/workspaces/{id}/deletion', { ...options, path: { id } }),
+
+      /** Suspend a workspace: `POST /operator/workspaces/{id}/suspension`. */
+      suspendWorkspace: (id: PathValues<'POST', '/operator/workspaces/{id}/suspension'>['id'], body: Body<'POST', '/operator/workspaces/{id}/suspension'>, options: RequestSettings = {}): Promise<ResponseBody<'POST', '/operator/workspaces/{id}/suspension'>> => caller.request('POST', '/operator/workspaces/{id}/suspension', { ...options, path: { id }, body }),
+
+      /** Resume a workspace: `DELETE /operator/workspaces/{id}/suspension`. */
+      resumeWorkspace: (id: PathValues<'DELETE', '/operator/workspaces/{id}/suspension'>['id'], options: RequestSettings = {}): Promise<ResponseBody<'DELETE', '/operator/workspaces/{id}/suspension'>> => caller.request('DELETE', '/operator/workspaces/{id}/suspension', { ...options, path: { id } }),
+
+      /** Invite a member to a workspace: `POST /operator/workspaces/{id}/invitations`. */
+      inviteMember: (id: PathValues<'POST', '/operator/workspaces/{id}/invitations'>['id'], body: Body<'POST', '/operator/workspaces/{id}/invitations'>, options: RequestSettings = {}): Promise<ResponseBody<'POST', '/operator/workspaces/{id}/invitations'>> => caller.request('POST', '/operator/workspaces/{id}/invitations', { ...options, path: { id }, body }),
+
+      /** Retrieve the usage of a workspace in a month: `GET /operator/workspaces/{id}/usage/{month}`. */
+      getMonthlyUsage: (id: PathValues<'GET', '/operator/workspaces/{id}/usage/{month}'>['id'], month: PathValues<'GET', '/operator/workspaces/{id}/usage/{month}'>['month'], options: RequestSettings = {}): Promise<ResponseBody<'GET', '/operator/workspaces/{id}/usage/{month}'>> => caller.request('GET', '/operator/workspaces/{id}/usage/{month}', { ...options, path: { id, month } }),
+    },
     limits: {
       /** Retrieve the limits: `GET /limits`. */
       get: (options: RequestSettings = {}): Promise<ResponseBody<'GET', '/limits'>> => caller.request('GET', '/limits', { ...options }),
@@ -364,6 +425,10 @@ export function createResources(caller: Caller) {
     smtp: {
       /** Retrieve the SMTP settings: `GET /smtp`. */
       get: (options: RequestSettings = {}): Promise<ResponseBody<'GET', '/smtp'>> => caller.request('GET', '/smtp', { ...options }),
+    },
+    usage: {
+      /** Retrieve usage and quotas: `GET /usage`. */
+      get: (options: RequestSettings = {}): Promise<ResponseBody<'GET', '/usage'>> => caller.request('GET', '/usage', { ...options }),
     },
   };
 }

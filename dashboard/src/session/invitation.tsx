@@ -72,7 +72,8 @@ export function InvitationPage() {
       title={`Join ${workspace_name}`}
       description={
         <>
-          {invited_by_name ?? 'The operator of this server'} invited <strong className="font-medium text-ink">{email}</strong> as{' '}
+          {invited_by_name ?? 'The operator of this server'} invited{' '}
+          <strong className="font-medium text-ink">{email}</strong> as{' '}
           {role === 'owner' || role === 'admin' ? 'an' : 'a'} {role}.
         </>
       }

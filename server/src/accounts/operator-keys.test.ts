@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RefusedError } from '../lib/refused-error.ts';
+import type { RefusedError } from '../lib/refused-error.ts';
 import {
   hasOperatorPrefix,
   isOperatorToken,
@@ -44,5 +44,9 @@ test.each<[string, Partial<Parameters<typeof checkUsable>[0]>]>([
 
 test('a key without limits can be used, and one with a network from there', () => {
   checkUsable(USABLE, '198.51.100.1', 1_000);
-  checkUsable({ ...USABLE, expiresAtMs: 1_001, allowedIps: ['198.51.100.0/24'] }, '198.51.100.1', 1_000);
+  checkUsable(
+    { ...USABLE, expiresAtMs: 1_001, allowedIps: ['198.51.100.0/24'] },
+    '198.51.100.1',
+    1_000,
+  );
 });

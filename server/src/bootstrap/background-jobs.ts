@@ -14,6 +14,7 @@ import { deleteEncryptedContents } from '../messages/content/message-content-sto
 import { deleteStreamContents } from '../messages/content/stream-retention.ts';
 import type { Erasures } from '../privacy/erase-address.ts';
 import type { WorkspacePurges } from '../privacy/workspace-purges.ts';
+import type { WorkspaceQuotas } from '../quotas/workspace-quotas.ts';
 import type { Suppressions } from '../suppressions/suppressions.ts';
 
 const RESUME_MS = 2_000;
@@ -37,6 +38,7 @@ export interface BackgroundJobsOptions {
   purges: WorkspacePurges;
   suppressions: Suppressions;
   requestLog: RequestLog;
+  workspaceQuotas: WorkspaceQuotas;
   /** The SMTP listeners, whose certificate is reloaded when it was renewed. */
   listeners: readonly { renewCertificate(): Promise<void> }[];
   /** Aborted when the server stops, to end long jobs early. */
@@ -81,5 +83,6 @@ export function startBackgroundJobs(options: BackgroundJobsOptions): PeriodicTas
   scheduleRarely('notify about expiring API keys', () => apiKeys.notifyExpiring());
   scheduleRarely('delete expired sessions', () => people.sweep());
   scheduleRarely('delete old contact imports', () => imports.sweep());
+  scheduleRarely('delete old quota leases', () => options.workspaceQuotas.sweep());
   return jobs;
 }

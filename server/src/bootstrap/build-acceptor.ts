@@ -13,6 +13,7 @@ import type { DeliveryHandoff } from '../messages/accept/delivery-handoff.ts';
 import { Idempotency } from '../messages/accept/idempotency.ts';
 import { METADATA_PAIRS_MAX, type SendLimits, TAGS_MAX } from '../messages/accept/send-limits.ts';
 import { CONTENT_KEY_PURPOSE } from '../messages/content/message-content.ts';
+import type { MessageQuotas } from '../quotas/message-quotas.ts';
 import type { StreamCache } from '../streams/stream-cache.ts';
 import { createAddressHash } from '../suppressions/erased-address.ts';
 import type { TemplateCache } from '../templates/template-cache.ts';
@@ -43,6 +44,8 @@ export interface AcceptorOptions {
   handoff: DeliveryHandoff;
   idempotency: Idempotency;
   secretKey: Buffer;
+  /** Undefined for sends of the operator. */
+  quotas?: MessageQuotas | undefined;
   /** Overrides how sends are grouped into commits. */
   group?: AcceptGroup | undefined;
 }
@@ -58,6 +61,7 @@ export function createAcceptor(options: AcceptorOptions): MessageAcceptor {
     limits: sendLimits(config),
     handoff,
     idempotency,
+    quotas: options.quotas,
     senderDomain: (workspaceId, name) => domains.find(workspaceId, name),
     stream: (workspaceId, key) => streams.find(workspaceId, key),
     contact: (workspaceId, mode, key) => contacts.contactFor(workspaceId, mode, key),

@@ -153,6 +153,7 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
 
   cleanup.defer(() => authenticator.flushLastUsed().catch(() => {}));
   cleanup.defer(() => services.requestLog.flush());
+  cleanup.defer(() => services.messageQuotas.release().catch(() => {}));
   const stopping = new AbortController();
   const jobs = startBackgroundJobs({
     ...{ pool, clock, log, ...services },

@@ -33,6 +33,7 @@ import { MailAcceptor } from '../messages/mime/mail-acceptor.ts';
 import { TestInbox } from '../messages/test-inbox/test-inbox.ts';
 import { Erasures } from '../privacy/erase-address.ts';
 import { WorkspacePurges } from '../privacy/workspace-purges.ts';
+import { createQuotas, type QuotaServices } from '../quotas/create-quotas.ts';
 import { StreamCache } from '../streams/stream-cache.ts';
 import { Streams } from '../streams/streams.ts';
 import { createAddressHash } from '../suppressions/erased-address.ts';
@@ -78,6 +79,9 @@ export interface Services {
   requestLog: RequestLog;
   auditLog: AuditLog;
   unsubscribes: Unsubscribes;
+  workspaceQuotas: QuotaServices['workspaceQuotas'];
+  messageQuotas: QuotaServices['messageQuotas'];
+  workspaceBrakes: QuotaServices['workspaceBrakes'];
 }
 
 export interface ServicesOptions {
@@ -124,6 +128,13 @@ export function buildServices(options: ServicesOptions): Services {
   });
   const contactLookup = new ContactLookup({ pool });
   const idempotency = createIdempotency(pool, clock, secretKey);
+  const { workspaceQuotas, messageQuotas, contactQuota, workspaceBrakes } = createQuotas({
+    pool,
+    clock,
+    brake: config.brake,
+    notifications: options.notifications,
+    onEventsAppended: options.onEventsAppended,
+  });
   const acceptor = createAcceptor({
     pool,
     clock,
@@ -135,6 +146,7 @@ export function buildServices(options: ServicesOptions): Services {
     handoff,
     idempotency,
     secretKey,
+    quotas: messageQuotas,
     group: options.acceptGroup,
   });
   const people = createPeople({
@@ -171,7 +183,7 @@ export function buildServices(options: ServicesOptions): Services {
       routes: Object.keys(config.delivery.streamRoutes),
       onChange: (workspaceId) => streamCache.invalidateWorkspace(workspaceId),
     }),
-    contacts: new Contacts({ pool, clock, subscriptions }),
+    contacts: new Contacts({ pool, clock, subscriptions, contactQuota }),
     subscriptions,
     contactLookup,
     imports: new ContactImports({
@@ -180,6 +192,7 @@ export function buildServices(options: ServicesOptions): Services {
       log,
       limits: importLimits(config.limits.requestBodyMaxBytes),
       subscriptions,
+      contactQuota,
     }),
     erasures: new Erasures({
       pool,
@@ -203,6 +216,9 @@ export function buildServices(options: ServicesOptions): Services {
     inbox: new TestInbox({ pool, clock, encryptor }),
     requestLog,
     auditLog: new AuditLog({ pool, clock, log }),
+    workspaceQuotas,
+    messageQuotas,
+    workspaceBrakes,
     unsubscribes: new Unsubscribes({
       pool,
       clock,

@@ -16,6 +16,7 @@ import { encodeId } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
 import { PeriodicTasks } from '../lib/periodic-tasks.ts';
 import { Alarms } from '../stats/alarms.ts';
+import { BrakeChecks } from '../stats/brake-checks.ts';
 import { StatsAggregator } from '../stats/stats-aggregator.ts';
 import { TrackingLinks } from '../tracking/tracking-links.ts';
 import { TrackingRecorder } from '../tracking/tracking-recorder.ts';
@@ -100,6 +101,8 @@ export function createEventConsumers(options: EventConsumersOptions): EventConsu
     const alarms = new Alarms({ pool, clock, thresholds: config.alarms });
     tasks.schedule(STATS_CLEANUP_MS, 'delete old statistics', () => statistics.deleteOld());
     tasks.schedule(ALARM_CHECK_MS, 'check alarms', () => alarms.check());
+    const brakes = new BrakeChecks({ pool, clock, settings: config.brake });
+    tasks.schedule(ALARM_CHECK_MS, 'check brakes', () => brakes.check());
   }
   return {
     routes: {

@@ -107,6 +107,17 @@ export interface Config {
     readonly keyExpiryMs: number;
     readonly domainRecords: number;
   };
+  readonly brake: {
+    readonly slowBounceRate: number;
+    readonly pauseBounceRate: number;
+    readonly slowComplaintRate: number;
+    readonly pauseComplaintRate: number;
+    readonly windowMs: number;
+    readonly recipientsMin: number;
+    readonly slowedMessagesPerHour: number;
+    readonly probationMs: number;
+    readonly probationMessagesPerHour: number;
+  };
   readonly limits: Limits;
   readonly retention: {
     readonly contentDays: number;
@@ -311,6 +322,17 @@ function buildConfig({ of, wasGiven }: SettingValues): Config {
       webhookFailingMs: of('ALARM_WEBHOOK_MINUTES') * MINUTE_MS,
       keyExpiryMs: of('ALARM_KEY_DAYS') * DAY_MS,
       domainRecords: of('ALARM_DOMAIN_RECORDS'),
+    },
+    brake: {
+      slowBounceRate: of('BRAKE_SLOW_BOUNCE_PERCENT') / 100,
+      pauseBounceRate: of('BRAKE_PAUSE_BOUNCE_PERCENT') / 100,
+      slowComplaintRate: of('BRAKE_SLOW_COMPLAINT_PERCENT') / 100,
+      pauseComplaintRate: of('BRAKE_PAUSE_COMPLAINT_PERCENT') / 100,
+      windowMs: of('BRAKE_WINDOW_HOURS') * HOUR_MS,
+      recipientsMin: of('BRAKE_RECIPIENTS_MIN'),
+      slowedMessagesPerHour: of('BRAKE_SLOW_MESSAGES_PER_HOUR'),
+      probationMs: of('PROBATION_DAYS') * DAY_MS,
+      probationMessagesPerHour: of('PROBATION_MESSAGES_PER_HOUR'),
     },
     limits: buildLimits(of),
     retention: {

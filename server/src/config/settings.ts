@@ -350,6 +350,53 @@ const alarms = {
     min: 0,
     max: 100,
   }),
+  BRAKE_SLOW_BOUNCE_PERCENT: percent({
+    description: 'Bounce rate (live mail) at which a workspace is slowed down. `0` disables it.',
+    default: 0,
+  }),
+  BRAKE_PAUSE_BOUNCE_PERCENT: percent({
+    description: 'Bounce rate (live mail) at which a workspace is paused. `0` disables it.',
+    default: 0,
+  }),
+  BRAKE_SLOW_COMPLAINT_PERCENT: percent({
+    description: 'Complaint rate (live mail) at which a workspace is slowed down. `0` disables it.',
+    default: 0,
+  }),
+  BRAKE_PAUSE_COMPLAINT_PERCENT: percent({
+    description: 'Complaint rate (live mail) at which a workspace is paused. `0` disables it.',
+    default: 0,
+  }),
+  BRAKE_WINDOW_HOURS: integer({
+    description: 'Time window over which the rates of the brake are computed.',
+    default: 24,
+    min: 1,
+    max: 720,
+  }),
+  BRAKE_RECIPIENTS_MIN: integer({
+    description: 'Minimum recipients in the time window for the brake.',
+    default: 100,
+    min: 1,
+    max: 1_000_000,
+  }),
+  BRAKE_SLOW_MESSAGES_PER_HOUR: integer({
+    description: 'Live messages per hour of a workspace that is slowed down.',
+    default: 100,
+    min: 1,
+    max: 1_000_000,
+  }),
+  PROBATION_DAYS: integer({
+    description:
+      'Days after its creation during which a workspace can send only a few messages. `0` disables it.',
+    default: 0,
+    min: 0,
+    max: 365,
+  }),
+  PROBATION_MESSAGES_PER_HOUR: integer({
+    description: 'Live messages per hour of a workspace on probation.',
+    default: 50,
+    min: 1,
+    max: 1_000_000,
+  }),
 };
 
 const retention = {

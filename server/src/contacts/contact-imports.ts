@@ -7,6 +7,7 @@ import type { Clock } from '../lib/clock.ts';
 import { encodeId, uuidv7 } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
 import { RefusedError } from '../lib/refused-error.ts';
+import type { ContactQuota, ContactReservation } from '../quotas/contact-quota.ts';
 import type { ContactSubscriptions } from './contact-subscriptions.ts';
 import { applyLines, BatchConflictError } from './import-batch.ts';
 import { readLines, readUploadHead } from './import-lines.ts';
@@ -70,6 +71,7 @@ export class ContactImports {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #limits: ImportLimits;
+  readonly #quota: ContactQuota | undefined;
   readonly #subscriptions: ContactSubscriptions;
   #working: Promise<void> | undefined;
   /** Set when work was requested since the last claim, which may have been too early to see it. */
@@ -82,12 +84,14 @@ export class ContactImports {
     log: Log;
     limits: ImportLimits;
     subscriptions: ContactSubscriptions;
+    contactQuota?: ContactQuota;
   }) {
     this.#subscriptions = parts.subscriptions;
     this.#pool = parts.pool;
     this.#clock = parts.clock;
     this.#log = parts.log;
     this.#limits = parts.limits;
+    this.#quota = parts.contactQuota;
   }
 
   /** Stores an upload. An unreadable file is rejected here and leaves nothing behind. */
@@ -213,6 +217,8 @@ export class ContactImports {
   /** Runs one batch of the import that has waited longest. Returns false when there is none. */
   async #importBatch(): Promise<boolean> {
     let job: ContactImport | undefined;
+    let reservation: ContactReservation | undefined;
+    let created = 0;
     try {
       return await inTransaction(this.#pool, async (client) => {
         job = await claimImport(client);
@@ -224,24 +230,32 @@ export class ContactImports {
         if (next.bytes === job.cursor.bytes && !atEnd) {
           throw new Error('Broken invariant: every batch of an import makes progress');
         }
+        if (job.mode === 'live') {
+          reservation = await this.#quota?.reserve(job.workspaceId, lines.length);
+        }
         const { counts, failures } = await applyLines(
           client,
           job,
           lines,
           this.#subscriptions,
           nowMs,
+          reservation?.granted,
         );
         await insertFailures(client, job, failures);
         await advanceImport(client, job, next, counts, nowMs);
+        created = counts.created;
         return true;
       });
     } catch (error) {
+      created = 0;
       if (!job || isConflict(error) || isConnectionError(error)) throw error;
       // An internal error. Other imports continue; this one is retried a few times.
       const id = encodeId('imp', job.id);
       this.#log.error({ err: error, import: id }, 'import batch failed');
       await recordBatchFailure(this.#pool, job, BATCH_FAILURES_MAX, this.#clock.now());
       return true;
+    } finally {
+      reservation?.settle(created);
     }
   }
 }

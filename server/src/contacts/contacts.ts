@@ -5,6 +5,7 @@ import type { Clock } from '../lib/clock.ts';
 import { decodeId, encodeId, uuidv7 } from '../lib/ids.ts';
 import { invalidFields, RefusedError } from '../lib/refused-error.ts';
 import { type Mailbox, parseMailbox } from '../mail/address.ts';
+import type { ContactQuota } from '../quotas/contact-quota.ts';
 import {
   attributesTooLarge,
   type ContactChange,
@@ -45,22 +46,35 @@ export class Contacts {
   readonly #pool: Pool;
   readonly #clock: Clock;
   readonly #subscriptions: ContactSubscriptions;
+  readonly #quota: ContactQuota | undefined;
 
-  constructor(parts: { pool: Pool; clock: Clock; subscriptions: ContactSubscriptions }) {
+  /** Without a quota, any number of contacts can be created. */
+  constructor(parts: {
+    pool: Pool;
+    clock: Clock;
+    subscriptions: ContactSubscriptions;
+    contactQuota?: ContactQuota;
+  }) {
     this.#pool = parts.pool;
     this.#clock = parts.clock;
     this.#subscriptions = parts.subscriptions;
+    this.#quota = parts.contactQuota;
   }
 
   async create(editor: ContactEditor, given: Record<string, unknown>): Promise<SubscribedContact> {
     const change = await this.#parse(editor, given);
     if (!change.mailbox) throw new Error('Broken invariant: a new contact has an address');
     const contact = newContact(change.mailbox, change, this.#clock.now());
-    return inTransaction(this.#pool, async (client) => {
-      const written = await insertContacts(client, editor, [contact]);
-      if (!written.has(contact.emailKey)) throw addressConflict(contact.email);
-      return this.#subscribe(client, editor, contact, change);
+    const result = await this.#reserveOne(editor, async (refusal) => {
+      if (refusal) throw refusal;
+      return inTransaction(this.#pool, async (client) => {
+        const written = await insertContacts(client, editor, [contact]);
+        if (!written.has(contact.emailKey)) throw addressConflict(contact.email);
+        const subscribed = await this.#subscribe(client, editor, contact, change);
+        return { contact: subscribed, created: true };
+      });
     });
+    return result.contact;
   }
 
   async get(scope: TenantScope, identifier: ContactIdentifier): Promise<SubscribedContact> {
@@ -99,22 +113,43 @@ export class Contacts {
     given: Record<string, unknown>,
   ): Promise<{ contact: SubscribedContact; created: boolean }> {
     const change = await this.#parse(editor, given);
-    return inTransaction(this.#pool, async (client) => {
-      // A concurrent insert of the same contact is waited for and then found. If the contact is
-      // deleted in between, it is created again.
-      for (;;) {
-        const before = await findContactByKey(client, editor, mailbox.key, 'for update');
-        if (before) {
-          return { contact: await this.#write(client, editor, before, change), created: false };
+    return this.#reserveOne(editor, (refusal) =>
+      inTransaction(this.#pool, async (client) => {
+        // A concurrent insert of the same contact is waited for and then found. If the contact is
+        // deleted in between, it is created again.
+        for (;;) {
+          const before = await findContactByKey(client, editor, mailbox.key, 'for update');
+          if (before) {
+            return { contact: await this.#write(client, editor, before, change), created: false };
+          }
+          if (refusal) throw refusal;
+          const contact = newContact(mailbox, change, this.#clock.now());
+          const written = await insertContacts(client, editor, [contact]);
+          if (written.size === 1) {
+            const subscribed = await this.#subscribe(client, editor, contact, change);
+            return { contact: subscribed, created: true };
+          }
         }
-        const contact = newContact(mailbox, change, this.#clock.now());
-        const written = await insertContacts(client, editor, [contact]);
-        if (written.size === 1) {
-          const subscribed = await this.#subscribe(client, editor, contact, change);
-          return { contact: subscribed, created: true };
-        }
-      }
-    });
+      }),
+    );
+  }
+
+  /** Reserves one new contact in the quota while `write` runs; test contacts need none. */
+  async #reserveOne<T extends { created: boolean }>(
+    { workspaceId, mode }: TenantScope,
+    write: (refusal: RefusedError | undefined) => Promise<T>,
+  ): Promise<T> {
+    const quota = mode === 'live' ? this.#quota : undefined;
+    // Before a transaction, because it may read: a request must not wait for a second connection.
+    const reservation = await quota?.reserve(workspaceId, 1);
+    let created = 0;
+    try {
+      const result = await write(reservation?.refusal);
+      if (result.created) created = 1;
+      return result;
+    } finally {
+      reservation?.settle(created);
+    }
   }
 
   async remove(scope: TenantScope, identifier: ContactIdentifier): Promise<void> {

@@ -34,6 +34,8 @@ export async function applyLines(
   lines: readonly ImportLine[],
   subscriptions: ContactSubscriptions,
   nowMs: number,
+  /** How many contacts the quota of the workspace allows to be created. */
+  createdMax: number = Infinity,
 ): Promise<BatchResult> {
   const streams = new Set(await subscriptions.streams(scope.workspaceId));
   const keys = lines.flatMap((line) => ('mailbox' in line ? [line.mailbox.key] : []));
@@ -46,7 +48,7 @@ export async function applyLines(
   const chosen: WantedSubscription[] = [];
   const unchanged = new Set<string>();
   for (const line of lines) {
-    const effect = applyLine(after, line, streams, nowMs);
+    const effect = applyLine(after, line, streams, nowMs, counts.created < createdMax);
     if (typeof effect === 'string') {
       counts[effect] += 1;
       if (!('mailbox' in line)) continue;
@@ -68,17 +70,24 @@ export async function applyLines(
   return { counts, failures };
 }
 
+const QUOTA_EXCEEDED = {
+  code: 'quota_exceeded',
+  detail: 'The workspace has as many contacts as the operator allows.',
+};
+
 function applyLine(
   contacts: Map<string, Contact>,
   line: ImportLine,
   streams: ReadonlySet<string>,
   nowMs: number,
+  mayCreate: boolean,
 ): 'created' | 'updated' | 'unchanged' | LineFailure {
   if ('failure' in line) return line.failure;
   const { mailbox, change } = line;
   const [unknown] = subscriptionErrors(change.subscriptions ?? [], streams, nowMs);
   if (unknown) return toLineFailure(unknown);
   const old = contacts.get(mailbox.key);
+  if (!old && !mayCreate) return toLineFailure(QUOTA_EXCEEDED);
   try {
     const contact = old ? applyChange(old, change, nowMs) : newContact(mailbox, change, nowMs);
     contacts.set(mailbox.key, contact);

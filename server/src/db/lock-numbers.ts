@@ -15,4 +15,6 @@ export const LOCKS = {
   partitions: 4,
   /** Held for a transaction while alarms are evaluated. */
   alarms: 8,
+  /** Held for a transaction while the brakes are checked. */
+  brakes: 9,
 } as const;

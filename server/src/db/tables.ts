@@ -74,7 +74,7 @@ export interface AuditLogRow {
   created_at: number;
   mode: Mode | null;
   action: string;
-  actor_type: 'api_key' | 'user' | 'cli';
+  actor_type: 'api_key' | 'user' | 'operator_key' | 'cli';
   actor_id: string | null;
   target: string | null;
   request_id: string | null;
@@ -88,6 +88,19 @@ export interface AuthThrottlesRow {
   attempts: number;
   last_attempt_at: number;
   blocked_until: number;
+}
+
+export interface BrakesRow {
+  workspace_id: string;
+  slow_bounce_rate: number | null;
+  pause_bounce_rate: number | null;
+  slow_complaint_rate: number | null;
+  pause_complaint_rate: number | null;
+  probation_ends_at: number | null;
+  state: 'slowed' | 'paused' | null;
+  since: number | null;
+  evidence: unknown;
+  judged_from: number | null;
 }
 
 export interface ContactImportChunksRow {
@@ -268,7 +281,7 @@ export interface InvitationsRow {
   email_key: string;
   role: 'owner' | 'admin' | 'developer' | 'viewer';
   token_hash: Buffer;
-  invited_by: string;
+  invited_by: string | null;
   created_at: number;
   expires_at: number;
   accepted_at: number | null;
@@ -352,6 +365,18 @@ export interface OneTimeTokensRow {
   expires_at: number;
 }
 
+export interface OperatorKeysRow {
+  id: string;
+  name: string;
+  token_hash: Buffer;
+  token_hint: string;
+  allowed_ips: string[];
+  created_at: number;
+  expires_at: number | null;
+  last_used_at: number | null;
+  revoked_at: number | null;
+}
+
 export interface PeopleRow {
   id: string;
   email: string;
@@ -363,6 +388,28 @@ export interface PeopleRow {
   totp_step: number | null;
   recovery_hashes: Buffer[];
   created_at: number;
+}
+
+export interface QuotaLeasesRow {
+  workspace_id: string;
+  hour: number;
+  leased: number;
+}
+
+export interface QuotaNoticesRow {
+  workspace_id: string;
+  notice: string;
+  period_start: number;
+}
+
+export interface QuotasRow {
+  workspace_id: string;
+  messages_per_hour: number | null;
+  messages_per_day: number | null;
+  messages_per_month: number | null;
+  recipients_per_message: number | null;
+  contacts: number | null;
+  warn_at_percent: number;
 }
 
 export interface ReceiverThrottlesRow {
@@ -629,6 +676,7 @@ export interface Tables {
   attempts: AttemptsRow;
   audit_log: AuditLogRow;
   auth_throttles: AuthThrottlesRow;
+  brakes: BrakesRow;
   contact_import_chunks: ContactImportChunksRow;
   contact_import_failures: ContactImportFailuresRow;
   contact_imports: ContactImportsRow;
@@ -651,7 +699,11 @@ export interface Tables {
   message_id_reservations: MessageIdReservationsRow;
   messages: MessagesRow;
   one_time_tokens: OneTimeTokensRow;
+  operator_keys: OperatorKeysRow;
   people: PeopleRow;
+  quota_leases: QuotaLeasesRow;
+  quota_notices: QuotaNoticesRow;
+  quotas: QuotasRow;
   receiver_throttles: ReceiverThrottlesRow;
   request_log: RequestLogRow;
   retention_clock: RetentionClockRow;

@@ -28,6 +28,11 @@ export const EVENT_TYPES = [
   'api_key.expiring',
   'api_key.revoked',
   'webhook.disabled',
+  'workspace.slowed',
+  'workspace.paused',
+  'workspace.released',
+  'quota.warning',
+  'quota.exceeded',
   'alarm.raised',
   'alarm.cleared',
 ] as const;

@@ -121,8 +121,7 @@ export const TAGS = {
   Account:
     'The signed-in user: profile, email address, password, second factor, sessions and workspaces.',
   Team: 'Members of a workspace and their roles.',
-  Operator:
-    'For platforms: manage workspaces with an operator key, which no workspace can have.',
+  Operator: 'For platforms: manage workspaces with an operator key, which no workspace can have.',
   Service: 'The service itself: limits, SMTP settings and this document.',
 } as const;
 

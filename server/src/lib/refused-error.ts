@@ -8,6 +8,7 @@ export class RefusedError extends Error {
   readonly errors: readonly FieldError[];
   readonly retryAfterSeconds: number | undefined;
   readonly fix: string | undefined;
+  readonly quota: ExceededQuota | undefined;
 
   constructor(code: string, detail: string, more: RefusedErrorOptions = {}) {
     super(detail);
@@ -16,6 +17,7 @@ export class RefusedError extends Error {
     this.errors = more.errors ?? [];
     this.retryAfterSeconds = more.retryAfterSeconds;
     this.fix = more.fix;
+    this.quota = more.quota;
   }
 }
 
@@ -26,13 +28,14 @@ export interface Refusal extends RefusedErrorOptions {
 }
 
 export function refusalOf(error: RefusedError): Refusal {
-  const { code, message: detail, errors, retryAfterSeconds, fix } = error;
+  const { code, message: detail, errors, retryAfterSeconds, fix, quota } = error;
   return {
     code,
     detail,
     errors,
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
     ...(fix === undefined ? {} : { fix }),
+    ...(quota === undefined ? {} : { quota }),
   };
 }
 
@@ -65,6 +68,14 @@ interface RefusedErrorOptions {
   retryAfterSeconds?: number;
   /** Overrides the fix of the problem code. */
   fix?: string;
+  quota?: ExceededQuota;
+}
+
+/** The quota of the workspace that refused a request. */
+export interface ExceededQuota {
+  name: string;
+  /** Null if time alone does not help. */
+  resetsAt: string | null;
 }
 
 /** An error in one field. `pointer` is a JSON Pointer into the body. */

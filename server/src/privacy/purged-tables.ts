@@ -5,6 +5,8 @@ import { DOMAIN_PURGES } from '../domains/domain-purge-store.ts';
 import { EVENT_PURGES } from '../events/event-purge-store.ts';
 import { LOG_PURGES } from '../logs/log-purge-store.ts';
 import { MESSAGE_PURGES } from '../messages/message-purge-store.ts';
+import { BRAKE_PURGES } from '../quotas/brake-store.ts';
+import { QUOTA_PURGES } from '../quotas/quota-store.ts';
 import { STATS_PURGES } from '../stats/stats-purge-store.ts';
 import { STREAM_PURGES } from '../streams/stream-purge-store.ts';
 import { SUPPRESSION_PURGES } from '../suppressions/suppression-purge-store.ts';
@@ -27,6 +29,8 @@ const ALL = [
   ...STREAM_PURGES,
   ...TEMPLATE_PURGES,
   ...DOMAIN_PURGES,
+  ...QUOTA_PURGES,
+  ...BRAKE_PURGES,
   ...STATS_PURGES,
   ...LOG_PURGES,
 ] as const;

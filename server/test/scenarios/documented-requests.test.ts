@@ -12,6 +12,8 @@ import {
   responseAfter,
 } from '../../../scripts/documentation.ts';
 import { shapeDifferences } from '../../../scripts/follow-docs.ts';
+import { OperatorKeys } from '../../src/accounts/operator-keys.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
 
 /**
@@ -27,8 +29,12 @@ const PAGES = documentFiles().filter((file) =>
 
 let app: TestApp;
 let folder: string;
+let operatorKey: string;
 beforeAll(async () => {
   app = await startApp();
+  const { pool } = app.app.storage;
+  const operatorKeys = new OperatorKeys({ pool, clock: systemClock });
+  operatorKey = (await operatorKeys.create({ name: 'Docs' })).token;
   folder = await mkdtemp(path.join(tmpdir(), 'postrider-docs-'));
 });
 afterAll(async () => {
@@ -49,7 +55,15 @@ test.each(PAGES.map((page) => ({ page, file: page.file })))('$file', async ({ pa
       const { stdout } = await run(
         'sh',
         ['-c', `${command.replaceAll(EXAMPLE_URL, app.url)} -s -w '\\n%{http_code}'`],
-        { cwd: folder, env: { ...process.env, API_KEY: app.testKey, LIVE_API_KEY: app.liveKey } },
+        {
+          cwd: folder,
+          env: {
+            ...process.env,
+            API_KEY: app.testKey,
+            LIVE_API_KEY: app.liveKey,
+            OPERATOR_KEY: operatorKey,
+          },
+        },
       );
       const status = Number(stdout.slice(stdout.lastIndexOf('\n') + 1));
       const answer = stdout.slice(0, stdout.lastIndexOf('\n'));

@@ -31,6 +31,8 @@ interface Data extends EventData {
   api_key?: { name: string };
   webhook?: { id: string; url: string };
   alarm?: { subject: string | null; explanation: string };
+  brake?: { explanation: string };
+  quota?: { name: string; limit: number; resets_at: string };
 }
 
 export function summarizeEvent(event: Schema<'Event'>): EventSummary {
@@ -68,6 +70,22 @@ export function summarizeEvent(event: Schema<'Event'>): EventSummary {
         title: 'Endpoint disabled',
         subject: data.webhook?.url ?? '',
         link: { to: `/webhooks/${data.webhook?.id}`, label: 'View endpoint' },
+      };
+    case 'workspace':
+      return event.type === 'workspace.released'
+        ? { icon: BellOff, tone: 'good', title: 'Limit on sending lifted', subject: '' }
+        : {
+            icon: BellRing,
+            tone: 'bad',
+            title: event.type === 'workspace.paused' ? 'Sending paused' : 'Sending slowed down',
+            subject: data.brake?.explanation ?? '',
+          };
+    case 'quota':
+      return {
+        icon: BellRing,
+        tone: event.type === 'quota.exceeded' ? 'bad' : 'warn',
+        title: event.type === 'quota.exceeded' ? 'Quota exceeded' : 'Quota nearly used up',
+        subject: `${data.quota?.limit} ${data.quota?.name.replaceAll('_', ' ')}`,
       };
     case 'alarm':
       return event.type === 'alarm.raised'

@@ -33,6 +33,11 @@ const DESCRIPTIONS: Record<EventType, string> = {
   'api_key.expiring': 'API key expires within a week',
   'api_key.revoked': 'API key revoked',
   'webhook.disabled': 'Webhook endpoint disabled',
+  'workspace.slowed': 'Sending slowed down because of bounces or complaints',
+  'workspace.paused': 'Sending paused because of bounces or complaints',
+  'workspace.released': 'Sending no longer slowed down or paused',
+  'quota.warning': 'A quota is nearly used up',
+  'quota.exceeded': 'A quota is used up',
   'alarm.raised': 'A bounce rate, complaint rate or queue time is too high',
   'alarm.cleared': 'Alarm cleared',
 };
@@ -50,6 +55,8 @@ const FAMILY_NAMES: Record<string, string> = {
   suppression: 'Suppressions',
   api_key: 'API keys',
   webhook: 'Webhooks',
+  workspace: 'Workspace',
+  quota: 'Quotas',
   alarm: 'Alarms',
 };
 

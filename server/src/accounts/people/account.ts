@@ -20,6 +20,7 @@ import {
   listMemberships,
   lockTeam,
   type Membership,
+  ownsLimitedWorkspace,
   ownsSuspendedWorkspace,
 } from './member-store.ts';
 import { deleteTokens } from './one-time-token-store.ts';
@@ -162,6 +163,11 @@ export class Account {
       if (await ownsSuspendedWorkspace(db, person.id)) {
         const detail = 'You cannot create a workspace while one of yours is suspended.';
         throw new RefusedError('workspace_suspended', detail);
+      }
+      if (await ownsLimitedWorkspace(db, person.id)) {
+        const detail = 'The operator limits the messages of a workspace of yours.';
+        const fix = 'Ask the operator to create a workspace.';
+        throw new RefusedError('quota_exceeded', detail, { fix });
       }
       // Without the lock, concurrent requests would all see the last free place.
       await lockWorkspaces(db);

@@ -206,3 +206,21 @@ export async function deleteMembership(
 async function notifyRightsChanged(db: Queryable, personId: string): Promise<void> {
   await db.query(`select pg_notify('people', $1)`, [personId]);
 }
+
+/**
+ * Whether the operator limits the messages of a workspace that the person owns. In another workspace of
+ * theirs, the same mail would not be limited.
+ */
+export async function ownsLimitedWorkspace(db: Queryable, personId: string): Promise<boolean> {
+  const { rows } = await db.query<{ found: boolean }>(
+    `select exists (
+       select from memberships m
+         left join quotas q on q.workspace_id = m.workspace_id
+         left join brakes b on b.workspace_id = m.workspace_id
+       where m.person_id = $1 and m.role = 'owner'
+         and (b.state is not null or coalesce(q.messages_per_hour, q.messages_per_day,
+           q.messages_per_month) is not null)) as found`,
+    [personId],
+  );
+  return rows[0]?.found ?? false;
+}

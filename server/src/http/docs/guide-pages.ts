@@ -30,6 +30,7 @@ const GUIDES = [
 ];
 const OPERATION = [
   'docs/production.md',
+  'docs/platforms.md',
   'docs/configuration.md',
   'docs/cli.md',
   'docs/performance.md',

@@ -86,6 +86,15 @@ export const Problem = Type.Object(
     detail: Type.String({ description: 'Human-readable explanation of this occurrence.' }),
     fix: Type.String({ description: 'How to fix it.' }),
     request_id: Type.String({ description: 'Also in X-Request-Id and in the log.' }),
+    quota: Type.Optional(
+      Type.Object(
+        {
+          name: Type.String({ examples: ['messages_per_day'] }),
+          resets_at: NullableTime,
+        },
+        { description: 'For `quota_exceeded`: the quota, and when it is reset.' },
+      ),
+    ),
     errors: Type.Optional(
       Type.Array(
         Type.Object({

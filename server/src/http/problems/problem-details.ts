@@ -13,6 +13,8 @@ export interface ProblemDetails {
   fix: string;
   request_id: string;
   errors?: FieldError[];
+  /** The quota of the workspace that is exhausted, and when it is reset. */
+  quota?: { name: string; resets_at: string | null };
 }
 
 export interface ProblemResponse {
@@ -42,6 +44,9 @@ export function toProblemResponse(
     request_id: requestId,
   };
   if (refused.errors.length > 0) problem.errors = refused.errors.slice(0, ERRORS_MAX);
+  if (refused.quota) {
+    problem.quota = { name: refused.quota.name, resets_at: refused.quota.resetsAt };
+  }
   return { problem, headers: problemHeaders(refused, status) };
 }
 

@@ -70,12 +70,33 @@ import { listMessageAttempts } from './messages/list-attempts.ts';
 import { listMessages } from './messages/list.ts';
 import { rescheduleMessage } from './messages/reschedule.ts';
 import { retryMessage } from './messages/retry.ts';
+import { addOperatorMember } from './operator/add-member.ts';
+import { createOperatorApiKey } from './operator/create-api-key.ts';
+import { createOperatorWorkspace } from './operator/create-workspace.ts';
+import { deleteOperatorWorkspace } from './operator/delete-workspace.ts';
+import { getOperatorBrake } from './operator/get-brake.ts';
+import { getOperatorMonthlyUsage } from './operator/get-monthly-usage.ts';
+import { getOperatorQuotas } from './operator/get-quotas.ts';
+import { getOperatorUsage } from './operator/get-usage.ts';
+import { getOperatorWorkspace } from './operator/get-workspace.ts';
+import { inviteOperatorMember } from './operator/invite-member.ts';
+import { listOperatorAuditLog } from './operator/list-audit-log.ts';
+import { listOperatorMembers } from './operator/list-members.ts';
+import { listOperatorWorkspaces } from './operator/list-workspaces.ts';
+import { releaseOperatorBrake } from './operator/release-brake.ts';
+import { restoreOperatorWorkspace } from './operator/restore-workspace.ts';
+import { resumeOperatorWorkspace } from './operator/resume-workspace.ts';
+import { setOperatorBrake } from './operator/set-brake.ts';
+import { setOperatorQuotas } from './operator/set-quotas.ts';
+import { suspendOperatorWorkspace } from './operator/suspend-workspace.ts';
+import { updateOperatorWorkspace } from './operator/update-workspace.ts';
 import { getRequest } from './requests/get.ts';
 import { listRequests } from './requests/list.ts';
 import { getLimits } from './service/get-limits.ts';
 import { getOpenapiJson, getOpenapiYaml } from './service/get-openapi.ts';
 import { getSmtp } from './service/get-smtp.ts';
 import { getQueue } from './stats/get-queue.ts';
+import { getUsage } from './stats/get-usage.ts';
 import { getStats } from './stats/get.ts';
 import { listAlarms } from './stats/list-alarms.ts';
 import { createStream } from './streams/create.ts';
@@ -208,6 +229,26 @@ export const ROUTES = [
   listMessages,
   rescheduleMessage,
   retryMessage,
+  addOperatorMember,
+  createOperatorApiKey,
+  createOperatorWorkspace,
+  deleteOperatorWorkspace,
+  getOperatorBrake,
+  getOperatorMonthlyUsage,
+  getOperatorQuotas,
+  getOperatorUsage,
+  getOperatorWorkspace,
+  inviteOperatorMember,
+  listOperatorAuditLog,
+  listOperatorMembers,
+  listOperatorWorkspaces,
+  releaseOperatorBrake,
+  restoreOperatorWorkspace,
+  resumeOperatorWorkspace,
+  setOperatorBrake,
+  setOperatorQuotas,
+  suspendOperatorWorkspace,
+  updateOperatorWorkspace,
   getRequest,
   listRequests,
   getLimits,
@@ -215,6 +256,7 @@ export const ROUTES = [
   getOpenapiYaml,
   getSmtp,
   getQueue,
+  getUsage,
   getStats,
   listAlarms,
   createStream,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { encodeId } from '../../lib/ids.ts';
-import type { AuditLog, Change } from '../../logs/audit-log.ts';
+import { type AuditLog, type Change, SERVER_LOG } from '../../logs/audit-log.ts';
 import type { AnyRequest, Operation } from '../operation.ts';
 import { createOperations, type RouteDependencies } from '../operations.ts';
 import { handleAudited, isAudited } from './audit-operation.ts';
@@ -69,6 +69,16 @@ test('an entry has the target and what was sent, without secrets and addresses',
     { id: 'inv_1' },
   );
   expect(invitation?.details).toEqual({ body: { email: '[address]', role: 'owner' } });
+});
+
+test('changes by the operator are recorded for the server, and for the workspace without the client', async () => {
+  const spec = specOf('suspendOperatorWorkspace');
+  const operator = { keyId: PERSON, actor: 'opk_1' };
+  const request = { ...requestFor(spec), operator, params: { id: encodeId('wsp', WORKSPACE) } };
+  expect(await changesOf(spec, request, {})).toMatchObject([
+    { where: { workspaceId: SERVER_LOG }, actor: 'opk_1', client: { ip: '203.0.113.7' } },
+    { where: { workspaceId: WORKSPACE }, actor: 'opk_1', client: null },
+  ]);
 });
 
 test('of contacts and suppressions only the names of fields are kept', async () => {

@@ -22,7 +22,9 @@ export async function handleAudited(
   const response = await operation.handle(request);
   const change = changeOf(operation.spec, request, response);
   if (!change) return response;
-  await Promise.all([change, ...copiesOf(operation.spec, change)].map((one) => auditLog.record(one)));
+  await Promise.all(
+    [change, ...copiesOf(operation.spec, change)].map((one) => auditLog.record(one)),
+  );
   return response;
 }
 
@@ -47,7 +49,11 @@ function changeOf(
   const { caller, signedIn, operator, client, requestId } = request;
   const accountId = signedIn?.person.id ?? request.accountId;
   const actor =
-    operator?.actor ?? caller?.actor ?? result.me?.id ?? (accountId && encodeId('usr', accountId)) ?? undefined;
+    operator?.actor ??
+    caller?.actor ??
+    result.me?.id ??
+    (accountId && encodeId('usr', accountId)) ??
+    undefined;
   if (actor === undefined) return undefined;
   const target = params.id ?? params.key ?? result.id ?? result.key ?? null;
   return {

@@ -23,8 +23,8 @@ import type { SessionCookie } from './session-cookie.ts';
 /**
  * Authenticates, authorizes and rate-limits a request before its body is read. A program sends
  * an API key; a user sends a session cookie and names the workspace and mode in headers. Both
- * become a `Caller`, and later code does not distinguish them. An operator key is no `Caller`: it has
- * no workspace, and operations that need one cannot run with it.
+ * become a `Caller`, and later code does not distinguish them. An operator key never becomes one:
+ * it has no workspace, and operations that need one cannot run with it.
  */
 
 export interface AuthorizationDependencies {
@@ -119,7 +119,7 @@ function authorize(
   return undefined;
 }
 
-/** Looks at no session: whoever is signed in, only the key decides. */
+/** Ignores sessions: only the key decides. */
 async function authorizeOperator(
   deps: AuthorizationDependencies,
   request: FastifyRequest,

@@ -6,8 +6,10 @@ import type { Encryptor } from '../../lib/encryption.ts';
 import { GroupCommit, GroupCommitFullError } from '../../lib/group-commit.ts';
 import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
 import { eventLoopTurns } from '../../lib/turns.ts';
+import type { MessageQuotas } from '../../quotas/message-quotas.ts';
 import type { AddressHash } from '../../suppressions/erased-address.ts';
 import { SharedWork } from '../../templates/template-engine.ts';
+import { SYSTEM_TAG } from '../system-tag.ts';
 import { type InsertOutcome, insertSubmissions, type RecipientRef } from './accept-store.ts';
 import type { AcceptedMessage } from './accepted-message.ts';
 import { type BatchItem, parseBatch, serializeBatch } from './batch-result.ts';
@@ -52,6 +54,8 @@ export interface AcceptParts extends PrepareParts {
   handoff: DeliveryHandoff;
   idempotency: Idempotency;
   addressHash: AddressHash;
+  /** Undefined for sends of the operator, which are counted but not limited. */
+  quotas: Pick<MessageQuotas, 'admit' | 'refund'> | undefined;
   /** Encrypts the content of messages that contain secret values. */
   encryptor: Encryptor;
   group: {
@@ -300,11 +304,35 @@ export class MessageAcceptor {
       accepted: [],
     };
     const bytes = messages.reduce((sum, message) => sum + message.bytes, 0);
-    const outcome = await this.#add(submission, bytes);
+    const outcome = await this.#addWithinQuotas(submission, bytes);
     if (outcome === 'written') return { accepted: submission.accepted };
     const stored = key && (await idempotency.findResult(key));
     if (stored !== undefined) return { stored };
     throw new Error('Broken invariant: a submission without a duplicate key is written');
+  }
+
+  /**
+   * What was not stored is refunded. After a connection error the commit may have succeeded, so it stays
+   * charged; a count of the hour settles it.
+   */
+  async #addWithinQuotas(submission: Submission, bytes: number): Promise<InsertOutcome> {
+    const { quotas } = this.#parts;
+    const counted = submission.messages.filter(isCounted);
+    const [first] = counted;
+    if (!quotas || !first) return this.#add(submission, bytes);
+    const recipientsMax = Math.max(...counted.map(({ recipients }) => recipients.length));
+    const admitting = quotas.admit(first.workspaceId, counted.length, recipientsMax);
+    if (admitting) await admitting;
+    try {
+      const outcome = await this.#add(submission, bytes);
+      if (outcome !== 'written') quotas.refund(first.workspaceId, counted.length);
+      return outcome;
+    } catch (error) {
+      if (!isConnectionError(error) || isNoConnection(error)) {
+        quotas.refund(first.workspaceId, counted.length);
+      }
+      throw error;
+    }
   }
 
   async #add(submission: Submission, bytes: number): Promise<InsertOutcome> {
@@ -409,6 +437,11 @@ export class MessageAcceptor {
 
 function serializeFirst([accepted]: AcceptedMessage[]): string {
   return JSON.stringify(accepted);
+}
+
+/** Test mail and mail of the service to its own users count for no quota. */
+function isCounted({ mode, tags }: PreparedMessage): boolean {
+  return mode === 'live' && !tags.includes(SYSTEM_TAG);
 }
 
 function isPrepared(one: PreparedMessage | RefusedError): one is PreparedMessage {

@@ -71,8 +71,8 @@ export function listAuditLog(deps: {
       summary: 'List audit log entries',
       description:
         'Who changed what, when and from where, newest first: changes by members, API keys, the ' +
-        'operator and the command line, and sign-ins of members. Sent messages are not in it. Entries cannot ' +
-        'be changed or deleted. A test key sees changes in test mode. A request examines a limited ' +
+        'operator and the command line, and sign-ins of members. Sent messages are not in it. ' +
+        'Entries cannot be changed or deleted. A test key sees changes in test mode. A request examines a limited ' +
         'number of entries, so a page may be short or empty and still have a `next_cursor`.',
       scope: 'read:audit_log',
       query: closed({
@@ -129,6 +129,7 @@ function actorOf({ actor }: { actor?: unknown }): Pick<AuditFilter, 'actorType' 
   if (actor === 'cli') return { actorType: 'cli' };
   const actorId = decodeId('usr', actor) ?? decodeId('key', actor) ?? decodeId('opk', actor);
   if (actorId !== undefined) return { actorId };
-  const detail = 'An actor is the id of a user (usr_…), an API key (key_…) or an operator key (opk_…), or cli.';
+  const detail =
+    'An actor is the id of a user (usr_…), an API key (key_…) or an operator key (opk_…), or cli.';
   throw invalidFields([{ parameter: 'actor', code: 'invalid_id', detail }]);
 }

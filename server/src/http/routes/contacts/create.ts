@@ -30,7 +30,7 @@ export function createContact(deps: { contacts: Contacts }): Operation {
       },
       location: ({ email }: { email: string }) =>
         `${API_PREFIX}/contacts/${encodeURIComponent(email)}`,
-      problems: ['conflict'],
+      problems: ['conflict', 'quota_exceeded'],
     },
     async ({ caller, body }) => {
       const contact = await deps.contacts.create(caller, body as Record<string, unknown>);

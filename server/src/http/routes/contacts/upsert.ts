@@ -27,6 +27,7 @@ export function upsertContact(deps: { contacts: Contacts }): Operation {
         200: { description: 'The updated contact.', body: Contact },
         201: { description: 'The new contact.', body: Contact },
       },
+      problems: ['quota_exceeded'],
     },
     async ({ caller, params, body }) => {
       const mailbox = mailboxOf((params as { email: string }).email);

@@ -1,6 +1,7 @@
 import { type TSchema, Type } from 'typebox';
 import { DOMAIN_STATUSES } from '../../../domains/domain.ts';
 import { EVENT_TYPES, type EventType } from '../../../events/event-types.ts';
+import { MESSAGE_QUOTAS } from '../../../quotas/quota.ts';
 import { ALARM_KINDS } from '../../../stats/alarm-store.ts';
 import type { ComponentSchemas } from '../../openapi/component-schemas.ts';
 import { exampleOf } from '../../openapi/schema-example.ts';
@@ -14,6 +15,7 @@ import {
   MESSAGE_SUMMARY,
 } from '../messages/examples.ts';
 import { Bounce, SmtpReply } from '../messages/reply-schemas.ts';
+import { Brake } from '../operator/brake-schemas.ts';
 import { Suppression } from '../suppressions/schemas.ts';
 
 /** The data of every event type, as in the event log, the event list and webhooks. */
@@ -143,6 +145,19 @@ const Alarm = Type.Object({
   raised_at: Time,
   explanation: Type.String({ examples: ['The bounce rate of yourdomain.com is too high.'] }),
 });
+
+const Quota = Type.Object(
+  {
+    name: oneOf(MESSAGE_QUOTAS),
+    limit: Type.Integer({ examples: [10_000] }),
+    used: Type.Integer({
+      description: 'Includes messages that servers have reserved and not yet accepted.',
+      examples: [8_000],
+    }),
+    resets_at: Time,
+  },
+  { title: 'QuotaNotice' },
+);
 
 const PAYLOADS: Record<EventType, { description: string; data: TSchema }> = {
   'message.accepted': {
@@ -338,6 +353,30 @@ const PAYLOADS: Record<EventType, { description: string; data: TSchema }> = {
         examples: ['The endpoint returned 410 and was disabled.'],
       }),
     }),
+  },
+  'workspace.slowed': {
+    description:
+      'Bounces or complaints passed a threshold of the operator, so the workspace can send fewer live messages per hour.',
+    data: Type.Object({ brake: Brake }),
+  },
+  'workspace.paused': {
+    description:
+      'Bounces or complaints passed a higher threshold, so live sending is suspended until the operator resumes it.',
+    data: Type.Object({ brake: Brake }),
+  },
+  'workspace.released': {
+    description: 'The workspace is no longer slowed down or paused. The data says what had been.',
+    data: Type.Object({ brake: Brake }),
+  },
+  'quota.warning': {
+    description:
+      'A quota of the workspace is nearly used up. Sent once per period, when the share that the operator chose is reached.',
+    data: Type.Object({ quota: Quota }),
+  },
+  'quota.exceeded': {
+    description:
+      'A quota of the workspace is used up: live sends fail with `quota_exceeded`. Sent once per period.',
+    data: Type.Object({ quota: Quota }),
   },
   'alarm.raised': {
     description: 'A metric exceeded a threshold set by the operator. Sent once per incident.',

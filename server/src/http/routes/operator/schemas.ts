@@ -66,9 +66,6 @@ export const AddMember = closed({ email: Email, role: Role }, { title: 'AddMembe
 export const WORKSPACE_PATH = pathId('wsp', 'the workspace');
 
 /** The workspace that a path names. */
-export function workspaceInPath(
-  workspaces: Workspaces,
-  params: unknown,
-): Promise<StoredWorkspace> {
+export function workspaceInPath(workspaces: Workspaces, params: unknown): Promise<StoredWorkspace> {
   return workspaces.get(decodePathId('wsp', (params as { id: string }).id, 'workspace'));
 }

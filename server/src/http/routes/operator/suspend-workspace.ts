@@ -1,12 +1,7 @@
 import { publicWorkspace } from '../../../accounts/workspace.ts';
 import type { Workspaces } from '../../../accounts/workspaces.ts';
 import { type Operation, operation } from '../../operation.ts';
-import {
-  OperatorWorkspace,
-  SuspendWorkspace,
-  WORKSPACE_PATH,
-  workspaceInPath,
-} from './schemas.ts';
+import { OperatorWorkspace, SuspendWorkspace, WORKSPACE_PATH, workspaceInPath } from './schemas.ts';
 
 export function suspendOperatorWorkspace(deps: { workspaces: Workspaces }): Operation {
   return operation(

@@ -16,6 +16,7 @@ export const SEND_PROBLEMS: readonly ProblemCode[] = [
   'content_conflict',
   'content_missing',
   'message_id_in_use',
+  'quota_exceeded',
   'overloaded',
 ];
 

@@ -13,7 +13,8 @@ export function createWorkspace({ people }: { people: People }): Operation {
       summary: 'Create a workspace',
       description:
         'You become its owner. Only owners of a workspace can create another one. Workspaces ' +
-        'that descend from the same workspace share one limit, whichever user created them.',
+        'that descend from the same workspace share one limit, whichever user created them. Owners ' +
+        'of a workspace whose messages the operator limits cannot create one.',
       scope: 'person',
       body: WorkspaceInput,
       examples: { shop: { summary: 'A name', value: { name: 'Second shop' } } },

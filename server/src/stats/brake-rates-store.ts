@@ -1,0 +1,43 @@
+import { LOCK_CLASS, LOCKS } from '../db/lock-numbers.ts';
+import type { Queryable } from '../db/pool.ts';
+import { sqlTime } from '../db/row-types.ts';
+import type { BrakeCounts } from '../quotas/brake.ts';
+
+/**
+ * What became of live mail since the start of the window, by workspace; only those with enough recipients.
+ * Of a workspace whose brake was released, only whole hours after the release count.
+ */
+export async function readBrakeCounts(
+  db: Queryable,
+  window: { fromMs: number; recipientsMin: number },
+): Promise<(BrakeCounts & { workspaceId: string })[]> {
+  const { rows } = await db.query<BrakeCounts & { workspaceId: string }>(
+    `with sums as (
+       select s.workspace_id,
+         coalesce(sum(n) filter (where counter = 'delivered'), 0)::float8 as delivered,
+         coalesce(sum(n) filter (where counter = 'bounced'), 0)::float8 as bounced,
+         coalesce(sum(n) filter (where counter = 'complained'), 0)::float8 as complained,
+         (coalesce(sum(n) filter (where counter in ('bounced', 'failed', 'expired')), 0)
+           -- A late bounce was counted as delivered first (query-stats.ts).
+           + greatest(0, coalesce(sum(n) filter (where counter = 'delivered'), 0)
+             - coalesce(sum(n) filter (where counter = 'bounced_later'), 0)))::float8 as ended
+       from statistics_hour s left join brakes b on b.workspace_id = s.workspace_id
+       where s.mode = 'live' and s.dimension = 'all' and s.at >= $1
+         and (b.judged_from is null or s.at >= b.judged_from)
+         and s.counter in ('delivered', 'bounced', 'bounced_later', 'complained', 'failed', 'expired')
+       group by s.workspace_id)
+     select workspace_id as "workspaceId", delivered, bounced, complained, ended from sums
+     where ended >= $2 or delivered >= $2`,
+    [sqlTime(window.fromMs), window.recipientsMin],
+  );
+  return rows;
+}
+
+/** The lock under which one node at a time checks the brakes. False if another node holds it. */
+export async function lockBrakes(db: Queryable): Promise<boolean> {
+  const { rows } = await db.query<{ locked: boolean }>(
+    'select pg_try_advisory_xact_lock($1, $2) as locked',
+    [LOCK_CLASS, LOCKS.brakes],
+  );
+  return rows[0]?.locked ?? false;
+}
