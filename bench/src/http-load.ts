@@ -19,11 +19,40 @@ export interface LoadResult {
   p50Ms: number;
   p99Ms: number;
   count: number;
+  /** All requests, with those of the warm-up and those answered after the end. */
+  sent: number;
   /** Responses other than 2xx, by status. */
   failures: Record<string, number>;
 }
 
 export async function httpLoad(options: LoadOptions): Promise<LoadResult> {
+  await using client = await openClient(options.port, options.connections);
+  return await client.run(options);
+}
+
+/** Keeps its connections open from one run to the next. */
+export interface LoadClient extends AsyncDisposable {
+  run(options: Omit<LoadOptions, 'port' | 'connections'>): Promise<LoadResult>;
+}
+
+export async function openClient(port: number, count: number): Promise<LoadClient> {
+  const connections: Connection[] = [];
+  for (let i = 0; i < count; i++) {
+    // One after the other, because the server would reject some of them otherwise.
+    connections.push(await openConnection(port));
+  }
+  return {
+    run: (options) => run(connections, options),
+    async [Symbol.asyncDispose]() {
+      for (const { close } of connections) close();
+    },
+  };
+}
+
+async function run(
+  connections: readonly Connection[],
+  options: Omit<LoadOptions, 'port' | 'connections'>,
+): Promise<LoadResult> {
   const latencies: number[] = [];
   const failures: Record<string, number> = {};
   const startAt = performance.now() + options.warmUpMs;
@@ -42,13 +71,8 @@ export async function httpLoad(options: LoadOptions): Promise<LoadResult> {
     }
   }
 
-  const connections: Promise<void>[] = [];
-  for (let i = 0; i < options.connections; i++) {
-    connections.push(connection(options.port, () => options.request(sent++), endAt, onAnswer));
-    // Opened gradually, because the server would reject some of them otherwise.
-    await new Promise((resolve) => setTimeout(resolve, 2));
-  }
-  await Promise.all(connections);
+  const next = () => options.request(sent++);
+  await Promise.all(connections.map((connection) => connection.run(next, endAt, onAnswer)));
   latencies.sort((a, b) => a - b);
   const at = (share: number): number => latencies[Math.floor(latencies.length * share)] ?? 0;
   return {
@@ -56,51 +80,67 @@ export async function httpLoad(options: LoadOptions): Promise<LoadResult> {
     p50Ms: at(0.5),
     p99Ms: at(0.99),
     count: counted,
+    sent,
     failures,
   };
 }
 
-function connection(
-  port: number,
-  next: () => string | Buffer,
-  endAt: number,
-  onAnswer: (status: number, sentAt: number) => void,
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let received = '';
-    let sentAt = 0;
-    const socket = net.connect({
-      port,
-      host: '127.0.0.1',
-      noDelay: true,
-      // Read in place: a stream of buffers would be a fifth of this client's cost.
-      onread: { buffer: READ_INTO, callback: (length) => onData(length) },
-    });
-    const send = (): void => {
-      sentAt = performance.now();
-      if (sentAt >= endAt) {
-        socket.destroy();
-        resolve();
-        return;
-      }
-      socket.write(next());
-    };
-    const onData = (length: number): boolean => {
-      received += READ_INTO.toString('latin1', 0, length);
-      const headEnd = received.indexOf('\r\n\r\n');
-      if (headEnd < 0) return true;
-      const bodyLength = Number(/content-length: (\d+)/i.exec(received)?.[1] ?? 0);
-      if (received.length < headEnd + 4 + bodyLength) return true;
-      const status = Number(received.slice(9, 12));
-      received = '';
-      onAnswer(status, sentAt);
-      send();
-      return true;
-    };
-    socket.on('connect', send);
-    socket.on('error', reject);
-    socket.on('close', () => resolve());
+interface Connection {
+  /** Sends one request after the other until the end. */
+  run(
+    next: () => string | Buffer,
+    endAt: number,
+    onAnswer: (status: number, sentAt: number) => void,
+  ): Promise<void>;
+  close(): void;
+}
+
+async function openConnection(port: number): Promise<Connection> {
+  let received = '';
+  let onResponse: (status: number) => void;
+  let onClose: (error?: Error) => void;
+  const onData = (length: number): boolean => {
+    received += READ_INTO.toString('latin1', 0, length);
+    const headEnd = received.indexOf('\r\n\r\n');
+    if (headEnd < 0) return true;
+    const bodyLength = Number(/content-length: (\d+)/i.exec(received)?.[1] ?? 0);
+    if (received.length < headEnd + 4 + bodyLength) return true;
+    const status = Number(received.slice(9, 12));
+    received = '';
+    onResponse(status);
+    return true;
+  };
+  const socket = net.connect({
+    port,
+    host: '127.0.0.1',
+    noDelay: true,
+    // Read in place: a stream of buffers would be a fifth of this client's cost.
+    onread: { buffer: READ_INTO, callback: onData },
   });
+  await new Promise<void>((resolve, reject) => {
+    onClose = (error) => reject(error);
+    socket.on('connect', resolve);
+    socket.on('error', (error) => onClose(error));
+    socket.on('close', () => onClose());
+  });
+  return {
+    run: (next, endAt, onAnswer) =>
+      new Promise((resolve, reject) => {
+        let sentAt = 0;
+        const send = (): void => {
+          sentAt = performance.now();
+          if (sentAt >= endAt) resolve();
+          else socket.write(next());
+        };
+        onResponse = (status) => {
+          onAnswer(status, sentAt);
+          send();
+        };
+        onClose = (error) => (error ? reject(error) : resolve());
+        send();
+      }),
+    close: () => socket.destroy(),
+  };
 }
 
 /** Shared by all connections, because data is consumed at once. */

@@ -22,7 +22,8 @@ const BENCHES: Record<string, Bench> = {
     load: async () => (await import('./accept.ts')).benchAccept,
   },
   compat: {
-    description: 'CPU time of sends through the APIs of other providers.',
+    description: 'CPU time of sends through the APIs of other providers, next to our own.',
+    parts: ['resend', 'postmark', 'sendgrid', 'mailgun', 'ses'],
     load: async () => (await import('./compat.ts')).benchCompat,
   },
   deliver: {

@@ -17,6 +17,8 @@ export interface Target extends AsyncDisposable {
   pid: number;
   /** Resident memory of the process in MiB. */
   memoryMiB(): Promise<number>;
+  /** CPU time of the process with all its threads, without PostgreSQL. */
+  cpuMicros(): Promise<number>;
   /** Fills the database with `count` messages of another tenant. */
   seed(count: number, state: 'delivered' | 'waiting'): Promise<void>;
 }
@@ -52,6 +54,10 @@ export async function startTarget(kind: TargetKind, options: TargetOptions = {})
       child.send('memory');
       return (await nextMessage<{ rss: number }>(child)).rss / 1024 / 1024;
     },
+    async cpuMicros() {
+      child.send('cpu');
+      return (await nextMessage<{ cpuMicros: number }>(child)).cpuMicros;
+    },
     async seed(count, state) {
       child.send({ seed: count, state });
       await nextMessage(child);
@@ -69,7 +75,12 @@ type Started = Pick<Target, 'port' | 'key' | 'neighborKey' | 'submissionPort'>;
 
 function nextMessage<T>(child: ChildProcess): Promise<T> {
   return new Promise((resolve, reject) => {
-    child.once('message', (message) => resolve(message as T));
-    child.once('exit', (code) => reject(new Error(`The target ended with ${code}`)));
+    const onExit = (code: number | null): void =>
+      reject(new Error(`The target ended with ${code}`));
+    child.once('exit', onExit);
+    child.once('message', (message) => {
+      child.off('exit', onExit);
+      resolve(message as T);
+    });
   });
 }

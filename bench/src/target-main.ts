@@ -21,8 +21,14 @@ const report = (message: object): void => {
   process.send?.(message);
 };
 process.on('message', (command: { seed?: number; state?: 'delivered' | 'waiting' } | string) => {
-  if (typeof command === 'string') report({ rss: process.memoryUsage.rss() });
+  if (command === 'memory') report({ rss: process.memoryUsage.rss() });
+  if (command === 'cpu') report({ cpuMicros: cpuMicros() });
 });
+
+function cpuMicros(): number {
+  const { user, system } = process.cpuUsage();
+  return user + system;
+}
 
 const UNSIGNED: DeliveryOverrides = {
   liveTransport: (createConfigured) => withoutSigning(createConfigured()),
