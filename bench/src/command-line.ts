@@ -22,7 +22,8 @@ export interface BenchInfo {
 const SETTINGS = {
   BENCH_SECONDS: 'Length of each measurement.',
   BENCH_WARM_UP_SECONDS: 'Time before measuring (compat, deliver).',
-  BENCH_ROUNDS: 'Measurements of which the best counts (accept, compat, templates, webhooks).',
+  BENCH_ROUNDS:
+    'Measurements of which the best counts (accept, templates, webhooks), or slices (compat).',
   BENCH_PEER_MESSAGES: 'Messages sent through Postfix and Haraka (deliver).',
   BENCH_FAR_MESSAGES: 'Messages to a distant receiver (deliver).',
   BENCH_HISTORY: 'Stored or waiting messages (history).',

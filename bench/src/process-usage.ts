@@ -29,6 +29,31 @@ export function usageOf(pid: number | undefined): Usage | undefined {
   }
 }
 
+/**
+ * CPU time of PostgreSQL, which is a child of the server and has a process for each connection. Precise,
+ * because none of them has threads.
+ */
+export function databaseCpuMicros(serverPid: number): number {
+  try {
+    const children = (pid: number): number[] =>
+      readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').split(' ').filter(Boolean).map(Number);
+    const mains = children(serverPid);
+    const pids = [...mains, ...mains.flatMap(children)];
+    return pids.reduce((sum, pid) => sum + scheduledMicros(pid), 0);
+  } catch {
+    return Number.NaN;
+  }
+}
+
+function scheduledMicros(pid: number): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/schedstat`, 'latin1').split(' ')[0]) / 1000;
+  } catch {
+    // It has just ended.
+    return 0;
+  }
+}
+
 /** Undefined when it is not a child, or has just ended. */
 function childOf(pid: number, parent: number): Usage | undefined {
   try {

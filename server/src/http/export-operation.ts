@@ -4,7 +4,7 @@ import { csvLine } from '../lib/csv-line.ts';
 import { exampleOf } from './openapi/schema-example.ts';
 import { oneOf } from './openapi/shared-schemas.ts';
 import { type Operation, operation } from './operation.ts';
-import { type AnyRequest, innerRequest } from './server/call-operation.ts';
+import { type AnyRequest, InnerRequest } from './server/call-operation.ts';
 import type { LargeResponseLimiter } from './server/large-response-limiter.ts';
 
 /**
@@ -128,7 +128,7 @@ async function readListPage<Item>(
     const query = { ...filters, limit: PAGE_SIZE, ...(cursor === undefined ? {} : { cursor }) };
     const signal = AbortSignal.any([request.signal, done.signal]);
     const input = { params: {}, query, body: {}, idempotency: undefined, signal };
-    const { body } = await list.handle(innerRequest(request, input));
+    const { body } = await list.handle(new InnerRequest(request, input));
     return body as ListPage<Item>;
   } finally {
     done.abort();

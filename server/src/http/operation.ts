@@ -160,6 +160,8 @@ export interface OperationRequest<P, Q, B> {
   header(name: string): string | undefined;
   /** For public operations: the UUID of the account that it turned out to be about. */
   accountId: string | undefined;
+  /** How many operations of our API its operation has called. */
+  innerCalls: number;
   /** Links the request log to the message that was sent, by its public id. */
   recordMessage(id: string): void;
   /** Aborts when the client disconnects. */

@@ -32,10 +32,12 @@ export const mailgun: CompatProvider = {
   },
 };
 
+const USER = 'api:';
+
 function basicPassword(header: string): string {
-  const encoded = /^Basic +([A-Za-z0-9+/=_-]+) *$/i.exec(header)?.[1] ?? '';
-  const [, password] = /^api:(.+)$/s.exec(Buffer.from(encoded, 'base64').toString()) ?? [];
-  if (password !== undefined) return password;
+  const encoded = /^Basic +/i.test(header) ? header.slice('Basic '.length) : '';
+  const credentials = Buffer.from(encoded, 'base64').toString();
+  if (credentials.startsWith(USER) && credentials !== USER) return credentials.slice(USER.length);
   const detail = 'The request has no Authorization header with the user "api" and an API key.';
   throw new RefusedError('missing_api_key', detail);
 }

@@ -95,14 +95,14 @@ export function toOutgoing(form: MessageFormBody, domain: string, nowMs: number)
   const metadata = { ...metadataOf(form), ...(messageId ? { [MESSAGE_ID_FIELD]: messageId } : {}) };
   const content = contentOf(form, userVariables);
   const attachments = attachmentsOf(form);
-  refuseHostedPages({ ...content.texts, ...headers.custom });
-  const size = [...Object.values(content.texts), ...attachments.map((file) => file.content)];
+  refuseHostedPages(content.texts);
+  refuseHostedPages(headers.custom);
   return {
     to,
     variables,
     isTest,
     messageId,
-    bytes: size.reduce((sum, text) => sum + text.length, 0),
+    bytes: lengthOf(Object.values(content.texts)) + lengthOf(attachments.map((file) => file.content)),
     bodyFor(recipients, substitute) {
       const line = onOneLine(substitute);
       return {
@@ -121,6 +121,10 @@ export function toOutgoing(form: MessageFormBody, domain: string, nowMs: number)
   };
 }
 
+function lengthOf(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + text.length, 0);
+}
+
 /** The path names the domain, and nothing of another domain is sent or seen through it. */
 export function checkSenderDomain({ email }: AddressInput, domain: string): void {
   const parsed = parseDomainName(email.slice(email.lastIndexOf('@') + 1));
@@ -130,7 +134,8 @@ export function checkSenderDomain({ email }: AddressInput, domain: string): void
 }
 
 export function addressesOf(value: string | string[], pointer: string): AddressInput[] {
-  return [value].flat().flatMap((text) => parseAddressList(text, pointer));
+  if (typeof value === 'string') return parseAddressList(value, pointer);
+  return value.flatMap((text) => parseAddressList(text, pointer));
 }
 
 function checkBatch(form: MessageFormBody, to: readonly AddressInput[]): void {
@@ -247,11 +252,12 @@ function contentOf(form: MessageFormBody, userVariables: Record<string, unknown>
     throw invalidFields([{ pointer, code: 'conflict', detail }]);
   }
   const { subject, html, text } = form;
-  const texts = Object.fromEntries(
-    Object.entries({ subject, html, text }).filter(([, value]) => value !== undefined),
-  ) as Record<string, string>;
   return {
-    texts,
+    texts: {
+      ...(subject === undefined ? {} : { subject }),
+      ...(html === undefined ? {} : { html }),
+      ...(text === undefined ? {} : { text }),
+    },
     fieldsFor: (substitute) => ({
       ...(subject === undefined ? {} : { subject: onOneLine(substitute)(subject) }),
       ...(html ? { html: substitute(html) } : {}),

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { FetchError } from '../../http/file-fetcher.ts';
 import { closed } from '../../http/openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../http/operation.ts';
-import { type AnyRequest, innerRequest } from '../../http/server/call-operation.ts';
+import { type AnyRequest, InnerRequest } from '../../http/server/call-operation.ts';
 import { invalidFields, RefusedError } from '../../lib/refused-error.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
 
@@ -227,8 +227,8 @@ async function download(
     actor: 'download',
     keyId: undefined,
   };
-  const input = { params: {}, query: {}, body: {}, idempotency: undefined };
-  const onBehalf = { ...innerRequest(request, input), caller };
+  const input = { params: {}, query: {}, body: {}, idempotency: undefined, caller };
+  const onBehalf = new InnerRequest(request, input);
   const query = { message_id: messageId, index };
   return (await call(onBehalf, 'getAttachment', { query })).body;
 }

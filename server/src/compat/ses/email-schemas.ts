@@ -76,6 +76,8 @@ const ListManagement = closed(
   },
 );
 
+const UNSUPPORTED_NAMES = Object.keys(UNSUPPORTED) as (keyof typeof UNSUPPORTED)[];
+
 const COMMON = {
   FromEmailAddress: Type.Optional(Type.String()),
   ReplyToAddresses: Addresses,
@@ -147,10 +149,11 @@ export type NameValue = NonNullable<Template['Headers']>[number];
 
 /** Refuses by name what has no equivalent. */
 export function refuseUnsupported(email: Partial<Record<keyof typeof UNSUPPORTED, unknown>>): void {
-  const errors = Object.entries(UNSUPPORTED)
-    .filter(([name]) => email[name as keyof typeof UNSUPPORTED] !== undefined)
-    .map(([name, advice]) => unsupported(`/${name}`, `${name} is not supported. ${advice}`));
-  if (errors.length > 0) throw invalidFields(errors);
+  const found = UNSUPPORTED_NAMES.filter((name) => email[name] !== undefined);
+  if (found.length === 0) return;
+  throw invalidFields(
+    found.map((name) => unsupported(`/${name}`, `${name} is not supported. ${UNSUPPORTED[name]}`)),
+  );
 }
 
 export function unsupported(pointer: string, detail: string) {

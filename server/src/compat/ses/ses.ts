@@ -24,12 +24,14 @@ export const ses: CompatProvider = {
     ...templateOperations(deps),
     ...accountOperations(deps),
   ],
-  async beforeSignedBody(request, authenticator, clock) {
-    const { signature } = signedRequest(request, clock);
-    await authenticator.findSigningCredential(signature.accessKeyId);
+  beforeSignedBody(request, authenticator, clock) {
+    const signed = readSignedRequest(request, clock);
+    request.signature = signed;
+    const found = authenticator.findSigningCredential(signed.signature.accessKeyId);
+    return found instanceof Promise ? found.then(() => undefined) : undefined;
   },
-  authenticate(request, authenticator, clock) {
-    const { arrived, signature } = signedRequest(request, clock);
+  authenticate(request, authenticator) {
+    const { arrived, signature } = request.signature as SignedRequest;
     const body = request.receivedBody?.chunks ?? [];
     const found = authenticator.findSigningCredential(signature.accessKeyId);
     const authorize = ({ secret, authorize }: Awaited<typeof found>) => {
@@ -54,16 +56,9 @@ interface SignedRequest {
   signature: Signature;
 }
 
-/** Read once before the body and needed again after it. */
-const signedRequests = new WeakMap<FastifyRequest, SignedRequest>();
-
 /** As it arrived: the server changes neither the URL nor the list of headers. */
-function signedRequest(request: FastifyRequest, clock: Clock): SignedRequest {
-  const known = signedRequests.get(request);
-  if (known) return known;
-  const { method = '', url = '', rawHeaders } = request.raw;
+function readSignedRequest({ raw }: FastifyRequest, clock: Clock): SignedRequest {
+  const { method = '', url = '', rawHeaders } = raw;
   const arrived = { method, url, headers: headersOf(rawHeaders) };
-  const signed = { arrived, signature: readSignature(arrived, clock.now()) };
-  signedRequests.set(request, signed);
-  return signed;
+  return { arrived, signature: readSignature(arrived, clock.now()) };
 }

@@ -12,9 +12,11 @@ import { RefusedError } from '../../lib/refused-error.ts';
 export interface ArrivedRequest {
   method: string;
   url: string;
-  /** By name in lower case. */
-  headers: ReadonlyMap<string, readonly string[]>;
+  headers: Headers;
 }
+
+/** By name in lower case. The values of a repeated header are separated by commas. */
+type Headers = ReadonlyMap<string, string>;
 
 export interface Signature {
   accessKeyId: string;
@@ -35,24 +37,23 @@ const SKEW_MS_MAX = 15 * 60_000;
 const SERVICE = 'ses';
 
 /** Of a flat list of names and values, as Node keeps them. */
-export function headersOf(rawHeaders: readonly string[]): Map<string, string[]> {
-  const headers = new Map<string, string[]>();
+export function headersOf(rawHeaders: readonly string[]): Map<string, string> {
+  const headers = new Map<string, string>();
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = (rawHeaders[i] as string).toLowerCase();
-    const value = rawHeaders[i + 1] as string;
-    const values = headers.get(name);
-    if (values) values.push(value);
-    else headers.set(name, [value]);
+    const value = (rawHeaders[i + 1] as string).trim();
+    const before = headers.get(name);
+    headers.set(name, before === undefined ? value : `${before},${value}`);
   }
   return headers;
 }
 
 /** Reads the signature and refuses what can be refused without knowing the secret or the body. */
 export function readSignature({ url, headers }: ArrivedRequest, nowMs: number): Signature {
-  if (/[?&]X-Amz-(Algorithm|Signature)=/i.test(url)) {
+  if (url.includes('?') && /[?&]X-Amz-(Algorithm|Signature)=/i.test(url)) {
     throw refused('Presigned URLs are not supported. Send the signature in Authorization.');
   }
-  const [authorization] = headers.get('authorization') ?? [];
+  const authorization = headers.get('authorization');
   if (authorization === undefined) {
     const detail = `The request has no Authorization header with a signature (${ALGORITHM}).`;
     throw new RefusedError('missing_api_key', detail);
@@ -81,7 +82,7 @@ export function verifySignature(
   secret: string,
 ): void {
   const bodyHash = hashOf(body.length === 1 ? (body[0] as Buffer) : Buffer.concat(body));
-  const [claimed = bodyHash] = request.headers.get('x-amz-content-sha256') ?? [];
+  const claimed = request.headers.get('x-amz-content-sha256') ?? bodyHash;
   if (!HASH.test(claimed)) {
     throw refused(`x-amz-content-sha256 "${claimed}" is not supported: the body must be signed.`);
   }
@@ -128,22 +129,20 @@ function canonicalRequest(
   const queryAt = url.indexOf('?');
   const path = queryAt < 0 ? url : url.slice(0, queryAt);
   const query = queryAt < 0 ? '' : url.slice(queryAt + 1);
-  const lines = signedHeaders.map((name) => {
-    const values = (headers.get(name) ?? []).map((value) => value.trim().replace(/\s+/g, ' '));
-    return `${name}:${values.join(',')}\n`;
-  });
-  return [
-    method,
-    canonicalPath(path),
-    canonicalQuery(query),
-    lines.join(''),
-    signedHeaders.join(';'),
-    bodyHash,
-  ].join('\n');
+  let lines = '';
+  for (const name of signedHeaders) lines += `${name}:${canonicalValue(headers.get(name) ?? '')}\n`;
+  return `${method}\n${canonicalPath(path)}\n${canonicalQuery(query)}\n${lines}\n${signedHeaders.join(';')}\n${bodyHash}`;
 }
+
+function canonicalValue(value: string): string {
+  return /\s\s|[^\S ]/.test(value) ? value.replace(/\s+/g, ' ') : value;
+}
+
+const NORMAL_PATH = /^(?:\/[\w~-][\w.~-]*)+$/;
 
 /** For all services except S3, the path is normalized and encoded once more. */
 function canonicalPath(path: string): string {
+  if (NORMAL_PATH.test(path)) return path;
   const segments: string[] = [];
   for (const segment of path.split('/')) {
     if (segment === '..') segments.pop();
@@ -154,6 +153,7 @@ function canonicalPath(path: string): string {
 }
 
 function canonicalQuery(query: string): string {
+  if (query === '') return '';
   const pairs = query.split('&').filter((pair) => pair !== '');
   return pairs
     .map((pair) => {
@@ -187,10 +187,7 @@ function encode(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, escaped);
 }
 
-function checkSignedHeaders(
-  headers: ReadonlyMap<string, readonly string[]>,
-  signedHeaders: readonly string[],
-): void {
+function checkSignedHeaders(headers: Headers, signedHeaders: readonly string[]): void {
   for (const name of ['host', 'x-amz-date']) {
     if (!signedHeaders.includes(name)) throw refused(`The header ${name} must be signed.`);
   }
@@ -199,15 +196,9 @@ function checkSignedHeaders(
   }
 }
 
-function checkTime(
-  headers: ReadonlyMap<string, readonly string[]>,
-  scope: string,
-  nowMs: number,
-): string {
-  const [signedAt = ''] = headers.get('x-amz-date') ?? [];
-  const match = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(signedAt);
-  const [, year, month, day, hour, minute, second] = match ?? [];
-  const signedAtMs = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+function checkTime(headers: Headers, scope: string, nowMs: number): string {
+  const signedAt = headers.get('x-amz-date') ?? '';
+  const signedAtMs = /^\d{8}T\d{6}Z$/.test(signedAt) ? timeOf(signedAt) : Number.NaN;
   if (Number.isNaN(signedAtMs) || !scope.startsWith(`${signedAt.slice(0, 8)}/`)) {
     throw refused('x-amz-date must be like 20261115T093000Z, and its date that of the credential.');
   }
@@ -215,6 +206,11 @@ function checkTime(
   const now = new Date(nowMs).toISOString();
   const detail = `The request was signed at ${signedAt}, but it is ${now} here: more than 15 minutes apart. Check the clock.`;
   throw refused(detail);
+}
+
+function timeOf(text: string): number {
+  const date = `${text.slice(0, 4)}-${text.slice(4, 6)}-${text.slice(6, 8)}`;
+  return Date.parse(`${date}T${text.slice(9, 11)}:${text.slice(11, 13)}:${text.slice(13)}`);
 }
 
 function refused(detail: string): RefusedError {

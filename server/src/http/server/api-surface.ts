@@ -19,7 +19,9 @@ export interface ApiSurface {
   authenticate(request: FastifyRequest): Caller | Promise<Caller>;
   /**
    * For credentials that sign the body: refuses what can be refused without it. The body is then read
-   * before the request is authenticated, and `authenticate` finds it in `request.receivedBody`.
+   * before the request is authenticated, and `authenticate` finds it in `request.receivedBody`. What it
+   * has read of the credential it may keep in `request.signature`. Returns no promise when the
+   * credential is cached.
    */
   beforeSignedBody?: ((request: FastifyRequest) => void | Promise<void>) | undefined;
   /** Whether the session cookie of the dashboard authenticates too. */

@@ -19,7 +19,7 @@ const lookUp = operation(
 
 function requestOf(scopes: string[]): AnyRequest {
   const caller = { workspaceId: 'w', mode: 'test', scopes: new Set(scopes) } as unknown as Caller;
-  return { caller } as AnyRequest;
+  return { caller, innerCalls: 0 } as AnyRequest;
 }
 
 test('the first call of a request was counted by the server, and each further one is counted here', async () => {

@@ -44,18 +44,17 @@ export function operationCaller(
   rateLimiter: Pick<RateLimiter, 'charge'>,
   auditLog: AuditLog,
 ): CallOperation {
-  /** Requests that made their first call, which is the one that the server has counted. */
-  const counted = new WeakSet<AnyRequest>();
   const find = operationFinder(operations);
   return async (request, id, input = {}) => {
     const { operation, checks } = find(id);
     const { params = {}, query = {}, body, idempotency } = input;
     requireScope(operation.spec, request.caller);
-    if (counted.has(request)) rateLimiter.charge(request.caller.workspaceId, 1);
-    else counted.add(request);
+    // The server has counted the request itself.
+    if (request.innerCalls > 0) rateLimiter.charge(request.caller.workspaceId, 1);
+    request.innerCalls += 1;
     checks.query.check(query);
     if (operation.spec.body) checks.body?.check(body ?? {}, request.caller, []);
-    const inner = innerRequest(request, { params, query, body: body ?? {}, idempotency });
+    const inner = new InnerRequest(request, { params, query, body: body ?? {}, idempotency });
     const {
       status,
       body: output,
@@ -67,36 +66,66 @@ export function operationCaller(
   };
 }
 
-/** A request on behalf of the caller of another one. */
-export function innerRequest(
-  request: AnyRequest,
-  input: Pick<AnyRequest, 'params' | 'query' | 'body' | 'idempotency'> & { signal?: AbortSignal },
-): AnyRequest {
-  const { params, query, body, idempotency, signal } = input;
-  return {
-    caller: request.caller,
-    operator: request.operator,
-    signedIn: request.signedIn,
-    get client() {
-      return request.client;
-    },
-    requestId: request.requestId,
-    params,
-    query,
-    body,
-    idempotency,
-    reauthorize: () => request.reauthorize(),
-    stream: undefined,
-    contentType: 'application/json',
-    ifMatch: undefined,
-    lastEventId: undefined,
-    accountId: undefined,
-    header: (name) => request.header(name),
-    recordMessage: (id) => request.recordMessage(id),
-    get signal() {
-      return signal ?? request.signal;
-    },
-  };
+type InnerInput = Pick<AnyRequest, 'params' | 'query' | 'body' | 'idempotency'> & {
+  signal?: AbortSignal;
+  caller?: AnyRequest['caller'];
+};
+
+/**
+ * A request on behalf of the caller of another one. It is a class for the same reason as
+ * RequestContext.
+ */
+export class InnerRequest implements AnyRequest {
+  readonly caller: AnyRequest['caller'];
+  readonly operator: AnyRequest['operator'];
+  readonly signedIn: AnyRequest['signedIn'];
+  readonly requestId: string;
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+  readonly idempotency: IdempotencyRequest | undefined;
+  readonly stream = undefined;
+  readonly contentType = 'application/json';
+  readonly ifMatch = undefined;
+  readonly lastEventId = undefined;
+  accountId: string | undefined = undefined;
+  innerCalls = 0;
+  readonly #outer: AnyRequest;
+  readonly #signal: AbortSignal | undefined;
+
+  constructor(outer: AnyRequest, input: InnerInput) {
+    const { params, query, body, idempotency, signal, caller = outer.caller } = input;
+    this.caller = caller;
+    this.operator = outer.operator;
+    this.signedIn = outer.signedIn;
+    this.requestId = outer.requestId;
+    this.params = params;
+    this.query = query;
+    this.body = body;
+    this.idempotency = idempotency;
+    this.#outer = outer;
+    this.#signal = signal;
+  }
+
+  get client(): AnyRequest['client'] {
+    return this.#outer.client;
+  }
+
+  get signal(): AbortSignal {
+    return this.#signal ?? this.#outer.signal;
+  }
+
+  reauthorize(): Promise<void> {
+    return this.#outer.reauthorize();
+  }
+
+  header(name: string): string | undefined {
+    return this.#outer.header(name);
+  }
+
+  recordMessage(id: string): void {
+    this.#outer.recordMessage(id);
+  }
 }
 
 /**

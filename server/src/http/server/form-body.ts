@@ -32,21 +32,26 @@ export function parseFormBody(body: Buffer, contentType: string): JsonBody {
   return { value, textErrors: textErrorsOf(fields) };
 }
 
-/** Own properties even for names such as `__proto__`, which no schema accepts. */
 function fromFields(fields: readonly [string, FormValue][]): Record<string, unknown> {
-  const byName = new Map<string, FormValue[]>();
+  const body: Record<string, FormValue | FormValue[]> = {};
   for (const [name, value] of fields) {
-    const values = byName.get(name);
-    if (values) values.push(value);
-    else byName.set(name, [value]);
+    const before = Object.hasOwn(body, name) ? body[name] : undefined;
+    if (Array.isArray(before)) before.push(value);
+    else setOwn(body, name, before === undefined ? value : [before, value]);
   }
-  return Object.fromEntries(
-    [...byName].map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
-  );
+  return body;
+}
+
+/** Also for the name that would change the prototype, which no schema accepts. */
+function setOwn<T>(object: Record<string, T>, name: string, value: T): void {
+  if (name === '__proto__') {
+    const property = { value, enumerable: true, configurable: true, writable: true };
+    Object.defineProperty(object, name, property);
+  } else object[name] = value;
 }
 
 /** PostgreSQL cannot store NUL. */
-function textErrorsOf(fields: readonly [string, FormValue][]): FieldError[] {
+function textErrorsOf(fields: readonly [string, FormValue][]): readonly FieldError[] {
   const hasNul = (value: FormValue): boolean =>
     (typeof value === 'string' ? value : value.filename).includes('\0');
   return fields
@@ -114,11 +119,16 @@ function afterDelimiter(body: Buffer, delimiter: Buffer, from: number): number {
   throw incomplete();
 }
 
+/** The header that clients write for every field that is not a file. */
+const FIELD_HEADER = /^\r\ncontent-disposition: form-data; name="([^"\\\r\n]*)"$/i;
+
 function fieldOf(headerBytes: Buffer, content: Buffer): [string, FormValue] {
   if (headerBytes.length > PART_HEADER_BYTES_MAX || !isUtf8(headerBytes)) {
     throw malformed('The header of a part is too long or not valid UTF-8.');
   }
   const header = headerBytes.toString();
+  const fieldName = FIELD_HEADER.exec(header)?.[1];
+  if (fieldName !== undefined) return [fieldName, textOf(fieldName, content)];
   const encoding = headerValue(header, 'content-transfer-encoding')?.toLowerCase() ?? 'binary';
   if (!['7bit', '8bit', 'binary'].includes(encoding)) {
     throw malformed(`Parts must not be encoded, as RFC 7578 says, but one is ${encoding}.`);
@@ -126,12 +136,14 @@ function fieldOf(headerBytes: Buffer, content: Buffer): [string, FormValue] {
   const disposition = headerValue(header, 'content-disposition') ?? '';
   const { name, filename } = dispositionParameters(disposition);
   if (name === undefined) throw malformed('A part of the form has no name.');
-  if (filename === undefined) {
-    if (!isUtf8(content)) throw malformed(`The field ${name} is not valid UTF-8.`);
-    return [name, content.toString()];
-  }
+  if (filename === undefined) return [name, textOf(name, content)];
   const type = headerValue(header, 'content-type') ?? 'application/octet-stream';
   return [name, { filename, content_type: type, content: content.toString('base64') }];
+}
+
+function textOf(name: string, content: Buffer): string {
+  if (!isUtf8(content)) throw malformed(`The field ${name} is not valid UTF-8.`);
+  return content.toString();
 }
 
 function headerValue(header: string, name: string): string | undefined {

@@ -67,6 +67,8 @@ declare module 'fastify' {
     textErrors: readonly FieldError[] | null;
     /** The body that `request.body` is parsed from. */
     receivedBody: ReceivedBody | null;
+    /** What was read of a signed request before its body: see ApiSurface. */
+    signature: unknown;
     /** Null on paths without an operation. */
     operationId: string | null;
     /** The public id of the message that the request sent. */
@@ -100,6 +102,7 @@ export function createHttpServer(deps: HttpServerDependencies): FastifyInstance 
   server.decorateRequest('startedAtMs', 0);
   server.decorateRequest('textErrors', null);
   server.decorateRequest('receivedBody', null);
+  server.decorateRequest('signature', null);
   server.decorateRequest('operationId', null);
   server.decorateRequest('messageId', null);
   addJsonBodyParser(server, deps, deps.bodyBytesMax);

@@ -39,7 +39,7 @@ export function parseJsonBody(body: Buffer): JsonBody {
   } catch (error) {
     throw malformed(`The body is not valid JSON: ${error instanceof Error ? error.message : ''}`);
   }
-  if (!isLarge && isDeeperThan(value, DEPTH_MAX)) throw tooDeep();
+  if (!isLarge && mayBeDeep(text) && isDeeperThan(value, DEPTH_MAX)) throw tooDeep();
   // These characters can only come from escapes, so bodies without escapes are not searched.
   const suspect = text.includes('\\u') || text.includes('__proto__');
   return { value, textErrors: suspect ? findUnsafeText(value) : NO_ERRORS };
@@ -52,6 +52,18 @@ function malformed(detail: string): RefusedError {
 
 function tooDeep(): RefusedError {
   return malformed(`The body is nested more than ${DEPTH_MAX} levels deep.`);
+}
+
+/** Whether enough brackets open. Counting them is a tenth of the cost of visiting a parsed value. */
+function mayBeDeep(text: string): boolean {
+  let opened = 0;
+  for (const bracket of ['{', '[']) {
+    for (let at = text.indexOf(bracket); at >= 0; at = text.indexOf(bracket, at + 1)) {
+      opened += 1;
+      if (opened > DEPTH_MAX) return true;
+    }
+  }
+  return false;
 }
 
 function isDeeperThan(value: unknown, levels: number): boolean {

@@ -27,6 +27,7 @@ export class RequestContext implements OperationRequest<unknown, unknown, unknow
   readonly contentType: string;
   readonly lastEventId: string | undefined;
   accountId: string | undefined;
+  innerCalls: number;
   readonly #deps: AuthorizationDependencies;
   readonly #surface: ApiSurface;
   readonly #spec: Operation['spec'];
@@ -53,6 +54,7 @@ export class RequestContext implements OperationRequest<unknown, unknown, unknow
     this.contentType = request.headers['content-type'] ?? '';
     this.lastEventId = request.headers['last-event-id'] as string | undefined;
     this.accountId = undefined;
+    this.innerCalls = 0;
     this.#deps = deps;
     this.#surface = surface;
     this.#spec = spec;

@@ -36,6 +36,11 @@ export function authorizeSignedRequest(
       request.receivedBody = body;
       authorize();
     });
-  const check = async (): Promise<void> => surface.beforeSignedBody?.(request);
-  check().then(read, done);
+  try {
+    const pending = surface.beforeSignedBody?.(request);
+    if (pending) pending.then(read, done);
+    else read();
+  } catch (error) {
+    done(error as Error);
+  }
 }
