@@ -36,7 +36,10 @@ export function usageOf(pid: number | undefined): Usage | undefined {
 export function databaseCpuMicros(serverPid: number): number {
   try {
     const children = (pid: number): number[] =>
-      readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').split(' ').filter(Boolean).map(Number);
+      readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1')
+        .split(' ')
+        .filter(Boolean)
+        .map(Number);
     const mains = children(serverPid);
     const pids = [...mains, ...mains.flatMap(children)];
     return pids.reduce((sum, pid) => sum + scheduledMicros(pid), 0);

@@ -102,7 +102,8 @@ export function toOutgoing(form: MessageFormBody, domain: string, nowMs: number)
     variables,
     isTest,
     messageId,
-    bytes: lengthOf(Object.values(content.texts)) + lengthOf(attachments.map((file) => file.content)),
+    bytes:
+      lengthOf(Object.values(content.texts)) + lengthOf(attachments.map((file) => file.content)),
     bodyFor(recipients, substitute) {
       const line = onOneLine(substitute);
       return {

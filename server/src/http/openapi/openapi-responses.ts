@@ -114,10 +114,25 @@ const NAMED_GROUPS: [string, ProblemCode[]][] = [
   ['ReadForbidden', ['insufficient_scope', 'ip_not_allowed', 'not_a_member']],
   ['AccountReadForbidden', ['insufficient_scope', 'ip_not_allowed']],
   ['Forbidden', ['ip_not_allowed', 'not_a_member']],
+  [
+    'InvalidMessage',
+    [
+      'content_conflict',
+      'content_missing',
+      'idempotency_key_reused',
+      'missing_variables',
+      'stream_not_found',
+      'template_limit',
+      'template_not_found',
+      'template_syntax',
+      'validation_failed',
+    ],
+  ],
   ['InvalidRequest', ['idempotency_key_reused', 'validation_failed']],
-  ['InvalidContent', ['content_conflict', 'content_missing', 'missing_variables']],
   ['InvalidTemplate', ['template_limit', 'template_not_found', 'template_syntax']],
   ['InvalidTemplateSource', ['template_limit', 'template_syntax']],
+  ['TooManyRequests', ['quota_exceeded', 'rate_limited']],
+  ['Unavailable', ['overloaded', 'storage_unavailable']],
 ];
 
 function pascalCase(code: string): string {
