@@ -10,6 +10,7 @@ import { PeriodicTasks } from '../lib/periodic-tasks.ts';
 import { REQUEST_LOG_WRITE_MS, type RequestLog } from '../logs/request-log.ts';
 import { deleteExpiredKeys } from '../messages/accept/idempotency-store.ts';
 import { deleteOldReservations } from '../messages/accept/message-id-store.ts';
+import type { ContentArchive } from '../messages/archive/content-archive.ts';
 import { deleteEncryptedContents } from '../messages/content/message-content-store.ts';
 import { deleteStreamContents } from '../messages/content/stream-retention.ts';
 import type { Erasures } from '../privacy/erase-address.ts';
@@ -39,6 +40,7 @@ export interface BackgroundJobsOptions {
   suppressions: Suppressions;
   requestLog: RequestLog;
   workspaceQuotas: WorkspaceQuotas;
+  contents: ContentArchive;
   /** The SMTP listeners, whose certificate is reloaded when it was renewed. */
   listeners: readonly { renewCertificate(): Promise<void> }[];
   /** Aborted when the server stops, to end long jobs early. */
@@ -48,7 +50,7 @@ export interface BackgroundJobsOptions {
 /** Starts the periodic jobs. They run on every node; the database prevents duplicate work. */
 export function startBackgroundJobs(options: BackgroundJobsOptions): PeriodicTasks {
   const { pool, clock, log, authenticator, apiKeys, people, imports, signal } = options;
-  const { verifier, erasures, purges, suppressions, requestLog, listeners } = options;
+  const { verifier, erasures, purges, suppressions, requestLog, contents, listeners } = options;
   const jobs = new PeriodicTasks({ clock, log });
   jobs.schedule(REQUEST_LOG_WRITE_MS, 'write request log', () => requestLog.flush());
   jobs.schedule(RESUME_MS, 'resume contact imports', () => imports.work());
@@ -78,6 +80,7 @@ export function startBackgroundJobs(options: BackgroundJobsOptions): PeriodicTas
   jobs.schedule(MINUTE_MS, 'delete content of streams', () =>
     deleteStreamContents(pool, clock, signal),
   );
+  jobs.schedule(MINUTE_MS, 'archive contents', () => contents.work(signal));
   const scheduleRarely = (task: string, work: () => Promise<void>): void =>
     jobs.schedule(RARE_MS, task, work, FREQUENT_MS);
   scheduleRarely('notify about expiring API keys', () => apiKeys.notifyExpiring());

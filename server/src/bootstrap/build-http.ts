@@ -116,7 +116,7 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
           ...operations,
           checkBatch({ batchSender }),
           previewContent({ clock }),
-          getAttachment({ pool, largeAnswers }),
+          getAttachment({ contents: services.contents, largeAnswers }),
         ],
         services.rateLimiter,
         services.auditLog,

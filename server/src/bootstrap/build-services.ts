@@ -21,12 +21,14 @@ import { bodyValidator } from '../http/validation/schema-validator.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createEncryptor, type Encryptor } from '../lib/encryption.ts';
 import type { Log } from '../lib/log.ts';
+import { openBucket } from '../lib/object-bucket.ts';
 import { AuditLog } from '../logs/audit-log.ts';
 import { RequestLog } from '../logs/request-log.ts';
 import type { MessageAcceptor } from '../messages/accept/accept-message.ts';
 import type { DeliveryHandoff } from '../messages/accept/delivery-handoff.ts';
 import type { Idempotency } from '../messages/accept/idempotency.ts';
 import { SendMessage } from '../messages/accept/send-request.ts';
+import { ContentArchive } from '../messages/archive/content-archive.ts';
 import { MessageChanges } from '../messages/change-message.ts';
 import { CONTENT_KEY_PURPOSE } from '../messages/content/message-content.ts';
 import { MailAcceptor } from '../messages/mime/mail-acceptor.ts';
@@ -76,6 +78,7 @@ export interface Services {
   idempotency: Idempotency;
   changes: MessageChanges;
   inbox: TestInbox;
+  contents: ContentArchive;
   requestLog: RequestLog;
   auditLog: AuditLog;
   unsubscribes: Unsubscribes;
@@ -160,6 +163,9 @@ export function buildServices(options: ServicesOptions): Services {
     workspaceDeletionMs: config.workspaceDeletionMs,
     ...(options.passwordCost ? { passwordCost: options.passwordCost } : {}),
   });
+  const { contentBucket } = config;
+  const bucket = contentBucket && openBucket(contentBucket);
+  const contents = new ContentArchive({ pool, clock, log, bucket });
   const requestLog = new RequestLog({ pool, clock, log });
   return {
     workspaces: new Workspaces({ pool, clock }),
@@ -212,8 +218,9 @@ export function buildServices(options: ServicesOptions): Services {
       checkShape: (body) => mailShape.check(body),
     }),
     idempotency,
-    changes: new MessageChanges({ pool, clock, limits: sendLimits(config), handoff }),
-    inbox: new TestInbox({ pool, clock, encryptor }),
+    changes: new MessageChanges({ pool, clock, limits: sendLimits(config), handoff, contents }),
+    inbox: new TestInbox({ pool, clock, encryptor, contents }),
+    contents,
     requestLog,
     auditLog: new AuditLog({ pool, clock, log }),
     workspaceQuotas,

@@ -1,6 +1,7 @@
 import { hostname, totalmem } from 'node:os';
 import path from 'node:path';
 import type { LogLevel } from '../lib/log.ts';
+import type { BucketSettings } from '../lib/object-bucket.ts';
 import type { RouteConfig } from './delivery-routes.ts';
 import type { OutgoingAddresses } from './outgoing-addresses.ts';
 import type { PortRange, ServerAddress, Setting } from './setting-types.ts';
@@ -125,6 +126,8 @@ export interface Config {
     readonly webhookDays: number;
     readonly auditDays: number;
   };
+  /** Where old contents of messages are kept, if not in the database. */
+  readonly contentBucket: BucketSettings | undefined;
   /** How long a deleted workspace can be restored. */
   readonly workspaceDeletionMs: number;
   readonly log: { readonly level: LogLevel };
@@ -198,6 +201,12 @@ function readSettings(env: Environment): SettingValues {
   };
 }
 
+const BUCKET_SETTINGS = [
+  'CONTENT_BUCKET_URL',
+  'CONTENT_BUCKET_ACCESS_KEY_ID',
+  'CONTENT_BUCKET_SECRET_ACCESS_KEY',
+] as const;
+
 /** Checks between settings that are valid on their own. */
 function findConflicts({ of, wasGiven }: SettingValues): string[] {
   const found: string[] = [];
@@ -210,6 +219,11 @@ function findConflicts({ of, wasGiven }: SettingValues): string[] {
     found.push(
       'DATABASE_READ_URL: needs DATABASE_URL, because the embedded database has no standby.',
     );
+  }
+  const bucket = BUCKET_SETTINGS.filter((name) => wasGiven(name));
+  if (bucket.length > 0 && bucket.length < BUCKET_SETTINGS.length) {
+    const missing = BUCKET_SETTINGS.filter((name) => !wasGiven(name));
+    found.push(`${missing.join(', ')}: needed with ${bucket.join(' and ')}.`);
   }
   if (of('CONTENT_RETENTION_DAYS') > of('MESSAGE_RETENTION_DAYS')) {
     found.push(
@@ -341,9 +355,19 @@ function buildConfig({ of, wasGiven }: SettingValues): Config {
       webhookDays: of('WEBHOOK_RETENTION_DAYS'),
       auditDays: of('AUDIT_RETENTION_DAYS'),
     },
+    contentBucket: buildContentBucket(of),
     workspaceDeletionMs: of('WORKSPACE_DELETION_DAYS') * DAY_MS,
     log: { level: of('LOG_LEVEL') },
   };
+}
+
+/** Undefined if none is configured; what is missing is reported as a conflict. */
+function buildContentBucket(of: SettingValues['of']): BucketSettings | undefined {
+  const url = of('CONTENT_BUCKET_URL');
+  const accessKeyId = of('CONTENT_BUCKET_ACCESS_KEY_ID');
+  const secretAccessKey = of('CONTENT_BUCKET_SECRET_ACCESS_KEY');
+  if (!url || !accessKeyId || !secretAccessKey) return undefined;
+  return { url, region: of('CONTENT_BUCKET_REGION'), accessKeyId, secretAccessKey };
 }
 
 function buildSubmission(of: SettingValues['of'], portIsExplicit: boolean): Config['submission'] {

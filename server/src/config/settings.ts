@@ -129,6 +129,37 @@ const storage = {
   }),
 };
 
+const contentArchive = {
+  CONTENT_BUCKET_URL: text<string | undefined>({
+    description:
+      'A bucket of S3-compatible storage, to which contents of messages are moved after four days. See [Content archive](production.md#content-archive).',
+    format: 'the URL of a bucket, such as https://s3.example.com/bucket or with a prefix',
+    default: undefined,
+    defaultText: 'contents stay in the database',
+    accepts: /^https?:\/\/[^\s?#@]+$/,
+  }),
+  CONTENT_BUCKET_REGION: text({
+    description: 'Region of the bucket.',
+    format: 'a name such as eu-central-1',
+    default: 'us-east-1',
+    accepts: /^[a-z0-9-]+$/,
+  }),
+  CONTENT_BUCKET_ACCESS_KEY_ID: text<string | undefined>({
+    description: 'Access key of the bucket. It must be able to put, get and delete objects.',
+    format: 'an access key ID',
+    default: undefined,
+    defaultText: 'none',
+  }),
+  CONTENT_BUCKET_SECRET_ACCESS_KEY: secret(
+    text<string | undefined>({
+      description: 'Secret of the access key.',
+      format: 'a secret access key',
+      default: undefined,
+      defaultText: 'none',
+    }),
+  ),
+};
+
 const general = {
   PRINT_FIRST_KEY: boolean({
     description:
@@ -446,6 +477,7 @@ export const SETTINGS = {
   ...grouped('Alarms', alarms),
   ...grouped('Limits', limits),
   ...grouped('Retention', retention),
+  ...grouped('Content archive', contentArchive),
 };
 
 export type SettingName = keyof typeof SETTINGS;

@@ -27,15 +27,20 @@ export async function acquireSessionLock(
   { log, signal }: LockWait,
 ): Promise<void> {
   for (let attempt = 0; ; attempt++) {
-    const { rows } = await session.query<{ acquired: boolean }>(
-      `select pg_try_advisory_lock(${LOCK_CLASS}, ${lock}) as acquired`,
-    );
-    if (rows[0]?.acquired) return;
+    if (await trySessionLock(session, lock)) return;
     if (attempt === LOG_AFTER_ATTEMPTS) log?.info(`waiting for another node to finish ${purpose}`);
     await sleep(RETRY_MS, undefined, signal ? { signal } : {}).catch(() => {
       signal?.throwIfAborted();
     });
   }
+}
+
+/** Acquires a lock that the session holds until it is closed, unless another session holds it. */
+export async function trySessionLock(session: Queryable, lock: number): Promise<boolean> {
+  const { rows } = await session.query<{ acquired: boolean }>(
+    `select pg_try_advisory_lock(${LOCK_CLASS}, ${lock}) as acquired`,
+  );
+  return rows[0]?.acquired ?? false;
 }
 
 /**

@@ -17,4 +17,6 @@ export const LOCKS = {
   alarms: 8,
   /** Held for a transaction while the brakes are checked. */
   brakes: 9,
+  /** Held by the node that moves contents to the archive. */
+  contentArchive: 10,
 } as const;

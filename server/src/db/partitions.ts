@@ -42,6 +42,7 @@ export const PARTITIONED_TABLES: readonly PartitionedTable[] = [
   { table: 'events', ...WEEKLY, keep: 'record' },
   { table: 'message_contents', ...DAILY, keep: 'content' },
   { table: 'message_attachments', ...DAILY, keep: 'content' },
+  { table: 'archived_contents', ...DAILY, keep: 'content' },
   { table: 'test_inbox', ...WEEKLY, keep: 'content' },
   { table: 'request_log', ...DAILY, keep: 'content', standalone: true },
   { table: 'audit_log', ...MONTHLY, keep: 'audit', standalone: true },

@@ -35,6 +35,8 @@ export const TABLE_OWNERS = {
   messages: 'messages',
   message_contents: 'messages',
   message_attachments: 'messages',
+  archived_contents: 'messages',
+  content_packs: 'messages',
   deliveries: 'messages',
   attempts: 'messages',
   test_inbox: 'messages',

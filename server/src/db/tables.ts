@@ -53,6 +53,17 @@ export interface ApiKeysRow {
   revoked_at: number | null;
 }
 
+export interface ArchivedContentsRow {
+  workspace_id: string;
+  mode: Mode;
+  id: string;
+  pack_id: string;
+  pack_offset: number;
+  length: number;
+  encryption_key: Buffer;
+  is_redacted: boolean;
+}
+
 export interface AttemptsRow {
   workspace_id: string;
   mode: Mode;
@@ -165,6 +176,15 @@ export interface ContactsRow {
   attributes: unknown;
   created_at: number;
   updated_at: number;
+}
+
+export interface ContentPacksRow {
+  id: string;
+  day: number;
+  expires_with: string;
+  bytes: number;
+  created_at: number;
+  stored_at: number | null;
 }
 
 export interface DeliveriesRow {
@@ -673,6 +693,7 @@ export interface Tables {
   alarms: AlarmsRow;
   api_key_secrets: ApiKeySecretsRow;
   api_keys: ApiKeysRow;
+  archived_contents: ArchivedContentsRow;
   attempts: AttemptsRow;
   audit_log: AuditLogRow;
   auth_throttles: AuthThrottlesRow;
@@ -682,6 +703,7 @@ export interface Tables {
   contact_imports: ContactImportsRow;
   contact_subscriptions: ContactSubscriptionsRow;
   contacts: ContactsRow;
+  content_packs: ContentPacksRow;
   deliveries: DeliveriesRow;
   domain_keys: DomainKeysRow;
   domains: DomainsRow;

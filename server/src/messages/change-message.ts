@@ -8,6 +8,8 @@ import type { DeliveryHandoff } from './accept/delivery-handoff.ts';
 import { FieldErrors } from './accept/field-errors.ts';
 import { parseSchedule } from './accept/parse-options.ts';
 import { deliveryWindowMs, type SendLimits } from './accept/send-limits.ts';
+import { findEntry, restoreContent } from './archive/archive-store.ts';
+import type { ContentArchive } from './archive/content-archive.ts';
 import { isEncryptedContentDeleted } from './content/message-content-store.ts';
 import {
   cancelDeliveries,
@@ -30,17 +32,20 @@ export class MessageChanges {
   readonly #clock: Clock;
   readonly #limits: SendLimits;
   readonly #handoff: Pick<DeliveryHandoff, 'withdraw'>;
+  readonly #contents: ContentArchive;
 
   constructor(parts: {
     pool: Pool;
     clock: Clock;
     limits: SendLimits;
     handoff: Pick<DeliveryHandoff, 'withdraw'>;
+    contents: ContentArchive;
   }) {
     this.#pool = parts.pool;
     this.#clock = parts.clock;
     this.#limits = parts.limits;
     this.#handoff = parts.handoff;
+    this.#contents = parts.contents;
   }
 
   /** Cancels all pending recipients. Rejected when none is pending or one is being sent. */
@@ -138,6 +143,7 @@ export class MessageChanges {
         'The message contained secret values, and its content has been deleted.',
       );
     }
+    const archived = await this.#contents.readArchived(scope, id);
     const nowMs = this.#clock.now();
     await inTransaction(this.#pool, async (client) => {
       const deliveries = await lockDeliveries(client, scope, id);
@@ -157,6 +163,10 @@ export class MessageChanges {
       const expiresAtMs = nowMs + deliveryWindowMs(this.#limits, ttlSeconds);
       const ordinals = retryable.map(({ ordinal }) => ordinal);
       await retryDeliveries(client, scope, id, ordinals, nowMs, expiresAtMs);
+      // Erased or restored meanwhile otherwise; the rows of its deliveries are locked.
+      if (archived && (await findEntry(client, { ...scope, id }))) {
+        await restoreContent(client, scope, id, archived);
+      }
     });
     await notifyDeliveriesDue(this.#pool);
     return this.#find(scope, id);

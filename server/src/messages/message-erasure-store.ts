@@ -5,6 +5,7 @@ import { selectList } from '../db/select-list.ts';
 import type { AttemptsRow, DeliveriesRow, DeliveryStatus, MessagesRow } from '../db/tables.ts';
 import { uuidRange } from '../lib/ids.ts';
 import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
+import { deleteArchivedContents } from './archive/archive-store.ts';
 
 /** Reads and rewrites messages, their content, deliveries and attempts, for privacy/erase-address.ts. */
 
@@ -119,6 +120,7 @@ export async function deleteContents(
   ids: readonly string[],
 ): Promise<void> {
   if (ids.length === 0) return;
+  await deleteArchivedContents(db, scope, ids);
   const values = [scope.workspaceId, scope.mode, ids, ...uuidRange(ids)];
   await db.query({
     name: 'erasure-delete-contents',

@@ -29,6 +29,12 @@ export const MESSAGE_PURGES = [
     rowsMax: 200,
   }),
   purgeRows({
+    table: 'archived_contents',
+    delete: 'delete from archived_contents d',
+    key: ['mode mode', 'id uuid'],
+    partitionedBy: 'id',
+  }),
+  purgeRows({
     table: 'test_inbox',
     delete: 'delete from test_inbox d',
     key: ['message_id uuid'],

@@ -9,6 +9,7 @@ import type { Encryptor } from '../lib/encryption.ts';
 import { encodeId, uuidFloor } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
 import { readFailedRequests, rewriteRequests } from '../logs/request-log-store.ts';
+import { deleteArchivedContents } from '../messages/archive/archive-store.ts';
 import {
   deleteContents,
   type ErasableMessage,
@@ -222,6 +223,12 @@ export class Erasures {
       })),
     );
     await deleteContents(client, ref, [...soleRecipient]);
+    // An archived content cannot be edited, so it is deleted as a whole.
+    await deleteArchivedContents(
+      client,
+      ref,
+      messages.map(({ id }) => id),
+    );
     const eraseFields = <T>(value: T): T => removeErasedNames(eraser.json(value)) as T;
     // One at a time, because a content may have megabytes.
     for (const { id } of messages) {

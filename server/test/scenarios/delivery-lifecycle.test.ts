@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { sendLimits } from '../../src/bootstrap/build-acceptor.ts';
 import { readConfig } from '../../src/config/read-config.ts';
+import { silentLog } from '../../src/lib/log.ts';
+import { ContentArchive } from '../../src/messages/archive/content-archive.ts';
 import { MessageChanges } from '../../src/messages/change-message.ts';
 import { type DeliverySetup, setUpDelivery } from '../harness/delivery-setup.ts';
 import { deliveriesOf } from '../harness/enqueue-messages.ts';
@@ -210,6 +212,7 @@ describe('cancellation', () => {
       clock,
       limits: sendLimits(readConfig({})),
       handoff: node.engine,
+      contents: new ContentArchive({ pool, clock, log: silentLog, bucket: undefined }),
     });
     const scope = { workspaceId: setup.workspaceId, mode: 'live' } as const;
     await expect(changes.cancel(scope, id)).rejects.toMatchObject({ code: 'not_cancellable' });

@@ -124,7 +124,7 @@ export function suppressionOperations(deps: CompatDependencies): Operation[] {
     ...[BOUNCES, INVALID_EMAILS, SPAM_REPORTS].flatMap((list) => [
       listEntries(deps, list),
       ...addressOperations(deps, list),
-      deleteEntries(deps, list),
+      deleteArchivedContents(deps, list),
     ]),
     listEntries(deps, UNSUBSCRIBES),
     ...globalUnsubscribes(deps),
@@ -188,7 +188,7 @@ function addressOperations({ call }: CompatDependencies, list: List): Operation[
   ];
 }
 
-function deleteEntries({ call }: CompatDependencies, list: List): Operation {
+function deleteArchivedContents({ call }: CompatDependencies, list: List): Operation {
   return operation(
     {
       id: `sendgridDelete${list.id}s`,

@@ -97,6 +97,35 @@ create table message_attachments (
   primary key (workspace_id, mode, message_id, ordinal)
 ) partition by range (message_id);
 
+-- Objects in the bucket of the content archive, each with the contents of many messages of one day.
+create table content_packs (
+  id uuid primary key,
+  day timestamptz not null,
+  -- The partition of archived_contents; the object is deleted when it no longer exists.
+  expires_with text not null,
+  bytes bigint not null,
+  created_at timestamptz not null,
+  -- Null while the object is being written.
+  stored_at timestamptz
+);
+
+create index content_packs_day on content_packs (day);
+
+-- Where the content of a message is in its pack. An entry cannot be read without the key in its row, so
+-- that deleting the row erases the content.
+create table archived_contents (
+  workspace_id uuid not null,
+  mode mode not null,
+  id uuid not null,
+  pack_id uuid not null,
+  pack_offset bigint not null,
+  length integer not null,
+  encryption_key bytea not null,
+  -- The message had secret variables: this is the redacted copy, which must not be sent.
+  is_redacted boolean not null,
+  primary key (workspace_id, mode, id)
+) partition by range (id);
+
 create type recipient_kind as enum ('to', 'cc', 'bcc');
 
 create type delivery_status as enum (

@@ -56,7 +56,11 @@ export async function isEncryptedContentDeleted(
 ): Promise<boolean> {
   const { rowCount } = await db.query(
     `select from message_contents
-     where workspace_id = $1 and mode = $2 and id = $3 and encrypted_content = ''`,
+      where workspace_id = $1 and mode = $2 and id = $3 and encrypted_content = ''
+     union all
+     select from archived_contents
+      where workspace_id = $1 and mode = $2 and id = $3 and is_redacted
+     limit 1`,
     [scope.workspaceId, scope.mode, id],
   );
   return rowCount === 1;

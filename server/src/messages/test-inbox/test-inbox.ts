@@ -6,8 +6,9 @@ import { encodeId } from '../../lib/ids.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import { htmlToText, textPartOf } from '../../mail/html/html-to-text.ts';
 import { extractCodes, extractLinks } from '../../mail/html/links-and-codes.ts';
+import type { ContentArchive } from '../archive/content-archive.ts';
 import { decryptContent } from '../content/message-content.ts';
-import { findContent, findEncryptedContents } from '../content/message-content-store.ts';
+import { findEncryptedContents } from '../content/message-content-store.ts';
 import { findMessage, findMessages } from '../lookup/message-store.ts';
 import {
   claimUnseen,
@@ -28,12 +29,19 @@ export class TestInbox {
   readonly #pool: Pool;
   readonly #clock: Clock;
   readonly #encryptor: Encryptor;
+  readonly #contents: ContentArchive;
   readonly #waits = new Map<string, number>();
 
-  constructor(parts: { pool: Pool; clock: Clock; encryptor: Encryptor }) {
+  constructor(parts: {
+    pool: Pool;
+    clock: Clock;
+    encryptor: Encryptor;
+    contents: ContentArchive;
+  }) {
     this.#pool = parts.pool;
     this.#clock = parts.clock;
     this.#encryptor = parts.encryptor;
+    this.#contents = parts.contents;
   }
 
   async list(
@@ -130,7 +138,7 @@ export class TestInbox {
   async #load(workspaceId: string, entry: InboxEntry) {
     const scope = scopeOf(workspaceId);
     const message = await findMessage(this.#pool, scope, entry.messageId);
-    const stored = message && (await findContent(this.#pool, scope, entry.messageId));
+    const stored = message && (await this.#contents.find(scope, entry.messageId));
     if (!stored) return undefined;
     const encrypted = await findEncryptedContents(this.#pool, scope, [entry.messageId]);
     const decrypted = this.#decrypt(encrypted.get(entry.messageId));

@@ -1,6 +1,6 @@
 import type { Pool } from '../../../db/pool.ts';
+import type { ContentArchive } from '../../../messages/archive/content-archive.ts';
 import { viewContent } from '../../../messages/content/content-view.ts';
-import { findContent } from '../../../messages/content/message-content-store.ts';
 import { findMessage } from '../../../messages/lookup/message-store.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
@@ -10,6 +10,7 @@ import { MessageContent } from './schemas.ts';
 
 export function getMessageContent(deps: {
   pool: Pool;
+  contents: ContentArchive;
   largeAnswers: LargeResponseLimiter;
 }): Operation {
   return operation(
@@ -29,7 +30,7 @@ export function getMessageContent(deps: {
       await deps.largeAnswers.acquire(caller.workspaceId, signal);
       const id = decodePathId('msg', (params as { id: string }).id, 'message');
       const message = await findMessage(deps.pool, caller, id);
-      const content = message && (await findContent(deps.pool, caller, id));
+      const content = message && (await deps.contents.find(caller, id));
       if (!content) throw notFound('message');
       const body = await viewContent(caller.workspaceId, id, message.createdAtMs, content);
       return { status: 200, body };

@@ -1,15 +1,19 @@
 import { Type } from 'typebox';
 import type { Pool } from '../../../db/pool.ts';
 import { compose } from '../../../mail/mime/compose.ts';
+import type { ContentArchive } from '../../../messages/archive/content-archive.ts';
 import { toOutgoing } from '../../../messages/content/message-content.ts';
-import { findContent } from '../../../messages/content/message-content-store.ts';
 import { findMessage } from '../../../messages/lookup/message-store.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';
 import { decodePathId, notFound } from '../../validation/path-id.ts';
 
-export function getMessageRaw(deps: { pool: Pool; largeAnswers: LargeResponseLimiter }): Operation {
+export function getMessageRaw(deps: {
+  pool: Pool;
+  contents: ContentArchive;
+  largeAnswers: LargeResponseLimiter;
+}): Operation {
   return operation(
     {
       id: 'getMessageRaw',
@@ -37,7 +41,7 @@ export function getMessageRaw(deps: { pool: Pool; largeAnswers: LargeResponseLim
       const given = (params as { id: string }).id;
       const id = decodePathId('msg', given, 'message');
       const message = await findMessage(deps.pool, caller, id);
-      const content = message && (await findContent(deps.pool, caller, id));
+      const content = message && (await deps.contents.find(caller, id));
       if (!content) throw notFound('message');
       const dateMs = Math.max(message.createdAtMs, message.scheduledAtMs ?? 0);
       return {
