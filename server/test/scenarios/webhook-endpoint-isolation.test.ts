@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { until } from '../harness/delivery-engine.ts';
+import { newWorkspace } from '../harness/enqueue-messages.ts';
 import { type ScriptedResponse, startWebhookReceiver } from '../harness/webhook-receiver.ts';
-import { setUpWebhooks, type WebhookSetup } from '../harness/webhook-setup.ts';
+import { appendTestEvents, setUpWebhooks, type WebhookSetup } from '../harness/webhook-setup.ts';
 
 /**
  * A dead endpoint with a large backlog does not slow down others. Events are sent one after another to a healthy
@@ -41,6 +42,36 @@ test.each<[string, ScriptedResponse]>([
     expect(setup.node.dispatcher?.stats.ready).toBeLessThan(100);
   },
 );
+
+test('single events of a workspace next to three with 50 silent endpoints each', async () => {
+  // No request to a silent endpoint ends during the test, so what arrives did not wait for one.
+  await using setup = await setUpWebhooks({ deadlineMs: 600_000 });
+  const { pool, node } = setup;
+  await using silent = await startWebhookReceiver({ answer: () => 'hang' });
+  await using live = await startWebhookReceiver();
+  await setup.createEndpoint(live.url);
+  const noisy = await Promise.all(
+    Array.from({ length: 3 }, async () => {
+      return { workspaceId: await newWorkspace(pool, systemClock.now()), mode: 'live' as const };
+    }),
+  );
+  for (const scope of noisy) {
+    const endpoint = { url: silent.url, events: ['*'] };
+    await Promise.all(Array.from({ length: 50 }, () => node.webhooks.create(scope, endpoint)));
+    await appendTestEvents(pool, scope, systemClock, 20);
+  }
+  const stats = node.dispatcher?.stats ?? { ready: 0, inFlight: 0, succeeded: 0, failed: 0 };
+  node.dispatcher?.wake();
+  // Next to all attempts and memory that the three may have; the rest waits in the database.
+  await until(() => stats.inFlight >= 85 && stats.ready >= 1_500);
+
+  for (let n = 1; n <= 20; n++) {
+    await setup.appendEvents(1);
+    await until(() => live.received.length === n);
+  }
+  await until(() => stats.succeeded === 20);
+  expect(stats.failed).toBe(0);
+});
 
 async function backlog(setup: WebhookSetup, count: number): Promise<void> {
   for (let sent = 0; sent < count; sent += 1_000) {
