@@ -15,6 +15,12 @@ import { classifyReport } from '../server/src/messages/verdict/verdict.ts';
 const RECOGNIZED_GOAL = 0.95;
 const CLASS_GOAL = 0.92;
 
+/**
+ * Two mails name an unknown user in status (5.1.1) and text, and Sisimai expects another reason from
+ * a second text: lhost-postfix-01 and rfc3464-01.
+ */
+const WRONG_SUPPRESSIONS_KNOWN = 2;
+
 /** Sisimai's reasons for mail that does not report a failure. */
 const OTHER_MAIL = new Set(['feedback', 'vacation', 'delivered']);
 
@@ -43,6 +49,7 @@ const corpusDir = path.join(emailsFolder ?? path.join(folder, 'set-of-emails'), 
 const expectations = readExpectations(path.join(folder, 'fact'));
 
 const counts = { failures: 0, recognized: 0, others: 0, mistaken: 0 };
+const suppressions = { wrong: 0, missed: 0 };
 const classes = { sisimai: [0, 0], ours: [0, 0] } as Record<'sisimai' | 'ours', [number, number]>;
 for (const file of globSync('{bsd/*,not/is-not-*}.eml', { cwd: corpusDir }).toSorted()) {
   const name = path.basename(file, '.eml');
@@ -78,8 +85,9 @@ function compareClass(name: string, bounce: { class: string; reason: string }, e
   if (expected.reason === 'filtered') return;
   const isRight = isHard === (expected.hard || expected.reason === 'suspend');
   count('ours', isRight);
-  if (!isRight)
-    console.log(`${name}: ${bounce.class} ${bounce.reason}, expected ${expected.reason}`);
+  if (isRight) return;
+  suppressions[isHard ? 'wrong' : 'missed'] += 1;
+  console.log(`${name}: ${bounce.class} ${bounce.reason}, expected ${expected.reason}`);
 }
 
 function count(measure: keyof typeof classes, isRight: boolean): void {
@@ -128,4 +136,7 @@ function report(): void {
     console.log(`${measure.padEnd(38)} ${right} of ${total}  ${share}`);
     if (right / total < goal) process.exitCode = 1;
   }
+  const { wrong, missed } = suppressions;
+  console.log(`suppressed and not expected: ${wrong}; expected and not suppressed: ${missed}`);
+  if (wrong > WRONG_SUPPRESSIONS_KNOWN) process.exitCode = 1;
 }
