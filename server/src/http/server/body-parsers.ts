@@ -81,6 +81,7 @@ function addBodyParser(
     const limits = {
       bytesMax: isAnonymous ? Math.min(ANONYMOUS_BODY_BYTES_MAX, bytesMax) : bytesMax,
       reserve: () => bodyMemory.reserve(bodyOwner(request)),
+      nextTurn: () => eventLoopTurns.next(bodyOwner(request)),
     };
     const onBody = (error: Error | null, body?: ReceivedBody): void => {
       if (!body) done(error);

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { MemoryBudget } from '../../lib/memory-budget.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
@@ -12,6 +13,9 @@ import { readBody } from './read-body.ts';
  */
 
 const BYTES_MAX = 100;
+let bytesMax = BYTES_MAX;
+let nextTurn = () => Promise.resolve();
+let read: net.Socket | undefined;
 let server: http.Server;
 let outcomes: (string | Error)[] = [];
 /** Whether the client had sent everything by then. */
@@ -22,7 +26,8 @@ let hasRelease = false;
 
 beforeAll(async () => {
   server = http.createServer((request, response) => {
-    const limits = { bytesMax: BYTES_MAX, reserve: () => memory.reserve('client') };
+    const limits = { bytesMax, reserve: () => memory.reserve('client'), nextTurn };
+    read = request.socket;
     readBody(request, limits, (error, body) => {
       wasWhole = request.complete;
       reservedBytes = memory.used;
@@ -117,4 +122,25 @@ test('a body over the memory budget is read to its end and rejected as overloade
   expect(wasWhole).toBe(true);
   expect(memory.used).toBe(0);
   expect(await outcomeOf('Content-Length: 10', 'abcde', 'fghij')).toBe('abcdefghij');
+});
+
+test('the rest of a large body is read in turns', async () => {
+  const MIB = 1024 * 1024;
+  bytesMax = 8 * MIB;
+  memory = new MemoryBudget(16 * MIB);
+  const turn = Promise.withResolvers<void>();
+  let turns = 0;
+  nextTurn = () => {
+    turns += 1;
+    return turn.promise;
+  };
+  const outcome = outcomeOf(`Content-Length: ${8 * MIB}`, 'x'.repeat(8 * MIB));
+  await expect.poll(() => turns).toBe(1);
+  for (let n = 0; n < 100; n++) await nextIteration();
+  // A chunk that is read and one behind it, however much the client has sent.
+  expect(turns).toBe(1);
+  expect(read?.bytesRead).toBeLessThan(256 * 1024 + 3 * 64 * 1024);
+  turn.resolve();
+  expect(await outcome).toHaveLength(8 * MIB);
+  expect(turns).toBeGreaterThan(100);
 });

@@ -17,12 +17,19 @@ export interface BodyLimits {
   bytesMax: number;
   /** Reserves memory for a body that does not arrive in one piece. */
   reserve(): MemoryReservation;
+  /** Resolves when another chunk of a large body may be read. */
+  nextTurn(): Promise<void>;
 }
 
 /** A multiple of the maximum size: anything larger is rejected without being read. */
 const DRAIN_LIMIT_FACTOR = 2;
 /** What a chunk takes besides its bytes: a client may send single bytes. */
 const CHUNK_OVERHEAD_BYTES = 256;
+/**
+ * The rest of a larger body is read in turns. In one iteration of the event loop, Node reads up to
+ * 2 MiB from each connection, so a hundred fast uploads would hold it for a second.
+ */
+const READ_AT_ONCE_BYTES_MAX = 256 * 1024;
 
 /**
  * Reads a body of at most `bytesMax` bytes within the shared memory budget. Replaces Fastify's
@@ -33,7 +40,7 @@ const CHUNK_OVERHEAD_BYTES = 256;
  */
 export function readBody(
   payload: IncomingMessage,
-  { bytesMax, reserve }: BodyLimits,
+  { bytesMax, reserve, nextTurn }: BodyLimits,
   done: (error: Error | null, body?: ReceivedBody) => void,
 ): void {
   const announcedBytes = Number(payload.headers['content-length']);
@@ -48,6 +55,10 @@ export function readBody(
   let rejection: RefusedError | undefined;
   const onData = (chunk: Buffer): void => {
     bytes += chunk.length;
+    if (bytes > READ_AT_ONCE_BYTES_MAX) {
+      payload.pause();
+      void nextTurn().then(() => payload.resume());
+    }
     if (bytes > drainBytesMax) {
       end(tooLarge());
       return;

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { MemoryBudget } from '../../lib/memory-budget.ts';
 import { clientNetwork } from '../../lib/net/client-network.ts';
+import { eventLoopTurns } from '../../lib/turns.ts';
 import type { Operation } from '../operation.ts';
 import type { ApiSurface } from './api-surface.ts';
 import { type AuthorizationDependencies, authorizeRequest } from './authorize-request.ts';
@@ -25,9 +26,14 @@ export function authorizeSignedRequest(
     return;
   }
   const { bodyBytesMax: bytesMax, bodyMemory } = deps;
-  const reserve = () => bodyMemory.reserve(clientNetwork(request.ip));
+  const owner = clientNetwork(request.ip);
+  const limits = {
+    bytesMax,
+    reserve: () => bodyMemory.reserve(owner),
+    nextTurn: () => eventLoopTurns.next(owner),
+  };
   const read = (): void =>
-    readBody(request.raw, { bytesMax, reserve }, (error, body) => {
+    readBody(request.raw, limits, (error, body) => {
       if (!body) {
         done(error ?? undefined);
         return;
