@@ -27,37 +27,52 @@ const SMALL = JSON.stringify({ ...envelope, html: '<p>Thank you</p>' });
 type NoiseTarget = Pick<Target, 'port' | 'submissionPort' | 'key'>;
 
 interface Noise {
+  /** As in BENCH_PARTS. */
+  part: string;
   name: string;
   make(target: NoiseTarget): Promise<void>;
 }
 
 const NOISE: Noise[] = [
-  { name: 'nothing (baseline)', make: () => Promise.resolve() },
+  { part: 'nothing', name: 'nothing (baseline)', make: () => Promise.resolve() },
   {
+    part: 'batches',
     name: 'batches of expensive templates, 8 connections',
     make: ({ port, key }) => repeat(port, 8, request(key, '/api/v1/transactional/batch', batch())),
   },
   {
+    part: 'templates',
     name: 'single expensive templates, 16 connections',
     make: ({ port, key }) => repeat(port, 16, request(key, DRY_RUN, expensive())),
   },
   {
+    part: 'dry-runs',
     name: 'dry runs of 1.9 MB, 16 connections',
     make: ({ port, key }) => repeat(port, 16, request(key, DRY_RUN, large())),
   },
   {
+    part: 'sends',
     name: 'sends of 1.9 MB, 16 connections',
     make: ({ port, key }) => repeat(port, 16, request(key, SEND, large())),
   },
   {
+    part: 'uploads',
     name: 'slow uploads of 29 MB, 90 connections',
     make: ({ port, key }) => slowUploads(port, key),
   },
   {
+    part: 'blank-lines',
     name: 'SMTP mail of 64 KiB blank lines, 8 connections',
-    make: ({ submissionPort, key }) => blankMails(submissionPort, key),
+    make: ({ submissionPort, key }) => mails(submissionPort, key, 8, ' \r\n'.repeat(21_000)),
   },
   {
+    part: 'large-mail',
+    name: 'SMTP mail of 20 MB, 60 connections',
+    make: ({ submissionPort, key }) =>
+      mails(submissionPort, key, 60, `${'x'.repeat(70)}\r\n`.repeat(280_000)),
+  },
+  {
+    part: 'lists',
     name: 'filtered lists, 8 connections',
     make: ({ port, key }) =>
       repeat(
@@ -68,14 +83,16 @@ const NOISE: Noise[] = [
   },
 ];
 
+const PARTS = process.env.BENCH_PARTS?.split(',') ?? NOISE.map(({ part }) => part);
+
 export async function benchNoisyNeighbor(report: Report): Promise<void> {
   await using target = await startTarget('grouped', {
     env: { SUBMISSION_PORT: '0', SUBMISSION_CONNECTIONS_PER_SOURCE: '100' },
   });
   await fillHistory(target);
   console.log('Sends of a workspace, while another one sends:');
-  for (const noise of NOISE.filter((one) => !process.env.ONLY || one.name.includes(process.env.ONLY))) {
-    const child = noise.name.startsWith('nothing') ? undefined : startNoise(target, noise);
+  for (const noise of NOISE.filter(({ part }) => PARTS.includes(part))) {
+    const child = noise.part === 'nothing' ? undefined : startNoise(target, noise);
     const { p50Ms, p99Ms, count, failures } = await httpLoad({
       port: target.port,
       connections: 2,
@@ -103,9 +120,9 @@ async function fillHistory({ port, key }: Target): Promise<void> {
   }
 }
 
-function startNoise(target: Target, { name }: Noise) {
+function startNoise(target: Target, { part }: Noise) {
   const { port, submissionPort, key } = target;
-  const env = { ...process.env, NOISE: JSON.stringify({ name, port, submissionPort, key }) };
+  const env = { ...process.env, NOISE: JSON.stringify({ part, port, submissionPort, key }) };
   return spawn(process.execPath, [SELF], { env, stdio: ['ignore', 'inherit', 'inherit'] });
 }
 
@@ -136,7 +153,6 @@ const large = () => ({ ...envelope, html: `{{ 1 }}${'<b>x</b>'.repeat(237_000)}`
 async function slowUploads(port: number, key: string): Promise<void> {
   const bytes = 29_500_000;
   const head = postRequest(SEND, key, '').replace('Content-Length: 0', `Content-Length: ${bytes}`);
-  // Shared by all connections: copies would cost this machine more than the server's work.
   const body = Buffer.alloc(bytes - 1, ' ');
   const upload = (): void => {
     const socket = net.connect(port, '127.0.0.1');
@@ -150,12 +166,12 @@ async function slowUploads(port: number, key: string): Promise<void> {
   await new Promise(() => {});
 }
 
-async function blankMails(port: number, key: string): Promise<void> {
+async function mails(port: number, key: string, connections: number, body: string): Promise<void> {
   const auth = Buffer.from(`\0postrider\0${key}`).toString('base64');
-  const mail = [
-    `From: shop@${SENDER_DOMAIN}\r\nTo: jane@example.com\r\nSubject: x\r\n\r\n`,
-    `${' \r\n'.repeat(21_000)}.\r\n`,
-  ].join('');
+  // A buffer shared by all connections: copies would cost this machine more than the server's work.
+  const mail = Buffer.from(
+    `From: shop@${SENDER_DOMAIN}\r\nTo: jane@example.com\r\nSubject: x\r\n\r\n${body}.\r\n`,
+  );
   const message = [
     `MAIL FROM:<shop@${SENDER_DOMAIN}>\r\n`,
     'RCPT TO:<jane@example.com>\r\n',
@@ -172,15 +188,15 @@ async function blankMails(port: number, key: string): Promise<void> {
       if (!/^\d{3} /m.test(chunk.toString())) return;
       const next = commands[step] ?? message[(step - commands.length) % message.length];
       step += 1;
-      socket.write(next as string);
+      socket.write(next as string | Buffer);
     });
   };
-  for (let n = 0; n < 8; n++) session();
+  for (let n = 0; n < connections; n++) session();
   await new Promise(() => {});
 }
 
 /** This module is also the process that makes the noise. */
 if (process.env.NOISE) {
-  const { name, ...target } = JSON.parse(process.env.NOISE) as NoiseTarget & { name: string };
-  await NOISE.find((one) => one.name === name)?.make(target);
+  const { part, ...target } = JSON.parse(process.env.NOISE) as NoiseTarget & { part: string };
+  await NOISE.find((one) => one.part === part)?.make(target);
 }

@@ -38,6 +38,17 @@ const BENCHES: Record<string, Bench> = {
   },
   'noisy-neighbor': {
     description: 'What a workspace notices while another one does its worst.',
+    parts: [
+      'nothing',
+      'batches',
+      'templates',
+      'dry-runs',
+      'sends',
+      'uploads',
+      'blank-lines',
+      'large-mail',
+      'lists',
+    ],
     load: async () => (await import('./noisy-neighbor.ts')).benchNoisyNeighbor,
   },
   templates: {
