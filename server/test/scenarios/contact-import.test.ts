@@ -301,7 +301,8 @@ test('uploads that start at the same moment cannot exceed the limit of a workspa
         `select count(*) as held from pg_stat_activity
          where datname = current_database() and wait_event_type = 'Lock'`,
       );
-      return rows[0].held === sockets.length;
+      // A job of the server may wait too.
+      return rows[0].held >= sockets.length;
     });
     await holder.query('commit');
     await until(() => answers.length >= 5, { what: 'the surplus uploads to be rejected' });
