@@ -11,16 +11,20 @@ import { ROOT } from './project-files.ts';
 import { breakingChangeErrors } from './released-api.ts';
 
 /**
- * The gate, `npm run check`: all checks that a change has to pass, the quick ones first. It stops at
- * the first failure. Step names as arguments (`npm run check -- boundaries hygiene`) run only those.
+ * The gate, `npm run check`: all checks that a change has to pass, the quick ones first and two at a
+ * time. It stops at the first failure. Step names as arguments (`npm run check -- boundaries hygiene`)
+ * run only those.
  */
 
 interface Step {
   name: string;
   title: string;
   /** Returns whether the step passed, after it has printed its errors. */
-  run: () => boolean | Promise<boolean>;
+  run: (print: Print) => boolean | Promise<boolean>;
 }
+
+/** The output of a quick step is collected and printed in one piece when the step ends. */
+type Print = (text: string) => void;
 
 /** A step that hangs counts as failed. */
 const STEP_TIMEOUT_MS = 45 * 60_000;
@@ -31,49 +35,61 @@ const scratchDir = mkdtempSync(path.join(tmpdir(), 'postrider-check-'));
 /** Tests record the server's responses here, for the `responses` step. */
 const responsesDir = path.join(scratchDir, 'responses');
 
-const STEPS: Step[] = [
+/** The longest are first, so that the shorter ones fill the time next to them. */
+const QUICK_STEPS: Step[] = [
+  { name: 'types', title: 'Types', run: checkTypes },
+  { name: 'openapi', title: 'OpenAPI document', run: lintOpenapi },
   {
     name: 'format',
     title: 'Format and lint',
-    run: () => tool('biome', 'check', '--error-on-warnings', '.'),
+    run: (print) => tool(print, 'biome', 'check', '--error-on-warnings', '.'),
+  },
+  {
+    name: 'boundaries',
+    title: 'Module boundaries',
+    run: (print) => report(print, boundaryErrors()),
+  },
+  { name: 'language', title: 'Language', run: (print) => report(print, languageErrors()) },
+  {
+    name: 'generated',
+    title: 'Generated files',
+    run: async (print) => report(print, await staleFileErrors()),
   },
   {
     name: 'hygiene',
     title: 'Leftovers, links and paths',
-    run: () => report(hygieneErrors()),
+    run: (print) => report(print, hygieneErrors()),
   },
-  { name: 'boundaries', title: 'Module boundaries', run: () => report(boundaryErrors()) },
-  { name: 'language', title: 'Language', run: () => report(languageErrors()) },
-  { name: 'generated', title: 'Generated files', run: async () => report(await staleFileErrors()) },
-  { name: 'api', title: 'API compatibility', run: () => report(breakingChangeErrors()) },
-  { name: 'openapi', title: 'OpenAPI document', run: lintOpenapi },
-  { name: 'types', title: 'Types', run: checkTypes },
+  {
+    name: 'api',
+    title: 'API compatibility',
+    run: (print) => report(print, breakingChangeErrors()),
+  },
+];
+
+/** These use the whole machine and run one after the other. */
+const SLOW_STEPS: Step[] = [
   { name: 'tests', title: 'Tests', run: runTests },
   { name: 'responses', title: 'Responses match the API reference', run: compareResponses },
 ];
+
+const QUICK_CONCURRENCY = 2;
 
 process.exitCode = await check(process.argv.slice(2));
 rmSync(scratchDir, { recursive: true, force: true });
 
 async function check(names: readonly string[]): Promise<number> {
-  const unknown = names.filter((name) => !STEPS.some((step) => step.name === name));
+  const known = [...QUICK_STEPS, ...SLOW_STEPS].map((step) => step.name);
+  const unknown = names.filter((name) => !known.includes(name));
   if (unknown.length > 0) {
-    const known = STEPS.map((step) => step.name).join(', ');
-    console.error(`Unknown step: ${unknown.join(', ')}. The steps are ${known}.`);
+    console.error(`Unknown step: ${unknown.join(', ')}. The steps are ${known.join(', ')}.`);
     return 2;
   }
+  const isWanted = ({ name }: Step): boolean => names.length === 0 || names.includes(name);
   const startedAt = performance.now();
-  const failed: string[] = [];
-  for (const step of STEPS) {
-    if (names.length > 0 && !names.includes(step.name)) continue;
-    const stepStartedAt = performance.now();
-    console.log(`\n━━ ${step.title}`);
-    const passed = await step.run();
-    console.log(`   ${passed ? 'ok' : 'FAILED'}, ${secondsSince(stepStartedAt)}`);
-    if (!passed) failed.push(step.title);
-    // What a failed run recorded is compared as well: one run shows both kinds of failure.
-    if (failed.length > 0 && step.name !== 'tests') break;
-  }
+  const failed = await runQuickSteps(QUICK_STEPS.filter(isWanted));
+  // What a failed run recorded is compared as well: one run shows both kinds of failure.
+  if (failed.length === 0) failed.push(...(await runSlowSteps(SLOW_STEPS.filter(isWanted))));
   if (failed.length > 0) {
     console.log([`\nCheck failed: ${failed.join(', ')}.`, ...summary].join('\n'));
     return 1;
@@ -82,46 +98,87 @@ async function check(names: readonly string[]): Promise<number> {
   return 0;
 }
 
+/** Returns the titles of the steps that failed. */
+async function runQuickSteps(steps: readonly Step[]): Promise<string[]> {
+  const failed: string[] = [];
+  const waiting = [...steps];
+  const runNext = async (): Promise<void> => {
+    const step = waiting.shift();
+    if (!step || failed.length > 0) return;
+    const startedAt = performance.now();
+    let output = '';
+    const passed = await step.run((text) => {
+      output += text;
+    });
+    const result = passed ? 'ok' : 'FAILED';
+    console.log(`\n━━ ${step.title}\n${output}   ${result}, ${secondsSince(startedAt)}`);
+    if (!passed) failed.push(step.title);
+    await runNext();
+  };
+  await Promise.all(Array.from({ length: QUICK_CONCURRENCY }, runNext));
+  return failed;
+}
+
+async function runSlowSteps(steps: readonly Step[]): Promise<string[]> {
+  const failed: string[] = [];
+  for (const step of steps) {
+    const startedAt = performance.now();
+    console.log(`\n━━ ${step.title}`);
+    const passed = await step.run(toTerminal);
+    console.log(`   ${passed ? 'ok' : 'FAILED'}, ${secondsSince(startedAt)}`);
+    if (!passed) failed.push(step.title);
+  }
+  return failed;
+}
+
+function toTerminal(text: string): void {
+  process.stdout.write(text);
+}
+
 function secondsSince(startedAt: number): string {
   return `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
 }
 
-function report(errors: readonly string[]): boolean {
-  for (const error of errors) console.log(`   ${error}`);
+function report(print: Print, errors: readonly string[]): boolean {
+  for (const error of errors) print(`   ${error}\n`);
   return errors.length === 0;
 }
 
-function tool(command: string, ...args: string[]): Promise<boolean> {
+function tool(print: Print, command: string, ...args: string[]): Promise<boolean> {
   return new Promise((resolve, reject) => {
+    const isCollected = print !== toTerminal;
     const env = {
       ...process.env,
+      // A tool whose output is collected does not see the terminal.
+      ...(isCollected && process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}),
       POSTRIDER_RESPONSES_DIR: responsesDir,
       REDOCLY_TELEMETRY: 'off',
       REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
     };
     const child = spawn(command, args, {
       cwd: ROOT,
-      stdio: 'inherit',
+      stdio: isCollected ? ['ignore', 'pipe', 'pipe'] : 'inherit',
       env,
       timeout: STEP_TIMEOUT_MS,
       killSignal: 'SIGKILL',
     });
+    for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', print);
     child.on('error', reject);
-    child.on('exit', (code, signal) => {
-      if (signal) console.log(`   ${command} was killed by ${signal}; it may have timed out`);
+    child.on('close', (code, signal) => {
+      if (signal) print(`   ${command} was killed by ${signal}; it may have timed out\n`);
       resolve(code === 0);
     });
   });
 }
 
-async function checkTypes(): Promise<boolean> {
+async function checkTypes(print: Print): Promise<boolean> {
   return (
-    (await compile('.')) &&
-    (await tool('node', 'dashboard/make-api-types.ts')) &&
-    (await compile('dashboard')) &&
-    (await tool('node', 'sdk/build.ts')) &&
-    (await compile('sdk')) &&
-    (await compile('sdk/test/consumer'))
+    (await compile(print, '.')) &&
+    (await tool(print, 'node', 'dashboard/make-api-types.ts')) &&
+    (await compile(print, 'dashboard')) &&
+    (await tool(print, 'node', 'sdk/build.ts')) &&
+    (await compile(print, 'sdk')) &&
+    (await compile(print, 'sdk/test/consumer'))
   );
 }
 
@@ -129,14 +186,14 @@ async function checkTypes(): Promise<boolean> {
  * By the native compiler, which takes a quarter of the time. It has no stable API yet, so the tools that
  * need one use the package `typescript`.
  */
-function compile(project: string): Promise<boolean> {
-  return tool('node', 'node_modules/typescript-native/bin/tsc', '-p', project);
+function compile(print: Print, project: string): Promise<boolean> {
+  return tool(print, 'node', 'node_modules/typescript-native/bin/tsc', '-p', project);
 }
 
-async function lintOpenapi(): Promise<boolean> {
+async function lintOpenapi(print: Print): Promise<boolean> {
   return (
-    (await tool('redocly', 'lint', 'openapi.json')) &&
-    (await tool('spectral', 'lint', 'openapi.json', '--fail-severity', 'warn'))
+    (await tool(print, 'redocly', 'lint', 'openapi.json')) &&
+    (await tool(print, 'spectral', 'lint', 'openapi.json', '--fail-severity', 'warn'))
   );
 }
 
@@ -151,10 +208,11 @@ interface TestReport {
   }[];
 }
 
-async function runTests(): Promise<boolean> {
+async function runTests(print: Print): Promise<boolean> {
   await installChromium();
   const file = path.join(scratchDir, 'tests.json');
   const passed = await tool(
+    print,
     'vitest',
     'run',
     '--reporter=default',
@@ -192,9 +250,9 @@ function skippedBrowserTests({ testResults }: TestReport): number {
     .filter(({ status }) => status === 'skipped' || status === 'pending').length;
 }
 
-async function compareResponses(): Promise<boolean> {
+async function compareResponses(print: Print): Promise<boolean> {
   if (!existsSync(responsesDir)) {
-    return report(['No recorded responses: run this step together with `tests`.']);
+    return report(print, ['No recorded responses: run this step together with `tests`.']);
   }
-  return await tool('node', 'server/test/compare-responses.ts', responsesDir);
+  return await tool(print, 'node', 'server/test/compare-responses.ts', responsesDir);
 }
