@@ -19,6 +19,8 @@ const DATABASE_TESTS = '**/*.db.test.ts';
  */
 const SLOW = {
   isolate: false,
+  // Each test starts a server, whose garbage fills the default young generation many times over.
+  execArgv: ['--min-semi-space-size=32', '--max-semi-space-size=64'],
   testTimeout: 120_000,
   hookTimeout: 180_000,
   expect: { poll: { timeout: 20_000 } },

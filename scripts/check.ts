@@ -162,7 +162,8 @@ function tool(print: Print, command: string, ...args: string[]): Promise<boolean
       timeout: STEP_TIMEOUT_MS,
       killSignal: 'SIGKILL',
     });
-    for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', print);
+    for (const stream of [child.stdout, child.stderr])
+      stream?.setEncoding('utf8').on('data', print);
     child.on('error', reject);
     child.on('close', (code, signal) => {
       if (signal) print(`   ${command} was killed by ${signal}; it may have timed out\n`);
