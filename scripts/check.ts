@@ -88,7 +88,6 @@ async function check(names: readonly string[]): Promise<number> {
   const isWanted = ({ name }: Step): boolean => names.length === 0 || names.includes(name);
   const startedAt = performance.now();
   const failed = await runQuickSteps(QUICK_STEPS.filter(isWanted));
-  // What a failed run recorded is compared as well: one run shows both kinds of failure.
   if (failed.length === 0) failed.push(...(await runSlowSteps(SLOW_STEPS.filter(isWanted))));
   if (failed.length > 0) {
     console.log([`\nCheck failed: ${failed.join(', ')}.`, ...summary].join('\n'));
@@ -119,6 +118,7 @@ async function runQuickSteps(steps: readonly Step[]): Promise<string[]> {
   return failed;
 }
 
+/** Compares what a failed test run recorded as well: one run shows both kinds of failure. */
 async function runSlowSteps(steps: readonly Step[]): Promise<string[]> {
   const failed: string[] = [];
   for (const step of steps) {
