@@ -82,7 +82,7 @@ test('a workspace from its creation to its deletion', async () => {
     email: 'first@customer.example',
     role: 'owner',
   });
-  expect(invited).toMatchObject({ status: 201, json: { invited_by: null, mailed: false } });
+  expect(invited).toMatchObject({ status: 201, json: { invited_by: 'operator', mailed: false } });
   const token = new URL(invited.json.link).hash.slice(1);
   const accepted = await app.call('POST', '/invitations/accept', {
     key: null,

@@ -319,7 +319,7 @@ export function publicInvitation(invitation: Invitation, nowMs: number) {
     email: invitation.email,
     role: invitation.role,
     status: statusOf(invitation, nowMs),
-    invited_by: invitation.invitedBy === null ? null : encodeId('usr', invitation.invitedBy),
+    invited_by: invitation.invitedBy === null ? 'operator' : encodeId('usr', invitation.invitedBy),
     created_at: new Date(invitation.createdAtMs).toISOString(),
     expires_at: new Date(invitation.endsAtMs).toISOString(),
   };

@@ -26,8 +26,9 @@ const InvitationFields = {
   email: Type.String(),
   role: Role,
   status: oneOf(INVITATION_STATUSES),
-  invited_by: Type.Union([id('usr', 'the user who sent the invitation'), Type.Null()], {
-    description: 'Null if the operator of the server sent the invitation.',
+  invited_by: Type.String({
+    description: 'The id of the user who sent the invitation, or `operator`.',
+    examples: [ME.id],
   }),
   created_at: Time,
   expires_at: Time,
