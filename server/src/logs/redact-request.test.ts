@@ -61,7 +61,12 @@ test('a secret is replaced where it is repeated, also in the error and across a 
 });
 
 test('anything that looks like a key is replaced', () => {
-  const texts = ['pr_live_abcdefgh12345678', 'whsec_c2VjcmV0c2VjcmV0', 'Bearer abcdefghijkl'];
+  const texts = [
+    'pr_live_abcdefgh12345678',
+    'pr_operator_abcdefgh1234',
+    'whsec_c2VjcmV0c2VjcmV0',
+    'Bearer abcdefghijkl',
+  ];
   for (const text of texts) {
     expect(redacted({ note: `It is ${text}.` }).body.note).toMatch(/^It is \[redacted\]\.?$/);
   }

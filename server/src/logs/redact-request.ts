@@ -44,7 +44,7 @@ const VALUES_NAME = /variables|^[hvt]:|substitutions|template_?(data|model)|head
 
 /** API keys, webhook secrets and the keys of other providers, anywhere in a text. */
 const KEY_IN_TEXT =
-  /\b(?:pr_(?:live|test)_|whsec_|sk_|re_|SG\.|key-)[\w.+/=-]{8,}|\b(?:Bearer|Basic) +[\w.+/=-]{8,}/g;
+  /\b(?:pr_(?:live|test|operator|ses)_|whsec_|sk_|re_|SG\.|key-)[\w.+/=-]{8,}|\b(?:Bearer|Basic) +[\w.+/=-]{8,}/g;
 
 export function redactRequest(sent: SentRequest): RedactedRequest {
   const { body, bodyBytes, query, problem } = sent;
