@@ -44,3 +44,11 @@ test('a name with a variable end stands for all tables that begin like it', () =
   expect(foreignWriteErrors('server/src/stats/stats-store.ts', source)).toEqual([]);
   expect(foreignWriteErrors('server/src/events/events-store.ts', source)).toHaveLength(3);
 });
+
+test('the partitions of a table belong to its owner', () => {
+  const source = '`truncate message_contents_p${day}`';
+  expect(foreignWriteErrors('server/src/messages/a-store.ts', source)).toEqual([]);
+  expect(foreignWriteErrors('server/src/stats/a-store.ts', source)).toEqual([
+    'server/src/stats/a-store.ts: writes message_contents, which belongs to messages/.',
+  ]);
+});

@@ -37,12 +37,16 @@ function writeErrors(module: string, name: string): string[] {
     .map((table) => `writes ${table}, which belongs to ${TABLE_OWNERS[table]}/.`);
 }
 
-/** A name such as statistics_${interval} stands for all tables that begin like it. */
+/**
+ * A name such as statistics_${interval} stands for all tables that begin like it, and messages_p${day} for
+ * the partitions of a table.
+ */
 function tablesNamed(name: string): (keyof typeof TABLE_OWNERS)[] {
   const tables = Object.keys(TABLE_OWNERS) as (keyof typeof TABLE_OWNERS)[];
   const [prefix = '', ...rest] = name.split('${');
   if (rest.length === 0) return tables.filter((table) => table === name);
-  return prefix === '' ? [] : tables.filter((table) => table.startsWith(prefix));
+  if (prefix === '') return [];
+  return tables.filter((table) => table.startsWith(prefix) || `${table}_p` === prefix);
 }
 
 /** Comments fill whole lines here, and may mention statements. */

@@ -118,11 +118,13 @@ export async function insertEntries(
  * two partitions are locked, for milliseconds; both are dropped later, with the archive of the day.
  */
 export async function truncateArchived(client: PoolClient, day: ArchiveDay): Promise<boolean> {
-  const tables = `message_contents_p${day.name}, message_attachments_p${day.name}`;
   await client.query(`set local lock_timeout = '1s'`);
-  await client.query(`lock table ${tables} in access exclusive mode`);
+  await client.query(
+    `lock table message_contents_p${day.name}, message_attachments_p${day.name}
+       in access exclusive mode`,
+  );
   if ((await findUnarchived(client, day, undefined, 1)).length > 0) return false;
-  await client.query(`truncate ${tables}`);
+  await client.query(`truncate message_contents_p${day.name}, message_attachments_p${day.name}`);
   return true;
 }
 
