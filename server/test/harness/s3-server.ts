@@ -65,7 +65,7 @@ function isSigned(request: http.IncomingMessage, body: Buffer): boolean {
   const [, accessKeyId, scope = '', names = '', signature] = match ?? [];
   const headers = headersOf(request.rawHeaders);
   const bodyHash = createHash('sha256').update(body).digest('hex');
-  const [signedAt = ''] = headers.get('x-amz-date') ?? [];
+  const signedAt = headers.get('x-amz-date') ?? '';
   const expected = signatureOf(
     { method: request.method ?? '', url: request.url ?? '', headers },
     { scope, signedAt, signedHeaders: names.split(';') },
