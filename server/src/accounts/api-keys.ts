@@ -12,7 +12,7 @@ import {
   invalidFields,
   RefusedError,
 } from '../lib/refused-error.ts';
-import { parseTime } from '../lib/rfc3339.ts';
+import { parseTime, timeOrNull } from '../lib/rfc3339.ts';
 import { parseDomainName } from '../mail/domain-name.ts';
 import {
   type ApiKey,
@@ -241,10 +241,6 @@ export function publicApiKey(key: ApiKey) {
     last_used_at: timeOrNull(key.lastUsedAtMs),
     revoked_at: timeOrNull(key.revokedAtMs),
   };
-}
-
-function timeOrNull(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
 }
 
 function visibleTo(issuer: KeyIssuer, key: ApiKey | undefined): ApiKey {

@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import { encodeId, uuidv7 } from '../lib/ids.ts';
 import { IpRanges, isIpOrCidr } from '../lib/net/ip-ranges.ts';
 import { type FieldError, invalidFields, RefusedError } from '../lib/refused-error.ts';
-import { parseTime } from '../lib/rfc3339.ts';
+import { parseTime, timeOrNull } from '../lib/rfc3339.ts';
 import {
   hashToken,
   isOperatorToken,
@@ -155,8 +155,4 @@ export function publicOperatorKey(key: OperatorKey) {
     last_used_at: timeOrNull(key.lastUsedAtMs),
     revoked_at: timeOrNull(key.revokedAtMs),
   };
-}
-
-function timeOrNull(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
 }

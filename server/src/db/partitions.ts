@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { uuidFloor, uuidTime } from '../lib/ids.ts';
 import { acquireSessionLock, type LockWait } from './advisory-lock.ts';
 import { LOCKS } from './lock-numbers.ts';
-import { type Pool, withoutTimeouts } from './pool.ts';
+import { type Pool, type Queryable, withoutTimeouts } from './pool.ts';
 
 /**
  * Tables that grow with every message are partitioned by time, using the UUIDv7 in their key. This
@@ -218,13 +218,17 @@ async function createPartition(
   return name;
 }
 
-async function hasUnfinished(client: pg.ClientBase, partition: Partition): Promise<boolean> {
-  const { rows } = await client.query<{ unfinished: boolean }>(
+/** Whether a delivery of a message of this time is not final, so that its content is still needed. */
+export async function hasUnfinished(
+  db: Queryable,
+  { fromMs, toMs }: Pick<Partition, 'fromMs' | 'toMs'>,
+): Promise<boolean> {
+  const { rows } = await db.query<{ unfinished: boolean }>(
     `select exists (
        select from deliveries
         where message_id >= $1 and message_id < $2
           and status in ('scheduled', 'queued', 'deferred')) as unfinished`,
-    [uuidFloor(partition.fromMs), uuidFloor(partition.toMs)],
+    [uuidFloor(fromMs), uuidFloor(toMs)],
   );
   return rows[0]?.unfinished ?? true;
 }

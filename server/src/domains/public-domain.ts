@@ -1,4 +1,5 @@
 import { encodeId } from '../lib/ids.ts';
+import { timeOrNull } from '../lib/rfc3339.ts';
 import type { Domain } from './domain.ts';
 import type { RecordState } from './record-states.ts';
 
@@ -38,8 +39,4 @@ export function publicDomain(domain: DomainView) {
 function publicRecord(record: RecordState) {
   const { purpose, type, name, value, required, explanation, status, found, mistakes } = record;
   return { purpose, type, name, value, required, explanation, status, found, mistakes };
-}
-
-function timeOrNull(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
 }

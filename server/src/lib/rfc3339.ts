@@ -20,3 +20,8 @@ function isDay(year: number, month: number, day: number): boolean {
   date.setUTCFullYear(year, month - 1, day);
   return date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
 }
+
+/** A time as the API shows it. */
+export function timeOrNull(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}

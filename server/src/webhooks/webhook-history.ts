@@ -5,6 +5,7 @@ import { EVENT_LOG_START } from '../events/events-store.ts';
 import type { Clock } from '../lib/clock.ts';
 import { encodeId } from '../lib/ids.ts';
 import { RefusedError } from '../lib/refused-error.ts';
+import { timeOrNull } from '../lib/rfc3339.ts';
 import { renderEvent } from './formats/formats.ts';
 import { createReadMessage, type ReadMessage } from './read-message.ts';
 import {
@@ -242,10 +243,6 @@ function publicAttempt(attempt: StoredAttempt) {
 
 function deliveryNotFound(): RefusedError {
   return new RefusedError('not_found', 'No such webhook delivery.');
-}
-
-function timeOrNull(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
 }
 
 /**

@@ -6,6 +6,7 @@ import { type Clock, pause } from '../lib/clock.ts';
 import type { Encryptor } from '../lib/encryption.ts';
 import { encodeId, uuidv7 } from '../lib/ids.ts';
 import { type FieldError, invalidFields, RefusedError } from '../lib/refused-error.ts';
+import { timeOrNull } from '../lib/rfc3339.ts';
 import {
   type CustomHeaders,
   changeHeaders,
@@ -324,8 +325,4 @@ function throwIfInvalid(errors: readonly FieldError[]): void {
 
 function urlError({ code, detail }: { code: string; detail: string }): FieldError {
   return { pointer: '/url', code, detail };
-}
-
-function timeOrNull(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
 }

@@ -1,7 +1,8 @@
 import type { TenantScope } from '../../accounts/tenant-scope.ts';
+import { hasUnfinished } from '../../db/partitions.ts';
 import type { Pool, PoolClient, Queryable } from '../../db/pool.ts';
 import { sqlTime } from '../../db/row-types.ts';
-import { uuidFloor, uuidRange } from '../../lib/ids.ts';
+import { uuidRange } from '../../lib/ids.ts';
 import type { MessageContent } from '../content/message-content.ts';
 
 /** Statements of the content archive: which contents are in which pack, and the keys to read them. */
@@ -207,15 +208,6 @@ export async function findArchivableDays(db: Queryable, beforeMs: number): Promi
   const archivable: ArchiveDay[] = [];
   for (const day of past) if (!(await hasUnfinished(db, day))) archivable.push(day);
   return archivable;
-}
-
-async function hasUnfinished(db: Queryable, { fromMs, toMs }: ArchiveDay): Promise<boolean> {
-  const { rows } = await db.query<{ unfinished: boolean }>(
-    `select exists (select from deliveries where message_id >= $1 and message_id < $2
-       and status in ('scheduled', 'queued', 'deferred')) as unfinished`,
-    [uuidFloor(fromMs), uuidFloor(toMs)],
-  );
-  return rows[0]?.unfinished ?? true;
 }
 
 /**
