@@ -172,10 +172,13 @@ test('a revoked key, and one from elsewhere, are refused at once', async () => {
     'Platform',
   ]);
   expect(JSON.stringify(data)).not.toContain(elsewhere.token);
-  const { json } = await call('GET', '/audit-log?limit=3');
-  expect(json.data.map(({ action }: { action: string }) => action)).toEqual([
+  // Entries of this process may carry later times: its ids never go back after a test clock ran ahead.
+  const { json } = await call('GET', '/audit-log');
+  const actions = json.data.map(({ action }: { action: string }) => action);
+  expect(actions.filter((action: string) => action.startsWith('operator-keys'))).toEqual([
     'operator-keys create',
     'operator-keys revoke',
+    'operator-keys create',
     'operator-keys create',
   ]);
 });
