@@ -220,6 +220,47 @@ const settings = createRoute({
   component: lazyPage(() => import('./pages/settings/settings.tsx'), 'SettingsPage'),
 });
 
+/** The operator's own area has its own credential, so it is not inside the session. */
+const operator = createRoute({
+  getParentRoute: () => root,
+  path: '/operator',
+  component: lazyPage(() => import('./pages/operator/operator-layout.tsx'), 'OperatorLayout'),
+});
+
+const operatorWorkspaces = createRoute({
+  getParentRoute: () => operator,
+  path: '/',
+  validateSearch: stringParams('q', 'suspended'),
+  component: lazyPage(
+    () => import('./pages/operator/operator-workspaces.tsx'),
+    'OperatorWorkspacesPage',
+  ),
+});
+
+const operatorWorkspace = createRoute({
+  getParentRoute: () => operator,
+  path: '/workspaces/$id',
+  component: lazyPage(
+    () => import('./pages/operator/operator-workspace.tsx'),
+    'OperatorWorkspacePage',
+  ),
+});
+
+const operatorQueue = createRoute({
+  getParentRoute: () => operator,
+  path: '/queue',
+  component: lazyPage(() => import('./pages/operator/operator-queue.tsx'), 'OperatorQueuePage'),
+});
+
+const operatorAuditLog = createRoute({
+  getParentRoute: () => operator,
+  path: '/audit-log',
+  component: lazyPage(
+    () => import('./pages/operator/operator-audit-log.tsx'),
+    'OperatorAuditLogPage',
+  ),
+});
+
 /** Unknown URLs show an error inside the layout. */
 const missing = createRoute({ getParentRoute: () => inside, path: '$', component: PageNotFound });
 
@@ -232,6 +273,7 @@ export const router = createRouter({
     confirmEmail,
     undoEmailChange,
     invitation,
+    operator.addChildren([operatorWorkspaces, operatorWorkspace, operatorQueue, operatorAuditLog]),
     inside.addChildren([
       overview,
       messages,

@@ -358,6 +358,12 @@ export function createResources(caller: Caller) {
       revokeSesCredentials: (id: PathValues<'DELETE', '/api-keys/{id}/ses-credentials/{access_key_id}'>['id'], accessKeyId: PathValues<'DELETE', '/api-keys/{id}/ses-credentials/{access_key_id}'>['access_key_id'], options: RequestSettings = {}): Promise<ResponseBody<'DELETE', '/api-keys/{id}/ses-credentials/{access_key_id}'>> => caller.request('DELETE', '/api-keys/{id}/ses-credentials/{access_key_id}', { ...options, path: { id, access_key_id: accessKeyId } }),
     },
     operator: {
+      /** Retrieve the queue by workspace and receiver: `GET /operator/queue`. */
+      listQueue: (options: RequestSettings = {}): Promise<ResponseBody<'GET', '/operator/queue'>> => caller.request('GET', '/operator/queue', { ...options }),
+
+      /** Retrieve the status of the server: `GET /operator/status`. */
+      getStatus: (options: RequestSettings = {}): Promise<ResponseBody<'GET', '/operator/status'>> => caller.request('GET', '/operator/status', { ...options }),
+
       /** List what operator keys changed: `GET /operator/audit-log`. */
       listAuditLog: (query: Query<'GET', '/operator/audit-log'> = {}, options: RequestSettings = {}): AsyncGenerator<Item<'/operator/audit-log'>, void, undefined> => caller.all('/operator/audit-log', { ...options, query }),
 

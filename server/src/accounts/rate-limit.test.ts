@@ -47,3 +47,18 @@ test('counts workspaces separately, and ignores a clock that goes back', () => {
   clock.advance(-10_000);
   expect(limits.take('a').allowed).toBe(false);
 });
+
+test('a rate of its own replaces the usual one, and can change', () => {
+  const clock = new ManualClock(1_000_000);
+  let own: number | undefined = 1;
+  const limits = new RateLimiter(100, 200, clock, (id) => (id === 'w' ? own : undefined));
+  expect(limits.limitOf('w')).toEqual({ perSecond: 1, burst: 2 });
+  const allowed = () => [1, 2, 3].map(() => limits.take('w').allowed);
+  expect(allowed()).toEqual([true, true, false]);
+  expect(limits.take('other').remaining).toBe(199);
+  clock.advance(1_000);
+  expect(allowed()).toEqual([true, false, false]);
+  own = undefined;
+  clock.advance(1_000);
+  expect(limits.take('w').remaining).toBe(99);
+});

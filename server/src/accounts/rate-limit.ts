@@ -13,29 +13,48 @@ export interface RateDecision {
   retryAfterSeconds: number;
 }
 
+export interface RateLimit {
+  perSecond: number;
+  burst: number;
+}
+
 interface Bucket {
   tokens: number;
   filledAtMs: number;
 }
 
 const BUCKETS_MAX = 100_000;
+const OWN_BURST_SECONDS = 2;
 
 export class RateLimiter {
-  readonly perSecond: number;
-  readonly burst: number;
+  readonly #usual: RateLimit;
+  readonly #ownPerSecond: (id: string) => number | undefined;
   readonly #clock: Clock;
   readonly #buckets = new Map<string, Bucket>();
 
-  constructor(perSecond: number, burst: number, clock: Clock) {
-    this.perSecond = perSecond;
-    this.burst = burst;
+  /** `ownPerSecond` returns the rate of those that have one of their own. */
+  constructor(
+    perSecond: number,
+    burst: number,
+    clock: Clock,
+    ownPerSecond: (id: string) => number | undefined = () => undefined,
+  ) {
+    this.#usual = { perSecond, burst };
     this.#clock = clock;
+    this.#ownPerSecond = ownPerSecond;
   }
 
-  take(workspaceId: string): RateDecision {
-    const bucket = this.#filled(workspaceId);
+  limitOf(id: string): RateLimit {
+    const perSecond = this.#ownPerSecond(id);
+    if (perSecond === undefined) return this.#usual;
+    return { perSecond, burst: perSecond * OWN_BURST_SECONDS };
+  }
+
+  take(id: string): RateDecision {
+    const limit = this.limitOf(id);
+    const bucket = this.#filled(id, limit);
     if (bucket.tokens < 1) {
-      return { allowed: false, remaining: 0, retryAfterSeconds: this.#waitSeconds(bucket) };
+      return { allowed: false, remaining: 0, retryAfterSeconds: waitSeconds(bucket, limit) };
     }
     bucket.tokens -= 1;
     return { allowed: true, remaining: Math.floor(bucket.tokens), retryAfterSeconds: 0 };
@@ -45,34 +64,35 @@ export class RateLimiter {
    * Counts further messages of a request that was allowed. It may overdraw the bucket, because a batch
    * can be larger than the burst; later requests then wait until the debt is paid.
    */
-  charge(workspaceId: string, count: number): RateDecision {
-    const bucket = this.#filled(workspaceId);
+  charge(id: string, count: number): RateDecision {
+    const limit = this.limitOf(id);
+    const bucket = this.#filled(id, limit);
     bucket.tokens -= count;
     return {
       allowed: true,
       remaining: Math.max(0, Math.floor(bucket.tokens)),
-      retryAfterSeconds: bucket.tokens < 1 ? this.#waitSeconds(bucket) : 0,
+      retryAfterSeconds: bucket.tokens < 1 ? waitSeconds(bucket, limit) : 0,
     };
   }
 
-  #waitSeconds({ tokens }: Bucket): number {
-    return Math.max(1, Math.ceil((1 - tokens) / this.perSecond));
-  }
-
-  #filled(workspaceId: string): Bucket {
+  #filled(id: string, { perSecond, burst }: RateLimit): Bucket {
     const nowMs = this.#clock.now();
-    const bucket = this.#buckets.get(workspaceId);
+    const bucket = this.#buckets.get(id);
     if (!bucket) {
       // A full bucket equals a missing one, so clearing all of them only forgives usage and bounds
       // memory.
       if (this.#buckets.size >= BUCKETS_MAX) this.#buckets.clear();
-      const fresh = { tokens: this.burst, filledAtMs: nowMs };
-      this.#buckets.set(workspaceId, fresh);
+      const fresh = { tokens: burst, filledAtMs: nowMs };
+      this.#buckets.set(id, fresh);
       return fresh;
     }
-    const gained = ((nowMs - bucket.filledAtMs) / 1000) * this.perSecond;
-    bucket.tokens = Math.min(this.burst, bucket.tokens + Math.max(0, gained));
+    const gained = ((nowMs - bucket.filledAtMs) / 1000) * perSecond;
+    bucket.tokens = Math.min(burst, bucket.tokens + Math.max(0, gained));
     bucket.filledAtMs = nowMs;
     return bucket;
   }
+}
+
+function waitSeconds({ tokens }: Bucket, { perSecond }: RateLimit): number {
+  return Math.max(1, Math.ceil((1 - tokens) / perSecond));
 }

@@ -2,6 +2,7 @@ import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import { selectList } from '../db/select-list.ts';
 import type { WorkspacesRow } from '../db/tables.ts';
+import { containsTerms, type SearchedPage, searchPatterns } from '../db/text-search.ts';
 import { HELD_FOR } from './held-mail-source.ts';
 import type { Deletion, Suspension, Workspace } from './workspace.ts';
 
@@ -111,14 +112,19 @@ export async function listWorkspaces(db: Queryable): Promise<Workspace[]> {
   return rows.map(toState);
 }
 
+export interface WorkspacePage extends SearchedPage {
+  /** Only those whose live sending is suspended. */
+  suspended?: boolean;
+}
+
 /** Newest first. */
-export async function listWorkspacePage(
-  db: Queryable,
-  page: { before?: string; limit: number },
-): Promise<Workspace[]> {
+export async function listWorkspacePage(db: Queryable, page: WorkspacePage): Promise<Workspace[]> {
   const { rows } = await db.query<Row>(
-    `select ${COLUMNS} from workspaces where $1::uuid is null or id < $1 order by id desc limit $2`,
-    [page.before ?? null, page.limit],
+    `select ${COLUMNS} from workspaces
+     where ($1::uuid is null or id < $1) and ${containsTerms('$3', ['name'])}
+       and ($4 = false or suspended_at is not null)
+     order by id desc limit $2`,
+    [page.before ?? null, page.limit, searchPatterns(page.text), page.suspended ?? false],
   );
   return rows.map(toState);
 }

@@ -15,6 +15,7 @@ import {
   lockWorkspaces,
   renameWorkspace,
   setSuspension,
+  type WorkspacePage,
 } from './workspace-store.ts';
 
 export class Workspaces {
@@ -105,7 +106,7 @@ export class Workspaces {
   }
 
   /** Newest first. */
-  page(page: { before?: string; limit: number }): Promise<Workspace[]> {
+  page(page: WorkspacePage): Promise<Workspace[]> {
     return listWorkspacePage(this.#pool, page);
   }
 

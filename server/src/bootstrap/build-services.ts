@@ -173,7 +173,13 @@ export function buildServices(options: ServicesOptions): Services {
     operatorKeys: new OperatorKeys({ pool, clock }),
     sesCredentials: new SesCredentials({ pool, clock, apiKeys, encryptor: sesEncryptor }),
     authenticator,
-    rateLimiter: new RateLimiter(config.limits.ratePerSecond, config.limits.rateBurst, clock),
+    rateLimiter: new RateLimiter(
+      config.limits.ratePerSecond,
+      config.limits.rateBurst,
+      clock,
+      // Also called with the ids of people and operator keys, which have no quotas.
+      (id) => messageQuotas.requestsPerSecondOf(id),
+    ),
     people,
     domains,
     verifier,

@@ -99,6 +99,17 @@ export class MessageQuotas {
     return this.#cache.get(workspaceId, '', () => this.#parts.read(workspaceId));
   }
 
+  /**
+   * The rate limit of the workspace's own; undefined if it has none. Never waits: until the quotas are
+   * read, the usual limit applies.
+   */
+  requestsPerSecondOf(workspaceId: string): number | undefined {
+    const found = this.quotasOf(workspaceId);
+    if (!(found instanceof Promise)) return found?.requests_per_second ?? undefined;
+    found.catch(() => {});
+    return undefined;
+  }
+
   #admit(
     workspaceId: string,
     quotas: Quotas | undefined,

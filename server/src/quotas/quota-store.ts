@@ -6,7 +6,7 @@ import { type MessageUsage, type Quotas, WARN_AT_PERCENT_DEFAULT } from './quota
 /** Quotas, the leases of nodes, and the usage that they are compared with. */
 
 const QUOTA_COLUMNS = `messages_per_hour, messages_per_day, messages_per_month,
-  recipients_per_message, contacts, warn_at_percent`;
+  recipients_per_message, contacts, requests_per_second, warn_at_percent`;
 
 export async function findQuotas(db: Queryable, workspaceId: string): Promise<Quotas | undefined> {
   const { rows } = await db.query<Quotas>({
@@ -25,9 +25,10 @@ export async function saveQuotas(
 ): Promise<void> {
   await db.query(
     `with saved as (
-       insert into quotas (workspace_id, ${QUOTA_COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7)
+       insert into quotas (workspace_id, ${QUOTA_COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8)
        on conflict (workspace_id) do update set messages_per_hour = $2, messages_per_day = $3,
-         messages_per_month = $4, recipients_per_message = $5, contacts = $6, warn_at_percent = $7
+         messages_per_month = $4, recipients_per_message = $5, contacts = $6,
+         requests_per_second = $7, warn_at_percent = $8
        returning workspace_id)
      select pg_notify('quotas', workspace_id::text) from saved`,
     [
@@ -37,6 +38,7 @@ export async function saveQuotas(
       quotas.messages_per_month,
       quotas.recipients_per_message,
       quotas.contacts,
+      quotas.requests_per_second,
       quotas.warn_at_percent ?? WARN_AT_PERCENT_DEFAULT,
     ],
   );
@@ -164,6 +166,29 @@ export async function readCountedPeriod(
     [workspaceId, sqlTime(startMs), sqlTime(endMs)],
   );
   return rows[0] as { messages: number; recipients: number };
+}
+
+/** What a list of workspaces shows of each. */
+export interface WorkspaceSummary {
+  brake: 'slowed' | 'paused' | null;
+  /** Live messages since the given time. */
+  messages: number;
+}
+
+/** Reads one row per workspace and day. */
+export async function readSummaries(
+  db: Queryable,
+  workspaceIds: readonly string[],
+  sinceMs: number,
+): Promise<Map<string, WorkspaceSummary>> {
+  const { rows } = await db.query<WorkspaceSummary & { id: string }>(
+    `select w.id, b.state as brake, coalesce((
+         select sum(n) from statistics_day where workspace_id = w.id and mode = 'live'
+           and dimension = 'all' and at >= $2 and counter = 'messages'), 0)::float8 as messages
+     from unnest($1::uuid[]) as w (id) left join brakes b on b.workspace_id = w.id`,
+    [workspaceIds, sqlTime(sinceMs)],
+  );
+  return new Map(rows.map(({ id, ...summary }) => [id, summary]));
 }
 
 /** Live contacts, counted up to a maximum. */

@@ -17,6 +17,7 @@ export type MessageQuota = (typeof MESSAGE_QUOTAS)[number];
 export interface Quotas extends Record<MessageQuota, number | null> {
   recipients_per_message: number | null;
   contacts: number | null;
+  requests_per_second: number | null;
   warn_at_percent: number;
 }
 
@@ -28,6 +29,7 @@ export const NO_QUOTAS: Quotas = {
   messages_per_month: null,
   recipients_per_message: null,
   contacts: null,
+  requests_per_second: null,
   warn_at_percent: WARN_AT_PERCENT_DEFAULT,
 };
 

@@ -1,5 +1,6 @@
 import type { Pool } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
+import { NotifyCache } from '../lib/notify-cache.ts';
 import { MESSAGE_QUOTAS, NO_QUOTAS, periodOf, type Quotas } from './quota.ts';
 import {
   countContacts,
@@ -7,7 +8,9 @@ import {
   findQuotas,
   readCountedPeriod,
   readCountedUsage,
+  readSummaries,
   saveQuotas,
+  type WorkspaceSummary,
 } from './quota-store.ts';
 
 /**
@@ -19,6 +22,7 @@ import {
 const LEASES_KEPT_MS = 40 * 24 * 60 * 60 * 1000;
 /** Counting more contacts would take too long, and no quota is that large. */
 export const CONTACTS_COUNTED_MAX = 10_000_000;
+const COUNTS_KEPT_MAX = 10_000;
 
 export class WorkspaceQuotas {
   readonly #pool: Pool;
@@ -26,6 +30,8 @@ export class WorkspaceQuotas {
   /** The quotas with what probation and the brake take from them. */
   readonly #effective: (workspaceId: string) => Promise<Quotas | undefined>;
   readonly #onChange: (workspaceId: string) => void;
+  /** Counting takes time, so a workspace that asks often gets a count of the last minute. */
+  readonly #contactCounts: NotifyCache<number>;
 
   /** `onChange` is called after each commit, so that this node does not wait for its own notification. */
   constructor(parts: {
@@ -38,6 +44,11 @@ export class WorkspaceQuotas {
     this.#clock = parts.clock;
     this.#effective = parts.effective;
     this.#onChange = parts.onChange ?? (() => {});
+    this.#contactCounts = new NotifyCache({
+      clock: parts.clock,
+      isListening: () => true,
+      entriesMax: COUNTS_KEPT_MAX,
+    });
   }
 
   async get(workspaceId: string): Promise<Quotas> {
@@ -66,11 +77,14 @@ export class WorkspaceQuotas {
       const resets_at = new Date(periodOf(name, nowMs).endMs).toISOString();
       return [name, { limit: quotas[name], used: used[name], resets_at }];
     });
-    const contacts = await countContacts(this.#pool, workspaceId, CONTACTS_COUNTED_MAX);
+    const contacts = await this.#contactCounts.get(workspaceId, '', () =>
+      countContacts(this.#pool, workspaceId, CONTACTS_COUNTED_MAX),
+    );
     return {
       ...Object.fromEntries(messages),
       recipients_per_message: { limit: quotas.recipients_per_message },
       contacts: { limit: quotas.contacts, used: contacts },
+      requests_per_second: { limit: quotas.requests_per_second },
     };
   }
 
@@ -84,6 +98,12 @@ export class WorkspaceQuotas {
       ends_at: new Date(period.endMs).toISOString(),
       ...counted,
     };
+  }
+
+  /** Of each workspace: its brake, and its live messages of this calendar month. */
+  summaries(workspaceIds: readonly string[]): Promise<Map<string, WorkspaceSummary>> {
+    const { startMs } = periodOf('messages_per_month', this.#clock.now());
+    return readSummaries(this.#pool, workspaceIds, startMs);
   }
 
   async sweep(): Promise<void> {

@@ -4,6 +4,7 @@ import { startApp, type TestApp, validMessage } from '../harness/app.ts';
 import { databaseEnv, runPostrider } from '../harness/cli-process.ts';
 import { member, PASSWORD } from '../harness/dashboard-session.ts';
 import { documentedOperations, fillPath } from '../harness/openapi-operations.ts';
+import { until } from '../harness/until.ts';
 
 /** A platform manages its customers' workspaces with an operator key, which no customer can have. */
 
@@ -147,6 +148,47 @@ test('all workspaces are listed in pages', async () => {
   expect((await call('GET', `/workspaces/${encodeId('wsp', crypto.randomUUID())}`)).status).toBe(
     404,
   );
+});
+
+test('the status and the queue of the server, and a search in its workspaces', async () => {
+  const { id } = (await call('POST', '/workspaces', { name: 'Searched for' })).json;
+  await call('POST', `/workspaces/${id}/suspension`, { reason: 'Unpaid invoice' });
+  await app.app.domains.trust(app.workspaceId, { name: 'example.org' });
+  const scheduled_at = new Date(Date.now() + 86_400_000).toISOString();
+  const to = [{ email: 'a@receiver.example' }];
+  const sent = await app.call('POST', '/transactional/send', {
+    key: app.liveKey,
+    body: validMessage({ scheduled_at, to }),
+  });
+  expect(sent.status).toBe(202);
+
+  const { json: queue } = await call('GET', '/queue');
+  const workspace = { id: encodeId('wsp', app.workspaceId), name: 'Test' };
+  expect(queue).toMatchObject({ more: false, throttled_receivers: [] });
+  expect(queue.data).toEqual([
+    {
+      workspace,
+      receiver: 'receiver.example',
+      queued: 0,
+      deferred: 0,
+      scheduled: 1,
+      next_attempt_at: scheduled_at,
+      reason: null,
+    },
+  ]);
+
+  // The statistics follow the event log.
+  const status = async () => (await call('GET', '/status')).json;
+  await until(async () => (await status()).last_24_hours.messages === 1);
+  const list = async (query: string) => (await call('GET', `/workspaces?${query}`)).json.data;
+  const { total, ...states } = (await status()).workspaces;
+  expect(total).toBe((await list('limit=100')).length);
+  expect(states).toEqual({ suspended: 1, deleting: 0, slowed: 0, paused: 0 });
+  expect((await status()).queue).toMatchObject({ scheduled: 1, oldest_due_at: null });
+
+  expect(await list('suspended=true')).toMatchObject([{ id, brake: null, messages_this_month: 0 }]);
+  expect(await list('q=searched')).toMatchObject([{ id }]);
+  expect(await list('q=test')).toMatchObject([{ name: 'Test', messages_this_month: 1 }]);
 });
 
 test('a revoked key, and one from elsewhere, are refused at once', async () => {

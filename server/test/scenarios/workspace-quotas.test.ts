@@ -123,4 +123,12 @@ test('two nodes together keep the quotas of a workspace', async () => {
     json: { quota: { name: 'contacts', resets_at: null } },
   });
   expect((await contact('a@x.example')).status).toBe(200);
+
+  // A rate of its own replaces that of the server, on both nodes.
+  await setQuotas({ requests_per_second: 1 });
+  await until(async () => {
+    const limits = () => second.call('GET', '/limits', { key: first.liveKey });
+    const answers = await Promise.all(Array.from({ length: 20 }, limits));
+    return answers.some(({ json }) => json.code === 'rate_limited');
+  });
 });

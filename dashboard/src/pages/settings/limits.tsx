@@ -5,6 +5,7 @@ import { ErrorAlert } from '../../components/alert.tsx';
 import { Detail, DetailList, Section } from '../../components/page.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { formatBytes, formatCount, formatNumber } from '../../lib/format.ts';
+import { UsageTable } from './usage-table.tsx';
 
 type Limits = Schema<'Limits'>;
 
@@ -37,10 +38,21 @@ export function LimitsView() {
     queryFn: () => unwrap(api.GET('/api/v1/limits')),
     staleTime: 60_000,
   });
-  if (limits.isPending) return <SkeletonRows rows={8} />;
+  const usage = useQuery({
+    queryKey: key('usage'),
+    queryFn: () => unwrap(api.GET('/api/v1/usage')),
+  });
+  if (limits.isPending || usage.isPending) return <SkeletonRows rows={8} />;
   if (limits.isLoadingError) return <ErrorAlert error={limits.error} />;
   return (
-    <div className="max-w-2xl">
+    <div className="grid max-w-2xl gap-4">
+      <Section title="Usage" description="Live messages and contacts; periods are in UTC.">
+        {usage.isLoadingError ? (
+          <ErrorAlert error={usage.error} onRetry={() => void usage.refetch()} />
+        ) : (
+          <UsageTable usage={usage.data} />
+        )}
+      </Section>
       <Section title="Limits and retention" description="Set by the operator of this server.">
         <DetailList>
           {Object.entries(limits.data).map(([name, value]) => (

@@ -77,11 +77,13 @@ import { deleteOperatorWorkspace } from './operator/delete-workspace.ts';
 import { getOperatorBrake } from './operator/get-brake.ts';
 import { getOperatorMonthlyUsage } from './operator/get-monthly-usage.ts';
 import { getOperatorQuotas } from './operator/get-quotas.ts';
+import { getOperatorStatus } from './operator/get-status.ts';
 import { getOperatorUsage } from './operator/get-usage.ts';
 import { getOperatorWorkspace } from './operator/get-workspace.ts';
 import { inviteOperatorMember } from './operator/invite-member.ts';
 import { listOperatorAuditLog } from './operator/list-audit-log.ts';
 import { listOperatorMembers } from './operator/list-members.ts';
+import { listOperatorQueue } from './operator/list-queue.ts';
 import { listOperatorWorkspaces } from './operator/list-workspaces.ts';
 import { releaseOperatorBrake } from './operator/release-brake.ts';
 import { restoreOperatorWorkspace } from './operator/restore-workspace.ts';
@@ -236,11 +238,13 @@ export const ROUTES = [
   getOperatorBrake,
   getOperatorMonthlyUsage,
   getOperatorQuotas,
+  getOperatorStatus,
   getOperatorUsage,
   getOperatorWorkspace,
   inviteOperatorMember,
   listOperatorAuditLog,
   listOperatorMembers,
+  listOperatorQueue,
   listOperatorWorkspaces,
   releaseOperatorBrake,
   restoreOperatorWorkspace,

@@ -265,10 +265,11 @@ function applyRateLimit(
   reply: FastifyReply,
 ): void {
   const decision = limiter.take(id);
-  reply.header('ratelimit-policy', `"${name}";q=${limiter.burst};w=2`);
+  const { perSecond, burst } = limiter.limitOf(id);
+  reply.header('ratelimit-policy', `"${name}";q=${burst};w=2`);
   reply.header('ratelimit', rateLimitHeader(name, decision));
   if (decision.allowed) return;
   const { retryAfterSeconds } = decision;
-  const detail = `The ${name} is limited to ${limiter.perSecond} requests per second.`;
+  const detail = `The ${name} is limited to ${perSecond} requests per second.`;
   throw new RefusedError('rate_limited', detail, { retryAfterSeconds });
 }

@@ -68,6 +68,7 @@ export async function authorizeMessage(
   const caller = await client.authorize(parts);
   const { allowed, retryAfterSeconds } = parts.rateLimiter.take(caller.workspaceId);
   if (allowed) return caller;
-  const detail = `The workspace is limited to ${parts.rateLimiter.perSecond} requests per second. Try again in ${retryAfterSeconds} s.`;
+  const { perSecond } = parts.rateLimiter.limitOf(caller.workspaceId);
+  const detail = `The workspace is limited to ${perSecond} requests per second. Try again in ${retryAfterSeconds} s.`;
   throw new RefusedError('rate_limited', detail, { retryAfterSeconds });
 }

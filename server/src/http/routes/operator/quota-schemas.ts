@@ -18,6 +18,11 @@ const QuotaFields = {
   messages_per_month: limit('Live messages per calendar month, in UTC.'),
   recipients_per_message: limit('Recipients of one live message.', 1, 1_000),
   contacts: limit('Live contacts.', 0, 10_000_000),
+  requests_per_second: limit(
+    'Requests per second to each node, like the limit of the server, which it replaces.',
+    1,
+    100_000,
+  ),
   warn_at_percent: Type.Integer({
     minimum: 1,
     maximum: 100,
@@ -32,6 +37,7 @@ const QUOTAS = {
   messages_per_month: 200_000,
   recipients_per_message: null,
   contacts: 50_000,
+  requests_per_second: null,
   warn_at_percent: WARN_AT_PERCENT_DEFAULT,
 };
 
@@ -47,6 +53,7 @@ export const SetWorkspaceQuotas = closed(
     messages_per_month: Type.Optional(QuotaFields.messages_per_month),
     recipients_per_message: Type.Optional(QuotaFields.recipients_per_message),
     contacts: Type.Optional(QuotaFields.contacts),
+    requests_per_second: Type.Optional(QuotaFields.requests_per_second),
     warn_at_percent: Type.Optional(QuotaFields.warn_at_percent),
   },
   { title: 'SetWorkspaceQuotas', examples: [QUOTAS] },
@@ -68,7 +75,11 @@ const UsageFields = {
     typeof Used
   >),
   recipients_per_message: Type.Object({ limit: Limit }),
-  contacts: Type.Object({ limit: Limit, used: Type.Integer() }),
+  contacts: Type.Object({
+    limit: Limit,
+    used: Type.Integer({ description: 'Live contacts; the number may be a minute old.' }),
+  }),
+  requests_per_second: Type.Object({ limit: Limit }),
 };
 
 const USAGE = {
@@ -77,6 +88,7 @@ const USAGE = {
   messages_per_month: { ...USED, limit: 200_000, resets_at: '2026-12-01T00:00:00.000Z' },
   recipients_per_message: { limit: null },
   contacts: { limit: 50_000, used: 4_321 },
+  requests_per_second: { limit: null },
 };
 
 export const Usage = Type.Object(UsageFields, { title: 'Usage', examples: [USAGE] });

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Workspace as StoredWorkspace } from '../../../accounts/workspace.ts';
 import type { Workspaces } from '../../../accounts/workspaces.ts';
 import { Email, Role, WorkspaceName } from '../../openapi/account-fields.ts';
-import { closed, id, pathId, Time } from '../../openapi/shared-schemas.ts';
+import { closed, id, oneOf, pathId, Time } from '../../openapi/shared-schemas.ts';
 import { decodePathId } from '../../validation/path-id.ts';
 
 const OPERATOR_WORKSPACE = {
@@ -13,20 +13,39 @@ const OPERATOR_WORKSPACE = {
   deletion: null,
 };
 
+const WorkspaceFields = {
+  id: id('wsp', 'the workspace'),
+  name: Type.String(),
+  created_at: Time,
+  suspended: Type.Union([Type.Object({ since: Time, reason: Type.String() }), Type.Null()], {
+    description: 'Set while live sending is suspended.',
+  }),
+  deletion: Type.Union([Type.Object({ requested_at: Time, delete_at: Time }), Type.Null()], {
+    description: 'Set while the workspace is scheduled for deletion, or is being deleted.',
+  }),
+};
+
 /** A workspace as the operator sees it. */
-export const OperatorWorkspace = Type.Object(
+export const OperatorWorkspace = Type.Object(WorkspaceFields, {
+  title: 'OperatorWorkspace',
+  examples: [OPERATOR_WORKSPACE],
+});
+
+/** A workspace in the list of all workspaces. */
+export const ListedWorkspace = Type.Object(
   {
-    id: id('wsp', 'the workspace'),
-    name: Type.String(),
-    created_at: Time,
-    suspended: Type.Union([Type.Object({ since: Time, reason: Type.String() }), Type.Null()], {
-      description: 'Set while live sending is suspended.',
+    ...WorkspaceFields,
+    brake: Type.Union([oneOf(['slowed', 'paused'] as const), Type.Null()], {
+      description: 'Null while the automatic brake is off.',
     }),
-    deletion: Type.Union([Type.Object({ requested_at: Time, delete_at: Time }), Type.Null()], {
-      description: 'Set while the workspace is scheduled for deletion, or is being deleted.',
+    messages_this_month: Type.Integer({
+      description: 'Live messages that were accepted in this calendar month in UTC.',
     }),
   },
-  { title: 'OperatorWorkspace', examples: [OPERATOR_WORKSPACE] },
+  {
+    title: 'ListedWorkspace',
+    examples: [{ ...OPERATOR_WORKSPACE, brake: null, messages_this_month: 1_234 }],
+  },
 );
 
 export const OperatorWorkspaceInput = closed(

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import type { RateLimiter } from '../../../accounts/rate-limit.ts';
 import { type Operation, operation } from '../../operation.ts';
 
 /** Each limit with its default value, for the reference, and its description. */
@@ -25,7 +26,7 @@ const LIMITS = {
 
 export type PublishedLimits = Record<keyof typeof LIMITS, number>;
 
-export function getLimits(deps: { limits: PublishedLimits }): Operation {
+export function getLimits(deps: { limits: PublishedLimits; rateLimiter: RateLimiter }): Operation {
   const fields = Object.entries(LIMITS).map(([name, [usual, description]]) => [
     name,
     Type.Integer({ description, examples: [usual] }),
@@ -37,7 +38,8 @@ export function getLimits(deps: { limits: PublishedLimits }): Operation {
       path: '/limits',
       tag: 'Service',
       summary: 'Retrieve the limits',
-      description: 'The limits that the operator of this server has set.',
+      description:
+        'The limits that the operator of this server has set, for all workspaces or for this one.',
       scope: 'any',
       responses: {
         200: {
@@ -46,6 +48,10 @@ export function getLimits(deps: { limits: PublishedLimits }): Operation {
         },
       },
     },
-    () => ({ status: 200, body: deps.limits }),
+    ({ caller }) => {
+      const { perSecond, burst } = deps.rateLimiter.limitOf(caller.workspaceId);
+      const rate = { requests_per_second: perSecond, requests_burst: burst };
+      return { status: 200, body: { ...deps.limits, ...rate } };
+    },
   );
 }

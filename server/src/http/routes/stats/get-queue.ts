@@ -1,11 +1,11 @@
 import { Type } from 'typebox';
 import type { Pool } from '../../../db/pool.ts';
 import type { Clock } from '../../../lib/clock.ts';
-import { readQueue } from '../../../stats/queue-store.ts';
+import { type QueueSnapshot, readQueue } from '../../../stats/queue-store.ts';
 import { NullableTime } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 
-const Queue = Type.Object(
+export const Queue = Type.Object(
   {
     queued: Type.Integer({ description: 'Being delivered, or next in line.' }),
     deferred: Type.Integer({ description: 'Waiting for a retry.' }),
@@ -38,14 +38,14 @@ export function getQueue(deps: { pool: Pool; clock: Clock }): Operation {
       scope: 'read:messages',
       responses: { 200: { description: 'The current queue.', body: Queue } },
     },
-    async ({ caller }) => {
-      const { queued, deferred, scheduled, oldestDueAtMs, more } = await readQueue(
-        deps.pool,
-        caller,
-        deps.clock.now(),
-      );
-      const oldest_due_at = oldestDueAtMs === null ? null : new Date(oldestDueAtMs).toISOString();
-      return { status: 200, body: { queued, deferred, scheduled, oldest_due_at, more } };
-    },
+    async ({ caller }) => ({
+      status: 200,
+      body: publicQueue(await readQueue(deps.pool, caller, deps.clock.now())),
+    }),
   );
+}
+
+export function publicQueue({ queued, deferred, scheduled, oldestDueAtMs, more }: QueueSnapshot) {
+  const oldest_due_at = oldestDueAtMs === null ? null : new Date(oldestDueAtMs).toISOString();
+  return { queued, deferred, scheduled, oldest_due_at, more };
 }

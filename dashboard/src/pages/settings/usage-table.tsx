@@ -1,0 +1,38 @@
+import type { Schema } from '../../api/client.ts';
+import { Table, Td, Th, Tr } from '../../components/table.tsx';
+import { Time } from '../../components/time.tsx';
+import { capitalize, formatNumber } from '../../lib/format.ts';
+
+const MESSAGE_QUOTAS = ['messages_per_hour', 'messages_per_day', 'messages_per_month'] as const;
+
+/** What a workspace uses of its quotas. */
+export function UsageTable({ usage }: { usage: Schema<'Usage'> }) {
+  const rows = [
+    ...MESSAGE_QUOTAS.map((name) => ({ name, ...usage[name] })),
+    { name: 'contacts', ...usage.contacts, resets_at: null },
+  ];
+  return (
+    <Table label="Usage">
+      <thead>
+        <tr>
+          <Th>Quota</Th>
+          <Th className="text-right">Used</Th>
+          <Th className="text-right">Limit</Th>
+          <Th>Resets</Th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(({ name, used, limit, resets_at }) => (
+          <Tr key={name}>
+            <Td>{capitalize(name.replaceAll('_', ' '))}</Td>
+            <Td className="text-right tabular-nums">{formatNumber(used)}</Td>
+            <Td className="text-right tabular-nums">
+              {limit === null ? 'No limit' : formatNumber(limit)}
+            </Td>
+            <Td className="text-soft">{resets_at !== null && <Time at={resets_at} />}</Td>
+          </Tr>
+        ))}
+      </tbody>
+    </Table>
+  );
+}

@@ -1,0 +1,48 @@
+import type { Queryable } from '../db/pool.ts';
+import { sqlTime } from '../db/row-types.ts';
+
+/** The whole server at this moment, for the operator. */
+export interface ServerStatus {
+  workspaces: number;
+  suspended: number;
+  deleting: number;
+  slowed: number;
+  paused: number;
+  /** Processes that deliver mail. */
+  nodes: number;
+}
+
+export async function readServerStatus(db: Queryable): Promise<ServerStatus> {
+  const { rows } = await db.query<ServerStatus>(
+    `select count(*)::int as workspaces,
+       count(*) filter (where suspended_at is not null)::int as suspended,
+       count(*) filter (where deletion_requested_at is not null)::int as deleting,
+       count(*) filter (where b.state = 'slowed')::int as slowed,
+       count(*) filter (where b.state = 'paused')::int as paused,
+       (select count(distinct name)::int from lease_holders where queue = 'deliveries') as nodes
+     from workspaces w left join brakes b on b.workspace_id = w.id`,
+  );
+  return rows[0] as ServerStatus;
+}
+
+export interface ServerCounts {
+  messages: number;
+  delivered: number;
+  bounced: number;
+  complained: number;
+}
+
+/** Live mail of all workspaces since a time. Reads the hours of the period only. */
+export async function readServerCounts(db: Queryable, sinceMs: number): Promise<ServerCounts> {
+  const { rows } = await db.query<ServerCounts>(
+    `select coalesce(sum(n) filter (where counter = 'messages'), 0)::float8 as messages,
+       coalesce(sum(n) filter (where counter = 'delivered'), 0)::float8 as delivered,
+       coalesce(sum(n) filter (where counter = 'bounced'), 0)::float8 as bounced,
+       coalesce(sum(n) filter (where counter = 'complained'), 0)::float8 as complained
+     from statistics_hour
+     where mode = 'live' and dimension = 'all' and at >= $1
+       and counter in ('messages', 'delivered', 'bounced', 'complained')`,
+    [sqlTime(sinceMs)],
+  );
+  return rows[0] as ServerCounts;
+}
