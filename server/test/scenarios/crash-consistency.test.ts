@@ -15,7 +15,7 @@ import { until } from '../harness/until.ts';
  * messages with and without Idempotency-Key while the server, or PostgreSQL, is killed with SIGKILL at
  * random moments. In the end messages are counted by sequence number: an accepted message exists exactly
  * once and is delivered; a retried idempotent send exists exactly once; a send without a response exists
- * at most once. KILLS=300 runs the long form.
+ * at most once. The statistics, which usage is read from, equal that count. KILLS=300 runs the long form.
  */
 
 const KILLS = Number(process.env.KILLS ?? 12);
@@ -72,6 +72,7 @@ test(`${KILLS} kills lose nothing and duplicate nothing`, {
     const accepted = [...log.values()].filter((sent) => sent.accepted).length;
     expect(accepted).toBeGreaterThan(KILLS);
     await everythingDelivered(server, key);
+    await statisticsEqual(server, key, found.size);
     console.log(
       `${KILLS} kills, ${log.size} sends, ${accepted} answered 202, ${found.size} stored, 0 lost, 0 doubled`,
     );
@@ -196,4 +197,22 @@ async function everythingDelivered(server: ServerProcess, key: string): Promise<
     },
     { timeoutMs: 120_000, what: () => `all are delivered: ${JSON.stringify([...waiting])}` },
   );
+}
+
+/** Counting follows the event log, so it may lag a little, but misses nothing and counts nothing twice. */
+async function statisticsEqual(
+  server: ServerProcess,
+  key: string,
+  messages: number,
+): Promise<void> {
+  const counted = async () => {
+    const answer = await found(`${server.url}/api/v1/stats?interval=day`, key);
+    const { data } = (await answer.json()) as {
+      data: { totals: { messages: number; delivered: number } }[];
+    };
+    return data[0]?.totals;
+  };
+  const isComplete = async () => (await counted())?.delivered === messages;
+  await until(isComplete, { timeoutMs: 120_000, what: 'all deliveries are counted' });
+  expect(await counted()).toMatchObject({ messages, delivered: messages });
 }
