@@ -23,7 +23,7 @@ const SLOW = {
   execArgv: ['--min-semi-space-size=32', '--max-semi-space-size=64'],
   testTimeout: 120_000,
   hookTimeout: 180_000,
-  expect: { poll: { timeout: 20_000 } },
+  expect: { poll: { timeout: 60_000 } },
   globalSetup: ['server/test/harness/global-setup.ts'],
 };
 
@@ -52,7 +52,7 @@ export default defineConfig({
           pool: 'threads',
           isolate: false,
           testTimeout: 60_000,
-          expect: { poll: { timeout: 20_000 } },
+          expect: { poll: { timeout: 30_000 } },
         },
       },
       {

@@ -208,7 +208,7 @@ test('a stream is aborted by its signal, and not started if the server rejects i
   const postrider = new Postrider({ apiKey: KEY, baseUrl: server.url, time: fakeTime() });
   const abort = new AbortController();
   const reading = postrider.events.stream({ cursor: 'c1', signal: abort.signal }).next();
-  await vi.waitFor(() => expect(server.requests).toHaveLength(1));
+  await expect.poll(() => server.requests.length).toBe(1);
   const reason = new Error('enough');
   abort.abort(reason);
   await expect(reading).rejects.toBe(reason);

@@ -144,13 +144,13 @@ describe('errors', () => {
       hosts: [{ connectionString: way.url }],
       log: silentLog,
       max: 1,
-      unresponsiveMsMax: 100,
+      unresponsiveMsMax: 1_000,
     });
     const session = async () =>
       (await pool.query('select pg_backend_pid() as pid')).rows[0].pid as number;
     const first = await session();
     // Longer than the timeout, but no statement is running.
-    await new Promise((resolve) => setTimeout(resolve, 250));
+    await new Promise((resolve) => setTimeout(resolve, 1_200));
     expect(await session()).toBe(first);
     way.stall();
     const failure = await session().catch((error: unknown) => error);

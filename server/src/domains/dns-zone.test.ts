@@ -15,7 +15,7 @@ beforeAll(async () => {
     'alias.acme.test': { CNAME: 'own.acme.test' },
     test: { NS: ['a.nic.test'] },
   });
-  resolver = createResolver({ clock: systemClock, servers: [dns.address], timeoutMs: 200 });
+  resolver = createResolver({ clock: systemClock, servers: [dns.address] });
 });
 afterAll(() => dns[Symbol.asyncDispose]());
 
@@ -42,7 +42,8 @@ test('the target of an alias is another zone', async () => {
 test('a domain that does not exist, or whose servers are silent, has no zone', async () => {
   expect(await findDnsZone('nowhere.test', resolver)).toBeUndefined();
   dns.setName('silent.test', 'silence');
-  expect(await findDnsZone('silent.test', resolver)).toBeUndefined();
+  const impatient = createResolver({ clock: systemClock, servers: [dns.address], timeoutMs: 200 });
+  expect(await findDnsZone('silent.test', impatient)).toBeUndefined();
 });
 
 test.each([

@@ -69,7 +69,7 @@ describe('addresses', () => {
 
 async function guardOn(script: Parameters<typeof startDnsServer>[0], allowPrivate = false) {
   const dns = await startDnsServer(script);
-  const resolver = createResolver({ clock: systemClock, servers: [dns.address], timeoutMs: 300 });
+  const resolver = createResolver({ clock: systemClock, servers: [dns.address] });
   return { dns, guard: createTargetGuard({ resolver, allowPrivate }) };
 }
 

@@ -142,7 +142,7 @@ browserSuite('bounce explanations', (suite) => {
     const page = await messagePage(to, subject);
     await page.getByText('Delivered to the test inbox').waitFor();
     await page.setViewportSize({ width: 390, height: 800 });
-    expect(await overflows(page)).toEqual([]);
+    await expect.poll(() => overflows(page)).toEqual([]);
     const inside = `[...document.querySelectorAll('main [role=status], main aside section')]
       .every((box) => box.getBoundingClientRect().right <= 390 && box.scrollWidth <= box.clientWidth)`;
     expect(await page.evaluate(inside)).toBe(true);
@@ -154,7 +154,7 @@ browserSuite('bounce explanations', (suite) => {
   test('a repeated deferral is explained once, and no past retry is announced', async () => {
     const page = await messagePage('defer-2@simulator.test', 'Later and later');
     await page.getByText('Delivered to the test inbox').waitFor();
-    expect(await page.getByText('Deferred, will retry').count()).toBe(2);
+    await expect.poll(() => page.getByText('Deferred, will retry').count()).toBe(2);
     expect(await page.getByText('asks unknown senders to retry').count()).toBe(1);
     expect(await page.getByText('Next retry').count()).toBe(0);
   });
@@ -163,6 +163,6 @@ browserSuite('bounce explanations', (suite) => {
     const page = await messagePage('deferred@simulator.test', 'Later');
     await page.getByText('Deferred, will retry').first().waitFor();
     await page.getByRole('tabpanel').getByText('Delivered', { exact: true }).waitFor();
-    expect(await page.getByText('Deferred, will retry').count()).toBe(2);
+    await expect.poll(() => page.getByText('Deferred, will retry').count()).toBe(2);
   });
 });

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { browserSuite } from '../harness/browser.ts';
+import { beforeFirst } from '../harness/browser-requests.ts';
 
 /**
  * Goal: two people editing one template never silently overwrite each other. Edits to different
@@ -38,7 +39,9 @@ browserSuite('concurrent template editing', (suite) => {
 
   async function openConflict(key: string): Promise<Page> {
     const page = await openTemplate(key);
-    await writeElsewhere(key, { html: '<p>Theirs</p>' });
+    await beforeFirst(page, 'PATCH', `**/templates/${key}`, () =>
+      writeElsewhere(key, { html: '<p>Theirs</p>' }),
+    );
     await write(page, '<p>Mine</p>');
     await conflict(page).waitFor();
     return page;
@@ -98,8 +101,10 @@ browserSuite('concurrent template editing', (suite) => {
 
   test('unseen changes are not published', async () => {
     const page = await openTemplate('published');
+    await beforeFirst(page, 'POST', '**/templates/published/publish', () =>
+      writeElsewhere('published', { html: '<p>Not ready</p>' }),
+    );
     await page.getByRole('button', { name: 'Publish' }).click();
-    await writeElsewhere('published', { html: '<p>Not ready</p>' });
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: 'Publish' }).click();
     await dialog.getByText('Changed by an API key').waitFor();

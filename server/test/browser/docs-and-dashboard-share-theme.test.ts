@@ -116,8 +116,11 @@ browserSuite('docs and dashboard', (suite) => {
   test('code can be copied, and the language stays selected', async () => {
     const page = await suite.open();
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.clock.install();
     await page.goto('/docs/api/sending');
     await page.getByText('TypeScript', { exact: true }).first().click();
+    // The result is shown only briefly.
+    await page.clock.pauseAt(Date.now() + 10_000);
     await page.getByRole('button', { name: 'Copy' }).first().click();
     await page.getByRole('button', { name: 'Copied' }).waitFor();
     const copied = await page.evaluate<string>('navigator.clipboard.readText()');

@@ -31,15 +31,15 @@ browserSuite('list search', (suite) => {
     await page.getByRole('heading', { name: 'No template matching “nowhere”' }).waitFor();
     await page.getByRole('button', { name: 'Clear search' }).click();
     await page.getByRole('link', { name: 'Notice 59' }).waitFor();
-    expect(await search(page).inputValue()).toBe('');
+    await expect.poll(() => search(page).inputValue()).toBe('');
 
     await page.goto('/app/templates?q=notice-7');
     await page.getByRole('link', { name: 'Notice 7' }).waitFor();
-    expect(await page.getByRole('table').getByRole('link').count()).toBe(1);
+    await expect.poll(() => page.getByRole('table').getByRole('link').count()).toBe(1);
     await page.goto('/app/templates?q=l-57');
     await page.getByRole('link', { name: 'Partials' }).click();
     await page.getByRole('link', { name: 'legal-57' }).waitFor();
-    expect(await search(page).inputValue()).toBe('l-57');
+    await expect.poll(() => search(page).inputValue()).toBe('l-57');
   });
 
   test('members beyond the first page are listed and found', async () => {
@@ -185,7 +185,7 @@ browserSuite('list search', (suite) => {
     const page = await suite.openAs('owner');
     await page.goto('/app/api-keys?q=night');
     await page.getByText('Night report').waitFor();
-    expect(await page.getByRole('row').count()).toBe(2);
+    await expect.poll(() => page.getByRole('row').count()).toBe(2);
     await search(page).fill('noon');
     await page.getByRole('heading', { name: 'No key matching “noon”' }).waitFor();
     await page.goto('/app/domains?q=shop');

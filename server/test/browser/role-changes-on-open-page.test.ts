@@ -1,11 +1,13 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { browserSuite } from '../harness/browser.ts';
+import { beforeFirst } from '../harness/browser-requests.ts';
 import { createPerson, member } from '../harness/dashboard-session.ts';
 
 /**
  * Goal: when a user's role changes, or the user is removed, while a page is open, the page says so,
  * hides what is no longer allowed, and keeps unsaved text.
+ * Method: the role changes while the draft is being saved, because any request may notice it.
  */
 browserSuite('role changes on an open page', (suite) => {
   async function change(personId: string, role: 'viewer' | null): Promise<void> {
@@ -37,7 +39,7 @@ browserSuite('role changes on an open page', (suite) => {
 
   test('in the template editor, the text stays and the buttons disappear', async () => {
     const { page, personId } = await openTemplate('demoted');
-    await change(personId, 'viewer');
+    await beforeFirst(page, 'PATCH', '**/templates/demoted', () => change(personId, 'viewer'));
     await write(page, '<p>Unsaved text</p>');
     await page.getByText('Your role in Test is now viewer.').waitFor();
     await page
@@ -74,7 +76,7 @@ browserSuite('role changes on an open page', (suite) => {
 
   test('after removal from the workspace, the page stays until the user leaves', async () => {
     const { page, personId } = await openTemplate('removed');
-    await change(personId, null);
+    await beforeFirst(page, 'PATCH', '**/templates/removed', () => change(personId, null));
     await write(page, '<p>Unsaved text</p>');
     await page.getByText('You are no longer a member of Test.').waitFor();
     expect(await html(page).textContent()).toBe('<p>Unsaved text</p>');

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { browserSuite } from '../harness/browser.ts';
+import { beforeFirst } from '../harness/browser-requests.ts';
 import { createPerson, PASSWORD } from '../harness/dashboard-session.ts';
 
 /**
@@ -8,14 +9,9 @@ import { createPerson, PASSWORD } from '../harness/dashboard-session.ts';
  * Method: the session is ended on the server, and the page notices it in different ways.
  */
 browserSuite('session expiry', (suite) => {
-  async function writer(
-    email: string,
-    { streams = false } = {},
-  ): Promise<{ page: Page; end: () => Promise<void> }> {
+  async function writer(email: string): Promise<{ page: Page; end: () => Promise<void> }> {
     const person = await createPerson(suite.app(), email, 'developer');
     const page = await suite.openFor(person, { width: 1440 });
-    // The end of the event stream would open the dialog before anything is typed.
-    if (!streams) await page.route('**/events/stream*', () => {});
     return {
       page,
       end: () => suite.app().app.people.sessions.endAll(person),
@@ -30,8 +26,8 @@ browserSuite('session expiry', (suite) => {
     const { page, end } = await writer('writer-1@shop.example');
     await page.goto('/app/templates/template/notice');
     const editor = page.getByRole('textbox', { name: 'HTML' });
+    await beforeFirst(page, 'PATCH', '**/templates/notice', end);
     await editor.click();
-    await end();
     await page.keyboard.press('ControlOrMeta+A');
     await page.keyboard.insertText('<p>Unsaved text</p>');
     await signInAgain(page);
@@ -45,7 +41,7 @@ browserSuite('session expiry', (suite) => {
     const email = 'jane@example.com';
     const body = { email, first_name: 'Jane' };
     expect((await suite.app().call('POST', '/contacts', { body })).status).toBe(201);
-    const { page, end } = await writer('writer-2@shop.example', { streams: true });
+    const { page, end } = await writer('writer-2@shop.example');
     await page.clock.install();
     await page.goto(`/app/contacts?open=${email}`);
     await page.getByLabel('Last name').fill('Carefully Typed');
@@ -60,7 +56,7 @@ browserSuite('session expiry', (suite) => {
   });
 
   test('the page notices at once and keeps its input', async () => {
-    const { page, end } = await writer('writer-4@shop.example', { streams: true });
+    const { page, end } = await writer('writer-4@shop.example');
     const stream = page.waitForResponse('**/events/stream*');
     await page.goto('/app/contacts?new=true');
     await page.getByLabel('First name').fill('Half a na');
@@ -74,7 +70,7 @@ browserSuite('session expiry', (suite) => {
     const { page, end } = await writer('writer-3@shop.example');
     await page.goto('/app/settings');
     await page.getByRole('textbox', { name: 'Name' }).fill('Another name');
-    await end();
+    await beforeFirst(page, 'PATCH', '**/api/v1/me', end);
     await page.getByRole('button', { name: 'Save' }).click();
     const again = page.getByRole('dialog', { name: 'Your session has ended' });
     await again.waitFor();

@@ -283,11 +283,14 @@ browserSuite('unsaved changes', (suite) => {
     const page = await suite.openAs('developer');
     await page.clock.install();
     await page.goto(`/app/test-inbox?id=${sent.json.id}`);
+    await page.getByRole('link', { name: 'An email to keep' }).waitFor();
+    const beforeMs = await page.evaluate<number>('Date.now()');
     await page.getByRole('button', { name: 'Delete message' }).click();
     const undo = page.getByRole('button', { name: 'Undo' });
     await undo.waitFor();
-    await page.clock.fastForward('00:08');
+    await page.clock.pauseAt(beforeMs + 8_000);
     await undo.click();
+    await page.clock.resume();
     await page.getByRole('link', { name: 'An email to keep' }).waitFor();
     await page.clock.fastForward('00:10');
     await page.reload();
@@ -300,9 +303,13 @@ browserSuite('unsaved changes', (suite) => {
     await page.addInitScript(
       "navigator.clipboard.writeText = () => Promise.reject(new Error('no')); document.execCommand = () => false",
     );
+    await page.clock.install();
     await page.goto('/app/api-keys?new=true');
     await page.getByRole('textbox', { name: 'Name' }).fill('Shop');
     await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
+    await page.getByTestId('token').waitFor();
+    // The result is shown only briefly.
+    await page.clock.pauseAt(Date.now() + 10_000);
     await page.getByRole('button', { name: 'Copy key' }).click();
     await page.getByRole('button', { name: 'Couldn’t copy' }).waitFor();
   });

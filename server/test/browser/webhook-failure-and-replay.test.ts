@@ -131,7 +131,7 @@ browserSuite(
       await page.getByRole('button', { name: 'Replay range' }).click();
       await page.getByRole('listitem').getByText('succeeded').first().waitFor();
       await expect
-        .poll(() => receiver.received.map(({ body }) => body).join(' '), { timeout: 20_000 })
+        .poll(() => receiver.received.map(({ body }) => body).join(' '))
         .toContain('missed@example.com');
       expect(suite.takeErrors()).toEqual([]);
     });

@@ -14,7 +14,7 @@ import { createPerson, signInAs } from './dashboard-session.ts';
  */
 
 /** For one action; a page on a busy machine takes seconds. */
-const STEP_TIMEOUT_MS = 20_000;
+const STEP_TIMEOUT_MS = 45_000;
 
 const chromiumFound = await findBrowser();
 

@@ -15,7 +15,7 @@ export async function raceForLock<T>(
     await client.query('begin');
     await client.query(rows.sql, rows.values);
     const answers = requests.map((request) => request());
-    await expect.poll(() => waitingIn(app), { timeout: 20_000 }).toBe(requests.length);
+    await expect.poll(() => waitingIn(app)).toBe(requests.length);
     await client.query('commit');
     return await Promise.all(answers);
   } finally {

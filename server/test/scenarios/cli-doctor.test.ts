@@ -173,9 +173,7 @@ it('finds a return path host that does not resolve or points elsewhere', async (
   });
 });
 
-it('checks the submission ports and their certificate as a client would', {
-  timeout: 60_000,
-}, async () => {
+it('checks the submission ports and their certificate as a client would', async () => {
   await using folder = await createTempDir();
   await using dns = await startDnsServer({});
   const files = {

@@ -6,9 +6,7 @@ import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
 import { until } from '../harness/until.ts';
 
 /** One command shows why mail is queued, for the whole server. */
-test('lists the queue by workspace and receiver, with the most frequent reason', {
-  timeout: 60_000,
-}, async () => {
+test('lists the queue by workspace and receiver, with the most frequent reason', async () => {
   await using receiver = await startSmtpReceiver({ onRcpt: () => '452 4.2.2 Mailbox full' });
   await using dns = await startDnsServer({
     'full.example': { MX: ['10 mx.example.test'] },

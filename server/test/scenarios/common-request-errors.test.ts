@@ -45,7 +45,7 @@ beforeAll(async () => {
   const expiring = await apiKeys.create(maker, {
     name: 'expired',
     mode: 'test',
-    expires_at: new Date(Date.now() + 300).toISOString(),
+    expires_at: new Date(Date.now() + 2_000).toISOString(),
   });
   expiredKey = expiring.token;
   const revoked = await apiKeys.create(maker, { name: 'revoked', mode: 'test' });

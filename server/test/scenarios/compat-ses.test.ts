@@ -122,7 +122,7 @@ async function received(id: string): Promise<any> {
 /** What a real receiver got. */
 async function delivered(to: string): Promise<string> {
   const find = () => server.receiver.messages.find(({ recipients }) => recipients.includes(to));
-  await until(() => find() !== undefined, { timeoutMs: 30_000, what: `mail to ${to} arrives` });
+  await until(() => find() !== undefined, { what: `mail to ${to} arrives` });
   return find()?.raw.toString() ?? '';
 }
 

@@ -128,7 +128,7 @@ describe('a scheduled message', () => {
     const id = await setup.send({ status: 'scheduled', dueAtMs });
     await setup.until(() => setup.clock.now() >= dueAtMs - 2_000, 5_000);
     expect(setup.receiver.sessions).toHaveLength(0);
-    await setup.until(async () => (await setup.attempts(id)).length > 0, 50);
+    await setup.until(async () => (await setup.attempts(id)).length > 0, 20);
     const [attempt] = await setup.attempts(id);
     const lateMs = (attempt?.started_at ?? 0) - dueAtMs;
     expect(lateMs).toBeGreaterThanOrEqual(0);

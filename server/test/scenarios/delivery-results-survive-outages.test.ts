@@ -62,7 +62,6 @@ async function setUp(
       until(async () => (await counts(database.pool))?.deliveries === count, {
         clock,
         stepMs: 250,
-        timeoutMs: 40_000,
       }),
     [Symbol.asyncDispose]: () => standing.disposeAsync(),
   };

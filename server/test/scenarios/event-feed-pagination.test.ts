@@ -233,9 +233,7 @@ describe('the events module', () => {
     }
   });
 
-  test('a page reads no more rows of a long history than of a short one', {
-    timeout: 60_000,
-  }, async () => {
+  test('a page reads no more rows of a long history than of a short one', async () => {
     const { database, scope } = await scene();
     await using _ = database;
     const otherWorkspace = await newWorkspace(database.pool, nowMs);

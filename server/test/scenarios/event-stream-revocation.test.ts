@@ -56,7 +56,7 @@ async function theOwner(): Promise<SessionClient> {
 }
 
 const ended = ({ reader }: Scene) =>
-  until(() => reader.ended, { what: 'the stream has ended', timeoutMs: 5_000 });
+  until(() => reader.ended, { what: 'the stream has ended' });
 
 test('signing out ends the streams of the session', async () => {
   const scene = await openStream();
@@ -130,7 +130,7 @@ test('an expired session ends its stream', async () => {
   const reader = first.ended ? await readAs(late, visitor) : first;
   expect(reader.ended).toBe(false);
   clock.advance(1_000);
-  await until(() => reader.ended, { what: 'the stream has ended', timeoutMs: 5_000 });
+  await until(() => reader.ended, { what: 'the stream has ended' });
 });
 
 test('an expired key ends its stream', async () => {
@@ -149,5 +149,5 @@ test('an expired key ends its stream', async () => {
   const reader = first.ended ? await open() : first;
   expect(reader.ended).toBe(false);
   clock.advance(1_000);
-  await until(() => reader.ended, { what: 'the stream has ended', timeoutMs: 5_000 });
+  await until(() => reader.ended, { what: 'the stream has ended' });
 });

@@ -30,7 +30,7 @@ it('creates a key, prints it once, and rejects a second server', async () => {
   });
   await server.start();
   expect(server.output).toContain('Did you mean WEBHOOK_ALLOW_PRIVATE?');
-  await expect.poll(() => server.output, { timeout: 20_000 }).toContain('/test/inbox/wait');
+  await expect.poll(() => server.output).toContain('/test/inbox/wait');
   expect(server.output).toMatch(/\/app\/setup#[\w-]{43}\n/);
   const [sending, reading] = pastedRequests(server.output);
   const sent = await fetch(sending.url, { method: 'POST', ...sending });
@@ -70,7 +70,7 @@ it('creates no key where the output is kept in a log', async () => {
     env: { PRINT_FIRST_KEY: 'false' },
   });
   await server.start();
-  await expect.poll(() => server.output, { timeout: 20_000 }).toContain('postrider keys create');
+  await expect.poll(() => server.output).toContain('postrider keys create');
   expect(server.output).not.toContain('pr_test_');
   await server.stop();
   const keys = await runPostrider(['keys', 'list', '--json'], { env: { DATA_DIR: folder.path } });

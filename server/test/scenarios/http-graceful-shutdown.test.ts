@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { startApp, type TestApp } from '../harness/app.ts';
 
@@ -25,7 +24,9 @@ test('idle connections are closed immediately, and a request in progress gets it
   const app = await startApp({ env: { DRAIN_SECONDS: '600' } });
   const silent = [await connectTo(app), await connectTo(app, 'GET /healthz HTTP/1.1\r\nHost: ')];
   const cut = silent.map((socket) => once(socket, 'close'));
+  const arrived = once(app.app.http.server, 'request');
   const waited = app.call('GET', '/test/inbox/wait?to=nobody@example.com&timeout=2');
+  await arrived;
   await connectionsOf(app, 3);
   await app[Symbol.asyncDispose]();
   // Keep-alive would hold its connection for more than a minute.
@@ -35,9 +36,10 @@ test('idle connections are closed immediately, and a request in progress gets it
 
 test('requests that exceed the shutdown timeout are cut off', { timeout: TIMEOUT_MS }, async () => {
   const app = await startApp({ env: { DRAIN_SECONDS: '1' } });
+  const arrived = once(app.app.http.server, 'request');
   const waited = app.call('GET', '/test/inbox/wait?to=nobody@example.com&timeout=60');
   const failed = expect(waited).rejects.toThrow();
-  await connectionsOf(app, 1);
+  await arrived;
   await app[Symbol.asyncDispose]();
   await failed;
 });
@@ -46,12 +48,13 @@ test('connected clients are served until the listener closes', async () => {
   const app = await startApp({ env: { DRAIN_SECONDS: '600' } });
   const ask = (path: string) =>
     `GET /api/v1${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.testKey}\r\n\r\n`;
-  const socket = await connectTo(app, ask('/test/inbox/wait?timeout=2'));
+  const arrived = once(app.app.http.server, 'request');
+  const socket = await connectTo(app, ask('/test/inbox/wait?timeout=4'));
   let answered = '';
   socket.setEncoding('utf8').on('data', (text) => {
     answered += text;
   });
-  await connectionsOf(app, 1);
+  await arrived;
   const stopped = app[Symbol.asyncDispose]();
   await expect.poll(() => app.app.http.server.listening).toBe(false);
   socket.write(ask('/limits'));
@@ -66,6 +69,4 @@ async function connectionsOf(app: TestApp, count: number): Promise<void> {
   const open = (): Promise<number> =>
     new Promise((resolve) => server.getConnections((_error, number) => resolve(number)));
   await expect.poll(open).toBeGreaterThanOrEqual(count);
-  // A request follows its connection immediately, but not in the same turn of the event loop.
-  await sleep(200);
 }

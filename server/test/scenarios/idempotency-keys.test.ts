@@ -101,7 +101,7 @@ test('concurrent requests on two nodes create one message', async () => {
 });
 
 test('a replay succeeds even if the request would be rejected now', async () => {
-  const scheduled_at = new Date(Date.now() + 1_500).toISOString();
+  const scheduled_at = new Date(Date.now() + 3_000).toISOString();
   const first = await send('late', { scheduled_at });
   expect(first.status).toBe(202);
   while (Date.now() <= Date.parse(scheduled_at)) await new Promise((done) => setTimeout(done, 50));

@@ -366,9 +366,7 @@ test('a report for an erased address adds no event and does not restore the addr
 });
 
 describe('without the database', () => {
-  test('the report is deferred, and its retry counts once', {
-    timeout: 60_000,
-  }, async () => {
+  test('the report is deferred, and its retry counts once', async () => {
     let way: Awaited<ReturnType<typeof startDatabaseProxy>> | undefined;
     await using server = await startReturnPathServer({
       around: async (url) => {
@@ -390,7 +388,7 @@ describe('without the database', () => {
     expect((await server.report(returnPath, dsn())).code).toBe(451);
     await way?.reconnect();
     await expect
-      .poll(async () => (await server.report(returnPath, dsn())).code, { timeout: 30_000 })
+      .poll(async () => (await server.report(returnPath, dsn())).code)
       .toBe(250);
     expect((await server.report(returnPath, dsn())).code).toBe(250);
     const events = await server.events(id);

@@ -87,4 +87,4 @@ test('after a promotion that lost commits, readers miss no new event', async () 
     'database was promoted; event log numbering continues',
   ]);
   await pool.end();
-}, 60_000);
+});

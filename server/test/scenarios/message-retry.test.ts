@@ -52,12 +52,17 @@ async function retry(id: string) {
 }
 
 /** Advances the clock until the status is reached after at least this many attempts. */
-async function becomes(id: string, status: string, attempts: number): Promise<void> {
+async function becomes(
+  id: string,
+  status: string,
+  attempts: number,
+  stepMs = 500,
+): Promise<void> {
   const reached = async () => {
     const { json } = await app.call('GET', `/messages/${id}`, { key: app.liveKey });
     return json.status === status && json.recipients[0].attempts >= attempts;
   };
-  await until(reached, { clock, stepMs: 500, timeoutMs: 60_000, what: `${id} ${status}` });
+  await until(reached, { clock, stepMs, what: `${id} ${status}` });
 }
 
 async function timeline(id: string): Promise<{ type: string; atMs: number; nextAtMs: number }[]> {
@@ -109,7 +114,7 @@ test('a deferred message is attempted immediately and keeps its expiry', async (
   clock.advance(30_000);
   const requestedAtMs = clock.now();
   expect((await retry(id)).status).toBe(200);
-  await becomes(id, 'deferred', 2);
+  await becomes(id, 'deferred', 2, 50);
   const { json } = await app.call('GET', `/messages/${id}/attempts`, { key: app.liveKey });
   expect(Date.parse(json.data[1].started_at) - requestedAtMs).toBeLessThan(10_000);
   await becomes(id, 'expired', 2);

@@ -173,7 +173,7 @@ test('a scheduled message is sent now on request', async () => {
 });
 
 test('a scheduled message is sent on time', async () => {
-  const scheduled_at = new Date(Date.now() + 1_000).toISOString();
+  const scheduled_at = new Date(Date.now() + 3_000).toISOString();
   const { id, status } = await send({ scheduled_at, to: { email: 'timed@example.com' } });
   expect(status).toBe('scheduled');
   const { json } = await app.call('GET', '/test/inbox/wait?to=timed@example.com');

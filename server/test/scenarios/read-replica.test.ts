@@ -60,7 +60,7 @@ beforeAll(async () => {
   standbyPool = openPool({ hosts: [standby.connection], log: silentLog, role: 'standby' });
   cleanup.defer(() => primaryPool.end());
   cleanup.defer(() => standbyPool.end());
-}, 60_000);
+});
 
 afterAll(() => cleanup.disposeAsync());
 
@@ -88,7 +88,7 @@ async function caughtUp(): Promise<void> {
   });
 }
 
-test('reads use the standby while it keeps up', { timeout: 60_000 }, async () => {
+test('reads use the standby while it keeps up', async () => {
   const clock = new ManualClock(0);
   const options = { readUrl: standbyUrl, primary: primaryPool, connectionsMax: 2, clock };
   await using replica = await ReadReplica.open({ ...options, log: silentLog });
@@ -139,7 +139,7 @@ test('a server starts without its standby, but not with another database', async
   );
 });
 
-test('a reader of the feed on the standby misses no event', { timeout: 60_000 }, async () => {
+test('a reader of the feed on the standby misses no event', async () => {
   const workspaceId = await newWorkspace(primaryPool, systemClock.now());
   const scope = { workspaceId, mode: 'live' } as const;
   const event = { ...scope, type: 'template.published' } as const;
@@ -176,7 +176,7 @@ test('a reader of the feed on the standby misses no event', { timeout: 60_000 },
   );
 });
 
-test('programs list from the standby, people from the primary', { timeout: 60_000 }, async () => {
+test('programs list from the standby, people from the primary', async () => {
   await using server = await startApp({
     database: { url: primaryUrl, pool: primaryPool, ...NOT_DROPPED },
     env: { DATABASE_READ_URL: standbyUrl },

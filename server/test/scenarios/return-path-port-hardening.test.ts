@@ -205,9 +205,7 @@ test('a sender that disconnects before the 250 and retries counts once', async (
 
 describe('the listener', () => {
   test('idle clients and endless reports are timed out', async () => {
-    await using slow = await startReturnPathServer({
-      returnPath: { dataMs: 150, sessionMs: 5000 },
-    });
+    await using slow = await startReturnPathServer({ returnPath: { dataMs: 150 } });
     const { returnPath } = await slow.send();
     using client = await connectAndGreet(slow.port);
     for (const line of ['MAIL FROM:<>', `RCPT TO:<${returnPath}>`, 'DATA'])
@@ -215,7 +213,9 @@ describe('the listener', () => {
     client.write('Subject: x');
     expect((await client.reply()).code).toBe(421);
     expect((await client.reply()).code).toBe(0);
-    using idle = await connectAndGreet(slow.port);
+    await using strict = await startReturnPathServer({ returnPath: { sessionMs: 100 } });
+    using idle = await SubmissionClient.connect(strict.port);
+    expect((await idle.reply()).code).toBe(220);
     expect((await idle.reply()).code).toBe(421);
   });
 

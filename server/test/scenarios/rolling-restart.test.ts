@@ -29,7 +29,7 @@ test('a rolling restart under load fails no request and sends nothing twice', {
     DNS_SERVERS: dns.address,
     MX_PORT: String(receiver.port),
     HELO_NAME: 'mail.sender.test',
-    SHUTDOWN_DELAY_SECONDS: '2',
+    SHUTDOWN_DELAY_SECONDS: '4',
   };
   const nodes: ServerProcess[] = [];
   try {

@@ -121,9 +121,13 @@ describe('a client without a TLS handshake', () => {
       // TLS may send an alert, but there is no greeting.
       expect(Buffer.concat(heard).toString('latin1')).not.toMatch(/220|ESMTP/);
     }
-    using client = await greetedBy(app.tlsPort);
-    await client.command('EHLO x');
-    expect((await client.login(app.testKey)).code).toBe(235);
+    const logIn = async () => {
+      using client = await greetedBy(app.tlsPort);
+      await client.command('EHLO x');
+      return (await client.login(app.testKey)).code;
+    };
+    // On a busy machine, a handshake may take longer than it is allowed to here.
+    await expect.poll(() => logIn().catch(() => 0)).toBe(235);
   });
 
   test('counts only against its own address', async () => {

@@ -19,7 +19,6 @@ const UNTRUSTED = '127.0.0.2';
 const CLIENT = '203.0.113.7';
 const TLS = { ca: tlsFixtures.authority, servername: 'localhost' };
 const MAIL = 'From: hello@example.org\r\nTo: a@example.com\r\nSubject: Hi\r\n\r\nHello';
-const ARRIVAL_MS = 300;
 const PER_SOURCE = 5;
 
 let folder: Awaited<ReturnType<typeof createTempDir>>;
@@ -28,31 +27,33 @@ let port: number;
 
 beforeAll(async () => {
   folder = await createTempDir();
-  const SUBMISSION_TLS_CERT = path.join(folder.path, 'cert.pem');
-  const SUBMISSION_TLS_KEY = path.join(folder.path, 'key.pem');
-  await writeFile(SUBMISSION_TLS_CERT, tlsFixtures.good.cert);
-  await writeFile(SUBMISSION_TLS_KEY, tlsFixtures.good.key);
-  app = await startApp({
-    env: {
-      SUBMISSION_PORT: '0',
-      SUBMISSION_TLS_PORT: '0',
-      RETURN_PATH_PORT: '0',
-      SUBMISSION_TLS_CERT,
-      SUBMISSION_TLS_KEY,
-      SUBMISSION_TRUST_PROXY: PROXY,
-      RETURN_PATH_TRUST_PROXY: PROXY,
-      SUBMISSION_CONNECTIONS_PER_SOURCE: String(PER_SOURCE),
-      RETURN_PATH_CONNECTIONS_PER_SOURCE: String(PER_SOURCE),
-    },
-    submission: { authFailureDelayMs: 5, handshakeMs: ARRIVAL_MS },
-    returnPath: { handshakeMs: ARRIVAL_MS },
-  });
+  await writeFile(path.join(folder.path, 'cert.pem'), tlsFixtures.good.cert);
+  await writeFile(path.join(folder.path, 'key.pem'), tlsFixtures.good.key);
+  app = await startBehindProxy();
   port = app.app.submission.port as number;
 });
 afterAll(async () => {
   await app?.[Symbol.asyncDispose]();
   await folder?.[Symbol.asyncDispose]();
 });
+
+function startBehindProxy(limits: { handshakeMs?: number } = {}): Promise<TestApp> {
+  return startApp({
+    env: {
+      SUBMISSION_PORT: '0',
+      SUBMISSION_TLS_PORT: '0',
+      RETURN_PATH_PORT: '0',
+      SUBMISSION_TLS_CERT: path.join(folder.path, 'cert.pem'),
+      SUBMISSION_TLS_KEY: path.join(folder.path, 'key.pem'),
+      SUBMISSION_TRUST_PROXY: PROXY,
+      RETURN_PATH_TRUST_PROXY: PROXY,
+      SUBMISSION_CONNECTIONS_PER_SOURCE: String(PER_SOURCE),
+      RETURN_PATH_CONNECTIONS_PER_SOURCE: String(PER_SOURCE),
+    },
+    submission: { authFailureDelayMs: 5, ...limits },
+    returnPath: limits,
+  });
+}
 
 function line(client: string): string {
   const family = client.includes(':') ? 'TCP6' : 'TCP4';
@@ -236,6 +237,12 @@ describe('untrusted clients', () => {
 });
 
 describe('a proxy with an invalid header that', () => {
+  let strict: TestApp;
+  beforeAll(async () => {
+    strict = await startBehindProxy({ handshakeMs: 100 });
+  });
+  afterAll(() => strict[Symbol.asyncDispose]());
+
   test.each([
     ['says nothing', ''],
     ['is incomplete', 'PROXY TCP4 203.0.113.7 '],
@@ -245,12 +252,17 @@ describe('a proxy with an invalid header that', () => {
     ['has no addresses', block(CLIENT).subarray(0, 16)],
     ['has a truncated TLS field', block(CLIENT, [0x20, 0, 5, 0x01])],
   ])('%s is disconnected without a reply', async (_name, bytes) => {
-    for (const to of [port, app.app.submission.tlsPort, app.app.returnPath.address?.port]) {
+    const { submission, returnPath } = strict.app;
+    for (const to of [submission.port, submission.tlsPort, returnPath.address?.port]) {
       using client = await proxied(bytes, to);
       expect(await client.reply()).toEqual({ code: 0, lines: [], text: '' });
     }
-    using good = await proxied(line(CLIENT));
-    expect((await good.reply()).code).toBe(220);
+    const greeting = async () => {
+      using good = await proxied(line(CLIENT), submission.port);
+      return (await good.reply()).code;
+    };
+    // On a busy machine, a good header may be late too.
+    await expect.poll(greeting).toBe(220);
   });
 
   test('ends with a half-closed connection is disconnected', async () => {

@@ -307,15 +307,16 @@ describe('streams', () => {
 
   test('a suppression added before a scheduled message is due stops it in its own stream only', async () => {
     const to = { email: 'later@example.com' };
-    const scheduled_at = new Date(Date.now() + 1_500).toISOString();
+    const scheduled_at = new Date(Date.now() + 3_600_000).toISOString();
     const digest = await send({ to, stream: 'digest', scheduled_at });
     const reset = await send({ to, scheduled_at });
     await app.call('POST', '/suppressions', { body: { email: to.email, stream: 'digest' } });
+    for (const { json } of [digest, reset]) {
+      await app.call('PATCH', `/messages/${json.id}`, { body: { scheduled_at: null } });
+    }
     const statusOf = async (id: string) => (await app.call('GET', `/messages/${id}`)).json.status;
-    await until(async () => (await statusOf(digest.json.id)) === 'suppressed', {
-      timeoutMs: 20_000,
-    });
-    await until(async () => (await statusOf(reset.json.id)) === 'delivered', { timeoutMs: 20_000 });
+    await until(async () => (await statusOf(digest.json.id)) === 'suppressed');
+    await until(async () => (await statusOf(reset.json.id)) === 'delivered');
   });
 
   test('suppressions are listed by stream with those that apply everywhere, and deleted by stream', async () => {

@@ -306,7 +306,7 @@ describe('commands', () => {
   });
 });
 
-test('random input does not crash the server', { timeout: 60_000 }, async () => {
+test('random input does not crash the server', async () => {
   const token = fc.oneof(
     fc.constantFrom(
       'EHLO a',

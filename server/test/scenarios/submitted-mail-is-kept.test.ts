@@ -48,7 +48,7 @@ async function deliver(head: readonly string[], body: string | Buffer): Promise<
 
 async function arrived(to: string, id: string): Promise<Arrived> {
   const find = () => server.receiver.messages.find(({ recipients }) => recipients.includes(to));
-  await until(() => find() !== undefined, { timeoutMs: 30_000, what: `mail to ${to} arrives` });
+  await until(() => find() !== undefined, { what: `mail to ${to} arrives` });
   const { raw, mailParameters } = find() as NonNullable<ReturnType<typeof find>>;
   await expectDkim(raw);
   const text = raw.toString('latin1');

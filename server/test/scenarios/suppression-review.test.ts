@@ -14,9 +14,7 @@ const LEFT = '550 This colleague has left the company';
  * A rule of the operator suppresses an address, in the delivery thread too; the suppression shows
  * its evidence; and when the rule is gone, the review finds and removes it.
  */
-test('suppressions show their rule, and a review removes those that it would not make', {
-  timeout: 60_000,
-}, async () => {
+test('suppressions show their rule, and a review removes those that it would not make', async () => {
   await using folder = await createTempDir();
   const file = path.join(folder.path, 'rules.json');
   const rule = {

@@ -366,7 +366,7 @@ describe('versions', () => {
     };
     // The feed may be slightly behind.
     await expect
-      .poll(publishedEvents, { timeout: 20_000 })
+      .poll(publishedEvents)
       .toEqual([1, 2, 1].map((version) => ({ template: { kind: 'template', key, version } })));
   });
 });

@@ -59,7 +59,7 @@ async function sent(email: string, more: object = {}): Promise<string> {
 }
 
 async function arrived(receiver: WebhookReceiver, count: number): Promise<ReceivedWebhook[]> {
-  await expect.poll(() => receiver.received.length, { timeout: 20_000 }).toBe(count);
+  await expect.poll(() => receiver.received.length).toBe(count);
   return receiver.received;
 }
 
@@ -67,7 +67,7 @@ async function arrived(receiver: WebhookReceiver, count: number): Promise<Receiv
 async function replayed(receiver: WebhookReceiver, id: string): Promise<ReceivedWebhook> {
   const before = receiver.received.length;
   await expect
-    .poll(async () => (await deliveriesOf(id)).map(({ status }) => status), { timeout: 20_000 })
+    .poll(async () => (await deliveriesOf(id)).map(({ status }) => status))
     .not.toContain('pending');
   const [delivery] = await deliveriesOf(id);
   const body = { delivery_id: delivery?.id };
@@ -409,7 +409,7 @@ test('an event without an equivalent is done without a request', async () => {
     { event: 'unsubscribe', email: 'asked@example.com' },
   ]);
   await expect
-    .poll(async () => (await deliveriesOf(id)).map(({ status }) => status), { timeout: 20_000 })
+    .poll(async () => (await deliveriesOf(id)).map(({ status }) => status))
     .toEqual(['succeeded', 'succeeded']);
   expect((await deliveriesOf(id)).map(({ last_error }) => last_error)).toEqual([
     null,

@@ -124,9 +124,9 @@ describe('a server that times out', () => {
   test('fails the lookup after two attempts', async () => {
     await using dns = await resolverFor({ 'example.test': 'silence' });
     const pending = dns.resolver.lookup('MX', 'example.test');
-    await vi.waitUntil(() => dns.server.queries.length === 1);
+    await expect.poll(() => dns.server.queries.length).toBe(1);
     dns.clock.advance(2000);
-    await vi.waitUntil(() => dns.server.queries.length === 2);
+    await expect.poll(() => dns.server.queries.length).toBe(2);
     dns.clock.advance(2000);
     expect(await pending).toMatchObject({
       kind: 'failed',
@@ -146,7 +146,7 @@ describe('a server that times out', () => {
     const clock = new ManualClock(0);
     const resolver = createResolver({ servers: [silent.address, good.address], clock });
     const pending = resolver.lookup('A', 'example.test');
-    await vi.waitUntil(() => silent.queries.length === 1);
+    await expect.poll(() => silent.queries.length).toBe(1);
     clock.advance(2000);
     expect(await pending).toMatchObject({ records: ['192.0.2.1'] });
     expect(await resolver.lookup('A', 'other.test')).toMatchObject({ records: ['192.0.2.2'] });
@@ -362,7 +362,7 @@ test('many concurrent lookups share a limited number of sockets', async () => {
   const clock = new ManualClock(0);
   const resolver = createResolver({ servers: [server.address], clock, inFlightMax: 3 });
   const lookups = Object.keys(script).map((name) => resolver.lookup('A', name));
-  await vi.waitUntil(() => server.queries.length === 3);
+  await expect.poll(() => server.queries.length).toBe(3);
   // Loopback preserves order: a fourth query would have arrived before these responses.
   const bystander = createResolver({ servers: [server.address], clock });
   for (let i = 0; i < 5; i++) await bystander.lookup('A', 'bystander.test');

@@ -131,7 +131,7 @@ describe('nothing is accepted', () => {
       requested = true;
     });
     const pending = web.fetchPolicy('example.test');
-    await vi.waitUntil(() => requested);
+    await expect.poll(() => requested).toBe(true);
     web.clock.advance(10_000);
     expect(await pending).toMatchObject({ detail: expect.stringContaining('within 10000 ms') });
   });
