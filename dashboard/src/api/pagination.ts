@@ -5,9 +5,9 @@ export interface CursorPage<T> {
   next_cursor: string | null;
 }
 
-/** Polls a list while some row is in a state that changes without an event. */
+/** Polls a list while it may change without an event. */
 export interface Polling<T> {
-  while: (row: T) => boolean;
+  while: (rows: readonly T[]) => boolean;
   everyMs: number;
 }
 
@@ -33,7 +33,9 @@ export function usePaginatedQuery<T>(
           }: {
             state: { data: { pages: CursorPage<T>[] } | undefined };
           }) =>
-            state.data?.pages.some((page) => page.data.some(watch.while)) ? watch.everyMs : false,
+            state.data && watch.while(state.data.pages.flatMap((page) => page.data))
+              ? watch.everyMs
+              : false,
         }
       : {}),
     ...rest,

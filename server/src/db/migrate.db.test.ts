@@ -57,10 +57,10 @@ describe('migrations', () => {
     await using db = await createTestDatabase({ empty: true });
     await using folder = await folderWith({
       ...TWO,
-      '0003-slow.sql': 'select pg_sleep(0.5); insert into orders values (2);',
+      '0003-slow.sql': 'select pg_sleep(1.5); insert into orders values (2);',
     });
     const nodes = Array.from({ length: 2 }, () =>
-      openPool({ hosts: [{ connectionString: db.url }], log: silentLog, unresponsiveMsMax: 100 }),
+      openPool({ hosts: [{ connectionString: db.url }], log: silentLog, unresponsiveMsMax: 1_000 }),
     );
     const ran = await Promise.all(
       nodes.map((pool) => migrate(pool, silentLog, { folder: folder.path })),

@@ -35,9 +35,17 @@ browserSuite('request log and audit log', (suite) => {
     await page.getByRole('link', { name: sent.json.id }).click();
     await page.getByRole('heading', { name: 'Hello' }).waitFor();
 
+    await page.clock.install();
     await page.goto('/app/requests');
-    await page.getByLabel('Search paths or request IDs').fill('/nothing-like-this');
+    await page.getByLabel('Search paths or request IDs').fill('/templates/not-there');
     await page.getByText('No requests match these filters').waitFor();
+    expect((await suite.app().call('GET', '/templates/not-there')).status).toBe(404);
+    await expect
+      .poll(async () => {
+        await page.clock.fastForward('00:05');
+        return list.getByRole('link', { name: /not-there/ }).count();
+      })
+      .toBe(1);
     expect(suite.takeErrors()).toEqual([]);
   });
 

@@ -55,8 +55,7 @@ async function theOwner(): Promise<SessionClient> {
   return signInAs(here, await createPerson(here, `owner${people}@people.example`, 'owner'));
 }
 
-const ended = ({ reader }: Scene) =>
-  until(() => reader.ended, { what: 'the stream has ended' });
+const ended = ({ reader }: Scene) => until(() => reader.ended, { what: 'the stream has ended' });
 
 test('signing out ends the streams of the session', async () => {
   const scene = await openStream();

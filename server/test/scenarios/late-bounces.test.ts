@@ -387,9 +387,7 @@ describe('without the database', () => {
     });
     expect((await server.report(returnPath, dsn())).code).toBe(451);
     await way?.reconnect();
-    await expect
-      .poll(async () => (await server.report(returnPath, dsn())).code)
-      .toBe(250);
+    await expect.poll(async () => (await server.report(returnPath, dsn())).code).toBe(250);
     expect((await server.report(returnPath, dsn())).code).toBe(250);
     const events = await server.events(id);
     expect(events.filter(({ type }) => type === 'message.bounced')).toHaveLength(1);

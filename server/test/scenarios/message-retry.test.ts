@@ -52,12 +52,7 @@ async function retry(id: string) {
 }
 
 /** Advances the clock until the status is reached after at least this many attempts. */
-async function becomes(
-  id: string,
-  status: string,
-  attempts: number,
-  stepMs = 500,
-): Promise<void> {
+async function becomes(id: string, status: string, attempts: number, stepMs = 500): Promise<void> {
   const reached = async () => {
     const { json } = await app.call('GET', `/messages/${id}`, { key: app.liveKey });
     return json.status === status && json.recipients[0].attempts >= attempts;

@@ -100,7 +100,7 @@ const DELIVERY_DELAY_MS = 1_000;
 
 /** Retries do not emit events, so poll while deliveries are pending. */
 const POLL_PENDING: Polling<WebhookDelivery> = {
-  while: ({ status }) => status === 'pending',
+  while: (rows) => rows.some(({ status }) => status === 'pending'),
   everyMs: 8_000,
 };
 

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Script, startDnsServer } from '../../../test/harness/dns-server.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { ManualClock } from '../../lib/manual-clock.ts';

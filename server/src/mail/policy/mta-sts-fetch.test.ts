@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
 import { createServer, type ServerOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { startDnsServer } from '../../../test/harness/dns-server.ts';
 import { tlsFixtures } from '../../../test/harness/tls-fixtures.ts';
 import { ManualClock } from '../../lib/manual-clock.ts';
