@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import path from 'node:path';
 import { ROOT } from './project-files.ts';
 import { releaseChangelog } from './release-changelog.ts';
+import { type LockFile, sbomOf } from './sbom.ts';
 
 /**
  * `npm run release -- 0.2.0` prepares a release: versions, the section of the changelog, the API
@@ -18,6 +19,7 @@ const MANIFESTS = ['.', 'server', 'dashboard', 'sdk', 'bench'].map((folder) =>
 /** What is published. */
 const PACKAGES = ['./server/dist', './sdk'];
 const OUTPUT = path.join(ROOT, 'release');
+const CHANGELOG = path.join(ROOT, 'CHANGELOG.md');
 
 process.exitCode = release(process.argv.slice(2));
 
@@ -36,7 +38,8 @@ function release(args: readonly string[]): number {
   if (!isDryRun) {
     commit(version as string);
     console.log(`\nReleased ${version} locally. To publish it:\n`);
-    console.log(`  git push origin main v${version}`);
+    const branch = output('git', 'branch', '--show-current').trim();
+    console.log(`  git push origin ${branch} v${version}`);
     for (const file of packages()) console.log(`  npm publish release/${file}`);
   }
   return 0;
@@ -44,9 +47,15 @@ function release(args: readonly string[]): number {
 
 function problemWith(version: string | undefined): string | undefined {
   if (!/^\d+\.\d+\.\d+$/.test(version ?? ''))
-    return 'Usage: npm run release -- VERSION [--dry-run]';
+    return 'Usage: npm run release -- VERSION, or npm run release -- --dry-run';
   if (output('git', 'status', '--porcelain') !== '') return 'Commit or stash your changes first.';
+  if (output('git', 'branch', '--show-current') === '') return 'Check out a branch first.';
   if (output('git', 'tag', '--list', `v${version}`) !== '') return `The tag v${version} exists.`;
+  try {
+    releasedChangelog(version as string);
+  } catch (error) {
+    return (error as Error).message;
+  }
   return undefined;
 }
 
@@ -55,11 +64,14 @@ function prepare(version: string): void {
     const text = readFileSync(file, 'utf8');
     writeFileSync(file, text.replace(/"version": "[^"]+"/, `"version": "${version}"`));
   }
-  const changelog = path.join(ROOT, 'CHANGELOG.md');
-  const today = new Date().toISOString().slice(0, 10);
-  writeFileSync(changelog, releaseChangelog(readFileSync(changelog, 'utf8'), version, today));
+  writeFileSync(CHANGELOG, releasedChangelog(version));
   run('npm', 'install', '--package-lock-only', '--ignore-scripts');
   run('npm', 'run', 'generate', '--', '--release');
+}
+
+function releasedChangelog(version: string): string {
+  const today = new Date().toISOString().slice(0, 10);
+  return releaseChangelog(readFileSync(CHANGELOG, 'utf8'), version, today);
 }
 
 function makeFiles(): void {
@@ -67,12 +79,9 @@ function makeFiles(): void {
   mkdirSync(OUTPUT);
   run('node', 'scripts/build-server.ts');
   for (const folder of PACKAGES) run('npm', 'pack', folder, '--pack-destination', OUTPUT);
-  // The lock file is the source: packages for other platforms, which are not installed, count too.
-  const sbom = ['sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev', '--package-lock-only'];
-  writeFileSync(
-    path.join(OUTPUT, 'sbom.cdx.json'),
-    output('npm', ...sbom, '--workspace', 'postrider'),
-  );
+  const read = (file: string) => JSON.parse(readFileSync(path.join(ROOT, file), 'utf8'));
+  const sbom = sbomOf(read('package-lock.json') as LockFile, read('package.json').version);
+  writeFileSync(path.join(OUTPUT, 'sbom.cdx.json'), `${JSON.stringify(sbom, null, 2)}\n`);
   const sums = readdirSync(OUTPUT).map((file) => {
     const hash = createHash('sha256').update(readFileSync(path.join(OUTPUT, file)));
     return `${hash.digest('hex')}  ${file}\n`;
@@ -95,6 +104,5 @@ function run(command: string, ...args: string[]): void {
 }
 
 function output(command: string, ...args: string[]): string {
-  const options = { cwd: ROOT, encoding: 'utf8', maxBuffer: 256 * 1024 * 1024 } as const;
-  return execFileSync(command, args, options);
+  return execFileSync(command, args, { cwd: ROOT, encoding: 'utf8' });
 }
