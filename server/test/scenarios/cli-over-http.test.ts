@@ -243,6 +243,22 @@ test('keys are created, rotated and revoked', async () => {
   expect(keys).toContainEqual(expect.objectContaining({ id: made.id, name: 'CI' }));
 });
 
+test('a login continues with the new secret of its own key', async () => {
+  const home = { XDG_CONFIG_HOME: path.join(scratch.path, 'rotated') };
+  const command = (args: string[], input = '') => runPostrider(args, { env: home, input });
+  const scopes = 'write:api_keys,read:api_keys';
+  const options = ['--mode', 'test', '--scopes', scopes];
+  const made = await json(['keys', 'create', ...options, '--name', 'Laptop']);
+  const other = await json(['keys', 'create', ...options, '--name', 'Other']);
+  expect((await command(['login', app.url], made.token)).code).toBe(0);
+  const rotated = await command(['keys', 'rotate', made.id, '--grace', '0s']);
+  expect(rotated).toMatchObject({ code: 0, stderr: '' });
+  expect(rotated.stdout).toContain('The login uses the new secret from now on.');
+  expect((await command(['keys', 'rotate', other.id])).stdout).not.toContain('login');
+  const who = JSON.parse((await command(['whoami', '--json'])).stdout);
+  expect(who).toMatchObject({ source: 'login', key: { id: made.id } });
+});
+
 test('domains are added and verified', async () => {
   const added = await json(['domains', 'add', 'Shop.test']);
   const [again, pending, other, trust] = await Promise.all([
