@@ -1,14 +1,12 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { RefreshCw, ScrollText, SearchX } from 'lucide-react';
-import { ErrorAlert } from '../../components/alert.tsx';
 import { Badge, type Tone } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Select } from '../../components/field.tsx';
-import { LoadMore } from '../../components/load-more.tsx';
+import { LogList } from '../../components/log-list.tsx';
 import { Page } from '../../components/page.tsx';
 import { SearchInput } from '../../components/search-input.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Time } from '../../components/time.tsx';
 import { TimeRangePicker } from '../../components/time-range-picker.tsx';
 import { formatDuration } from '../../lib/format.ts';
@@ -39,29 +37,16 @@ export function RequestsPage() {
       }
     >
       <RequestFilterBar filters={filters} onChange={change} />
-      {list.isPending ? (
-        <SkeletonRows rows={12} />
-      ) : list.isLoadingError ? (
-        <ErrorAlert
-          error={list.error}
-          className="mx-4 sm:mx-6"
-          onRetry={() => void list.refetch()}
-        />
-      ) : list.rows.length === 0 && !list.hasNextPage ? (
-        <NoRequests filtered={Object.keys(filters).length > 0} onClear={() => change({})} />
-      ) : (
-        <>
-          <ul aria-label="Requests" className="divide-y divide-line border-y border-line">
-            {list.rows.map((request) => (
-              <RequestRow key={request.id} request={request} actor={actorName(request.actor)} />
-            ))}
-          </ul>
-          <LoadMore
-            {...list}
-            label={list.rows.length === 0 ? 'Search older requests' : 'Load more'}
-          />
-        </>
-      )}
+      <LogList
+        list={list}
+        label="Requests"
+        items="requests"
+        empty={<NoRequests filtered={Object.keys(filters).length > 0} onClear={() => change({})} />}
+      >
+        {(request) => (
+          <RequestRow key={request.id} request={request} actor={actorName(request.actor)} />
+        )}
+      </LogList>
     </Page>
   );
 }

@@ -7,6 +7,7 @@ import { ErrorAlert } from '../../components/alert.tsx';
 import { Button } from '../../components/button.tsx';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
 import { Field, RadioCards, Select, TextInput } from '../../components/field.tsx';
+import { NameAndKeyFields, useNameAndKey } from '../../components/name-and-key-fields.tsx';
 import { showToast } from '../../layout/toasts.tsx';
 import type { Stream } from './use-streams.ts';
 
@@ -19,13 +20,15 @@ const EDIT_FIELDS = [
 export function CreateStream({ onClose }: { onClose: () => void }) {
   const { api } = useApi();
   const queries = useQueryClient();
-  const [name, setName] = useState('');
-  const [typedKey, setTypedKey] = useState<string>();
+  const named = useNameAndKey({ name: 100, key: 64 });
   const [purpose, setPurpose] = useState<Stream['purpose']>('subscription');
-  const key = typedKey ?? toKey(name);
   const creating = useMutation({
     mutationFn: () =>
-      unwrap(api.POST('/api/v1/streams', { body: { key, name: name.trim(), purpose } })),
+      unwrap(
+        api.POST('/api/v1/streams', {
+          body: { key: named.key, name: named.name.trim(), purpose },
+        }),
+      ),
     onSuccess: async (stream) => {
       await queries.invalidateQueries({ queryKey: ['streams'] });
       showToast(`${stream.name} created.`);
@@ -41,29 +44,7 @@ export function CreateStream({ onClose }: { onClose: () => void }) {
           creating.mutate();
         }}
       >
-        <Field label="Name" error={fieldError(creating.error, '/name')}>
-          <TextInput
-            value={name}
-            onChange={(event) => setName(event.target.value)}
-            placeholder="Weekly digest"
-            required
-            maxLength={100}
-          />
-        </Field>
-        <Field
-          label="Key"
-          hint="What requests name. It cannot be changed later."
-          error={fieldError(creating.error, '/key')}
-        >
-          <TextInput
-            mono
-            value={key}
-            onChange={(event) => setTypedKey(event.target.value)}
-            placeholder="weekly-digest"
-            required
-            maxLength={64}
-          />
-        </Field>
+        <NameAndKeyFields value={named} placeholder="Weekly digest" error={creating.error} />
         <RadioCards
           legend="Purpose"
           columns
@@ -94,15 +75,6 @@ export function CreateStream({ onClose }: { onClose: () => void }) {
       </form>
     </Dialog>
   );
-}
-
-/** A key that follows from the name, until one is typed. */
-function toKey(name: string): string {
-  return name
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, '-')
-    .replaceAll(/^-|-$/g, '')
-    .slice(0, 64);
 }
 
 export function EditStream({ stream, onClose }: { stream: Stream; onClose: () => void }) {

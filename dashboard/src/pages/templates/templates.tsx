@@ -1,18 +1,17 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { FileCode2, Plus } from 'lucide-react';
-import { useState } from 'react';
 import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
-import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
+import { hasOnlyFieldErrors } from '../../api/problem.ts';
 import { useApi } from '../../api/use-api.ts';
 import { ErrorAlert } from '../../components/alert.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
-import { Field, TextInput } from '../../components/field.tsx';
 import { ListCount } from '../../components/list-count.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
+import { NameAndKeyFields, useNameAndKey } from '../../components/name-and-key-fields.tsx';
 import { Page } from '../../components/page.tsx';
 import { NoSearchResults, SearchInput } from '../../components/search-input.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
@@ -212,12 +211,14 @@ function NewTemplate({ kind, onClose }: { kind: ContentKind; onClose: () => void
   const { api } = useApi();
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const [name, setName] = useState('');
-  const [key, setKey] = useState<string>();
-  const chosenKey = key ?? keyFrom(name);
+  const named = useNameAndKey({ name: 200, key: 128 });
   const creating = useMutation({
     mutationFn: () =>
-      contentApi(api, kind).create({ key: chosenKey, name: name.trim(), ...STARTERS[kind] }),
+      contentApi(api, kind).create({
+        key: named.key,
+        name: named.name.trim(),
+        ...STARTERS[kind],
+      }),
     onSuccess: (created) => {
       void queries.invalidateQueries({ queryKey: ['templates'] });
       void navigate({ to: '/templates/$kind/$key', params: { kind, key: created.key } });
@@ -232,26 +233,7 @@ function NewTemplate({ kind, onClose }: { kind: ContentKind; onClose: () => void
           creating.mutate();
         }}
       >
-        <Field label="Name" error={fieldError(creating.error, '/name')}>
-          <TextInput
-            value={name}
-            onChange={(event) => setName(event.target.value)}
-            placeholder="Welcome"
-            required
-          />
-        </Field>
-        <Field
-          label="Key"
-          hint="Used in API calls. Can’t be changed later."
-          error={fieldError(creating.error, '/key')}
-        >
-          <TextInput
-            mono
-            value={chosenKey}
-            onChange={(event) => setKey(event.target.value)}
-            required
-          />
-        </Field>
+        <NameAndKeyFields value={named} placeholder="Welcome" error={creating.error} />
         {creating.isError && !hasOnlyFieldErrors(creating.error, ['/name', '/key']) && (
           <ErrorAlert error={creating.error} />
         )}
@@ -264,13 +246,4 @@ function NewTemplate({ kind, onClose }: { kind: ContentKind; onClose: () => void
       </form>
     </Dialog>
   );
-}
-
-function keyFrom(name: string): string {
-  return name
-    .normalize('NFKD')
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, '-')
-    .replaceAll(/^-+|-+$/g, '')
-    .slice(0, 128);
 }
