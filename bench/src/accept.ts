@@ -4,15 +4,15 @@ import { sampleSend } from './sample-message.ts';
 import { startTarget, type TargetKind } from './start-target.ts';
 
 /**
- * How fast messages are accepted: by the server, by the same route without storage, and with one
- * transaction per request, alternating within one run. Only the ratios are meaningful, because
- * client, server and database share the machine.
+ * How fast messages are accepted: by the server, by a server without the request log, by the same route
+ * without storage, and with one transaction per request, alternating within one run. Only the ratios
+ * are meaningful, because client, server and database share the machine.
  */
 
 const CONNECTIONS = 64;
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3);
 const DURATION_MS = Number(process.env.BENCH_SECONDS ?? 5) * 1000;
-const KINDS: TargetKind[] = ['grouped', 'no-storage', 'one-transaction-each'];
+const KINDS: TargetKind[] = ['grouped', 'no-request-log', 'no-storage', 'one-transaction-each'];
 
 export async function benchAccept(report: Report): Promise<void> {
   const best = new Map<TargetKind, LoadResult>();
@@ -29,7 +29,7 @@ export async function benchAccept(report: Report): Promise<void> {
     report(kind, { 'requests/s': perSecond, 'p50 ms': p50Ms, 'p99 ms': p99Ms }, failed);
   }
   const rate = (kind: TargetKind): number => best.get(kind)?.perSecond ?? 0;
-  for (const other of ['no-storage', 'one-transaction-each'] as const)
+  for (const other of ['no-request-log', 'no-storage', 'one-transaction-each'] as const)
     report(`grouped / ${other}`, { times: rate('grouped') / rate(other) });
 }
 

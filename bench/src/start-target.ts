@@ -23,7 +23,7 @@ export interface Target extends AsyncDisposable {
   seed(count: number, state: 'delivered' | 'waiting'): Promise<void>;
 }
 
-export type TargetKind = 'grouped' | 'one-transaction-each' | 'no-storage';
+export type TargetKind = 'grouped' | 'one-transaction-each' | 'no-request-log' | 'no-storage';
 
 export interface TargetOptions {
   dataDir?: string;

@@ -8,6 +8,7 @@ import { bodyValidator } from '../../server/src/http/validation/schema-validator
 import { systemClock } from '../../server/src/lib/clock.ts';
 import { encodeId, uuidv7 } from '../../server/src/lib/ids.ts';
 import { createLog } from '../../server/src/lib/log.ts';
+import { RequestLog } from '../../server/src/logs/request-log.ts';
 import { SendMessage } from '../../server/src/messages/accept/send-request.ts';
 import { SENDER_DOMAIN } from './sample-message.ts';
 import { seed } from './seed.ts';
@@ -35,6 +36,7 @@ const UNSIGNED: DeliveryOverrides = {
   threadEntry: new URL('./unsigned-delivery-thread.ts', import.meta.url),
 };
 
+if (kind === 'no-request-log') RequestLog.prototype.admits = () => false;
 if (kind === 'no-storage') await serveWithoutStorage();
 else await serve();
 
