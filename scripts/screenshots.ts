@@ -9,6 +9,7 @@ import { readConfig } from '../server/src/config/read-config.ts';
 import type { Delivery, Transport } from '../server/src/delivery/delivery.ts';
 import { simulatorTransport } from '../server/src/delivery/simulator.ts';
 import { type Clock, systemClock } from '../server/src/lib/clock.ts';
+import { decodeId, encodeId } from '../server/src/lib/ids.ts';
 import { silentLog } from '../server/src/lib/log.ts';
 import { findBrowser } from '../server/test/harness/browser-chromium.ts';
 import {
@@ -27,12 +28,19 @@ import { ROOT } from './project-files.ts';
 /**
  * `npm run screenshots`: starts a server with a temporary data directory, simulates a week of a
  * shop's email, and saves light and dark screenshots of the main pages to docs/screenshots. Nothing
- * is sent: receiving servers are simulated and DNS is scripted.
+ * is sent: receiving servers are simulated and DNS is scripted. `-- --review FOLDER` saves every page
+ * there instead, filled and empty, in both themes and at three widths, to be looked at.
  */
 
 const FOLDER = path.join(ROOT, 'docs/screenshots');
 const OWNER = { name: 'Rosa Fern', email: 'rosa@fernhill.example', password: 'tulip freight oboe' };
-const WINDOW = { width: 1200, height: 750 };
+const WINDOW = { width: 1200, height: 750, scale: 1.5 };
+/** The windows of a desktop, a tablet and a phone. */
+const REVIEWED_WINDOWS = [
+  { width: 1440, height: 900, scale: 1 },
+  { width: 1024, height: 768, scale: 1 },
+  { width: 390, height: 844, scale: 1 },
+];
 const QUALITY = 82;
 const HOUR_MS = 3_600_000;
 const DAYS = 7;
@@ -52,6 +60,7 @@ interface SampleIds {
   live: SampleData;
   test: SampleData;
   domainId: string;
+  ownerId: string;
 }
 
 const SCREENSHOTS: Screenshot[] = [
@@ -93,7 +102,30 @@ const SCREENSHOTS: Screenshot[] = [
   },
 ];
 
-async function takeScreenshots(): Promise<void> {
+/** Every page, for a review. */
+const PAGES: Record<string, (shop: SampleIds) => string> = {
+  overview: () => '/app',
+  messages: () => '/app/messages',
+  message: ({ live }) => `/app/messages/${live.bouncedId}`,
+  'test-inbox': () => '/app/test-inbox',
+  templates: () => '/app/templates',
+  template: () => '/app/templates/template/order-shipped',
+  contacts: () => '/app/contacts',
+  domains: () => '/app/domains',
+  domain: ({ domainId }) => `/app/domains/${domainId}`,
+  streams: () => '/app/streams',
+  suppressions: () => '/app/suppressions',
+  'api-keys': () => '/app/api-keys',
+  'new-api-key': () => '/app/api-keys?new=true',
+  webhooks: () => '/app/webhooks',
+  events: () => '/app/events',
+  requests: () => '/app/requests',
+  'audit-log': () => '/app/audit-log',
+  team: () => '/app/team',
+  settings: () => '/app/settings',
+};
+
+async function takeScreenshots(reviewFolder: string | undefined): Promise<void> {
   const found = await findBrowser();
   if (!found) throw new Error('Chromium not found: install it or set CHROMIUM_PATH.');
   await buildDashboard();
@@ -125,12 +157,37 @@ async function takeScreenshots(): Promise<void> {
   const shop = await simulateWeek(app, clock, dns);
   const browser = await chromium.launch(found);
   undo.defer(() => browser.close());
+  if (reviewFolder !== undefined) {
+    await takeAll(browser, app, shop, path.resolve(reviewFolder));
+    return;
+  }
   mkdirSync(FOLDER, { recursive: true });
   for (const theme of ['light', 'dark'] as const) {
     for (const mode of ['live', 'test'] as const) {
       await using window = await windowOf(browser, app, theme, mode);
       for (const picture of SCREENSHOTS.filter((one) => one.mode === mode)) {
         await take(window.page, picture, shop, theme);
+      }
+    }
+  }
+}
+
+/** Every page, of the filled workspace and of a new one. */
+async function takeAll(browser: Browser, app: App, shop: SampleIds, folder: string): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  const empty = await app.workspaces.createIfNameIsFree('Empty', shop.ownerId);
+  for (const size of REVIEWED_WINDOWS) {
+    for (const theme of ['light', 'dark'] as const) {
+      for (const workspaceId of [undefined, empty?.id]) {
+        await using window = await windowOf(browser, app, theme, 'live', { size, workspaceId });
+        for (const [name, pathOf] of Object.entries(PAGES)) {
+          await window.page.goto(pathOf(shop));
+          await window.page.getByRole('main').waitFor();
+          await window.page.locator('.skeleton').first().waitFor({ state: 'detached' });
+          const state = workspaceId === undefined ? 'filled' : 'empty';
+          const file = `${name}-${state}-${size.width}-${theme}.png`;
+          await window.page.screenshot({ path: path.join(folder, file) });
+        }
       }
     }
   }
@@ -191,6 +248,7 @@ async function simulateWeek(
     live: { ...liveShop, bouncedId: bounced.json.id },
     test: testShop,
     domainId: domain.json.id,
+    ownerId: decodeId('usr', (setup.json.me as { id: string }).id) as string,
   };
 }
 
@@ -277,16 +335,20 @@ async function windowOf(
   app: App,
   theme: 'light' | 'dark',
   mode: Mode,
+  { size = WINDOW, workspaceId }: { size?: typeof WINDOW; workspaceId?: string | undefined } = {},
 ): Promise<AsyncDisposable & { page: Page }> {
+  const stored = [{ name: 'postrider.mode', value: mode }];
+  if (workspaceId !== undefined)
+    stored.push({ name: 'postrider.workspace', value: encodeId('wsp', workspaceId) });
   const context: BrowserContext = await browser.newContext({
     baseURL: app.address,
-    viewport: WINDOW,
-    deviceScaleFactor: 1.5,
+    viewport: size,
+    deviceScaleFactor: size.scale,
     colorScheme: theme,
     reducedMotion: 'reduce',
     storageState: {
       cookies: [],
-      origins: [{ origin: app.address, localStorage: [{ name: 'postrider.mode', value: mode }] }],
+      origins: [{ origin: app.address, localStorage: stored }],
     },
   });
   const { email, password } = OWNER;
@@ -321,4 +383,5 @@ function emailPreview(page: Page) {
   return page.frameLocator('iframe[title="Email preview"]');
 }
 
-await takeScreenshots();
+const [option, folder] = process.argv.slice(2);
+await takeScreenshots(option === '--review' ? (folder ?? 'screenshots') : undefined);
