@@ -337,7 +337,7 @@ async function windowOf(
   mode: Mode,
   { size = WINDOW, workspaceId }: { size?: typeof WINDOW; workspaceId?: string | undefined } = {},
 ): Promise<AsyncDisposable & { page: Page }> {
-  const stored = [{ name: 'postrider.mode', value: mode }];
+  const stored: { name: string; value: string }[] = [{ name: 'postrider.mode', value: mode }];
   if (workspaceId !== undefined)
     stored.push({ name: 'postrider.workspace', value: encodeId('wsp', workspaceId) });
   const context: BrowserContext = await browser.newContext({

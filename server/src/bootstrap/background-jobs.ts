@@ -7,6 +7,7 @@ import type { DomainVerifier } from '../domains/domain-verifier.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { PeriodicTasks } from '../lib/periodic-tasks.ts';
+import type { AuditLog } from '../logs/audit-log.ts';
 import { REQUEST_LOG_WRITE_MS, type RequestLog } from '../logs/request-log.ts';
 import { deleteExpiredKeys } from '../messages/accept/idempotency-store.ts';
 import { deleteOldReservations } from '../messages/accept/message-id-store.ts';
@@ -41,6 +42,7 @@ export interface BackgroundJobsOptions {
   requestLog: RequestLog;
   workspaceQuotas: WorkspaceQuotas;
   contents: ContentArchive;
+  auditLog: AuditLog;
   /** The SMTP listeners, whose certificate is reloaded when it was renewed. */
   listeners: readonly { renewCertificate(): Promise<void> }[];
   /** Aborted when the server stops, to end long jobs early. */
@@ -50,7 +52,8 @@ export interface BackgroundJobsOptions {
 /** Starts the periodic jobs. They run on every node; the database prevents duplicate work. */
 export function startBackgroundJobs(options: BackgroundJobsOptions): PeriodicTasks {
   const { pool, clock, log, authenticator, apiKeys, people, imports, signal } = options;
-  const { verifier, erasures, purges, suppressions, requestLog, contents, listeners } = options;
+  const { verifier, erasures, purges, suppressions, requestLog, auditLog } = options;
+  const { contents, listeners } = options;
   const jobs = new PeriodicTasks({ clock, log });
   jobs.schedule(REQUEST_LOG_WRITE_MS, 'write request log', () => requestLog.flush());
   jobs.schedule(RESUME_MS, 'resume contact imports', () => imports.work());
@@ -81,6 +84,7 @@ export function startBackgroundJobs(options: BackgroundJobsOptions): PeriodicTas
     deleteStreamContents(pool, clock, signal),
   );
   jobs.schedule(MINUTE_MS, 'archive contents', () => contents.work(signal));
+  jobs.schedule(MINUTE_MS, 'record unfinished changes', () => auditLog.recordUnfinished());
   const scheduleRarely = (task: string, work: () => Promise<void>): void =>
     jobs.schedule(RARE_MS, task, work, FREQUENT_MS);
   scheduleRarely('notify about expiring API keys', () => apiKeys.notifyExpiring());

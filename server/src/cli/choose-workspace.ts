@@ -24,7 +24,7 @@ export async function chooseWorkspace(
       (await workspaces.first()) ??
       (await workspaces.createFirst(FIRST_NAME)) ??
       ((await workspaces.first()) as Workspace);
-    noteWorkspace(first.id);
+    await noteWorkspace(first.id);
     return first;
   }
   return findWorkspace(workspaces, wanted);
@@ -34,7 +34,7 @@ export async function chooseWorkspace(
 export async function findWorkspace(workspaces: Workspaces, wanted: string): Promise<Workspace> {
   const found = await workspaces.find(wanted);
   if (found) {
-    noteWorkspace(found.id);
+    await noteWorkspace(found.id);
     return found;
   }
   throw new RefusedError(

@@ -22,7 +22,7 @@ export async function findApiKey(
   for (const workspace of id === undefined ? [] : workspaces) {
     const issuer = operatorIssuer(workspace.id);
     if (id === undefined || !(await exists(apiKeys, issuer, id))) continue;
-    noteWorkspace(workspace.id);
+    await noteWorkspace(workspace.id);
     return { apiKeys, issuer, id };
   }
   throw new RefusedError(

@@ -18,7 +18,7 @@ export async function findPersonWithEmail(
 ): Promise<Person> {
   const person = await findPersonByEmail(pool, emailKeyOf(email));
   if (person) {
-    noteMember(person.id);
+    await noteMember(person.id);
     return person;
   }
   const detail = `No user with email "${email}". Run "postrider people list" to see all.`;

@@ -1,22 +1,29 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { assert } from '../lib/assert.ts';
 import { decodeId } from '../lib/ids.ts';
-import { SERVER_LOG, toRow } from '../logs/audit-log.ts';
-import { insertAuditEntries } from '../logs/audit-store.ts';
+import { RefusedError } from '../lib/refused-error.ts';
+import { type Change, intentOf, SERVER_LOG, toRow } from '../logs/audit-log.ts';
+import { deleteIntents, insertAuditEntries, insertIntents } from '../logs/audit-store.ts';
 import { withoutSecrets } from '../logs/redact-request.ts';
 import type { CommandInput } from './command.ts';
 import type { DatabaseContext } from './command-context.ts';
 
 /**
  * The command that is running, for the audit log. The functions that find a workspace or a person note
- * them here, and `withDatabase` records the command after it has succeeded, so that no command can
- * forget to. Commands that change nothing are listed; any other one is recorded.
+ * them here, before anything is changed, and `withDatabase` records the command after it has
+ * succeeded, so that no command can forget to. As in logs/audit-log.ts, an intent is committed first.
+ * Commands that change nothing are listed; any other one is recorded.
  */
+
+type Parts = Pick<DatabaseContext, 'pool' | 'clock'>;
 
 interface RunningCommand {
   name: string;
   given: Pick<CommandInput, 'arguments'> & { options: Record<string, string | true> };
   workspaces: Set<string>;
   members: Set<string>;
+  intentIds: string[];
+  database?: Parts;
 }
 
 export const NOT_AUDITED: ReadonlySet<string> = new Set([
@@ -47,34 +54,59 @@ export function runAudited<T>(
   command: Pick<RunningCommand, 'name' | 'given'>,
   work: () => Promise<T>,
 ): Promise<T> {
-  return running.run({ ...command, workspaces: new Set(), members: new Set() }, work);
+  return running.run(
+    { ...command, workspaces: new Set(), members: new Set(), intentIds: [] },
+    work,
+  );
+}
+
+/** The running command works with this database. */
+export function noteDatabase(parts: Parts): void {
+  const command = running.getStore();
+  if (command) command.database = parts;
 }
 
 /** The command works on this workspace. */
-export function noteWorkspace(id: string): void {
-  running.getStore()?.workspaces.add(id);
+export async function noteWorkspace(workspaceId: string): Promise<void> {
+  const command = auditedCommand();
+  if (!command || command.workspaces.has(workspaceId)) return;
+  command.workspaces.add(workspaceId);
+  await announce(command, { workspaceId });
 }
 
 /** The command works on the server itself, not on a workspace. */
-export function noteServer(): void {
-  noteWorkspace(SERVER_LOG);
+export function noteServer(): Promise<void> {
+  return noteWorkspace(SERVER_LOG);
 }
 
 /** The command works on the account of this person, in all workspaces. */
-export function noteMember(id: string): void {
-  running.getStore()?.members.add(id);
+export async function noteMember(memberId: string): Promise<void> {
+  const command = auditedCommand();
+  if (!command || command.members.has(memberId)) return;
+  command.members.add(memberId);
+  await announce(command, { memberId });
+}
+
+function auditedCommand(): RunningCommand | undefined {
+  const command = running.getStore();
+  if (!command || NOT_AUDITED.has(command.name)) return undefined;
+  const needed = CHANGES_WITH[command.name];
+  return needed !== undefined && command.given.options[needed] === undefined ? undefined : command;
+}
+
+async function announce(command: RunningCommand, where: Change['where']): Promise<void> {
+  assert(command.database, 'a command that finds something has a database');
+  const { pool, clock } = command.database;
+  const intent = intentOf(changeOf(command, where, null), clock.now());
+  command.intentIds.push(intent.id);
+  await insertIntents(pool, [intent]);
 }
 
 /** Records the running command after its work was committed. */
-export async function recordCommand(
-  { pool, clock }: Pick<DatabaseContext, 'pool' | 'clock'>,
-  result: unknown,
-): Promise<void> {
-  const command = running.getStore();
-  if (!command || NOT_AUDITED.has(command.name)) return;
-  const { name, given, workspaces, members } = command;
-  const needed = CHANGES_WITH[name];
-  if (needed !== undefined && given.options[needed] === undefined) return;
+export async function recordCommand({ pool, clock }: Parts, result: unknown): Promise<void> {
+  const command = auditedCommand();
+  if (!command) return;
+  const { workspaces, members, intentIds } = command;
   const target = idOf(result);
   const created = target === null ? undefined : decodeId('wsp', target);
   if (created !== undefined) workspaces.add(created);
@@ -83,11 +115,25 @@ export async function recordCommand(
     workspaces.size > 0
       ? [...workspaces].map((workspaceId) => ({ workspaceId }))
       : [...members].map((memberId) => ({ memberId }));
-  if (where.length === 0) return;
+  const rows = where.map((place) => toRow(changeOf(command, place, target), clock.now()));
+  if (rows.length > 0) await insertAuditEntries(pool, rows, intentIds);
+}
+
+/** The running command failed. Only a refusal says that nothing has changed. Never rejects. */
+export async function withdrawCommand({ pool }: Parts, error: unknown): Promise<void> {
+  const { intentIds = [] } = auditedCommand() ?? {};
+  if (!(error instanceof RefusedError) || intentIds.length === 0) return;
+  // The refusal is what the user needs to see; an intent that stays becomes an entry.
+  await deleteIntents(pool, intentIds).catch(() => {});
+}
+
+function changeOf(
+  { name, given }: RunningCommand,
+  where: Change['where'],
+  target: string | null,
+): Change {
   const details = withoutSecrets({ arguments: given.arguments, options: given.options });
-  const change = { mode: null, action: name, actor: 'cli', target, client: null, details };
-  const rows = where.map((place) => toRow({ ...change, where: place }, clock.now()));
-  await insertAuditEntries(pool, rows);
+  return { where, mode: null, action: name, actor: 'cli', target, client: null, details };
 }
 
 /** The id of what the command returned. */

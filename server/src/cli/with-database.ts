@@ -11,7 +11,7 @@ import { verifySecretKey } from '../db/verify-secret-key.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLog } from '../lib/log.ts';
 import type { DatabaseContext } from './command-context.ts';
-import { recordCommand } from './running-command.ts';
+import { noteDatabase, recordCommand, withdrawCommand } from './running-command.ts';
 
 const CONNECTIONS_MAX = 4;
 
@@ -40,7 +40,11 @@ export async function withDatabase<T>(
       await verifySecretKey(pool, secretKey, { allowOther: config.allowOtherSecretKey });
       await ensurePartitions(pool, systemClock.now(), PARTITIONED_TABLES, { signal });
       const parts = { config, pool, clock: systemClock, secretKey };
-      const result = await work(parts);
+      noteDatabase(parts);
+      const result = await work(parts).catch(async (error) => {
+        await withdrawCommand(parts, error);
+        throw error;
+      });
       await recordCommand(parts, result);
       return result;
     };

@@ -49,6 +49,7 @@ export const TABLE_OWNERS = {
   contact_import_failures: 'contacts',
   request_log: 'logs',
   audit_log: 'logs',
+  audit_intents: 'logs',
   erasures: 'privacy',
   workspace_purges: 'privacy',
   receiver_throttles: 'delivery',

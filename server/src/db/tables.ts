@@ -79,6 +79,12 @@ export interface AttemptsRow {
   node: string | null;
 }
 
+export interface AuditIntentsRow {
+  id: string;
+  created_at: number;
+  change: unknown;
+}
+
 export interface AuditLogRow {
   workspace_id: string;
   id: string;
@@ -91,6 +97,7 @@ export interface AuditLogRow {
   request_id: string | null;
   ip: string | null;
   user_agent: string | null;
+  outcome: 'succeeded' | 'unknown';
   details: unknown;
 }
 
@@ -696,6 +703,7 @@ export interface Tables {
   api_keys: ApiKeysRow;
   archived_contents: ArchivedContentsRow;
   attempts: AttemptsRow;
+  audit_intents: AuditIntentsRow;
   audit_log: AuditLogRow;
   auth_throttles: AuthThrottlesRow;
   brakes: BrakesRow;

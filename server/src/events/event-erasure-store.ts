@@ -51,7 +51,8 @@ export async function readOtherEvents(
     name: 'erasure-read-other-events',
     text: `select ${EVENT.replace('data', 'case when holds then data end as data')}, holds from (
         select *, strpos(lower(data::text), $4) > 0 as holds from events
-        where workspace_id = $1 and mode = $2 and message_id is null and id > $3
+        where workspace_id = $1 and mode = $2 and message_id is null and type <> 'audit.recorded'
+          and id > $3
         order by id limit $5) e`,
     values: [scope.workspaceId, scope.mode, afterId, needle, limit],
   });

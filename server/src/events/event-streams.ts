@@ -5,6 +5,7 @@ import type { Clock, Timer } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import { WorkLoop } from '../lib/work-loop.ts';
+import { isAuditType } from './event-types.ts';
 import {
   committedPosition,
   type EventPosition,
@@ -311,6 +312,6 @@ const DRAIN_CHECK_MS = 50;
 const DRAIN_TIMEOUT_MS = 10_000;
 
 export function matchesTypes({ type }: StoredEvent, { types }: FeedFilter): boolean {
-  if (!types) return true;
+  if (!types) return !isAuditType(type);
   return types.includes(type) || types.includes(`${type.split('.')[0]}.*`);
 }

@@ -35,9 +35,19 @@ export const EVENT_TYPES = [
   'quota.exceeded',
   'alarm.raised',
   'alarm.cleared',
+  'audit.recorded',
 ] as const;
 
 export type EventType = (typeof EVENT_TYPES)[number];
+
+/**
+ * Whether a type, or a family, contains what not every reader of events may see. Audit events are sent
+ * only to readers that select them by name, which requires the right to read the audit log: `*` and an
+ * unfiltered feed leave them out.
+ */
+export function isAuditType(type: string): boolean {
+  return type.startsWith('audit.');
+}
 
 /** Why a receiver rejected a message. */
 export const BOUNCE_REASONS = [

@@ -55,8 +55,8 @@ export const EVENT_LOG_END: EventPosition = positionAfterTransaction(Number.MAX_
 
 /** Frequent matches are found in the first step; rare ones must not cause a full scan. */
 const FILTERED_STEPS = [1_000, 3_000, 6_000];
-/** One more than the largest page. */
-const UNFILTERED_STEPS = [101];
+/** One more than the largest page, and more in case there are many audit events, which are left out. */
+const UNFILTERED_STEPS = [101, 1_000, 3_000];
 /** A recipient of more messages than this is found often enough by scanning. */
 const RECIPIENT_MESSAGES_MAX = 500;
 /**
@@ -252,7 +252,8 @@ async function scan(db: Queryable, scope: TenantScope, bounds: Scan) {
   };
 }
 
-const MATCHES = `($8::text[] is null or type = any($8) or split_part(type, '.', 1) || '.*' = any($8))
+const MATCHES = `(case when $8::text[] is null then type <> 'audit.recorded'
+    else type = any($8) or split_part(type, '.', 1) || '.*' = any($8) end)
   and ($9::text is null or lower(data->>'recipient') = $9
     or exists (select from json_array_elements(data->'recipients') r where lower(r->>'email') = $9))
   and ($10::text is null or exists (

@@ -1,5 +1,5 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
-import type { Pool } from '../db/pool.ts';
+import { inTransaction, type Pool } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import { GroupCommit } from '../lib/group-commit.ts';
 import { decodeId, encodeId, uuidFloor, uuidv7 } from '../lib/ids.ts';
@@ -7,17 +7,22 @@ import type { Log } from '../lib/log.ts';
 import {
   type AuditEntry,
   type AuditFilter,
+  type AuditOutcome,
+  deleteIntents,
+  type Intent,
   insertAuditEntries,
+  insertIntents,
   type NewAuditRow,
   scanAuditEntries,
+  takeOldIntents,
 } from './audit-store.ts';
 import { type LogPage, scanPage } from './scan-pages.ts';
 
 /**
- * The audit log: who changed what, when and from where. An entry is written after the change was
- * committed and before the caller is answered, so a caller that was answered finds it. Concurrent
- * entries share a commit. An entry that cannot be stored goes to the server's log instead: the change
- * has happened, and an error would claim the opposite.
+ * The audit log: who changed what, when and from where. An intent is committed before a change is made,
+ * and replaced by the entry after it, before the caller is answered. So a caller that was answered
+ * finds the entry, and if the process or the database fails in between, the intent becomes an entry
+ * with the outcome `unknown`: no change is without one. Concurrent writes share a commit.
  */
 
 export interface Change {
@@ -37,8 +42,7 @@ export interface Change {
   details: object;
 }
 
-/** Stands for a workspace in the log of the server itself, which no workspace can read. */
-export const SERVER_LOG = '00000000-0000-0000-0000-000000000000';
+export { SERVER_LOG } from './audit-store.ts';
 
 const USER_AGENT_CHARS_MAX = 200;
 const TARGET_CHARS_MAX = 200;
@@ -47,34 +51,75 @@ export class AuditLog {
   readonly #pool: Pool;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #commits: GroupCommit<NewAuditRow, undefined>;
+  readonly #intents: GroupCommit<Intent, undefined>;
+  readonly #entries: GroupCommit<{ row: NewAuditRow; intentId: string | undefined }, undefined>;
 
   constructor(parts: { pool: Pool; clock: Clock; log: Log }) {
     this.#pool = parts.pool;
     this.#clock = parts.clock;
     this.#log = parts.log;
-    this.#commits = new GroupCommit({
-      commit: async (rows) => {
-        await insertAuditEntries(parts.pool, rows);
-        return rows.map(() => undefined);
+    const { pool } = parts;
+    this.#intents = new GroupCommit({
+      ...COMMITS,
+      commit: async (intents) => {
+        await insertIntents(pool, intents);
+        return intents.map(() => undefined);
       },
-      isItemError: () => false,
-      groupItemsMax: 200,
-      groupBytesMax: 1024 * 1024,
-      groupsInFlightMax: 2,
-      waitingItemsMax: 10_000,
-      waitingBytesMax: 16 * 1024 * 1024,
+    });
+    this.#entries = new GroupCommit({
+      ...COMMITS,
+      commit: async (entries) => {
+        const finished = entries.flatMap(({ intentId }) => intentId ?? []);
+        await insertAuditEntries(
+          pool,
+          entries.map(({ row }) => row),
+          finished,
+        );
+        return entries.map(() => undefined);
+      },
     });
   }
 
-  /** Never rejects. */
-  async record(change: Change): Promise<void> {
+  /** Announces a change that is about to be made. Returns what `record` or `withdraw` needs. */
+  async begin(change: Change): Promise<string> {
+    const intent = intentOf(change, this.#clock.now());
+    await this.#intents.add(intent, intent.change.length + 100);
+    return intent.id;
+  }
+
+  /** The announced change was refused: nothing has changed. Never rejects. */
+  async withdraw(intentId: string): Promise<void> {
+    await deleteIntents(this.#pool, [intentId]).catch((error) =>
+      this.#log.warn({ err: error }, 'audit intent not withdrawn'),
+    );
+  }
+
+  /** Records a change that was made. Never rejects: the change has happened. */
+  async record(change: Change, intentId?: string): Promise<void> {
     const row = toRow(change, this.#clock.now());
     try {
-      await this.#commits.add(row, row.details.length + 500);
+      await this.#entries.add({ row, intentId }, row.details.length * 2 + 1000);
     } catch (error) {
       this.#log.error({ err: error, entry: row }, 'audit entry not stored');
     }
+  }
+
+  /** Turns intents whose change did not end, or whose end is not known, into entries. */
+  async recordUnfinished(): Promise<void> {
+    const nowMs = this.#clock.now();
+    let taken = 0;
+    do {
+      taken = await inTransaction(this.#pool, async (client) => {
+        const old = await takeOldIntents<Change>(client, nowMs - UNFINISHED_MS, UNFINISHED_BATCH);
+        const rows = old.map(({ createdAtMs, change }) => {
+          const started_at = new Date(createdAtMs).toISOString();
+          const details = { ...change.details, started_at };
+          return toRow({ ...change, details }, nowMs, 'unknown');
+        });
+        if (rows.length > 0) await insertAuditEntries(client, rows);
+        return rows.length;
+      });
+    } while (taken === UNFINISHED_BATCH);
   }
 
   list(
@@ -95,21 +140,43 @@ export class AuditLog {
   }
 }
 
+/**
+ * No operation takes longer; its deadline is a minute, that of an import's upload a few. A command that
+ * does has a second entry when it ends.
+ */
+const UNFINISHED_MS = 15 * 60_000;
+const UNFINISHED_BATCH = 500;
+
+const COMMITS = {
+  isItemError: () => false,
+  groupItemsMax: 200,
+  groupBytesMax: 1024 * 1024,
+  groupsInFlightMax: 2,
+  waitingItemsMax: 10_000,
+  waitingBytesMax: 16 * 1024 * 1024,
+};
+
 const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-export function toRow(change: Change, nowMs: number): NewAuditRow {
-  const { where, mode, action, actor, target, client } = change;
+export function intentOf(change: Change, nowMs: number): Intent {
+  return { id: uuidv7(nowMs), created_at: nowMs, change: JSON.stringify(change) };
+}
+
+export function toRow(
+  change: Change,
+  nowMs: number,
+  outcome: AuditOutcome = 'succeeded',
+): NewAuditRow {
+  const { where, mode, action, actor, target, client, details } = change;
   const keyId = decodeId('key', actor);
   const personId = decodeId('usr', actor);
   const operatorKeyId = decodeId('opk', actor);
-  return {
-    workspace_id: 'workspaceId' in where ? where.workspaceId : null,
-    member_id: 'memberId' in where ? where.memberId : null,
+  const entry: Omit<AuditEntry, 'actorName'> = {
     id: uuidv7(nowMs),
-    created_at: nowMs,
+    createdAtMs: nowMs,
     mode,
     action,
-    actor_type:
+    actorType:
       keyId !== undefined
         ? 'api_key'
         : personId !== undefined
@@ -117,18 +184,52 @@ export function toRow(change: Change, nowMs: number): NewAuditRow {
           : operatorKeyId !== undefined
             ? 'operator_key'
             : 'cli',
-    actor_id: keyId ?? personId ?? operatorKeyId ?? null,
-    target: target?.slice(0, TARGET_CHARS_MAX) ?? null,
-    request_id: client ? (decodeId('req', client.requestId) ?? null) : null,
+    actorId: keyId ?? personId ?? operatorKeyId ?? null,
+    target: target === null ? null : storable(target.slice(0, TARGET_CHARS_MAX)),
+    requestId: client ? (decodeId('req', client.requestId) ?? null) : null,
     ip: client?.ip ?? null,
-    user_agent: client?.userAgent.slice(0, USER_AGENT_CHARS_MAX) ?? null,
-    details: JSON.stringify(change.details),
+    userAgent: client?.userAgent.slice(0, USER_AGENT_CHARS_MAX) ?? null,
+    outcome,
+    details: details as Record<string, unknown>,
   };
+  return {
+    workspace_id: 'workspaceId' in where ? where.workspaceId : null,
+    member_id: 'memberId' in where ? where.memberId : null,
+    id: entry.id,
+    created_at: nowMs,
+    mode,
+    action,
+    actor_type: entry.actorType,
+    actor_id: entry.actorId,
+    target: entry.target,
+    request_id: entry.requestId,
+    ip: entry.ip,
+    user_agent: entry.userAgent,
+    outcome,
+    details: toJson(details),
+    event_data: toJson({ entry: publicFields(entry) }),
+  };
+}
+
+/** A path or a query may contain NUL or half of a character, which the database does not take. */
+function storable(text: string): string {
+  return text.replaceAll('\0', '').toWellFormed();
+}
+
+function toJson(value: object): string {
+  return JSON.stringify(value, (_name, one) => (typeof one === 'string' ? storable(one) : one));
 }
 
 const ACTOR_PREFIXES = { api_key: 'key', user: 'usr', operator_key: 'opk' } as const;
 
-export function publicAuditEntry(entry: AuditEntry) {
+/** The entry as the API returns it. */
+export function publicAuditEntry({ actorName, ...entry }: AuditEntry) {
+  const shown = publicFields(entry);
+  return { ...shown, actor: { ...shown.actor, name: actorName } };
+}
+
+/** An event has no names: it is never changed, and a name can be, or must be erased. */
+function publicFields(entry: Omit<AuditEntry, 'actorName'>) {
   const { actorType: type, actorId } = entry;
   return {
     id: encodeId('aud', entry.id),
@@ -138,12 +239,12 @@ export function publicAuditEntry(entry: AuditEntry) {
     actor: {
       type,
       id: type === 'cli' || actorId === null ? null : encodeId(ACTOR_PREFIXES[type], actorId),
-      name: entry.actorName,
     },
     target: entry.target,
     request_id: entry.requestId === null ? null : encodeId('req', entry.requestId),
     ip: entry.ip,
     user_agent: entry.userAgent,
+    outcome: entry.outcome,
     details: entry.details,
   };
 }

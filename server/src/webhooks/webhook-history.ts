@@ -27,7 +27,7 @@ import {
   type WebhookDelivery,
 } from './webhook-history-store.ts';
 import type { Webhook } from './webhook-store.ts';
-import { ENDPOINTS_MAX, type Webhooks } from './webhooks.ts';
+import { ENDPOINTS_MAX, type EndpointCaller, type Webhooks } from './webhooks.ts';
 
 /**
  * The delivery history of endpoints, and replays. A replay keeps the event id, so a receiver that
@@ -89,8 +89,8 @@ export class WebhookHistory {
     return this.list(scope, { ...filter, webhookId }, page);
   }
 
-  async get(scope: TenantScope, webhookId: string, deliveryId: string) {
-    const { format } = await this.#webhooks.get(scope, webhookId);
+  async get(scope: EndpointCaller, webhookId: string, deliveryId: string) {
+    const { format } = await this.#webhooks.getManaged(scope, webhookId);
     const eventId = xorIds(webhookId, deliveryId);
     const found = await findDelivery(this.#pool, scope, webhookId, eventId);
     if (!found) throw deliveryNotFound();
@@ -109,7 +109,7 @@ export class WebhookHistory {
   }
 
   /** Finds a delivery by its id alone. The id reveals the event only together with the endpoint. */
-  async find(scope: TenantScope, deliveryId: string) {
+  async find(scope: EndpointCaller, deliveryId: string) {
     const endpoints = await this.#webhooks.list(scope, { limit: ENDPOINTS_MAX });
     const candidates = endpoints.map(({ id }) => ({
       webhookId: id,
@@ -121,11 +121,11 @@ export class WebhookHistory {
   }
 
   async replayDelivery(
-    scope: TenantScope,
+    scope: EndpointCaller,
     webhookId: string,
     deliveryId: string,
   ): Promise<ReplayResult> {
-    this.#refuseDisabled(await this.#webhooks.get(scope, webhookId));
+    this.#refuseDisabled(await this.#webhooks.getManaged(scope, webhookId));
     const eventId = xorIds(webhookId, deliveryId);
     const nowMs = this.#clock.now();
     const again = await replayOne(this.#pool, scope, webhookId, eventId, nowMs);
@@ -136,11 +136,11 @@ export class WebhookHistory {
   }
 
   async replayRange(
-    scope: TenantScope,
+    scope: EndpointCaller,
     webhookId: string,
     range: ReplayRange,
   ): Promise<ReplayResult> {
-    this.#refuseDisabled(await this.#webhooks.get(scope, webhookId));
+    this.#refuseDisabled(await this.#webhooks.getManaged(scope, webhookId));
     const replayed = range.onlyFailed
       ? await this.#replayFailed(scope, webhookId, range)
       : await this.#replayEvents(scope, webhookId, range);

@@ -59,10 +59,10 @@ const COLUMNS = `${OWN_COLUMNS}, (select s.id ${NEWEST_KEY}) as "keyId",
 /**
  * The condition that an endpoint, with the alias `w`, subscribes to an event with the given alias. The
  * data is read only for endpoints that are limited to streams. An event without a stream, such as one
- * about a domain or a suppression of all mail, is not filtered by it.
+ * about a domain or a suppression of all mail, is not filtered by it. Audit events are selected by name.
  */
 export const subscribesTo = (event: string): string => `
-  (${event}.type = any(w.events) or '*' = any(w.events)
+  (${event}.type = any(w.events) or '*' = any(w.events) and ${event}.type <> 'audit.recorded'
     or split_part(${event}.type, '.', 1) || '.*' = any(w.events))
   and (w.streams = '{}' or coalesce(
     coalesce(${event}.data ->> 'stream', ${event}.data #>> '{suppression,stream}',

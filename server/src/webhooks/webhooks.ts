@@ -1,7 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
+import { requireAuditScope } from '../accounts/audit-scope.ts';
+import type { Caller } from '../accounts/caller.ts';
 import type { TenantScope } from '../accounts/tenant-scope.ts';
 import { lockForTransaction } from '../db/advisory-lock.ts';
 import { inTransaction, type Pool } from '../db/pool.ts';
+import { isAuditType } from '../events/event-types.ts';
 import { type Clock, pause } from '../lib/clock.ts';
 import type { Encryptor } from '../lib/encryption.ts';
 import { encodeId, uuidv7 } from '../lib/ids.ts';
@@ -42,6 +45,9 @@ import {
  * Webhook endpoints: create, change, rotate secrets, remove. Input comes from tenants; what is
  * stored has a URL that may be reached, headers that may be sent, and a secret that was shown once.
  * Delivery (webhook-dispatcher.ts) follows the event log and reads what is stored here.
+ *
+ * An endpoint for audit events receives nothing else, and stays one. So its URL, its secret and what
+ * it received are only ever in the hands of callers who may read the audit log.
  */
 
 export interface NewWebhook {
@@ -67,6 +73,9 @@ export interface WebhooksParts {
   baseUrl: string;
 }
 
+/** The caller of the API, whose scopes decide about endpoints for audit events. */
+export type EndpointCaller = TenantScope & Pick<Caller, 'scopes'>;
+
 export const ENDPOINTS_MAX = 50;
 const GRACE_MAX_SECONDS = 30 * 24 * 60 * 60;
 /** Unresponsive name servers must not block the request: the guard checks at connect as well. */
@@ -81,13 +90,17 @@ export class Webhooks {
 
   /** The secret is returned here and nowhere else. */
   async create(
-    scope: TenantScope,
+    scope: EndpointCaller,
     wanted: NewWebhook,
   ): Promise<{ webhook: Webhook; secret: string }> {
     const { pool, clock } = this.#parts;
     const { format = 'postrider' } = wanted;
     const given = { ...wanted, events: wanted.events ?? ['*'] };
-    const { url, headers, events } = await this.#check(scope, given, { headers: {}, format });
+    const { url, headers, events } = await this.#check(scope, given, {
+      headers: {},
+      format,
+      events: given.events,
+    });
     const nowMs = clock.now();
     const key = await newSigningKey(FORMATS[format].keys);
     const stored = this.#encryptKey(key, nowMs);
@@ -137,14 +150,21 @@ export class Webhooks {
     return orNotFound(await findWebhook(this.#parts.pool, scope, id));
   }
 
+  /** The endpoint, if the caller may also change it and read what it received. */
+  async getManaged(scope: EndpointCaller, id: string): Promise<Webhook> {
+    const webhook = await this.get(scope, id);
+    requireAuditScope(scope, webhook.events);
+    return webhook;
+  }
+
   list(scope: TenantScope, page: { before?: string; limit: number }): Promise<Webhook[]> {
     return listWebhooks(this.#parts.pool, scope, page);
   }
 
-  async change(scope: TenantScope, id: string, change: WebhookChange): Promise<Webhook> {
+  async change(scope: EndpointCaller, id: string, change: WebhookChange): Promise<Webhook> {
     const { pool, clock } = this.#parts;
-    const now = orNotFound(await findWebhook(pool, scope, id));
-    const stored = { headers: this.headersOf(now), format: now.format };
+    const now = await this.getManaged(scope, id);
+    const stored = { headers: this.headersOf(now), format: now.format, events: now.events };
     const { url, events, credentials } = await this.#check(scope, change, stored);
     return inTransaction(pool, async (client) => {
       const before = orNotFound(await findWebhook(client, scope, id, 'for update'));
@@ -179,20 +199,21 @@ export class Webhooks {
     });
   }
 
-  async remove(scope: TenantScope, id: string): Promise<void> {
+  async remove(scope: EndpointCaller, id: string): Promise<void> {
+    await this.getManaged(scope, id);
     if (!(await deleteWebhook(this.#parts.pool, scope, id))) throw notFound();
   }
 
   /** Creates a new secret; the previous one stays valid during the grace period. */
   async rotateSecret(
-    scope: TenantScope,
+    scope: EndpointCaller,
     id: string,
     graceSeconds: number,
   ): Promise<{ webhook: Webhook; secret: string; previousEndsAtMs: number }> {
     const { pool, clock } = this.#parts;
     const nowMs = clock.now();
     const previousEndsAtMs = nowMs + Math.min(graceSeconds, GRACE_MAX_SECONDS) * 1000;
-    const { format } = await this.get(scope, id);
+    const { format } = await this.getManaged(scope, id);
     const key = await newSigningKey(FORMATS[format].keys);
     const { shown: secret, publicKey } = key;
     const stored = this.#encryptKey(key, nowMs);
@@ -255,9 +276,9 @@ export class Webhooks {
   }
 
   async #check(
-    scope: TenantScope,
+    scope: EndpointCaller,
     wanted: WebhookChange,
-    before: { headers: CustomHeaders; format: WebhookFormatName },
+    before: { headers: CustomHeaders; format: WebhookFormatName; events: readonly string[] },
   ): Promise<{
     url: string | undefined;
     headers: CustomHeaders;
@@ -274,6 +295,13 @@ export class Webhooks {
     if (subscribed && subscribed.unsupported.length > 0) {
       const detail = `The format ${before.format} has no equivalent of ${subscribed.unsupported.join(', ')}.`;
       errors.push({ pointer: '/events', code: 'no_equivalent', detail });
+    }
+    const { events = before.events } = wanted;
+    requireAuditScope(scope, events);
+    if (!events.every((type) => isAuditType(type) === isAuditType(before.events[0] as string))) {
+      const detail =
+        'An endpoint receives either audit events or others, and cannot be changed from one to the other.';
+      errors.push({ pointer: '/events', code: 'audit_only', detail });
     }
     let url: string | undefined;
     if (split) {

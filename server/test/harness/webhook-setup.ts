@@ -7,6 +7,7 @@ import { encodeId } from '../../src/lib/ids.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { createWebhooks, type WebhookModule } from '../../src/webhooks/create-webhooks.ts';
 import type { DispatcherLimits } from '../../src/webhooks/webhook-dispatcher.ts';
+import type { EndpointCaller } from '../../src/webhooks/webhooks.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { newWorkspace } from './enqueue-messages.ts';
 
@@ -14,7 +15,7 @@ import { newWorkspace } from './enqueue-messages.ts';
 export interface WebhookSetup extends AsyncDisposable {
   pool: Pool;
   database: TestDatabase;
-  scope: TenantScope;
+  scope: EndpointCaller;
   node: WebhookModule;
   /** Starts another node on the same database. */
   addNode(): Promise<WebhookModule & AsyncDisposable>;
@@ -49,7 +50,8 @@ export async function setUpWebhooks(options: WebhookSetupOptions = {}): Promise<
   const clock = options.clock ?? systemClock;
   const database = await createTestDatabase({ nowMs: clock.now() });
   const { pool } = database;
-  const scope: TenantScope = { workspaceId: await newWorkspace(pool, clock.now()), mode: 'test' };
+  const workspaceId = await newWorkspace(pool, clock.now());
+  const scope: EndpointCaller = { workspaceId, mode: 'test', scopes: new Set() };
   const nodes = [openNode(options, database, clock)];
   const { room } = nodes[0] as ReturnType<typeof openNode>;
   return {

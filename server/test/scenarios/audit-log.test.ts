@@ -1,10 +1,15 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { NOT_AUDITED } from '../../src/cli/running-command.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import { encodeId } from '../../src/lib/ids.ts';
+import { silentLog } from '../../src/lib/log.ts';
+import { AuditLog } from '../../src/logs/audit-log.ts';
 import { startApp, type TestApp, validMessage } from '../harness/app.ts';
 import { databaseEnv, runPostrider } from '../harness/cli-process.ts';
 import { member, SessionClient } from '../harness/dashboard-session.ts';
+import { until } from '../harness/delivery-engine.ts';
+import { startWebhookReceiver } from '../harness/webhook-receiver.ts';
 
 /** Changes by keys, members and the command line are in the audit log, which cannot be changed. */
 
@@ -116,6 +121,110 @@ test('a command is recorded, one that reads is not', async () => {
   });
   const names = new Set(COMMANDS.map(({ name }) => name));
   expect([...NOT_AUDITED].filter((name) => !names.has(name))).toEqual([]);
+});
+
+test('a change whose end is not known is an entry with the outcome unknown', async () => {
+  const { pool } = app.database;
+  const change = {
+    where: { workspaceId: app.workspaceId },
+    mode: 'test' as const,
+    action: 'deleteTemplate',
+    actor: 'cli',
+    target: 'welc\0ome',
+    client: null,
+    details: {},
+  };
+  const auditLog = new AuditLog({ pool, clock: systemClock, log: silentLog });
+  // As if the server had ended between the two, 20 minutes ago and just now.
+  await auditLog.begin(change);
+  await pool.query(`update audit_intents set created_at = created_at - interval '20 minutes'`);
+  await auditLog.begin({ ...change, target: 'recent' });
+  await auditLog.recordUnfinished();
+  await auditLog.recordUnfinished();
+  expect(await list('?action=deleteTemplate')).toMatchObject([
+    { target: 'welcome', outcome: 'unknown', details: { started_at: expect.any(String) } },
+  ]);
+  await pool.query('delete from audit_intents');
+  // Neither changes nor refused changes leave an intent.
+  const created = await app.call('POST', '/webhooks', { body: { url: 'http://127.0.0.1/a' } });
+  await app.call('DELETE', `/webhooks/${created.json.id}`);
+  expect((await app.call('DELETE', `/webhooks/${created.json.id}`)).status).toBe(404);
+  const run = (...args: string[]) => runPostrider(args, { env: databaseEnv(app.database) });
+  expect((await run('workspaces', 'suspend', 'Nobody')).code).not.toBe(0);
+  expect((await pool.query('select * from audit_intents')).rows).toEqual([]);
+});
+
+test('entries are events for those who select them and may read the audit log', async () => {
+  await using receiver = await startWebhookReceiver();
+  await using other = await startWebhookReceiver();
+  const weak = await app.newKey({
+    scopes: ['read:events', 'read:webhooks', 'write:webhooks', 'write:templates'],
+  });
+  const asWeak = async (method: string, path: string, body?: object) =>
+    (await app.call(method, path, { key: weak, ...(body ? { body } : {}) })).status;
+  const create = (url: string, events: string[]) =>
+    app.call('POST', '/webhooks', { body: { url, events } });
+  expect(await asWeak('POST', '/webhooks', { url: receiver.url, events: ['audit.*'] })).toBe(403);
+  expect((await create(receiver.url, ['audit.*', 'message.*'])).json.errors).toMatchObject([
+    { pointer: '/events', code: 'audit_only' },
+  ]);
+  const { json: audit } = await create(receiver.url, ['audit.*']);
+  const { json: all } = await create(other.url, ['*']);
+  const { json: template } = await app.call('POST', '/templates', {
+    body: { key: 'audited', subject: 'Hi', html: '<p>Hi</p>' },
+  });
+  await app.call('POST', '/suppressions', { body: { email: 'no@example.com' } });
+
+  // The endpoint for audit events gets nothing else, the one for all events none of them.
+  const entries = () => receiver.received.map(({ body }) => JSON.parse(body).data.entry);
+  await until(
+    () => entries().some(({ target }) => target === template.id) && other.received.length >= 1,
+  );
+  const types = (one: { received: readonly { body: string }[] }): Set<string> =>
+    new Set(one.received.map(({ body }) => JSON.parse(body).type));
+  expect(types(receiver)).toEqual(new Set(['audit.recorded']));
+  expect([...types(other)].filter((type) => type.startsWith('audit.'))).toEqual([]);
+  const [entry] = await list(`?target=${template.id}&action=createTemplate`);
+  const { name: _, ...actor } = entry.actor;
+  expect(entries()).toContainEqual({ ...entry, actor });
+
+  // In the feed they are left out unless they are selected; live mode has those of both modes.
+  const feed = async (query: string, key = app.testKey) =>
+    (await app.call('GET', `/events?limit=100&${query}`, { key })).json.data;
+  const unselected = await feed('');
+  expect(unselected.map(({ type }: { type: string }) => type)).toContain('suppression.created');
+  expect(JSON.stringify(unselected)).not.toContain('audit.recorded');
+  const ids = (events: { data: { entry: { id: string } } }[]) =>
+    events.map(({ data }) => data.entry.id);
+  expect(ids(await feed('type=audit.*'))).toContain(entry.id);
+  expect(ids(await feed('type=audit.recorded', app.liveKey))).toContain(entry.id);
+  expect(await asWeak('GET', '/events')).toBe(200);
+  expect(await asWeak('GET', '/events?type=audit.*')).toBe(403);
+  expect(await asWeak('GET', '/events/export?type=audit.*&format=ndjson')).toBe(403);
+  expect(await asWeak('GET', '/events/stream?type=message.*,audit.recorded')).toBe(403);
+
+  // Who may not read the audit log cannot divert the endpoint, or read what it received.
+  const { json: deliveries } = await app.call('GET', `/webhooks/${audit.id}/deliveries`);
+  const path = `/webhooks/${audit.id}`;
+  const delivery = deliveries.data[0].id;
+  expect(await asWeak('GET', `${path}/deliveries/${delivery}`)).toBe(403);
+  expect(await asWeak('GET', `/webhook-deliveries/${delivery}`)).toBe(403);
+  expect(await asWeak('PATCH', path, { url: other.url })).toBe(403);
+  expect(await asWeak('POST', `${path}/replay`, { delivery_id: delivery })).toBe(403);
+  expect(await asWeak('POST', `${path}/rotate-secret`, {})).toBe(403);
+  expect(await asWeak('POST', `${path}/test`, {})).toBe(403);
+  expect(await asWeak('DELETE', path)).toBe(403);
+  const change = (id: string, events: string[]) =>
+    app.call('PATCH', `/webhooks/${id}`, { body: { events } });
+  expect((await change(audit.id, ['message.*'])).status).toBe(422);
+  expect((await change(all.id, ['audit.recorded'])).status).toBe(422);
+  expect((await app.call('GET', `${path}/deliveries/${delivery}`)).status).toBe(200);
+  // A replay of everything leaves them out as well.
+  const before = other.received.length;
+  const from = new Date(Date.now() - 3_600_000).toISOString();
+  await app.call('POST', `/webhooks/${all.id}/replay`, { body: { from } });
+  await until(() => other.received.length > before);
+  expect([...types(other)].filter((type) => type.startsWith('audit.'))).toEqual([]);
 });
 
 test('the database refuses to change or delete an entry', async () => {

@@ -52,7 +52,8 @@ test('single events of a workspace next to three with 50 silent endpoints each',
   await setup.createEndpoint(live.url);
   const noisy = await Promise.all(
     Array.from({ length: 3 }, async () => {
-      return { workspaceId: await newWorkspace(pool, systemClock.now()), mode: 'live' as const };
+      const workspaceId = await newWorkspace(pool, systemClock.now());
+      return { workspaceId, mode: 'live' as const, scopes: new Set<never>() };
     }),
   );
   for (const scope of noisy) {

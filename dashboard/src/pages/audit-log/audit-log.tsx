@@ -4,15 +4,13 @@ import { useState } from 'react';
 import { type Schema, unwrap } from '../../api/client.ts';
 import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
 import { useApi } from '../../api/use-api.ts';
-import { ErrorAlert } from '../../components/alert.tsx';
 import { Button } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { CopyCode } from '../../components/copy.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Select } from '../../components/field.tsx';
-import { LoadMore } from '../../components/load-more.tsx';
+import { LogList } from '../../components/log-list.tsx';
 import { Detail, DetailList, Page } from '../../components/page.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { ExactTime, Time } from '../../components/time.tsx';
 import { TimeRangePicker } from '../../components/time-range-picker.tsx';
 import { classNames } from '../../lib/class-names.ts';
@@ -44,34 +42,21 @@ export function AuditLogPage() {
       description="Changes by members, API keys and the command line. Entries can’t be edited."
     >
       <AuditFilterBar filters={filters} onChange={change} />
-      {list.isPending ? (
-        <SkeletonRows rows={12} />
-      ) : list.isLoadingError ? (
-        <ErrorAlert
-          error={list.error}
-          className="mx-4 sm:mx-6"
-          onRetry={() => void list.refetch()}
-        />
-      ) : list.rows.length === 0 && !list.hasNextPage ? (
-        <NoEntries filtered={Object.keys(filters).length > 0} onClear={() => change({})} />
-      ) : (
-        <>
-          <ul aria-label="Audit log" className="divide-y divide-line border-y border-line">
-            {list.rows.map((entry) => (
-              <EntryRow
-                key={entry.id}
-                entry={entry}
-                open={open === entry.id}
-                onToggle={() => setOpen(open === entry.id ? undefined : entry.id)}
-              />
-            ))}
-          </ul>
-          <LoadMore
-            {...list}
-            label={list.rows.length === 0 ? 'Search older entries' : 'Load more'}
+      <LogList
+        list={list}
+        label="Audit log"
+        items="entries"
+        empty={<NoEntries filtered={Object.keys(filters).length > 0} onClear={() => change({})} />}
+      >
+        {(entry) => (
+          <EntryRow
+            key={entry.id}
+            entry={entry}
+            open={open === entry.id}
+            onToggle={() => setOpen(open === entry.id ? undefined : entry.id)}
           />
-        </>
-      )}
+        )}
+      </LogList>
     </Page>
   );
 }
@@ -157,7 +142,10 @@ function EntryRow({
           className={classNames('size-4 text-faint transition-transform', open && 'rotate-90')}
           aria-hidden
         />
-        <span className="min-w-0 truncate font-medium">{actionLabel(action)}</span>
+        <span className="min-w-0 truncate font-medium">
+          {actionLabel(action)}
+          {entry.outcome === 'unknown' && <span className="text-warn"> (outcome unknown)</span>}
+        </span>
         <span className="hidden min-w-0 truncate font-mono text-xs text-soft md:block">
           {target}
         </span>

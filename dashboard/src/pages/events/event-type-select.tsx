@@ -1,5 +1,6 @@
 import { Select } from '../../components/field.tsx';
-import { EVENT_FAMILIES } from './event-types.ts';
+import { useCan } from '../../session/session.ts';
+import { AUDIT_FAMILY, EVENT_FAMILIES } from './event-types.ts';
 
 /** Selects an event type; `families` also offers wildcards such as message.*. */
 export function EventTypeSelect({
@@ -17,10 +18,12 @@ export function EventTypeSelect({
   /** The accessible name, if the select is not inside a labeled field. */
   label?: string;
 }) {
+  const canReadAuditLog = useCan()('read:audit_log');
+  const offered = EVENT_FAMILIES.filter(({ id }) => id !== AUDIT_FAMILY || canReadAuditLog);
   return (
     <Select aria-label={label} value={value} onChange={(event) => onChange(event.target.value)}>
       {any !== undefined && <option value="">{any}</option>}
-      {EVENT_FAMILIES.map(({ id, name, types }) => (
+      {offered.map(({ id, name, types }) => (
         <optgroup key={id} label={name}>
           {families && types.length > 1 && <option value={`${id}.*`}>{id}.*</option>}
           {types.map((type) => (

@@ -40,6 +40,7 @@ const DESCRIPTIONS: Record<EventType, string> = {
   'quota.exceeded': 'A quota is used up',
   'alarm.raised': 'A bounce rate, complaint rate or queue time is too high',
   'alarm.cleared': 'Alarm cleared',
+  'audit.recorded': 'Change by a member, API key or the command line',
 };
 
 export const EVENT_TYPES = Object.keys(DESCRIPTIONS) as EventType[];
@@ -58,6 +59,7 @@ const FAMILY_NAMES: Record<string, string> = {
   workspace: 'Workspace',
   quota: 'Quotas',
   alarm: 'Alarms',
+  audit: 'Audit log',
 };
 
 export interface EventFamily {
@@ -65,6 +67,13 @@ export interface EventFamily {
   id: string;
   name: string;
   types: EventType[];
+}
+
+/** Audit events are selected by name, never with `*`, and only by members who may read the audit log. */
+export const AUDIT_FAMILY = 'audit';
+
+export function selectsAuditEvents(events: readonly string[]): boolean {
+  return events.some((type) => type.startsWith(`${AUDIT_FAMILY}.`));
 }
 
 export const EVENT_FAMILIES: EventFamily[] = [

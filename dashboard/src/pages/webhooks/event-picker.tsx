@@ -1,31 +1,58 @@
 import { RadioCards } from '../../components/field.tsx';
 import { classNames } from '../../lib/class-names.ts';
-import { describeEventType, EVENT_FAMILIES, type EventFamily } from '../events/event-types.ts';
+import { useCan } from '../../session/session.ts';
+import {
+  AUDIT_FAMILY,
+  describeEventType,
+  EVENT_FAMILIES,
+  type EventFamily,
+  selectsAuditEvents,
+} from '../events/event-types.ts';
 
-/** Selects the events of an endpoint: all, by family, or individually. */
+type Choice = 'all' | 'some' | 'audit';
+
+const SELECTED: Record<Choice, string[]> = {
+  all: ['*'],
+  some: ['message.*'],
+  audit: [`${AUDIT_FAMILY}.*`],
+};
+
+/**
+ * Selects the events of an endpoint: all, by family or individually, or the audit log. An existing
+ * endpoint cannot be changed from audit events to others or back.
+ */
 export function EventPicker({
   value,
   onChange,
+  isNew,
 }: {
   value: readonly string[];
   onChange: (next: string[]) => void;
+  isNew: boolean;
 }) {
-  const all = value.includes('*');
+  const canReadAuditLog = useCan()('read:audit_log');
+  const isAudit = selectsAuditEvents(value);
+  const choice: Choice = isAudit ? 'audit' : value.includes('*') ? 'all' : 'some';
+  const others = [
+    { value: 'all' as const, label: 'All events', hint: 'Including future types.' },
+    { value: 'some' as const, label: 'Selected events', hint: 'By group or individually.' },
+  ];
+  const audit = { value: 'audit' as const, label: 'Audit log', hint: 'Every change, no mail.' };
   return (
     <div className="grid gap-3">
-      <RadioCards
+      <RadioCards<Choice>
         legend="Events"
         columns
-        value={all ? 'all' : 'some'}
-        onChange={(which) => onChange(which === 'all' ? ['*'] : ['message.*'])}
+        value={choice}
+        onChange={(which) => onChange(SELECTED[which])}
         options={[
-          { value: 'all', label: 'All events', hint: 'Including future types.' },
-          { value: 'some', label: 'Selected events', hint: 'By group or individually.' },
+          ...(isNew || !isAudit ? others : []),
+          ...(isAudit || (isNew && canReadAuditLog) ? [audit] : []),
         ]}
       />
-      {!all && (
+      {choice === 'some' && (
         <div className="divide-y divide-line rounded-lg border border-line">
-          {EVENT_FAMILIES.map((family) => (
+          {EVENT_FAMILIES.filter(({ id }) => id !== AUDIT_FAMILY).map((family) => (
             <FamilyRow key={family.id} family={family} value={value} onChange={onChange} />
           ))}
         </div>

@@ -10,14 +10,16 @@ import { Dialog, DialogButtons } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
 import { formatJson, formatNumber } from '../../lib/format.ts';
 import { EventTypeSelect } from '../events/event-type-select.tsx';
-import { describeEventType, type EventType } from '../events/event-types.ts';
+import { describeEventType, type EventType, selectsAuditEvents } from '../events/event-types.ts';
 import { RequestAndResponse } from './delivery-attempt.tsx';
 import type { Webhook } from './endpoint-status.tsx';
 
 /** Sends a sample event and shows the response. */
 export function TestWebhookDialog({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
   const { api } = useApi();
-  const [type, setType] = useState<EventType>('message.delivered');
+  const [type, setType] = useState<EventType>(
+    selectsAuditEvents(webhook.events) ? 'audit.recorded' : 'message.delivered',
+  );
   const testing = useMutation({
     mutationFn: (wanted: EventType | 'subscription_confirmation') =>
       unwrap(

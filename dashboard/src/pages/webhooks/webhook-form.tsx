@@ -84,7 +84,11 @@ export function WebhookForm({
         />
       </Field>
       <div>
-        <EventPicker value={value.events} onChange={(events) => onChange({ ...value, events })} />
+        <EventPicker
+          value={value.events}
+          onChange={(events) => onChange({ ...value, events })}
+          isNew={isNew}
+        />
         {fieldError(error, '/events') !== undefined && (
           <p className="mt-1.5 text-xs text-bad">{fieldError(error, '/events')}</p>
         )}

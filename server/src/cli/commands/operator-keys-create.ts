@@ -30,7 +30,7 @@ export const operatorKeysCreate: Command = {
     const expires = input.option('expires');
     const allowedIps = listOption(input, 'allowed-ips');
     return withDatabase(async (parts) => {
-      noteServer();
+      await noteServer();
       const { key, token } = await new OperatorKeys(parts).create({
         name,
         ...(allowedIps ? { allowed_ips: allowedIps } : {}),

@@ -17,7 +17,7 @@ export const operatorKeysRevoke: Command = {
         const detail = `Operator key "${text}" not found. Run "postrider operator-keys list" to see the ids.`;
         throw new RefusedError('not_found', detail);
       }
-      noteServer();
+      await noteServer();
       const data = publicOperatorKey(await new OperatorKeys(parts).revoke(id));
       return { data, text: `Revoked operator key "${data.name}" (${data.id}).` };
     }),

@@ -44,7 +44,7 @@ export const suppressionsReview: Command = {
         hash: createAddressHash(parts.secretKey),
       });
       const remove = input.flag('remove');
-      for (const { id } of chosen) noteWorkspace(id);
+      for (const { id } of chosen) await noteWorkspace(id);
       const data: ReturnType<typeof publicFinding>[] = [];
       let found = 0;
       for (const workspace of chosen) {

@@ -26,8 +26,10 @@ create table events (
 create index events_message on events (workspace_id, mode, message_id, id)
   where message_id is not null;
 
--- Events that belong to no message. They are few, and the erasure of an address scans them all.
-create index events_without_message on events (workspace_id, mode, id) where message_id is null;
+-- Events that belong to no message. They are few, and the erasure of an address scans them all, except
+-- those of the audit log, which contain no addresses.
+create index events_without_message on events (workspace_id, mode, id)
+  where message_id is null and type <> 'audit.recorded';
 
 -- Consumers read the log of all workspaces in order. New entries go to the right edge of this index,
 -- which is the cheapest insert there is.

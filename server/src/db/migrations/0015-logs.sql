@@ -53,6 +53,8 @@ create table audit_log (
   request_id uuid,
   ip text,
   user_agent text,
+  -- Unknown if the server ended while the change was made; see audit_intents.
+  outcome text not null check (outcome in ('succeeded', 'unknown')),
   -- What was sent, without secrets and addresses.
   details json not null,
   primary key (workspace_id, id),
@@ -73,3 +75,13 @@ end $$;
 
 create trigger audit_log_append_only before update or delete on audit_log
   for each row execute function refuse_audit_log_change();
+
+-- Changes that are being made. A row is committed before its change and deleted with its entry, so that
+-- no crash loses an entry: logs/audit-log.ts turns rows that were left into entries with the outcome
+-- `unknown`.
+create table audit_intents (
+  id uuid primary key,
+  created_at timestamptz not null,
+  -- The entry as far as it is known before the change.
+  change json not null
+);

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 import { encodeId } from '../../lib/ids.ts';
-import { type AuditLog, type Change, SERVER_LOG } from '../../logs/audit-log.ts';
+import { RefusedError } from '../../lib/refused-error.ts';
+import { type Change, SERVER_LOG } from '../../logs/audit-log.ts';
 import type { AnyRequest, Operation } from '../operation.ts';
 import { createOperations, type RouteDependencies } from '../operations.ts';
-import { handleAudited, isAudited } from './audit-operation.ts';
+import { type ChangeRecorder, handleAudited, isAudited } from './audit-operation.ts';
 
 const WORKSPACE = '019a8f00-0000-7000-8000-000000000001';
 const PERSON = '019a8f00-0000-7000-8000-000000000002';
@@ -112,14 +113,20 @@ test('changes of an account are recorded for its member, or for the workspace th
   expect(change).toMatchObject({ where: { memberId: PERSON }, actor: USER });
 });
 
-test('an operation that failed leaves no entry', async () => {
+test('a refused operation leaves nothing; if its result is unknown, its intent stays', async () => {
   const changes: Change[] = [];
-  const operation = {
-    spec: specOf('createWebhook'),
-    handle: () => Promise.reject(new Error('no')),
-  };
-  const request = requestFor(operation.spec);
-  await expect(handleAudited(logTo(changes), operation, request)).rejects.toThrow('no');
+  const withdrawn: string[] = [];
+  const spec = specOf('createWebhook');
+  const fail = (error: Error) =>
+    handleAudited(
+      logTo(changes, withdrawn),
+      { spec, handle: () => Promise.reject(error) },
+      requestFor(spec),
+    );
+  await expect(fail(new Error('connection lost'))).rejects.toThrow('lost');
+  expect(withdrawn).toEqual([]);
+  await expect(fail(new RefusedError('conflict', 'It exists.'))).rejects.toThrow('exists');
+  expect(withdrawn).toEqual(['intent']);
   expect(changes).toEqual([]);
 });
 
@@ -153,6 +160,10 @@ async function changesOf(
   return changes;
 }
 
-function logTo(changes: Change[]): AuditLog {
-  return { record: async (change: Change) => void changes.push(change) } as AuditLog;
+function logTo(changes: Change[], withdrawn: string[] = []): ChangeRecorder {
+  return {
+    begin: async () => 'intent',
+    withdraw: async (id: string) => void withdrawn.push(id),
+    record: async (change: Change) => void changes.push(change),
+  };
 }

@@ -1,4 +1,5 @@
 import { decodeId, encodeId } from '../../lib/ids.ts';
+import { RefusedError } from '../../lib/refused-error.ts';
 import { type AuditLog, type Change, SERVER_LOG } from '../../logs/audit-log.ts';
 import { withoutSecrets } from '../../logs/redact-request.ts';
 import type { AnyRequest, Operation, OperationResponse } from '../operation.ts';
@@ -14,17 +15,30 @@ export function isAudited({ method, notAudited }: Spec): boolean {
   return method !== 'GET' && notAudited === undefined;
 }
 
+/** What of the audit log is used here. */
+export type ChangeRecorder = Pick<AuditLog, 'begin' | 'withdraw' | 'record'>;
+
 export async function handleAudited(
-  auditLog: AuditLog,
+  auditLog: ChangeRecorder,
   operation: Operation,
   request: AnyRequest,
 ): Promise<OperationResponse> {
-  const response = await operation.handle(request);
-  const change = changeOf(operation.spec, request, response);
+  const intended = changeOf(operation.spec, request, undefined);
+  const intentId = intended && (await auditLog.begin(intended));
+  let response: OperationResponse;
+  try {
+    response = await operation.handle(request);
+  } catch (error) {
+    // Only a refusal says that nothing has changed; a commit may have failed after it was applied.
+    if (error instanceof RefusedError && intentId) await auditLog.withdraw(intentId);
+    throw error;
+  }
+  const change = changeOf(operation.spec, request, response.body);
   if (!change) return response;
-  await Promise.all(
-    [change, ...copiesOf(operation.spec, change)].map((one) => auditLog.record(one)),
-  );
+  await Promise.all([
+    auditLog.record(change, intentId),
+    ...copiesOf(operation.spec, change).map((one) => auditLog.record(one)),
+  ]);
   return response;
 }
 
@@ -38,12 +52,11 @@ function copiesOf({ scope }: Spec, change: Change): Change[] {
   return workspaceId === undefined ? [] : [{ ...change, where: { workspaceId }, client: null }];
 }
 
-/** Undefined if there is no actor, as after the first of two factors. */
-function changeOf(
-  spec: Spec,
-  request: AnyRequest,
-  { body }: OperationResponse,
-): Change | undefined {
+/**
+ * Undefined if there is no actor, as before a sign-in, and after the first of two factors. The body is
+ * that of the response, if there is one yet.
+ */
+function changeOf(spec: Spec, request: AnyRequest, body: unknown): Change | undefined {
   const result = (typeof body === 'object' && body !== null ? body : {}) as Result;
   const params = (request.params ?? {}) as Record<string, string>;
   const { caller, signedIn, operator, client, requestId } = request;

@@ -3,59 +3,15 @@ import { isTestKey } from '../../../accounts/caller.ts';
 import { decodeId } from '../../../lib/ids.ts';
 import { invalidFields } from '../../../lib/refused-error.ts';
 import { type AuditLog, publicAuditEntry } from '../../../logs/audit-log.ts';
-import { ACTOR_TYPES, type AuditFilter } from '../../../logs/audit-store.ts';
-import {
-  closed,
-  id,
-  LIMIT_DEFAULT,
-  Mode,
-  oneOf,
-  PAGE,
-  page,
-  Time,
-} from '../../openapi/shared-schemas.ts';
+import type { AuditFilter } from '../../../logs/audit-store.ts';
+import { closed, LIMIT_DEFAULT, PAGE, page } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';
 import { encodeCursor, uuidCursor } from '../../validation/cursor.ts';
 import { parseTimeParameter } from '../../validation/query-parameters.ts';
+import { AuditEntry } from './schemas.ts';
 
 const LIST = '/audit-log';
-
-const nullableText = (description: string, example: string) =>
-  Type.Union([Type.String({ description, examples: [example] }), Type.Null()]);
-
-export const AuditEntry = Type.Object(
-  {
-    id: id('aud', 'the entry'),
-    created_at: Time,
-    mode: Type.Union([Mode, Type.Null()], {
-      description: 'Null on the command line, and for changes to an account.',
-    }),
-    action: Type.String({
-      description: 'The `operationId` in this document, or the command as typed.',
-      examples: ['createApiKey'],
-    }),
-    actor: Type.Object({
-      type: oneOf(ACTOR_TYPES),
-      id: nullableText('Null on the command line.', 'usr_01kc8x3f7ye6qvj2m4n5p6q7r8'),
-      name: nullableText('The present name; null if it no longer exists.', 'Jane Doe'),
-    }),
-    target: nullableText(
-      'The id or key of what was changed. Never an email address.',
-      'key_01kc8x3f7ye6qvj2m4n5p6q7r8',
-    ),
-    request_id: nullableText('Null on the command line.', 'req_01kc8x3f7ye6qvj2m4n5p6q7r8'),
-    ip: nullableText('Null on the command line.', '203.0.113.7'),
-    user_agent: nullableText('Null on the command line.', 'Mozilla/5.0'),
-    details: Type.Record(Type.String(), Type.Unknown(), {
-      description:
-        'What was sent: `body` and `query` of a request, `arguments` and `options` of a command. ' +
-        'Secrets and email addresses are replaced, long values are cut.',
-      examples: [{ body: { name: 'Web shop' } }],
-    }),
-  },
-  { title: 'AuditEntry' },
-);
 
 export function listAuditLog(deps: {
   auditLog: AuditLog;

@@ -13,7 +13,9 @@ export const EventTypeFilter = Type.Optional(
   Type.String({
     pattern: '^[a-z_]+\\.([a-z_]+|\\*)(,[a-z_]+\\.([a-z_]+|\\*))*$',
     maxLength: 500,
-    description: 'An event type, a family such as `message.*`, or several separated by commas.',
+    description:
+      'An event type, a family such as `message.*`, or several separated by commas. Events of the ' +
+      'audit log are included only if they are selected, which requires `read:audit_log`.',
   }),
 );
 

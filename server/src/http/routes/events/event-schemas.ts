@@ -7,6 +7,7 @@ import type { ComponentSchemas } from '../../openapi/component-schemas.ts';
 import { exampleOf } from '../../openapi/schema-example.ts';
 import { id, Metadata, Mode, NullableTime, oneOf, Time } from '../../openapi/shared-schemas.ts';
 import { ApiKey } from '../api-keys/schemas.ts';
+import { AuditEventEntry } from '../audit-log/schemas.ts';
 import { MissingRecord } from '../domains/schemas.ts';
 import {
   ACCEPTED_MESSAGE,
@@ -385,6 +386,13 @@ const PAYLOADS: Record<EventType, { description: string; data: TSchema }> = {
   'alarm.cleared': {
     description: 'An alarm was cleared.',
     data: Type.Object({ alarm: Alarm }),
+  },
+  'audit.recorded': {
+    description:
+      'A change by a member, an API key or the command line, as in the audit log. Sent only to ' +
+      'endpoints that subscribe to `audit.*`, and returned only if the type is selected; both ' +
+      'require `read:audit_log`.',
+    data: Type.Object({ entry: AuditEventEntry }),
   },
 };
 

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { requireAuditScope } from '../../../accounts/audit-scope.ts';
 import type { Pool } from '../../../db/pool.ts';
 import {
   committedPosition,
@@ -126,6 +127,7 @@ export function listEvents(deps: ListSources & { filteredLists: LargeResponseLim
       const limit = query.limit ?? LIMIT_DEFAULT;
       const order = query.order ?? 'asc';
       const filter = filterOf(query);
+      requireAuditScope(caller, filter?.types);
       if (filter && scansEvents(filter))
         await deps.filteredLists.acquire(caller.workspaceId, signal);
       const { from, ...found } = await listReads(deps, caller).run(async (pool) => {

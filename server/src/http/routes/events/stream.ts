@@ -1,8 +1,11 @@
 import { Type } from 'typebox';
+import { requireAuditScope } from '../../../accounts/audit-scope.ts';
 import type { People } from '../../../accounts/people/people.ts';
 import type { SignedInPerson } from '../../../accounts/people/sessions.ts';
-import { rightsOf } from '../../../accounts/roles.ts';
+import { type Right, rightsOf } from '../../../accounts/roles.ts';
 import type { EventStreams } from '../../../events/event-streams.ts';
+import { isAuditType } from '../../../events/event-types.ts';
+import type { FeedFilter } from '../../../events/feed-store.ts';
 import { RefusedError } from '../../../lib/refused-error.ts';
 import { closed } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
@@ -46,13 +49,17 @@ export function streamEvents(deps: { eventStreams: EventStreams; people: People 
     },
     async ({ caller, signedIn, query, lastEventId, signal }) => {
       const cursor = lastEventId || query.cursor;
-      const filter = query.type === undefined ? {} : { types: parseEventTypes(query.type) };
+      const filter: FeedFilter =
+        query.type === undefined ? {} : { types: parseEventTypes(query.type) };
+      requireAuditScope(caller, filter.types);
       const from = cursor === undefined || cursor === LATEST ? undefined : parseEventCursor(cursor);
       const body = await deps.eventStreams.open(caller, from, filter);
       signal.addEventListener('abort', () => body.destroy(), { once: true });
       if (signal.aborted) body.destroy();
       if (signedIn) {
-        await admitAgain(deps.people, caller.workspaceId, signedIn).catch((error) => {
+        const isAudit = filter.types?.some(isAuditType) ?? false;
+        const right = isAudit ? 'read:audit_log' : 'read:events';
+        await admitAgain(deps.people, caller.workspaceId, signedIn, right).catch((error) => {
           body.destroy();
           throw error;
         });
@@ -76,8 +83,9 @@ async function admitAgain(
   people: People,
   workspaceId: string,
   signedIn: SignedInPerson,
+  right: Right,
 ): Promise<void> {
   const role = await people.sessions.roleIn(workspaceId, signedIn);
-  if (role !== undefined && rightsOf(role).has('read:events')) return;
+  if (role !== undefined && rightsOf(role).has(right)) return;
   throw new RefusedError('invalid_session', 'The session has ended. Sign in again.');
 }

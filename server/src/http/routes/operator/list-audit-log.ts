@@ -2,7 +2,7 @@ import { type AuditLog, publicAuditEntry, SERVER_LOG } from '../../../logs/audit
 import { closed, LIMIT_DEFAULT, PAGE, page } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { encodeCursor, uuidCursor } from '../../validation/cursor.ts';
-import { AuditEntry } from '../audit-log/list.ts';
+import { AuditEntry } from '../audit-log/schemas.ts';
 
 const LIST = '/operator/audit-log';
 

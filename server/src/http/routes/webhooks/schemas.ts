@@ -20,8 +20,10 @@ const Events = Type.Array(oneOf(['*', ...FAMILIES, ...EVENT_TYPES]), {
   minItems: 1,
   maxItems: 100,
   description:
-    'Event types, families such as `message.*`, or `*` for everything. With the format of another ' +
-    'provider, `*` and families mean the types that have an equivalent in it.',
+    'Event types, families such as `message.*`, or `*` for everything except audit events. With the ' +
+    'format of another provider, `*` and families mean the types that have an equivalent in it. ' +
+    'An endpoint for `audit.*` receives nothing else, which cannot be changed later; to create or ' +
+    'use it requires `read:audit_log`.',
   examples: [['message.*']],
 });
 

@@ -1,11 +1,12 @@
 import type { WebhookTester } from '../../../webhooks/test-webhook.ts';
+import type { Webhooks } from '../../../webhooks/webhooks.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { decodePathId } from '../../validation/path-id.ts';
 import { SAMPLE_MESSAGE, sampleData } from '../events/event-schemas.ts';
 import { SUBSCRIPTION_CONFIRMATION, TestWebhook, WebhookTestResult } from './schemas.ts';
 
-export function testWebhook(deps: { webhookTester: WebhookTester }): Operation {
+export function testWebhook(deps: { webhookTester: WebhookTester; webhooks: Webhooks }): Operation {
   return operation(
     {
       id: 'testWebhook',
@@ -25,6 +26,7 @@ export function testWebhook(deps: { webhookTester: WebhookTester }): Operation {
     },
     async ({ caller, params, body }) => {
       const id = decodePathId('whk', (params as { id: string }).id, 'webhook endpoint');
+      await deps.webhooks.getManaged(caller, id);
       const type = body.type ?? 'message.delivered';
       if (type === SUBSCRIPTION_CONFIRMATION) {
         return { status: 200, body: await deps.webhookTester.confirm(caller, id) };
