@@ -37,6 +37,7 @@ export const TABLE_OWNERS = {
   message_attachments: 'messages',
   archived_contents: 'messages',
   content_packs: 'messages',
+  late_contents: 'messages',
   deliveries: 'messages',
   attempts: 'messages',
   test_inbox: 'messages',

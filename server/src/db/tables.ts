@@ -316,6 +316,13 @@ export interface InvitationsRow {
   message_id: string | null;
 }
 
+export interface LateContentsRow {
+  workspace_id: string;
+  mode: Mode;
+  message_id: string;
+  due_at: number;
+}
+
 export interface LeaseHoldersRow {
   id: number;
   queue: 'deliveries' | 'webhook-deliveries';
@@ -722,6 +729,7 @@ export interface Tables {
   events: EventsRow;
   idempotency_keys: IdempotencyKeysRow;
   invitations: InvitationsRow;
+  late_contents: LateContentsRow;
   lease_holders: LeaseHoldersRow;
   mail_hosts: MailHostsRow;
   memberships: MembershipsRow;

@@ -35,6 +35,11 @@ export const MESSAGE_PURGES = [
     partitionedBy: 'id',
   }),
   purgeRows({
+    table: 'late_contents',
+    delete: 'delete from late_contents d',
+    key: ['mode mode', 'message_id uuid'],
+  }),
+  purgeRows({
     table: 'test_inbox',
     delete: 'delete from test_inbox d',
     key: ['message_id uuid'],

@@ -65,9 +65,13 @@ test('contents are read from the bucket, erased, retried and expired', async () 
   };
   const kept = await send({ attachments: [attachment] });
   const erased = await send({ to: { email: 'erase-me@example.com' } });
+  const stream = { key: 'short', purpose: 'transactional' };
+  expect((await app.call('POST', '/streams', { body: stream })).status).toBe(201);
+  const shortLived = await send({ stream: 'short' });
   const failed = await send({ to: { email: 'bounced@simulator.test' } });
   await becomes(kept, 'delivered');
   await becomes(erased, 'delivered');
+  await becomes(shortLived, 'delivered');
   await becomes(failed, 'bounced');
   const read = async (id: string, what: string) => app.call('GET', `/messages/${id}/${what}`);
   const before = {
@@ -79,12 +83,12 @@ test('contents are read from the bucket, erased, retried and expired', async () 
   s3.isDown = true;
   clock.advance(6 * DAY_MS);
   await minutesPass(async () => (await rowsOf('content_packs')) > 0);
-  expect(await rowsOf('message_contents')).toBe(3);
+  expect(await rowsOf('message_contents')).toBe(4);
   expect(await rowsOf('archived_contents')).toBe(0);
   s3.isDown = false;
   await minutesPass(async () => (await rowsOf('message_contents')) === 0);
   expect(await rowsOf('message_attachments')).toBe(0);
-  expect(await rowsOf('archived_contents')).toBe(3);
+  expect(await rowsOf('archived_contents')).toBe(4);
   const stored = Buffer.concat([...s3.objects.values()]);
   for (const text of ['Hello', 'attached', 'erase-me', 'a.txt'])
     expect(stored.includes(text)).toBe(false);
@@ -99,8 +103,13 @@ test('contents are read from the bucket, erased, retried and expired', async () 
 
   // Without its key, an erased content cannot be read although its bytes are still in the pack.
   await app.call('DELETE', '/contacts/erase-me@example.com?erase=true');
-  await minutesPass(async () => (await rowsOf('archived_contents')) === 2);
+  await minutesPass(async () => (await rowsOf('archived_contents')) === 3);
   expect((await read(erased, 'content')).status).toBe(404);
+
+  // The retention period of a stream reaches the archive.
+  await app.call('PATCH', '/streams/short', { body: { content_retention_days: 1 } });
+  await minutesPass(async () => (await rowsOf('archived_contents')) === 2);
+  expect((await read(shortLived, 'content')).status).toBe(404);
 
   expect((await app.call('POST', `/messages/${failed}/retry`)).status).toBe(200);
   expect(await rowsOf('message_contents')).toBe(1);

@@ -203,6 +203,23 @@ describe('streams', () => {
     await run(2 * 86_400_000);
     expect(await stored()).toEqual(['short', 'transactional']);
     expect((await app.call('GET', `/messages/${ended.json.id}`)).status).toBe(200);
+    // The scheduled message is looked at again every day, with the period that its stream then has.
+    await run(3 * 86_400_000);
+    expect(await stored()).toEqual(['short', 'transactional']);
+    await app.call('POST', `/messages/${waiting.json.id}/cancel`);
+    const keepFor = (content_retention_days: number | null) =>
+      app.call('PATCH', '/streams/short', { body: { content_retention_days } });
+    for (const [days, after] of [
+      [null, 4],
+      [6, 5],
+    ] as const) {
+      await keepFor(days);
+      await run(after * 86_400_000);
+      expect(await stored()).toEqual(['short', 'transactional']);
+    }
+    await run(6 * 86_400_000 + 60_000);
+    expect(await stored()).toEqual(['transactional']);
+    expect((await pool.query('select from late_contents')).rowCount).toBe(0);
   });
 
   test('an unknown stream is refused in a send, a batch, a key, a template and a suppression', async () => {

@@ -126,6 +126,18 @@ create table archived_contents (
   primary key (workspace_id, mode, id)
 ) partition by range (id);
 
+-- Messages that were not finished when the retention period of their stream ended, with the time at which
+-- to look again. Not a column of their content, which may be in the archive by then.
+create table late_contents (
+  workspace_id uuid not null,
+  mode mode not null,
+  message_id uuid not null,
+  due_at timestamptz not null,
+  primary key (workspace_id, mode, message_id)
+);
+
+create index late_contents_due on late_contents (due_at);
+
 create type recipient_kind as enum ('to', 'cc', 'bcc');
 
 create type delivery_status as enum (

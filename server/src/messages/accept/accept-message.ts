@@ -297,14 +297,19 @@ export class MessageAcceptor {
     key: SubmissionKey | undefined,
   ): Promise<SubmitResult> {
     const { idempotency, clock } = this.#parts;
-    for (const message of messages) this.#pacer.pace(message, clock.now());
+    this.#pacer.pace(messages, clock.now());
     const submission: Submission = {
       key: key && { ...key, requestHash: idempotency.storedHash(key.requestHash) },
       messages,
       accepted: [],
     };
     const bytes = messages.reduce((sum, message) => sum + message.bytes, 0);
-    const outcome = await this.#addWithinQuotas(submission, bytes);
+    let outcome: InsertOutcome | undefined;
+    try {
+      outcome = await this.#addWithinQuotas(submission, bytes);
+    } finally {
+      if (outcome !== 'written') this.#pacer.refund(messages);
+    }
     if (outcome === 'written') return { accepted: submission.accepted };
     const stored = key && (await idempotency.findResult(key));
     if (stored !== undefined) return { stored };

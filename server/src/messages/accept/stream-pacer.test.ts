@@ -17,7 +17,7 @@ function message(more: Partial<PreparedMessage> = {}): PreparedMessage {
 }
 
 function delayOf(pacer: StreamPacer, given: PreparedMessage, nowMs = NOW): number {
-  pacer.pace(given, nowMs);
+  pacer.pace([given], nowMs);
   return (given.notBeforeMs ?? nowMs) - nowMs;
 }
 
@@ -37,26 +37,50 @@ test('each recipient counts, and fractions of a step add up', () => {
 
 test('streams and workspaces do not wait for each other', () => {
   const pacer = new StreamPacer();
-  pacer.pace(message(), NOW);
+  pacer.pace([message()], NOW);
   expect(delayOf(pacer, message({ stream: 'news' }))).toBe(0);
   expect(delayOf(pacer, message({ workspaceId: 'other' }))).toBe(0);
 });
 
 test('test mail, scheduled mail and streams without a rate never wait', () => {
   const pacer = new StreamPacer();
-  pacer.pace(message(), NOW);
+  pacer.pace([message()], NOW);
   const schedule = { scheduledAtMs: NOW + 1, expiresAtMs: NOW + WINDOW_MS };
   for (const more of [{ mode: 'test' as const }, { schedule }, { messagesPerMinute: null }]) {
     expect(delayOf(pacer, message(more))).toBe(0);
   }
 });
 
+test('a stream in which mail waits for weeks refuses more until it has been sent', () => {
+  const pacer = new StreamPacer();
+  const days = 24 * 60;
+  const recipients = Array.from({ length: 31 * days }, () => ({})) as PreparedMessage['recipients'];
+  pacer.pace([message({ recipients, messagesPerMinute: 1 })], NOW);
+  const news = message({ stream: 'news' });
+  const refused = () => pacer.pace([news, message({ messagesPerMinute: 1 })], NOW);
+  expect(refused).toThrow(/digest is already waiting for 30 days/);
+  expect(refused).toThrow(expect.objectContaining({ retryAfterSeconds: days * 60 }));
+  expect(delayOf(pacer, message({ stream: 'news' }))).toBe(0);
+  const later = NOW + days * 60_000;
+  expect(delayOf(pacer, message({ messagesPerMinute: 1 }), later)).toBe(30 * days * 60_000);
+});
+
+test('a message that is not stored delays no other', () => {
+  const pacer = new StreamPacer();
+  expect(delayOf(pacer, message())).toBe(0);
+  for (let index = 0; index < 10; index++) {
+    const refused = [message(), message({ recipients: [{}, {}] as never })];
+    pacer.pace(refused, NOW);
+    pacer.refund(refused);
+  }
+  expect(delayOf(pacer, message())).toBe(1_000);
+});
+
 test('waiting does not use up the time for attempts, unless the caller limits it', () => {
   const pacer = new StreamPacer();
-  pacer.pace(message(), NOW);
+  pacer.pace([message()], NOW);
   const [usual, limited] = [message(), message({ ttlSeconds: 60 })];
-  pacer.pace(usual, NOW);
-  pacer.pace(limited, NOW);
+  pacer.pace([usual, limited], NOW);
   expect(usual.schedule.expiresAtMs).toBe(NOW + WINDOW_MS + 1_000);
   expect(limited.schedule.expiresAtMs).toBe(NOW + WINDOW_MS);
 });

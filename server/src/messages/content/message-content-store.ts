@@ -117,22 +117,3 @@ export async function findEncryptedContents(
   });
   return new Map(rows.map(({ id, content }) => [id, content]));
 }
-
-/** Messages of a workspace in the order of their ids, with whether all their deliveries are finished. */
-export async function readFinishedMessages(
-  db: Queryable,
-  scope: TenantScope,
-  range: { after: string; before: string; limit: number },
-): Promise<{ id: string; stream: string; isFinished: boolean }[]> {
-  const { rows } = await db.query<{ id: string; stream: string; isFinished: boolean }>({
-    name: 'read-finished-messages',
-    text: `select m.id, m.stream, not exists (select from deliveries d
-          where d.workspace_id = $1 and d.mode = $2 and d.message_id = m.id
-            and d.message_id > $3 and d.message_id < $4
-            and d.status in ('scheduled', 'queued', 'deferred')) as "isFinished"
-      from messages m where m.workspace_id = $1 and m.mode = $2 and m.id > $3 and m.id < $4
-      order by m.id limit $5`,
-    values: [scope.workspaceId, scope.mode, range.after, range.before, range.limit],
-  });
-  return rows;
-}
