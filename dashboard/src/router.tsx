@@ -60,7 +60,7 @@ const inside = createRoute({ getParentRoute: () => root, id: 'inside', component
 const overview = createRoute({
   getParentRoute: () => inside,
   path: '/',
-  validateSearch: stringParams('range', 'after', 'before', 'by'),
+  validateSearch: stringParams('range', 'after', 'before', 'by', 'stream'),
   component: lazyPage(() => import('./pages/overview/overview.tsx'), 'OverviewPage'),
 });
 
@@ -176,7 +176,7 @@ const webhookDelivery = createRoute({
 const events = createRoute({
   getParentRoute: () => inside,
   path: '/events',
-  validateSearch: stringParams('type', 'recipient', 'since', 'after', 'before'),
+  validateSearch: stringParams('type', 'recipient', 'stream', 'since', 'after', 'before'),
   component: lazyPage(() => import('./pages/events/events.tsx'), 'EventsPage'),
 });
 

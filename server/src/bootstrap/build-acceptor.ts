@@ -129,5 +129,6 @@ export function publishedLimits({ limits, delivery, retention }: Config): Publis
     idempotency_seconds: IDEMPOTENCY_MS / 1000,
     content_retention_days: retention.contentDays,
     record_retention_days: retention.recordDays,
+    stream_routes: Object.keys(delivery.streamRoutes),
   };
 }

@@ -261,7 +261,8 @@ const MATCHES = `(case when $8::text[] is null then type <> 'audit.recorded'
   and ($11::timestamptz is null or created_at >= $11)
   and ($12::timestamptz is null or created_at < $12)
   and ($16::text is null
-    or coalesce(data->>'stream', data->'suppression'->>'stream') = $16)
+    or coalesce(data->>'stream', data->'suppression'->>'stream',
+      data->'alarm'->>'stream') = $16)
   and ($15::text is null or exists (
     select from messages m where m.workspace_id = $1 and m.mode = $2 and m.id = message_id
       and lower(right(m.sender, length($15) + 1)) = '@' || $15))`;

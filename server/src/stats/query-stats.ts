@@ -49,8 +49,9 @@ export async function queryStats(
   const query = { span, fromMs, toMs, dimension: groupBy ?? 'all' } as const;
   const wanted = { value, valuesMax: groupBy ? groupsMax : 1 };
   const totals = Map.groupBy(await readTotals(pool, scope, query, wanted), (row) => row.value);
-  if (!groupBy && totals.size === 0) {
-    return [{ group: null, totals: computeFigures([]), points: [] }];
+  if (totals.size === 0 && (!groupBy || value !== undefined)) {
+    const group = groupBy ? (value ?? null) : null;
+    return [{ group, totals: computeFigures([]), points: [] }];
   }
   const found = withPoints
     ? await readPoints(pool, scope, query, [...totals.keys()], POINTS_MAX + 1)

@@ -135,7 +135,9 @@ export class Streams {
 
   #checkRoute({ route }: StreamChange): void {
     if (route === undefined || route === null || this.#routes.has(route)) return;
-    const detail = `The operator has configured no route ${route}.`;
+    const names = [...this.#routes].join(', ');
+    const detail =
+      names === '' ? 'The operator has configured no routes.' : `Use one of these: ${names}.`;
     throw invalidFields([{ pointer: '/route', code: 'route_not_found', detail }]);
   }
 

@@ -23,6 +23,7 @@ import { useStore } from '../../lib/store.ts';
 import { useSelection } from '../../session/selection.ts';
 import { ShellExample } from '../api-keys/send-snippets.tsx';
 import { curlSnippet } from '../api-keys/snippet-code.ts';
+import { StreamSelect } from '../streams/stream-select.tsx';
 import { summarizeEvent } from './event-summary.ts';
 import { EventTypeSelect } from './event-type-select.tsx';
 import { type EventFilters, eventQuery, useEvents } from './use-events.ts';
@@ -73,6 +74,14 @@ export function EventsPage() {
             families
             value={filters.type ?? ''}
             onChange={(type) => change({ ...filters, type })}
+          />
+        </div>
+        <div className="w-40">
+          <StreamSelect
+            label="Stream"
+            none="Any stream"
+            value={filters.stream ?? ''}
+            onChange={(stream) => change({ ...filters, stream })}
           />
         </div>
         <TimeRangePicker range={filters} onChange={(range) => change({ ...filters, ...range })} />

@@ -12,6 +12,7 @@ import type { EventData } from '../messages/event-labels.tsx';
 export interface EventFilters extends TimeRange {
   type?: string;
   recipient?: string;
+  stream?: string;
 }
 
 const PAGE_ROWS = 50;
@@ -74,25 +75,34 @@ export function useEvents(filters: EventFilters, paused: boolean) {
 }
 
 /** The parameters of the API for these filters. */
-export function eventQuery({ type, recipient, ...range }: EventFilters) {
+export function eventQuery({ type, recipient, stream, ...range }: EventFilters) {
   return {
     order: 'desc' as const,
     ...(type ? { type } : {}),
     ...(recipient ? { recipient } : {}),
+    ...(stream ? { stream } : {}),
     ...timeQuery(range, Date.now()),
   };
 }
 
 /** Applies the API's filter rules to live events. */
-function matches(event: LiveEvent, { type, recipient, after, before }: EventFilters): boolean {
+function matches(event: LiveEvent, filters: EventFilters): boolean {
+  const { type, recipient, stream, after, before } = filters;
   // Timestamps of one format sort by time.
   if (after && event.created_at < after) return false;
   if (before && event.created_at >= before) return false;
   if (type && event.type !== type && type !== `${event.type.split('.')[0]}.*`) return false;
+  if (stream && streamOf(event) !== stream) return false;
   if (!recipient) return true;
   const { recipient: one, recipients = [] } = event.data as EventData;
   const expected = recipient.toLowerCase();
   return [one, ...recipients.map(({ email }) => email)].some(
     (email) => email?.toLowerCase() === expected,
   );
+}
+
+function streamOf({ data }: LiveEvent): string | null | undefined {
+  if ('stream' in data) return data.stream;
+  if ('suppression' in data) return data.suppression.stream;
+  return 'alarm' in data ? data.alarm.stream : undefined;
 }

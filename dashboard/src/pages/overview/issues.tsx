@@ -165,7 +165,7 @@ function useAlarmIssues(): Issue[] | undefined {
     refetchInterval: POLL_MS,
   });
   if (!can || (isError && !data)) return [];
-  return data?.data.flatMap(({ kind, subject, raised_at, explanation }): Issue[] => {
+  return data?.data.flatMap(({ kind, subject, stream, raised_at, explanation }): Issue[] => {
     if (COVERED_ELSEWHERE.includes(kind)) return [];
     return [
       {
@@ -178,7 +178,7 @@ function useAlarmIssues(): Issue[] | undefined {
             {ALARM_ADVICE[kind]} Raised <Time at={raised_at} />.
           </>
         ),
-        ...(ALARM_LINKS[kind] ?? { to: '/events' }),
+        ...alarmLink(kind, stream),
       },
     ];
   });
@@ -188,6 +188,12 @@ function useAlarmIssues(): Issue[] | undefined {
 const COVERED_ELSEWHERE = ['webhook_failing', 'key_expiring', 'domain_degraded'];
 
 type IssueLink = Pick<Issue, 'to' | 'search'>;
+
+function alarmLink(kind: string, stream: string | null): IssueLink {
+  const { to, search } = ALARM_LINKS[kind] ?? { to: '/events' };
+  return { to, search: { ...search, ...(stream === null ? {} : { stream }) } };
+}
+
 const ALARM_LINKS: Record<string, IssueLink> = {
   bounce_rate: { to: '/messages', search: { status: 'bounced' } },
   complaint_rate: { to: '/suppressions', search: { reason: 'complaint' } },

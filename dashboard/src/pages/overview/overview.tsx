@@ -6,13 +6,15 @@ import { Skeleton } from '../../components/skeleton.tsx';
 import { TimeRangePicker } from '../../components/time-range-picker.tsx';
 import { ANY_TIME } from '../../lib/time-range.ts';
 import { useCan, useWorkspace } from '../../session/session.ts';
+import { StreamSelect } from '../streams/stream-select.tsx';
+import { useStreams } from '../streams/use-streams.ts';
 import { Breakdown, type Dimension, parseDimension } from './breakdown.tsx';
 import { Checklist, useSteps } from './checklist.tsx';
 import { Issues, useIssues } from './issues.tsx';
 import { QueueStatus } from './queue-status.tsx';
 import { type Figures, parseRange, RANGES, type Range, type RangeName } from './ranges.ts';
 import { BounceReasons, LatencyChart, OutcomesChart, StatTiles } from './stats-panels.tsx';
-import { usePreviousTotals, useRefetchStats, useStats } from './use-stats.ts';
+import { ofStream, usePreviousTotals, useRefetchStats, useStats } from './use-stats.ts';
 
 export function OverviewPage() {
   const search = useSearch({ from: '/inside/' });
@@ -29,6 +31,7 @@ export function OverviewPage() {
       actions={
         canRead && (
           <>
+            <StreamFilter value={search.stream ?? ''} onChange={(stream) => show({ stream })} />
             <RangeSwitch value={range} onChange={(range) => show({ ...ANY_TIME, range })} />
             <TimeRangePicker
               exactOnly
@@ -41,6 +44,7 @@ export function OverviewPage() {
     >
       <Body
         range={range}
+        stream={search.stream ?? ''}
         canRead={canRead}
         by={parseDimension(search.by)}
         onBy={(by) => show({ by })}
@@ -52,19 +56,22 @@ export function OverviewPage() {
 /** Renders everything at once, because parts that load later would shift the layout. */
 function Body({
   range,
+  stream,
   canRead,
   by,
   onBy,
 }: {
   range: Range;
+  /** Empty for all. */
+  stream: string;
   canRead: boolean;
   by: Dimension;
   onBy: (next: Dimension) => void;
 }) {
   const issues = useIssues();
   const steps = useSteps();
-  const stats = useStats(range, {}, canRead);
-  const previous = usePreviousTotals(range, canRead);
+  const stats = useStats(range, ofStream(stream), canRead);
+  const previous = usePreviousTotals(range, stream, canRead);
   useRefetchStats();
   const isPending = stats.isPending || previous.isPending;
   if (!issues || !steps || (canRead && isPending)) return <SkeletonCharts />;
@@ -75,11 +82,24 @@ function Body({
       {canRead && (
         <Charts
           range={range}
+          stream={stream}
           stats={stats}
           previous={previous.isPlaceholderData ? undefined : (previous.data ?? undefined)}
         />
       )}
-      {canRead && <Breakdown range={range} by={by} onBy={onBy} />}
+      {/* Counts are kept by one dimension at a time, so those of a stream have no breakdown. */}
+      {canRead && stream === '' && <Breakdown range={range} by={by} onBy={onBy} />}
+    </div>
+  );
+}
+
+/** Only shown if the workspace has several streams. */
+function StreamFilter({ value, onChange }: { value: string; onChange: (next: string) => void }) {
+  const streams = useStreams().data ?? [];
+  if (streams.length < 2 && value === '') return null;
+  return (
+    <div className="w-40">
+      <StreamSelect label="Stream" none="All streams" value={value} onChange={onChange} />
     </div>
   );
 }
@@ -102,10 +122,12 @@ function RangeSwitch({ value, onChange }: { value: Range; onChange: (next: Range
 
 function Charts({
   range,
+  stream,
   stats,
   previous,
 }: {
   range: Range;
+  stream: string;
   stats: ReturnType<typeof useStats>;
   previous: Figures | undefined;
 }) {
@@ -129,8 +151,11 @@ function Charts({
           <LatencyChart stats={stats.data} range={shown} />
         </div>
         <div className="grid gap-5">
-          <QueueStatus />
-          <BounceReasons totals={totals} filter={shown.filter} />
+          {stream === '' && <QueueStatus />}
+          <BounceReasons
+            totals={totals}
+            filter={{ ...shown.filter, ...(stream === '' ? {} : { stream }) }}
+          />
         </div>
       </div>
     </div>

@@ -195,7 +195,13 @@ export function LatencyChart({ stats, range }: { stats: Stats; range: Range }) {
   );
 }
 
-export function BounceReasons({ totals, filter }: { totals: Figures; filter: TimeRange }) {
+export function BounceReasons({
+  totals,
+  filter,
+}: {
+  totals: Figures;
+  filter: TimeRange & { stream?: string };
+}) {
   const reasons = Object.entries(totals.bounced_by_reason).sort(([, a], [, b]) => b - a);
   const most = reasons[0]?.[1] ?? 0;
   return (

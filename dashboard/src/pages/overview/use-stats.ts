@@ -7,15 +7,15 @@ import { periodBefore, type Range, startOf } from './ranges.ts';
 const COUNTING_DELAY_MS = 2_500;
 const POLL_MS = 60_000;
 
-/** Statistics of a range: totals over time, or by group. */
+/** Statistics of a range: totals over time, or by group, or of one group. */
 export function useStats(
   range: Range,
-  more: { group_by?: string; points?: boolean; limit?: number },
+  more: { group_by?: string; value?: string; points?: boolean; limit?: number },
   enabled: boolean,
 ) {
   const { api, key, selection } = useApi();
   return useQuery({
-    queryKey: key('stats', more.group_by ?? '', range.id),
+    queryKey: key('stats', groupOf(more), range.id),
     queryFn: () => {
       const query = {
         interval: range.interval,
@@ -31,19 +31,33 @@ export function useStats(
     placeholderData: (before, query) =>
       query?.queryKey[1] === selection.workspaceId &&
       query?.queryKey[2] === selection.mode &&
-      query?.queryKey[3] === (more.group_by ?? '')
+      query?.queryKey[3] === groupOf(more)
         ? keepPreviousData(before)
         : undefined,
   });
 }
 
+function groupOf({ group_by = '', value = '' }: { group_by?: string; value?: string }): string {
+  return `${group_by} ${value}`;
+}
+
+/** The parameters for one stream, or for all if it is empty. */
+export function ofStream(stream: string): { group_by?: 'stream'; value?: string } {
+  return stream === '' ? {} : { group_by: 'stream', value: stream };
+}
+
 /** The totals of the period of the same length before the range, to compare with. */
-export function usePreviousTotals(range: Range, enabled: boolean) {
+export function usePreviousTotals(range: Range, stream: string, enabled: boolean) {
   const { api, key } = useApi();
   return useQuery({
-    queryKey: key('stats', 'before', range.id),
+    queryKey: key('stats', 'before', stream, range.id),
     queryFn: async () => {
-      const query = { interval: range.interval, ...periodBefore(range, Date.now()), points: false };
+      const query = {
+        interval: range.interval,
+        ...periodBefore(range, Date.now()),
+        ...ofStream(stream),
+        points: false,
+      };
       const stats = await unwrap(api.GET('/api/v1/stats', { params: { query } }));
       return stats.data[0]?.totals ?? null;
     },

@@ -55,11 +55,13 @@ export function LimitsView() {
       </Section>
       <Section title="Limits and retention" description="Set by the operator of this server.">
         <DetailList>
-          {Object.entries(limits.data).map(([name, value]) => (
-            <Detail key={name} name={LABELS[name as keyof Limits] ?? name.replaceAll('_', ' ')}>
-              {amount(name, Number(value))}
-            </Detail>
-          ))}
+          {Object.entries(limits.data).map(([name, value]) =>
+            typeof value === 'number' ? (
+              <Detail key={name} name={LABELS[name as keyof Limits] ?? name.replaceAll('_', ' ')}>
+                {amount(name, value)}
+              </Detail>
+            ) : null,
+          )}
         </DetailList>
       </Section>
     </div>

@@ -1,4 +1,4 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { unwrap } from '../../api/client.ts';
 import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
@@ -84,6 +84,7 @@ export function EditStream({ stream, onClose }: { stream: Stream; onClose: () =>
   const [tracking, setTracking] = useState(stream.tracking);
   const [brand, setBrand] = useState(stream.brand);
   const [defaults, setDefaults] = useState(() => defaultsOf(stream));
+  const routes = useRoutes(stream.route);
   const defaultInput = (field: keyof StreamDefaults) => ({
     value: defaults[field],
     onChange: (event: { target: { value: string } }) =>
@@ -135,7 +136,7 @@ export function EditStream({ stream, onClose }: { stream: Stream; onClose: () =>
           value={tracking.clicks}
           onChange={(clicks) => setTracking({ ...tracking, clicks })}
         />
-        <div className="grid gap-4 sm:grid-cols-2">
+        <div className="grid items-start gap-4 sm:grid-cols-2">
           <Field
             label="Default sender"
             optional
@@ -155,14 +156,16 @@ export function EditStream({ stream, onClose }: { stream: Stream; onClose: () =>
           >
             <TextInput maxLength={100} {...defaultInput('fromName')} />
           </Field>
-          <Field
-            label="Route"
-            optional
-            hint="A name that the operator has configured. Default: as all mail."
-            error={fieldError(changing.error, '/route')}
-          >
-            <TextInput mono maxLength={64} {...defaultInput('route')} />
-          </Field>
+          {routes.length > 0 && (
+            <Field label="Route" optional error={fieldError(changing.error, '/route')}>
+              <Select {...defaultInput('route')}>
+                <option value="">As all mail</option>
+                {routes.map((route) => (
+                  <option key={route}>{route}</option>
+                ))}
+              </Select>
+            </Field>
+          )}
           <Field
             label="Recipients per minute"
             optional
@@ -172,7 +175,7 @@ export function EditStream({ stream, onClose }: { stream: Stream; onClose: () =>
             <TextInput type="number" min={1} {...defaultInput('messagesPerMinute')} />
           </Field>
           <Field
-            label="Delete content after days"
+            label="Delete content after (days)"
             optional
             hint="Default: as for all mail."
             error={fieldError(changing.error, '/content_retention_days')}
@@ -213,6 +216,17 @@ export function EditStream({ stream, onClose }: { stream: Stream; onClose: () =>
       </form>
     </Dialog>
   );
+}
+
+/** The routes that the operator has configured, and the one that the stream has. */
+function useRoutes(current: string | null): string[] {
+  const { api, key } = useApi();
+  const limits = useQuery({
+    queryKey: key('limits'),
+    queryFn: () => unwrap(api.GET('/api/v1/limits')),
+    staleTime: 60_000,
+  });
+  return [...new Set([...(limits.data?.stream_routes ?? []), ...(current ? [current] : [])])];
 }
 
 interface StreamDefaults {

@@ -12,7 +12,7 @@ import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, Td, Th, Tr } from '../../components/table.tsx';
 import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
 import { showToast } from '../../layout/toasts.tsx';
-import { capitalize } from '../../lib/format.ts';
+import { capitalize, formatCount, formatNumber } from '../../lib/format.ts';
 import { useCan, useFormOpen } from '../../session/session.ts';
 import { CreateStream, EditStream } from './stream-dialogs.tsx';
 import { type Stream, useStreams } from './use-streams.ts';
@@ -75,7 +75,7 @@ function StreamTable({
         <tr>
           <Th>Stream</Th>
           <Th>Purpose</Th>
-          <Th hideBelow="md">Tracking</Th>
+          <Th hideBelow="md">Defaults</Th>
           <Th hideBelow="md">Show</Th>
           <Th aria-label="Actions" />
         </tr>
@@ -93,10 +93,15 @@ function StreamTable({
               </Badge>
             </Td>
             <Td hideBelow="md" className="text-soft">
-              {describeTracking(stream)}
+              {describeDefaults(stream).map((line) => (
+                <p key={line}>{line}</p>
+              ))}
             </Td>
             <Td hideBelow="md">
               <span className="flex gap-3 text-xs font-medium text-accent-ink">
+                <Link to="/" search={{ stream: stream.key }} className="hover:underline">
+                  Statistics
+                </Link>
                 <Link to="/messages" search={{ stream: stream.key }} className="hover:underline">
                   Messages
                 </Link>
@@ -135,13 +140,22 @@ function StreamTable({
   );
 }
 
-function describeTracking({ tracking: { opens, clicks } }: Stream): string {
-  if (opens === null && clicks === null) return 'As set for the domain';
-  const states = [
-    ['Opens', opens],
+/** What the stream sets for its mail, if anything. */
+function describeDefaults(stream: Stream): string[] {
+  const { opens, clicks } = stream.tracking;
+  const tracked = [
+    ['opens', opens],
     ['clicks', clicks],
-  ].map(([what, on]) => `${what} ${on === null ? 'as set for the domain' : on ? 'on' : 'off'}`);
-  return states.join(', ');
+  ].flatMap(([name, on]) => (on === null ? [] : [`${name} ${on ? 'on' : 'off'}`]));
+  const lines = [
+    stream.from && `From ${stream.from.email}`,
+    tracked.length > 0 && `Tracking: ${tracked.join(', ')}`,
+    stream.route && `Route ${stream.route}`,
+    stream.messages_per_minute && `${formatNumber(stream.messages_per_minute)} per minute`,
+    stream.content_retention_days &&
+      `Content kept for ${formatCount(stream.content_retention_days, 'day')}`,
+  ].filter((line) => typeof line === 'string');
+  return lines.length > 0 ? lines : ['None'];
 }
 
 function useRemove(): (stream: Stream) => void {

@@ -230,6 +230,15 @@ function Details({ webhook }: { webhook: Webhook }) {
             ))}
           </span>
         </Detail>
+        {webhook.streams.length > 0 && (
+          <Detail name="Streams">
+            <span className="flex flex-wrap gap-1">
+              {webhook.streams.map((key) => (
+                <Badge key={key}>{key}</Badge>
+              ))}
+            </span>
+          </Detail>
+        )}
         {headers.length > 0 && (
           <Detail name="Headers">
             {headers.map((name) => (

@@ -107,6 +107,9 @@ function WebhookRow({ webhook }: { webhook: Webhook }) {
       </Td>
       <Td hideBelow="md" className="whitespace-nowrap text-soft">
         <span title={webhook.events.join(', ')}>{summarizeEvents(webhook.events)}</span>
+        {webhook.streams.length > 0 && (
+          <p className="max-w-48 truncate text-xs text-faint">{webhook.streams.join(', ')}</p>
+        )}
       </Td>
       <Td hideBelow="md" className="whitespace-nowrap text-soft">
         <Time at={webhook.created_at} />

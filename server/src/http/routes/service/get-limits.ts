@@ -24,7 +24,9 @@ const LIMITS = {
   record_retention_days: [90, 'How long messages, attempts and events are kept.'],
 } as const;
 
-export type PublishedLimits = Record<keyof typeof LIMITS, number>;
+export interface PublishedLimits extends Record<keyof typeof LIMITS, number> {
+  stream_routes: readonly string[];
+}
 
 export function getLimits(deps: { limits: PublishedLimits; rateLimiter: RateLimiter }): Operation {
   const fields = Object.entries(LIMITS).map(([name, [usual, description]]) => [
@@ -44,7 +46,16 @@ export function getLimits(deps: { limits: PublishedLimits; rateLimiter: RateLimi
       responses: {
         200: {
           description: 'The limits.',
-          body: Type.Object(Object.fromEntries(fields), { title: 'Limits' }),
+          body: Type.Object(
+            {
+              ...Object.fromEntries(fields),
+              stream_routes: Type.Array(Type.String(), {
+                description: 'The names that `route` of a stream can have.',
+                examples: [[]],
+              }),
+            },
+            { title: 'Limits' },
+          ),
         },
       },
     },
