@@ -155,6 +155,10 @@ test('inline_css: false leaves the HTML of a template as written', async () => {
   expect(verbatim.json.html).toBe(html);
   const inline = await post(SEND, validMessage({ inline_css: false }));
   expect(inline.json.code).toBe('content_conflict');
+  // A generated client may send every default.
+  const defaults = { placeholders: true, inline_css: true };
+  expect((await post(SEND, validMessage(defaults))).status).toBe(202);
+  expect((await post(SEND, { ...template, ...defaults })).status).toBe(202);
 });
 
 const bulk = (more: object = {}) => ({

@@ -54,13 +54,15 @@ export class ComponentSchemas {
 }
 
 /**
- * Rewrites what generators ignore: a map that is written as a pattern for every name, and an integer
- * without a size, which becomes a float or a big integer in some languages.
+ * Rewrites what generators ignore: a map that is written as a pattern for every name, an integer
+ * without a size, which becomes a float or a big integer in some languages, and `const`, without
+ * which a union cannot be told apart by its type.
  */
 function forGenerators(schema: Record<string, unknown>): Record<string, unknown> {
   const { patternProperties, ...rest } = schema;
   const values = (patternProperties as Record<string, unknown> | undefined)?.[EVERY_NAME];
   if (values !== undefined) return { ...rest, additionalProperties: values };
+  if (typeof schema.const === 'string') return { ...schema, enum: [schema.const] };
   if (schema.type !== 'integer' || schema.format !== undefined) return schema;
   return { ...schema, format: Number(schema.maximum ?? 0) > INT32_MAX ? 'int64' : 'int32' };
 }

@@ -138,8 +138,8 @@ export function contentKind(request: SendRequest): 'inline' | 'template' {
 }
 
 function contentError(request: Partial<SendRequest>): RefusedError | undefined {
-  const inline = INLINE_FIELDS.filter((field) => request[field] !== undefined);
-  const template = TEMPLATE_FIELDS.filter((field) => request[field] !== undefined);
+  const inline = INLINE_FIELDS.filter((field) => isGiven(request[field]));
+  const template = TEMPLATE_FIELDS.filter((field) => isGiven(request[field]));
   if (inline.length > 0 && template.length > 0) {
     const errors = [...inline, ...template].map((field) => ({
       pointer: `/${field}`,
@@ -163,6 +163,11 @@ function contentError(request: Partial<SendRequest>): RefusedError | undefined {
     detail: field === 'html' ? 'Either html or text is required.' : REQUIRED,
   }));
   return new RefusedError('content_missing', detail, { errors });
+}
+
+/** `true` is the default of both switches, and some generated clients send every default. */
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== true;
 }
 
 /** Inline content needs a body: HTML, text, or both. */
