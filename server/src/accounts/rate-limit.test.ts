@@ -34,6 +34,32 @@ test('a batch larger than the burst delays later requests until it is paid for',
   expect(limits.take('w').allowed).toBe(true);
 });
 
+test('those who wait get their turns in order, at the rate, and not too many or too long', async () => {
+  const { clock, limiter: limits } = limiter(2, 4);
+  limits.charge('w', 13);
+  const turns: number[] = [];
+  const start = (n: number) => limits.waitForTurn('w')?.then(() => turns.push(n));
+  expect([1, 2, 3].map((n) => start(n) !== undefined)).toEqual([true, true, true]);
+  expect(limits.take('w').allowed).toBe(false);
+  for (const [advanceMs, expected] of [
+    [4_999, []],
+    [1, [1]],
+    [500, [1, 2]],
+    [500, [1, 2, 3]],
+  ] as const) {
+    clock.advance(advanceMs);
+    await Promise.resolve().then(() => undefined);
+    await Promise.resolve();
+    expect(turns).toEqual(expected);
+  }
+  expect(Array.from({ length: 17 }, (_, n) => start(n) !== undefined)).toEqual([
+    ...Array(16).fill(true),
+    false,
+  ]);
+  limits.charge('other', 60);
+  expect(limits.waitForTurn('other')).toBeUndefined();
+});
+
 test('rounds the wait up to whole seconds', () => {
   const { limiter: limits } = limiter(0.25, 1);
   limits.take('w');

@@ -1,4 +1,4 @@
-import type { Clock } from '../lib/clock.ts';
+import { type Clock, pause } from '../lib/clock.ts';
 
 /**
  * A token bucket per workspace, and one per signed-in user: `perSecond` requests per second with
@@ -21,10 +21,15 @@ export interface RateLimit {
 interface Bucket {
   tokens: number;
   filledAtMs: number;
+  /** How many wait for their turn. */
+  waiting: number;
 }
 
 const BUCKETS_MAX = 100_000;
 const OWN_BURST_SECONDS = 2;
+/** Shorter than the timeouts of common client libraries, of which 30 seconds is the shortest. */
+const WAIT_MS_MAX = 25_000;
+const WAITING_MAX = 16;
 
 export class RateLimiter {
   readonly #usual: RateLimit;
@@ -61,6 +66,22 @@ export class RateLimiter {
   }
 
   /**
+   * Takes the next free place, for a caller that would not try again, and resolves when its turn has
+   * come. Undefined if that would take too long, or too many wait already.
+   */
+  waitForTurn(id: string): Promise<void> | undefined {
+    const limit = this.limitOf(id);
+    const bucket = this.#filled(id, limit);
+    const waitMs = Math.ceil(((1 - bucket.tokens) / limit.perSecond) * 1000);
+    if (waitMs > WAIT_MS_MAX || bucket.waiting >= WAITING_MAX) return undefined;
+    bucket.tokens -= 1;
+    bucket.waiting += 1;
+    return pause(this.#clock, waitMs).then(() => {
+      bucket.waiting -= 1;
+    });
+  }
+
+  /**
    * Counts further messages of a request that was allowed. It may overdraw the bucket, because a batch
    * can be larger than the burst; later requests then wait until the debt is paid.
    */
@@ -82,7 +103,7 @@ export class RateLimiter {
       // A full bucket equals a missing one, so clearing all of them only forgives usage and bounds
       // memory.
       if (this.#buckets.size >= BUCKETS_MAX) this.#buckets.clear();
-      const fresh = { tokens: burst, filledAtMs: nowMs };
+      const fresh = { tokens: burst, filledAtMs: nowMs, waiting: 0 };
       this.#buckets.set(id, fresh);
       return fresh;
     }

@@ -22,6 +22,7 @@ export function compatSurfaces(
       beforeSignedBody:
         beforeSignedBody && ((request) => beforeSignedBody(request, authenticator, clock)),
       acceptsSessions: false,
+      waitsAtRateLimit: true,
       renderProblem: provider.renderProblem,
     };
     const { rootPaths = [] } = provider;

@@ -59,6 +59,23 @@ const MESSAGE = {
   html: '<p>{{ not a placeholder }} %recipient.name%</p>',
 };
 
+test('batches in quick succession, as Ghost sends a newsletter, wait for their turn', async () => {
+  await using limited = await startApp({ env: { RATE_LIMIT_PER_SECOND: '20' } });
+  const client = clientWith(limited.testKey, `${limited.url}/compat/mailgun`);
+  const to = Array.from({ length: 60 }, (_, n) => `member-${n}@example.com`);
+  const batch = (subject: string) =>
+    client.messages.create(DOMAIN, {
+      from: MESSAGE.from,
+      to,
+      subject,
+      text: 'Hi %recipient.n%',
+      'recipient-variables': JSON.stringify(Object.fromEntries(to.map((one, n) => [one, { n }]))),
+    });
+  expect((await batch('First')).status).toBe(200);
+  const [second, third] = await Promise.all([batch('Second'), batch('Third')]);
+  expect([second.status, third.status]).toEqual([200, 200]);
+});
+
 describe('messages', () => {
   test('a message arrives as it was written, with all that Mailgun offers', async () => {
     const sent = await mailgun.messages.create(DOMAIN, {

@@ -26,6 +26,11 @@ export interface ApiSurface {
   beforeSignedBody?: ((request: FastifyRequest) => void | Promise<void>) | undefined;
   /** Whether the session cookie of the dashboard authenticates too. */
   acceptsSessions: boolean;
+  /**
+   * Whether a send beyond the rate limit waits for its turn before it is refused. Their clients do not
+   * try again, because those providers count requests and not the messages of a batch.
+   */
+  waitsAtRateLimit: boolean;
   renderProblem(response: ProblemResponse): RenderedProblem;
 }
 

@@ -6,7 +6,7 @@ import {
   operatorKeyRequired,
 } from '../../accounts/operator-keys.ts';
 import type { Sessions, SignedInPerson } from '../../accounts/people/sessions.ts';
-import type { RateLimiter } from '../../accounts/rate-limit.ts';
+import type { RateDecision, RateLimiter } from '../../accounts/rate-limit.ts';
 import { isTeamRight, type Right, type Role, rightsOf, scopesOf } from '../../accounts/roles.ts';
 import type { Mode } from '../../accounts/tenant-scope.ts';
 import { decodeId, encodeId } from '../../lib/ids.ts';
@@ -113,10 +113,8 @@ function authorize(
     if (token !== undefined) return authorizeSession(deps, spec, token, request, reply);
   }
   const caller = surface.authenticate(request);
-  const authorized = (known: Caller): void => authorizeApiKey(deps, spec, known, request, reply);
-  if (caller instanceof Promise) return caller.then(authorized);
-  authorized(caller);
-  return undefined;
+  const authorized = (known: Caller) => authorizeApiKey(deps, surface, spec, known, request, reply);
+  return caller instanceof Promise ? caller.then(authorized) : authorized(caller);
 }
 
 /** Ignores sessions: only the key decides. */
@@ -140,15 +138,33 @@ function isSafe(spec: Spec): boolean {
 
 function authorizeApiKey(
   deps: AuthorizationDependencies,
+  surface: ApiSurface,
   spec: Spec,
   caller: Caller,
   request: FastifyRequest,
   reply: FastifyReply,
-): void {
+): Promise<void> | undefined {
   const isFirstCheck = request.caller === null;
   request.caller = caller;
-  if (isFirstCheck) applyRateLimit(deps.rateLimiter, 'workspace', caller.workspaceId, reply);
+  if (isFirstCheck) {
+    const { rateLimiter } = deps;
+    const { workspaceId } = caller;
+    const decision = takeFromLimit(rateLimiter, 'workspace', workspaceId, reply);
+    if (!decision.allowed) {
+      const waits = surface.waitsAtRateLimit && spec.scope === 'send:transactional';
+      const turn = waits ? rateLimiter.waitForTurn(workspaceId) : undefined;
+      const refusal = rateLimited(rateLimiter, 'workspace', workspaceId, decision);
+      if (!turn) throw refusal;
+      return turn.then(() => {
+        // Nobody would read the answer and know that the message was accepted.
+        if (request.raw.socket.destroyed) throw refusal;
+        // The key may have been revoked in the meantime.
+        return authorize(deps, surface, spec, request, reply);
+      });
+    }
+  }
   requireScope(spec, caller);
+  return undefined;
 }
 
 /** Refuses what the scopes or the mode of an API key do not allow. */
@@ -258,18 +274,38 @@ function requireMode(spec: Spec, caller: Caller): void {
   }
 }
 
+type Limited = 'workspace' | 'person' | 'network' | 'operator';
+
 function applyRateLimit(
   limiter: RateLimiter,
-  name: 'workspace' | 'person' | 'network' | 'operator',
+  name: Limited,
   id: string,
   reply: FastifyReply,
 ): void {
+  const decision = takeFromLimit(limiter, name, id, reply);
+  if (!decision.allowed) throw rateLimited(limiter, name, id, decision);
+}
+
+function takeFromLimit(
+  limiter: RateLimiter,
+  name: Limited,
+  id: string,
+  reply: FastifyReply,
+): RateDecision {
   const decision = limiter.take(id);
-  const { perSecond, burst } = limiter.limitOf(id);
-  reply.header('ratelimit-policy', `"${name}";q=${burst};w=2`);
+  reply.header('ratelimit-policy', `"${name}";q=${limiter.limitOf(id).burst};w=2`);
   reply.header('ratelimit', rateLimitHeader(name, decision));
-  if (decision.allowed) return;
-  const { retryAfterSeconds } = decision;
-  const detail = `The ${name} is limited to ${perSecond} requests per second.`;
-  throw new RefusedError('rate_limited', detail, { retryAfterSeconds });
+  return decision;
+}
+
+function rateLimited(
+  limiter: RateLimiter,
+  name: Limited,
+  id: string,
+  { retryAfterSeconds }: RateDecision,
+): RefusedError {
+  const { perSecond } = limiter.limitOf(id);
+  const counted = name === 'workspace' ? ' Each message of a batch counts as a request.' : '';
+  const detail = `The ${name} is limited to ${perSecond} requests per second.${counted}`;
+  return new RefusedError('rate_limited', detail, { retryAfterSeconds });
 }

@@ -16,6 +16,7 @@ export function mainSurface(
     authenticate: ({ headers, ip }) =>
       authenticator.authenticate(bearerToken(headers.authorization ?? ''), ip),
     acceptsSessions: true,
+    waitsAtRateLimit: false,
     renderProblem: problemDocument,
   };
 }
