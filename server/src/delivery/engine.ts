@@ -289,6 +289,13 @@ class DeliveryEngine implements Engine {
     this.#stats.claimed += rows.length;
     const unwanted: Delivery[] = [];
     for (const row of rows) {
+      const unrecorded = this.#leased.findUnrecorded(row);
+      if (unrecorded) {
+        // Sending it again would be a duplicate: the outcome is written under the new lease.
+        unrecorded.lease = row.lease;
+        unrecorded.leaseEndsAtMs = leaseEndsAtMs;
+        continue;
+      }
       const delivery = this.#leased.addClaimed(row, leaseEndsAtMs, nowMs);
       const ended = outcomeAtClaim(delivery, row, nowMs, nodeName);
       if (ended) this.#record(ended);
@@ -338,9 +345,17 @@ class DeliveryEngine implements Engine {
     const { delivery } = outcome;
     if (delivery.state !== 'recording') enterState(delivery, 'recording');
     this.#stats.unrecorded += 1;
+    this.#write(outcome);
+  }
+
+  #write(outcome: DeliveryOutcome): void {
+    const { delivery } = outcome;
+    const { lease } = delivery;
     this.#recorder.record(outcome).then(
       (written) => {
         if (written) this.#stats[outcome.status] += 1;
+        // This node claimed the row again during the write (#admit).
+        else if (delivery.lease !== lease) return this.#write(outcome);
         else this.#logLostLease(outcome);
         this.#recorded(delivery);
       },

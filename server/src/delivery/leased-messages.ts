@@ -114,6 +114,23 @@ export class LeasedMessages {
     return delivery;
   }
 
+  /**
+   * The delivery of a claimed row that this node is still sending, or whose outcome it has not
+   * written yet: its lease expired meanwhile, for instance because an outage of the database kept it
+   * from being renewed. Undefined if the row has been attempted or retried since.
+   */
+  findUnrecorded(row: ClaimedRow): Delivery | undefined {
+    return this.#messages
+      .get(row.message_id)
+      ?.leased.find(
+        ({ ordinal, state, attempts, expiresAtMs }) =>
+          ordinal === row.ordinal &&
+          (state === 'sending' || state === 'recording') &&
+          attempts === row.attempts &&
+          expiresAtMs === row.expires_at,
+      );
+  }
+
   remove(delivery: Delivery): void {
     const { message } = delivery;
     const at = message.leased.indexOf(delivery);

@@ -172,6 +172,39 @@ test('a response lost after the commit: the result is written once', async () =>
   });
 });
 
+test('a lease that expired before the result was written: the message is not sent again', async () => {
+  const count = 20;
+  await using setup = await setUp(count);
+  const { database, pool, clock, receiver, live } = setup;
+  const replies = Promise.withResolvers<undefined>();
+  receiver.script = {
+    onMessage: ({ recipients }) =>
+      recipients[0] === `u${count - 1}@example.org` ? replies.promise : undefined,
+  };
+  // The outcomes are known, and cannot be written.
+  const blocker = await pool.connect();
+  await blocker.query('begin; lock table attempts in share mode');
+  await using node = startEngine({ url: database.url, clock, live });
+  const { stats } = node.engine;
+  await until(() => stats.unrecorded === count - 1 && receiver.messages.length === count, {
+    clock,
+    stepMs: 20,
+  });
+  // As after an outage in which no lease could be renewed.
+  await pool.query(`update deliveries set due_at = created_at from messages
+                     where messages.id = message_id`);
+  await until(() => stats.claimed === 2 * count, { clock, stepMs: 500 });
+  replies.resolve(undefined);
+  await until(() => stats.unrecorded >= count, { clock, stepMs: 20 });
+  await blocker.query('commit');
+  blocker.release();
+  await setup.allDelivered();
+  await until(() => stats.unrecorded === 0, { clock, stepMs: 20 });
+  expect(receiver.messages).toHaveLength(count);
+  expect(stats).toMatchObject({ delivered: count, leasesLost: 0 });
+  expect(await counts(pool)).toEqual({ deliveries: count, attempts: count, events: count });
+});
+
 test('an outage during a domain lookup is not counted as an attempt, and the message is sent afterwards', async () => {
   let lookUps = 0;
   let keys: Pool | undefined;
