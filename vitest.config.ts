@@ -47,6 +47,7 @@ export default defineConfig({
             'scripts/**/*.test.ts',
             'bench/**/*.test.ts',
             'sdk/**/*.test.ts',
+            'server/test/prove/**/*.test.ts',
           ],
           exclude: ['**/node_modules/**', DATABASE_TESTS],
           pool: 'threads',

@@ -19,7 +19,7 @@ export class LongestFirst extends BaseSequencer {
 const LONGEST = [
   'accessibility-and-layout',
   'docs-and-dashboard-share-theme',
-  'crash-consistency',
+  'nodes-survive-crashes',
   'unsaved-changes-are-kept',
   'accepted-mail-survives-crashes',
   'first-start',

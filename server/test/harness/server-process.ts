@@ -1,9 +1,8 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { randomInt } from 'node:crypto';
-import { readFile, rm } from 'node:fs/promises';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import { freePort } from './free-port.ts';
+import { killBackend, postmasterOf, sendSignal } from './postgres-signals.ts';
 import { until } from './until.ts';
 
 /** The real server in a child process with its embedded database, to be killed and restarted. */
@@ -19,6 +18,9 @@ export interface ServerProcess {
   killPostgres(): Promise<void>;
   /** Sends SIGKILL to a random PostgreSQL backend; PostgreSQL then restarts all of them. */
   killBackend(): Promise<void>;
+  /** Sends SIGSTOP: the process keeps its sockets and leases, and does nothing until it is resumed. */
+  suspend(): void;
+  resume(): void;
   /** Sends SIGTERM; resolves with the exit code. */
   stop(): Promise<number | null>;
   /** The API key that the first start prints. */
@@ -32,6 +34,8 @@ export interface ServerProcessOptions {
   env?: Record<string, string>;
   /** The file to run instead of the source. */
   main?: string;
+  /** Options of Node, before the file to run. */
+  nodeOptions?: readonly string[];
 }
 
 /** Crash recovery of the database takes long on a busy machine. */
@@ -42,11 +46,13 @@ const MAIN = path.join(import.meta.dirname, '../../src/main.ts');
 export async function createServerProcess(options: ServerProcessOptions): Promise<ServerProcess> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
+  const postgresDir = path.join(options.dataDir, 'postgres');
   let child: ChildProcess | undefined;
   let output = '';
 
   async function start(): Promise<void> {
-    const started = spawn(process.execPath, [options.main ?? MAIN, 'start'], {
+    const { nodeOptions = [], main = MAIN } = options;
+    const started = spawn(process.execPath, [...nodeOptions, main, 'start'], {
       env: {
         PATH: process.env.PATH,
         HOME: process.env.HOME,
@@ -95,12 +101,6 @@ export async function createServerProcess(options: ServerProcessOptions): Promis
     );
   }
 
-  async function postmaster(): Promise<number | undefined> {
-    const file = path.join(options.dataDir, 'postgres', 'postmaster.pid');
-    const pid = Number((await readFile(file, 'utf8').catch(() => '')).split('\n')[0]);
-    return pid > 1 ? pid : undefined;
-  }
-
   function exited(): Promise<number | null> {
     const ended = child;
     if (!ended || ended.exitCode !== null || ended.signalCode !== null) {
@@ -127,13 +127,11 @@ export async function createServerProcess(options: ServerProcessOptions): Promis
       return key as string;
     },
     async killPostgres() {
-      sendSigkill(await postmaster());
+      sendSignal(await postmasterOf(postgresDir), 'SIGKILL');
     },
-    async killBackend() {
-      const parent = await postmaster();
-      const children = parent === undefined ? [] : await childrenOf(parent);
-      sendSigkill(children[randomInt(Math.max(children.length, 1))]);
-    },
+    killBackend: () => killBackend(postgresDir),
+    suspend: () => void child?.kill('SIGSTOP'),
+    resume: () => void child?.kill('SIGCONT'),
     async stop() {
       child?.kill('SIGTERM');
       return exited();
@@ -142,25 +140,6 @@ export async function createServerProcess(options: ServerProcessOptions): Promis
       return output;
     },
   };
-}
-
-/** Linux lists the children in /proc, even where `ps` is not installed. */
-async function childrenOf(pid: number): Promise<number[]> {
-  const listed = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => undefined);
-  if (listed !== undefined) return listed.trim().split(' ').filter(Boolean).map(Number);
-  const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=']);
-  return stdout.split('\n').flatMap((line) => {
-    const [child, parent] = line.trim().split(/\s+/).map(Number);
-    return child !== undefined && parent === pid ? [child] : [];
-  });
-}
-
-function sendSigkill(pid: number | undefined): void {
-  try {
-    if (pid !== undefined) process.kill(pid, 'SIGKILL');
-  } catch {
-    // It has already exited.
-  }
 }
 
 export async function removeDataDir(dataDir: string): Promise<void> {

@@ -33,6 +33,7 @@ const OPERATION = [
   'docs/platforms.md',
   'docs/configuration.md',
   'docs/cli.md',
+  'docs/reliability.md',
   'docs/performance.md',
 ];
 const API = 'docs/api.md';

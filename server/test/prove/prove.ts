@@ -1,0 +1,189 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { runPostrider } from '../harness/cli-process.ts';
+import { checkLogs, type Logs } from './check-logs.ts';
+import {
+  type FailureKind,
+  JUMP_MAX_MS,
+  type PlannedFailure,
+  planFailures,
+  seededRandom,
+} from './failure-schedule.ts';
+import { FeedFollower, readWholeFeed } from './feed-reader.ts';
+import { type Installation, type Setup, startInstallation } from './installation.ts';
+import { runClients, SENDER } from './load-clients.ts';
+import { AppendOnlyLog, type Mode, readLog } from './log-files.ts';
+import { startLoggingReceiver } from './logging-receiver.ts';
+import { type Report, reportOf, toMarkdown } from './report.ts';
+
+/**
+ * Runs real servers under load, makes them and their database fail by a seeded schedule, and accounts
+ * for every message from logs that the clients and the receiver wrote. The tests of the gate and
+ * `npm run prove` run the same code; they differ in these options.
+ */
+export interface ProveOptions {
+  seed: number;
+  failures: number;
+  setup: Setup;
+  nodes: number;
+  clients: number;
+  /** All that are possible here if undefined. */
+  kinds: readonly FailureKind[] | undefined;
+  /** Between two sends of a client. */
+  sendPauseMs: number;
+  pauseMaxMs: number;
+  holdMaxMs: number;
+  /** How long to wait for stray copies after the last outcome. */
+  settleMs: number;
+  /** Gets the logs and the report. */
+  out: string;
+  smallDisk?: string | undefined;
+  progress?: (line: string) => void;
+}
+
+/** Short, so that failures hit retries and expired leases too. */
+const SETTINGS = {
+  LEASE_SECONDS: '10',
+  RETRY_FIRST_SECONDS: '1',
+  RETRY_LONGEST_MINUTES: '1',
+};
+/** Without an event for this long, what is missing is lost: longer than a lease and a retry. */
+const STILL_MS = JUMP_MAX_MS + 120_000;
+
+export async function prove(options: ProveOptions): Promise<Report> {
+  const startedAt = new Date().toISOString();
+  await mkdir(options.out, { recursive: true });
+  const scratch = await mkdtemp(path.join(tmpdir(), 'postrider-prove-'));
+  try {
+    const { postgres, skipped } = await run(options, scratch);
+    const report = reportOf(
+      {
+        seed: options.seed,
+        setup: options.setup,
+        nodes: options.setup === 'single' ? 1 : options.nodes,
+        postgres,
+        clients: options.clients,
+        startedAt,
+        endedAt: new Date().toISOString(),
+        skipped,
+      },
+      checkLogs(readLogs(options.out)),
+    );
+    await writeFile(path.join(options.out, 'report.json'), `${JSON.stringify(report, null, 2)}\n`);
+    await writeFile(path.join(options.out, 'report.md'), toMarkdown(report));
+    return report;
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+export function readLogs(folder: string): Logs {
+  return {
+    clients: readLog(folder, 'clients'),
+    receiver: readLog(folder, 'receiver'),
+    failures: readLog(folder, 'failures'),
+    feed: readLog(folder, 'feed'),
+  };
+}
+
+async function run(
+  options: ProveOptions,
+  scratch: string,
+): Promise<Pick<Installation, 'postgres' | 'skipped'>> {
+  const { out, progress = () => {} } = options;
+  using clientLog = new AppendOnlyLog(out, 'clients');
+  using receiverLog = new AppendOnlyLog(out, 'receiver');
+  using failureLog = new AppendOnlyLog(out, 'failures');
+  using feedLog = new AppendOnlyLog(out, 'feed');
+  await using receiver = await startLoggingReceiver(receiverLog, seededRandom(options.seed));
+  await using installation = await startInstallation({
+    setup: options.setup,
+    nodes: options.nodes,
+    kinds: options.kinds,
+    scratch,
+    smallDisk: options.smallDisk,
+    env: { ...SETTINGS, ...receiver.env },
+  });
+  const keys = await createKeys(installation.commandEnv);
+  const urls = installation.nodes.map(({ url }) => url);
+  const abandoned = new AbortController();
+  const reader = { urls, keys, log: feedLog, abandoned: abandoned.signal };
+  const feed = new FeedFollower(reader);
+  const over = new AbortController();
+  const clients = runClients({
+    urls,
+    keys,
+    log: clientLog,
+    clients: options.clients,
+    pauseMs: options.sendPauseMs,
+    over: over.signal,
+    abandoned: abandoned.signal,
+  });
+  // Awaited below, after the failures.
+  clients.catch(() => {});
+
+  try {
+    const plan = planFailures({ ...options, count: options.failures, kinds: installation.kinds });
+    for (const failure of plan) {
+      await sleep(failure.pauseMs);
+      progress(`${failure.number} of ${plan.length}: ${failure.kind}`);
+      await cause(installation, failure, failureLog);
+    }
+    over.abort();
+    progress('Waiting until every message has an outcome.');
+    await untilAllEnded(await clients, feed);
+    await sleep(options.settleMs);
+    // In this order, so that the follower has to have seen all that the second reader finds.
+    await readWholeFeed(reader);
+    await feed.stop();
+    await installation.stop();
+    return installation;
+  } finally {
+    over.abort();
+    abandoned.abort();
+  }
+}
+
+async function cause(
+  installation: Installation,
+  failure: PlannedFailure,
+  log: AppendOnlyLog<'failures'>,
+): Promise<void> {
+  const { number, kind } = failure;
+  log.append({ at: Date.now(), event: 'begin', number, kind, detail: '' });
+  const detail = await installation.cause(failure);
+  log.append({ at: Date.now(), event: 'end', number, kind, detail });
+}
+
+async function createKeys(env: Record<string, string>): Promise<Record<Mode, string>> {
+  const scopes = 'send:transactional,read:messages,read:events';
+  const create = async (mode: Mode): Promise<string> => {
+    const args = ['keys', 'create', '--mode', mode, '--scopes', scopes, '--json'];
+    return (JSON.parse(await command(args, env)) as { token: string }).token;
+  };
+  const [live, test] = await Promise.all([
+    create('live'),
+    create('test'),
+    command(['domains', 'add', SENDER, '--trust', '--json'], env),
+  ]);
+  return { live, test };
+}
+
+async function command(args: readonly string[], env: Record<string, string>): Promise<string> {
+  const { code, stdout, stderr } = await runPostrider(args, { env });
+  if (code !== 0) throw new Error(`postrider ${args.join(' ')} failed: ${stderr}`);
+  return stdout;
+}
+
+/** What was accepted, and what exists without a 202. The checker reports what is still missing. */
+async function untilAllEnded(accepted: ReadonlySet<string>, feed: FeedFollower): Promise<void> {
+  const startedAt = Date.now();
+  for (;;) {
+    const isMissing = (to: string): boolean => !feed.ended.has(to);
+    if (![...accepted].some(isMissing) && ![...feed.stored].some(isMissing)) return;
+    if (Date.now() - Math.max(startedAt, feed.lastEventAt) > STILL_MS) return;
+    await sleep(200);
+  }
+}
