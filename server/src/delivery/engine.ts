@@ -352,9 +352,10 @@ class DeliveryEngine implements Engine {
     const { delivery } = outcome;
     const { lease } = delivery;
     this.#recorder.record(outcome).then(
-      (written) => {
+      async (written) => {
+        // A claim of this node may have got the row during the write, and not returned yet.
+        if (!written) await this.#claims.claimed();
         if (written) this.#stats[outcome.status] += 1;
-        // This node claimed the row again during the write (#admit).
         else if (delivery.lease !== lease) return this.#write(outcome);
         else this.#logLostLease(outcome);
         this.#recorded(delivery);

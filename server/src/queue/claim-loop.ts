@@ -29,6 +29,7 @@ export class ClaimLoop<Queue, Row> {
   #mode: ClaimLoopMode = 'STOPPED';
   /** The run in progress while CLAIMING or STOPPING. */
   #run: Promise<void> | undefined;
+  #lastClaim: Promise<void> = Promise.resolve();
   #timer: Timer | undefined;
   /** `wake` was called since the last step began. */
   #wakePending = false;
@@ -70,6 +71,11 @@ export class ClaimLoop<Queue, Row> {
   notifyDue(): void {
     this.#scanRequested = true;
     this.wake();
+  }
+
+  /** Resolves when the rows of a claim in progress, if there is one, have been admitted. */
+  async claimed(): Promise<void> {
+    await this.#lastClaim.catch(() => {});
   }
 
   /** There is capacity again, or time has passed. */
@@ -163,7 +169,10 @@ export class ClaimLoop<Queue, Row> {
     const queues = this.#queues.pick(nowMs, queuesMax, perQueue);
     const share = Math.floor(rowsMax / queues.length);
     for (const queue of queues) queue.max = Math.min(queue.max, share);
-    if (queues.length > 0) await this.#claim(queues);
+    if (queues.length > 0) {
+      this.#lastClaim = this.#claim(queues);
+      await this.#lastClaim;
+    }
     this.#hasBacklog = this.#queues.hasDue(nowMs);
     return this.#scanCursor !== undefined || (queues.length > 0 && this.#hasBacklog);
   }

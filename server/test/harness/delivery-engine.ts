@@ -2,7 +2,7 @@ import { engineLimits } from '../../src/bootstrap/build-engine.ts';
 import { readConfig } from '../../src/config/read-config.ts';
 import { openPool, type Pool } from '../../src/db/pool.ts';
 import type { Transport } from '../../src/delivery/delivery.ts';
-import { openDeliveryStore } from '../../src/delivery/delivery-store.ts';
+import { type DeliveryStore, openDeliveryStore } from '../../src/delivery/delivery-store.ts';
 import { createEngine, type Engine } from '../../src/delivery/engine.ts';
 import type { EngineLimits } from '../../src/delivery/engine-limits.ts';
 import { simulatorTransport } from '../../src/delivery/simulator.ts';
@@ -28,6 +28,8 @@ export interface TestEngineOptions {
   nodeName?: string;
   log?: Log;
   holder?: LeaseHolder;
+  /** Delays statements, for instance. */
+  changeStore?: (store: DeliveryStore) => DeliveryStore;
 }
 
 const DEFAULT_LIMITS = { ...engineLimits(readConfig({}).delivery), inFlightMax: 500 };
@@ -35,9 +37,10 @@ const DEFAULT_LIMITS = { ...engineLimits(readConfig({}).delivery), inFlightMax: 
 export function startEngine(options: TestEngineOptions): TestEngine {
   const log = options.log ?? silentLog;
   const pool = openPool({ hosts: [{ connectionString: options.url }], log, max: 4 });
+  const store = openDeliveryStore(pool);
   const simulator = simulatorTransport(options.clock);
   const engine = createEngine({
-    store: openDeliveryStore(pool),
+    store: options.changeStore?.(store) ?? store,
     clock: options.clock,
     transports: { live: options.live ?? simulator, test: options.test ?? simulator },
     log,

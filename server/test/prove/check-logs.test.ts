@@ -111,6 +111,10 @@ test('an outcome other than that of the receiver is an error', () => {
   ]);
 });
 
+test('a message that was sent in test mode must not arrive', () => {
+  expect(story().send('a', { mode: 'test' }).delivered('a').rules).toEqual(['wrong_outcome a']);
+});
+
 test('a duplicate needs a failure between its copies, and the same bytes', () => {
   const twice = () => story().send('a').arrival('a', 3).delivered('a');
   expect(twice().rules).toEqual(['unexplained_duplicate a']);

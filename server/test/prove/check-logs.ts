@@ -251,6 +251,9 @@ function recipientErrors(
   if (send.mode === 'live' && outcomes.includes('message.delivered') && arrivals.length === 0) {
     errors.push(violation('lost', to, 'reported as delivered, and never arrived'));
   }
+  if (send.mode === 'test' && arrivals.length > 0) {
+    errors.push(violation('wrong_outcome', to, 'sent in test mode, and arrived'));
+  }
   return errors;
 }
 

@@ -18,7 +18,7 @@ test(
       setup: 'single',
       nodes: 1,
       clients: 8,
-      failures: 9,
+      failures: 3,
       kinds: ['node-kill', 'postmaster-kill', 'backend-kill'],
       sendPauseMs: 10,
       pauseMaxMs: 800,

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { openPool, type Pool } from '../../src/db/pool.ts';
 import type { SenderDomains } from '../../src/delivery/outgoing-mail.ts';
@@ -203,6 +204,49 @@ test('a lease that expired before the result was written: the message is not sen
   expect(receiver.messages).toHaveLength(count);
   expect(stats).toMatchObject({ delivered: count, leasesLost: 0 });
   expect(await counts(pool)).toEqual({ deliveries: count, attempts: count, events: count });
+});
+
+test('a result that is refused while this node claims the row again is written under the new lease', async () => {
+  await using setup = await setUp(1);
+  const { database, pool, clock, receiver, live } = setup;
+  const blocker = await pool.connect();
+  await blocker.query('begin; lock table attempts in share mode');
+  const claimReturns = Promise.withResolvers<void>();
+  const refused = Promise.withResolvers<void>();
+  let claims = 0;
+  await using node = startEngine({
+    url: database.url,
+    clock,
+    live,
+    changeStore: (store) => ({
+      ...store,
+      async claim(request) {
+        const rows = await store.claim(request);
+        claims += rows.length;
+        if (claims === 2) await claimReturns.promise;
+        return rows;
+      },
+      async record(outcomes) {
+        const written = await store.record(outcomes);
+        if (written.includes(false)) refused.resolve();
+        return written;
+      },
+    }),
+  });
+  const { stats } = node.engine;
+  await until(() => stats.unrecorded === 1, { clock, stepMs: 20 });
+  await pool.query(`update deliveries set due_at = created_at from messages
+                     where messages.id = message_id`);
+  await until(() => claims === 2, { clock, stepMs: 500 });
+  await blocker.query('commit');
+  blocker.release();
+  await refused.promise;
+  await nextTurn();
+  claimReturns.resolve();
+  await setup.allDelivered();
+  await until(() => stats.unrecorded === 0, { clock, stepMs: 20 });
+  expect(receiver.messages).toHaveLength(1);
+  expect(stats).toMatchObject({ delivered: 1, leasesLost: 0 });
 });
 
 test('an outage during a domain lookup is not counted as an attempt, and the message is sent afterwards', async () => {

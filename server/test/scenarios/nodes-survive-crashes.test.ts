@@ -12,7 +12,7 @@ test('killed and suspended nodes lose no accepted message', { timeout: 1_800_000
     setup: 'nodes',
     nodes: 2,
     clients: 6,
-    failures: 6,
+    failures: 3,
     kinds: ['node-kill', 'node-freeze', 'postmaster-kill'],
     sendPauseMs: 10,
     pauseMaxMs: 800,
