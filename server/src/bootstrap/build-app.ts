@@ -6,6 +6,7 @@ import type { PasswordCost } from '../accounts/people/passwords.ts';
 import type { People } from '../accounts/people/people.ts';
 import type { Workspaces } from '../accounts/workspaces.ts';
 import type { Config } from '../config/read-config.ts';
+import { DatabaseClock } from '../db/database-clock.ts';
 import { listen, type NotificationListener } from '../db/listen.ts';
 import { migrate } from '../db/migrate.ts';
 import { openStorage, type Storage } from '../db/open-storage.ts';
@@ -93,7 +94,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
 }
 
 async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Promise<App> {
-  const { config, log, clock = systemClock, overrides = {} } = options;
+  const { config, log, overrides = {} } = options;
   let state: NodeState = 'starting';
   const drainMs = (): number => (state === 'starting' ? 0 : config.http.drainMs);
   const registry = createRegistry();
@@ -101,7 +102,7 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
   const bounceRules = readOperatorRules(config.delivery.bounceRulesFile);
   setOperatorRules(bounceRules);
 
-  const { storage, notifications, replica } = await openDatabase(options, clock, cleanup);
+  const { storage, clock, notifications, replica } = await openDatabase(options, cleanup);
   const { pool } = storage;
   const notifier = createNotifier(storage, notifications, clock);
   const onEventsAppended = (): void => notifier.publish();
@@ -215,14 +216,15 @@ async function firstOf(ready: Promise<void>, limitMs: number): Promise<void> {
 
 /** Opens and migrates the database, and starts what runs as long as it is open. */
 async function openDatabase(
-  { config, log, signal }: AppOptions,
-  clock: Clock,
+  options: AppOptions,
   cleanup: AsyncDisposableStack,
 ): Promise<{
   storage: Storage;
+  clock: Clock;
   notifications: NotificationListener;
   replica: ReadReplica | undefined;
 }> {
+  const { config, log, signal } = options;
   const abort = signal ? { signal } : {};
   const { secretKey, retention } = config;
   const storage = await openStorage({
@@ -234,6 +236,7 @@ async function openDatabase(
   });
   cleanup.defer(() => storage.stop());
   const { pool } = storage;
+  const clock = options.clock ?? (await openClock(storage, log, cleanup));
   await migrate(pool, log, abort);
   await verifySecretKey(pool, storage.secretKey, { allowOther: config.allowOtherSecretKey });
   // Workers may run without the settings of the API nodes, such as BASE_URL.
@@ -245,8 +248,27 @@ async function openDatabase(
   cleanup.defer(() => notifications.stop());
   const replica = await openReplica(config, storage, clock, log);
   if (replica) cleanup.use(replica);
-  return { storage, notifications, replica };
+  return { storage, clock, notifications, replica };
 }
+
+/** Nodes that share a database use its clock; the embedded one is on the same machine. */
+async function openClock(
+  { exclusive, pool }: Storage,
+  log: Log,
+  cleanup: AsyncDisposableStack,
+): Promise<Clock> {
+  if (exclusive) return systemClock;
+  const clock = new DatabaseClock({ pool, log });
+  cleanup.defer(() => clock.stop());
+  await clock.synchronize();
+  const aheadMs = systemClock.now() - clock.now();
+  if (Math.abs(aheadMs) > CLOCK_DIFFERENCE_MS) {
+    log.warn({ aheadMs }, 'the clock of this machine differs from that of the database');
+  }
+  return clock;
+}
+
+const CLOCK_DIFFERENCE_MS = 1_000;
 
 async function openReplica(
   { roles, storage: { readUrl, connectionsMax } }: Config,

@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { namedAddresses, type OutgoingAddresses } from '../config/outgoing-addresses.ts';
 import type { Config } from '../config/read-config.ts';
+import { DatabaseClock } from '../db/database-clock.ts';
 import { StorageStartError } from '../db/database-errors.ts';
 import type { NotificationListener } from '../db/listen.ts';
 import type { Storage } from '../db/open-storage.ts';
@@ -88,7 +89,8 @@ function buildInThread(
 ): DeliveryRuntime {
   const { config, clock, log, storage, localListeners, overrides = {} } = options;
   const { liveTransport, threadEntry = THREAD_ENTRY } = overrides;
-  assert(clock === systemClock, 'the delivery thread uses the system clock');
+  const clockOffsetMs = clock instanceof DatabaseClock ? clock.offsetMs : undefined;
+  assert(clockOffsetMs !== undefined || clock === systemClock, 'a thread has the same clock');
   assert(
     !liveTransport || overrides.threadEntry,
     'a transport in a thread has its own entry point',
@@ -103,6 +105,7 @@ function buildInThread(
     secretKey: storage.secretKey,
     logLevel: log.level as DeliveryThreadData['logLevel'],
     memory,
+    clockOffsetMs,
   };
   const engine = new EngineThread({
     worker: new Worker(threadEntry, { workerData: data }),

@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { Config } from '../config/read-config.ts';
+import { DatabaseClock } from '../db/database-clock.ts';
 import type { DatabaseHosts } from '../db/database-url.ts';
 import { listen, type NotificationListener } from '../db/listen.ts';
 import { openPool, type Pool, poolUsage } from '../db/pool.ts';
@@ -28,6 +29,8 @@ export interface DeliveryThreadData {
   secretKey: Uint8Array;
   logLevel: LogLevel;
   memory: SharedArrayBuffer;
+  /** Of the clock of the database; undefined if the system clock is used. */
+  clockOffsetMs: number | undefined;
 }
 
 /**
@@ -37,25 +40,30 @@ export interface DeliveryThreadData {
 export function runDeliveryThread(options: { liveTransport?: TransportFactory } = {}): void {
   assert(parentPort, 'the delivery thread runs in a worker');
   const port = parentPort;
-  const { hosts, logLevel, secretKey, bounceRules, ...data } = workerData as DeliveryThreadData;
+  const { hosts, logLevel, secretKey, bounceRules, clockOffsetMs, ...data } =
+    workerData as DeliveryThreadData;
   setOperatorRules(bounceRules);
   const log = createLog({ level: logLevel });
   const notifications = listen({ hosts, log });
   const keysPool = openPool({ hosts, log, max: 2, applicationName: 'postrider keys' });
+  const databaseClock =
+    clockOffsetMs === undefined
+      ? undefined
+      : new DatabaseClock({ pool: keysPool, log, offsetMs: clockOffsetMs });
   const localListeners: AddressInfo[] = [];
   const built = buildEngine({
     ...data,
     hosts,
     secretKey: Buffer.from(secretKey),
     keysPool,
-    clock: systemClock,
+    clock: databaseClock ?? systemClock,
     log,
     notifications,
     isOwnListener: (ip, port) => isOwnListener(localListeners, ip, port),
     onEventsCommitted: () => send(port, { kind: 'events_committed' }),
     liveTransport: options.liveTransport,
   });
-  const parts = { ...built, port, keysPool, notifications, localListeners };
+  const parts = { ...built, port, keysPool, databaseClock, notifications, localListeners };
   port.on('message', (command: EngineCommand) => void execute(command, parts));
   send(port, { kind: 'ready' });
 }
@@ -63,12 +71,13 @@ export function runDeliveryThread(options: { liveTransport?: TransportFactory } 
 interface ThreadParts extends BuiltEngine {
   port: MessagePort;
   keysPool: Pool;
+  databaseClock: DatabaseClock | undefined;
   notifications: NotificationListener;
   localListeners: AddressInfo[];
 }
 
 async function execute(command: EngineCommand, parts: ThreadParts): Promise<void> {
-  const { port, engine, pool, close, keysPool, notifications, localListeners } = parts;
+  const { port, engine, pool, close, keysPool, databaseClock, notifications, localListeners } = parts;
   switch (command.kind) {
     case 'start':
       localListeners.push(...command.localListeners);
@@ -93,7 +102,7 @@ async function execute(command: EngineCommand, parts: ThreadParts): Promise<void
     }
     case 'stop':
       await engine.stop(command.deadlineMs);
-      await notifications.stop();
+      await Promise.all([databaseClock?.stop(), notifications.stop()]);
       await Promise.all([close(), keysPool.end()]);
       // In a worker this ends the thread, not the process.
       process.exit();

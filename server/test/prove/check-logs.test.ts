@@ -3,6 +3,14 @@ import { checkLogs, type Logs } from './check-logs.ts';
 import type { ClientEntry, FailureEntry, FeedEntry, Mode, ReceiverEntry } from './log-files.ts';
 import { reportOf, toMarkdown } from './report.ts';
 
+interface SendOptions {
+  mode?: Mode;
+  status?: number;
+  at?: number;
+  id?: string;
+  node?: number;
+}
+
 /** A log of one send that went well; each test changes what it is about. */
 class Story {
   clients: ClientEntry[] = [];
@@ -11,11 +19,11 @@ class Story {
   feed: FeedEntry[] = [];
   #events = 0;
 
-  send(name: string, options: { mode?: Mode; status?: number; at?: number; id?: string } = {}) {
-    const { mode = 'live', status = 202, at = 0, id = `msg_${name}` } = options;
+  send(name: string, options: SendOptions = {}) {
+    const { mode = 'live', status = 202, at = 0, id = `msg_${name}`, node = 0 } = options;
     const isRepeat = this.clients.some(({ send }) => send === name);
     const about = { send: name, try: isRepeat ? 2 : 1 };
-    const request = { ...about, at, node: 0, mode, recipients: [name], idempotent: true };
+    const request = { ...about, at, node, mode, recipients: [name], idempotent: true };
     this.clients.push({ ...request, event: 'request' });
     this.clients.push(
       status === 0
@@ -27,7 +35,7 @@ class Story {
 
   event(type: string, to: string, at: number, passes: FeedEntry['pass'][] = ['live', 'final']) {
     const id = `evt_${++this.#events}`;
-    const about = { id, type, messageId: `msg_${to}`, recipients: [to] };
+    const about = { id, type, messageId: `msg_${to}`, recipients: [to], createdAt: at };
     for (const pass of passes) {
       // The second reading is after the run.
       const readAt = pass === 'final' ? 1_000 + at : at;
@@ -141,6 +149,18 @@ test('events that a reader missed, that disappeared or that came twice are error
   run.event('message.deferred', 'a', 6, ['final']).event('message.deferred', 'a', 7, ['live']);
   run.event('message.deferred', 'a', 8, ['live', 'live', 'final']);
   expect(run.rules).toEqual(['feed_repeat evt_5', 'feed_gap evt_3', 'feed_gap evt_4']);
+});
+
+test('a wrong clock of a node explains no duplicate, and shows in no event', () => {
+  const twice = story().send('a').arrival('a', 3).delivered('a').failure('clock-jump', 1, 30);
+  expect(twice.rules).toEqual(['unexplained_duplicate a']);
+  for (const createdAt of [60_000, -60_000]) {
+    const run = story().send('a').delivered('a');
+    (run.feed[0] as FeedEntry).createdAt = createdAt;
+    expect(run.rules).toEqual([]);
+    run.send('b', { status: 503, node: 1 });
+    expect(run.rules).toEqual(['wrong_time evt_1']);
+  }
 });
 
 test('other responses and messages that no client sent are errors', () => {

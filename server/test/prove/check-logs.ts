@@ -31,7 +31,8 @@ export type Rule =
   | 'never_sent'
   | 'unexpected_response'
   | 'feed_gap'
-  | 'feed_repeat';
+  | 'feed_repeat'
+  | 'wrong_time';
 
 export interface Findings {
   violations: Violation[];
@@ -79,7 +80,11 @@ export interface FailureSummary {
 const EXPECTED_STATUSES = new Set([202, 409, 503]);
 export const FINAL_EVENT = /^message\.(delivered|bounced|failed|expired|suppressed|cancelled)$/;
 /** A process that was suspended after its last check may still complete an attempt when it continues. */
-const SUSPENDING = new Set(['node-freeze', 'clock-jump']);
+const SUSPENDING = 'node-freeze';
+/** Nodes use the clock of their database, so a wrong one of their own is no reason for a duplicate. */
+const NO_EXCUSE = 'clock-jump';
+/** More than the clocks of a machine may differ, and less than a jump. */
+const CLOCK_TOLERANCE_MS = 5_000;
 
 export function checkLogs(logs: Logs): Findings {
   const sends = sendsOf(logs.clients);
@@ -104,6 +109,7 @@ export function checkLogs(logs: Logs): Findings {
     ...found,
     ...responseErrors(logs.clients),
     ...feedErrors(logs.feed),
+    ...timeErrors(logs),
     ...[...receiver.arrivals.keys()]
       .filter((to) => !known.has(to))
       .map((to) => violation('never_sent', to, 'arrived, and no client sent it')),
@@ -265,7 +271,9 @@ function duplicatesOf(
   const seenAt = feed.outcomes.get(to)?.[0]?.seenAt ?? Number.POSITIVE_INFINITY;
   return arrivals.slice(1).map((later, n) => {
     const earlier = arrivals[n] as Arrival;
-    const between = failures.filter(({ from, to: end }) => end >= earlier.at && from <= later.at);
+    const between = failures.filter(
+      ({ kind, from, to: end }) => kind !== NO_EXCUSE && end >= earlier.at && from <= later.at,
+    );
     const [first] = between;
     const duplicate: Duplicate = {
       to,
@@ -282,7 +290,7 @@ function duplicatesOf(
       return { duplicate, error: violation('unexplained_duplicate', to, detail) };
     }
     // A recorded outcome ends a delivery: only a process that was suspended before it may be late.
-    if (later.at > seenAt && !between.some(({ kind }) => SUSPENDING.has(kind))) {
+    if (later.at > seenAt && !between.some(({ kind }) => kind === SUSPENDING)) {
       const detail = `arrived again ${later.at - seenAt} ms after its outcome was read`;
       return { duplicate, error: violation('arrived_after_outcome', to, detail) };
     }
@@ -319,6 +327,19 @@ function feedErrors(entries: readonly FeedEntry[]): Violation[] {
     ...gaps(missed, 'was missed by the reader that followed the feed'),
     ...gaps(gone, 'was read during the run and is gone'),
   ];
+}
+
+/** No event happens before the first request or after a reader has seen it. */
+function timeErrors({ clients, feed }: Logs): Violation[] {
+  // A single server has a clock of its own.
+  const nodes = new Set(clients.map((entry) => (entry.event === 'request' ? entry.node : 0)));
+  const startedAt = clients[0]?.at ?? 0;
+  if (nodes.size < 2) return [];
+  return feed.flatMap(({ pass, id, type, at, createdAt }) => {
+    const lateByMs = Math.max(startedAt - createdAt, createdAt - at);
+    if (pass === 'final' || lateByMs <= CLOCK_TOLERANCE_MS) return [];
+    return [violation('wrong_time', id, `${type} has a time that is wrong by ${lateByMs} ms`)];
+  });
 }
 
 function countsOf(

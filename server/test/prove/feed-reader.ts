@@ -100,12 +100,16 @@ interface EventPage {
 interface FeedEvent {
   id: string;
   type: string;
+  created_at: string;
   data: { message_id?: string; recipient?: string; recipients?: { email: string }[] };
 }
 
-function entryOf({ id, type, data }: FeedEvent, pass: FeedEntry['pass'], mode: Mode): FeedEntry {
+function entryOf(event: FeedEvent, pass: FeedEntry['pass'], mode: Mode): FeedEntry {
+  const { id, type, data } = event;
   const recipients =
     data.recipients?.map(({ email }) => email) ??
     (data.recipient === undefined ? [] : [data.recipient]);
-  return { at: Date.now(), pass, id, type, mode, messageId: data.message_id ?? '', recipients };
+  const createdAt = Date.parse(event.created_at);
+  const messageId = data.message_id ?? '';
+  return { at: Date.now(), pass, id, type, mode, messageId, recipients, createdAt };
 }

@@ -50,6 +50,8 @@ export interface FeedEntry {
   mode: Mode;
   messageId: string;
   recipients: string[];
+  /** When it happened, according to the server. */
+  createdAt: number;
 }
 
 export interface LogEntries {

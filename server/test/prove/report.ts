@@ -117,7 +117,7 @@ export function toMarkdown({ passed, run, findings }: Report): string {
   ].join('\n\n')}\n`;
 }
 
-const GUARANTEE = `Delivery is at least once. After a 202 no failure above loses the message. A recipient may get a message twice only if a failure hits between the final dot and the commit of its outcome, or if the clocks of two nodes differ by more than a lease; both copies have the same bytes and the same Message-ID. A request with an Idempotency-Key takes effect once. The event feed misses nothing and repeats nothing.`;
+const GUARANTEE = `Delivery is at least once. After a 202 no failure above loses the message. A recipient may get a message twice only if a failure hits between the final dot and the commit of its outcome; both copies have the same bytes and the same Message-ID. A request with an Idempotency-Key takes effect once. The event feed misses nothing and repeats nothing.`;
 
 /** In one line, also for the terminal. */
 export function summaryOf({ counts, duplicates, failures, violations }: Findings): string {

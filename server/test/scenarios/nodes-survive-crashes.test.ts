@@ -3,8 +3,8 @@ import { expectProof } from '../prove/expect-proof.ts';
 
 /**
  * Two nodes that share a database. Nodes are killed, or suspended, some of them for so long that the
- * other node takes over their leases; PostgreSQL is killed. What a resumed node still held is not sent
- * twice. `npm run prove` is the long form.
+ * other node takes over their leases; PostgreSQL is killed; the clock of a node jumps. What a resumed
+ * node still held is not sent twice. `npm run prove` is the long form.
  */
 
 test('killed and suspended nodes lose no accepted message', { timeout: 1_800_000 }, () =>
@@ -12,8 +12,8 @@ test('killed and suspended nodes lose no accepted message', { timeout: 1_800_000
     setup: 'nodes',
     nodes: 2,
     clients: 6,
-    failures: 3,
-    kinds: ['node-kill', 'node-freeze', 'postmaster-kill'],
+    failures: 4,
+    kinds: ['node-kill', 'node-freeze', 'postmaster-kill', 'clock-jump'],
     sendPauseMs: 10,
     pauseMaxMs: 800,
     holdMaxMs: 6_000,
