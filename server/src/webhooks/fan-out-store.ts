@@ -17,7 +17,7 @@ import { subscribesTo } from './webhook-store.ts';
 export interface LeasedRow
   extends Pick<
       WebhookDeliveriesRow,
-      'workspace_id' | 'mode' | 'webhook_id' | 'event_id' | 'cycle_attempts'
+      'workspace_id' | 'mode' | 'webhook_id' | 'event_id' | 'attempts' | 'cycle_attempts'
     >,
     Pick<WebhooksRow, 'revision' | 'failing_since'>,
     Pick<EventsRow, 'type' | 'created_at' | 'sequence'> {
@@ -85,8 +85,8 @@ made as (
            case when leased then $7::bigint end, $5
       from sorted)
 select (select count(*) from batch)::int as seen, (select count(*) from sorted)::int as made,
-       s.workspace_id, s.mode, s.webhook_id, s.id as event_id, 0 as cycle_attempts, s.revision,
-       s.failing_since, s.type, s.created_at, s.sequence, s.data::text as data
+       s.workspace_id, s.mode, s.webhook_id, s.id as event_id, 0 as attempts, 0 as cycle_attempts,
+       s.revision, s.failing_since, s.type, s.created_at, s.sequence, s.data::text as data
   from (select) one left join sorted s on s.leased`;
 
 export async function fanOut(

@@ -122,6 +122,7 @@ function rowOf(workspaceId: string, webhookId: string): LeasedRow {
     mode: 'live',
     webhook_id: webhookId,
     event_id: `event of ${webhookId}`,
+    attempts: 0,
     cycle_attempts: 0,
     revision: 1,
     failing_since: null,

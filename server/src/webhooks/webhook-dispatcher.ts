@@ -193,7 +193,7 @@ export class WebhookDispatcher {
       claim: store.claim,
       probe: store.anyEnabled,
       capacity: () => this.#claimCapacity(),
-      admit: (rows, terms) => this.#admit(rows, terms),
+      admit: (rows, terms) => this.#admit(this.#withoutUnrecorded(rows, terms), terms),
       holderId,
       leaseMs,
       pollMs: claimMs,
@@ -317,6 +317,24 @@ export class WebhookDispatcher {
     this.#pump();
   }
 
+  /**
+   * Leases of deliveries that this node is still attempting, or whose results it has not written yet,
+   * may expire, for instance during an outage of the database. Sending again what was claimed again
+   * would be a duplicate: the result is written under the new lease. Returns the other rows.
+   */
+  #withoutUnrecorded(rows: LeasedRow[], { lease, leaseEndsAtMs }: LeaseTerms): LeasedRow[] {
+    const unrecorded = new Map<string, WebhookDelivery>();
+    for (const delivery of this.#held) {
+      if (delivery.state !== 'sending' && delivery.state !== 'recording') continue;
+      unrecorded.set(attemptId(delivery.row), delivery);
+    }
+    return rows.filter((row) => {
+      const delivery = unrecorded.get(attemptId(row));
+      if (delivery) Object.assign(delivery, { lease, leaseEndsAtMs });
+      return !delivery;
+    });
+  }
+
   /** True when there may be more deliveries of deleted endpoints. */
   async #sweep(): Promise<boolean> {
     this.#endpoints.removeOutdated();
@@ -386,11 +404,25 @@ export class WebhookDispatcher {
     enterState(delivery, 'recording');
     try {
       const bytes = (result.response_body?.length ?? 0) + 500;
-      await this.#recorder.record({ ...result, lease: delivery.lease }, bytes);
+      await this.#write(delivery, result, bytes);
       if (disable) await this.#parts.disable(delivery.row, { reason: disable, url: result.url });
     } catch (error) {
       const { webhook_id: webhookId, event_id: eventId } = result;
       this.#parts.log.warn({ err: error, webhookId, eventId }, 'recording webhook result failed');
+    }
+  }
+
+  async #write(
+    delivery: WebhookDelivery,
+    result: WebhookAttempt['result'],
+    bytes: number,
+  ): Promise<void> {
+    for (;;) {
+      const { lease } = delivery;
+      if (await this.#recorder.record({ ...result, lease }, bytes)) return;
+      // A claim of this node may have got the row during the write, and not returned yet.
+      await this.#claims.claimed();
+      if (delivery.lease === lease) return;
     }
   }
 
@@ -403,4 +435,8 @@ export class WebhookDispatcher {
       task();
     });
   }
+}
+
+function attemptId({ webhook_id: webhookId, event_id: eventId, attempts }: LeasedRow): string {
+  return `${webhookId} ${eventId} ${attempts}`;
 }

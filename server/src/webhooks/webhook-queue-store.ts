@@ -115,8 +115,8 @@ async function leaseRows(
          where d.workspace_id = p.workspace_id and d.mode = p.mode and d.webhook_id = p.webhook_id
            and d.event_id = p.event_id
      returning d.*)
-      select c.workspace_id, c.mode, c.webhook_id, c.event_id, c.cycle_attempts, w.revision,
-             w.failing_since, c.event_type as type, e.created_at, e.sequence, e.data::text as data
+      select c.workspace_id, c.mode, c.webhook_id, c.event_id, c.attempts, c.cycle_attempts,
+             w.revision, w.failing_since, c.event_type as type, e.created_at, e.sequence, e.data::text as data
         from claimed c
         join webhooks w
           on w.workspace_id = c.workspace_id and w.mode = c.mode and w.id = c.webhook_id

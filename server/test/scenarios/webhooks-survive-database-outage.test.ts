@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
+import type { WebhookDispatcher } from '../../src/webhooks/webhook-dispatcher.ts';
 import { until } from '../harness/until.ts';
 import { startWebhookReceiver } from '../harness/webhook-receiver.ts';
 import { setUpWebhooks } from '../harness/webhook-setup.ts';
@@ -38,6 +39,34 @@ test('a 45-second outage: each event once, each attempt recorded', async () => {
   const succeeded = async () =>
     (await setup.deliveries()).filter(({ status }) => status === 'succeeded').length;
   await until(async () => (await succeeded()) === count, { clock, stepMs: 50, timeoutMs: 60_000 });
+  expect(receiver.received.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
+  const { rows } = await setup.pool.query('select number from webhook_attempts');
+  expect(rows).toEqual(ids.map(() => ({ number: 1 })));
+});
+
+test('leases that expired before the results were written: no event is sent again', async () => {
+  const clock = new ManualClock(systemClock.now());
+  await using receiver = await startWebhookReceiver();
+  await using setup = await setUpWebhooks({ clock, deadlineMs: 3_600_000 });
+  await setup.createEndpoint(receiver.url);
+  // The results are known, and cannot be written.
+  const blocker = await setup.pool.connect();
+  await blocker.query('begin; lock table webhook_attempts in share mode');
+  const ids = await setup.appendEvents(5);
+  const { stats } = setup.node.dispatcher as WebhookDispatcher;
+  await until(() => stats.succeeded === ids.length, { clock, stepMs: 5 });
+  // As after an outage in which no lease could be renewed.
+  await setup.pool.query('update webhook_deliveries set due_at = created_at, lease = 8');
+  const areClaimed = async () => {
+    const { rows } = await setup.pool.query('select from webhook_deliveries where lease = 8');
+    return rows.length === 0;
+  };
+  await until(areClaimed, { clock, stepMs: 100 });
+  await blocker.query('commit');
+  blocker.release();
+  const succeeded = async () =>
+    (await setup.deliveries()).filter(({ status }) => status === 'succeeded').length;
+  await until(async () => (await succeeded()) === ids.length, { clock, stepMs: 50 });
   expect(receiver.received.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
   const { rows } = await setup.pool.query('select number from webhook_attempts');
   expect(rows).toEqual(ids.map(() => ({ number: 1 })));
