@@ -13,6 +13,8 @@ export interface S3Server extends AsyncDisposable {
   objects: Map<string, Buffer>;
   /** Answers 503 while it is true. */
   isDown: boolean;
+  /** Runs before an object is stored. */
+  onPut?: () => Promise<void>;
 }
 
 export const S3_CREDENTIALS = {
@@ -31,6 +33,7 @@ export async function startS3(): Promise<S3Server> {
     const name = request.url ?? '';
     const stored = objects.get(name);
     if (request.method === 'PUT') {
+      await s3.onPut?.();
       objects.set(name, body);
       return answer(200);
     }

@@ -69,7 +69,9 @@ test('contents are read from the bucket, erased, retried and expired', async () 
   expect((await app.call('POST', '/streams', { body: stream })).status).toBe(201);
   const shortLived = await send({ stream: 'short' });
   const failed = await send({ to: { email: 'bounced@simulator.test' } });
+  const changed = await send({ html: '<p>Before</p>' });
   await becomes(kept, 'delivered');
+  await becomes(changed, 'delivered');
   await becomes(erased, 'delivered');
   await becomes(shortLived, 'delivered');
   await becomes(failed, 'bounced');
@@ -83,12 +85,20 @@ test('contents are read from the bucket, erased, retried and expired', async () 
   s3.isDown = true;
   clock.advance(6 * DAY_MS);
   await minutesPass(async () => (await rowsOf('content_packs')) > 0);
-  expect(await rowsOf('message_contents')).toBe(4);
+  expect(await rowsOf('message_contents')).toBe(5);
   expect(await rowsOf('archived_contents')).toBe(0);
+  // A content that changes between its reading and the commit is left out, and archived by the next run.
+  s3.onPut = async () => {
+    delete s3.onPut;
+    await database.pool.query(
+      `update message_contents set html = '<p>After</p>' where html like '%Before%'`,
+    );
+  };
   s3.isDown = false;
   await minutesPass(async () => (await rowsOf('message_contents')) === 0);
   expect(await rowsOf('message_attachments')).toBe(0);
-  expect(await rowsOf('archived_contents')).toBe(4);
+  expect(await rowsOf('archived_contents')).toBe(5);
+  expect((await read(changed, 'content')).json.html).toBe('<p>After</p>');
   const stored = Buffer.concat([...s3.objects.values()]);
   for (const text of ['Hello', 'attached', 'erase-me', 'a.txt'])
     expect(stored.includes(text)).toBe(false);
@@ -103,12 +113,12 @@ test('contents are read from the bucket, erased, retried and expired', async () 
 
   // Without its key, an erased content cannot be read although its bytes are still in the pack.
   await app.call('DELETE', '/contacts/erase-me@example.com?erase=true');
-  await minutesPass(async () => (await rowsOf('archived_contents')) === 3);
+  await minutesPass(async () => (await rowsOf('archived_contents')) === 4);
   expect((await read(erased, 'content')).status).toBe(404);
 
   // The retention period of a stream reaches the archive.
   await app.call('PATCH', '/streams/short', { body: { content_retention_days: 1 } });
-  await minutesPass(async () => (await rowsOf('archived_contents')) === 2);
+  await minutesPass(async () => (await rowsOf('archived_contents')) === 3);
   expect((await read(shortLived, 'content')).status).toBe(404);
 
   expect((await app.call('POST', `/messages/${failed}/retry`)).status).toBe(200);
