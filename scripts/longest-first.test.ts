@@ -9,7 +9,7 @@ test('long files are first within their project, and projects are not mixed', as
   const sorted = await sequencer.sort([
     specification('scenario', 'alarms'),
     specification('browser', 'live-events'),
-    specification('scenario', 'crash-consistency'),
+    specification('scenario', 'nodes-survive-crashes'),
     specification('browser', 'keyboard-navigation'),
     specification('browser', 'accessibility-and-layout'),
   ]);
@@ -17,7 +17,7 @@ test('long files are first within their project, and projects are not mixed', as
     '/browser/accessibility-and-layout.test.ts',
     '/browser/keyboard-navigation.test.ts',
     '/browser/live-events.test.ts',
-    '/scenario/crash-consistency.test.ts',
+    '/scenario/nodes-survive-crashes.test.ts',
     '/scenario/alarms.test.ts',
   ]);
 });

@@ -77,7 +77,8 @@ interface ThreadParts extends BuiltEngine {
 }
 
 async function execute(command: EngineCommand, parts: ThreadParts): Promise<void> {
-  const { port, engine, pool, close, keysPool, databaseClock, notifications, localListeners } = parts;
+  const { port, engine, pool, close, keysPool, databaseClock, notifications, localListeners } =
+    parts;
   switch (command.kind) {
     case 'start':
       localListeners.push(...command.localListeners);

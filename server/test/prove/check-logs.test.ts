@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest';
 import { checkLogs, type Logs } from './check-logs.ts';
-import type { ClientEntry, FailureEntry, FeedEntry, Mode, ReceiverEntry } from './log-files.ts';
+import type {
+  ClientEntry,
+  FailureEntry,
+  FeedEntry,
+  Mode,
+  ReceiverEntry,
+  StatisticsEntry,
+} from './log-files.ts';
 import { reportOf, toMarkdown } from './report.ts';
 
 interface SendOptions {
@@ -17,6 +24,7 @@ class Story {
   receiver: ReceiverEntry[] = [];
   failures: FailureEntry[] = [];
   feed: FeedEntry[] = [];
+  statistics: StatisticsEntry[] = [];
   #events = 0;
 
   send(name: string, options: SendOptions = {}) {
@@ -161,6 +169,15 @@ test('a wrong clock of a node explains no duplicate, and shows in no event', () 
     run.send('b', { status: 503, node: 1 });
     expect(run.rules).toEqual(['wrong_time evt_1']);
   }
+});
+
+test('statistics equal what the event feed has', () => {
+  const run = story().send('a').delivered('a');
+  const counts = { messages: 1, accepted: 1, delivered: 1, bounced: 0 };
+  run.statistics.push({ at: 2_000, mode: 'live', counts });
+  expect(run.rules).toEqual([]);
+  counts.delivered = 2;
+  expect(run.rules).toEqual(['wrong_statistics live']);
 });
 
 test('other responses and messages that no client sent are errors', () => {

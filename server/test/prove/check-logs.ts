@@ -1,4 +1,11 @@
-import type { ClientEntry, FailureEntry, FeedEntry, Mode, ReceiverEntry } from './log-files.ts';
+import type {
+  ClientEntry,
+  FailureEntry,
+  FeedEntry,
+  Mode,
+  ReceiverEntry,
+  StatisticsEntry,
+} from './log-files.ts';
 
 /**
  * Decides from the logs alone whether the guarantees held. It shares no code with the server and
@@ -12,6 +19,7 @@ export interface Logs {
   receiver: readonly ReceiverEntry[];
   failures: readonly FailureEntry[];
   feed: readonly FeedEntry[];
+  statistics: readonly StatisticsEntry[];
 }
 
 export interface Violation {
@@ -32,7 +40,8 @@ export type Rule =
   | 'unexpected_response'
   | 'feed_gap'
   | 'feed_repeat'
-  | 'wrong_time';
+  | 'wrong_time'
+  | 'wrong_statistics';
 
 export interface Findings {
   violations: Violation[];
@@ -81,7 +90,7 @@ const EXPECTED_STATUSES = new Set([202, 409, 503]);
 export const FINAL_EVENT = /^message\.(delivered|bounced|failed|expired|suppressed|cancelled)$/;
 /** A process that was suspended after its last check may still complete an attempt when it continues. */
 const SUSPENDING = 'node-freeze';
-/** Nodes use the clock of their database, so a wrong one of their own is no reason for a duplicate. */
+/** Nodes use the clock of their database, so a wrong one of their own must not cause a duplicate. */
 const NO_EXCUSE = 'clock-jump';
 /** More than the clocks of a machine may differ, and less than a jump. */
 const CLOCK_TOLERANCE_MS = 5_000;
@@ -110,6 +119,7 @@ export function checkLogs(logs: Logs): Findings {
     ...responseErrors(logs.clients),
     ...feedErrors(logs.feed),
     ...timeErrors(logs),
+    ...statisticsErrors(logs),
     ...[...receiver.arrivals.keys()]
       .filter((to) => !known.has(to))
       .map((to) => violation('never_sent', to, 'arrived, and no client sent it')),
@@ -329,16 +339,33 @@ function feedErrors(entries: readonly FeedEntry[]): Violation[] {
   ];
 }
 
-/** No event happens before the first request or after a reader has seen it. */
+/** Nothing happens to a message before the first request, or after a reader has seen it. */
 function timeErrors({ clients, feed }: Logs): Violation[] {
   // A single server has a clock of its own.
   const nodes = new Set(clients.map((entry) => (entry.event === 'request' ? entry.node : 0)));
   const startedAt = clients[0]?.at ?? 0;
   if (nodes.size < 2) return [];
-  return feed.flatMap(({ pass, id, type, at, createdAt }) => {
-    const lateByMs = Math.max(startedAt - createdAt, createdAt - at);
-    if (pass === 'final' || lateByMs <= CLOCK_TOLERANCE_MS) return [];
-    return [violation('wrong_time', id, `${type} has a time that is wrong by ${lateByMs} ms`)];
+  return feed.flatMap(({ pass, id, type, at, messageId, createdAt }) => {
+    const wrongByMs = Math.max(startedAt - createdAt, createdAt - at);
+    if (pass === 'final' || messageId === '' || wrongByMs <= CLOCK_TOLERANCE_MS) return [];
+    return [violation('wrong_time', id, `${type} has a time that is wrong by ${wrongByMs} ms`)];
+  });
+}
+
+function statisticsErrors({ feed, statistics }: Logs): Violation[] {
+  return statistics.flatMap(({ mode, counts }) => {
+    const ofMode = feed.filter((entry) => entry.pass === 'final' && entry.mode === mode);
+    const recipients = (type: string) =>
+      ofMode.reduce((sum, entry) => sum + (entry.type === type ? entry.recipients.length : 0), 0);
+    const expected = {
+      messages: ofMode.filter(({ type }) => type === 'message.accepted').length,
+      accepted: recipients('message.accepted'),
+      delivered: recipients('message.delivered'),
+      bounced: recipients('message.bounced'),
+    };
+    const [found, right] = [JSON.stringify(counts), JSON.stringify(expected)];
+    if (found === right) return [];
+    return [violation('wrong_statistics', mode, `${found}, and the event feed has ${right}`)];
   });
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { callApi } from './api-client.ts';
 import { FINAL_EVENT } from './check-logs.ts';
-import type { AppendOnlyLog, FeedEntry, Mode } from './log-files.ts';
+import type { AppendOnlyLog, FeedEntry, Mode, StatisticsCounts } from './log-files.ts';
 
 /**
  * Reads the event feeds of both modes into the log: with a cursor while the run lasts, and once more
@@ -17,11 +17,13 @@ export interface FeedOptions {
 
 const MODES: readonly Mode[] = ['live', 'test'];
 const POLL_MS = 100;
+const STATISTICS_MAX_MS = 120_000;
 
 export class FeedFollower {
   /** Recipients that a stored message names, and those with an outcome. */
   readonly stored = new Set<string>();
   readonly ended = new Set<string>();
+  readonly endedByMode: Record<Mode, number> = { live: 0, test: 0 };
   lastEventAt = Date.now();
   readonly #stopping = new AbortController();
   readonly #reading: Promise<unknown>;
@@ -48,17 +50,51 @@ export class FeedFollower {
     }
   }
 
-  #note({ type, recipients }: FeedEntry): void {
+  #note({ type, mode, recipients }: FeedEntry): void {
     this.lastEventAt = Date.now();
     for (const to of recipients) {
       if (type === 'message.accepted') this.stored.add(to);
-      if (FINAL_EVENT.test(type)) this.ended.add(to);
+      if (!FINAL_EVENT.test(type)) continue;
+      this.ended.add(to);
+      this.endedByMode[mode] += 1;
     }
   }
 }
 
 export async function readWholeFeed(options: FeedOptions): Promise<void> {
   for (const mode of MODES) await readToEnd(options, mode, 'final', undefined);
+}
+
+/** Counts follow the event log a second or two later; those that still differ are for the checker. */
+export async function readStatistics(
+  { urls, keys, abandoned }: FeedOptions,
+  log: AppendOnlyLog<'statistics'>,
+  ended: Readonly<Record<Mode, number>>,
+): Promise<void> {
+  const endsAt = Date.now() + STATISTICS_MAX_MS;
+  for (const mode of MODES) {
+    for (let request = 0; !abandoned.aborted; request++) {
+      const url = urls[request % urls.length] as string;
+      const answer = await callApi(url, keys[mode], 'GET', '/stats?interval=day&points=false');
+      if (!(answer instanceof Error) && answer.status === 200) {
+        const { messages, accepted, delivered, bounced } = totalsOf(answer.json);
+        if (delivered + bounced >= ended[mode] || Date.now() > endsAt) {
+          log.append({
+            at: Date.now(),
+            mode,
+            counts: { messages, accepted, delivered, bounced },
+          });
+          break;
+        }
+      }
+      await sleep(POLL_MS);
+    }
+  }
+}
+
+function totalsOf(json: unknown): StatisticsCounts {
+  const { data } = json as { data: { totals: StatisticsCounts }[] };
+  return data[0]?.totals ?? { messages: 0, accepted: 0, delivered: 0, bounced: 0 };
 }
 
 /** Returns the cursor after the last event. */

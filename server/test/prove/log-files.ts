@@ -54,11 +54,27 @@ export interface FeedEntry {
   createdAt: number;
 }
 
+/** The statistics of a mode at the end of a run. */
+export interface StatisticsEntry {
+  at: number;
+  mode: Mode;
+  counts: StatisticsCounts;
+}
+
+/** Messages, and recipients by what happened to them. */
+export interface StatisticsCounts {
+  messages: number;
+  accepted: number;
+  delivered: number;
+  bounced: number;
+}
+
 export interface LogEntries {
   clients: ClientEntry;
   receiver: ReceiverEntry;
   failures: FailureEntry;
   feed: FeedEntry;
+  statistics: StatisticsEntry;
 }
 
 export type LogName = keyof LogEntries;

@@ -11,7 +11,7 @@ import {
   planFailures,
   seededRandom,
 } from './failure-schedule.ts';
-import { FeedFollower, readWholeFeed } from './feed-reader.ts';
+import { FeedFollower, readStatistics, readWholeFeed } from './feed-reader.ts';
 import { type Installation, type Setup, startInstallation } from './installation.ts';
 import { runClients, SENDER } from './load-clients.ts';
 import { AppendOnlyLog, type Mode, readLog } from './log-files.ts';
@@ -85,6 +85,7 @@ export function readLogs(folder: string): Logs {
     receiver: readLog(folder, 'receiver'),
     failures: readLog(folder, 'failures'),
     feed: readLog(folder, 'feed'),
+    statistics: readLog(folder, 'statistics'),
   };
 }
 
@@ -97,6 +98,7 @@ async function run(
   using receiverLog = new AppendOnlyLog(out, 'receiver');
   using failureLog = new AppendOnlyLog(out, 'failures');
   using feedLog = new AppendOnlyLog(out, 'feed');
+  using statisticsLog = new AppendOnlyLog(out, 'statistics');
   await using receiver = await startLoggingReceiver(receiverLog, seededRandom(options.seed));
   await using installation = await startInstallation({
     setup: options.setup,
@@ -138,6 +140,7 @@ async function run(
     // In this order, so that the follower has to have seen all that the second reader finds.
     await readWholeFeed(reader);
     await feed.stop();
+    await readStatistics(reader, statisticsLog, feed.endedByMode);
     await installation.stop();
     return installation;
   } finally {
