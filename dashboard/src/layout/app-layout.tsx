@@ -10,7 +10,7 @@ import { ConfirmDialog } from './confirm-dialog.tsx';
 import { KeyboardHelp } from './keyboard-help.tsx';
 import { PALETTE_KEYS, useKeyboardShortcuts } from './keyboard-shortcuts.ts';
 import { useLiveEvents } from './live-events.ts';
-import { DeletionBanner, ModeBanner, ModeSwitch } from './mode-switch.tsx';
+import { AccountDeletionBanner, DeletionBanner, ModeBanner, ModeSwitch } from './mode-switch.tsx';
 import { Navigation } from './navigation.tsx';
 import { RemovedFromWorkspaceBanner } from './removed-from-workspace.tsx';
 import { useScrollRestoration } from './scroll-restoration.ts';
@@ -41,6 +41,7 @@ export function AppLayout() {
       </a>
       <ModeBanner />
       <DeletionBanner />
+      <AccountDeletionBanner />
       <RemovedFromWorkspaceBanner />
       <div className="flex min-h-0 flex-1 print:block">
         <aside className="hidden w-58 shrink-0 flex-col gap-3 overflow-y-auto px-2.5 pt-3 pb-2 lg:flex print:hidden">

@@ -1,8 +1,9 @@
 import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
 import { exactTime } from '../components/time.tsx';
 import { classNames } from '../lib/class-names.ts';
 import { type Mode, selectMode, useSelection } from '../session/selection.ts';
-import { useWorkspace } from '../session/session.ts';
+import { useMe, useWorkspace } from '../session/session.ts';
 
 const MODES: { mode: Mode; label: string; hint: string }[] = [
   { mode: 'test', label: 'Test', hint: 'Emails are captured in the test inbox. Nothing is sent.' },
@@ -60,22 +61,28 @@ export function DeletionBanner() {
   const { deletion, role, removed } = useWorkspace();
   if (!deletion || removed) return null;
   return (
-    <p
-      role="status"
-      className="shrink-0 bg-bad-solid px-3 py-1 text-center text-xs font-medium text-white"
-    >
-      This workspace will be deleted after {exactTime(deletion.delete_at)}.
-      <span className="ml-2 font-normal">
-        Live mail is held.{' '}
-        {role === 'owner' ? (
-          <Link to="/settings" search={{ tab: 'workspace' }} className="underline">
-            Restore it in the settings
-          </Link>
-        ) : (
-          'An owner can restore it.'
-        )}
-      </span>
-    </p>
+    <Banner title={`This workspace will be deleted after ${exactTime(deletion.delete_at)}.`}>
+      Live mail is held.{' '}
+      {role === 'owner' ? (
+        <Link to="/settings" search={{ tab: 'workspace' }} className="underline">
+          Restore it in the settings
+        </Link>
+      ) : (
+        'An owner can restore it.'
+      )}
+    </Banner>
+  );
+}
+
+export function AccountDeletionBanner() {
+  const { delete_at: deleteAt } = useMe();
+  if (deleteAt === null) return null;
+  return (
+    <Banner title={`Your account will be deleted after ${exactTime(deleteAt)}.`}>
+      <Link to="/settings" className="underline">
+        Restore your account in the settings
+      </Link>
+    </Banner>
   );
 }
 
@@ -84,14 +91,20 @@ function SuspendedBanner() {
   const { suspended } = useWorkspace();
   if (!suspended) return null;
   return (
+    <Banner title="Suspended">
+      The operator suspended live sending for this workspace: {suspended.reason}
+    </Banner>
+  );
+}
+
+function Banner({ title, children }: { title: string; children: ReactNode }) {
+  return (
     <p
       role="status"
       className="shrink-0 bg-bad-solid px-3 py-1 text-center text-xs font-medium text-white"
     >
-      Suspended
-      <span className="ml-2 font-normal wrap-anywhere">
-        The operator suspended live sending for this workspace: {suspended.reason}
-      </span>
+      {title}
+      <span className="ml-2 font-normal wrap-anywhere">{children}</span>
     </p>
   );
 }

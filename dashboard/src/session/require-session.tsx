@@ -7,7 +7,7 @@ import { ErrorAlert } from '../components/alert.tsx';
 import { Button } from '../components/button.tsx';
 import { AppLayout } from '../layout/app-layout.tsx';
 import { showToast } from '../layout/toasts.tsx';
-import { DeleteAccountButton } from '../pages/settings/delete-account.tsx';
+import { AccountDeletion } from '../pages/settings/delete-account.tsx';
 import { CardPage } from './card-page.tsx';
 import { useSelection } from './selection.ts';
 import { ensureWorkspace, ME_QUERY_KEY, useMeQuery, type Workspace } from './session.ts';
@@ -72,9 +72,9 @@ function NoWorkspace() {
       <p className="text-sm text-soft">
         You are not a member of any workspace. Ask an owner to invite you.
       </p>
-      <div className="mt-4 flex flex-wrap gap-2">
+      <div className="mt-4 flex flex-wrap items-end gap-2">
         <Button onClick={signOut}>Sign out</Button>
-        <DeleteAccountButton />
+        <AccountDeletion />
       </div>
     </CardPage>
   );

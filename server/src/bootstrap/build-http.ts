@@ -82,7 +82,7 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
     smtpSettings: () => options.submission.settings(),
     baseUrl,
     batchMax: config.limits.batchMax,
-    workspaceDeletionMs: config.workspaceDeletionMs,
+    deletionMs: config.deletionMs,
     batchSender,
     bodyBytesMax: config.limits.requestBodyMaxBytes,
     largeAnswers,

@@ -160,7 +160,7 @@ export function buildServices(options: ServicesOptions): Services {
     sendSystemEmail: createSystemMailer({ acceptor, domains, log }),
     appUrl: config.http.baseUrl,
     workspacesMax: config.limits.workspacesMax,
-    workspaceDeletionMs: config.workspaceDeletionMs,
+    deletionMs: config.deletionMs,
     ...(options.passwordCost ? { passwordCost: options.passwordCost } : {}),
   });
   const { contentBucket } = config;

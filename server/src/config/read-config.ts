@@ -129,7 +129,7 @@ export interface Config {
   /** Where old contents of messages are kept, if not in the database. */
   readonly contentBucket: BucketSettings | undefined;
   /** How long a deleted workspace can be restored. */
-  readonly workspaceDeletionMs: number;
+  readonly deletionMs: number;
   readonly log: { readonly level: LogLevel };
 }
 
@@ -356,7 +356,7 @@ function buildConfig({ of, wasGiven }: SettingValues): Config {
       auditDays: of('AUDIT_RETENTION_DAYS'),
     },
     contentBucket: buildContentBucket(of),
-    workspaceDeletionMs: of('WORKSPACE_DELETION_DAYS') * DAY_MS,
+    deletionMs: of('DELETION_DAYS') * DAY_MS,
     log: { level: of('LOG_LEVEL') },
   };
 }

@@ -455,9 +455,9 @@ const retention = {
     min: 4,
     max: 3650,
   }),
-  WORKSPACE_DELETION_DAYS: integer({
+  DELETION_DAYS: integer({
     description:
-      'Days until a workspace that its owner deleted is purged. Until then it can be restored.',
+      'Days until a workspace or an account that its owner deleted is purged. Until then it can be restored.',
     default: 7,
     min: 0,
     max: 365,

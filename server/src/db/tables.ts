@@ -422,6 +422,7 @@ export interface PeopleRow {
   totp_step: number | null;
   recovery_hashes: Buffer[];
   created_at: number;
+  delete_at: number | null;
 }
 
 export interface QuotaLeasesRow {

@@ -5,8 +5,8 @@ import { accessibilityViolations } from '../harness/browser-checks.ts';
 import { createPerson, PASSWORD } from '../harness/dashboard-session.ts';
 
 /**
- * Goal: on screen, a user changes their sign-in address and undoes it, deletes a workspace, restores it,
- * and deletes their account.
+ * Goal: on screen, a user changes their sign-in address and undoes it, and deletes and restores a
+ * workspace and their account.
  */
 
 const lines: string[] = [];
@@ -58,7 +58,7 @@ browserSuite(
       await undoing.getByRole('heading', { name: 'Overview', exact: true }).waitFor();
     });
 
-    test('a workspace is exported, deleted and restored, and an account is deleted', async () => {
+    test('a workspace and an account are exported, deleted and restored', async () => {
       const app = suite.app();
       const { id } = await app.app.workspaces.create('Second shop');
       const person = await createPerson(app, 'joe@second.example', 'owner', id);
@@ -82,13 +82,22 @@ browserSuite(
 
       await page.goto('/app/settings');
       await page.getByRole('button', { name: 'Delete account' }).click();
+      const account = page.waitForEvent('download');
+      await dialog.getByRole('button', { name: 'Export your account' }).click();
+      expect((await account).suggestedFilename()).toBe('account.json');
       await dialog.getByLabel('Your password').fill(PASSWORD);
       await dialog.getByRole('button', { name: 'Delete account' }).click();
       await dialog.getByText('You are the only owner of "Second shop".').waitFor();
       await createPerson(app, 'heir@second.example', 'owner', id);
       await dialog.getByRole('button', { name: 'Delete account' }).click();
-      await page.getByText('Your account was deleted.').waitFor();
-      await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+      await page.getByText('Your account will be deleted after').waitFor();
+      await page.getByLabel('Email').fill(person.email);
+      await page.getByLabel('Password').fill(PASSWORD);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('link', { name: 'Restore your account in the settings' }).click();
+      await page.getByRole('button', { name: 'Restore account' }).click();
+      await page.getByText('Account restored.').waitFor();
+      await page.getByRole('button', { name: 'Delete account' }).waitFor();
     });
   },
   { log },

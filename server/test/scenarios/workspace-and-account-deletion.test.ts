@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { insertMembership } from '../../src/accounts/people/member-store.ts';
 import { encodeId } from '../../src/lib/ids.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
@@ -10,8 +11,8 @@ import { mailboxRoute } from '../harness/mailbox-route.ts';
 import { until } from '../harness/until.ts';
 
 /**
- * Owners delete a workspace and can restore it for a week; then it and its accounts are gone. People
- * delete their own account, unless a workspace would have no owner.
+ * Owners delete a workspace and can restore it for a week; then it and its accounts are gone. The same
+ * holds for people and their own account, unless a workspace would have no owner.
  */
 
 const DAY_MS = 86_400_000;
@@ -148,7 +149,7 @@ test('the last workspace and the last account cannot be deleted', async () => {
   expect([last.status, last.json.code]).toEqual([409, 'conflict']);
 });
 
-test('an account is deleted at once, unless a workspace would have no owner', async () => {
+test('an account can be restored for a week; then it is deleted', async () => {
   const { id, person, owner } = await newWorkspace('Studio');
   const other = await createPerson(app, 'partner@studio.example', 'admin', id);
   const partner = await signInAs(app, other, id);
@@ -160,23 +161,64 @@ test('an account is deleted at once, unless a workspace would have no owner', as
      where workspace_id = $1`,
     [id, person.email],
   );
-  const remove = (body: object) => owner.call('POST', '/me/deletion', { body });
-  const wrong = await remove({ password: 'a wrong guess' });
+  const exported = await owner.call('GET', '/me/export');
+  expect(exported.json).toMatchObject({
+    user: { email: person.email, workspaces: [{ name: 'Studio' }] },
+    sessions: [{ current: true }],
+  });
+
+  // It is refused while the workspace would have no owner who stays.
+  const remove = (by: SessionClient, password = PASSWORD) =>
+    by.call('POST', '/me/deletion', { body: { password } });
+  const wrong = await remove(owner, 'a wrong guess');
   expect(wrong.json.errors).toMatchObject([{ pointer: '/password', code: 'wrong_password' }]);
-  const refused = await remove({ password: PASSWORD });
+  const refused = await remove(owner);
   expect([refused.status, refused.json.code]).toEqual([409, 'last_owner']);
   expect(refused.json.detail).toContain('"Studio"');
   await app.database.pool.query(
     `update memberships set role = 'owner' where workspace_id = $1 and person_id = $2`,
     [id, other.id],
   );
-  expect((await remove({ password: PASSWORD })).status).toBe(204);
+  const scheduled = await remove(owner);
+  expect(scheduled.status).toBe(202);
+  const { delete_at } = scheduled.json;
   expect(owner.cookie).toBeUndefined();
-  expect((await new SessionClient(app).signIn(person.email)).status).toBe(401);
-  const { json } = await partner.call('GET', '/members');
-  expect(json.data).toMatchObject([{ email: other.email }]);
-  const { rows } = await app.database.pool.query('select from invitations where email_key = $1', [
-    person.email,
+  const asOther = await partner.call('GET', '/members');
+  expect(asOther.json.data).toMatchObject([{ delete_at: null }, { delete_at }]);
+  expect((await remove(partner)).json.code).toBe('last_owner');
+  const demoted = { body: { role: 'admin' } };
+  const demotion = await partner.call('PATCH', `/members/${other.publicId}`, demoted);
+  expect(demotion.json.code).toBe('last_owner');
+  const { json: log } = await partner.call('GET', '/audit-log?action=deleteMe');
+  expect(log.data).toMatchObject([{ actor: { id: person.publicId } }]);
+
+  // It can be restored.
+  const again = await signInAs(app, person, id);
+  expect((await again.call('GET', '/me')).json.delete_at).toBe(delete_at);
+  const restored = await again.call('DELETE', '/me/deletion');
+  expect([restored.status, restored.json.delete_at]).toEqual([200, null]);
+  const deleteDue = () => app.app.people.accountDeletion.deleteDue();
+  await deleteDue();
+  expect((await again.call('GET', '/me')).status).toBe(200);
+
+  // After a week it is deleted, unless it has become the only owner of a workspace meanwhile.
+  await remove(again);
+  await deleteDue();
+  const signInStatus = async () => (await new SessionClient(app).signIn(person.email)).status;
+  expect(await signInStatus()).toBe(200);
+  const { pool } = app.database;
+  await pool.query(`update people set delete_at = delete_at - interval '8 days' where id = $1`, [
+    person.id,
   ]);
+  const late = await app.app.workspaces.create('Late');
+  const role = { workspaceId: late.id, personId: person.id, role: 'owner' as const };
+  await insertMembership(pool, { ...role, createdAtMs: Date.now() });
+  await deleteDue();
+  expect(await signInStatus()).toBe(200);
+  await createPerson(app, 'heir@late.example', 'owner', late.id);
+  await deleteDue();
+  expect(await signInStatus()).toBe(401);
+  expect((await partner.call('GET', '/members')).json.data).toMatchObject([{ email: other.email }]);
+  const { rows } = await pool.query('select from invitations where email_key = $1', [person.email]);
   expect(rows).toEqual([]);
 });

@@ -9,7 +9,7 @@ import { Section } from '../../components/page.tsx';
 import { showToast } from '../../layout/toasts.tsx';
 import { ME_QUERY_KEY, useMe } from '../../session/session.ts';
 import { ChangeEmailDialog } from './change-email.tsx';
-import { DeleteAccountButton } from './delete-account.tsx';
+import { AccountDeletionSettings } from './delete-account.tsx';
 import { SecondFactorSettings } from './second-factor.tsx';
 
 export function AccountSettings() {
@@ -18,9 +18,7 @@ export function AccountSettings() {
       <NameForm />
       <PasswordForm />
       <SecondFactorSettings />
-      <Section title="Delete account" description="Removes you from all workspaces.">
-        <DeleteAccountButton />
-      </Section>
+      <AccountDeletionSettings />
     </div>
   );
 }

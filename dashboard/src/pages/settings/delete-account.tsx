@@ -1,5 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
+import { Download } from 'lucide-react';
 import { useState } from 'react';
 import { api, unwrap } from '../../api/client.ts';
 import { hasOnlyFieldErrors } from '../../api/problem.ts';
@@ -7,11 +8,29 @@ import { sessionEnded } from '../../api/session-signals.ts';
 import { ErrorAlert } from '../../components/alert.tsx';
 import { Button } from '../../components/button.tsx';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
-import { showToast } from '../../layout/toasts.tsx';
+import { Section } from '../../components/page.tsx';
+import { exactTime } from '../../components/time.tsx';
+import { showErrorToast, showToast } from '../../layout/toasts.tsx';
+import { downloadFile } from '../../lib/download-file.ts';
+import { ME_QUERY_KEY, useMe } from '../../session/session.ts';
 import { EMPTY_IDENTITY, IdentityFields, identityBody } from './identity-fields.tsx';
 
-export function DeleteAccountButton() {
+export function AccountDeletionSettings() {
+  return (
+    <Section
+      title="Delete account"
+      description="Removes you from all workspaces. You can restore it for a few days."
+    >
+      <AccountDeletion />
+    </Section>
+  );
+}
+
+/** Deletes the account, or restores it until it is deleted. */
+export function AccountDeletion() {
+  const { delete_at: deleteAt } = useMe();
   const [open, setOpen] = useState(false);
+  if (deleteAt !== null) return <RestoreAccount deleteAt={deleteAt} />;
   return (
     <>
       <Button kind="danger-quiet" onClick={() => setOpen(true)}>
@@ -28,12 +47,12 @@ function DeleteAccountDialog({ onClose }: { onClose: () => void }) {
   const [identity, setIdentity] = useState(EMPTY_IDENTITY);
   const deleting = useMutation({
     mutationFn: () => unwrap(api.POST('/api/v1/me/deletion', { body: identityBody(identity) })),
-    onSuccess: async () => {
+    onSuccess: async ({ delete_at: deleteAt }) => {
       onClose();
       await navigate({ to: '/sign-in' });
       queries.clear();
       sessionEnded.set(false);
-      showToast('Your account was deleted.');
+      showToast(`Your account will be deleted after ${exactTime(deleteAt)}.`);
     },
   });
   return (
@@ -46,9 +65,11 @@ function DeleteAccountDialog({ onClose }: { onClose: () => void }) {
         }}
       >
         <p className="text-sm text-soft">
-          You lose access to all workspaces. This can’t be undone. Workspaces that you are a member
-          of stay.
+          You are signed out everywhere now. To keep your account, sign in within the next days and
+          restore it in the settings; after that it can’t be undone. Workspaces, and what you
+          created in them, stay.
         </p>
+        <ExportAccount />
         <IdentityFields value={identity} onChange={setIdentity} error={deleting.error} />
         {deleting.isError && !hasOnlyFieldErrors(deleting.error, ['/password', '/code']) && (
           <ErrorAlert error={deleting.error} />
@@ -61,5 +82,48 @@ function DeleteAccountDialog({ onClose }: { onClose: () => void }) {
         </DialogButtons>
       </form>
     </Dialog>
+  );
+}
+
+function ExportAccount() {
+  const exporting = useMutation({
+    mutationFn: () => unwrap(api.GET('/api/v1/me/export')),
+    onSuccess: (account) =>
+      downloadFile(new Blob([JSON.stringify(account, null, 2)]), 'account.json'),
+    onError: showErrorToast,
+  });
+  return (
+    <div>
+      <Button
+        size="small"
+        icon={Download}
+        busy={exporting.isPending}
+        onClick={() => exporting.mutate()}
+      >
+        Export your account
+      </Button>
+    </div>
+  );
+}
+
+function RestoreAccount({ deleteAt }: { deleteAt: string }) {
+  const queries = useQueryClient();
+  const restoring = useMutation({
+    mutationFn: () => unwrap(api.DELETE('/api/v1/me/deletion')),
+    onSuccess: (me) => {
+      queries.setQueryData(ME_QUERY_KEY, me);
+      showToast('Account restored.');
+    },
+  });
+  return (
+    <div>
+      <p className="mb-3 text-sm text-soft">
+        Your account will be deleted after {exactTime(deleteAt)}.
+      </p>
+      {restoring.isError && <ErrorAlert error={restoring.error} className="mb-3" />}
+      <Button kind="primary" busy={restoring.isPending} onClick={() => restoring.mutate()}>
+        Restore account
+      </Button>
+    </div>
   );
 }

@@ -6,7 +6,7 @@ import type { Person } from './person-store.ts';
 import type { SendSystemEmail, SystemEmail } from './system-emails.ts';
 
 /**
- * Sends emails about an account: password resets and changes of the sign-in address. They are sent
+ * Sends emails about an account: password resets, changes of the sign-in address, and deletions. They are sent
  * after the response, so that neither its content nor its timing reveals whether an address has an
  * account.
  */

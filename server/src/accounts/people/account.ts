@@ -48,7 +48,7 @@ interface AccountParts {
   signIn: SignIn;
   secondFactor: SecondFactor;
   workspacesMax: number;
-  workspaceDeletionMs: number;
+  deletionMs: number;
 }
 
 export class Account {
@@ -69,6 +69,7 @@ export class Account {
       email: person.email,
       name: person.name,
       created_at: new Date(person.createdAtMs).toISOString(),
+      delete_at: person.deleteAtMs === null ? null : new Date(person.deleteAtMs).toISOString(),
       totp_enabled: person.totpConfirmedAtMs !== null,
       recovery_codes_left: person.recoveryHashes.length,
       session: {
@@ -209,7 +210,7 @@ export class Account {
 
   /** Only owners can delete a workspace, after they have typed its name. */
   async deleteWorkspace({ person }: SignedInPerson, id: string, name: string): Promise<Membership> {
-    const { pool, clock, workspaceDeletionMs } = this.#parts;
+    const { pool, clock, deletionMs } = this.#parts;
     return inTransaction(pool, async (db) => {
       await lockDeletions(db);
       await lockTeam(db, id);
@@ -222,7 +223,7 @@ export class Account {
         throw new RefusedError('conflict', 'This workspace is already scheduled for deletion.');
       }
       const requestedAtMs = clock.now();
-      const deletion = { requestedAtMs, deleteAtMs: requestedAtMs + workspaceDeletionMs };
+      const deletion = { requestedAtMs, deleteAtMs: requestedAtMs + deletionMs };
       await scheduleDeletion(db, id, deletion);
       return { ...membership, deletion };
     });

@@ -25,6 +25,8 @@ export interface Member {
   role: Role;
   joinedAtMs: number;
   hasSecondFactor: boolean;
+  /** When the account is deleted, if its owner asked for it. */
+  deleteAtMs: number | null;
 }
 
 interface MembershipRow extends Omit<Membership, 'suspension' | 'deletion'>, StateColumns {}
@@ -41,8 +43,8 @@ const MEMBERSHIP = `${selectList<MembershipsRow, Pick<MembershipRow, 'workspaceI
   'w',
 )} from memberships m join workspaces w on w.id = m.workspace_id`;
 
-const MEMBER = `${selectList<PeopleRow, Pick<Member, 'personId' | 'email' | 'name'>>(
-  { personId: 'id', email: 'email', name: 'name' },
+const MEMBER = `${selectList<PeopleRow, Pick<Member, 'personId' | 'email' | 'name' | 'deleteAtMs'>>(
+  { personId: 'id', email: 'email', name: 'name', deleteAtMs: 'delete_at' },
   'p',
 )}, ${selectList<MembershipsRow, Pick<Member, 'role' | 'joinedAtMs'>>(
   { role: 'role', joinedAtMs: 'created_at' },
@@ -135,13 +137,24 @@ export async function lockTeam(db: Queryable, workspaceId: string): Promise<void
   await db.query('select from workspaces where id = $1 for no key update', [workspaceId]);
 }
 
-export async function countOwners(db: Queryable, workspaceId: string): Promise<number> {
-  const { rows } = await db.query<{ owners: number }>(
-    `select count(*) as owners from memberships where workspace_id = $1 and role = 'owner'`,
-    [workspaceId],
+/** Whether the workspace has another owner whose account is not scheduled for deletion. */
+export async function otherOwnerStays(
+  db: Queryable,
+  workspaceId: string,
+  personId: string,
+): Promise<boolean> {
+  const { rows } = await db.query<{ found: boolean }>(
+    `select exists (${otherOwners('$1', '$2')}) as found`,
+    [workspaceId, personId],
   );
-  return rows[0]?.owners ?? 0;
+  return rows[0]?.found ?? false;
 }
+
+/** Selects owners of a workspace, except a person and those whose accounts will be deleted. */
+const otherOwners = (workspaceId: string, personId: string): string =>
+  `select from memberships o join people p on p.id = o.person_id
+   where o.workspace_id = ${workspaceId} and o.person_id <> ${personId} and o.role = 'owner'
+     and p.delete_at is null`;
 
 export async function countOwnedWorkspaces(db: Queryable, personId: string): Promise<number> {
   const { rows } = await db.query<{ owned: number }>(
@@ -158,9 +171,8 @@ export async function countOwnedWorkspaces(db: Queryable, personId: string): Pro
 export async function listSolelyOwned(db: Queryable, personId: string): Promise<string[]> {
   const { rows } = await db.query<{ name: string }>(
     `select w.name from memberships m join workspaces w on w.id = m.workspace_id
-     where m.person_id = $1 and m.role = 'owner' and w.delete_at is null and not exists (
-       select from memberships o where o.workspace_id = m.workspace_id and o.role = 'owner'
-         and o.person_id <> m.person_id)
+     where m.person_id = $1 and m.role = 'owner' and w.delete_at is null
+       and not exists (${otherOwners('m.workspace_id', 'm.person_id')})
      order by w.id`,
     [personId],
   );

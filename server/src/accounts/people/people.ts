@@ -49,8 +49,8 @@ export interface PeopleParts {
   appUrl: string;
   /** How many workspaces may be created from one. */
   workspacesMax: number;
-  /** How long a deleted workspace can be restored. */
-  workspaceDeletionMs: number;
+  /** How long a deleted workspace or account can be restored. */
+  deletionMs: number;
   /** Overrides the default cost: tests create many people. */
   passwordCost?: PasswordCost;
 }
@@ -65,6 +65,7 @@ export function createPeople(parts: PeopleParts): People {
   const signIn = new SignIn({ pool, clock, passwords, limits, sessions, secondFactor });
   const accountParts = { ...parts, passwords, limits, sessions, signIn, secondFactor };
   const emailChanges = new EmailChanges({ ...accountParts, mailer });
+  const accountDeletion = new AccountDeletion({ ...accountParts, mailer });
   return {
     setup: new Setup({ ...parts, limits, passwords, sessions }),
     signIn,
@@ -72,7 +73,7 @@ export function createPeople(parts: PeopleParts): People {
     resets: new PasswordResets({ ...parts, limits, passwords, mailer }),
     emailChanges,
     account: new Account(accountParts),
-    accountDeletion: new AccountDeletion(accountParts),
+    accountDeletion,
     team: new Team({ pool, clock }),
     invitations: new Invitations({ ...parts, limits, passwords, sessions }),
     settled: () => mailer.settled(),
@@ -81,6 +82,7 @@ export function createPeople(parts: PeopleParts): People {
       await limits.sweep();
       await deleteOldTokens(pool, clock.now());
       await emailChanges.sweep();
+      await accountDeletion.deleteDue();
     },
   };
 }

@@ -17,6 +17,8 @@ export interface Person {
   totpStep: number | null;
   recoveryHashes: Buffer[];
   createdAtMs: number;
+  /** When the account is deleted, if its owner asked for it. */
+  deleteAtMs: number | null;
 }
 
 /** A new person, without a second factor. */
@@ -32,6 +34,7 @@ export function newPerson(
     totpStep: null,
     recoveryHashes: [],
     createdAtMs: nowMs,
+    deleteAtMs: null,
   };
 }
 
@@ -47,6 +50,7 @@ export const PERSON_COLUMNS = selectList<PeopleRow, Person>(
     totpStep: 'totp_step',
     recoveryHashes: 'recovery_hashes',
     createdAtMs: 'created_at',
+    deleteAtMs: 'delete_at',
   },
   'p',
 );
@@ -212,12 +216,31 @@ export async function deletePeopleWithoutWorkspace(
   return rowCount ?? 0;
 }
 
-export async function anyOtherPerson(db: Queryable, id: string): Promise<boolean> {
+/** Whether another account stays, which is not scheduled for deletion. */
+export async function otherPersonStays(db: Queryable, id: string): Promise<boolean> {
   const { rows } = await db.query<{ found: boolean }>(
-    'select exists (select from people where id <> $1) as found',
+    'select exists (select from people where id <> $1 and delete_at is null) as found',
     [id],
   );
   return rows[0]?.found ?? false;
+}
+
+/** Schedules an account for deletion, or keeps it. */
+export async function setDeleteAt(
+  db: Queryable,
+  id: string,
+  deleteAtMs: number | null,
+): Promise<void> {
+  await db.query('update people set delete_at = $2 where id = $1', [id, sqlTime(deleteAtMs)]);
+}
+
+/** Accounts whose time to be restored is over. */
+export async function listDuePeople(db: Queryable, nowMs: number): Promise<string[]> {
+  const { rows } = await db.query<{ id: string }>(
+    'select id from people where delete_at <= $1 order by delete_at, id',
+    [sqlTime(nowMs)],
+  );
+  return rows.map(({ id }) => id);
 }
 
 /** Sessions and tokens are deleted with the person. */

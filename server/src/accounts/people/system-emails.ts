@@ -92,6 +92,30 @@ out, and you set a new password.</p>
   };
 }
 
+/** The link leads to the sign-in and contains no secret. */
+export function accountDeletionEmail(
+  to: { email: string; name: string },
+  deleteAtMs: number,
+  link: string,
+): SystemEmail {
+  const [day, time] = new Date(deleteAtMs).toISOString().slice(0, 16).split('T') as [
+    string,
+    string,
+  ];
+  return {
+    to: toRecipient(to),
+    subject: 'Your Postrider account will be deleted',
+    html: `<p>Hello {{ name }},</p>
+<p>You asked to delete your Postrider account. It will be deleted after {{ day }}, {{ time }} UTC. You
+have been signed out everywhere.</p>
+<p>To keep your account, sign in before then and restore it in the settings. If you did not make this
+request, also change your password.</p>
+<p><a href="{{ link }}">Sign in</a></p>`,
+    variables: { name: to.name, day, time, link },
+    ttlSeconds: 24 * HOUR_SECONDS,
+  };
+}
+
 /** A name may contain characters that a header cannot, and the email must be sent anyway. */
 function toRecipient({ email, name }: { email: string; name: string }): SystemEmail['to'] {
   const plain = name.replaceAll(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ').trim();

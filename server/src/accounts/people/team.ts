@@ -7,13 +7,13 @@ import { parseMailbox } from '../../mail/address.ts';
 import { canManageRole, type Role, rightsOf } from '../roles.ts';
 import { revokeOpenByInviter } from './invitation-store.ts';
 import {
-  countOwners,
   deleteMembership,
   findMember,
   insertMembership,
   listMembers,
   lockTeam,
   type Member,
+  otherOwnerStays,
   updateRole,
 } from './member-store.ts';
 import { validationFailed } from './person-input.ts';
@@ -62,7 +62,7 @@ export class Team {
       if (!(await insertMembership(db, membership))) {
         const member = await this.#member(db, workspaceId, person.id);
         if (member.role === 'owner' && role !== 'owner') {
-          await this.#checkNotLastOwner(db, { workspaceId });
+          await this.#checkNotLastOwner(db, workspaceId, person.id);
         }
         await updateRole(db, workspaceId, person.id, role);
       }
@@ -76,7 +76,9 @@ export class Team {
       const member = await this.#member(db, actor.workspaceId, personId);
       checkCanManageRole(actsAs, member.role);
       checkCanManageRole(actsAs, role);
-      if (member.role === 'owner' && role !== 'owner') await this.#checkNotLastOwner(db, actor);
+      if (member.role === 'owner' && role !== 'owner') {
+        await this.#checkNotLastOwner(db, actor.workspaceId, personId);
+      }
       await updateRole(db, actor.workspaceId, personId, role);
       if (member.role !== role) await this.#revokeInvitationsOf(db, actor.workspaceId, personId);
       return { ...member, role };
@@ -109,13 +111,13 @@ export class Team {
   }
 
   async #leave(db: Queryable, workspaceId: string, member: Member): Promise<void> {
-    if (member.role === 'owner') await this.#checkNotLastOwner(db, { workspaceId });
+    if (member.role === 'owner') await this.#checkNotLastOwner(db, workspaceId, member.personId);
     await deleteMembership(db, workspaceId, member.personId);
     await this.#revokeInvitationsOf(db, workspaceId, member.personId);
   }
 
-  async #checkNotLastOwner(db: Queryable, { workspaceId }: { workspaceId: string }): Promise<void> {
-    if ((await countOwners(db, workspaceId)) > 1) return;
+  async #checkNotLastOwner(db: Queryable, workspaceId: string, personId: string): Promise<void> {
+    if (await otherOwnerStays(db, workspaceId, personId)) return;
     throw new RefusedError(
       'last_owner',
       'The last owner cannot leave the workspace or be demoted. Make another member an owner first.',
@@ -162,5 +164,6 @@ export function publicMember(member: Member) {
     role: member.role,
     joined_at: new Date(member.joinedAtMs).toISOString(),
     totp_enabled: member.hasSecondFactor,
+    delete_at: member.deleteAtMs === null ? null : new Date(member.deleteAtMs).toISOString(),
   };
 }

@@ -15,11 +15,12 @@ export const peopleList: Command = {
         name: person.name,
         created_at: new Date(person.createdAtMs).toISOString(),
         totp_enabled: person.totpConfirmedAtMs !== null,
+        delete_at: person.deleteAtMs === null ? null : new Date(person.deleteAtMs).toISOString(),
         workspaces: person.memberships,
       }));
-      const rows = data.map(({ email, name, totp_enabled, workspaces }) => [
+      const rows = data.map(({ email, name, totp_enabled, delete_at, workspaces }) => [
         email,
-        name,
+        delete_at === null ? name : `${name} (until ${delete_at})`,
         totp_enabled ? 'on' : 'off',
         workspaces.map(({ workspace, role }) => `${workspace} (${role})`).join(', '),
       ]);

@@ -8,7 +8,7 @@ export const workspacesDelete: Command = {
   name: 'workspaces delete',
   summary: 'Delete a workspace and all its data.',
   details:
-    'The data is kept for WORKSPACE_DELETION_DAYS. Until then live mail is held, and "workspaces restore" or an owner can restore the workspace. Then a running server deletes everything in the background, including accounts that are in no other workspace; "workspaces deletions" shows the progress. The last workspace cannot be deleted.',
+    'The data is kept for DELETION_DAYS. Until then live mail is held, and "workspaces restore" or an owner can restore the workspace. Then a running server deletes everything in the background, including accounts that are in no other workspace; "workspaces deletions" shows the progress. The last workspace cannot be deleted.',
   arguments: [{ name: 'WORKSPACE', description: 'The id (wsp_…) or name.' }],
   options: {
     confirm: { value: 'NAME', description: 'The name of the workspace.', required: true },
@@ -22,7 +22,7 @@ export const workspacesDelete: Command = {
       if (input.option('confirm') !== found.name) {
         throw new UsageError(`--confirm must be the name of the workspace: "${found.name}".`);
       }
-      const keptMs = input.flag('now') ? 0 : config.workspaceDeletionMs;
+      const keptMs = input.flag('now') ? 0 : config.deletionMs;
       const deleted = await workspaces.scheduleDeletion(found, clock.now() + keptMs);
       const data = publicWorkspace(deleted);
       const when =

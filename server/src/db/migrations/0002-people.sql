@@ -17,6 +17,8 @@ create table people (
   totp_step bigint,
   recovery_hashes bytea[] not null default '{}',
   created_at timestamptz not null,
+  -- When the account is deleted, if its owner asked for it. Until then it can be restored.
+  delete_at timestamptz,
   check (totp_confirmed_at is null or totp_secret is not null)
 );
 

@@ -51,11 +51,13 @@ import { confirmTotp } from './me/confirm-totp.ts';
 import { deleteMe } from './me/delete.ts';
 import { endSession } from './me/end-session.ts';
 import { endSessions } from './me/end-sessions.ts';
+import { exportMe } from './me/export.ts';
 import { getMe } from './me/get.ts';
 import { listSessions } from './me/list-sessions.ts';
 import { removeTotp } from './me/remove-totp.ts';
 import { renewRecoveryCodes } from './me/renew-recovery-codes.ts';
 import { requestEmailChange } from './me/request-email-change.ts';
+import { restoreMe } from './me/restore.ts';
 import { startTotp } from './me/start-totp.ts';
 import { updateMe } from './me/update.ts';
 import { listMembers } from './members/list.ts';
@@ -212,11 +214,13 @@ export const ROUTES = [
   deleteMe,
   endSession,
   endSessions,
+  exportMe,
   getMe,
   listSessions,
   removeTotp,
   renewRecoveryCodes,
   requestEmailChange,
+  restoreMe,
   startTotp,
   updateMe,
   listMembers,

@@ -2,7 +2,7 @@ import type { People } from '../../../accounts/people/people.ts';
 import { type Operation, operation } from '../../operation.ts';
 import type { SessionCookie } from '../../server/session-cookie.ts';
 import { SET_COOKIE } from '../auth/schemas.ts';
-import { DeleteMe } from './schemas.ts';
+import { AccountDeletion, DeleteMe } from './schemas.ts';
 
 export function deleteMe({ people, cookie }: { people: People; cookie: SessionCookie }): Operation {
   return operation(
@@ -13,20 +13,31 @@ export function deleteMe({ people, cookie }: { people: People; cookie: SessionCo
       tag: 'Account',
       summary: 'Delete your account',
       description:
-        'Deletes the account at once, with all sessions and memberships. While you are the only ' +
-        'owner of a workspace that is not scheduled for deletion, the request is rejected. ' +
+        'Ends all your sessions and schedules the account for deletion. To keep it, sign in before ' +
+        '`delete_at` and restore it. Then it is deleted with all memberships. While you are the ' +
+        'only owner of a workspace that is not scheduled for deletion, the request is rejected. ' +
         'Workspaces, and what you created in them, stay.',
       scope: 'person',
       body: DeleteMe,
       examples: {
         password: { summary: 'Password', value: { password: 'tulip freight oboe' } },
       },
-      responses: { 204: { description: 'The account was deleted.', headers: SET_COOKIE } },
+      responses: {
+        202: {
+          description: 'The account is scheduled for deletion.',
+          body: AccountDeletion,
+          headers: SET_COOKIE,
+        },
+      },
       problems: ['last_owner', 'conflict', 'too_many_attempts'],
     },
     async ({ signedIn, body, client }) => {
-      await people.accountDeletion.delete(signedIn, body, client);
-      return { status: 204, headers: { 'set-cookie': cookie.clear() } };
+      const deleteAtMs = await people.accountDeletion.schedule(signedIn, body, client);
+      return {
+        status: 202,
+        body: { delete_at: new Date(deleteAtMs).toISOString() },
+        headers: { 'set-cookie': cookie.clear() },
+      };
     },
   );
 }

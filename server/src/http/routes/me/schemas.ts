@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Code, Email, Name, Password } from '../../openapi/account-fields.ts';
-import { closed, id, Time } from '../../openapi/shared-schemas.ts';
+import { closed, id, NullableTime, Time } from '../../openapi/shared-schemas.ts';
 import { WORKSPACE, Workspace } from '../workspaces/schemas.ts';
 
 export const ME = {
@@ -8,6 +8,7 @@ export const ME = {
   email: 'jane@shop.example',
   name: 'Jane Doe',
   created_at: '2026-11-01T08:00:00.000Z',
+  delete_at: null,
   totp_enabled: true,
   recovery_codes_left: 10,
   session: {
@@ -24,6 +25,10 @@ export const Me = Type.Object(
     email: Type.String(),
     name: Type.String(),
     created_at: Time,
+    delete_at: Type.Unsafe<string | null>({
+      ...NullableTime,
+      description: 'When the account will be deleted. Until then you can restore it.',
+    }),
     totp_enabled: Type.Boolean({ description: 'Whether signing in requires a second factor.' }),
     recovery_codes_left: Type.Integer(),
     session: Type.Object({ id: id('ses', 'the session'), created_at: Time, expires_at: Time }),
@@ -42,6 +47,11 @@ export const RequestEmailChange = closed(
 export const DeleteMe = closed(
   { password: Password, code: Type.Optional(Code) },
   { title: 'DeleteMe' },
+);
+
+export const AccountDeletion = Type.Object(
+  { delete_at: Time },
+  { title: 'AccountDeletion', examples: [{ delete_at: '2026-11-22T09:30:00.000Z' }] },
 );
 
 export const ChangePassword = closed(
@@ -68,6 +78,11 @@ export const Session = Type.Object(
     user_agent: Type.String(),
   },
   { title: 'Session', examples: [SESSION] },
+);
+
+export const MeExport = Type.Object(
+  { user: Me, sessions: Type.Array(Session) },
+  { title: 'MeExport', examples: [{ user: ME, sessions: [SESSION] }] },
 );
 
 export const WithPassword = closed({ password: Password }, { title: 'WithPassword' });

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Role } from '../../openapi/account-fields.ts';
-import { closed, id, Time } from '../../openapi/shared-schemas.ts';
+import { closed, id, NullableTime, Time } from '../../openapi/shared-schemas.ts';
 import { ME } from '../me/schemas.ts';
 
 const MEMBER = {
@@ -10,6 +10,7 @@ const MEMBER = {
   role: 'owner',
   joined_at: ME.created_at,
   totp_enabled: true,
+  delete_at: null,
 };
 
 export const Member = Type.Object(
@@ -20,6 +21,10 @@ export const Member = Type.Object(
     role: Role,
     joined_at: Time,
     totp_enabled: Type.Boolean(),
+    delete_at: Type.Unsafe<string | null>({
+      ...NullableTime,
+      description: 'When the member leaves, because they asked to delete their account.',
+    }),
   },
   { title: 'Member', examples: [MEMBER] },
 );

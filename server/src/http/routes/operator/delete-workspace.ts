@@ -13,7 +13,7 @@ import {
 export function deleteOperatorWorkspace(deps: {
   workspaces: Workspaces;
   clock: Clock;
-  workspaceDeletionMs: number;
+  deletionMs: number;
 }): Operation {
   return operation(
     {
@@ -44,7 +44,7 @@ export function deleteOperatorWorkspace(deps: {
           errors: [{ pointer: '/name', code: 'wrong_name', detail }],
         });
       }
-      const keptMs = body.immediately ? 0 : deps.workspaceDeletionMs;
+      const keptMs = body.immediately ? 0 : deps.deletionMs;
       const deleteAtMs = deps.clock.now() + keptMs;
       const deleted = await deps.workspaces.scheduleDeletion(workspace, deleteAtMs);
       return { status: 202, body: publicWorkspace(deleted) };
