@@ -131,13 +131,15 @@ export function buildServices(options: ServicesOptions): Services {
   });
   const contactLookup = new ContactLookup({ pool });
   const idempotency = createIdempotency(pool, clock, secretKey);
-  const { workspaceQuotas, messageQuotas, contactQuota, workspaceBrakes } = createQuotas({
-    pool,
-    clock,
-    brake: config.brake,
-    notifications: options.notifications,
-    onEventsAppended: options.onEventsAppended,
-  });
+  const { workspaceQuotas, messageQuotas, contactQuota, contentQuota, workspaceBrakes } =
+    createQuotas({
+      pool,
+      clock,
+      brake: config.brake,
+      contentDays: config.retention.contentDays,
+      notifications: options.notifications,
+      onEventsAppended: options.onEventsAppended,
+    });
   const acceptor = createAcceptor({
     pool,
     clock,
@@ -150,6 +152,7 @@ export function buildServices(options: ServicesOptions): Services {
     idempotency,
     secretKey,
     quotas: messageQuotas,
+    contentQuota,
     group: options.acceptGroup,
   });
   const people = createPeople({

@@ -7,7 +7,7 @@ import type { Clock } from '../lib/clock.ts';
 import { encodeId, uuidv7 } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import type { ContactQuota, ContactReservation } from '../quotas/contact-quota.ts';
+import type { CountedQuota, QuotaReservation } from '../quotas/counted-quota.ts';
 import type { ContactSubscriptions } from './contact-subscriptions.ts';
 import { applyLines, BatchConflictError } from './import-batch.ts';
 import { readLines, readUploadHead } from './import-lines.ts';
@@ -71,7 +71,7 @@ export class ContactImports {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #limits: ImportLimits;
-  readonly #quota: ContactQuota | undefined;
+  readonly #quota: CountedQuota | undefined;
   readonly #subscriptions: ContactSubscriptions;
   #working: Promise<void> | undefined;
   /** Set when work was requested since the last claim, which may have been too early to see it. */
@@ -84,7 +84,7 @@ export class ContactImports {
     log: Log;
     limits: ImportLimits;
     subscriptions: ContactSubscriptions;
-    contactQuota?: ContactQuota;
+    contactQuota?: CountedQuota;
   }) {
     this.#subscriptions = parts.subscriptions;
     this.#pool = parts.pool;
@@ -217,7 +217,7 @@ export class ContactImports {
   /** Runs one batch of the import that has waited longest. Returns false when there is none. */
   async #importBatch(): Promise<boolean> {
     let job: ContactImport | undefined;
-    let reservation: ContactReservation | undefined;
+    let reservation: QuotaReservation | undefined;
     let created = 0;
     try {
       return await inTransaction(this.#pool, async (client) => {

@@ -5,7 +5,7 @@ import type { Clock } from '../lib/clock.ts';
 import { decodeId, encodeId, uuidv7 } from '../lib/ids.ts';
 import { invalidFields, RefusedError } from '../lib/refused-error.ts';
 import { type Mailbox, parseMailbox } from '../mail/address.ts';
-import type { ContactQuota } from '../quotas/contact-quota.ts';
+import type { CountedQuota } from '../quotas/counted-quota.ts';
 import {
   attributesTooLarge,
   type ContactChange,
@@ -46,14 +46,14 @@ export class Contacts {
   readonly #pool: Pool;
   readonly #clock: Clock;
   readonly #subscriptions: ContactSubscriptions;
-  readonly #quota: ContactQuota | undefined;
+  readonly #quota: CountedQuota | undefined;
 
   /** Without a quota, any number of contacts can be created. */
   constructor(parts: {
     pool: Pool;
     clock: Clock;
     subscriptions: ContactSubscriptions;
-    contactQuota?: ContactQuota;
+    contactQuota?: CountedQuota;
   }) {
     this.#pool = parts.pool;
     this.#clock = parts.clock;

@@ -444,6 +444,7 @@ export interface QuotasRow {
   messages_per_month: number | null;
   recipients_per_message: number | null;
   contacts: number | null;
+  content_bytes: number | null;
   requests_per_second: number | null;
   warn_at_percent: number;
 }

@@ -16,7 +16,7 @@ export async function findQuotaContext(
   const { rows } = await db.query<Row>({
     name: 'find-quota-context',
     text: `select q.messages_per_hour, q.messages_per_day, q.messages_per_month,
-        q.recipients_per_message, q.contacts, q.requests_per_second, q.warn_at_percent,
+        q.recipients_per_message, q.contacts, q.content_bytes, q.requests_per_second, q.warn_at_percent,
         b.slow_bounce_rate as "slowBounceRate", b.pause_bounce_rate as "pauseBounceRate",
         b.slow_complaint_rate as "slowComplaintRate",
         b.pause_complaint_rate as "pauseComplaintRate",
@@ -38,6 +38,7 @@ export async function findQuotaContext(
           messages_per_month: row.messages_per_month,
           recipients_per_message: row.recipients_per_message,
           contacts: row.contacts,
+          content_bytes: row.content_bytes,
           requests_per_second: row.requests_per_second,
           warn_at_percent,
         };

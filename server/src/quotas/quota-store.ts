@@ -6,7 +6,7 @@ import { type MessageUsage, type Quotas, WARN_AT_PERCENT_DEFAULT } from './quota
 /** Quotas, the leases of nodes, and the usage that they are compared with. */
 
 const QUOTA_COLUMNS = `messages_per_hour, messages_per_day, messages_per_month,
-  recipients_per_message, contacts, requests_per_second, warn_at_percent`;
+  recipients_per_message, contacts, content_bytes, requests_per_second, warn_at_percent`;
 
 export async function findQuotas(db: Queryable, workspaceId: string): Promise<Quotas | undefined> {
   const { rows } = await db.query<Quotas>({
@@ -25,10 +25,10 @@ export async function saveQuotas(
 ): Promise<void> {
   await db.query(
     `with saved as (
-       insert into quotas (workspace_id, ${QUOTA_COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8)
+       insert into quotas (workspace_id, ${QUOTA_COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
        on conflict (workspace_id) do update set messages_per_hour = $2, messages_per_day = $3,
          messages_per_month = $4, recipients_per_message = $5, contacts = $6,
-         requests_per_second = $7, warn_at_percent = $8
+         content_bytes = $7, requests_per_second = $8, warn_at_percent = $9
        returning workspace_id)
      select pg_notify('quotas', workspace_id::text) from saved`,
     [
@@ -38,6 +38,7 @@ export async function saveQuotas(
       quotas.messages_per_month,
       quotas.recipients_per_message,
       quotas.contacts,
+      quotas.content_bytes,
       quotas.requests_per_second,
       quotas.warn_at_percent ?? WARN_AT_PERCENT_DEFAULT,
     ],
@@ -203,6 +204,36 @@ export async function countContacts(
     [workspaceId, max],
   );
   return rows[0]?.contacts ?? 0;
+}
+
+/** How much of the event log is searched for messages that the statistics have not counted yet. */
+const UNCOUNTED_EVENTS_MAX = 20_000;
+
+/**
+ * Bytes of content, live and test, that were accepted since the start of a day. One statement sees the
+ * statistics and the events that they have not counted yet at the same moment, so that no message is missing
+ * or counted twice.
+ */
+export async function readContentBytes(
+  db: Queryable,
+  workspaceId: string,
+  sinceMs: number,
+): Promise<number> {
+  const { rows } = await db.query<{ bytes: number }>({
+    name: 'read-content-bytes',
+    text: `select (coalesce((
+          select sum(n) from statistics_day where workspace_id = $1 and mode in ('live', 'test')
+            and dimension = 'all' and at >= $2 and counter = 'content_bytes'), 0)
+        + coalesce((
+          select sum((data->>'content_bytes')::bigint) from (
+            select e.workspace_id, e.type, e.data from events e
+             where (e.tx, e.id) > (
+               select c.tx, c.id from event_consumers c where c.name = 'statistics')
+             order by e.tx, e.id limit ${UNCOUNTED_EVENTS_MAX}) uncounted
+          where workspace_id = $1 and type = 'message.accepted'), 0))::float8 as bytes`,
+    values: [workspaceId, sqlTime(sinceMs)],
+  });
+  return rows[0]?.bytes ?? 0;
 }
 
 export async function deleteOldLeases(db: Queryable, beforeMs: number): Promise<void> {

@@ -17,6 +17,7 @@ export type MessageQuota = (typeof MESSAGE_QUOTAS)[number];
 export interface Quotas extends Record<MessageQuota, number | null> {
   recipients_per_message: number | null;
   contacts: number | null;
+  content_bytes: number | null;
   requests_per_second: number | null;
   warn_at_percent: number;
 }
@@ -29,6 +30,7 @@ export const NO_QUOTAS: Quotas = {
   messages_per_month: null,
   recipients_per_message: null,
   contacts: null,
+  content_bytes: null,
   requests_per_second: null,
   warn_at_percent: WARN_AT_PERCENT_DEFAULT,
 };
@@ -120,5 +122,13 @@ export function contactQuotaExceeded(limit: number): RefusedError {
   return new RefusedError('quota_exceeded', detail, {
     fix: 'Delete contacts, or contact the operator.',
     quota: { name: 'contacts', resetsAt: null },
+  });
+}
+
+export function contentQuotaExceeded(limit: number): RefusedError {
+  const detail = `This workspace can keep ${limit} bytes of content.`;
+  return new RefusedError('quota_exceeded', detail, {
+    fix: 'Wait until older content is deleted, or contact the operator.',
+    quota: { name: 'content_bytes', resetsAt: null },
   });
 }

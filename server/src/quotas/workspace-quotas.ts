@@ -29,6 +29,7 @@ export class WorkspaceQuotas {
   readonly #clock: Clock;
   /** The quotas with what probation and the brake take from them. */
   readonly #effective: (workspaceId: string) => Promise<Quotas | undefined>;
+  readonly #countContentBytes: (workspaceId: string) => Promise<number>;
   readonly #onChange: (workspaceId: string) => void;
   /** Counting takes time, so a workspace that asks often gets a count of the last minute. */
   readonly #contactCounts: NotifyCache<number>;
@@ -38,11 +39,13 @@ export class WorkspaceQuotas {
     pool: Pool;
     clock: Clock;
     effective: (workspaceId: string) => Promise<Quotas | undefined>;
+    countContentBytes: (workspaceId: string) => Promise<number>;
     onChange?: (workspaceId: string) => void;
   }) {
     this.#pool = parts.pool;
     this.#clock = parts.clock;
     this.#effective = parts.effective;
+    this.#countContentBytes = parts.countContentBytes;
     this.#onChange = parts.onChange ?? (() => {});
     this.#contactCounts = new NotifyCache({
       clock: parts.clock,
@@ -84,6 +87,10 @@ export class WorkspaceQuotas {
       ...Object.fromEntries(messages),
       recipients_per_message: { limit: quotas.recipients_per_message },
       contacts: { limit: quotas.contacts, used: contacts },
+      content_bytes: {
+        limit: quotas.content_bytes,
+        used: await this.#countContentBytes(workspaceId),
+      },
       requests_per_second: { limit: quotas.requests_per_second },
     };
   }

@@ -12,6 +12,7 @@ function event(type: EventType, change: Partial<CountedEvent> = {}): CountedEven
     recipient: 'jane@gmail.com',
     recipients: [],
     tags: [],
+    contentBytes: 0,
     bounceReason: null,
     afterDelivery: false,
     mx: null,
@@ -46,12 +47,13 @@ describe('counting events', () => {
       event('message.accepted', {
         recipient: null,
         recipients: ['a@gmail.com', 'b@gmail.com', 'c@outlook.com'],
+        contentBytes: 5_000,
         tags: ['welcome', 'welcome'],
         templateKey: 'greeting',
       }),
     ]);
     const all = { messages: 1, accepted: 3 };
-    expect(counters(counts, 'all')).toEqual(all);
+    expect(counters(counts, 'all')).toEqual({ ...all, content_bytes: 5_000 });
     expect(counters(counts, 'tag', 'welcome')).toEqual(all);
     expect(counters(counts, 'template', 'greeting')).toEqual(all);
     expect(counters(counts, 'domain', 'shop.example')).toEqual(all);

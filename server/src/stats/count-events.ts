@@ -6,7 +6,7 @@ import { bucketOf } from './latency-histogram.ts';
 
 /**
  * Turns events into counts: a pure function, so that aggregation and a recount of the event log
- * always agree. Everything counts recipients, except `messages`. Opens and clicks by machines are
+ * always agree. Everything counts recipients, except `messages` and `content_bytes`. Opens and clicks by machines are
  * counted separately, because they say nothing about people. Mail of the service to its own users is
  * not counted.
  */
@@ -19,6 +19,8 @@ export interface CountedEvent {
   createdAtMs: number;
   recipient: string | null;
   recipients: readonly string[];
+  /** For accepted messages: the size of their content. */
+  contentBytes: number;
   tags: readonly string[];
   bounceReason: string | null;
   /** For bounces: reported after the message was counted as delivered. */
@@ -185,6 +187,9 @@ function countTargets(event: CountedEvent): CountTarget[] {
     targets.push({ dimension: 'domain', value: domain, counters });
   }
   if (event.type === 'message.accepted') {
+    // For the quota of the workspace only, so not by stream, tag and so on.
+    const stored = [['content_bytes', event.contentBytes]] as const;
+    if (event.contentBytes > 0) targets.push({ dimension: 'all', value: '', counters: stored });
     // A message has no single receiver, so its recipients are counted by their own.
     for (const recipient of event.recipients) {
       const value = mailboxProvider(recipient, null);

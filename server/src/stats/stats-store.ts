@@ -33,6 +33,7 @@ interface UncountedRow {
 interface MessageData {
   recipient?: string;
   recipients?: { email: string }[];
+  content_bytes?: number;
   stream?: string;
   tags?: string[];
   bounce?: { reason?: string };
@@ -78,6 +79,7 @@ function toCountedEvent(row: UncountedRow): CountedEvent {
     createdAtMs: row.created_at,
     recipient: data.recipient ?? null,
     recipients: (data.recipients ?? []).map(({ email }) => email),
+    contentBytes: data.content_bytes ?? 0,
     tags: data.tags ?? [],
     bounceReason: data.bounce?.reason ?? null,
     afterDelivery: data.report !== undefined && data.report.previous_status !== 'deferred',

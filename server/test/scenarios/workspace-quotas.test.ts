@@ -124,6 +124,28 @@ test('two nodes together keep the quotas of a workspace', async () => {
   });
   expect((await contact('a@x.example')).status).toBe(200);
 
+  // Content: live and test messages count, and the usage equals a recount at any moment.
+  const contentBytes = async () =>
+    (await first.call('GET', `${path}/usage`, { key })).json.content_bytes;
+  const { rows: stored } = await pool.query<{ bytes: number }>(
+    `select sum(octet_length(html) + coalesce(octet_length(text), 0))::int as bytes
+     from message_contents where workspace_id = $1`,
+    [workspaceId],
+  );
+  const { used } = await contentBytes();
+  expect(used).toBe(stored[0]?.bytes);
+  const size = Buffer.byteLength(String(validMessage().html));
+  await setQuotas({ content_bytes: used + 3 * size });
+  const attempts = [
+    await send(first),
+    await first.call('POST', '/transactional/send', { body: validMessage() }),
+    await send(first),
+    await send(first),
+  ];
+  expect(attempts.map(({ status }) => status)).toEqual([202, 202, 202, 429]);
+  expect(attempts[3]?.json.quota).toEqual({ name: 'content_bytes', resets_at: null });
+  expect(await contentBytes()).toEqual({ limit: used + 3 * size, used: used + 3 * size });
+
   // A rate of its own replaces that of the server, on both nodes.
   await setQuotas({ requests_per_second: 1 });
   await until(async () => {

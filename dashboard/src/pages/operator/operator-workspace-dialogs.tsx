@@ -110,6 +110,7 @@ const QUOTA_FIELDS = [
   ['messages_per_month', 'Messages per month'],
   ['recipients_per_message', 'Recipients per message'],
   ['contacts', 'Contacts'],
+  ['content_bytes', 'Content (bytes)'],
   ['requests_per_second', 'Requests per second'],
 ] as const;
 

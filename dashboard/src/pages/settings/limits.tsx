@@ -46,7 +46,10 @@ export function LimitsView() {
   if (limits.isLoadingError) return <ErrorAlert error={limits.error} />;
   return (
     <div className="grid max-w-2xl gap-4">
-      <Section title="Usage" description="Live messages and contacts; periods are in UTC.">
+      <Section
+        title="Usage"
+        description="Live messages and contacts, and the content of all messages. Periods are in UTC."
+      >
         {usage.isLoadingError ? (
           <ErrorAlert error={usage.error} onRetry={() => void usage.refetch()} />
         ) : (

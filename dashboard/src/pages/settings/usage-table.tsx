@@ -1,7 +1,7 @@
 import type { Schema } from '../../api/client.ts';
 import { Table, Td, Th, Tr } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
-import { capitalize, formatNumber } from '../../lib/format.ts';
+import { capitalize, formatBytes, formatNumber } from '../../lib/format.ts';
 
 const MESSAGE_QUOTAS = ['messages_per_hour', 'messages_per_day', 'messages_per_month'] as const;
 
@@ -10,6 +10,7 @@ export function UsageTable({ usage }: { usage: Schema<'Usage'> }) {
   const rows = [
     ...MESSAGE_QUOTAS.map((name) => ({ name, ...usage[name] })),
     { name: 'contacts', ...usage.contacts, resets_at: null },
+    { name: 'content', ...usage.content_bytes, resets_at: null },
   ];
   return (
     <Table label="Usage">
@@ -25,9 +26,9 @@ export function UsageTable({ usage }: { usage: Schema<'Usage'> }) {
         {rows.map(({ name, used, limit, resets_at }) => (
           <Tr key={name}>
             <Td>{capitalize(name.replaceAll('_', ' '))}</Td>
-            <Td className="text-right tabular-nums">{formatNumber(used)}</Td>
+            <Td className="text-right tabular-nums">{amount(name, used)}</Td>
             <Td className="text-right tabular-nums">
-              {limit === null ? 'No limit' : formatNumber(limit)}
+              {limit === null ? 'No limit' : amount(name, limit)}
             </Td>
             <Td className="text-soft">{resets_at !== null && <Time at={resets_at} />}</Td>
           </Tr>
@@ -35,4 +36,8 @@ export function UsageTable({ usage }: { usage: Schema<'Usage'> }) {
       </tbody>
     </Table>
   );
+}
+
+function amount(name: string, value: number): string {
+  return name === 'content' ? formatBytes(value) : formatNumber(value);
 }

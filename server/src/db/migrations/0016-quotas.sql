@@ -8,6 +8,7 @@ create table quotas (
   messages_per_month bigint,
   recipients_per_message integer,
   contacts bigint,
+  content_bytes bigint,
   requests_per_second integer,
   -- The share of a quota of messages at which a warning is published.
   warn_at_percent smallint not null

@@ -6,6 +6,7 @@ import type { Encryptor } from '../../lib/encryption.ts';
 import { GroupCommit, GroupCommitFullError } from '../../lib/group-commit.ts';
 import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
 import { eventLoopTurns } from '../../lib/turns.ts';
+import type { ContentQuota } from '../../quotas/content-quota.ts';
 import type { MessageQuotas } from '../../quotas/message-quotas.ts';
 import type { AddressHash } from '../../suppressions/erased-address.ts';
 import { SharedWork } from '../../templates/template-engine.ts';
@@ -56,6 +57,7 @@ export interface AcceptParts extends PrepareParts {
   addressHash: AddressHash;
   /** Undefined for sends of the operator, which are counted but not limited. */
   quotas: Pick<MessageQuotas, 'admit' | 'refund'> | undefined;
+  contentQuota: Pick<ContentQuota, 'reserve'> | undefined;
   /** Encrypts the content of messages that contain secret values. */
   encryptor: Encryptor;
   group: {
@@ -306,7 +308,7 @@ export class MessageAcceptor {
     const bytes = messages.reduce((sum, message) => sum + message.bytes, 0);
     let outcome: InsertOutcome | undefined;
     try {
-      outcome = await this.#addWithinQuotas(submission, bytes);
+      outcome = await this.#addWithinContentQuota(submission, bytes);
     } finally {
       if (outcome !== 'written') this.#pacer.refund(messages);
     }
@@ -314,6 +316,23 @@ export class MessageAcceptor {
     const stored = key && (await idempotency.findResult(key));
     if (stored !== undefined) return { stored };
     throw new Error('Broken invariant: a submission without a duplicate key is written');
+  }
+
+  /** System email is not limited, nor counted. */
+  async #addWithinContentQuota(submission: Submission, bytes: number): Promise<InsertOutcome> {
+    const limited = submission.messages.filter(({ tags }) => !tags.includes(SYSTEM_TAG));
+    const contentBytes = limited.reduce((sum, message) => sum + message.contentBytes, 0);
+    const [first] = limited;
+    const reserving = first && this.#parts.contentQuota?.reserve(first.workspaceId, contentBytes);
+    if (!reserving) return this.#addWithinQuotas(submission, bytes);
+    const reservation = await reserving;
+    let outcome: InsertOutcome | undefined;
+    try {
+      outcome = await this.#addWithinQuotas(submission, bytes);
+      return outcome;
+    } finally {
+      reservation.settle(outcome === 'written' ? contentBytes : 0);
+    }
   }
 
   /**

@@ -69,6 +69,8 @@ export interface PreparedMessage {
   metadata: Record<string, string>;
   schedule: Schedule;
   ttlSeconds: number | null;
+  /** Of HTML, text and attachments. */
+  contentBytes: number;
   /** Approximate size in memory and on disk. */
   bytes: number;
 }
@@ -123,7 +125,7 @@ export async function prepareMessage(
   const { original } = options;
   const built = buildContent(envelope, fields, attachments, messageId);
   const untracked = original ? withOriginal(built, original) : built;
-  const bytes = checkSize(parts.limits, untracked);
+  const contentBytes = checkSize(parts.limits, untracked);
   const hasSecrets = redacted !== fields;
   const content =
     canBeTracked(envelope, hasSecrets) && !original
@@ -152,7 +154,8 @@ export async function prepareMessage(
     metadata: request.metadata ?? {},
     schedule,
     ttlSeconds: request.ttl_seconds ?? null,
-    bytes,
+    contentBytes,
+    bytes: contentBytes + OVERHEAD_BYTES,
   };
 }
 
@@ -274,7 +277,7 @@ function checkSize(limits: SendLimits, content: MessageContent): number {
     errors.add('', 'message_too_large', detail);
   }
   errors.throwIfAny();
-  return htmlBytes + textBytes + fileBytes + OVERHEAD_BYTES;
+  return htmlBytes + textBytes + fileBytes;
 }
 
 /** Adds the open pixel and rewritten links to a message's HTML. Implemented by tracking/. */

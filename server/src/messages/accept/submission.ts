@@ -352,6 +352,7 @@ function acceptanceEvents(message: PreparedMessage, suppressed: SuppressionReaso
         subject: message.redactedContent.subject,
         scheduled_at: scheduledAt,
         template: message.template,
+        content_bytes: message.contentBytes,
         recipients,
       },
     },

@@ -175,6 +175,10 @@ const PAYLOADS: Record<EventType, { description: string; data: TSchema }> = {
         }),
         Type.Null(),
       ]),
+      content_bytes: Type.Integer({
+        description: 'The size of HTML, text and attachments.',
+        examples: [5_120],
+      }),
       recipients: Type.Array(
         Type.Object({
           email: Type.String(),

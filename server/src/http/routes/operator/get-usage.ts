@@ -17,7 +17,8 @@ export function getOperatorUsage(deps: {
       summary: 'Retrieve the usage of a workspace',
       description:
         'What is used of each quota. Messages are those that the statistics count, about a second ' +
-        'after they were accepted: test mail and mail of the service to its own users are not counted.',
+        'after they were accepted: test mail and mail of the service to its own users are not ' +
+        'counted. Content includes that of test mail.',
       scope: 'operator',
       params: WORKSPACE_PATH,
       responses: { 200: { description: 'The usage.', body: Usage } },

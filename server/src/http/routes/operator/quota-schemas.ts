@@ -18,6 +18,11 @@ const QuotaFields = {
   messages_per_month: limit('Live messages per calendar month, in UTC.'),
   recipients_per_message: limit('Recipients of one live message.', 1, 1_000),
   contacts: limit('Live contacts.', 0, 10_000_000),
+  content_bytes: limit(
+    'Bytes of HTML, text and attachments of messages, live and test, that were accepted while content is kept.',
+    0,
+    1_000_000_000_000_000,
+  ),
   requests_per_second: limit(
     'Requests per second to each node, like the limit of the server, which it replaces.',
     1,
@@ -37,6 +42,7 @@ const QUOTAS = {
   messages_per_month: 200_000,
   recipients_per_message: null,
   contacts: 50_000,
+  content_bytes: 10_000_000_000,
   requests_per_second: null,
   warn_at_percent: WARN_AT_PERCENT_DEFAULT,
 };
@@ -53,6 +59,7 @@ export const SetWorkspaceQuotas = closed(
     messages_per_month: Type.Optional(QuotaFields.messages_per_month),
     recipients_per_message: Type.Optional(QuotaFields.recipients_per_message),
     contacts: Type.Optional(QuotaFields.contacts),
+    content_bytes: Type.Optional(QuotaFields.content_bytes),
     requests_per_second: Type.Optional(QuotaFields.requests_per_second),
     warn_at_percent: Type.Optional(QuotaFields.warn_at_percent),
   },
@@ -79,6 +86,13 @@ const UsageFields = {
     limit: Limit,
     used: Type.Integer({ description: 'Live contacts; the number may be a minute old.' }),
   }),
+  content_bytes: Type.Object({
+    limit: Limit,
+    used: Type.Integer({
+      description:
+        'Bytes of messages that were accepted in the last `content_retention_days`, deleted or not.',
+    }),
+  }),
   requests_per_second: Type.Object({ limit: Limit }),
 };
 
@@ -88,6 +102,7 @@ const USAGE = {
   messages_per_month: { ...USED, limit: 200_000, resets_at: '2026-12-01T00:00:00.000Z' },
   recipients_per_message: { limit: null },
   contacts: { limit: 50_000, used: 4_321 },
+  content_bytes: { limit: 10_000_000_000, used: 123_456_789 },
   requests_per_second: { limit: null },
 };
 

@@ -17,8 +17,8 @@ export function setOperatorQuotas(deps: {
       summary: 'Set the quotas of a workspace',
       description:
         'Replaces all quotas; one that is missing is not limited. Takes effect on every node within ' +
-        'a second. Sends beyond a quota of messages, and contacts beyond theirs, fail with ' +
-        '`quota_exceeded`, which names the quota and when it is reset. Messages with too many ' +
+        'a second. Sends beyond a quota of messages or content, and contacts beyond theirs, fail ' +
+        'with `quota_exceeded`, which names the quota and when it is reset. Messages with too many ' +
         'recipients fail with `validation_failed`.',
       scope: 'operator',
       params: WORKSPACE_PATH,

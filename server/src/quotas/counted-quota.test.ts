@@ -1,14 +1,15 @@
 import { expect, test } from 'vitest';
 import { ManualClock } from '../lib/manual-clock.ts';
-import { ContactQuota } from './contact-quota.ts';
-import { NO_QUOTAS, type Quotas } from './quota.ts';
+import { CountedQuota } from './counted-quota.ts';
+import { contactQuotaExceeded } from './quota.ts';
 
-function setup(limit: number | null, quotas: Quotas = { ...NO_QUOTAS, contacts: limit }) {
+function setup(limit: number | null) {
   const clock = new ManualClock(0);
   const stored = { contacts: 0, counts: 0 };
-  const quota = new ContactQuota({
+  const quota = new CountedQuota({
     clock,
-    read: () => quotas,
+    limitOf: () => limit,
+    refuse: contactQuotaExceeded,
     count: async (_, max) => {
       stored.counts += 1;
       return Math.min(max, stored.contacts);

@@ -1,29 +1,29 @@
 import type { Clock } from '../lib/clock.ts';
 import type { RefusedError } from '../lib/refused-error.ts';
-import { contactQuotaExceeded, type Quotas } from './quota.ts';
 
 /**
- * Admits new live contacts within the quota of their workspace. A node counts the contacts, may then
- * create a tenth of what is left, and counts again, so other nodes can exceed a quota by at most such a
- * part, which shrinks towards the end. Counting stops at the quota, takes a small share of the time, and a
+ * Admits what a workspace keeps, such as live contacts or bytes of content, within its quota. A node counts
+ * what is there, may then add a tenth of what is left, and counts again, so other nodes can exceed a quota
+ * by at most such a part, which shrinks towards the end. Counting takes a small share of the time, and a
  * refusal holds for some seconds.
  */
 
-export interface ContactQuotaParts {
+export interface CountedQuotaParts {
   clock: Clock;
-  /** Undefined if the workspace has no quotas. */
-  read(workspaceId: string): Quotas | undefined | Promise<Quotas | undefined>;
-  /** The number of live contacts, counted up to a maximum. */
+  /** Null if the workspace has no such quota. */
+  limitOf(workspaceId: string): number | null | Promise<number | null>;
+  /** What is there, counted up to a maximum. */
   count(workspaceId: string, max: number): Promise<number>;
+  refuse(limit: number): RefusedError;
 }
 
-/** The right to create some contacts. */
-export interface ContactReservation {
+/** The right to add some. */
+export interface QuotaReservation {
   granted: number;
-  /** The reason why fewer were granted than wanted. */
+  /** The reason why less was granted than wanted. */
   refusal: RefusedError | undefined;
-  /** Must be called when the contacts are committed, or not: what was not created can be granted again. */
-  settle(created: number): void;
+  /** Must be called when the addition is committed, or not: what was not added can be granted again. */
+  settle(added: number): void;
 }
 
 interface Allowance {
@@ -44,17 +44,17 @@ const COUNT_TIME_FACTOR = 100;
 const CHUNK_SHARE = 1 / 10;
 const WORKSPACES_MAX = 10_000;
 
-export class ContactQuota {
-  readonly #parts: ContactQuotaParts;
+export class CountedQuota {
+  readonly #parts: CountedQuotaParts;
   readonly #allowances = new Map<string, Allowance>();
 
-  constructor(parts: ContactQuotaParts) {
+  constructor(parts: CountedQuotaParts) {
     this.#parts = parts;
   }
 
-  /** Grants as many of the wanted contacts as the quota allows. */
-  async reserve(workspaceId: string, wanted: number): Promise<ContactReservation> {
-    const limit = (await this.#parts.read(workspaceId))?.contacts ?? null;
+  /** Grants as much of what is wanted as the quota allows. */
+  async reserve(workspaceId: string, wanted: number): Promise<QuotaReservation> {
+    const limit = await this.#parts.limitOf(workspaceId);
     if (limit === null || wanted === 0) return unlimited(wanted);
     const allowance = this.#allowanceOf(workspaceId);
     // Others may take what was counted while this waits.
@@ -69,10 +69,10 @@ export class ContactQuota {
     allowance.pending += granted;
     return {
       granted,
-      refusal: granted < wanted ? contactQuotaExceeded(limit) : undefined,
-      settle: (created) => {
+      refusal: granted < wanted ? this.#parts.refuse(limit) : undefined,
+      settle: (added) => {
         allowance.pending -= granted;
-        allowance.left += granted - created;
+        allowance.left += granted - added;
       },
     };
   }
@@ -99,7 +99,7 @@ export class ContactQuota {
   ): Promise<void> {
     const { clock, count } = this.#parts;
     const startedAtMs = clock.now();
-    // Contacts that are committed during the count may be in both numbers, which errs on the safe side.
+    // What is committed during the count may be in both numbers, which errs on the safe side.
     const { pending } = allowance;
     const left = Math.max(0, limit - (await count(workspaceId, limit)) - pending);
     allowance.left = Math.min(left, Math.max(wanted, Math.floor(left * CHUNK_SHARE)));
@@ -125,6 +125,6 @@ export class ContactQuota {
   }
 }
 
-function unlimited(wanted: number): ContactReservation {
+function unlimited(wanted: number): QuotaReservation {
   return { granted: wanted, refusal: undefined, settle() {} };
 }
