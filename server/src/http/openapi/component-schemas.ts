@@ -56,7 +56,7 @@ export class ComponentSchemas {
 /**
  * Rewrites what generators ignore: a map that is written as a pattern for every name, an integer
  * without a size, which becomes a float or a big integer in some languages, and `const`, without
- * which a union cannot be told apart by its type.
+ * which the types of a union cannot be distinguished.
  */
 function forGenerators(schema: Record<string, unknown>): Record<string, unknown> {
   const { patternProperties, ...rest } = schema;

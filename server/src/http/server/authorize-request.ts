@@ -156,7 +156,7 @@ function authorizeApiKey(
       const refusal = rateLimited(rateLimiter, 'workspace', workspaceId, decision);
       if (!turn) throw refusal;
       return turn.then(() => {
-        // Nobody would read the answer and know that the message was accepted.
+        // No client would read the answer and know that the message was accepted.
         if (request.raw.socket.destroyed) throw refusal;
         // The key may have been revoked in the meantime.
         return authorize(deps, surface, spec, request, reply);
