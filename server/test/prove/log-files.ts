@@ -83,8 +83,9 @@ export class AppendOnlyLog<Name extends LogName> implements Disposable {
   readonly #file: number;
   #isOpen = true;
 
+  /** Fails if there is one already: the logs of two runs must not be mixed. */
   constructor(folder: string, name: Name) {
-    this.#file = openSync(logFile(folder, name), 'a');
+    this.#file = openSync(logFile(folder, name), 'ax');
   }
 
   /** After the end, a late writer is ignored: the number of the file may be in use again. */
