@@ -1,4 +1,5 @@
 import { inTransaction, type Pool } from '../db/pool.ts';
+import { sqlTime } from '../db/row-types.ts';
 import { appendEvents } from '../events/events-store.ts';
 import type { Clock } from '../lib/clock.ts';
 import {
@@ -45,6 +46,13 @@ export class WorkspaceBrakes {
         slow_complaint_percent: toPercent(thresholds.slowComplaintRate),
         pause_complaint_percent: toPercent(thresholds.pauseComplaintRate),
       },
+      policy: {
+        slow_bounce_percent: toPercentOrNull(policy.slowBounceRate),
+        pause_bounce_percent: toPercentOrNull(policy.pauseBounceRate),
+        slow_complaint_percent: toPercentOrNull(policy.slowComplaintRate),
+        pause_complaint_percent: toPercentOrNull(policy.pauseComplaintRate),
+        probation_ends_at: sqlTime(policy.probationEndsAtMs),
+      },
       probation:
         endsAtMs === undefined
           ? null
@@ -80,4 +88,8 @@ export class WorkspaceBrakes {
 
 function toPercent(rate: number): number {
   return Number((rate * 100).toFixed(4));
+}
+
+function toPercentOrNull(rate: number | null): number | null {
+  return rate === null ? null : toPercent(rate);
 }

@@ -43,6 +43,16 @@ browserSuite('operator area', (suite) => {
     const usage = page.getByRole('table', { name: 'Usage' });
     await usage.getByText('1,000').waitFor();
 
+    await page.getByRole('button', { name: 'Edit thresholds' }).click();
+    await dialog.getByLabel('Pause at bounces of (%)').fill('7.5');
+    await check();
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Paused at 7.5 %').waitFor();
+    await page.getByRole('button', { name: 'Rename' }).click();
+    await dialog.getByLabel('Name').fill('Customer 2');
+    await dialog.getByRole('button', { name: 'Rename' }).click();
+    await page.getByRole('heading', { name: 'Customer 2' }).waitFor();
+
     await page.getByRole('button', { name: 'Create API key' }).click();
     await dialog.getByLabel('Name').fill('First key');
     await page.getByRole('button', { name: 'Create', exact: true }).click();
@@ -61,13 +71,13 @@ browserSuite('operator area', (suite) => {
     await check();
     await page.getByRole('link', { name: 'Workspaces' }).first().click();
     await page.getByLabel('Suspended only').check();
-    await page.getByRole('link', { name: 'Customer 1' }).click();
+    await page.getByRole('link', { name: 'Customer 2' }).click();
     await page.getByRole('button', { name: 'Resume' }).click();
     await dialog.getByRole('button', { name: 'Resume' }).click();
     await page.getByText('Active', { exact: true }).waitFor();
 
     await page.getByRole('button', { name: 'Delete workspace' }).click();
-    await dialog.getByRole('textbox').fill('Customer 1');
+    await dialog.getByRole('textbox').fill('Customer 2');
     await dialog.getByRole('button', { name: 'Delete workspace' }).click();
     await page.getByText('Being deleted').waitFor();
 

@@ -109,6 +109,7 @@ test('bounces slow a workspace down, then pause it, until the operator releases 
   });
   expect(set.json).toMatchObject({
     thresholds: { slow_bounce_percent: 5, pause_bounce_percent: 50 },
+    policy: { slow_bounce_percent: null, pause_bounce_percent: 50, probation_ends_at: endsAt },
     probation: { ends_at: endsAt, messages_per_hour: 50 },
   });
 });

@@ -178,6 +178,102 @@ function QuotasForm({ id, quotas, onClose }: DialogProps & { quotas: Quotas }) {
   );
 }
 
+export function RenameWorkspace({ id, name: current, onClose }: DialogProps & { name: string }) {
+  const api = useOperatorApi();
+  const [name, setName] = useState(current);
+  const saving = useOperatorMutation(
+    () =>
+      unwrap(
+        api.PATCH('/api/v1/operator/workspaces/{id}', {
+          params: { path: { id } },
+          body: { name: name.trim() },
+        }),
+      ),
+    () => {
+      showToast('Workspace renamed.');
+      onClose();
+    },
+  );
+  return (
+    <Dialog title="Rename workspace" onClose={onClose}>
+      <DialogForm saving={saving} fields={['/name']} submitLabel="Rename" onClose={onClose}>
+        <Field label="Name" error={fieldError(saving.error, '/name')}>
+          <TextInput
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+            required
+            maxLength={100}
+          />
+        </Field>
+      </DialogForm>
+    </Dialog>
+  );
+}
+
+const THRESHOLD_FIELDS = [
+  ['slow_bounce_percent', 'Slow down at bounces of (%)'],
+  ['pause_bounce_percent', 'Pause at bounces of (%)'],
+  ['slow_complaint_percent', 'Slow down at complaints of (%)'],
+  ['pause_complaint_percent', 'Pause at complaints of (%)'],
+] as const;
+
+/** Empty fields are those of the server; a probation that was set for the workspace is kept. */
+export function EditBrake({
+  id,
+  brake: { policy, thresholds },
+  onClose,
+}: DialogProps & { brake: Schema<'WorkspaceBrake'> }) {
+  const api = useOperatorApi();
+  const [texts, setTexts] = useState(() =>
+    Object.fromEntries(THRESHOLD_FIELDS.map(([name]) => [name, String(policy[name] ?? '')])),
+  );
+  const saving = useOperatorMutation(
+    () => {
+      const own = THRESHOLD_FIELDS.flatMap(([name]) => {
+        const text = texts[name]?.trim() ?? '';
+        return text === '' ? [] : [[name, Number(text)]];
+      });
+      const { probation_ends_at } = policy;
+      return unwrap(
+        api.PUT('/api/v1/operator/workspaces/{id}/brake', {
+          params: { path: { id } },
+          body: { ...Object.fromEntries(own), probation_ends_at },
+        }),
+      );
+    },
+    () => {
+      showToast('Thresholds saved.');
+      onClose();
+    },
+  );
+  const fields = THRESHOLD_FIELDS.map(([name]) => `/${name}`);
+  return (
+    <Dialog
+      title="Edit brake thresholds"
+      description="Empty fields are as set for the server, and 0 is never. Changes apply within a minute."
+      onClose={onClose}
+    >
+      <DialogForm saving={saving} fields={fields} submitLabel="Save" onClose={onClose}>
+        <div className="grid gap-4 sm:grid-cols-2">
+          {THRESHOLD_FIELDS.map(([name, label]) => (
+            <Field key={name} label={label} optional error={fieldError(saving.error, `/${name}`)}>
+              <TextInput
+                type="number"
+                min={0}
+                max={100}
+                step="any"
+                placeholder={policy[name] === null ? String(thresholds[name]) : ''}
+                value={texts[name]}
+                onChange={(event) => setTexts({ ...texts, [name]: event.target.value })}
+              />
+            </Field>
+          ))}
+        </div>
+      </DialogForm>
+    </Dialog>
+  );
+}
+
 export function InviteToWorkspace({ id, onClose }: DialogProps) {
   const api = useOperatorApi();
   const [email, setEmail] = useState('');

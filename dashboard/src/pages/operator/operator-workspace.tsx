@@ -15,8 +15,10 @@ import { UsageTable } from '../settings/usage-table.tsx';
 import { useOperatorApi } from './operator-session.ts';
 import {
   CreateFirstKey,
+  EditBrake,
   EditQuotas,
   InviteToWorkspace,
+  RenameWorkspace,
   Suspend,
 } from './operator-workspace-dialogs.tsx';
 import { WorkspaceState } from './operator-workspaces.tsx';
@@ -24,7 +26,7 @@ import { WorkspaceState } from './operator-workspaces.tsx';
 type Workspace = Schema<'OperatorWorkspace'>;
 type Brake = Schema<'WorkspaceBrake'>;
 type Usage = Schema<'Usage'>;
-type OpenDialog = 'suspend' | 'quotas' | 'invite' | 'key';
+type OpenDialog = 'suspend' | 'quotas' | 'invite' | 'key' | 'rename' | 'brake';
 
 /** One workspace as the operator sees it: state, usage, members, and what limits it. */
 export function OperatorWorkspacePage() {
@@ -60,6 +62,7 @@ export function OperatorWorkspacePage() {
       back={{ to: '/operator', label: 'Workspaces' }}
       actions={
         <>
+          <Button onClick={() => setDialog('rename')}>Rename</Button>
           <Button onClick={() => setDialog('key')}>Create API key</Button>
           <Button onClick={() => setDialog('invite')}>Invite member</Button>
         </>
@@ -68,11 +71,14 @@ export function OperatorWorkspacePage() {
       <div className="grid items-start gap-4 lg:grid-cols-2">
         <StateSection workspace={workspace} brake={brake} onSuspend={() => setDialog('suspend')} />
         <UsageSection usage={usage} onEdit={() => setDialog('quotas')} />
+        <BrakeSection brake={brake} onEdit={() => setDialog('brake')} />
         <MembersSection members={members} />
         <DeletionSection workspace={workspace} />
       </div>
       {dialog === 'suspend' && <Suspend id={id} onClose={close} />}
       {dialog === 'quotas' && <EditQuotas id={id} onClose={close} />}
+      {dialog === 'rename' && <RenameWorkspace id={id} name={workspace.name} onClose={close} />}
+      {dialog === 'brake' && <EditBrake id={id} brake={brake} onClose={close} />}
       {dialog === 'invite' && <InviteToWorkspace id={id} onClose={close} />}
       {dialog === 'key' && <CreateFirstKey id={id} onClose={close} />}
     </Page>
@@ -188,6 +194,37 @@ function UsageSection({ usage, onEdit }: { usage: Usage; onEdit: () => void }) {
       <UsageTable usage={usage} />
     </Section>
   );
+}
+
+function BrakeSection({ brake, onEdit }: { brake: Brake; onEdit: () => void }) {
+  const { thresholds } = brake;
+  return (
+    <Section
+      title="Automatic brake"
+      description="Slows down or pauses the workspace if live mail bounces or is reported as spam."
+      actions={<Button onClick={onEdit}>Edit thresholds</Button>}
+    >
+      <DetailList>
+        <Detail name="Bounces">
+          {describeThresholds(thresholds.slow_bounce_percent, thresholds.pause_bounce_percent)}
+        </Detail>
+        <Detail name="Complaints">
+          {describeThresholds(
+            thresholds.slow_complaint_percent,
+            thresholds.pause_complaint_percent,
+          )}
+        </Detail>
+      </DetailList>
+    </Section>
+  );
+}
+
+function describeThresholds(slow: number, pause: number): string {
+  const parts = [
+    ...(slow === 0 ? [] : [`slowed down at ${slow} %`]),
+    ...(pause === 0 ? [] : [`paused at ${pause} %`]),
+  ];
+  return parts.length === 0 ? 'Off' : capitalize(parts.join(', '));
 }
 
 function MembersSection({ members }: { members: Schema<'MemberPage'> }) {

@@ -58,11 +58,32 @@ const THRESHOLDS = {
   pause_complaint_percent: 0.3,
 };
 
+const ownThreshold = (name: keyof typeof Thresholds) => Type.Union([Thresholds[name], Type.Null()]);
+
+const PolicyFields = {
+  slow_bounce_percent: ownThreshold('slow_bounce_percent'),
+  pause_bounce_percent: ownThreshold('pause_bounce_percent'),
+  slow_complaint_percent: ownThreshold('slow_complaint_percent'),
+  pause_complaint_percent: ownThreshold('pause_complaint_percent'),
+  probation_ends_at: NullableTime,
+};
+
+const POLICY = {
+  slow_bounce_percent: null,
+  pause_bounce_percent: 10,
+  slow_complaint_percent: null,
+  pause_complaint_percent: null,
+  probation_ends_at: null,
+};
+
 export const WorkspaceBrake = Type.Object(
   {
     brake: Type.Union([Brake, Type.Null()], { description: 'Null while the brake is off.' }),
     thresholds: Type.Object(Thresholds, {
       description: 'Those of the workspace, or else those of the settings.',
+    }),
+    policy: Type.Object(PolicyFields, {
+      description: 'What was set for the workspace. Null: as the settings say.',
     }),
     probation: Type.Union(
       [Type.Object({ ends_at: Time, messages_per_hour: Type.Integer() }), Type.Null()],
@@ -71,19 +92,16 @@ export const WorkspaceBrake = Type.Object(
   },
   {
     title: 'WorkspaceBrake',
-    examples: [{ brake: BRAKE, thresholds: THRESHOLDS, probation: null }],
+    examples: [{ brake: BRAKE, thresholds: THRESHOLDS, policy: POLICY, probation: null }],
   },
 );
 
-const optional = (schema: ReturnType<typeof percent>) =>
-  Type.Optional(Type.Union([schema, Type.Null()]));
-
 export const SetWorkspaceBrake = closed(
   {
-    slow_bounce_percent: optional(Thresholds.slow_bounce_percent),
-    pause_bounce_percent: optional(Thresholds.pause_bounce_percent),
-    slow_complaint_percent: optional(Thresholds.slow_complaint_percent),
-    pause_complaint_percent: optional(Thresholds.pause_complaint_percent),
+    slow_bounce_percent: Type.Optional(PolicyFields.slow_bounce_percent),
+    pause_bounce_percent: Type.Optional(PolicyFields.pause_bounce_percent),
+    slow_complaint_percent: Type.Optional(PolicyFields.slow_complaint_percent),
+    pause_complaint_percent: Type.Optional(PolicyFields.pause_complaint_percent),
     probation_ends_at: Type.Optional(
       Type.Unsafe<string | null>({
         ...NullableTime,
