@@ -16,7 +16,7 @@ import { ROOT } from './project-files.ts';
  */
 export const SCENARIOS: Record<string, RegExp | undefined> = {
   accounts:
-    /^(api-key|sign-in|session|password|two-factor|invitation|role|owner|credentials|test-key)/,
+    /^(api-key|sign-in|single-sign-on|session|pass|two-factor|invitation|role|owner|credentials|test-key)/,
   bootstrap: /^(first-start|restart|delivery-thread|http-graceful-shutdown)/,
   bounces: /bounce|complaint|return-path/,
   cli: /^cli-/,

@@ -21,8 +21,18 @@ const root = createRootRoute({
 const signIn = createRoute({
   getParentRoute: () => root,
   path: '/sign-in',
-  validateSearch: stringParams('next'),
+  validateSearch: stringParams('next', 'workspace'),
   component: lazyPage(() => import('./session/sign-in.tsx'), 'SignInPage'),
+});
+
+const singleSignOnFailed = createRoute({
+  getParentRoute: () => root,
+  path: '/single-sign-on-failed',
+  validateSearch: stringParams('reason', 'workspace', 'request'),
+  component: lazyPage(
+    () => import('./session/single-sign-on-failed.tsx'),
+    'SingleSignOnFailedPage',
+  ),
 });
 
 const setup = createRoute({
@@ -268,6 +278,7 @@ export const router = createRouter({
   basepath: '/app',
   routeTree: root.addChildren([
     signIn,
+    singleSignOnFailed,
     setup,
     resetPassword,
     confirmEmail,

@@ -10,7 +10,8 @@ import { showToast } from '../layout/toasts.tsx';
 import { AccountDeletion } from '../pages/settings/delete-account.tsx';
 import { CardPage } from './card-page.tsx';
 import { useSelection } from './selection.ts';
-import { ensureWorkspace, ME_QUERY_KEY, useMeQuery, type Workspace } from './session.ts';
+import { ensureWorkspace, ME_QUERY_KEY, useMe, useMeQuery, type Workspace } from './session.ts';
+import { SingleSignOnRequired } from './single-sign-on.tsx';
 import { useSignOut } from './use-sign-out.ts';
 
 /** Shows the layout to signed-in users and redirects everyone else to the sign-in page. */
@@ -34,7 +35,9 @@ export function RequireSession() {
   if (me.data) {
     if (me.data.workspaces.length === 0) return <NoWorkspace />;
     // Wait until a workspace of the user is selected, so that every request names one.
-    if (!me.data.workspaces.some(({ id }) => id === workspaceId)) return null;
+    const workspace = me.data.workspaces.find(({ id }) => id === workspaceId);
+    if (!workspace) return null;
+    if (workspace.single_sign_on_required) return <SingleSignOnRequired workspace={workspace} />;
     return <AppLayout />;
   }
   if (me.isPending || signedOut) {
@@ -66,6 +69,7 @@ function useRoleChanges(workspace: Workspace | undefined): void {
 }
 
 function NoWorkspace() {
+  const { has_password: hasPassword, session } = useMe();
   const signOut = useSignOut();
   return (
     <CardPage title="No workspace">
@@ -74,7 +78,7 @@ function NoWorkspace() {
       </p>
       <div className="mt-4 flex flex-wrap items-end gap-2">
         <Button onClick={signOut}>Sign out</Button>
-        <AccountDeletion />
+        {hasPassword && session.limited_to === null && <AccountDeletion />}
       </div>
     </CardPage>
   );

@@ -87,8 +87,9 @@ export function leaveWorkspace(queries: QueryClient): void {
 export function ensureWorkspace(me: Me): void {
   const { workspaceId } = currentSelection();
   if (me.workspaces.some(({ id }) => id === workspaceId)) return;
+  const usable = me.workspaces.filter((one) => !one.single_sign_on_required);
   // The oldest workspace, as in the CLI: it has the key created at first startup. IDs sort by time.
-  const [first] = me.workspaces.map(({ id }) => id).sort();
+  const [first] = (usable.length > 0 ? usable : me.workspaces).map(({ id }) => id).sort();
   if (first !== undefined) selectWorkspace(first);
 }
 

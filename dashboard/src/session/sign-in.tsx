@@ -3,10 +3,13 @@ import { Link, useNavigate, useRouter, useSearch } from '@tanstack/react-router'
 import { useEffect } from 'react';
 import { api, unwrap } from '../api/client.ts';
 import { CardPage } from './card-page.tsx';
+import { PasskeyButton } from './passkey-button.tsx';
+import { currentSelection } from './selection.ts';
 import { SignInForm } from './sign-in-form.tsx';
+import { SingleSignOnButton, useSignInOptions } from './single-sign-on.tsx';
 
 export function SignInPage() {
-  const { next } = useSearch({ strict: false }) as { next?: string };
+  const { next, workspace } = useSearch({ strict: false }) as { next?: string; workspace?: string };
   const navigate = useNavigate();
   const router = useRouter();
   const setup = useQuery({
@@ -32,7 +35,42 @@ export function SignInPage() {
         </Link>
       }
     >
-      <SignInForm onDone={proceed} />
+      <div className="grid gap-4">
+        {workspace !== undefined && <SingleSignOnFirst workspace={workspace} next={next} />}
+        <SignInForm onDone={proceed} />
+        <PasskeyButton onDone={proceed} />
+        {workspace === undefined && <SingleSignOnButtons next={next} />}
+      </div>
     </CardPage>
+  );
+}
+
+/** For the sign-in link of a workspace. */
+function SingleSignOnFirst({ workspace, next }: { workspace: string; next: string | undefined }) {
+  const options = useSignInOptions(workspace);
+  // Keeps the place, so that nothing moves when the button appears.
+  if (options.isPending) return <div className="h-16" />;
+  if (!options.data?.single_sign_on) return null;
+  return (
+    <>
+      <SingleSignOnButton workspace={workspace} next={next} />
+      <div className="flex items-center gap-3 text-xs text-faint before:h-px before:flex-1 before:bg-line after:h-px after:flex-1 after:bg-line">
+        or
+      </div>
+    </>
+  );
+}
+
+/** The provider of the workspace that this browser used last, and that of the server. */
+function SingleSignOnButtons({ next }: { next: string | undefined }) {
+  const workspace = currentSelection().workspaceId ?? undefined;
+  const last = useSignInOptions(workspace);
+  const server = useSignInOptions(undefined);
+  const isSame = last.data?.single_sign_on?.name === server.data?.single_sign_on?.name;
+  return (
+    <>
+      <SingleSignOnButton workspace={workspace} next={next} />
+      {!last.isPending && !isSame && <SingleSignOnButton workspace={undefined} next={next} />}
+    </>
   );
 }

@@ -25,7 +25,18 @@ const MEMBERSHIPS: PurgedTable<'memberships'> = {
   },
 };
 
-/** Keys and members: who can use the workspace. */
+/** A workspace has at most one identity provider. */
+const OIDC_CONNECTION: PurgedTable<'oidc_connections'> = {
+  table: 'oidc_connections',
+  async deleteRows(db: Queryable, workspaceId: string) {
+    const { rowCount } = await db.query('delete from oidc_connections where workspace_id = $1', [
+      workspaceId,
+    ]);
+    return { deleted: { oidc_connections: rowCount ?? 0 }, next: undefined };
+  },
+};
+
+/** Keys, the identity provider and members: who can use the workspace. */
 export const ACCESS_PURGES = [
   purgeRows({
     table: 'api_key_secrets',
@@ -46,5 +57,12 @@ export const ACCESS_PURGES = [
     channel: 'accounts',
   }),
   purgeRows({ table: 'invitations', delete: 'delete from invitations d', key: ['id uuid'] }),
+  purgeRows({
+    table: 'oidc_identities',
+    delete: 'delete from oidc_identities d',
+    key: ['issuer text', 'subject text'],
+  }),
+  OIDC_CONNECTION,
+  purgeRows({ table: 'sessions', delete: 'delete from sessions d', key: ['id uuid'] }),
   MEMBERSHIPS,
 ] as const;

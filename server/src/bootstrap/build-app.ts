@@ -127,6 +127,7 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
   const services = buildServices({
     ...{ ...base, ...overrides, onEventsAppended },
     handoff: engine ?? noHandoff,
+    webhookTargets: consumers.webhookTargets,
   });
   const { authenticator, acceptor, mailAcceptor, people, imports, erasures, purges, suppressions } =
     services;
@@ -168,6 +169,7 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
     await mailAcceptor.stop();
     await acceptor.drained();
   });
+  if (config.roles.has('api')) await people.singleSignOn.connections.applySettings();
   await delivery.ready;
   await firstOf(notifications.ready, 5_000);
   cleanup.defer(async () => {

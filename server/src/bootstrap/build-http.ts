@@ -19,6 +19,7 @@ import type { Operation } from '../http/operation.ts';
 import { createOperations } from '../http/operations.ts';
 import { registerDashboard } from '../http/pages/dashboard-files.ts';
 import { registerPages } from '../http/pages/register-pages.ts';
+import { registerSingleSignOn } from '../http/pages/single-sign-on-endpoints.ts';
 import { registerUnsubscribeEndpoints } from '../http/pages/unsubscribe-endpoints.ts';
 import { previewContent } from '../http/preview-content.ts';
 import { bodyChecker, operationCaller } from '../http/server/call-operation.ts';
@@ -164,6 +165,7 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
     if (isApi) {
       consumers.registerPublicEndpoints(pages);
       registerUnsubscribeEndpoints(pages, services);
+      registerSingleSignOn(pages, { ...services, sessionCookie: cookie, baseUrl, log });
       registerDashboard(pages, { folder: DASHBOARD });
       registerDocs(pages, { document, root: ROOT });
     }

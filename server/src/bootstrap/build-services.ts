@@ -17,6 +17,7 @@ import { createDomains } from '../domains/create-domains.ts';
 import type { DomainVerifier } from '../domains/domain-verifier.ts';
 import type { Domains } from '../domains/domains.ts';
 import { SenderDomainCache } from '../domains/sender-domain-cache.ts';
+import { createProviderAccess } from '../http/provider-access.ts';
 import { bodyValidator } from '../http/validation/schema-validator.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createEncryptor, type Encryptor } from '../lib/encryption.ts';
@@ -50,6 +51,7 @@ import {
   createUnsubscribeLinks,
   sendLimits,
 } from './build-acceptor.ts';
+import type { EventConsumers } from './event-consumers.ts';
 import { createSystemMailer } from './system-mailer.ts';
 
 /** The modules behind the API, which the HTTP and SMTP servers and the background jobs use. */
@@ -97,6 +99,8 @@ export interface ServicesOptions {
   onEventsAppended: () => void;
   acceptGroup?: AcceptGroup | undefined;
   passwordCost?: PasswordCost | undefined;
+  /** What requests to hosts that a tenant has chosen must pass. */
+  webhookTargets: EventConsumers['webhookTargets'];
 }
 
 const mailShape = bodyValidator(SendMessage);
@@ -164,6 +168,8 @@ export function buildServices(options: ServicesOptions): Services {
     appUrl: config.http.baseUrl,
     workspacesMax: config.limits.workspacesMax,
     deletionMs: config.deletionMs,
+    accessProvider: createProviderAccess(options.webhookTargets),
+    serverProvider: config.singleSignOn,
     ...(options.passwordCost ? { passwordCost: options.passwordCost } : {}),
   });
   const { contentBucket } = config;

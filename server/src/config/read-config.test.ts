@@ -286,12 +286,51 @@ describe('errors', () => {
     ['STREAM_ROUTES', 'Bulk=smtp://host'],
     ['STREAM_ROUTES', 'bulk=http://host'],
     ['STREAM_ROUTES', 'bulk=direct,bulk=direct'],
+    ['OIDC_GROUP_ROLES', 'engineers'],
+    ['OIDC_GROUP_ROLES', 'engineers=developer, bosses=owner'],
+    ['OIDC_GROUP_ROLES', '=viewer'],
     ['REQUEST_BODY_MAX_BYTES', '30MB'],
     ['DATABASE_URL', 'postgres://'],
   ])('%s rejects %j', (name, value) => {
     const errors = errorsOf({ SECRET_KEY, [name]: value });
     expect(errors).toHaveLength(1);
     expect(errors[0]).toMatch(new RegExp(`^${name}: `));
+  });
+});
+
+describe('the identity provider', () => {
+  const provider = {
+    OIDC_ISSUER: 'https://login.example.com/realms/staff',
+    OIDC_CLIENT_ID: 'postrider',
+    OIDC_CLIENT_SECRET: 'hunter2',
+  };
+
+  test('is read with the roles of groups in their order', () => {
+    const env = { ...provider, OIDC_GROUP_ROLES: 'cn=a=admin, engineers=developer' };
+    expect(readConfig(env).singleSignOn).toEqual({
+      name: 'single sign-on',
+      issuer: 'https://login.example.com/realms/staff',
+      clientId: 'postrider',
+      clientSecret: 'hunter2',
+      groupsClaim: 'groups',
+      groupRoles: [
+        { group: 'cn=a', role: 'admin' },
+        { group: 'engineers', role: 'developer' },
+      ],
+      defaultRole: null,
+      isEnforced: false,
+    });
+    expect(readConfig({}).singleSignOn).toBeUndefined();
+  });
+
+  test('needs an issuer, a client ID and a client secret', () => {
+    const { OIDC_ISSUER } = provider;
+    expect(errorsOf({ OIDC_ISSUER })).toEqual([
+      'OIDC_CLIENT_ID and OIDC_CLIENT_SECRET: required with the other OIDC_ settings.',
+    ]);
+    const wrong = errorsOf({ ...provider, OIDC_ISSUER: 'login.example.com' });
+    expect(wrong).toHaveLength(1);
+    expect(wrong.join()).not.toContain('hunter2');
   });
 });
 

@@ -26,6 +26,8 @@ export interface Config {
     readonly shutdownDelayMs: number;
     readonly drainMs: number;
   };
+  /** The identity provider of the first workspace, if the settings name one. */
+  readonly singleSignOn: SingleSignOnConfig | undefined;
   readonly submission: {
     /** Undefined: the listener is disabled. */
     readonly port: number | undefined;
@@ -131,6 +133,17 @@ export interface Config {
   /** How long a deleted workspace can be restored. */
   readonly deletionMs: number;
   readonly log: { readonly level: LogLevel };
+}
+
+export interface SingleSignOnConfig {
+  readonly name: string;
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly groupsClaim: string;
+  readonly groupRoles: SettingValue<'OIDC_GROUP_ROLES'>;
+  readonly defaultRole: Exclude<SettingValue<'OIDC_DEFAULT_ROLE'>, 'none'> | null;
+  readonly isEnforced: boolean;
 }
 
 export interface Limits {
@@ -252,6 +265,11 @@ function findConflicts({ of, wasGiven }: SettingValues): string[] {
   if (wasGiven('SUBMISSION_TLS_CERT') !== wasGiven('SUBMISSION_TLS_KEY')) {
     found.push('SUBMISSION_TLS_CERT and SUBMISSION_TLS_KEY: set both or neither.');
   }
+  const provider = ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'] as const;
+  const missing = provider.filter((name) => !wasGiven(name));
+  if (missing.length > 0 && missing.length < provider.length) {
+    found.push(`${missing.join(' and ')}: required with the other OIDC_ settings.`);
+  }
   if (of('SUBMISSION_TLS_PORT') !== 'off' && !wasGiven('SUBMISSION_TLS_CERT')) {
     found.push(
       'SUBMISSION_TLS_PORT: requires a certificate. Set SUBMISSION_TLS_CERT and SUBMISSION_TLS_KEY, or set the port to off.',
@@ -281,6 +299,7 @@ function buildConfig({ of, wasGiven }: SettingValues): Config {
       shutdownDelayMs: of('SHUTDOWN_DELAY_SECONDS') * 1000,
       drainMs: of('DRAIN_SECONDS') * 1000,
     },
+    singleSignOn: buildSingleSignOn(of),
     submission: buildSubmission(of, wasGiven('SUBMISSION_PORT')),
     returnPath: buildReturnPath(of, wasGiven('RETURN_PATH_PORT')),
     storage: {
@@ -368,6 +387,26 @@ function buildContentBucket(of: SettingValues['of']): BucketSettings | undefined
   const secretAccessKey = of('CONTENT_BUCKET_SECRET_ACCESS_KEY');
   if (!url || !accessKeyId || !secretAccessKey) return undefined;
   return { url, region: of('CONTENT_BUCKET_REGION'), accessKeyId, secretAccessKey };
+}
+
+function buildSingleSignOn(of: SettingValues['of']): SingleSignOnConfig | undefined {
+  const issuer = of('OIDC_ISSUER');
+  const clientId = of('OIDC_CLIENT_ID');
+  const clientSecret = of('OIDC_CLIENT_SECRET');
+  if (issuer === undefined || clientId === undefined || clientSecret === undefined) {
+    return undefined;
+  }
+  const defaultRole = of('OIDC_DEFAULT_ROLE');
+  return {
+    name: of('OIDC_NAME'),
+    issuer,
+    clientId,
+    clientSecret,
+    groupsClaim: of('OIDC_GROUPS_CLAIM'),
+    groupRoles: of('OIDC_GROUP_ROLES'),
+    defaultRole: defaultRole === 'none' ? null : defaultRole,
+    isEnforced: of('OIDC_ENFORCED'),
+  };
 }
 
 function buildSubmission(of: SettingValues['of'], portIsExplicit: boolean): Config['submission'] {

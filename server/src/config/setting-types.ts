@@ -92,6 +92,36 @@ export function webOrigin(spec: SettingText) {
   );
 }
 
+export function webUrl(spec: SettingText) {
+  return setting<string | undefined>(
+    { ...spec, default: undefined },
+    'an http or https URL without a query, such as https://login.example.com/realms/staff',
+    (value) => {
+      const url = URL.canParse(value) ? new URL(value) : undefined;
+      const plain = url && !url.search && !url.hash && !url.username;
+      return plain && /^https?:$/.test(url.protocol) ? value : undefined;
+    },
+  );
+}
+
+/** `name=role` pairs. A name may contain anything but a comma. */
+export function roleList<Role extends string>(spec: SettingText & { roles: readonly Role[] }) {
+  return setting<readonly { group: string; role: Role }[]>(
+    { ...spec, default: [], defaultText: 'none' },
+    `groups and their roles such as engineers=${spec.roles[0]}, separated by commas; roles are ${spec.roles.join(', ')}`,
+    (value) => {
+      const pairs = splitList(value).map((item) => {
+        const at = item.lastIndexOf('=');
+        const role = spec.roles.find((one) => one === item.slice(at + 1).trim());
+        const group = item.slice(0, Math.max(at, 0)).trim();
+        return role !== undefined && group !== '' ? { group, role } : undefined;
+      });
+      const good = pairs.filter((pair) => pair !== undefined);
+      return good.length > 0 && good.length === pairs.length ? good : undefined;
+    },
+  );
+}
+
 export function networks(spec: SettingText) {
   return setting<readonly string[]>(
     { ...spec, default: [] },

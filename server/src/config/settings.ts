@@ -10,12 +10,14 @@ import {
   oneOf,
   percent,
   portRanges,
+  roleList,
   type Setting,
   secretKey,
   serverAddresses,
   subsetOf,
   text,
   webOrigin,
+  webUrl,
 } from './setting-types.ts';
 import { submission } from './submission-settings.ts';
 
@@ -23,6 +25,9 @@ import { submission } from './submission-settings.ts';
 
 export const ROLES = ['api', 'delivery', 'webhooks', 'smtp'] as const;
 export type Role = (typeof ROLES)[number];
+
+/** Roles that an identity provider can give: accounts/people/single-sign-on/connection.ts. */
+const PROVIDED_ROLES = ['admin', 'developer', 'viewer'] as const;
 
 const HOST_NAME =
   /^(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/;
@@ -464,8 +469,58 @@ const retention = {
   }),
 };
 
+const singleSignOn = {
+  OIDC_ISSUER: webUrl({
+    description:
+      'OpenID Connect provider with which the members of the first workspace sign in. See [Sign-in](sign-in.md).',
+    defaultText: 'none',
+  }),
+  OIDC_CLIENT_ID: text<string | undefined>({
+    description: 'Client ID of this server at the provider. Required with `OIDC_ISSUER`.',
+    format: 'the client ID that the provider shows',
+    default: undefined,
+    defaultText: 'none',
+  }),
+  OIDC_CLIENT_SECRET: secret(
+    text<string | undefined>({
+      description: 'Client secret of this server at the provider. Required with `OIDC_ISSUER`.',
+      format: 'the client secret that the provider shows',
+      default: undefined,
+      defaultText: 'none',
+    }),
+  ),
+  OIDC_NAME: text({
+    description: 'Name of the provider on the sign-in page.',
+    format: 'at most 50 characters',
+    default: 'single sign-on',
+    accepts: /^.{1,50}$/,
+  }),
+  OIDC_GROUPS_CLAIM: text({
+    description: 'Claim that contains the groups of a person.',
+    format: 'the name of a claim, such as groups',
+    default: 'groups',
+    accepts: /^[^\s\0]{1,200}$/,
+  }),
+  OIDC_GROUP_ROLES: roleList({
+    description:
+      'Roles of groups, such as `mail-admins=admin,engineers=developer`. The first match decides.',
+    roles: PROVIDED_ROLES,
+  }),
+  OIDC_DEFAULT_ROLE: oneOf({
+    description: 'Role of people without a listed group. With `none` they have no access.',
+    default: 'none',
+    values: ['none', ...PROVIDED_ROLES],
+  }),
+  OIDC_ENFORCED: boolean({
+    description:
+      'Members of the first workspace must sign in with the provider. Owners can still use their password.',
+    default: false,
+  }),
+};
+
 export const SETTINGS = {
   ...grouped('HTTP server', http),
+  ...grouped('Single sign-on', singleSignOn),
   ...grouped('SMTP submission', submission),
   ...grouped('Bounces and complaints', returnPath),
   ...grouped('Database and secrets', storage),

@@ -392,10 +392,32 @@ export interface MessagesRow {
   header_message_id: string | null;
 }
 
+export interface OidcConnectionsRow {
+  workspace_id: string;
+  managed_by: 'workspace' | 'server';
+  name: string;
+  issuer: string;
+  client_id: string;
+  encrypted_client_secret: Buffer;
+  groups_claim: string;
+  group_roles: unknown;
+  default_role: 'admin' | 'developer' | 'viewer' | null;
+  is_enforced: boolean;
+  updated_at: number;
+}
+
+export interface OidcIdentitiesRow {
+  workspace_id: string;
+  issuer: string;
+  subject: string;
+  person_id: string;
+  created_at: number;
+}
+
 export interface OneTimeTokensRow {
   token_hash: Buffer;
   person_id: string;
-  purpose: 'password_reset' | 'second_factor';
+  purpose: 'password_reset' | 'second_factor' | 'passkey';
   expires_at: number;
 }
 
@@ -411,12 +433,25 @@ export interface OperatorKeysRow {
   revoked_at: number | null;
 }
 
+export interface PasskeysRow {
+  person_id: string;
+  id: string;
+  credential_id: Buffer;
+  public_key: Buffer;
+  counter: number;
+  transports: string[];
+  name: string;
+  is_backed_up: boolean;
+  created_at: number;
+  last_used_at: number | null;
+}
+
 export interface PeopleRow {
   id: string;
   email: string;
   email_key: string;
   name: string;
-  password_hash: string;
+  password_hash: string | null;
   totp_secret: Buffer | null;
   totp_confirmed_at: number | null;
   totp_step: number | null;
@@ -504,6 +539,8 @@ export interface SessionsRow {
   ip: string;
   source: string;
   user_agent: string;
+  workspace_id: string | null;
+  is_limited: boolean;
 }
 
 export interface StatisticsDayRow {
@@ -620,6 +657,11 @@ export interface TestInboxRow {
   message_id: string;
   arrived_at: number;
   consumed_at: number | null;
+}
+
+export interface UsedSignInsRow {
+  secret_hash: Buffer;
+  expires_at: number;
 }
 
 export interface WebhookAttemptsRow {
@@ -739,8 +781,11 @@ export interface Tables {
   message_contents: MessageContentsRow;
   message_id_reservations: MessageIdReservationsRow;
   messages: MessagesRow;
+  oidc_connections: OidcConnectionsRow;
+  oidc_identities: OidcIdentitiesRow;
   one_time_tokens: OneTimeTokensRow;
   operator_keys: OperatorKeysRow;
+  passkeys: PasskeysRow;
   people: PeopleRow;
   quota_leases: QuotaLeasesRow;
   quota_notices: QuotaNoticesRow;
@@ -760,6 +805,7 @@ export interface Tables {
   template_versions: TemplateVersionsRow;
   templates: TemplatesRow;
   test_inbox: TestInboxRow;
+  used_sign_ins: UsedSignInsRow;
   webhook_attempts: WebhookAttemptsRow;
   webhook_deliveries: WebhookDeliveriesRow;
   webhook_secrets: WebhookSecretsRow;

@@ -50,7 +50,9 @@ async function canDecryptSecrets(pool: Pool, secretKey: Buffer): Promise<boolean
      union all (select 'second-factor', totp_secret from people
        where totp_secret is not null order by id desc limit 1)
      union all (select 'ses-credentials', encrypted_secret from ses_credentials
-       order by created_at desc limit 1)`,
+       order by created_at desc limit 1)
+     union all (select 'single-sign-on', encrypted_client_secret from oidc_connections
+       order by updated_at desc limit 1)`,
   );
   return (
     rows.length === 0 ||

@@ -38,6 +38,11 @@ export interface OperationSpec<P extends TSchema, Q extends TSchema, B extends T
    */
   csrfProtected?: true;
   /**
+   * For operations of scope 'person': a session that is limited to one workspace may call it, and sees
+   * only that workspace. Otherwise such a session may only call operations on its workspace.
+   */
+  limitedSessions?: true;
+  /**
    * Selects requests that the operation answers without authentication, such as those with a token that
    * everyone knows. They are limited by client network, their body is small, and the handler gets no
    * caller. They must not change anything.
@@ -120,7 +125,7 @@ export const TAGS = {
     'For the dashboard: the first account, sessions, password resets and undone email changes.',
   Account:
     'The signed-in user: profile, email address, password, second factor, sessions and workspaces.',
-  Team: 'Members of a workspace and their roles.',
+  Team: 'Members of a workspace, their roles, and their identity provider.',
   Operator: 'For platforms: manage workspaces with an operator key, which no workspace can have.',
   Service: 'The service itself: limits, SMTP settings and this document.',
 } as const;

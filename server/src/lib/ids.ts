@@ -25,6 +25,7 @@ export type IdPrefix =
   | 'ses'
   | 'inv'
   | 'bat'
+  | 'psk'
   | 'aud';
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';

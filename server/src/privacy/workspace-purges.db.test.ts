@@ -184,7 +184,6 @@ async function filledWorkspace(name: string): Promise<string> {
      values ($1, $2, $2, $3, '', now())`,
     [id, email, name],
   );
-  await insertInto('sessions', { id, person_id: id, token_hash: Buffer.from(id) });
   await insertInto('one_time_tokens', { person_id: id, token_hash: Buffer.from(id) });
   await insertInto('email_changes', { id, person_id: id, token_hash: Buffer.from(id), email });
   let left = await tenantTables();

@@ -224,6 +224,14 @@ const DIALOGS: View[] = [
   { name: 'Change email', path: () => '/app/settings', open: button('Change email') },
   { name: 'Delete account', path: () => '/app/settings', open: button('Delete account') },
   {
+    name: 'Single sign-on',
+    path: () => '/app/settings?tab=workspace',
+    open: async (page) => {
+      await button('Set up single sign-on')(page);
+      await page.getByRole('button', { name: 'Add group' }).click();
+    },
+  },
+  {
     name: 'Delete workspace',
     path: () => '/app/settings?tab=workspace',
     open: button('Delete workspace'),

@@ -111,7 +111,14 @@ test('a link to the new address confirms the change and ends all other sessions'
 });
 
 test('a link to the previous address undoes every later change and sets a new password', async () => {
-  const [, thief] = await signedIn('victim@old.example');
+  const [{ id }, thief] = await signedIn('victim@old.example');
+  const { pool } = app.database;
+  await pool.query(
+    `insert into passkeys (person_id, id, credential_id, public_key, counter, transports, name,
+       is_backed_up, created_at)
+     values ($1, gen_random_uuid(), 'thief', 'key', 0, '{}', 'Of the thief', false, now())`,
+    [id],
+  );
   await changeTo(thief, 'thief@new.example');
   const victims = await tokenFor('victim@old.example', 'undo-email-change');
   await changeTo(thief, 'thief@newer.example');
@@ -130,6 +137,8 @@ test('a link to the previous address undoes every later change and sets a new pa
   }
   const victim = new SessionClient(app);
   expect((await victim.signIn('victim@old.example', NEW_PASSWORD)).status).toBe(200);
+  const { rows } = await pool.query('select from passkeys where person_id = $1', [id]);
+  expect(rows).toEqual([]);
 });
 
 test('neither change nor undo takes an address that meanwhile has another account', async () => {

@@ -192,11 +192,15 @@ describe('sign-in operations', () => {
   });
 
   test('are 503 without the database', async () => {
-    await using lost = await startApp();
+    // Passkeys need a host name.
+    await using lost = await startApp({ env: { BASE_URL: 'http://localhost' } });
     await lost.app.storage.pool.end();
     const visitor = new SessionClient(lost);
     visitor.cookie = 'postrider_session=some';
-    for (const operation of all.filter((one) => isSignIn(one) || one.id === 'getSetup')) {
+    // A challenge for a passkey is signed and not stored.
+    const needsDatabase = ({ id }: DocumentedOperation): boolean => id !== 'startPasskeySignIn';
+    const chosen = all.filter((one) => isSignIn(one) || one.id === 'getSetup');
+    for (const operation of chosen.filter(needsDatabase)) {
       const { exampleBody } = operation;
       const body = exampleBody === undefined ? {} : { body: exampleBody };
       const answer = await visitor.call(operation.method, operation.path, body);

@@ -164,6 +164,7 @@ test('an account can be restored for a week; then it is deleted', async () => {
   const exported = await owner.call('GET', '/me/export');
   expect(exported.json).toMatchObject({
     user: { email: person.email, workspaces: [{ name: 'Studio' }] },
+    passkeys: [],
     sessions: [{ current: true }],
   });
 

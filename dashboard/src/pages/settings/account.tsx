@@ -1,25 +1,59 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, unwrap } from '../../api/client.ts';
 import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
 import { ErrorAlert } from '../../components/alert.tsx';
-import { Button } from '../../components/button.tsx';
+import { Button, buttonClass } from '../../components/button.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
 import { Section } from '../../components/page.tsx';
 import { showToast } from '../../layout/toasts.tsx';
 import { ME_QUERY_KEY, useMe } from '../../session/session.ts';
 import { ChangeEmailDialog } from './change-email.tsx';
 import { AccountDeletionSettings } from './delete-account.tsx';
+import { PasskeySettings } from './passkeys.tsx';
 import { SecondFactorSettings } from './second-factor.tsx';
 
 export function AccountSettings() {
+  const { email, has_password: hasPassword, session } = useMe();
+  if (session.limited_to !== null) return <ManagedAccount email={email} />;
   return (
     <div className="grid max-w-2xl gap-5">
       <NameForm />
-      <PasswordForm />
-      <SecondFactorSettings />
-      <AccountDeletionSettings />
+      {hasPassword ? <PasswordForm /> : <NoPassword />}
+      {hasPassword && <SecondFactorSettings />}
+      {hasPassword && <PasskeySettings />}
+      {hasPassword && <AccountDeletionSettings />}
     </div>
+  );
+}
+
+/** A session of the workspace's identity provider cannot change the account. */
+function ManagedAccount({ email }: { email: string }) {
+  return (
+    <div className="grid max-w-2xl gap-5">
+      <Section title="Profile">
+        <Field
+          label="Email"
+          hint="You signed in with the identity provider of this workspace. To change your account, sign in with your password."
+        >
+          <TextInput value={email} readOnly />
+        </Field>
+      </Section>
+    </div>
+  );
+}
+
+function NoPassword() {
+  return (
+    <Section
+      title="Password"
+      description="You sign in with your identity provider and have no password. Set one to change your email, add a passkey or delete your account."
+    >
+      <Link to="/reset-password" className={buttonClass()}>
+        Set a password
+      </Link>
+    </Section>
   );
 }
 
@@ -47,9 +81,11 @@ function NameForm() {
         <Field label="Email">
           <TextInput value={me.email} readOnly />
         </Field>
-        <div>
-          <Button onClick={() => setChangingEmail(true)}>Change email</Button>
-        </div>
+        {me.has_password && (
+          <div>
+            <Button onClick={() => setChangingEmail(true)}>Change email</Button>
+          </div>
+        )}
         <Field label="Name" error={fieldError(saving.error, '/name')}>
           <TextInput
             autoComplete="name"

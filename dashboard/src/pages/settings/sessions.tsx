@@ -76,6 +76,7 @@ export function SessionList() {
                     {browserOf(session.user_agent)}
                   </span>
                   {session.current && <Badge tone="good">Current</Badge>}
+                  {session.single_sign_on && <Badge>Single sign-on</Badge>}
                 </div>
                 <div className="text-xs text-faint">
                   {session.ip} · last seen <Time at={session.last_seen_at} /> · signed in{' '}

@@ -12,6 +12,7 @@ import { showToast } from '../../layout/toasts.tsx';
 import { capitalize } from '../../lib/format.ts';
 import { ME_QUERY_KEY, useCan, useWorkspace } from '../../session/session.ts';
 import { WorkspaceDeletion } from './delete-workspace.tsx';
+import { SingleSignOnSettings } from './single-sign-on.tsx';
 
 export function WorkspaceSettings() {
   const workspace = useWorkspace();
@@ -29,6 +30,7 @@ export function WorkspaceSettings() {
         </DetailList>
         <Rename key={workspace.id} />
       </Section>
+      <SingleSignOnSettings key={`sign-on ${workspace.id}`} />
       <WorkspaceDeletion key={workspace.id} />
     </div>
   );

@@ -29,10 +29,10 @@ import { checkPassword, validationFailed } from './person-input.ts';
 import { findPerson, lockIfPasswordUnchanged, updateName, updatePassword } from './person-store.ts';
 import { wrongPassword } from './reauthenticate.ts';
 import type { SecondFactor } from './second-factor.ts';
-import type { Session } from './session-store.ts';
-import { endSessionsOfPerson } from './session-store.ts';
+import { endSessionsOfPerson, limitOf, type Session } from './session-store.ts';
 import type { ClientInfo, NewSession, Sessions, SignedInPerson } from './sessions.ts';
 import { codeAttempts, type SignIn } from './sign-in.ts';
+import { singleSignOnRequired } from './single-sign-on/connection.ts';
 
 /**
  * A person's own account: name, password, second factor and workspaces. Changes that would let a
@@ -63,21 +63,24 @@ export class Account {
     const { pool } = this.#parts;
     const person = await findPerson(pool, id);
     if (!person) throw new RefusedError('not_found', 'This person does not exist.');
-    const memberships = await listMemberships(pool, id);
+    const memberships = await listMemberships(pool, id, { limitedTo: limitOf(session) });
     return {
       id: encodeId('usr', id),
       email: person.email,
       name: person.name,
       created_at: new Date(person.createdAtMs).toISOString(),
       delete_at: person.deleteAtMs === null ? null : new Date(person.deleteAtMs).toISOString(),
+      has_password: person.passwordHash !== null,
       totp_enabled: person.totpConfirmedAtMs !== null,
       recovery_codes_left: person.recoveryHashes.length,
       session: {
         id: encodeId('ses', session.id),
         created_at: new Date(session.createdAtMs).toISOString(),
         expires_at: new Date(session.endsAtMs).toISOString(),
+        single_sign_on: session.workspaceId !== null,
+        limited_to: session.isLimited ? encodeId('wsp', session.workspaceId as string) : null,
       },
-      workspaces: memberships.map(publicMembership),
+      workspaces: memberships.map((one) => publicMembership(one, session)),
     };
   }
 
@@ -102,6 +105,7 @@ export class Account {
       // Tokens that were requested under the old password must not outlive it.
       await deleteTokens(db, person.id, 'password_reset');
       await deleteTokens(db, person.id, 'second_factor');
+      await deleteTokens(db, person.id, 'passkey');
       await deletePendingChanges(db, person.id);
       await endSessionsOfPerson(db, person.id, clock.now());
       return sessions.start(person, client, presented, db);
@@ -145,10 +149,11 @@ export class Account {
   }
 
   workspaces(
-    { person }: SignedInPerson,
+    { person, session }: SignedInPerson,
     page: { before?: string; limit: number },
   ): Promise<Membership[]> {
-    return listMemberships(this.#parts.pool, person.id, page);
+    const limitedTo = limitOf(session);
+    return listMemberships(this.#parts.pool, person.id, { ...page, limitedTo });
   }
 
   /** Only owners can create workspaces: invited members must not be able to create tenants. */
@@ -190,15 +195,21 @@ export class Account {
         suspension: null,
         deletion: null,
         role,
+        isProviderRequired: false,
       };
     });
   }
 
-  async renameWorkspace({ person }: SignedInPerson, id: string, name: string): Promise<Membership> {
+  async renameWorkspace(
+    { person, session }: SignedInPerson,
+    id: string,
+    name: string,
+  ): Promise<Membership> {
     return inTransaction(this.#parts.pool, async (db) => {
       await lockTeam(db, id);
       const membership = await findMembership(db, id, person.id);
       if (!membership) throw new RefusedError('not_found', 'There is no workspace with this id.');
+      if (needsSingleSignOn(membership, session)) throw singleSignOnRequired();
       if (!rightsOf(membership.role).has('write:workspace')) {
         const detail = `Your role (${membership.role}) does not include write:workspace.`;
         throw new RefusedError('insufficient_role', detail);
@@ -259,7 +270,12 @@ async function ownedWorkspace(db: Queryable, id: string, personId: string): Prom
   return membership;
 }
 
-export function publicMembership(membership: Membership) {
+/** Whether the session was started in another way than the workspace requires. */
+function needsSingleSignOn(membership: Membership, session: Session): boolean {
+  return membership.isProviderRequired && session.workspaceId !== membership.workspaceId;
+}
+
+export function publicMembership(membership: Membership, session: Session) {
   return {
     id: encodeId('wsp', membership.workspaceId),
     name: membership.workspaceName,
@@ -268,6 +284,7 @@ export function publicMembership(membership: Membership) {
     created_at: new Date(membership.workspaceCreatedAtMs).toISOString(),
     suspended: publicSuspension(membership.suspension),
     deletion: publicDeletion(membership.deletion),
+    single_sign_on_required: needsSingleSignOn(membership, session),
   };
 }
 
@@ -275,6 +292,7 @@ export function publicSession(session: Session, currentId: string) {
   return {
     id: encodeId('ses', session.id),
     current: session.id === currentId,
+    single_sign_on: session.workspaceId !== null,
     created_at: new Date(session.createdAtMs).toISOString(),
     last_seen_at: new Date(session.seenAtMs).toISOString(),
     expires_at: new Date(session.endsAtMs).toISOString(),

@@ -16,6 +16,7 @@ import {
   markNotified,
 } from './email-change-store.ts';
 import { deleteTokens } from './one-time-token-store.ts';
+import { deletePasskeys } from './passkeys/passkey-store.ts';
 import type { Passwords } from './passwords.ts';
 import { checkPassword, validationFailed } from './person-input.ts';
 import {
@@ -38,8 +39,9 @@ import { addressTakenEmail, confirmEmailChangeEmail, emailChangedEmail } from '.
 /**
  * Changes of the sign-in address. A link to the new address confirms the change, in a session of the
  * same person: someone who receives the email because of a typing error cannot take the account. The
- * previous address then gets a link that undoes the change for a week. Undoing sets a new password,
- * because anyone who made an unwanted change knows the old one. The requester does not learn whether the
+ * previous address then gets a link that undoes the change for a week. Undoing sets a new password and
+ * removes all passkeys, because anyone who made an unwanted change knows the old password and may have
+ * added one. The requester does not learn whether the
  * new address has an account: its owner does, by email.
  */
 
@@ -171,6 +173,7 @@ export class EmailChanges {
       const { personId, previousEmail: email, previousEmailKey: emailKey } = change;
       await deleteChangesSince(db, change);
       await updatePassword(db, personId, passwordHash);
+      await deletePasskeys(db, personId);
       await this.#setEmail(db, personId, { email, emailKey }, clock.now());
     });
     return found.personId;
@@ -192,6 +195,7 @@ export class EmailChanges {
     await updateEmail(db, personId, address);
     await deleteTokens(db, personId, 'password_reset');
     await deleteTokens(db, personId, 'second_factor');
+    await deleteTokens(db, personId, 'passkey');
     await endSessionsOfPerson(db, personId, nowMs);
   }
 

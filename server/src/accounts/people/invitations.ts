@@ -242,8 +242,9 @@ export class Invitations {
   ): Promise<SignedInPerson | NewSession> {
     const { pool, clock, sessions } = this.#parts;
     const hash = hashSecret(given.token);
-    const signedIn =
-      presented === undefined ? undefined : await sessions.find(presented, undefined);
+    const found = presented === undefined ? undefined : await sessions.find(presented, undefined);
+    // The provider of one workspace must not join an account to another one.
+    const signedIn = found?.session.isLimited ? undefined : found;
     const open = await findOpenInvitation(pool, hash, clock.now());
     if (!open) throw invalidLink();
     if (signedIn?.person.emailKey === open.emailKey) {

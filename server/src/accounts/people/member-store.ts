@@ -15,6 +15,8 @@ export interface Membership {
   suspension: Suspension | null;
   deletion: Deletion | null;
   role: Role;
+  /** Whether the member must sign in with the identity provider of the workspace. */
+  isProviderRequired: boolean;
 }
 
 /** A member of a workspace as the others see them. */
@@ -34,14 +36,16 @@ interface MembershipRow extends Omit<Membership, 'suspension' | 'deletion'>, Sta
 const MEMBERSHIP = `${selectList<MembershipsRow, Pick<MembershipRow, 'workspaceId' | 'role'>>(
   { workspaceId: 'workspace_id', role: 'role' },
   'm',
-)}, ${selectList<WorkspacesRow, Omit<MembershipRow, 'workspaceId' | 'role'>>(
+)}, ${selectList<WorkspacesRow, Omit<MembershipRow, 'workspaceId' | 'role' | 'isProviderRequired'>>(
   {
     workspaceName: 'name',
     workspaceCreatedAtMs: 'created_at',
     ...STATE_COLUMNS,
   },
   'w',
-)} from memberships m join workspaces w on w.id = m.workspace_id`;
+)}, m.role <> 'owner' and exists (select from oidc_connections c
+    where c.workspace_id = m.workspace_id and c.is_enforced) as "isProviderRequired"
+  from memberships m join workspaces w on w.id = m.workspace_id`;
 
 const MEMBER = `${selectList<PeopleRow, Pick<Member, 'personId' | 'email' | 'name' | 'deleteAtMs'>>(
   { personId: 'id', email: 'email', name: 'name', deleteAtMs: 'delete_at' },
@@ -65,17 +69,18 @@ export async function insertMembership(
   return rowCount === 1;
 }
 
-/** Newest first. */
+/** Newest first; all of them, or the one that a limited session can use. */
 export async function listMemberships(
   db: Queryable,
   personId: string,
-  page: { before?: string; limit?: number } = {},
+  page: { before?: string; limit?: number; limitedTo?: string | null } = {},
 ): Promise<Membership[]> {
   const { rows } = await db.query<MembershipRow>(
     `select ${MEMBERSHIP}
      where m.person_id = $1 and ($2::uuid is null or m.workspace_id < $2)
+       and ($4::uuid is null or m.workspace_id = $4)
      order by m.workspace_id desc limit $3`,
-    [personId, page.before ?? null, page.limit ?? null],
+    [personId, page.before ?? null, page.limit ?? null, page.limitedTo ?? null],
   );
   return rows.map(toState);
 }
@@ -135,6 +140,14 @@ export async function findMemberByEmail(
 /** Locks the members of a workspace until the transaction ends. */
 export async function lockTeam(db: Queryable, workspaceId: string): Promise<void> {
   await db.query('select from workspaces where id = $1 for no key update', [workspaceId]);
+}
+
+export async function countMembers(db: Queryable, workspaceId: string): Promise<number> {
+  const { rows } = await db.query<{ members: number }>(
+    'select count(*) as members from memberships where workspace_id = $1',
+    [workspaceId],
+  );
+  return rows[0]?.members ?? 0;
 }
 
 /** Whether the workspace has another owner whose account is not scheduled for deletion. */

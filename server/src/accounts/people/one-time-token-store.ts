@@ -2,7 +2,7 @@ import type { Queryable } from '../../db/pool.ts';
 import { sqlTime } from '../../db/row-types.ts';
 import { PERSON_COLUMNS, type Person } from './person-store.ts';
 
-export type TokenPurpose = 'password_reset' | 'second_factor';
+export type TokenPurpose = 'password_reset' | 'second_factor' | 'passkey';
 
 export async function insertToken(
   db: Queryable,

@@ -65,6 +65,7 @@ export class PasswordResets {
       await updatePassword(db, person.id, passwordHash);
       await deleteTokens(db, person.id, 'password_reset');
       await deleteTokens(db, person.id, 'second_factor');
+      await deleteTokens(db, person.id, 'passkey');
       await deletePendingChanges(db, person.id);
       await endSessionsOfPerson(db, person.id, nowMs);
       return person.id;

@@ -36,9 +36,12 @@ export class Passwords {
     return `$scrypt$ln=${ln},r=${r},p=${p}$${unpaddedBase64(salt)}$${unpaddedBase64(key)}`;
   }
 
-  /** Without a hash (the address has no account) the same work is done, and the result is false. */
-  async verify(hash: string | undefined, password: string): Promise<boolean> {
-    const stored = hash === undefined ? undefined : parseHash(hash);
+  /**
+   * Without a hash (the address has no account, or the account no password) the same work is done, and
+   * the result is false.
+   */
+  async verify(hash: string | null | undefined, password: string): Promise<boolean> {
+    const stored = hash === undefined || hash === null ? undefined : parseHash(hash);
     const { salt, key, ...cost } = stored ?? {
       ...this.#cost,
       salt: randomBytes(SALT_BYTES),

@@ -1,5 +1,6 @@
 import type { Pool } from '../../db/pool.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { createEncryptor } from '../../lib/encryption.ts';
 import type { Log } from '../../lib/log.ts';
 import { Account } from './account.ts';
 import { AccountDeletion } from './account-deletion.ts';
@@ -8,12 +9,23 @@ import { AttemptLimits } from './attempt-limits.ts';
 import { EmailChanges } from './email-changes.ts';
 import { Invitations } from './invitations.ts';
 import { deleteOldTokens } from './one-time-token-store.ts';
+import { Passkeys } from './passkeys/passkeys.ts';
+import { SignInChallenges } from './passkeys/sign-in-challenge.ts';
 import { PasswordResets } from './password-reset.ts';
 import { type PasswordCost, Passwords } from './passwords.ts';
 import { createSecondFactor } from './second-factor.ts';
 import { Sessions } from './sessions.ts';
 import { Setup } from './setup.ts';
 import { SignIn } from './sign-in.ts';
+import {
+  Connections,
+  type ServerProvider,
+  SSO_ENCRYPTION_PURPOSE,
+} from './single-sign-on/connections.ts';
+import { type AccessProvider, IdentityProviders } from './single-sign-on/identity-provider.ts';
+import { deleteOldSignIns } from './single-sign-on/identity-store.ts';
+import { PendingSignIns } from './single-sign-on/pending-sign-in.ts';
+import { SingleSignOn } from './single-sign-on/single-sign-on.ts';
 import type { SendSystemEmail } from './system-emails.ts';
 import { Team } from './team.ts';
 
@@ -25,6 +37,8 @@ import { Team } from './team.ts';
 export interface People {
   setup: Setup;
   signIn: SignIn;
+  singleSignOn: SingleSignOn;
+  passkeys: Passkeys;
   sessions: Sessions;
   resets: PasswordResets;
   emailChanges: EmailChanges;
@@ -51,6 +65,10 @@ export interface PeopleParts {
   workspacesMax: number;
   /** How long a deleted workspace or account can be restored. */
   deletionMs: number;
+  /** How to reach identity providers. */
+  accessProvider: AccessProvider;
+  /** The identity provider in the settings of the server. */
+  serverProvider: ServerProvider | undefined;
   /** Overrides the default cost: tests create many people. */
   passwordCost?: PasswordCost;
 }
@@ -69,6 +87,12 @@ export function createPeople(parts: PeopleParts): People {
   return {
     setup: new Setup({ ...parts, limits, passwords, sessions }),
     signIn,
+    singleSignOn: createSingleSignOn(parts, limits, sessions),
+    passkeys: new Passkeys({
+      ...accountParts,
+      mailer,
+      challenges: new SignInChallenges(parts.secretKey),
+    }),
     sessions,
     resets: new PasswordResets({ ...parts, limits, passwords, mailer }),
     emailChanges,
@@ -81,8 +105,24 @@ export function createPeople(parts: PeopleParts): People {
       await sessions.sweep();
       await limits.sweep();
       await deleteOldTokens(pool, clock.now());
+      await deleteOldSignIns(pool, clock.now());
       await emailChanges.sweep();
       await accountDeletion.deleteDue();
     },
   };
+}
+
+function createSingleSignOn(
+  parts: PeopleParts,
+  limits: AttemptLimits,
+  sessions: Sessions,
+): SingleSignOn {
+  const { pool, clock, secretKey, appUrl, serverProvider } = parts;
+  const providers = new IdentityProviders({ clock, access: parts.accessProvider, appUrl });
+  const encryptor = createEncryptor(secretKey, SSO_ENCRYPTION_PURPOSE);
+  return new SingleSignOn({
+    ...{ pool, clock, limits, sessions, providers, appUrl },
+    connections: new Connections({ pool, clock, encryptor, providers, serverProvider }),
+    pending: new PendingSignIns(secretKey),
+  });
 }

@@ -10,7 +10,8 @@ export interface Person {
   email: string;
   emailKey: string;
   name: string;
-  passwordHash: string;
+  /** Null for an account that an identity provider created and that has no password yet. */
+  passwordHash: string | null;
   /** Encrypted. */
   totpSecret: Buffer | null;
   totpConfirmedAtMs: number | null;
@@ -23,7 +24,7 @@ export interface Person {
 
 /** A new person, without a second factor. */
 export function newPerson(
-  fields: { email: string; emailKey: string; name: string; passwordHash: string },
+  fields: Pick<Person, 'email' | 'emailKey' | 'name' | 'passwordHash'>,
   nowMs: number,
 ): Person {
   return {
@@ -150,7 +151,7 @@ export async function lockIfPasswordUnchanged(
   { id, passwordHash }: Pick<Person, 'id' | 'passwordHash'>,
 ): Promise<boolean> {
   const { rowCount } = await db.query(
-    'select from people where id = $1 and password_hash = $2 for no key update',
+    'select from people where id = $1 and password_hash = $2::text for no key update',
     [id, passwordHash],
   );
   return rowCount === 1;

@@ -12,8 +12,10 @@ import {
   endSessionByToken,
   endSessionsOfPerson,
   extendSession,
+  type FoundSession,
   findSession,
   insertSession,
+  limitOf,
   listSessions,
   roleOfSession,
   type Session,
@@ -21,8 +23,9 @@ import {
 
 /**
  * Sessions: a secret in a cookie comes in, the signed-in person goes out. A session expires after a
- * week without use and after thirty days in any case. Signing out takes effect at once on every
- * node, because sessions are looked up on each request and never cached.
+ * week without use and after thirty days in any case; that of an identity provider after a day. Signing
+ * out takes effect at once on every node, because sessions are looked up on each request and never
+ * cached.
  */
 
 /** The client of a request. */
@@ -44,9 +47,14 @@ export interface NewSession extends SignedInPerson {
 const DAY_MS = 24 * 60 * 60 * 1000;
 const IDLE_MAX_MS = 7 * DAY_MS;
 export const SESSION_MAX_MS = 30 * DAY_MS;
+/** Someone who lost access at the provider loses it here within this time. */
+export const PROVIDER_SESSION_MAX_MS = DAY_MS;
 /** How often the last use is recorded. */
 const LAST_SEEN_INTERVAL_MS = 5 * 60 * 1000;
 const USER_AGENT_CHARS_MAX = 300;
+
+/** A session that a password started. */
+const NO_PROVIDER = { workspaceId: null, isLimited: false };
 
 export class Sessions {
   readonly #pool: Pool;
@@ -66,6 +74,7 @@ export class Sessions {
     client: ClientInfo,
     presented: string | undefined,
     db?: Queryable,
+    provider: Pick<Session, 'workspaceId' | 'isLimited'> = NO_PROVIDER,
   ): Promise<NewSession> {
     const nowMs = this.#clock.now();
     const token = newSecret();
@@ -74,10 +83,11 @@ export class Sessions {
       personId: person.id,
       createdAtMs: nowMs,
       seenAtMs: nowMs,
-      endsAtMs: nowMs + IDLE_MAX_MS,
+      endsAtMs: endOf(nowMs, { ...provider, createdAtMs: nowMs }),
       ip: client.ip,
       source: clientNetwork(client.ip),
       userAgent: client.userAgent.slice(0, USER_AGENT_CHARS_MAX),
+      ...provider,
     };
     const write = async (to: Queryable): Promise<void> => {
       if (presented !== undefined) await endSessionByToken(to, hashSecret(presented), nowMs);
@@ -88,17 +98,14 @@ export class Sessions {
   }
 
   /** Undefined when the secret belongs to no active session. */
-  async find(
-    token: string,
-    workspaceId: string | undefined,
-  ): Promise<(SignedInPerson & { role: Role | undefined }) | undefined> {
+  async find(token: string, workspaceId: string | undefined): Promise<FoundSession | undefined> {
     const nowMs = this.#clock.now();
     const found = await findSession(this.#pool, hashSecret(token), workspaceId, nowMs);
     if (!found) return undefined;
     const { session } = found;
     if (nowMs - session.seenAtMs >= LAST_SEEN_INTERVAL_MS) {
       session.seenAtMs = nowMs;
-      session.endsAtMs = Math.min(nowMs + IDLE_MAX_MS, session.createdAtMs + SESSION_MAX_MS);
+      session.endsAtMs = endOf(nowMs, session);
       await extendSession(this.#pool, session.id, nowMs, session.endsAtMs);
     }
     return found;
@@ -111,8 +118,12 @@ export class Sessions {
     return roleOfSession(this.#pool, session.id, workspaceId, this.#clock.now());
   }
 
-  list(person: Person, page: { before?: string; limit: number }): Promise<Session[]> {
-    return listSessions(this.#pool, person.id, { ...page, nowMs: this.#clock.now() });
+  list(
+    { person, session }: SignedInPerson,
+    page: { before?: string; limit: number },
+  ): Promise<Session[]> {
+    const limitedTo = limitOf(session);
+    return listSessions(this.#pool, person.id, { ...page, nowMs: this.#clock.now(), limitedTo });
   }
 
   /** Signing out an ended session is not an error. */
@@ -120,17 +131,28 @@ export class Sessions {
     await endSessionByToken(this.#pool, hashSecret(token), this.#clock.now());
   }
 
-  async endOne(person: Person, id: string): Promise<void> {
-    if (await endSession(this.#pool, person.id, id, this.#clock.now())) return;
+  async endOne({ person, session }: SignedInPerson, id: string): Promise<void> {
+    const nowMs = this.#clock.now();
+    if (await endSession(this.#pool, person.id, id, nowMs, limitOf(session))) return;
     throw new RefusedError('not_found', 'There is no session with this id.');
   }
 
-  async endAll(person: Person, exceptId?: string): Promise<void> {
-    await endSessionsOfPerson(this.#pool, person.id, this.#clock.now(), exceptId);
+  async endAll(
+    person: Person,
+    options: { exceptId?: string | null; limitedTo?: string | null } = {},
+  ): Promise<void> {
+    await endSessionsOfPerson(this.#pool, person.id, this.#clock.now(), options);
   }
 
   /** Rows are kept as long as their source network counts as known. */
   async sweep(): Promise<void> {
     await deleteExpiredSessions(this.#pool, this.#clock.now() - SESSION_MAX_MS);
   }
+}
+
+/** When a session that is used now expires. */
+function endOf(nowMs: number, session: Pick<Session, 'createdAtMs' | 'workspaceId'>): number {
+  const { createdAtMs, workspaceId } = session;
+  const maxMs = workspaceId === null ? SESSION_MAX_MS : PROVIDER_SESSION_MAX_MS;
+  return Math.min(nowMs + IDLE_MAX_MS, createdAtMs + maxMs);
 }

@@ -116,6 +116,25 @@ request, also change your password.</p>
   };
 }
 
+/** After a passkey was added. It contains no secret. */
+export function passkeyAddedEmail(
+  to: { email: string; name: string },
+  passkey: string,
+  link: string,
+): SystemEmail {
+  return {
+    to: toRecipient(to),
+    subject: 'A passkey was added to your Postrider account',
+    html: `<p>Hello {{ name }},</p>
+<p>The passkey “{{ passkey }}” was added to your Postrider account. It can sign in without your
+password.</p>
+<p>If you did not add it, remove it in your <a href="{{ link }}">settings</a> and change your
+password.</p>`,
+    variables: { name: to.name, passkey, link },
+    ttlSeconds: 24 * HOUR_SECONDS,
+  };
+}
+
 /** A name may contain characters that a header cannot, and the email must be sent anyway. */
 function toRecipient({ email, name }: { email: string; name: string }): SystemEmail['to'] {
   const plain = name.replaceAll(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ').trim();

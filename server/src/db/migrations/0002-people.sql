@@ -1,7 +1,8 @@
 -- People who can sign in, their sessions, and their role in each workspace.
 --
--- Secrets are stored as SHA-256 hashes and passwords as scrypt hashes. The exception is the TOTP
--- secret, which is needed to verify codes and is encrypted with SECRET_KEY.
+-- Secrets are stored as SHA-256 hashes and passwords as scrypt hashes. The exceptions are the TOTP
+-- secret, which is needed to verify codes, and the client secrets of identity providers, which are sent
+-- to them. Both are encrypted with SECRET_KEY.
 
 create table people (
   id uuid primary key,
@@ -9,7 +10,8 @@ create table people (
   -- Lowercase, for comparison.
   email_key text collate "C" not null unique,
   name text not null,
-  password_hash text not null,
+  -- Null for an account that an identity provider created, until its owner sets a password.
+  password_hash text,
   totp_secret bytea,
   -- Null until the first code has been entered; the second factor is not required before that.
   totp_confirmed_at timestamptz,
@@ -35,22 +37,86 @@ create table sessions (
   ip text not null,
   -- The network that sign-in attempts are counted by: an IPv4 address or an IPv6 /64.
   source text collate "C" not null,
-  user_agent text not null
+  user_agent text not null,
+  -- The workspace whose identity provider started the session; null for a password.
+  workspace_id uuid references workspaces,
+  -- Whether the session is valid in that workspace only, because its members chose the provider: what
+  -- it claims about an address must not open another workspace.
+  is_limited boolean not null default false,
+  check (not is_limited or workspace_id is not null)
 );
 
 create index sessions_person on sessions (person_id, source);
 create index sessions_expiry on sessions (expires_at);
+create index sessions_workspace on sessions (workspace_id, id) where workspace_id is not null;
 
--- Links in emails, and sign-ins that are waiting for the second factor.
+-- The identity provider (OpenID Connect) of a workspace.
+create table oidc_connections (
+  workspace_id uuid primary key references workspaces,
+  -- 'server' if the settings of the server configure it, which only the operator can change.
+  managed_by text not null check (managed_by in ('workspace', 'server')),
+  name text not null,
+  issuer text collate "C" not null,
+  client_id text not null,
+  encrypted_client_secret bytea not null,
+  groups_claim text not null,
+  -- In the order in which they are tried: [{"group": "…", "role": "…"}].
+  group_roles jsonb not null,
+  -- The role of people without a listed group; null if they have no access.
+  default_role text check (default_role in ('admin', 'developer', 'viewer')),
+  -- Whether members, except owners, must sign in with it.
+  is_enforced boolean not null,
+  updated_at timestamptz not null
+);
+
+-- Accounts that have signed in through the provider of a workspace, by the subject that it gave them.
+create table oidc_identities (
+  workspace_id uuid not null references workspaces,
+  issuer text collate "C" not null,
+  subject text collate "C" not null,
+  person_id uuid not null references people on delete cascade,
+  created_at timestamptz not null,
+  primary key (workspace_id, issuer, subject)
+);
+
+create index oidc_identities_person on oidc_identities (person_id);
+
+-- Sign-ins with an identity provider or a passkey that were completed, by the hash of their secret or
+-- challenge, until they would have expired: each works once.
+create table used_sign_ins (
+  secret_hash bytea primary key,
+  expires_at timestamptz not null
+);
+
+create index used_sign_ins_expiry on used_sign_ins (expires_at);
+
+-- Links in emails, sign-ins that are waiting for the second factor, and challenges for a new passkey.
 create table one_time_tokens (
   token_hash bytea primary key,
   person_id uuid not null references people on delete cascade,
-  purpose text not null check (purpose in ('password_reset', 'second_factor')),
+  purpose text not null check (purpose in ('password_reset', 'second_factor', 'passkey')),
   expires_at timestamptz not null
 );
 
 create index one_time_tokens_person on one_time_tokens (person_id);
 create index one_time_tokens_expiry on one_time_tokens (expires_at);
+
+-- Credentials with which people sign in without a password (WebAuthn).
+create table passkeys (
+  person_id uuid not null references people on delete cascade,
+  id uuid not null,
+  credential_id bytea not null unique,
+  public_key bytea not null,
+  -- How often the authenticator has signed; always zero if it does not count. A smaller value than
+  -- before means that the key was copied.
+  counter bigint not null,
+  transports text[] not null,
+  name text not null,
+  is_backed_up boolean not null,
+  created_at timestamptz not null,
+  last_used_at timestamptz,
+  primary key (person_id, id)
+);
 
 -- Changes of a sign-in address: first until a link that was emailed to the new address confirms the
 -- change, then for as long as a link that was emailed to the previous address can undo it.

@@ -31,6 +31,7 @@ const GUIDES = [
 const OPERATION = [
   'docs/production.md',
   'docs/platforms.md',
+  'docs/sign-in.md',
   'docs/configuration.md',
   'docs/cli.md',
   'docs/reliability.md',

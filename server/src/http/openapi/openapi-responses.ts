@@ -89,6 +89,7 @@ const NAMED_GROUPS: [string, ProblemCode[]][] = [
       'insufficient_scope',
       'ip_not_allowed',
       'not_a_member',
+      'single_sign_on_required',
       'workspace_suspended',
     ],
   ],
@@ -100,20 +101,39 @@ const NAMED_GROUPS: [string, ProblemCode[]][] = [
       'insufficient_scope',
       'ip_not_allowed',
       'not_a_member',
+      'single_sign_on_required',
     ],
   ],
   [
     'WriteForbidden',
-    ['cross_site_request', 'insufficient_scope', 'ip_not_allowed', 'not_a_member'],
+    [
+      'cross_site_request',
+      'insufficient_scope',
+      'ip_not_allowed',
+      'not_a_member',
+      'single_sign_on_required',
+    ],
   ],
   [
     'AccountWriteForbiddenByRole',
-    ['cross_site_request', 'insufficient_role', 'insufficient_scope', 'ip_not_allowed'],
+    [
+      'cross_site_request',
+      'insufficient_role',
+      'insufficient_scope',
+      'ip_not_allowed',
+      'limited_session',
+    ],
   ],
-  ['AccountWriteForbidden', ['cross_site_request', 'insufficient_scope', 'ip_not_allowed']],
-  ['ReadForbidden', ['insufficient_scope', 'ip_not_allowed', 'not_a_member']],
+  [
+    'AccountWriteForbidden',
+    ['cross_site_request', 'insufficient_scope', 'ip_not_allowed', 'limited_session'],
+  ],
+  [
+    'ReadForbidden',
+    ['insufficient_scope', 'ip_not_allowed', 'not_a_member', 'single_sign_on_required'],
+  ],
   ['AccountReadForbidden', ['insufficient_scope', 'ip_not_allowed']],
-  ['Forbidden', ['ip_not_allowed', 'not_a_member']],
+  ['Forbidden', ['ip_not_allowed', 'not_a_member', 'single_sign_on_required']],
   [
     'InvalidMessage',
     [
@@ -168,12 +188,15 @@ export function problemCodesOf(spec: Spec): ProblemCode[] {
 }
 
 /** Problems that apply only to sessions. */
-function sessionProblems({ scope, method }: Spec): ProblemCode[] {
+function sessionProblems({ scope, method, limitedSessions }: Spec): ProblemCode[] {
   if (scope === 'operator') return [];
   const codes: ProblemCode[] = ['invalid_session'];
   if (method !== 'GET') codes.push('cross_site_request');
-  if (scope === 'person') return codes;
-  codes.push('not_a_member');
+  if (scope === 'person') {
+    if (!limitedSessions) codes.push('limited_session');
+    return codes;
+  }
+  codes.push('not_a_member', 'single_sign_on_required');
   const everyRoleMay = ROLES.every((role) => scope === 'any' || rightsOf(role).has(scope as Right));
   if (!everyRoleMay) codes.push('insufficient_role');
   return codes;

@@ -83,6 +83,27 @@ export const PROBLEMS = {
       'The workspace named by Postrider-Workspace does not exist, or you are not a member of it.',
     fix: 'Choose one of your workspaces. GET /api/v1/workspaces lists them.',
   },
+  single_sign_on_required: {
+    status: 403,
+    title: 'The workspace requires single sign-on',
+    meaning:
+      'Members of this workspace must sign in with its identity provider. Owners can also use their password.',
+    fix: 'Sign in with the identity provider of the workspace.',
+  },
+  limited_session: {
+    status: 403,
+    title: 'The session is limited to one workspace',
+    meaning:
+      'The identity provider of a workspace has started this session. It can use that workspace, but not change the account or use other workspaces.',
+    fix: 'Sign in with your password at {app}/app/sign-in. A password reset sets one if you have none.',
+  },
+  single_sign_on_failed: {
+    status: 422,
+    title: 'The identity provider cannot be used',
+    meaning:
+      'Its configuration could not be read from the issuer, or it lacks something that sign-in needs. Nothing was changed.',
+    fix: 'Check the issuer: its /.well-known/openid-configuration must be reachable from this server.',
+  },
   insufficient_role: {
     status: 403,
     title: 'Your role does not allow this',

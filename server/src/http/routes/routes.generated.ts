@@ -94,11 +94,22 @@ import { setOperatorBrake } from './operator/set-brake.ts';
 import { setOperatorQuotas } from './operator/set-quotas.ts';
 import { suspendOperatorWorkspace } from './operator/suspend-workspace.ts';
 import { updateOperatorWorkspace } from './operator/update-workspace.ts';
+import { createPasskey } from './passkeys/create.ts';
+import { deletePasskey } from './passkeys/delete.ts';
+import { listPasskeys } from './passkeys/list.ts';
+import { signInWithPasskey } from './passkeys/sign-in.ts';
+import { startPasskey } from './passkeys/start-registration.ts';
+import { startPasskeySignIn } from './passkeys/start-sign-in.ts';
+import { updatePasskey } from './passkeys/update.ts';
 import { getRequest } from './requests/get.ts';
 import { listRequests } from './requests/list.ts';
 import { getLimits } from './service/get-limits.ts';
 import { getOpenapiJson, getOpenapiYaml } from './service/get-openapi.ts';
 import { getSmtp } from './service/get-smtp.ts';
+import { deleteSingleSignOn } from './single-sign-on/delete.ts';
+import { getSignInOptions } from './single-sign-on/get-options.ts';
+import { getSingleSignOn } from './single-sign-on/get.ts';
+import { putSingleSignOn } from './single-sign-on/put.ts';
 import { getQueue } from './stats/get-queue.ts';
 import { getUsage } from './stats/get-usage.ts';
 import { getStats } from './stats/get.ts';
@@ -257,12 +268,23 @@ export const ROUTES = [
   setOperatorQuotas,
   suspendOperatorWorkspace,
   updateOperatorWorkspace,
+  createPasskey,
+  deletePasskey,
+  listPasskeys,
+  signInWithPasskey,
+  startPasskey,
+  startPasskeySignIn,
+  updatePasskey,
   getRequest,
   listRequests,
   getLimits,
   getOpenapiJson,
   getOpenapiYaml,
   getSmtp,
+  deleteSingleSignOn,
+  getSignInOptions,
+  getSingleSignOn,
+  putSingleSignOn,
   getQueue,
   getUsage,
   getStats,

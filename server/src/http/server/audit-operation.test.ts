@@ -22,6 +22,7 @@ const NOT_AUDITED: Record<string, string[]> = {
     'checkTransactional',
     'checkTemplate',
     'renderTemplate',
+    'startPasskeySignIn',
     'inspectInvitation',
   ],
   'no actor': ['requestPasswordReset', 'signOut'],
@@ -111,6 +112,13 @@ test('changes of an account are recorded for its member, or for the workspace th
   const reset = specOf('completePasswordReset');
   const [change] = await changesOf(reset, { ...requestFor(reset), accountId: PERSON }, {});
   expect(change).toMatchObject({ where: { memberId: PERSON }, actor: USER });
+
+  // A session of the workspace's identity provider is nothing to the member's other workspaces.
+  const ending = specOf('endSessions');
+  const session = { workspaceId: WORKSPACE, isLimited: true };
+  const signedIn = { person: { id: PERSON }, session } as AnyRequest['signedIn'];
+  const [ended] = await changesOf(ending, { ...requestFor(ending), signedIn } as AnyRequest, {});
+  expect(ended?.where).toEqual({ workspaceId: WORKSPACE });
 });
 
 test('a refused operation leaves nothing; if its result is unknown, its intent stays', async () => {
@@ -136,12 +144,14 @@ function specOf(id: string): Operation['spec'] {
   return found.spec;
 }
 
+const FULL = { workspaceId: null, isLimited: false };
+
 /** A request as the operation gets it: with a caller, an account, or neither. */
 function requestFor({ scope }: Operation['spec']): AnyRequest {
   const isPersonal = scope === 'person' || scope === 'public';
   return {
     caller: isPersonal ? undefined : { workspaceId: WORKSPACE, mode: 'test', actor: KEY },
-    signedIn: scope === 'person' ? { person: { id: PERSON } } : undefined,
+    signedIn: scope === 'person' ? { person: { id: PERSON }, session: FULL } : undefined,
     client: { ip: '203.0.113.7', userAgent: 'curl' },
     requestId: 'req_1',
     params: {},

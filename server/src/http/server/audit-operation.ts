@@ -1,3 +1,4 @@
+import { limitOf } from '../../accounts/people/session-store.ts';
 import { decodeId, encodeId } from '../../lib/ids.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import { type AuditLog, type Change, SERVER_LOG } from '../../logs/audit-log.ts';
@@ -89,7 +90,7 @@ interface Result {
 
 function whereOf(
   spec: Spec,
-  { caller }: AnyRequest,
+  { caller, signedIn }: AnyRequest,
   target: unknown,
   actor: string,
 ): Change['where'] {
@@ -97,6 +98,9 @@ function whereOf(
   if (caller && spec.scope !== 'person') return { workspaceId: caller.workspaceId };
   const workspaceId = typeof target === 'string' ? decodeId('wsp', target) : undefined;
   if (workspaceId !== undefined) return { workspaceId };
+  // What the identity provider of a workspace allows is no concern of the member's other workspaces.
+  const limitedTo = signedIn ? limitOf(signedIn.session) : null;
+  if (limitedTo !== null) return { workspaceId: limitedTo };
   return { memberId: decodeId('usr', actor) as string };
 }
 

@@ -5,7 +5,9 @@ import {
   type OperatorKeys,
   operatorKeyRequired,
 } from '../../accounts/operator-keys.ts';
+import { limitOf, type Session } from '../../accounts/people/session-store.ts';
 import type { Sessions, SignedInPerson } from '../../accounts/people/sessions.ts';
+import { singleSignOnRequired } from '../../accounts/people/single-sign-on/connection.ts';
 import type { RateDecision, RateLimiter } from '../../accounts/rate-limit.ts';
 import { isTeamRight, type Right, type Role, rightsOf, scopesOf } from '../../accounts/roles.ts';
 import type { Mode } from '../../accounts/tenant-scope.ts';
@@ -201,7 +203,8 @@ async function authorizeSession(
       'The session does not exist or has ended. Sign in again.',
     );
   }
-  const { role, ...signedIn } = found;
+  const { person, session, role, needsSingleSignOn } = found;
+  const signedIn = { person, session };
   const isFirstCheck = request.signedIn === null;
   request.signedIn = signedIn;
   const member = workspaceId !== undefined && role !== undefined;
@@ -210,12 +213,16 @@ async function authorizeSession(
   const isSend = member && spec.scope === 'send:transactional';
   if (isFirstCheck && isSend) applyRateLimit(deps.rateLimiter, 'workspace', workspaceId, reply);
   else if (isFirstCheck) applyRateLimit(deps.rateLimiter, 'person', signedIn.person.id, reply);
-  if (spec.scope === 'person') return;
+  if (spec.scope === 'person') {
+    requireFullSession(spec, session, request);
+    return;
+  }
   const mode = requireModeHeaders(request);
   if (!member) {
     const detail = 'The workspace does not exist, or you are not a member of it.';
     throw new RefusedError('not_a_member', detail);
   }
+  if (needsSingleSignOn) throw singleSignOnRequired();
   const caller = sessionCaller(signedIn, workspaceId, mode, role);
   // Set before the last checks, so that a refusal is in the request log of the workspace.
   request.caller = caller;
@@ -224,6 +231,20 @@ async function authorizeSession(
     throw new RefusedError('insufficient_role', detail);
   }
   requireMode(spec, caller);
+}
+
+/**
+ * The identity provider of a workspace decides who its members are, and nothing else: a session that it
+ * started must not change the account, which may be a member of other workspaces.
+ */
+function requireFullSession(spec: Spec, session: Session, { params }: FastifyRequest): void {
+  const limitedTo = limitOf(session);
+  if (limitedTo === null || spec.limitedSessions) return;
+  const { id } = (params ?? {}) as { id?: string };
+  if (id !== undefined && decodeId('wsp', id) === limitedTo) return;
+  const detail =
+    'You signed in with the identity provider of a workspace, so this session can use that workspace only.';
+  throw new RefusedError('limited_session', detail);
 }
 
 function sessionCaller(

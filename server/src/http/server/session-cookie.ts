@@ -26,7 +26,8 @@ export function createSessionCookie(baseUrl: string): SessionCookie {
   };
 }
 
-function findCookie(header: string, name: string): string | undefined {
+/** The value of a cookie in a Cookie header; undefined if it is missing or empty. */
+export function findCookie(header: string, name: string): string | undefined {
   for (const pair of header.split(';')) {
     const [key = '', value = ''] = pair.split('=', 2);
     if (key.trim() === name && value.trim() !== '') return value.trim();

@@ -12,13 +12,14 @@ export function endSession({ people }: { people: People }): Operation {
       tag: 'Account',
       summary: 'End a session',
       scope: 'person',
+      limitedSessions: true,
       params: pathId('ses', 'the session'),
       responses: { 204: { description: 'The session has ended.' } },
       problems: ['not_found'],
     },
     async ({ signedIn, params }) => {
       const id = decodePathId('ses', (params as { id: string }).id, 'session');
-      await people.sessions.endOne(signedIn.person, id);
+      await people.sessions.endOne(signedIn, id);
       return { status: 204 };
     },
   );

@@ -12,6 +12,7 @@ export function getMe({ people }: { people: People }): Operation {
       summary: 'Retrieve the signed-in user',
       description: 'Includes all workspaces and the rights of the user’s role in each.',
       scope: 'person',
+      limitedSessions: true,
       responses: { 200: { description: 'The signed-in user.', body: Me } },
     },
     async ({ signedIn }) => ({ status: 200, body: await people.account.me(signedIn) }),

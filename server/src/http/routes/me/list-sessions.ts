@@ -17,6 +17,7 @@ export function listSessions({ people }: { people: People }): Operation {
       summary: 'List your sessions',
       description: 'Active sessions, newest first.',
       scope: 'person',
+      limitedSessions: true,
       query: closed(PAGE),
       queryParsers: [(query) => uuidCursor(LIST, query)],
       responses: {
@@ -26,7 +27,7 @@ export function listSessions({ people }: { people: People }): Operation {
     async ({ signedIn, query }) => {
       const limit = query.limit ?? LIMIT_DEFAULT;
       const before = uuidCursor(LIST, query);
-      const found = await people.sessions.list(signedIn.person, {
+      const found = await people.sessions.list(signedIn, {
         limit: limit + 1,
         ...(before === undefined ? {} : { before }),
       });

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { Code, Email, Name, Password } from '../../openapi/account-fields.ts';
 import { closed, id, NullableTime, Time } from '../../openapi/shared-schemas.ts';
+import { PASSKEY, Passkey } from '../passkeys/schemas.ts';
 import { WORKSPACE, Workspace } from '../workspaces/schemas.ts';
 
 export const ME = {
@@ -9,15 +10,22 @@ export const ME = {
   name: 'Jane Doe',
   created_at: '2026-11-01T08:00:00.000Z',
   delete_at: null,
+  has_password: true,
   totp_enabled: true,
   recovery_codes_left: 10,
   session: {
     id: 'ses_01kc8x3f7ye6qvj2m4n5p6q7r8',
     created_at: '2026-11-15T09:30:00.000Z',
     expires_at: '2026-11-22T09:30:00.000Z',
+    single_sign_on: false,
+    limited_to: null,
   },
   workspaces: [WORKSPACE],
 };
+
+const SingleSignOn = Type.Boolean({
+  description: 'Whether an identity provider has started the session, which ends after a day.',
+});
 
 export const Me = Type.Object(
   {
@@ -29,9 +37,22 @@ export const Me = Type.Object(
       ...NullableTime,
       description: 'When the account will be deleted. Until then you can restore it.',
     }),
+    has_password: Type.Boolean({
+      description:
+        'False for an account that an identity provider created. A password reset sets one.',
+    }),
     totp_enabled: Type.Boolean({ description: 'Whether signing in requires a second factor.' }),
     recovery_codes_left: Type.Integer(),
-    session: Type.Object({ id: id('ses', 'the session'), created_at: Time, expires_at: Time }),
+    session: Type.Object({
+      id: id('ses', 'the session'),
+      created_at: Time,
+      expires_at: Time,
+      single_sign_on: SingleSignOn,
+      limited_to: Type.Union([id('wsp', 'the workspace'), Type.Null()], {
+        description:
+          'The only workspace of a session that the identity provider of a workspace has started. Such a session cannot change the account.',
+      }),
+    }),
     workspaces: Type.Array(Workspace),
   },
   { title: 'Me', examples: [ME] },
@@ -60,7 +81,10 @@ export const ChangePassword = closed(
 );
 
 const SESSION = {
-  ...ME.session,
+  id: ME.session.id,
+  created_at: ME.session.created_at,
+  expires_at: ME.session.expires_at,
+  single_sign_on: false,
   current: true,
   last_seen_at: '2026-11-15T09:30:00.000Z',
   ip: '203.0.113.7',
@@ -71,6 +95,7 @@ export const Session = Type.Object(
   {
     id: id('ses', 'the session'),
     current: Type.Boolean({ description: 'Whether this is the session of this request.' }),
+    single_sign_on: SingleSignOn,
     created_at: Time,
     last_seen_at: Time,
     expires_at: Time,
@@ -81,8 +106,8 @@ export const Session = Type.Object(
 );
 
 export const MeExport = Type.Object(
-  { user: Me, sessions: Type.Array(Session) },
-  { title: 'MeExport', examples: [{ user: ME, sessions: [SESSION] }] },
+  { user: Me, passkeys: Type.Array(Passkey), sessions: Type.Array(Session) },
+  { title: 'MeExport', examples: [{ user: ME, passkeys: [PASSKEY], sessions: [SESSION] }] },
 );
 
 export const WithPassword = closed({ password: Password }, { title: 'WithPassword' });

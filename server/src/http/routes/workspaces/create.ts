@@ -23,7 +23,10 @@ export function createWorkspace({ people }: { people: People }): Operation {
     },
     async ({ signedIn, body }) => ({
       status: 201,
-      body: publicMembership(await people.account.createWorkspace(signedIn, body.name)),
+      body: publicMembership(
+        await people.account.createWorkspace(signedIn, body.name),
+        signedIn.session,
+      ),
     }),
   );
 }

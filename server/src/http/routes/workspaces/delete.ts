@@ -31,7 +31,7 @@ export function deleteWorkspace({ people }: { people: People }): Operation {
     async ({ signedIn, params, body }) => {
       const id = decodePathId('wsp', (params as { id: string }).id, 'workspace');
       const deleted = await people.account.deleteWorkspace(signedIn, id, body.name);
-      return { status: 202, body: publicMembership(deleted) };
+      return { status: 202, body: publicMembership(deleted, signedIn.session) };
     },
   );
 }

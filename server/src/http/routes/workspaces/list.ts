@@ -17,6 +17,7 @@ export function listWorkspaces({ people }: { people: People }): Operation {
       summary: 'List your workspaces',
       description: 'Newest first.',
       scope: 'person',
+      limitedSessions: true,
       query: closed(PAGE),
       queryParsers: [(query) => uuidCursor(LIST, query)],
       responses: {
@@ -31,7 +32,8 @@ export function listWorkspaces({ people }: { people: People }): Operation {
         ...(before === undefined ? {} : { before }),
       });
       const { rows, next_cursor } = toPage(LIST, found, limit, (one) => [one.workspaceId]);
-      return { status: 200, body: { data: rows.map(publicMembership), next_cursor } };
+      const data = rows.map((one) => publicMembership(one, signedIn.session));
+      return { status: 200, body: { data, next_cursor } };
     },
   );
 }

@@ -25,7 +25,10 @@ export function restoreWorkspace({ people }: { people: People }): Operation {
       const id = decodePathId('wsp', (params as { id: string }).id, 'workspace');
       return {
         status: 200,
-        body: publicMembership(await people.account.restoreWorkspace(signedIn, id)),
+        body: publicMembership(
+          await people.account.restoreWorkspace(signedIn, id),
+          signedIn.session,
+        ),
       };
     },
   );

@@ -12,6 +12,7 @@ export const WORKSPACE = {
   created_at: '2026-11-01T08:00:00.000Z',
   suspended: null,
   deletion: null,
+  single_sign_on_required: false,
 };
 
 export const Workspace = Type.Object(
@@ -30,6 +31,10 @@ export const Workspace = Type.Object(
     deletion: Type.Union([Type.Object({ requested_at: Time, delete_at: Time }), Type.Null()], {
       description:
         'Set if the workspace is scheduled for deletion: live mail is held, and owners can restore it until `delete_at`.',
+    }),
+    single_sign_on_required: Type.Boolean({
+      description:
+        'Whether this session cannot use the workspace, because its members must sign in with its identity provider.',
     }),
   },
   { title: 'Workspace', examples: [WORKSPACE] },

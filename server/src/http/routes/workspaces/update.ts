@@ -19,12 +19,12 @@ export function updateWorkspace({ people }: { people: People }): Operation {
       body: WorkspaceInput,
       examples: { name: { summary: 'Change the name', value: { name: 'Flagship shop' } } },
       responses: { 200: { description: 'The updated workspace.', body: Workspace } },
-      problems: ['not_found', 'insufficient_role'],
+      problems: ['not_found', 'insufficient_role', 'single_sign_on_required'],
     },
     async ({ signedIn, params, body }) => {
       const id = decodePathId('wsp', (params as { id: string }).id, 'workspace');
       const renamed = await people.account.renameWorkspace(signedIn, id, body.name);
-      return { status: 200, body: publicMembership(renamed) };
+      return { status: 200, body: publicMembership(renamed, signedIn.session) };
     },
   );
 }
