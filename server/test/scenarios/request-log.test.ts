@@ -98,8 +98,14 @@ test('members: what they read is not logged, what they change or may not do is',
   const { json } = await visitor.call('GET', '/requests?status=403&path=/contacts&method=POST');
   expect(json.data).toHaveLength(1);
   expect(json.data[0]).toMatchObject({ api_key_id: null, problem_code: 'insufficient_role' });
-  const found = await visitor.call('GET', `/requests?request_id=${requestIdOf(reading)}`);
-  expect(found.json.data).toEqual([]);
+  // The editor renders a preview after every change.
+  await app.call('POST', '/templates', { body: { key: 'seen', subject: 'Hi', html: '<p>Hi</p>' } });
+  const preview = await visitor.call('POST', '/templates/seen/render', { body: {} });
+  expect(preview.status).toBe(200);
+  for (const request of [reading, preview]) {
+    const found = await visitor.call('GET', `/requests?request_id=${requestIdOf(request)}`);
+    expect(found.json.data).toEqual([]);
+  }
 });
 
 test('a workspace, a mode and a key without the scope see nothing of it', async () => {

@@ -71,6 +71,8 @@ declare module 'fastify' {
     signature: unknown;
     /** Null on paths without an operation. */
     operationId: string | null;
+    /** Whether the operation reads, checks or previews. */
+    changesNothing: boolean;
     /** The public id of the message that the request sent. */
     messageId: string | null;
   }
@@ -104,6 +106,7 @@ export function createHttpServer(deps: HttpServerDependencies): FastifyInstance 
   server.decorateRequest('receivedBody', null);
   server.decorateRequest('signature', null);
   server.decorateRequest('operationId', null);
+  server.decorateRequest('changesNothing', false);
   server.decorateRequest('messageId', null);
   addJsonBodyParser(server, deps, deps.bodyBytesMax);
   server.setErrorHandler((error, request, reply) => sendProblem(deps, error, request, reply));
@@ -181,6 +184,7 @@ function addRoute(
   const { spec } = operation;
   const checks = validatorsOf(operation);
   const recordMetrics = deps.metrics.operation(spec.id);
+  const changesNothing = spec.method === 'GET' || spec.notAudited === 'changes nothing';
   scope.route({
     method: spec.method,
     url: routeOf(surface, spec),
@@ -188,6 +192,7 @@ function addRoute(
     onRequest(request, reply, done) {
       request.recordMetrics = recordMetrics;
       request.operationId = spec.id;
+      request.changesNothing = changesNothing;
       request.startedAtMs = performance.now();
       // Fastify rejects an unknown media type before it calls a parser.
       if (!spec.body) delete request.headers['content-type'];

@@ -5,8 +5,8 @@ import type { RequestLog } from '../../logs/request-log.ts';
 import type { ProblemDetails } from '../problems/problem-details.ts';
 
 /**
- * Adds a request to the request log of the caller's workspace. What the dashboard reads is left out:
- * it would bury the requests of programs, and looking at the log would fill it.
+ * Adds a request to the request log of the caller's workspace. What the dashboard reads and previews is
+ * left out: it would bury the requests of programs, and looking at the log would fill it.
  */
 export function logRequest(
   log: RequestLog,
@@ -19,8 +19,7 @@ export function logRequest(
   const { method } = request;
   const { statusCode: status } = reply;
   const failed = status >= 400;
-  const isRead = method === 'GET' || method === 'HEAD';
-  if (caller.keyId === undefined && isRead && !failed) return;
+  if (caller.keyId === undefined && request.changesNothing && !failed) return;
   if (!log.admits(caller.workspaceId, status)) return;
   log.add({
     workspaceId: caller.workspaceId,
