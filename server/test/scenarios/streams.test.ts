@@ -428,17 +428,28 @@ describe('bounces and complaints', () => {
     await app.call('POST', '/streams', { key, body: slow });
     await send({ stream: 'slow' });
     const body = validMessage({ stream: 'slow' });
-    const { json } = await app.call('POST', '/transactional/send', { key, body });
+    const sendSlow = (headers: Record<string, string> = {}) =>
+      app.call('POST', '/transactional/send', { key, body, headers });
+    const stored = async (id: string) => {
+      const { rows } = await database.pool.query<{ waits: number; lease: number | null }>(
+        `select extract(epoch from d.due_at - m.created_at)::int as waits, d.lease
+         from deliveries d join messages m on m.workspace_id = d.workspace_id and m.id = d.message_id
+         where d.message_id = $1`,
+        [decodeId('msg', id)],
+      );
+      return rows[0];
+    };
+    const once = { 'idempotency-key': 'slow' };
+    const { json } = await sendSlow(once);
     expect(json.status).toBe('queued');
-    const { rows } = await database.pool.query<{ waits: number; lease: number | null }>(
-      `select extract(epoch from d.due_at - m.created_at)::int as waits, d.lease
-       from deliveries d join messages m on m.workspace_id = d.workspace_id and m.id = d.message_id
-       where d.message_id = $1`,
-      [decodeId('msg', json.id)],
-    );
-    expect(rows[0]?.waits).toBeGreaterThan(30);
-    expect(rows[0]?.waits).toBeLessThanOrEqual(60);
-    expect(rows[0]).toMatchObject({ lease: null });
+    const second = await stored(json.id);
+    expect(second?.waits).toBeGreaterThan(30);
+    expect(second?.waits).toBeLessThanOrEqual(60);
+    expect(second).toMatchObject({ lease: null });
+    // What is not stored, such as a repeated request, delays nothing.
+    for (let index = 0; index < 3; index++) expect((await sendSlow(once)).json.id).toBe(json.id);
+    const third = await stored((await sendSlow()).json.id);
+    expect(third?.waits).toBeLessThanOrEqual(120);
     await send();
   };
 
