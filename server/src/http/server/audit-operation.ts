@@ -98,7 +98,7 @@ function whereOf(
   if (caller && spec.scope !== 'person') return { workspaceId: caller.workspaceId };
   const workspaceId = typeof target === 'string' ? decodeId('wsp', target) : undefined;
   if (workspaceId !== undefined) return { workspaceId };
-  // What the identity provider of a workspace allows is no concern of the member's other workspaces.
+  // A session of the workspace's identity provider does not concern the member's other workspaces.
   const limitedTo = signedIn ? limitOf(signedIn.session) : null;
   if (limitedTo !== null) return { workspaceId: limitedTo };
   return { memberId: decodeId('usr', actor) as string };
