@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
+import type { TestApp } from '../harness/app.ts';
 import { browserSuite } from '../harness/browser.ts';
 import { accessibilityViolations, overflows } from '../harness/browser-checks.ts';
 import { createSampleData, type SampleData } from '../harness/browser-sample-data.ts';
@@ -13,6 +14,8 @@ import { createSampleData, type SampleData } from '../harness/browser-sample-dat
 const SHIFTS = `globalThis.__shift = 0; new PerformanceObserver((list) => {
   for (const entry of list.getEntries()) if (!entry.hadRecentInput) __shift += entry.value;
 }).observe({ type: 'layout-shift', buffered: true })`;
+
+const WINDOW = { width: 1280, height: 860 };
 
 /** The window widths of a desktop, a tablet and a phone. */
 const WIDTHS = [1440, 1024, 390];
@@ -254,7 +257,44 @@ const DIALOGS: View[] = [
 ];
 
 browserSuite('accessibility and layout', (suite) => {
+  let opened: { app: TestApp; page: Page } | undefined;
+
+  /** One page for all tests, because opening a page takes longer than checking it. */
+  async function ownersPage(): Promise<Page> {
+    const app = suite.app();
+    if (opened?.app !== app) {
+      opened = { app, page: await suite.openAs('owner') };
+      await opened.page.addInitScript(SHIFTS);
+    }
+    await opened.page.setViewportSize(WINDOW);
+    return opened.page;
+  }
+
+  /** Goes to a view without loading the application again. */
+  async function show(path: string): Promise<Page> {
+    const page = await ownersPage();
+    const elsewhere = page.locator('h1', { hasText: 'Page not found' });
+    const push = (to: string) => page.evaluate(`history.pushState({}, '', '${to}')`);
+    if (page.url() === 'about:blank') await page.goto('/app/nowhere');
+    else await push('/app/nowhere');
+    await elsewhere.waitFor();
+    // A dialog of the layout, such as the keyboard shortcuts, outlasts the view.
+    if (await page.locator('dialog[open]').count()) await page.goto('/app/nowhere');
+    await elsewhere.waitFor();
+    await push(path);
+    await elsewhere.waitFor({ state: 'detached' });
+    await waitForContent(page);
+    return page;
+  }
+
   const filled = new WeakMap<object, ReturnType<typeof fill>>();
+
+  /** The sample data, created once per server. */
+  function sampleData(): ReturnType<typeof fill> {
+    const filling = filled.get(suite.app()) ?? fill();
+    filled.set(suite.app(), filling);
+    return filling;
+  }
 
   async function fill() {
     const { call, liveKey } = suite.app();
@@ -279,9 +319,7 @@ browserSuite('accessibility and layout', (suite) => {
     '/app/suppressions',
     '/app/webhooks',
   ])('in an empty workspace, %s fits its window', async (path) => {
-    const page = await suite.openAs('owner');
-    await page.goto(path);
-    await waitForContent(page);
+    const page = await show(path);
     await page.locator('main pre').first().waitFor();
     for (const width of WIDTHS) {
       await page.setViewportSize({ width, height: 800 });
@@ -291,12 +329,8 @@ browserSuite('accessibility and layout', (suite) => {
   });
 
   test.each(VIEWS)('$name', async ({ path, open }) => {
-    const app = suite.app();
-    const filling = filled.get(app) ?? fill();
-    filled.set(app, filling);
-    const url = path(await filling);
-    const page = await suite.openAs('owner');
-    await page.addInitScript(SHIFTS);
+    const url = path(await sampleData());
+    const page = await ownersPage();
     await page.goto(url);
     await waitForContent(page);
     expect(await page.evaluate<number>('__shift')).toBeLessThan(SHIFT_MAX);
@@ -311,12 +345,7 @@ browserSuite('accessibility and layout', (suite) => {
   });
 
   test.each(DIALOGS)('the dialog "$name" fits its window', async ({ path, open }) => {
-    const app = suite.app();
-    const filling = filled.get(app) ?? fill();
-    filled.set(app, filling);
-    const page = await suite.openAs('owner');
-    await page.goto(path(await filling));
-    await waitForContent(page);
+    const page = await show(path(await sampleData()));
     await open?.(page);
     await page.getByRole('dialog').waitFor();
     await waitForContent(page);
@@ -339,9 +368,8 @@ browserSuite('accessibility and layout', (suite) => {
         body: { key: 'long-name', name, subject: 'x', html: 'x' },
       });
       await call('PUT', '/contacts/long@example.com', { body: { first_name: name } });
-      const page = await suite.openAs('owner');
+      const page = await show(path);
       await page.setViewportSize({ width: 1200, height: 800 });
-      await page.goto(path);
       const cell = page.getByRole('cell', { name }).first();
       await cell.waitFor();
       expect(await cell.evaluate((one) => one.scrollWidth - one.clientWidth)).toBe(0);
@@ -350,19 +378,18 @@ browserSuite('accessibility and layout', (suite) => {
     },
   );
 
-  test.each([390, 820, 1440])('at %d px, short words in tables are not broken', async (width) => {
-    const app = suite.app();
-    const filling = filled.get(app) ?? fill();
-    filled.set(app, filling);
-    await filling;
-    const page = await suite.openAs('owner');
-    await page.setViewportSize({ width, height: 800 });
-    for (const path of ['suppressions', 'api-keys', 'contacts', 'domains', 'team']) {
-      await page.goto(`/app/${path}`);
-      await waitForContent(page);
-      expect([path, await page.evaluate(BROKEN_WORDS)]).toEqual([path, []]);
-    }
-  });
+  test.each(['suppressions', 'api-keys', 'contacts', 'domains', 'team'])(
+    'short words in the table of %s are not broken at any width',
+    async (path) => {
+      await sampleData();
+      const page = await show(`/app/${path}`);
+      for (const width of [390, 820, 1440]) {
+        await page.setViewportSize({ width, height: 800 });
+        await page.locator('main td').first().waitFor({ state: 'attached' });
+        expect([width, await page.evaluate(BROKEN_WORDS)]).toEqual([width, []]);
+      }
+    },
+  );
 
   test.each([
     '/app/templates',
@@ -370,14 +397,9 @@ browserSuite('accessibility and layout', (suite) => {
     '/app/contacts',
     '/app/domains',
   ])('on a phone, the buttons of %s are on the title line', async (path) => {
-    const app = suite.app();
-    const filling = filled.get(app) ?? fill();
-    filled.set(app, filling);
-    await filling;
-    const page = await suite.openAs('owner');
+    await sampleData();
+    const page = await show(path);
     await page.setViewportSize({ width: 390, height: 800 });
-    await page.goto(path);
-    await waitForContent(page);
     const head = page.locator('main header').first();
     const title = (await head.boundingBox())?.y ?? 0;
     const tops = await head
