@@ -7,7 +7,7 @@ browserSuite('local time zone', (suite) => {
     ['America/Los_Angeles', '2040-05-20T07:00:00.000Z'],
     ['Pacific/Auckland', '2040-05-19T12:00:00.000Z'],
   ])('a key expires at the start of the selected day in %s', async (timezoneId, endsAt) => {
-    const page = await suite.openAs('developer');
+    const page = await suite.openAs('developer', { fresh: true });
     const devtools = await page.context().newCDPSession(page);
     await devtools.send('Emulation.setTimezoneOverride', { timezoneId });
     await page.goto('/app/api-keys?new=true');

@@ -204,7 +204,7 @@ browserSuite('keyboard navigation', (suite) => {
     await app.call('POST', '/contacts', { body: { email: 'jane@example.com' } });
     const template = { key: 'hello', name: 'Hello', subject: 'Hello', html: '<p>Hello' };
     await app.call('POST', '/templates', { body: template });
-    const page = await suite.openAs('developer');
+    const page = await suite.openAs('developer', { fresh: true });
     for (const path of ['messages', 'contacts', 'api-keys', 'templates/template/hello']) {
       await page.goto(`/app/${path}`);
       await page.getByRole('heading', { level: 1 }).waitFor({ state: 'attached' });

@@ -16,7 +16,7 @@ browserSuite('request log and audit log', (suite) => {
     expect(rejected.status).toBe(422);
     const sent = await send(message);
 
-    const page = await suite.openAs('developer');
+    const page = await suite.openAs('developer', { fresh: true });
     await page.goto('/app');
     await page.getByRole('link', { name: 'Request log' }).click();
     const list = page.getByRole('list', { name: 'Requests' });

@@ -98,7 +98,7 @@ browserSuite('unsaved changes', (suite) => {
   });
 
   test('a secret that is shown once cannot be dismissed by accident', async () => {
-    const page = await suite.openAs('developer');
+    const page = await suite.openAs('developer', { fresh: true });
     await page.goto('/app/api-keys');
     await page.getByRole('button', { name: 'Create key' }).first().click();
     await page.getByRole('textbox', { name: 'Name' }).fill('Shop');
@@ -127,7 +127,7 @@ browserSuite('unsaved changes', (suite) => {
     });
     const inbox = () => suite.app().call('GET', `/test/inbox/${sent.json.id}`);
     await expect.poll(async () => (await inbox()).status).toBe(200);
-    const page = await suite.openAs('developer', { width: 360 });
+    const page = await suite.openAs('developer', { fresh: true, width: 360 });
     await page.clock.install();
     await page.goto(`/app/test-inbox?id=${sent.json.id}`);
     await page.getByRole('button', { name: 'Delete message' }).click();
@@ -257,7 +257,7 @@ browserSuite('unsaved changes', (suite) => {
   test('saving a contact keeps attributes that were added meanwhile', async () => {
     const email = 'emil@example.com';
     await make('/contacts', { email, attributes: { plan: 'weekly', old: 1 } });
-    const page = await suite.openAs('developer');
+    const page = await suite.openAs('developer', { fresh: true });
     await page.clock.install();
     await page.goto(`/app/contacts?open=${email}`);
     await page.getByLabel('Attributes').fill('{"plan": "monthly"}');
@@ -280,7 +280,7 @@ browserSuite('unsaved changes', (suite) => {
     });
     const inbox = () => suite.app().call('GET', `/test/inbox/${sent.json.id}`);
     await expect.poll(async () => (await inbox()).status).toBe(200);
-    const page = await suite.openAs('developer');
+    const page = await suite.openAs('developer', { fresh: true });
     await page.clock.install();
     await page.goto(`/app/test-inbox?id=${sent.json.id}`);
     await page.getByRole('link', { name: 'An email to keep' }).waitFor();
@@ -299,7 +299,7 @@ browserSuite('unsaved changes', (suite) => {
   });
 
   test('a failed copy is reported', async () => {
-    const page = await suite.openAs('developer');
+    const page = await suite.openAs('developer', { fresh: true });
     await page.addInitScript(
       "navigator.clipboard.writeText = () => Promise.reject(new Error('no')); document.execCommand = () => false",
     );
@@ -355,7 +355,7 @@ browserSuite('unsaved changes', (suite) => {
   });
 
   test('double clicks and double Enter submit once', async () => {
-    const page = await suite.openAs('owner');
+    const page = await suite.openAs('owner', { fresh: true });
     const devtools = await page.context().newCDPSession(page);
     await devtools.send('Emulation.setCPUThrottlingRate', { rate: 6 });
     const posted: string[] = [];

@@ -24,8 +24,8 @@ export interface BrowserSuite {
   /** Opens a new browser context without a session. */
   open(options?: WindowOptions): Promise<Page>;
   /**
-   * Opens a page signed in with this role. The same role and options reuse the browser context and
-   * its cache, because a cold start for each test would take minutes in total.
+   * Opens a page signed in with this role. The same role and options reuse the page and its browser
+   * context, because a new page for each test would take minutes in total.
    */
   openAs(role: Role, options?: WindowOptions): Promise<Page>;
   /** Opens a page signed in as an existing user. */
@@ -44,6 +44,8 @@ export interface WindowOptions {
   height?: number;
   dark?: boolean;
   mode?: 'live' | 'test';
+  /** For a test that changes its page for good (clock, scripts, emulation) or needs an unused one. */
+  fresh?: boolean;
   /** False for a browser that runs no scripts. */
   scripts?: boolean;
 }
@@ -60,6 +62,7 @@ export function browserSuite(
     const contexts: BrowserContext[] = [];
     const roles = new Map<Role, Person>();
     const windows = new Map<string, Page>();
+    const changedPages = new WeakSet<Page>();
     let restart = false;
     const start = async (): Promise<void> => {
       app = await startApp({ ...options, env: { BASE_URL: 'http://localhost', ...options.env } });
@@ -117,17 +120,42 @@ export function browserSuite(
       open,
       openFor,
       takeErrors: () => errors.splice(0),
-      async openAs(role, window = {}) {
+      async openAs(role, { fresh = false, ...window } = {}) {
         const cacheKey = JSON.stringify([role, window]);
         const before = windows.get(cacheKey);
+        if (before && !before.isClosed() && !fresh && !changedPages.has(before)) {
+          const errorCount = errors.length;
+          await clearPage(before, window);
+          errors.length = errorCount;
+          return before;
+        }
         const page = before ? await before.context().newPage() : await openAsNew(role, window);
         if (before) recordErrors(page, running().url, errors);
         await before?.close();
         windows.set(cacheKey, page);
+        if (fresh) changedPages.add(page);
         return page;
       },
     });
   });
+}
+
+/** Pages that are being left, whatever is unsaved in them. */
+const leaving = new WeakSet<Page>();
+
+async function clearPage(page: Page, { width, height }: WindowOptions): Promise<void> {
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  // Pages of another origin have none.
+  await page.evaluate('try { sessionStorage.clear() } catch {}');
+  leaving.add(page);
+  await page.goto('about:blank');
+  leaving.delete(page);
+  await page.setViewportSize(windowSize(width, height));
+  await page.mouse.move(0, 0);
+}
+
+function windowSize(width = 1280, height = 860): { width: number; height: number } {
+  return { width, height };
 }
 
 let launched: Promise<Browser> | undefined;
@@ -143,12 +171,12 @@ async function sharedBrowser(): Promise<Browser> {
 async function newContext(
   browser: Browser,
   app: TestApp,
-  { width = 1280, height = 860, dark = false, mode = 'test', scripts = true }: WindowOptions,
+  { width, height, dark = false, mode = 'test', scripts = true }: WindowOptions,
 ): Promise<BrowserContext> {
   return browser.newContext({
     javaScriptEnabled: scripts,
     baseURL: app.url,
-    viewport: { width, height },
+    viewport: windowSize(width, height),
     colorScheme: dark ? 'dark' : 'light',
     reducedMotion: 'reduce',
     storageState: {
@@ -187,8 +215,9 @@ function recordErrors(page: Page, url: string, errors: string[]): void {
     errors.push(`console: ${message.text()}`);
   });
   page.on('dialog', (dialog) => {
+    if (leaving.has(page)) return void dialog.accept();
     errors.push(`dialog: ${dialog.message()}`);
-    void dialog.dismiss();
+    return void dialog.dismiss();
   });
   const foreign = (target: string): string | undefined =>
     target.startsWith(url) || /^(data|blob|about):/.test(target)
