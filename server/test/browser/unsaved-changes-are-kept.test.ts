@@ -312,6 +312,8 @@ browserSuite('unsaved changes', (suite) => {
     await page.clock.pauseAt(Date.now() + 10_000);
     await page.getByRole('button', { name: 'Copy key' }).click();
     await page.getByRole('button', { name: 'Couldn’t copy' }).waitFor();
+    // The clock is that of the browser context, which later tests share.
+    await page.clock.resume();
   });
 
   test('a user without a workspace can sign out', async () => {
