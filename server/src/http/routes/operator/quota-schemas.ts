@@ -5,6 +5,7 @@ import { closed, Time } from '../../openapi/shared-schemas.ts';
 /** Quotas and usage, as the operator and the workspace see them. */
 
 const LIMIT_MAX = 1_000_000_000;
+const CONTENT_BYTES_MAX = 1_000_000_000_000_000;
 
 const limit = (description: string, minimum = 0, maximum = LIMIT_MAX) =>
   Type.Union([Type.Integer({ minimum, maximum }), Type.Null()], {
@@ -21,7 +22,7 @@ const QuotaFields = {
   content_bytes: limit(
     'Bytes of HTML, text and attachments of messages, live and test, that were accepted while content is kept.',
     0,
-    1_000_000_000_000_000,
+    CONTENT_BYTES_MAX,
   ),
   requests_per_second: limit(
     'Requests per second to each node, like the limit of the server, which it replaces.',
@@ -87,8 +88,11 @@ const UsageFields = {
     used: Type.Integer({ description: 'Live contacts; the number may be a minute old.' }),
   }),
   content_bytes: Type.Object({
-    limit: Limit,
+    limit: Type.Union([Type.Integer({ maximum: CONTENT_BYTES_MAX }), Type.Null()], {
+      description: 'Null: no limit.',
+    }),
     used: Type.Integer({
+      maximum: Number.MAX_SAFE_INTEGER,
       description:
         'Bytes of messages that were accepted in the last `content_retention_days`, deleted or not.',
     }),
