@@ -46,7 +46,8 @@ const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'lo
 
 export function relativeTime(at: string, now: number): string {
   let amount = (Date.parse(at) - now) / 1000;
-  if (Math.abs(amount) < 10) return amount > 0 ? 'in a few seconds' : 'just now';
+  // The shared clock may be behind by a tick, so what just happened may seem to be ahead.
+  if (Math.abs(amount) * 1000 < TICK_MS) return 'just now';
   for (const [unit, count] of UNITS) {
     if (Math.abs(amount) < count) return relative.format(Math.round(amount), unit);
     amount /= count;
