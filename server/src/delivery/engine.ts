@@ -127,6 +127,10 @@ class DeliveryEngine implements Engine {
         this.#stats.leasesLost += 1;
       },
       expire: (delivery, nowMs) => this.#expire(delivery, nowMs),
+      pump: () => {
+        this.#updateAccepting();
+        this.#pump();
+      },
       leaseMs: limits.leaseMs,
     });
     this.#transactions = new TransactionRunner({

@@ -101,6 +101,20 @@ test('the leases of a process that ends are taken over within five seconds', asy
   expect([...table.holders.values()].map(({ name }) => name)).toEqual(['other']);
 });
 
+test('a lapse between two heartbeats is announced when it is over', async () => {
+  const table = new SharedTable();
+  const process = new Process(table, 'short of time');
+  await pass(2, process);
+  expect(process.changes).toEqual([true]);
+  process.isSuspended = true;
+  await pass(3.5, process);
+  // What finds the holder lapsed now waits for the change.
+  expect(process.holder.isAlive).toBe(false);
+  process.isSuspended = false;
+  await pass(1, process);
+  expect(process.changes).toEqual([true, true]);
+});
+
 test('a process that stops is forgotten at once, and taken over if it kept leases', async () => {
   const table = new SharedTable();
   const [first, second, other] = ['first', 'second', 'other'].map(

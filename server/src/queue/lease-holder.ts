@@ -154,6 +154,8 @@ export class SharedHolder implements LeaseHolder {
       const holders = await store.heartbeat(this.#id);
       if (!holders) return this.#lose();
       this.#observe(holders, sentAt.stopwatchMs);
+      // A lapse that this heartbeat ends may have stopped work in the meantime.
+      if (!this.isAlive) this.#wasAlive = false;
       this.#confirmed = sentAt;
       this.#failing = false;
     } catch (error) {

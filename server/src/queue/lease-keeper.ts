@@ -15,6 +15,11 @@ export interface LeaseKeeperParts<Item extends LeasedItem> {
   /** Ends a ready item whose time is over; false when it may wait on. */
   expire?: (item: Item, nowMs: number) => boolean;
   onLost: (item: Item) => void;
+  /**
+   * Runs every second. Starts what may be started: its leases are renewed, so an item whose turn was
+   * missed would wait forever.
+   */
+  pump: () => void;
 }
 
 export interface LeaseStore<Item> {
@@ -51,7 +56,9 @@ export class LeaseKeeper<Item extends LeasedItem> {
   start(): void {
     this.#timer = this.#parts.clock.after(UPKEEP_MS, () => {
       void this.#renewAndExpire().finally(() => {
-        if (!this.#stopped) this.start();
+        if (this.#stopped) return;
+        this.#parts.pump();
+        this.start();
       });
     });
   }

@@ -165,6 +165,7 @@ export class WebhookDispatcher {
       },
       onLost: ({ row }) =>
         log.warn({ webhookId: row.webhook_id, eventId: row.event_id }, 'webhook lease expired'),
+      pump: () => this.#pump(),
     });
     this.#fanOut = new WebhookFanOut({
       store,
