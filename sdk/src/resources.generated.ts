@@ -391,6 +391,9 @@ export function createResources(caller: Caller) {
       /** Retrieve the usage of a workspace: `GET /operator/workspaces/{id}/usage`. */
       getUsage: (id: PathValues<'GET', '/operator/workspaces/{id}/usage'>['id'], options: RequestSettings = {}): Promise<ResponseBody<'GET', '/operator/workspaces/{id}/usage'>> => caller.request('GET', '/operator/workspaces/{id}/usage', { ...options, path: { id } }),
 
+      /** Export a workspace: `GET /operator/workspaces/{id}/export`. */
+      exportWorkspace: (id: PathValues<'GET', '/operator/workspaces/{id}/export'>['id'], query: Query<'GET', '/operator/workspaces/{id}/export'> = {}, options: RequestSettings = {}): Promise<Response> => caller.response('GET', '/operator/workspaces/{id}/export', { ...options, path: { id }, query }),
+
       /** Retrieve the quotas of a workspace: `GET /operator/workspaces/{id}/quotas`. */
       getQuotas: (id: PathValues<'GET', '/operator/workspaces/{id}/quotas'>['id'], options: RequestSettings = {}): Promise<ResponseBody<'GET', '/operator/workspaces/{id}/quotas'>> => caller.request('GET', '/operator/workspaces/{id}/quotas', { ...options, path: { id } }),
 

@@ -89,11 +89,11 @@ export function exportOperation<Item>(
     async (request) => {
       const { format = 'ndjson', ...filters } = request.query as Filters;
       await largeAnswers.acquire(request.caller.workspaceId, request.signal);
-      const readPage = (cursor?: string) => readListPage<Item>(list, request, filters, cursor);
+      const pages = listItems<Item>(list, request, request.caller, filters);
       // Read before the response begins, so that an error becomes an error response.
-      const first = await readPage();
+      const first = await pages.next();
       const head = format === 'csv' ? csvLine(columns) : '';
-      const chunks = exportChunks(head, first, format === 'csv' ? toCsv : toJson, readPage);
+      const chunks = exportChunks(head, first, pages, format === 'csv' ? toCsv : toJson);
       return exportFile(items, format, chunks);
     },
   );
@@ -116,10 +116,26 @@ interface ListPage<Item> {
 
 const PAGE_SIZE = 100;
 
-/** Each page has a signal of its own, so that it releases what the list limits. */
-async function readListPage<Item>(
+/** The items of a list, page by page, as this caller sees them. */
+export async function* listItems<Item>(
   list: Operation,
   request: AnyRequest,
+  caller: AnyRequest['caller'],
+  filters: object = {},
+): AsyncGenerator<Item[], void> {
+  for (let cursor: string | undefined; ; ) {
+    const page: ListPage<Item> = await readPage(list, request, caller, filters, cursor);
+    yield page.data;
+    if (page.next_cursor === null || page.has_more === false) return;
+    cursor = page.next_cursor;
+  }
+}
+
+/** Each page has a signal of its own, so that it releases what the list limits. */
+async function readPage<Item>(
+  list: Operation,
+  request: AnyRequest,
+  caller: AnyRequest['caller'],
   filters: object,
   cursor: string | undefined,
 ): Promise<ListPage<Item>> {
@@ -127,7 +143,7 @@ async function readListPage<Item>(
   try {
     const query = { ...filters, limit: PAGE_SIZE, ...(cursor === undefined ? {} : { cursor }) };
     const signal = AbortSignal.any([request.signal, done.signal]);
-    const input = { params: {}, query, body: {}, idempotency: undefined, signal };
+    const input = { params: {}, query, body: {}, idempotency: undefined, signal, caller };
     const { body } = await list.handle(new InnerRequest(request, input));
     return body as ListPage<Item>;
   } finally {
@@ -137,14 +153,12 @@ async function readListPage<Item>(
 
 async function* exportChunks<Item>(
   head: string,
-  first: ListPage<Item>,
+  first: IteratorResult<Item[], void>,
+  pages: AsyncGenerator<Item[], void>,
   toText: (item: Item) => string,
-  readPage: (cursor: string) => Promise<ListPage<Item>>,
 ): AsyncGenerator<string> {
   if (head !== '') yield head;
-  for (let page = first; ; ) {
-    if (page.data.length > 0) yield page.data.map(toText).join('');
-    if (page.next_cursor === null || page.has_more === false) return;
-    page = await readPage(page.next_cursor);
+  for (let page = first; !page.done; page = await pages.next()) {
+    if (page.value.length > 0) yield page.value.map(toText).join('');
   }
 }

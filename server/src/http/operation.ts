@@ -69,6 +69,8 @@ export interface OperationSpec<P extends TSchema, Q extends TSchema, B extends T
    * which is the record; it changes nothing; or it has no actor.
    */
   notAudited?: 'sends' | 'changes nothing' | 'no actor';
+  /** Recorded in the audit log although it is a GET. */
+  audited?: true;
   /** Named examples of the body. */
   examples?: Record<string, { summary: string; value: unknown }>;
   /** Media types of a body that is not JSON; the handler reads the stream. */

@@ -52,6 +52,11 @@ browserSuite('operator area', (suite) => {
     await dialog.getByLabel('Name').fill('Customer 2');
     await dialog.getByRole('button', { name: 'Rename' }).click();
     await page.getByRole('heading', { name: 'Customer 2' }).waitFor();
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Export' }).click(),
+    ]);
+    expect(file.suggestedFilename()).toMatch(/^wsp_\w+\.ndjson$/);
 
     await page.getByRole('button', { name: 'Create API key' }).click();
     await dialog.getByLabel('Name').fill('First key');

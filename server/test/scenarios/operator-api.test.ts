@@ -191,6 +191,40 @@ test('the status and the queue of the server, and a search in its workspaces', a
   expect(await list('q=test')).toMatchObject([{ name: 'Test', messages_this_month: 1 }]);
 });
 
+test('a workspace is exported as a whole, on the record', async () => {
+  const { json: workspace } = await call('POST', '/workspaces', { name: 'Leaving' });
+  const path = `/workspaces/${workspace.id}`;
+  const scopes = ['send:transactional', 'write:contacts', 'write:templates', 'read:audit_log'];
+  const created = await call('POST', `${path}/api-keys`, { name: 'Key', mode: 'live', scopes });
+  const own = (method: string, at: string, body?: unknown) =>
+    app.call(method, at, { key: created.json.token, ...(body === undefined ? {} : { body }) });
+  for (let n = 0; n < 101; n++) {
+    expect((await own('POST', '/contacts', { email: `c${n}@example.com` })).status).toBe(201);
+  }
+  await own('POST', '/templates', { key: 'bye', name: 'Bye', subject: 'Bye', html: '<p>Bye</p>' });
+  const response = await fetch(`${app.url}/api/v1/operator${path}/export`, {
+    headers: { authorization: `Bearer ${key}` },
+  });
+  expect(response.headers.get('content-type')).toContain('application/x-ndjson');
+  const text = await response.text();
+  const lines = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const counts = Object.groupBy(lines, ({ type }) => type);
+  expect(lines[0]).toMatchObject({ type: 'workspace', data: { name: 'Leaving' } });
+  expect(counts.contact).toHaveLength(101);
+  expect(counts.template?.[0].data).toMatchObject({ key: 'bye', fields: { html: '<p>Bye</p>' } });
+  expect(counts.api_key?.[0].data).toMatchObject({ id: created.json.id });
+  expect(counts.event?.length).toBeGreaterThan(0);
+  expect(counts.audit_log_entry?.length).toBeGreaterThan(101);
+  expect(text).not.toContain(created.json.token);
+  const { json: log } = await own('GET', '/audit-log?limit=1');
+  expect(log.data[0]).toMatchObject({ action: 'exportOperatorWorkspace', target: workspace.id });
+  const missing = `/workspaces/${encodeId('wsp', crypto.randomUUID())}/export`;
+  expect((await call('GET', missing)).status).toBe(404);
+});
+
 test('a revoked key, and one from elsewhere, are refused at once', async () => {
   const made = await command(
     'create',
@@ -215,7 +249,7 @@ test('a revoked key, and one from elsewhere, are refused at once', async () => {
   ]);
   expect(JSON.stringify(data)).not.toContain(elsewhere.token);
   // Entries of this process may carry later times: its ids never go back after a test clock ran ahead.
-  const { json } = await call('GET', '/audit-log');
+  const { json } = await call('GET', '/audit-log?limit=100');
   const actions = json.data.map(({ action }: { action: string }) => action);
   expect(actions.filter((action: string) => action.startsWith('operator-keys'))).toEqual([
     'operator-keys create',

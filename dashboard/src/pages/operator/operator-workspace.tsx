@@ -1,5 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
+import { Download } from 'lucide-react';
 import { useState } from 'react';
 import { type Schema, unwrap } from '../../api/client.ts';
 import { Alert, ErrorAlert } from '../../components/alert.tsx';
@@ -9,7 +10,8 @@ import { Detail, DetailList, Page, Section } from '../../components/page.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Time } from '../../components/time.tsx';
 import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
-import { showToast } from '../../layout/toasts.tsx';
+import { showErrorToast, showToast } from '../../layout/toasts.tsx';
+import { downloadFile } from '../../lib/download-file.ts';
 import { capitalize, formatNumber } from '../../lib/format.ts';
 import { UsageTable } from '../settings/usage-table.tsx';
 import { useOperatorApi } from './operator-session.ts';
@@ -62,6 +64,7 @@ export function OperatorWorkspacePage() {
       back={{ to: '/operator', label: 'Workspaces' }}
       actions={
         <>
+          <ExportButton id={id} />
           <Button onClick={() => setDialog('rename')}>Rename</Button>
           <Button onClick={() => setDialog('key')}>Create API key</Button>
           <Button onClick={() => setDialog('invite')}>Invite member</Button>
@@ -82,6 +85,28 @@ export function OperatorWorkspacePage() {
       {dialog === 'invite' && <InviteToWorkspace id={id} onClose={close} />}
       {dialog === 'key' && <CreateFirstKey id={id} onClose={close} />}
     </Page>
+  );
+}
+
+function ExportButton({ id }: { id: string }) {
+  const api = useOperatorApi();
+  const [busy, setBusy] = useState(false);
+  const download = async () => {
+    setBusy(true);
+    try {
+      const request = { params: { path: { id } }, parseAs: 'blob' as const };
+      const file = await unwrap(api.GET('/api/v1/operator/workspaces/{id}/export', request));
+      downloadFile(file, `${id}.ndjson`);
+    } catch (error) {
+      showErrorToast(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Button icon={Download} busy={busy} onClick={() => void download()}>
+      Export
+    </Button>
   );
 }
 

@@ -76,6 +76,7 @@ import { addOperatorMember } from './operator/add-member.ts';
 import { createOperatorApiKey } from './operator/create-api-key.ts';
 import { createOperatorWorkspace } from './operator/create-workspace.ts';
 import { deleteOperatorWorkspace } from './operator/delete-workspace.ts';
+import { exportOperatorWorkspace } from './operator/export-workspace.ts';
 import { getOperatorBrake } from './operator/get-brake.ts';
 import { getOperatorMonthlyUsage } from './operator/get-monthly-usage.ts';
 import { getOperatorQuotas } from './operator/get-quotas.ts';
@@ -250,6 +251,7 @@ export const ROUTES = [
   createOperatorApiKey,
   createOperatorWorkspace,
   deleteOperatorWorkspace,
+  exportOperatorWorkspace,
   getOperatorBrake,
   getOperatorMonthlyUsage,
   getOperatorQuotas,

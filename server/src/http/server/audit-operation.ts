@@ -12,8 +12,8 @@ import type { AnyRequest, Operation, OperationResponse } from '../operation.ts';
 
 type Spec = Operation['spec'];
 
-export function isAudited({ method, notAudited }: Spec): boolean {
-  return method !== 'GET' && notAudited === undefined;
+export function isAudited({ method, notAudited, audited }: Spec): boolean {
+  return audited === true || (method !== 'GET' && notAudited === undefined);
 }
 
 /** What of the audit log is used here. */
