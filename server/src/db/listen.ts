@@ -147,12 +147,14 @@ class ReconnectingListener implements NotificationListener {
     this.#connectedBefore = true;
   }
 
-  /** Notifications are sent on the primary; a standby never delivers any. */
+  /**
+   * Notifications are sent on the primary; a standby never delivers any. Judged like the connections of
+   * a pool (primary-selector.ts): otherwise the two could find the primary on different hosts, and
+   * close each other's connections.
+   */
   async #refuseStandby(client: pg.Client): Promise<void> {
-    const { rows } = await client.query<{ standby: boolean }>(
-      'select pg_is_in_recovery() as standby',
-    );
-    if (rows[0]?.standby) throw new Error('This PostgreSQL is a standby');
+    const { rows } = await client.query('show transaction_read_only');
+    if (rows[0]?.transaction_read_only !== 'off') throw new Error('This PostgreSQL is read-only');
   }
 
   #onDisconnect(client: pg.Client): void {
