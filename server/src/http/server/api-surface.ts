@@ -5,8 +5,9 @@ import type { ProblemResponse } from '../problems/problem-details.ts';
 
 /**
  * An API that the server offers under a path of its own: ours, or another provider's API for the
- * programs written for it. Surfaces differ in paths, in where the credential is, and in the format of
- * errors. Everything else (scopes, rate limits, validation, idempotency) is the same for all.
+ * programs written for it. Surfaces differ in paths, in where the credential is, in whether sends wait
+ * at the rate limit, and in the format of errors. Everything else (scopes, the limit itself, validation,
+ * idempotency) is the same for all.
  */
 export interface ApiSurface {
   /** Begins the path of every operation, such as `/api/v1`. */
