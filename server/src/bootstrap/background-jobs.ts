@@ -41,6 +41,7 @@ export interface BackgroundJobsOptions {
   suppressions: Suppressions;
   requestLog: RequestLog;
   workspaceQuotas: WorkspaceQuotas;
+  publishQuotaNotices: () => Promise<void>;
   contents: ContentArchive;
   auditLog: AuditLog;
   /** The SMTP listeners, whose certificate is reloaded when it was renewed. */
@@ -61,6 +62,7 @@ export function startBackgroundJobs(options: BackgroundJobsOptions): PeriodicTas
   jobs.schedule(FREQUENT_MS, 'delete workspaces', () => purges.work());
   jobs.schedule(FREQUENT_MS, 'verify domains', () => verifier.verifyDue(signal));
   jobs.schedule(FREQUENT_MS, 'save API key usage', () => authenticator.flushLastUsed());
+  jobs.schedule(FREQUENT_MS, 'publish quota notices', () => options.publishQuotaNotices());
   jobs.schedule(FREQUENT_MS, 'remove expired suppressions', () => suppressions.removeExpired());
   jobs.schedule(FREQUENT_MS, 'delete expired idempotency keys', async () => {
     while (await deleteExpiredKeys(pool, clock.now(), KEYS_BATCH)) {

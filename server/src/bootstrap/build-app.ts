@@ -156,6 +156,7 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
   cleanup.defer(() => authenticator.flushLastUsed().catch(() => {}));
   cleanup.defer(() => services.requestLog.flush());
   cleanup.defer(() => services.messageQuotas.release().catch(() => {}));
+  cleanup.defer(() => services.publishQuotaNotices().catch(() => {}));
   const stopping = new AbortController();
   const jobs = startBackgroundJobs({
     ...{ pool, clock, log, ...services },

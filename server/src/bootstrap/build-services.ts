@@ -86,6 +86,7 @@ export interface Services {
   unsubscribes: Unsubscribes;
   workspaceQuotas: QuotaServices['workspaceQuotas'];
   messageQuotas: QuotaServices['messageQuotas'];
+  publishQuotaNotices: QuotaServices['publishQuotaNotices'];
   workspaceBrakes: QuotaServices['workspaceBrakes'];
 }
 
@@ -135,15 +136,15 @@ export function buildServices(options: ServicesOptions): Services {
   });
   const contactLookup = new ContactLookup({ pool });
   const idempotency = createIdempotency(pool, clock, secretKey);
-  const { workspaceQuotas, messageQuotas, contactQuota, contentQuota, workspaceBrakes } =
-    createQuotas({
-      pool,
-      clock,
-      brake: config.brake,
-      contentDays: config.retention.contentDays,
-      notifications: options.notifications,
-      onEventsAppended: options.onEventsAppended,
-    });
+  const quotas = createQuotas({
+    pool,
+    clock,
+    brake: config.brake,
+    contentDays: config.retention.contentDays,
+    notifications: options.notifications,
+    onEventsAppended: options.onEventsAppended,
+  });
+  const { messageQuotas, contactQuota, contentQuota } = quotas;
   const acceptor = createAcceptor({
     pool,
     clock,
@@ -238,9 +239,10 @@ export function buildServices(options: ServicesOptions): Services {
     contents,
     requestLog,
     auditLog: new AuditLog({ pool, clock, log }),
-    workspaceQuotas,
+    workspaceQuotas: quotas.workspaceQuotas,
     messageQuotas,
-    workspaceBrakes,
+    publishQuotaNotices: quotas.publishQuotaNotices,
+    workspaceBrakes: quotas.workspaceBrakes,
     unsubscribes: new Unsubscribes({
       pool,
       clock,

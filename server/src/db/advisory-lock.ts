@@ -49,7 +49,7 @@ export async function trySessionLock(session: Queryable, lock: number): Promise<
  */
 export async function lockForTransaction(
   db: Queryable,
-  resource: 'deletions' | 'domains' | 'imports' | 'streams' | 'templates' | 'webhooks',
+  resource: 'deletions' | 'domains' | 'imports' | 'quotas' | 'streams' | 'templates' | 'webhooks',
   workspaceId: string,
 ): Promise<void> {
   await db.query(`select pg_advisory_xact_lock(hashtextextended($1 || '/' || $2, 0))`, [

@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import type { RefusedError } from '../lib/refused-error.ts';
+import type { CountedQuotaNotices } from './counted-quota-notices.ts';
 
 /**
  * Admits what a workspace keeps, such as live contacts or bytes of content, within its quota. A node counts
@@ -15,6 +16,8 @@ export interface CountedQuotaParts {
   /** What is there, counted up to a maximum. */
   count(workspaceId: string, max: number): Promise<number>;
   refuse(limit: number): RefusedError;
+  /** What warnings depend on. */
+  notices?: Pick<CountedQuotaNotices, 'changed' | 'counted' | 'refused'>;
 }
 
 /** The right to add some. */
@@ -67,12 +70,14 @@ export class CountedQuota {
     const granted = Math.min(wanted, allowance.left);
     allowance.left -= granted;
     allowance.pending += granted;
+    if (granted < wanted) this.#parts.notices?.refused(workspaceId);
     return {
       granted,
       refusal: granted < wanted ? this.#parts.refuse(limit) : undefined,
       settle: (added) => {
         allowance.pending -= granted;
         allowance.left += granted - added;
+        if (added > 0) this.#parts.notices?.changed(workspaceId);
       },
     };
   }
@@ -97,11 +102,13 @@ export class CountedQuota {
     limit: number,
     wanted: number,
   ): Promise<void> {
-    const { clock, count } = this.#parts;
+    const { clock, count, notices } = this.#parts;
     const startedAtMs = clock.now();
     // What is committed during the count may be in both numbers, which errs on the safe side.
     const { pending } = allowance;
-    const left = Math.max(0, limit - (await count(workspaceId, limit)) - pending);
+    const used = await count(workspaceId, limit);
+    notices?.counted(workspaceId, used, startedAtMs);
+    const left = Math.max(0, limit - used - pending);
     allowance.left = Math.min(left, Math.max(wanted, Math.floor(left * CHUNK_SHARE)));
     allowance.isRest = allowance.left === left;
     const nowMs = clock.now();

@@ -3,7 +3,8 @@ import type { Pool } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type BrakeSettings, effectiveQuotas } from './brake.ts';
 import { ContentQuota } from './content-quota.ts';
-import { CountedQuota } from './counted-quota.ts';
+import { CountedQuota, type CountedQuotaParts } from './counted-quota.ts';
+import { type CountedQuotaName, CountedQuotaNotices } from './counted-quota-notices.ts';
 import { MessageQuotas } from './message-quotas.ts';
 import { contactQuotaExceeded, contentQuotaExceeded, NO_QUOTAS, type Quotas } from './quota.ts';
 import { findQuotaContext } from './quota-context-store.ts';
@@ -18,6 +19,8 @@ export interface QuotaServices {
   contactQuota: CountedQuota;
   contentQuota: ContentQuota;
   workspaceBrakes: WorkspaceBrakes;
+  /** Publishes which workspaces have nearly or fully used their quotas of contacts and content. */
+  publishQuotaNotices: () => Promise<void>;
 }
 
 /** Connects the parts that enforce quotas on this node with the database and other nodes. */
@@ -44,30 +47,45 @@ export function createQuotas(parts: {
     giveBack: (workspaceId, hourMs, messages) => leases.giveBack(workspaceId, hourMs, messages),
   });
   const quotasOf = (workspaceId: string) => messageQuotas.quotasOf(workspaceId);
-  const contactQuota = new CountedQuota({
-    clock,
-    limitOf: async (workspaceId) => (await quotasOf(workspaceId))?.contacts ?? null,
-    count: (workspaceId, max) => countContacts(pool, workspaceId, max),
-    refuse: contactQuotaExceeded,
-  });
+  const counted = (
+    name: CountedQuotaName,
+    count: CountedQuotaParts['count'],
+    refuse: CountedQuotaParts['refuse'],
+  ) => {
+    const limitOf = async (workspaceId: string) => {
+      const quotas = await quotasOf(workspaceId);
+      const limit = quotas?.[name] ?? null;
+      return quotas && limit !== null
+        ? { limit, warnAtPercent: quotas.warn_at_percent }
+        : undefined;
+    };
+    const notices = new CountedQuotaNotices({
+      ...{ pool, clock, name, limitOf, count, onEventsAppended },
+    });
+    const quota = new CountedQuota({
+      ...{ clock, count, refuse, notices },
+      limitOf: async (workspaceId) => (await quotasOf(workspaceId))?.[name] ?? null,
+    });
+    return { quota, notices };
+  };
   const countContentBytes = (workspaceId: string): Promise<number> =>
     readContentBytes(pool, workspaceId, startOfDay(clock.now()) - contentDays * DAY_MS);
-  const contentBytesQuota = new CountedQuota({
-    clock,
-    limitOf: async (workspaceId) => (await quotasOf(workspaceId))?.content_bytes ?? null,
-    count: countContentBytes,
-    refuse: contentQuotaExceeded,
-  });
+  const contacts = counted(
+    'contacts',
+    (workspaceId, max) => countContacts(pool, workspaceId, max),
+    contactQuotaExceeded,
+  );
+  const content = counted('content_bytes', countContentBytes, contentQuotaExceeded);
   const invalidate = (workspaceId: string): void => {
     messageQuotas.invalidateWorkspace(workspaceId);
-    contactQuota.invalidateWorkspace(workspaceId);
-    contentBytesQuota.invalidateWorkspace(workspaceId);
+    contacts.quota.invalidateWorkspace(workspaceId);
+    content.quota.invalidateWorkspace(workspaceId);
   };
   notifications.on('quotas', invalidate);
   notifications.onGap(() => {
     messageQuotas.invalidateAll();
-    contactQuota.invalidateAll();
-    contentBytesQuota.invalidateAll();
+    contacts.quota.invalidateAll();
+    content.quota.invalidateAll();
   });
   return {
     workspaceQuotas: new WorkspaceQuotas({
@@ -75,11 +93,20 @@ export function createQuotas(parts: {
       clock,
       effective: read,
       countContentBytes,
-      onChange: invalidate,
+      onChange: (workspaceId) => {
+        invalidate(workspaceId);
+        // A lower quota may be nearly used already. The node that serves the request checks it.
+        contacts.notices.changed(workspaceId);
+        content.notices.changed(workspaceId);
+      },
     }),
     messageQuotas,
-    contactQuota,
-    contentQuota: new ContentQuota({ quotasOf, quota: contentBytesQuota }),
+    contactQuota: contacts.quota,
+    contentQuota: new ContentQuota({ quotasOf, quota: content.quota }),
+    publishQuotaNotices: async () => {
+      await contacts.notices.publish();
+      await content.notices.publish();
+    },
     workspaceBrakes: new WorkspaceBrakes({ pool, clock, settings: brake, onChange: invalidate }),
   };
 }

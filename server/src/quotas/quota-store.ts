@@ -136,6 +136,52 @@ export async function insertNotice(
   return rowCount === 1;
 }
 
+/**
+ * For quotas without periods: false if the notice was published before and has not been deleted. Requires the
+ * lock of the quotas.
+ */
+export async function insertStandingNotice(
+  db: Queryable,
+  workspaceId: string,
+  notice: string,
+  nowMs: number,
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `insert into quota_notices (workspace_id, notice, period_start)
+     select $1, $2, $3 where not exists (
+       select from quota_notices where workspace_id = $1 and notice = $2)`,
+    [workspaceId, notice, sqlTime(nowMs)],
+  );
+  return rowCount === 1;
+}
+
+/** Those of the notices that were published. */
+export async function findNotices(
+  db: Queryable,
+  workspaceId: string,
+  notices: readonly string[],
+): Promise<string[]> {
+  const { rows } = await db.query<{ notice: string }>(
+    'select notice from quota_notices where workspace_id = $1 and notice = any($2)',
+    [workspaceId, notices],
+  );
+  return rows.map(({ notice }) => notice);
+}
+
+/** Deletes notices that were published before a time, so that they can be published again. */
+export async function deleteNotices(
+  db: Queryable,
+  workspaceId: string,
+  notices: readonly string[],
+  beforeMs: number,
+): Promise<void> {
+  if (notices.length === 0) return;
+  await db.query(
+    'delete from quota_notices where workspace_id = $1 and notice = any($2) and period_start < $3',
+    [workspaceId, notices, sqlTime(beforeMs)],
+  );
+}
+
 /** Exactly the messages that the statistics counted in each period. */
 export async function readCountedUsage(
   db: Queryable,
@@ -238,7 +284,11 @@ export async function readContentBytes(
 
 export async function deleteOldLeases(db: Queryable, beforeMs: number): Promise<void> {
   await db.query('delete from quota_leases where hour < $1', [sqlTime(beforeMs)]);
-  await db.query('delete from quota_notices where period_start < $1', [sqlTime(beforeMs)]);
+  // Notices of other quotas have no period, and stand until the usage falls.
+  await db.query(
+    `delete from quota_notices where period_start < $1 and notice like 'messages\\_per\\_%'`,
+    [sqlTime(beforeMs)],
+  );
 }
 
 const QUOTAS: PurgedTable<'quotas'> = {

@@ -11,7 +11,7 @@ import {
 import type { Schema } from '../../api/client.ts';
 import type { Tone } from '../../components/badge.tsx';
 import { exactTime } from '../../components/time.tsx';
-import { capitalize } from '../../lib/format.ts';
+import { capitalize, formatBytes, formatNumber } from '../../lib/format.ts';
 import { type EventData, labelEvent } from '../messages/event-labels.tsx';
 
 /** An event in one line: what happened, and to what. */
@@ -32,7 +32,7 @@ interface Data extends EventData {
   webhook?: { id: string; url: string };
   alarm?: { subject: string | null; explanation: string };
   brake?: { explanation: string };
-  quota?: { name: string; limit: number; resets_at: string };
+  quota?: { name: string; limit: number; resets_at: string | null };
 }
 
 export function summarizeEvent(event: Schema<'Event'>): EventSummary {
@@ -85,7 +85,7 @@ export function summarizeEvent(event: Schema<'Event'>): EventSummary {
         icon: BellRing,
         tone: event.type === 'quota.exceeded' ? 'bad' : 'warn',
         title: event.type === 'quota.exceeded' ? 'Quota exceeded' : 'Quota nearly used up',
-        subject: `${data.quota?.limit} ${data.quota?.name.replaceAll('_', ' ')}`,
+        subject: data.quota ? describeQuota(data.quota) : '',
       };
     case 'alarm':
       return event.type === 'alarm.raised'
@@ -172,3 +172,8 @@ const KEY_TITLES: Record<string, string> = {
   'api_key.expiring': 'API key expires soon',
   'api_key.revoked': 'API key revoked',
 };
+
+function describeQuota({ name, limit }: NonNullable<Data['quota']>): string {
+  if (name === 'content_bytes') return `${formatBytes(limit)} of content`;
+  return `${formatNumber(limit)} ${name.replaceAll('_', ' ')}`;
+}

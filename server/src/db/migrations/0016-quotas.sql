@@ -10,7 +10,7 @@ create table quotas (
   contacts bigint,
   content_bytes bigint,
   requests_per_second integer,
-  -- The share of a quota of messages at which a warning is published.
+  -- The share of a quota of messages, contacts or content at which a warning is published.
   warn_at_percent smallint not null
 );
 
@@ -26,7 +26,8 @@ create table quota_leases (
 -- Only the cleanup job reads by time alone.
 create index quota_leases_age on quota_leases (hour);
 
--- Events about quotas that were published, each once per period.
+-- Events about quotas that were published, each once per period. Contacts and content have no period: theirs
+-- begins with the event, and ends when the usage has fallen.
 create table quota_notices (
   workspace_id uuid not null,
   -- The name of the quota and what was published, such as messages_per_day/warning.

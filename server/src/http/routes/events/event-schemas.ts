@@ -149,13 +149,18 @@ const Alarm = Type.Object({
 
 const Quota = Type.Object(
   {
-    name: oneOf(MESSAGE_QUOTAS),
-    limit: Type.Integer({ examples: [10_000] }),
+    name: oneOf([...MESSAGE_QUOTAS, 'contacts', 'content_bytes'] as const),
+    limit: Type.Integer({ maximum: Number.MAX_SAFE_INTEGER, examples: [10_000] }),
     used: Type.Integer({
+      maximum: Number.MAX_SAFE_INTEGER,
       description: 'Includes messages that servers have reserved and not yet accepted.',
       examples: [8_000],
     }),
-    resets_at: Time,
+    resets_at: Type.Unsafe({
+      ...NullableTime,
+      description: 'Null for `contacts` and `content_bytes`, which have no period.',
+      examples: ['2026-11-16T00:00:00.000Z'],
+    }),
   },
   { title: 'QuotaNotice' },
 );
@@ -375,12 +380,12 @@ const PAYLOADS: Record<EventType, { description: string; data: TSchema }> = {
   },
   'quota.warning': {
     description:
-      'A quota of the workspace is nearly used up. Sent once per period, when the share that the operator chose is reached.',
+      'A quota of the workspace is nearly used up: the share that the operator chose is reached. Sent once per period, and for `contacts` and `content_bytes` once until the usage has fallen again.',
     data: Type.Object({ quota: Quota }),
   },
   'quota.exceeded': {
     description:
-      'A quota of the workspace is used up: live sends fail with `quota_exceeded`. Sent once per period.',
+      'A quota of the workspace is used up: what would exceed it fails with `quota_exceeded`. Sent once per period, and for `contacts` and `content_bytes` once until the usage has fallen again.',
     data: Type.Object({ quota: Quota }),
   },
   'alarm.raised': {

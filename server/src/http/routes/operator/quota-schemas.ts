@@ -33,7 +33,8 @@ const QuotaFields = {
     minimum: 1,
     maximum: 100,
     default: WARN_AT_PERCENT_DEFAULT,
-    description: 'The share of a quota of messages at which `quota.warning` is published.',
+    description:
+      'The share of a quota of messages, contacts or content at which `quota.warning` is published.',
   }),
 };
 
