@@ -28,7 +28,7 @@ export const limits = {
     description:
       'Maximum total size of request bodies in memory. Above it, requests that do not arrive in one piece are rejected with 503. A workspace with several such requests gets at most half of it.',
     default: 0,
-    defaultText: 'an eighth of the memory, from 64MiB to 1GiB',
+    defaultText: 'an eighth of the memory, from 64MiB to 256MiB',
     min: 1024,
   }),
   MESSAGE_MAX_BYTES: bytes({

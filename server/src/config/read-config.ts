@@ -465,10 +465,13 @@ function buildLimits(of: SettingValues['of']): Limits {
 
 const MIB = 1024 ** 2;
 
-/** A container's limit, if there is one, and otherwise the memory of the machine. */
+/**
+ * From a container's limit, if there is one, and otherwise from the memory of the machine. The allocator
+ * keeps what bodies took at their peak, so a large machine does not get a larger share.
+ */
 function defaultRequestBuffer(): number {
   const memory = Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem());
-  return Math.min(1024 * MIB, Math.max(64 * MIB, Math.floor(memory / 8)));
+  return Math.min(256 * MIB, Math.max(64 * MIB, Math.floor(memory / 8)));
 }
 
 function deepFreeze<T>(value: T): T {

@@ -90,7 +90,8 @@ test('a message that breaks off is an error, and what follows a message is not p
       unread = bytes.toString();
     },
   };
-  const data = new MessageData(source, 4, () => {});
+  const options = { bytesMax: 4, nextTurn: async () => {}, onEnd: () => {} };
+  const data = new MessageData(source, options);
   const received: string[] = [];
   for await (const chunk of data) received.push(chunk.toString());
   expect([received.join(''), unread, data.ended, data.sizeExceeded]).toEqual([
@@ -99,6 +100,26 @@ test('a message that breaks off is an error, and what follows a message is not p
     true,
     true,
   ]);
-  const broken = new MessageData(source, 4, () => {});
+  const broken = new MessageData(source, options);
   await expect(broken.discard()).rejects.toThrow(ClientDisconnected);
+});
+
+test('the rest of a large message is received in turns', async () => {
+  const chunks = Array.from({ length: 8 }, () => Buffer.alloc(64 * 1024, 'x'));
+  chunks.push(Buffer.from('\r\n.\r\n'));
+  const source = { readChunk: async () => chunks.shift(), unread: () => {} };
+  let turns = 0;
+  const granted: (() => void)[] = [];
+  const nextTurn = (): Promise<void> => {
+    turns += 1;
+    return new Promise((resolve) => granted.push(resolve));
+  };
+  const data = new MessageData(source, { bytesMax: 2 ** 20, nextTurn, onEnd: () => {} });
+  let received = 0;
+  for await (const chunk of data) {
+    received += chunk.length;
+    // Every further chunk waits until its turn is granted.
+    setImmediate(() => granted.shift()?.());
+  }
+  expect([received, turns]).toEqual([8 * 64 * 1024 + 2, 4]);
 });

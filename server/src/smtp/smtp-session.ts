@@ -3,6 +3,8 @@ import type { Socket } from 'node:net';
 import { type SecureContext, TLSSocket } from 'node:tls';
 import ipaddr from 'ipaddr.js';
 import type { Clock, Timer } from '../lib/clock.ts';
+import { clientNetwork } from '../lib/net/client-network.ts';
+import { eventLoopTurns } from '../lib/turns.ts';
 import type { ClientOrigin } from './client-origin.ts';
 import type { SmtpReplyError } from './error-replies.ts';
 import { MessageData } from './message-data.ts';
@@ -156,6 +158,11 @@ export abstract class SmtpSession {
   /** The reply to a client that must authenticate first; undefined when it may send. */
   protected authenticationRequired(): string | undefined {
     return undefined;
+  }
+
+  /** Clients with the same key share the turns in which large messages are received. */
+  protected get turnKey(): string {
+    return clientNetwork(this.remoteAddress);
   }
 
   /** Called when TLS starts: what the client said before could have been said by anyone. */
@@ -373,9 +380,13 @@ export abstract class SmtpSession {
       this.destroySocket();
     });
     let receivedAtMs = clock.now();
-    const data = new MessageData(this.#input, messageBytesMax, () => {
-      receivedAtMs = clock.now();
-      timer.cancel();
+    const data = new MessageData(this.#input, {
+      bytesMax: messageBytesMax,
+      nextTurn: () => eventLoopTurns.next(this.turnKey),
+      onEnd: () => {
+        receivedAtMs = clock.now();
+        timer.cancel();
+      },
     });
     let code = 250;
     let text: string;

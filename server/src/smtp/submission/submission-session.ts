@@ -91,6 +91,10 @@ export class SubmissionSession extends SmtpSession {
     this.#caller = await this.#rules.handlers.authorize(this.#client);
   }
 
+  protected override get turnKey(): string {
+    return this.#caller?.workspaceId ?? super.turnKey;
+  }
+
   protected override async acceptRecipient(address: string): Promise<void> {
     this.#rules.handlers.checkRecipient(address);
   }
