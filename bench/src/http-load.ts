@@ -1,4 +1,5 @@
 import net from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
  * A client with minimal overhead, because it shares the machine with the server it measures: raw
@@ -10,6 +11,8 @@ export interface LoadOptions {
   connections: number;
   durationMs: number;
   warmUpMs: number;
+  /** Requests per second, at equal intervals; as many as the server answers if undefined. */
+  perSecond?: number;
   /** The complete nth request. */
   request: (n: number) => string | Buffer;
 }
@@ -72,7 +75,14 @@ async function run(
   }
 
   const next = () => options.request(sent++);
-  await Promise.all(connections.map((connection) => connection.run(next, endAt, onAnswer)));
+  const intervalMs =
+    options.perSecond === undefined ? 0 : (1000 * connections.length) / options.perSecond;
+  await Promise.all(
+    connections.map(async (connection, n) => {
+      if (intervalMs > 0) await sleep((n * intervalMs) / connections.length);
+      await connection.run(next, { intervalMs, endAt }, onAnswer);
+    }),
+  );
   latencies.sort((a, b) => a - b);
   const at = (share: number): number => latencies[Math.floor(latencies.length * share)] ?? 0;
   return {
@@ -89,7 +99,7 @@ interface Connection {
   /** Sends one request after the other until the end. */
   run(
     next: () => string | Buffer,
-    endAt: number,
+    schedule: { intervalMs: number; endAt: number },
     onAnswer: (status: number, sentAt: number) => void,
   ): Promise<void>;
   close(): void;
@@ -124,9 +134,10 @@ async function openConnection(port: number): Promise<Connection> {
     socket.on('close', () => onClose());
   });
   return {
-    run: (next, endAt, onAnswer) =>
+    run: (next, { intervalMs, endAt }, onAnswer) =>
       new Promise((resolve, reject) => {
         let sentAt = 0;
+        let dueAt = performance.now();
         const send = (): void => {
           sentAt = performance.now();
           if (sentAt >= endAt) resolve();
@@ -134,7 +145,10 @@ async function openConnection(port: number): Promise<Connection> {
         };
         onResponse = (status) => {
           onAnswer(status, sentAt);
-          send();
+          dueAt += intervalMs;
+          const waitMs = dueAt - performance.now();
+          if (waitMs > 0) setTimeout(send, waitMs);
+          else send();
         };
         onClose = (error) => (error ? reject(error) : resolve());
         send();

@@ -35,22 +35,70 @@ export function usageOf(pid: number | undefined): Usage | undefined {
  */
 export function databaseCpuMicros(serverPid: number): number {
   try {
-    const children = (pid: number): number[] =>
-      readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1')
-        .split(' ')
-        .filter(Boolean)
-        .map(Number);
-    const mains = children(serverPid);
-    const pids = [...mains, ...mains.flatMap(children)];
+    const mains = childrenOf(serverPid);
+    const pids = [...mains, ...mains.flatMap(childrenOf)];
     return pids.reduce((sum, pid) => sum + scheduledMicros(pid), 0);
   } catch {
     return Number.NaN;
   }
 }
 
-function scheduledMicros(pid: number): number {
+/** CPU microseconds by kind of process and, for the server, of thread. */
+export type CpuByProcess = Readonly<Record<string, number>>;
+
+export function cpuByProcess(pids: { target: { pid: number }; postgresPid: number }): CpuByProcess {
+  const server = pids.target.pid;
+  const cpu: Record<string, number> = {
+    'Node, main thread': 0,
+    'Node, threads': 0,
+    'PostgreSQL backends': 0,
+    'PostgreSQL vacuum': endedChildrenMicros(pids.postgresPid),
+    'PostgreSQL, rest': scheduledMicros(pids.postgresPid),
+  };
+  const add = (name: string, micros: number): void => {
+    cpu[name] = (cpu[name] ?? 0) + micros;
+  };
+  for (const tid of readdirSync(`/proc/${server}/task`)) {
+    const own = scheduledMicros(server, Number(tid));
+    add(Number(tid) === server ? 'Node, main thread' : 'Node, threads', own);
+  }
+  for (const pid of childrenOf(pids.postgresPid)) {
+    add(`PostgreSQL${kindOf(pid)}`, scheduledMicros(pid));
+  }
+  return cpu;
+}
+
+/** Of a process of PostgreSQL, which shows its kind as its command line. */
+function kindOf(pid: number): string {
+  const title = readTitle(pid);
+  if (title.includes('autovacuum worker')) return ' vacuum';
+  return /\[local\]|\(\d+\)/.test(title) ? ' backends' : ', rest';
+}
+
+function readTitle(pid: number): string {
   try {
-    return Number(readFileSync(`/proc/${pid}/schedstat`, 'latin1').split(' ')[0]) / 1000;
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1');
+  } catch {
+    return '';
+  }
+}
+
+/** Workers of autovacuum end; the connections of a pool stay. */
+function endedChildrenMicros(pid: number): number {
+  return statOf(pid).endedMicros;
+}
+
+function childrenOf(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1')
+    .split(' ')
+    .filter(Boolean)
+    .map(Number);
+}
+
+function scheduledMicros(pid: number, thread = pid): number {
+  try {
+    const file = `/proc/${pid}/task/${thread}/schedstat`;
+    return Number(readFileSync(file, 'latin1').split(' ')[0]) / 1000;
   } catch {
     // It has just ended.
     return 0;

@@ -26,6 +26,12 @@ const BENCHES: Record<string, Bench> = {
     parts: ['resend', 'postmark', 'sendgrid', 'mailgun', 'ses'],
     load: async () => (await import('./compat.ts')).benchCompat,
   },
+  cost: {
+    description:
+      'CPU time and WAL of a message by process and statement, with and without webhooks.',
+    parts: ['full', 'paced'],
+    load: async () => (await import('./cost.ts')).benchCost,
+  },
   deliver: {
     description: 'HTTP in, SMTP out, next to Postfix and Haraka where installed.',
     parts: ['rate', 'far'],

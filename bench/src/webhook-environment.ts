@@ -11,6 +11,8 @@ import { startTarget, type Target } from './start-target.ts';
 export interface WebhookEnvironment extends AsyncDisposable {
   target: Target;
   client: pg.Client;
+  /** The postmaster. */
+  postgresPid: number;
   /** Usage of the server and of all PostgreSQL processes. */
   usage(): EnvironmentUsage | undefined;
 }
@@ -20,9 +22,19 @@ export interface EnvironmentUsage {
   postgres: Usage;
 }
 
-export async function startWebhookEnvironment(): Promise<WebhookEnvironment> {
+export interface EnvironmentOptions {
+  /** Of PostgreSQL. */
+  settings?: Record<string, string>;
+  /** Of the server. */
+  env?: Record<string, string>;
+}
+
+export async function startWebhookEnvironment({
+  settings = {},
+  env = {},
+}: EnvironmentOptions = {}): Promise<WebhookEnvironment> {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'postrider-bench-'));
-  const postgres = await startEmbedded({ dataDir, log: silentLog, holder: 'command' });
+  const postgres = await startEmbedded({ dataDir, log: silentLog, holder: 'command', settings });
   const { user, host, database } = postgres.connection;
   const url = `postgresql://${user}@/${database}?host=${encodeURIComponent(host)}`;
   const target = await startTarget('grouped', {
@@ -31,6 +43,7 @@ export async function startWebhookEnvironment(): Promise<WebhookEnvironment> {
       DATABASE_URL: url,
       SECRET_KEY: 'a secret key for benchmarks, long enough to be one',
       WEBHOOK_ALLOW_PRIVATE: 'true',
+      ...env,
     },
   });
   const client = new pg.Client({ connectionString: url });
@@ -38,6 +51,7 @@ export async function startWebhookEnvironment(): Promise<WebhookEnvironment> {
   return {
     target,
     client,
+    postgresPid: postgres.pid as number,
     usage() {
       const [node, ofPostgres] = [usageOf(target.pid), usageOf(postgres.pid)];
       return node && ofPostgres && { node, postgres: ofPostgres };
