@@ -1,3 +1,4 @@
+import { channel } from '../db/notification-channels.ts';
 import type { Queryable } from '../db/pool.ts';
 import { type PurgedTable, purgeRows } from '../db/purge-rows.ts';
 import { deletePeopleWithoutWorkspace } from './people/person-store.ts';
@@ -11,7 +12,7 @@ const MEMBERSHIPS: PurgedTable<'memberships'> = {
     const { rows } = await db.query<{ id: string }>(
       `delete from memberships where workspace_id = $1 and person_id in (
          select person_id from memberships where workspace_id = $1 order by person_id limit $2)
-       returning person_id as id, pg_notify('people', person_id::text)`,
+       returning person_id as id, pg_notify(${channel('people')}, person_id::text)`,
       [workspaceId, MEMBERS_MAX],
     );
     const people = await deletePeopleWithoutWorkspace(

@@ -1,3 +1,4 @@
+import { channel } from '../db/notification-channels.ts';
 import type { Pool, Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import { selectList } from '../db/select-list.ts';
@@ -237,5 +238,5 @@ export async function markExpiring(
 }
 
 export async function notifyKeyChanged(db: Queryable, workspaceId: string): Promise<void> {
-  await db.query(`select pg_notify('accounts', $1)`, [workspaceId]);
+  await db.query(`select pg_notify(${channel('accounts')}, $1)`, [workspaceId]);
 }

@@ -1,3 +1,4 @@
+import { channel } from '../db/notification-channels.ts';
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import { selectList } from '../db/select-list.ts';
@@ -57,7 +58,7 @@ export async function setSuspension(
   await db.query(
     `with changed as (
        update workspaces set suspended_at = $2, suspension_reason = $3 where id = $1 returning id)
-     select pg_notify('domains', id::text) from changed`,
+     select pg_notify(${channel('domains')}, id::text) from changed`,
     [id, suspension && sqlTime(suspension.sinceMs), suspension?.reason ?? null],
   );
 }
@@ -173,7 +174,7 @@ export async function setDeletion(
     `with changed as (
        update workspaces set deletion_requested_at = $2, delete_at = $3
        where id = $1 and purge_started_at is null returning id)
-     select pg_notify('domains', id::text) from changed`,
+     select pg_notify(${channel('domains')}, id::text) from changed`,
     [id, deletion && sqlTime(deletion.requestedAtMs), deletion && sqlTime(deletion.deleteAtMs)],
   );
   return rowCount === 1;

@@ -230,6 +230,20 @@ describe('errors', () => {
     ]);
   });
 
+  test('include a schema of the embedded database', () => {
+    expect(errorsOf({ DATABASE_SCHEMA: 'east' })).toEqual([
+      'DATABASE_SCHEMA: needs DATABASE_URL, because the embedded database has one installation only.',
+    ]);
+  });
+
+  test.each(['East', 'a-b', 'pg_temp', 'a'.repeat(41)])('include the schema name %j', (name) => {
+    const database = { DATABASE_URL: 'postgres://db/postrider', SECRET_KEY };
+    expect(errorsOf({ ...database, DATABASE_SCHEMA: name })).toMatchObject([
+      expect.stringMatching(/^DATABASE_SCHEMA: /),
+    ]);
+    expect(errorsOf({ ...database, DATABASE_SCHEMA: 'a'.repeat(40) })).toEqual([]);
+  });
+
   test('include conflicts between settings', () => {
     const errors = errorsOf({
       DATABASE_URL: 'postgres://db/postrider',

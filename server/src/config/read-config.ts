@@ -59,6 +59,7 @@ export interface Config {
     readonly dataDir: string;
     /** Undefined: the embedded PostgreSQL. */
     readonly databaseUrl: string | undefined;
+    readonly schema: string | undefined;
     /** A standby for reads that may be a few seconds old. */
     readonly readUrl: string | undefined;
     readonly connectionsMax: number;
@@ -233,6 +234,11 @@ function findConflicts({ of, wasGiven }: SettingValues): string[] {
       'DATABASE_READ_URL: needs DATABASE_URL, because the embedded database has no standby.',
     );
   }
+  if (wasGiven('DATABASE_SCHEMA') && !wasGiven('DATABASE_URL')) {
+    found.push(
+      'DATABASE_SCHEMA: needs DATABASE_URL, because the embedded database has one installation only.',
+    );
+  }
   const bucket = BUCKET_SETTINGS.filter((name) => wasGiven(name));
   if (bucket.length > 0 && bucket.length < BUCKET_SETTINGS.length) {
     const missing = BUCKET_SETTINGS.filter((name) => !wasGiven(name));
@@ -305,6 +311,7 @@ function buildConfig({ of, wasGiven }: SettingValues): Config {
     storage: {
       dataDir: path.resolve(of('DATA_DIR')),
       databaseUrl: of('DATABASE_URL'),
+      schema: of('DATABASE_SCHEMA'),
       readUrl: of('DATABASE_READ_URL'),
       connectionsMax: of('DATABASE_CONNECTIONS_MAX'),
       allowUnsafe: of('ALLOW_UNSAFE_DATABASE'),

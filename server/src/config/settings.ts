@@ -110,6 +110,15 @@ const storage = {
       accepts: /^postgres(ql)?:\/\/[^\s]+$/,
     }),
   ),
+  DATABASE_SCHEMA: text<string | undefined>({
+    description:
+      'PostgreSQL schema of all tables. It is created if it does not exist. Several installations can share a database, each in its own schema. See [Several cells](production.md#schemas).',
+    format:
+      'lowercase letters, digits and underscores, not starting with pg_; at most 40 characters',
+    default: undefined,
+    defaultText: 'the first schema of the search path, usually `public`',
+    accepts: /^(?!pg_)[a-z_][a-z0-9_]{0,39}$/,
+  }),
   DATABASE_CONNECTIONS_MAX: integer({
     description:
       'Maximum database connections of the main pool, and of that to `DATABASE_READ_URL`. Delivery, webhooks and notifications use up to 16 more.',

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../lib/log.ts';
-import { LOCK_CLASS } from './lock-numbers.ts';
+import { LOCK_CLASS_IN_SCHEMA } from './lock-numbers.ts';
 import type { Queryable } from './pool.ts';
 
 /** Takes PostgreSQL advisory locks. */
@@ -38,7 +38,7 @@ export async function acquireSessionLock(
 /** Acquires a lock that the session holds until it is closed, unless another session holds it. */
 export async function trySessionLock(session: Queryable, lock: number): Promise<boolean> {
   const { rows } = await session.query<{ acquired: boolean }>(
-    `select pg_try_advisory_lock(${LOCK_CLASS}, ${lock}) as acquired`,
+    `select pg_try_advisory_lock(${LOCK_CLASS_IN_SCHEMA}, ${lock}) as acquired`,
   );
   return rows[0]?.acquired ?? false;
 }
@@ -52,8 +52,17 @@ export async function lockForTransaction(
   resource: 'deletions' | 'domains' | 'imports' | 'quotas' | 'streams' | 'templates' | 'webhooks',
   workspaceId: string,
 ): Promise<void> {
-  await db.query(`select pg_advisory_xact_lock(hashtextextended($1 || '/' || $2, 0))`, [
-    resource,
-    workspaceId,
-  ]);
+  await db.query(
+    `select pg_advisory_xact_lock(hashtextextended(
+       concat_ws('/', nullif(current_schema(), 'public'), $1::text, $2::text), 0))`,
+    [resource, workspaceId],
+  );
+}
+
+/** Acquires a lock until the transaction ends, unless another session holds it. */
+export async function tryLockForTransaction(db: Queryable, lock: number): Promise<boolean> {
+  const { rows } = await db.query<{ acquired: boolean }>(
+    `select pg_try_advisory_xact_lock(${LOCK_CLASS_IN_SCHEMA}, ${lock}) as acquired`,
+  );
+  return rows[0]?.acquired ?? false;
 }

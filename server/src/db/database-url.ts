@@ -3,16 +3,36 @@ import { didYouMean } from '../lib/did-you-mean.ts';
 import { StorageStartError } from './database-errors.ts';
 
 /** The hosts of a database: one, or several of which one is the primary. */
-export type DatabaseHosts = readonly [pg.ClientConfig, ...pg.ClientConfig[]];
+export type DatabaseHosts = readonly [DatabaseHost, ...DatabaseHost[]];
+
+export interface DatabaseHost extends pg.ClientConfig {
+  /** Where the tables are, the same on all hosts; by default where the user's search path leads. */
+  schema?: string | undefined;
+}
+
+/** Unquoted names are safe in statements; longer ones would not fit into names of notification channels. */
+export const SCHEMA_NAME = /^(?!pg_)[a-z_][a-z0-9_]{0,39}$/;
+
+/** Unset, the schema is the first existing one of the user's search path, usually `public`. */
+export function setSearchPath({ schema }: DatabaseHost): string[] {
+  if (schema === undefined) return [];
+  if (!SCHEMA_NAME.test(schema)) throw new Error('Broken invariant: invalid schema name');
+  return [`set search_path = "${schema}"`];
+}
 
 /**
  * Splits a URL with several hosts (`postgres://user@a:5432,b:5433/db`), which libpq supports and pg
  * does not, into one URL each. Errors never quote the URL: if a special character of the password is
  * not percent-encoded, any part of the URL may contain the password.
  */
-export function parseDatabaseUrl(url: string, setting = 'DATABASE_URL'): DatabaseHosts {
+export function parseDatabaseUrl(
+  url: string,
+  { schema, setting = 'DATABASE_URL' }: { schema?: string | undefined; setting?: string } = {},
+): DatabaseHosts {
   try {
-    return parseHosts(url);
+    const [first, ...others] = parseHosts(url);
+    if (schema === undefined) return [first, ...others];
+    return [{ ...first, schema }, ...others.map((host) => ({ ...host, schema }))];
   } catch (error) {
     if (!(error instanceof StorageStartError)) throw error;
     throw startError(error.message.replaceAll('DATABASE_URL', setting));

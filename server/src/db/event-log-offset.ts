@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { isConnectionError } from './database-errors.ts';
-import { LOCK_CLASS, LOCKS } from './lock-numbers.ts';
+import { LOCK_CLASS_IN_SCHEMA, LOCKS } from './lock-numbers.ts';
 
 /**
  * Keeps the event log in order where PostgreSQL's transaction ids, which number it, do not: they start
@@ -100,7 +100,9 @@ const TIMELINE_STEP = 2 ** 30;
 export async function continueOnTimeline(client: pg.ClientBase): Promise<boolean> {
   await client.query('begin');
   try {
-    await client.query('select pg_advisory_xact_lock($1, $2)', [LOCK_CLASS, LOCKS.migrations]);
+    await client.query(
+      `select pg_advisory_xact_lock(${LOCK_CLASS_IN_SCHEMA}, ${LOCKS.migrations})`,
+    );
     const [timeline] = (await client.query<LogTimeline>(READ_LOG_TIMELINE)).rows;
     const isNew = timeline !== undefined && timeline.recorded !== timeline.current;
     if (isNew) {

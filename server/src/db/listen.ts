@@ -1,7 +1,8 @@
 import pg from 'pg';
 import { type Clock, systemClock, type Timer } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import type { DatabaseHosts } from './database-url.ts';
+import { type DatabaseHosts, setSearchPath } from './database-url.ts';
+import { channelIn } from './notification-channels.ts';
 import { primarySelector } from './primary-selector.ts';
 
 /**
@@ -54,6 +55,8 @@ class ReconnectingListener implements NotificationListener {
   #retry: Timer | undefined;
   #retryMs = RECONNECT_MIN_MS;
   #heartbeat: Timer | undefined;
+  /** The schema of the connection: that of the hosts, or where the user's search path leads. */
+  #schema: string | null = null;
   #connected = false;
   #connectedBefore = false;
   #stopped = false;
@@ -80,7 +83,7 @@ class ReconnectingListener implements NotificationListener {
     const client = this.#connected && handlers.size === 1 ? this.#client : undefined;
     if (client)
       this.#listening = this.#listening
-        .then(() => client.query(`listen ${channel}`))
+        .then(() => client.query(this.#listenTo(channel)))
         .catch(() => {});
     return () => {
       handlers.delete(handler);
@@ -126,9 +129,9 @@ class ReconnectingListener implements NotificationListener {
     this.#client = client;
     try {
       await client.connect();
-      await this.#refuseStandby(client);
+      await this.#setUp(client);
       // A channel that is added meanwhile goes to the end of the map and is reached by this loop.
-      for (const channel of this.#handlers.keys()) await client.query(`listen ${channel}`);
+      for (const channel of this.#handlers.keys()) await client.query(this.#listenTo(channel));
     } catch (error) {
       this.#host = (this.#host + 1) % this.#options.hosts.length;
       this.#options.log.debug({ err: error }, 'no connection for notifications');
@@ -148,13 +151,17 @@ class ReconnectingListener implements NotificationListener {
   }
 
   /**
-   * Notifications are sent on the primary; a standby never delivers any. Judged like the connections of
+   * Finds the schema and refuses a standby. Notifications are sent on the primary; a standby never delivers any. Judged like the connections of
    * a pool (primary-selector.ts): otherwise the two could find the primary on different hosts, and
    * close each other's connections.
    */
-  async #refuseStandby(client: pg.Client): Promise<void> {
-    const { rows } = await client.query('show transaction_read_only');
-    if (rows[0]?.transaction_read_only !== 'off') throw new Error('This PostgreSQL is read-only');
+  async #setUp(client: pg.Client): Promise<void> {
+    for (const statement of setSearchPath(this.#options.hosts[0])) await client.query(statement);
+    const { rows } = await client.query<{ schema: string | null; read_only: string }>(
+      `select current_schema() as schema, current_setting('transaction_read_only') as read_only`,
+    );
+    if (rows[0]?.read_only !== 'off') throw new Error('This PostgreSQL is read-only');
+    this.#schema = rows[0].schema;
   }
 
   #onDisconnect(client: pg.Client): void {
@@ -181,7 +188,12 @@ class ReconnectingListener implements NotificationListener {
     });
   }
 
-  #dispatch(channel: string, payload: string): void {
+  #listenTo(channel: string): string {
+    return `listen "${channelIn(this.#schema, channel)}"`;
+  }
+
+  #dispatch(name: string, payload: string): void {
+    const channel = name.slice(name.lastIndexOf('.') + 1);
     for (const handler of this.#handlers.get(channel) ?? []) {
       this.#runHandler(() => handler(payload));
     }

@@ -4,6 +4,13 @@
  */
 export const LOCK_CLASS = 0x706f7374;
 
+/**
+ * The class as SQL, which differs between schemas: the numbers of advisory locks apply to a whole
+ * database, which several installations can share.
+ */
+export const LOCK_CLASS_IN_SCHEMA = `case current_schema() when 'public' then ${LOCK_CLASS}
+  else hashtext('postrider in ' || coalesce(current_schema(), '')) end`;
+
 export const LOCKS = {
   /** Held by the one server that uses an embedded database. */
   server: 1,

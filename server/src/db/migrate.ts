@@ -42,6 +42,7 @@ export async function migrate(
   try {
     // A migration may take much longer than a request.
     await withoutTimeouts(client);
+    if (pool.schema !== undefined) await createSchema(client, pool.schema);
     await acquireSessionLock(client, LOCKS.migrations, 'migrating', {
       log,
       ...(signal && { signal }),
@@ -62,6 +63,27 @@ export async function migrate(
     client.release(true);
   }
 }
+
+/** Looked up first, because an existing schema may belong to another user who granted its use. */
+async function createSchema(client: pg.ClientBase, schema: string): Promise<void> {
+  const { rows } = await client.query<{ exists: boolean }>(
+    'select to_regnamespace($1) is not null as exists',
+    [schema],
+  );
+  if (rows[0]?.exists) return;
+  try {
+    await client.query(`create schema if not exists "${schema}"`);
+  } catch (error) {
+    // Another node created it at the same time.
+    if ((error as { code?: unknown }).code === UNIQUE_VIOLATION) return;
+    throw new StorageStartError(
+      `Cannot create the schema of DATABASE_SCHEMA: ${(error as Error).message}.`,
+      { cause: error },
+    );
+  }
+}
+
+const UNIQUE_VIOLATION = '23505';
 
 /** How many migrations of this release the database lacks. */
 export async function migrationsMissing(pool: Pool, folder = FOLDER): Promise<number> {

@@ -27,6 +27,8 @@ export interface Storage extends AsyncDisposable {
 export interface StorageOptions {
   dataDir: string;
   databaseUrl: string | undefined;
+  /** Of an external database. */
+  schema?: string | undefined;
   connectionsMax: number;
   allowUnsafe: boolean;
   secretKey: Buffer | undefined;
@@ -53,7 +55,7 @@ async function connect(
 ): Promise<Storage> {
   const hosts = embedded
     ? ([embedded.connection] as const)
-    : parseDatabaseUrl(options.databaseUrl ?? '');
+    : parseDatabaseUrl(options.databaseUrl ?? '', options);
   const secretKey = options.secretKey ?? (embedded && (await loadSecretKey(options.dataDir)));
   if (!secretKey) throw new StorageStartError('SECRET_KEY is required with DATABASE_URL.');
   const pool = openPool({

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import pg from 'pg';
 import type { Log } from '../lib/log.ts';
 import { isConnectionError, isNoConnection } from './database-errors.ts';
-import type { DatabaseHosts } from './database-url.ts';
+import { type DatabaseHost, type DatabaseHosts, setSearchPath } from './database-url.ts';
 import { continueOnTimeline, type LogTimeline, READ_LOG_TIMELINE } from './event-log-offset.ts';
 import { type DatabaseRole, primarySelector } from './primary-selector.ts';
 import { rowTypes } from './row-types.ts';
@@ -44,8 +44,9 @@ const IDLE_IN_TRANSACTION_MS = 15_000;
  * a page of the feed take more than a second instead of milliseconds. Sent as statements, because
  * poolers reject unknown startup parameters.
  */
-function sessionSetup(statementTimeoutMs: number): string[] {
+function sessionSetup(statementTimeoutMs: number, host: DatabaseHost): string[] {
   return [
+    ...setSearchPath(host),
     "set timezone = 'UTC'",
     `set statement_timeout = ${statementTimeoutMs}`,
     `set idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`,
@@ -124,12 +125,14 @@ export async function withoutTimeouts(client: PoolClient): Promise<void> {
 }
 
 class StoragePool extends pg.Pool {
+  /** The schema of DATABASE_SCHEMA. */
+  readonly schema: string | undefined;
   readonly #hostCount: number;
 
   constructor(options: PoolOptions) {
     const selector = primarySelector(options.hosts, options.log, options.role ?? 'primary');
     const { statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options;
-    const setup = sessionSetup(statementTimeoutMs);
+    const setup = sessionSetup(statementTimeoutMs, options.hosts[0]);
     super({
       max: options.max ?? 20,
       application_name: options.applicationName ?? 'postrider',
@@ -151,6 +154,7 @@ class StoragePool extends pg.Pool {
           options.log.warn('database was promoted; event log numbering continues');
       },
     });
+    this.schema = options.hosts[0].schema;
     this.#hostCount = options.hosts.length;
     // Without a listener, the loss of an idle connection would crash the process.
     this.on('error', (error) =>

@@ -1,4 +1,5 @@
 import { uuidRange } from '../lib/ids.ts';
+import { channel } from './notification-channels.ts';
 import type { Queryable } from './pool.ts';
 import type { Tables } from './tables.ts';
 
@@ -48,13 +49,14 @@ export interface RowPurge<Table extends TenantTable> {
  * deleting are two statements: see docs/decisions/0048-lock-and-update-in-two-statements.md.
  */
 export function purgeRows<Table extends TenantTable>(purge: RowPurge<Table>): PurgedTable<Table> {
-  const { table, key, partitionedBy, rowsMax = ROWS_MAX, channel } = purge;
+  const { table, key, partitionedBy, rowsMax = ROWS_MAX } = purge;
   const names = key.map((column) => column.split(' ', 1)[0] as string);
   const casts = key.map((column, at) => `$${at + 2}::${column.slice(column.indexOf(' ') + 1)}`);
   const find = (condition: string): string =>
     `select coalesce(json_agg(k), '[]')::text as keys from (
        select ${names.join(', ')} from ${table} where workspace_id = $1 ${condition}
        order by ${names.join(', ')} limit ${rowsMax} for update skip locked) k`;
+  const notify = purge.channel && `select pg_notify(${channel(purge.channel)}, $1)`;
   const findFirst = find('');
   const findNext = find(`and (${names.join(', ')}) > (${casts.join(', ')})`);
   const remove = `${purge.delete} using json_to_recordset($2::json) as r(${key.join(', ')})
@@ -75,7 +77,7 @@ export function purgeRows<Table extends TenantTable>(purge: RowPurge<Table>): Pu
       const range =
         partitionedBy === undefined ? [] : uuidRange(keys.map((one) => String(one[partitionedBy])));
       const { rowCount } = await db.query(remove, [workspaceId, json, ...range]);
-      if (channel) await db.query('select pg_notify($1, $2)', [channel, workspaceId]);
+      if (notify) await db.query(notify, [workspaceId]);
       return {
         deleted: { [table]: rowCount ?? 0 },
         next: keys.length < rowsMax ? undefined : keys.at(-1),

@@ -55,7 +55,10 @@ export class ReadReplica implements Reads, AsyncDisposable {
     this.#log = options.log;
     this.#tasks = new PeriodicTasks(options);
     this.pool = openPool({
-      hosts: parseDatabaseUrl(options.readUrl, 'DATABASE_READ_URL'),
+      hosts: parseDatabaseUrl(options.readUrl, {
+        schema: options.primary.schema,
+        setting: 'DATABASE_READ_URL',
+      }),
       log: options.log,
       max: options.connectionsMax,
       applicationName: 'postrider reads',

@@ -1,4 +1,5 @@
 import { HELD_FOR } from '../accounts/held-mail-source.ts';
+import { channel } from '../db/notification-channels.ts';
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import { selectList } from '../db/select-list.ts';
@@ -321,7 +322,7 @@ export async function findSigningDomain(
 
 /** Notifies every node on commit, so that caches drop the workspace's domains. */
 export async function notifyDomainsChanged(db: Queryable, workspaceId: string): Promise<void> {
-  await db.query(`select pg_notify('domains', $1)`, [workspaceId]);
+  await db.query(`select pg_notify(${channel('domains')}, $1)`, [workspaceId]);
 }
 
 const KEY_COLUMNS = selectList<DomainKeysRow, DomainKey>(

@@ -1,4 +1,5 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
+import { channel } from '../db/notification-channels.ts';
 import type { Pool, Queryable } from '../db/pool.ts';
 import { recordset } from '../db/recordset.ts';
 import type { EventsRow } from '../db/tables.ts';
@@ -77,7 +78,7 @@ export function eventRow(event: NewEvent): EventRow {
 
 /** Notifies other nodes of new events, in a statement of its own: see event-notifier.ts. */
 export async function notifyEventsAppended(pool: Pool, from: string): Promise<void> {
-  await pool.query(`select pg_notify('events', $1)`, [from]);
+  await pool.query(`select pg_notify(${channel('events')}, $1)`, [from]);
 }
 
 export interface StoredEvent {

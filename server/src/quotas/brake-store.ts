@@ -1,3 +1,4 @@
+import { channel } from '../db/notification-channels.ts';
 import type { Queryable } from '../db/pool.ts';
 import type { PurgedTable } from '../db/purge-rows.ts';
 import { sqlTime } from '../db/row-types.ts';
@@ -48,7 +49,7 @@ export async function saveBrakePolicy(
        on conflict (workspace_id) do update set slow_bounce_rate = $2, pause_bounce_rate = $3,
          slow_complaint_rate = $4, pause_complaint_rate = $5, probation_ends_at = $6
        returning workspace_id)
-     select pg_notify('quotas', workspace_id::text) from saved`,
+     select pg_notify(${channel('quotas')}, workspace_id::text) from saved`,
     [
       workspaceId,
       policy.slowBounceRate,
@@ -66,7 +67,7 @@ export async function applyBrake(db: Queryable, workspaceId: string, brake: Brak
        insert into brakes (workspace_id, state, since, evidence) values ($1, $2, $3, $4)
        on conflict (workspace_id) do update set state = $2, since = $3, evidence = $4
        returning workspace_id)
-     select pg_notify('quotas', workspace_id::text) from saved`,
+     select pg_notify(${channel('quotas')}, workspace_id::text) from saved`,
     [workspaceId, brake.state, sqlTime(brake.sinceMs), JSON.stringify(brake.evidence)],
   );
 }
@@ -82,7 +83,7 @@ export async function releaseBrake(
        update brakes set state = null, since = null, evidence = null,
          judged_from = coalesce($2, judged_from)
        where workspace_id = $1 and state is not null returning workspace_id)
-     select pg_notify('quotas', workspace_id::text) from released`,
+     select pg_notify(${channel('quotas')}, workspace_id::text) from released`,
     [workspaceId, sqlTime(judgedFromMs)],
   );
   return rowCount === 1;

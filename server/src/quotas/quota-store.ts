@@ -1,3 +1,4 @@
+import { channel } from '../db/notification-channels.ts';
 import type { Queryable } from '../db/pool.ts';
 import { type PurgedTable, purgeRows } from '../db/purge-rows.ts';
 import { sqlTime } from '../db/row-types.ts';
@@ -30,7 +31,7 @@ export async function saveQuotas(
          messages_per_month = $4, recipients_per_message = $5, contacts = $6,
          content_bytes = $7, requests_per_second = $8, warn_at_percent = $9
        returning workspace_id)
-     select pg_notify('quotas', workspace_id::text) from saved`,
+     select pg_notify(${channel('quotas')}, workspace_id::text) from saved`,
     [
       workspaceId,
       quotas.messages_per_hour,

@@ -1,5 +1,6 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
-import { LOCK_CLASS, LOCKS } from '../db/lock-numbers.ts';
+import { tryLockForTransaction } from '../db/advisory-lock.ts';
+import { LOCKS } from '../db/lock-numbers.ts';
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import { selectList } from '../db/select-list.ts';
@@ -178,10 +179,6 @@ export async function deleteAlarm(db: Queryable, alarm: RaisedAlarm): Promise<vo
  * Takes the lock under which one node at a time checks the alarms. Returns false if another node
  * holds it.
  */
-export async function lockAlarms(db: Queryable): Promise<boolean> {
-  const { rows } = await db.query<{ locked: boolean }>(
-    'select pg_try_advisory_xact_lock($1, $2) as locked',
-    [LOCK_CLASS, LOCKS.alarms],
-  );
-  return rows[0]?.locked ?? false;
+export function lockAlarms(db: Queryable): Promise<boolean> {
+  return tryLockForTransaction(db, LOCKS.alarms);
 }

@@ -1,4 +1,5 @@
-import { LOCK_CLASS, LOCKS } from '../db/lock-numbers.ts';
+import { tryLockForTransaction } from '../db/advisory-lock.ts';
+import { LOCKS } from '../db/lock-numbers.ts';
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import type { BrakeCounts } from '../quotas/brake.ts';
@@ -34,10 +35,6 @@ export async function readBrakeCounts(
 }
 
 /** The lock under which one node at a time checks the brakes. False if another node holds it. */
-export async function lockBrakes(db: Queryable): Promise<boolean> {
-  const { rows } = await db.query<{ locked: boolean }>(
-    'select pg_try_advisory_xact_lock($1, $2) as locked',
-    [LOCK_CLASS, LOCKS.brakes],
-  );
-  return rows[0]?.locked ?? false;
+export function lockBrakes(db: Queryable): Promise<boolean> {
+  return tryLockForTransaction(db, LOCKS.brakes);
 }

@@ -1,3 +1,4 @@
+import { channel } from '../db/notification-channels.ts';
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import { selectList } from '../db/select-list.ts';
@@ -154,5 +155,5 @@ export async function findStreamUse(
 }
 
 export async function notifyStreamsChanged(db: Queryable, workspaceId: string): Promise<void> {
-  await db.query(`select pg_notify('streams', $1)`, [workspaceId]);
+  await db.query(`select pg_notify(${channel('streams')}, $1)`, [workspaceId]);
 }

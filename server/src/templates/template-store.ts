@@ -1,3 +1,4 @@
+import { channel } from '../db/notification-channels.ts';
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import { selectList } from '../db/select-list.ts';
@@ -323,7 +324,7 @@ export function versionParameter(version: number): number {
 
 /** Notifies every node on commit, so that their caches drop the workspace's templates. */
 export async function notifyTemplatesChanged(db: Queryable, workspaceId: string): Promise<void> {
-  await db.query(`select pg_notify('templates', $1)`, [workspaceId]);
+  await db.query(`select pg_notify(${channel('templates')}, $1)`, [workspaceId]);
 }
 
 /** Whether messages created from the template are still scheduled, in either mode. */

@@ -1,3 +1,4 @@
+import { channel } from '../../db/notification-channels.ts';
 import type { Queryable } from '../../db/pool.ts';
 import { sqlTime } from '../../db/row-types.ts';
 import { selectList } from '../../db/select-list.ts';
@@ -229,7 +230,7 @@ export async function deleteMembership(
 
 /** Every node closes or rechecks what the person has open. */
 async function notifyRightsChanged(db: Queryable, personId: string): Promise<void> {
-  await db.query(`select pg_notify('people', $1)`, [personId]);
+  await db.query(`select pg_notify(${channel('people')}, $1)`, [personId]);
 }
 
 /**

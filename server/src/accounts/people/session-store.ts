@@ -1,3 +1,4 @@
+import { channel } from '../../db/notification-channels.ts';
 import type { Queryable } from '../../db/pool.ts';
 import { sqlTime } from '../../db/row-types.ts';
 import { selectList } from '../../db/select-list.ts';
@@ -232,7 +233,7 @@ export async function endSessionsOfProvider(
 /** Notifies every node in the same commit, so that streams opened by the session are closed. */
 function withEndNotification(update: string): string {
   return `with ended as (${update} returning person_id)
-    select pg_notify('people', person_id::text) from ended group by person_id`;
+    select pg_notify(${channel('people')}, person_id::text) from ended group by person_id`;
 }
 
 /** Deletes sessions that expired long ago. */

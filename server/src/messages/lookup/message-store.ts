@@ -1,4 +1,5 @@
 import type { Mode, TenantScope } from '../../accounts/tenant-scope.ts';
+import { channel } from '../../db/notification-channels.ts';
 import type { Pool, Queryable } from '../../db/pool.ts';
 import { sqlTime } from '../../db/row-types.ts';
 import { selectList } from '../../db/select-list.ts';
@@ -346,5 +347,5 @@ export async function retryDeliveries(
 }
 
 export async function notifyDeliveriesDue(pool: Pool): Promise<void> {
-  await pool.query(`select pg_notify('deliveries', '')`);
+  await pool.query(`select pg_notify(${channel('deliveries')}, '')`);
 }

@@ -1,3 +1,4 @@
+import { channel } from '../../../db/notification-channels.ts';
 import type { Queryable } from '../../../db/pool.ts';
 import { sqlTime } from '../../../db/row-types.ts';
 import { selectList } from '../../../db/select-list.ts';
@@ -74,7 +75,7 @@ export async function upsertConnection(db: Queryable, connection: StoredConnecti
   );
   if (!connection.isEnforced) return;
   await db.query(
-    `select pg_notify('people', person_id::text) from memberships where workspace_id = $1`,
+    `select pg_notify(${channel('people')}, person_id::text) from memberships where workspace_id = $1`,
     [connection.workspaceId],
   );
 }
