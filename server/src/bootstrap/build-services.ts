@@ -40,6 +40,7 @@ import { createQuotas, type QuotaServices } from '../quotas/create-quotas.ts';
 import { StreamCache } from '../streams/stream-cache.ts';
 import { Streams } from '../streams/streams.ts';
 import { createAddressHash } from '../suppressions/erased-address.ts';
+import { StreamSuppressions } from '../suppressions/stream-suppressions.ts';
 import { Suppressions } from '../suppressions/suppressions.ts';
 import { TemplateCache } from '../templates/template-cache.ts';
 import { Templates } from '../templates/templates.ts';
@@ -128,10 +129,12 @@ export function buildServices(options: ServicesOptions): Services {
     dnsServers: config.delivery.dnsServers,
     settings: config.domains,
   });
-  const suppressions = new Suppressions({ pool, clock, hash: createAddressHash(secretKey) });
+  const addressHash = createAddressHash(secretKey);
+  const suppressions = new Suppressions({ pool, clock, hash: addressHash });
+  const streamSuppressions = new StreamSuppressions({ pool, clock, hash: addressHash });
   const subscriptions = new ContactSubscriptions({
     clock,
-    suppressions,
+    suppressions: streamSuppressions,
     streams: (workspaceId) => streamCache.all(workspaceId),
   });
   const contactLookup = new ContactLookup({ pool });
@@ -247,8 +250,9 @@ export function buildServices(options: ServicesOptions): Services {
       pool,
       clock,
       links: createUnsubscribeLinks(config, secretKey),
-      addressHash: createAddressHash(secretKey),
+      addressHash,
       suppressions,
+      streamSuppressions,
       choices: subscriptions,
       streams: (workspaceId) => streamCache.all(workspaceId),
       contact: (workspaceId, mode, key) => contactLookup.contactFor(workspaceId, mode, key),

@@ -3,7 +3,7 @@ import type { Queryable } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type FieldError, invalidFields } from '../lib/refused-error.ts';
 import type { StreamsByKey } from '../streams/stream-cache.ts';
-import type { StreamEntry, Suppressions } from '../suppressions/suppressions.ts';
+import type { StreamEntry, StreamSuppressions } from '../suppressions/stream-suppressions.ts';
 import type { SubscriptionChange } from './contact-fields.ts';
 import type { Contact } from './contact-store.ts';
 import {
@@ -53,7 +53,7 @@ export interface WantedSubscription extends SubscriptionChange {
 
 export interface ContactSubscriptionsParts {
   clock: Clock;
-  suppressions: Pick<Suppressions, 'streamEntries' | 'unsubscribeMany' | 'removeLocked'>;
+  suppressions: Pick<StreamSuppressions, 'streamEntries' | 'unsubscribeMany' | 'removeLocked'>;
   streams(workspaceId: string): StreamsByKey | Promise<StreamsByKey>;
 }
 

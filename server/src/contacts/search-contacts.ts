@@ -1,7 +1,7 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
 import { searchTerms } from '../db/text-search.ts';
-import { uuidFloor } from '../lib/ids.ts';
+import { LAST_UUID, uuidFloor } from '../lib/ids.ts';
 import {
   type Contact,
   type ContactFilter,
@@ -38,7 +38,6 @@ export interface ContactPage {
 
 const SCAN_STEP = 2_000;
 const SCANNED_MAX = 20_000;
-const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 export async function searchContacts(
   pool: Pool,

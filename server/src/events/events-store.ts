@@ -3,7 +3,7 @@ import { channel } from '../db/notification-channels.ts';
 import type { Pool, Queryable } from '../db/pool.ts';
 import { recordset } from '../db/recordset.ts';
 import type { EventsRow } from '../db/tables.ts';
-import { encodeId, uuidFloor, uuidTime, uuidv7 } from '../lib/ids.ts';
+import { encodeId, LAST_UUID, uuidFloor, uuidTime, uuidv7 } from '../lib/ids.ts';
 import type { EventType } from './event-types.ts';
 
 /**
@@ -128,7 +128,7 @@ export async function oldestHiddenEventMs(pool: Pool): Promise<number | undefine
 
 /** The position after everything that a transaction wrote. */
 export function positionAfterTransaction(tx: number): EventPosition {
-  return { tx, id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
+  return { tx, id: LAST_UUID };
 }
 
 /** Whether one position is after another. Lower-case hex compares like its bytes. */

@@ -117,6 +117,9 @@ export function uuidFloor(ms: number): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`;
 }
 
+/** No UUID is larger: the bound of a range without an end. */
+export const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
 /** The smallest and the largest of some ids: bounds that let PostgreSQL prune partitions. */
 export function uuidRange(uuids: readonly string[]): [oldest: string, newest: string] {
   const sorted = [...uuids].sort();

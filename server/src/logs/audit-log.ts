@@ -2,7 +2,7 @@ import type { Mode } from '../accounts/tenant-scope.ts';
 import { inTransaction, type Pool } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import { GroupCommit } from '../lib/group-commit.ts';
-import { decodeId, encodeId, uuidFloor, uuidv7 } from '../lib/ids.ts';
+import { decodeId, encodeId, LAST_UUID, uuidFloor, uuidv7 } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
 import {
   type AuditEntry,
@@ -155,8 +155,6 @@ const COMMITS = {
   waitingItemsMax: 10_000,
   waitingBytesMax: 16 * 1024 * 1024,
 };
-
-const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 export function intentOf(change: Change, nowMs: number): Intent {
   return { id: uuidv7(nowMs), created_at: nowMs, change: JSON.stringify(change) };

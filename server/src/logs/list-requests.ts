@@ -1,6 +1,6 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
-import { encodeId, uuidFloor, uuidTime } from '../lib/ids.ts';
+import { encodeId, LAST_UUID, uuidFloor, uuidTime } from '../lib/ids.ts';
 import {
   type LoggedRequest,
   type LoggedRequestDetails,
@@ -15,8 +15,6 @@ export interface RequestQuery extends RequestFilter {
   createdAfterMs?: number;
   createdBeforeMs?: number;
 }
-
-const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 export function listLoggedRequests(
   pool: Pool,

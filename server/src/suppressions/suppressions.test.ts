@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { publicSuppression } from './suppression-entry.ts';
 import type { Suppression } from './suppression-store.ts';
-import { isSortedByKey, publicSuppression } from './suppressions.ts';
+import { isSortedByKey } from './suppressions.ts';
 
 const ENTRY: Suppression = {
   key: 'jane@example.com',

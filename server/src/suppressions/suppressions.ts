@@ -2,19 +2,24 @@ import { isDeepStrictEqual } from 'node:util';
 import type { TenantScope } from '../accounts/tenant-scope.ts';
 import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
 import { checkRetentionClock } from '../db/retention-clock.ts';
-import { appendEvents, type NewEvent } from '../events/events-store.ts';
+import { appendEvents } from '../events/events-store.ts';
 import type { Clock } from '../lib/clock.ts';
-import { encodeId, uuidFloor, uuidv7 } from '../lib/ids.ts';
+import { LAST_UUID, uuidFloor } from '../lib/ids.ts';
 import { type FieldError, invalidFields, RefusedError } from '../lib/refused-error.ts';
 import { parseMailbox } from '../mail/address.ts';
 import { type AddressHash, isAddressHash } from './erased-address.ts';
+import {
+  anonymized,
+  appendSuppressionEvents,
+  deleteEntries,
+  newEntry,
+  suppressionEvent,
+} from './suppression-entry.ts';
 import { type NewSuppression, parseChange, parseSuppression } from './suppression-fields.ts';
 import {
   deleteExpired,
   deleteSuppressionKeys,
-  deleteSuppressions,
   EVERYWHERE,
-  findStreamSuppressions,
   findSuppression,
   hasExpired,
   insertSuppressions,
@@ -61,21 +66,9 @@ export type AddResult =
   | { suppression: Suppression; created: boolean }
   | { errors: [FieldError, ...FieldError[]] };
 
-/** A suppression of one address in one stream. */
-export interface StreamEntry {
-  entry: Suppression;
-  /** The address, also if the entry contains only its hash. */
-  emailKey: string;
-  /** Whether the recipient left the stream, and can come back. */
-  isUnsubscribe: boolean;
-}
-
-const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const FIRST_POSITION: SuppressionPosition = { key: '', id: uuidFloor(0) };
 const EXPIRED_BATCH = 500;
 const REVIEW_PAGE = 500;
-/** More than an address can have: one for each stream, by name and by hash. */
-const STATES_READ_MAX = 1_000;
 
 export class Suppressions {
   readonly #pool: Pool;
@@ -197,91 +190,6 @@ export class Suppressions {
     return true;
   }
 
-  /** What suppresses an address, under any of these keys, in each of the streams. */
-  async subscriptionStates(
-    scope: TenantScope,
-    keys: readonly string[],
-    streams: readonly string[],
-  ): Promise<Map<string, 'subscribed' | 'unsubscribed' | 'blocked'>> {
-    const bounds = { beforeId: LAST_UUID, sinceId: uuidFloor(0), limit: STATES_READ_MAX };
-    const found = await listSuppressions(this.#pool, scope, { keys }, bounds, this.#clock.now());
-    return new Map(
-      streams.map((stream) => {
-        const own = found.filter((one) => one.stream === stream || one.stream === EVERYWHERE);
-        if (own.length === 0) return [stream, 'subscribed'];
-        return [stream, own.every(isUnsubscribe) ? 'unsubscribed' : 'blocked'];
-      }),
-    );
-  }
-
-  /**
-   * Removes what unsubscribing from these streams added, within the caller's transaction. Returns the
-   * streams for which there was something to remove.
-   */
-  async resubscribe(
-    client: Queryable,
-    scope: TenantScope,
-    keys: readonly string[],
-    streams: readonly string[],
-  ): Promise<string[]> {
-    if (streams.length === 0) return [];
-    const nowMs = this.#clock.now();
-    const locked = await lockSuppressions(client, scope, keys, nowMs);
-    const own = locked.filter((one) => streams.includes(one.stream) && isUnsubscribe(one));
-    await this.#delete(client, scope, own, nowMs);
-    return [...new Set(own.map(({ stream }) => stream))];
-  }
-
-  /** What stops one stream for these addresses, by name or by hash. */
-  async streamEntries(
-    db: Queryable,
-    scope: TenantScope,
-    emailKeys: readonly string[],
-    lock: '' | 'for update' = '',
-  ): Promise<StreamEntry[]> {
-    const addresses = new Map<string, string>();
-    for (const key of emailKeys) {
-      addresses.set(key, key).set(this.#hash(scope.workspaceId, scope.mode, key), key);
-    }
-    const keys = [...addresses.keys()];
-    const found = await findStreamSuppressions(db, scope, keys, this.#clock.now(), lock);
-    return found.map((entry) => ({
-      entry,
-      emailKey: addresses.get(entry.key) as string,
-      isUnsubscribe: isUnsubscribe(entry),
-    }));
-  }
-
-  /**
-   * Adds what leaving a stream adds, for many addresses, within the caller's transaction. Existing
-   * entries are kept and become permanent.
-   */
-  async unsubscribeMany(
-    client: Queryable,
-    scope: TenantScope,
-    left: readonly { emailKey: string; stream: string }[],
-  ): Promise<void> {
-    const nowMs = this.#clock.now();
-    const entries = left.map(({ emailKey: key, stream }) =>
-      newEntry({ key, stream, email: key, domain: null, change: { reason: 'unsubscribe' } }, nowMs),
-    );
-    const inserted = await insertSuppressions(client, scope, entries, nowMs);
-    for (const entry of entries) {
-      if (!inserted.has(entry.id)) await makePermanent(client, scope, entry);
-    }
-    const added = entries.filter(({ id }) => inserted.has(id));
-    await appendSuppressionEvents(client, 'suppression.created', scope, added, nowMs);
-  }
-
-  /** Removes entries that the caller has locked, within its transaction. */
-  async removeLocked(
-    client: Queryable,
-    scope: TenantScope,
-    entries: readonly Suppression[],
-  ): Promise<void> {
-    await this.#delete(client, scope, entries, this.#clock.now());
-  }
-
   async get(scope: TenantScope, id: string): Promise<Suppression> {
     return found(await findSuppression(this.#pool, scope, id, this.#clock.now()));
   }
@@ -306,7 +214,7 @@ export class Suppressions {
     const nowMs = this.#clock.now();
     await inTransaction(this.#pool, async (client) => {
       const entry = found(await findSuppression(client, scope, id, nowMs, 'for update'));
-      await this.#delete(client, scope, [entry], nowMs);
+      await deleteEntries(client, scope, [entry], nowMs);
     });
   }
 
@@ -323,7 +231,7 @@ export class Suppressions {
         (one) => stream === undefined || one.stream === stream || one.stream === EVERYWHERE,
       );
       if (entries.length === 0) throw notFound();
-      await this.#delete(client, scope, entries, nowMs);
+      await deleteEntries(client, scope, entries, nowMs);
     });
   }
 
@@ -358,7 +266,7 @@ export class Suppressions {
     return inTransaction(this.#pool, async (client) => {
       const locked = await lockSuppressions(client, scope, keys, nowMs);
       const unchanged = locked.filter((one) => isDeepStrictEqual(one, reviewed.get(one.id)));
-      await this.#delete(client, scope, unchanged, nowMs);
+      await deleteEntries(client, scope, unchanged, nowMs);
       return unchanged;
     });
   }
@@ -424,16 +332,6 @@ export class Suppressions {
     const { key, domain } = parsed.mailbox;
     return [key, `@${domain}`, this.#hash(scope.workspaceId, scope.mode, key)];
   }
-
-  async #delete(
-    client: Queryable,
-    scope: TenantScope,
-    entries: readonly Suppression[],
-    nowMs: number,
-  ): Promise<void> {
-    await deleteSuppressions(client, scope, entries);
-    await appendSuppressionEvents(client, 'suppression.deleted', scope, entries, nowMs);
-  }
 }
 
 /** Whether entries are ordered by address instead of newest first. */
@@ -450,75 +348,9 @@ export function scansSuppressions(query: SuppressionQuery): boolean {
   return isSortedByKey(query) && filters.some((value) => value !== undefined);
 }
 
-/** The public form of an entry: in the API and in events. */
-export function publicSuppression(entry: Suppression) {
-  return {
-    id: encodeId('sup', entry.id),
-    email: entry.email,
-    domain: entry.domain,
-    stream: entry.stream === EVERYWHERE ? null : entry.stream,
-    reason: entry.reason,
-    evidence: entry.evidence,
-    note: entry.note,
-    erased: isAddressHash(entry.key),
-    created_at: new Date(entry.createdAtMs).toISOString(),
-    expires_at: entry.expiresAtMs === null ? null : new Date(entry.expiresAtMs).toISOString(),
-  };
-}
-
-function newEntry(
-  wanted: {
-    key: string;
-    stream: string;
-    email: string | null;
-    domain: string | null;
-    change: Partial<Pick<Suppression, 'reason' | 'note' | 'expiresAtMs'>>;
-  },
-  nowMs: number,
-): Suppression {
-  const { key, stream, email, domain, change } = wanted;
-  const fields = { reason: 'manual', note: null, expiresAtMs: null, ...change } as const;
-  const id = uuidv7(nowMs);
-  return { key, stream, id, email, domain, evidence: null, createdAtMs: nowMs, ...fields };
-}
-
-/** The recipient left this one stream, and can come back. */
-function isUnsubscribe({ stream, reason }: Suppression): boolean {
-  return stream !== EVERYWHERE && reason === 'unsubscribe';
-}
-
 /** Identifies an entry by what it suppresses: an address or domain, in a stream or everywhere. */
 function targetOf({ key, stream }: Pick<Suppression, 'key' | 'stream'>): string {
   return `${stream} ${key}`;
-}
-
-/** An event about an address that is being erased must not contain it. */
-function anonymized(entry: Suppression): Suppression {
-  return { ...entry, key: '#', email: null, evidence: null, note: null };
-}
-
-async function appendSuppressionEvents(
-  client: Queryable,
-  type: SuppressionEvent,
-  scope: TenantScope,
-  entries: readonly Suppression[],
-  atMs: number,
-): Promise<void> {
-  await appendEvents(
-    client,
-    entries.map((entry) => suppressionEvent(type, scope, entry, atMs)),
-  );
-}
-
-type SuppressionEvent = 'suppression.created' | 'suppression.deleted';
-
-function suppressionEvent(
-  type: SuppressionEvent,
-  { workspaceId, mode }: TenantScope,
-  entry: Suppression,
-  atMs: number,
-): NewEvent {
-  return { workspaceId, mode, type, atMs, data: { suppression: publicSuppression(entry) } };
 }
 
 function found(entry: Suppression | undefined): Suppression {

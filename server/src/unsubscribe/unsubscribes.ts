@@ -12,6 +12,7 @@ import {
 import type { Stream } from '../streams/stream.ts';
 import type { StreamsByKey } from '../streams/stream-cache.ts';
 import { type AddressHash, ERASED_ADDRESS } from '../suppressions/erased-address.ts';
+import type { StreamSuppressions } from '../suppressions/stream-suppressions.ts';
 import type { Suppressions } from '../suppressions/suppressions.ts';
 import type { Subscription, UnsubscribeLinks } from './unsubscribe-links.ts';
 import { lockRecipient, type SubscribedRecipient } from './unsubscribe-store.ts';
@@ -27,7 +28,8 @@ export interface UnsubscribesParts {
   pool: Pool;
   clock: Clock;
   links: Pick<UnsubscribeLinks, 'read'>;
-  suppressions: Pick<Suppressions, 'suppress' | 'resubscribe' | 'subscriptionStates'>;
+  suppressions: Pick<Suppressions, 'suppress'>;
+  streamSuppressions: Pick<StreamSuppressions, 'resubscribe' | 'subscriptionStates'>;
   /** Records what recipients chose on their contacts. */
   choices: Pick<ContactSubscriptions, 'lock' | 'record'>;
   addressHash: AddressHash;
@@ -74,7 +76,7 @@ export class Unsubscribes {
 
   /** Undefined when we did not issue the token. Reading changes nothing: scanners follow links. */
   async view(token: string): Promise<SubscriptionView | undefined> {
-    const { suppressions } = this.#parts;
+    const { streamSuppressions } = this.#parts;
     const found = await this.#read(token);
     if (!found) return undefined;
     const { link, workspace } = found;
@@ -84,7 +86,7 @@ export class Unsubscribes {
     const contact = await this.#parts.contact(workspaceId, mode, recipientKey);
     const others = otherStreams(streams, key);
     const keys = [key, ...others.map((one) => one.key)];
-    const states = await suppressions.subscriptionStates(link, this.#addressKeys(link), keys);
+    const states = await streamSuppressions.subscriptionStates(link, this.#addressKeys(link), keys);
     const stateOf = (one: string): SubscriptionState => states.get(one) ?? 'subscribed';
     return {
       stream: { key, name: stream?.name ?? key, state: stateOf(key) },
@@ -175,9 +177,9 @@ export class Unsubscribes {
     link: Subscription,
     wanted: readonly string[],
   ): Promise<boolean> {
-    const { suppressions, choices } = this.#parts;
+    const { streamSuppressions, choices } = this.#parts;
     const keys = this.#addressKeys(link);
-    const streams = await suppressions.resubscribe(client, link, keys, wanted);
+    const streams = await streamSuppressions.resubscribe(client, link, keys, wanted);
     const { recipientKey: emailKey } = link;
     await choices.record(client, link, { emailKey, streams, status: 'subscribed', source: 'page' });
     return streams.length > 0;

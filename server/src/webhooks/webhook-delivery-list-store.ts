@@ -1,7 +1,7 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
 import type { WebhookDeliveryStatus } from '../db/tables.ts';
-import { uuidFloor, uuidTime } from '../lib/ids.ts';
+import { LAST_UUID, uuidFloor, uuidTime } from '../lib/ids.ts';
 import { DELIVERY_COLUMNS, type WebhookDelivery } from './webhook-history-store.ts';
 
 /**
@@ -30,8 +30,8 @@ export interface DeliveryPage {
 }
 
 const LIST_START: DeliveryCursor = {
-  eventId: 'ffffffff-ffff-ffff-ffff-ffffffffffff',
-  webhookId: 'ffffffff-ffff-ffff-ffff-ffffffffffff',
+  eventId: LAST_UUID,
+  webhookId: LAST_UUID,
 };
 const NIL = uuidFloor(0);
 

@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from '../../db/pool.ts';
 import { sqlTime } from '../../db/row-types.ts';
 import type { DeliveriesRow } from '../../db/tables.ts';
 import type { Bounce, SmtpFacts } from '../../events/event-types.ts';
-import { uuidFloor, uuidTime } from '../../lib/ids.ts';
+import { LAST_UUID, uuidFloor, uuidTime } from '../../lib/ids.ts';
 import type { ClaimableQueue, FoundQueue } from '../../queue/due-queues.ts';
 import type { LeaseTerms } from '../../queue/lease.ts';
 import { lockThenChange } from '../../queue/lease-store.ts';
@@ -209,9 +209,8 @@ export async function findIdRange(pool: Pool, nowMs: number): Promise<IdRange> {
   return {
     // The row may be anywhere in its partition, and a partition covers at most a week.
     oldest: uuidFloor(Math.min(oldestMs, nowMs) - 8 * DAY_MS),
-    newest: found?.ahead ? LAST_ID : uuidFloor(aheadMs),
+    newest: found?.ahead ? LAST_UUID : uuidFloor(aheadMs),
   };
 }
 
-const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const DAY_MS = 86_400_000;

@@ -1,7 +1,7 @@
 import type { TenantScope } from '../../accounts/tenant-scope.ts';
 import type { Pool } from '../../db/pool.ts';
 import { searchTerms } from '../../db/text-search.ts';
-import { decodeId, uuidFloor } from '../../lib/ids.ts';
+import { decodeId, LAST_UUID, uuidFloor } from '../../lib/ids.ts';
 import { mailboxProvider } from '../../mail/policy/mailbox-provider.ts';
 import type { MessageStatus } from '../message-status.ts';
 import { messageStatus } from '../message-status.ts';
@@ -33,7 +33,6 @@ export interface MessageQuery
 
 const SCAN_STEP = 500;
 const SCANNED_MAX = 10_000;
-const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 export async function listMessages(
   pool: Pool,

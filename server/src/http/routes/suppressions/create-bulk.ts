@@ -1,12 +1,9 @@
 import type { FieldError } from '../../../lib/refused-error.ts';
 import { RefusedError } from '../../../lib/refused-error.ts';
 import type { Streams } from '../../../streams/streams.ts';
+import { publicSuppression } from '../../../suppressions/suppression-entry.ts';
 import type { NewSuppression } from '../../../suppressions/suppression-fields.ts';
-import {
-  type AddResult,
-  publicSuppression,
-  type Suppressions,
-} from '../../../suppressions/suppressions.ts';
+import type { AddResult, Suppressions } from '../../../suppressions/suppressions.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { CreateSuppressions, SUPPRESSIONS_MAX, SuppressionResults } from './schemas.ts';
 

@@ -1,6 +1,7 @@
 import type { Streams } from '../../../streams/streams.ts';
+import { publicSuppression } from '../../../suppressions/suppression-entry.ts';
 import type { NewSuppression } from '../../../suppressions/suppression-fields.ts';
-import { publicSuppression, type Suppressions } from '../../../suppressions/suppressions.ts';
+import type { Suppressions } from '../../../suppressions/suppressions.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { CreateSuppression, Suppression } from './schemas.ts';
 

@@ -1,4 +1,4 @@
-import type { publicSuppression } from '../../../suppressions/suppressions.ts';
+import type { publicSuppression } from '../../../suppressions/suppression-entry.ts';
 import { exportOperation } from '../../export-operation.ts';
 import type { Operation } from '../../operation.ts';
 import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';

@@ -1,4 +1,5 @@
-import { publicSuppression, type Suppressions } from '../../../suppressions/suppressions.ts';
+import { publicSuppression } from '../../../suppressions/suppression-entry.ts';
+import type { Suppressions } from '../../../suppressions/suppressions.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { decodePathId } from '../../validation/path-id.ts';

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
+import { publicSuppression } from '../../../suppressions/suppression-entry.ts';
 import type { SuppressionReason } from '../../../suppressions/suppression-store.ts';
 import {
   isSortedByKey,
-  publicSuppression,
   type SuppressionQuery,
   type Suppressions,
   scansSuppressions,

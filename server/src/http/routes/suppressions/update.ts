@@ -1,5 +1,6 @@
+import { publicSuppression } from '../../../suppressions/suppression-entry.ts';
 import type { NewSuppression } from '../../../suppressions/suppression-fields.ts';
-import { publicSuppression, type Suppressions } from '../../../suppressions/suppressions.ts';
+import type { Suppressions } from '../../../suppressions/suppressions.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { decodePathId } from '../../validation/path-id.ts';
