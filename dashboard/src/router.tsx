@@ -271,6 +271,12 @@ const operatorAuditLog = createRoute({
   ),
 });
 
+const operatorKeys = createRoute({
+  getParentRoute: () => operator,
+  path: '/keys',
+  component: lazyPage(() => import('./pages/operator/operator-keys.tsx'), 'OperatorKeysPage'),
+});
+
 /** Unknown URLs show an error inside the layout. */
 const missing = createRoute({ getParentRoute: () => inside, path: '$', component: PageNotFound });
 
@@ -284,7 +290,13 @@ export const router = createRouter({
     confirmEmail,
     undoEmailChange,
     invitation,
-    operator.addChildren([operatorWorkspaces, operatorWorkspace, operatorQueue, operatorAuditLog]),
+    operator.addChildren([
+      operatorWorkspaces,
+      operatorWorkspace,
+      operatorQueue,
+      operatorAuditLog,
+      operatorKeys,
+    ]),
     inside.addChildren([
       overview,
       messages,

@@ -426,6 +426,9 @@ export function createResources(caller: Caller) {
 
       /** Retrieve the usage of a workspace in a month: `GET /operator/workspaces/{id}/usage/{month}`. */
       getMonthlyUsage: (id: PathValues<'GET', '/operator/workspaces/{id}/usage/{month}'>['id'], month: PathValues<'GET', '/operator/workspaces/{id}/usage/{month}'>['month'], options: RequestSettings = {}): Promise<ResponseBody<'GET', '/operator/workspaces/{id}/usage/{month}'>> => caller.request('GET', '/operator/workspaces/{id}/usage/{month}', { ...options, path: { id, month } }),
+
+      /** Remove a member from a workspace: `DELETE /operator/workspaces/{id}/members/{member}`. */
+      removeMember: (id: PathValues<'DELETE', '/operator/workspaces/{id}/members/{member}'>['id'], member: PathValues<'DELETE', '/operator/workspaces/{id}/members/{member}'>['member'], options: RequestSettings = {}): Promise<ResponseBody<'DELETE', '/operator/workspaces/{id}/members/{member}'>> => caller.request('DELETE', '/operator/workspaces/{id}/members/{member}', { ...options, path: { id, member } }),
     },
     limits: {
       /** Retrieve the limits: `GET /limits`. */

@@ -58,9 +58,14 @@ export async function findOperatorKeyByHash(
 }
 
 /** Newest first, including revoked ones. Operators create them by hand, so there are few. */
-export async function listOperatorKeys(db: Queryable): Promise<OperatorKey[]> {
+export async function listOperatorKeys(
+  db: Queryable,
+  { before, limit }: { before?: string; limit?: number },
+): Promise<OperatorKey[]> {
   const { rows } = await db.query<OperatorKey>(
-    `select ${COLUMNS} from operator_keys order by id desc`,
+    `select ${COLUMNS} from operator_keys where ($1::uuid is null or id < $1)
+     order by id desc limit $2`,
+    [before ?? null, limit ?? null],
   );
   return rows;
 }

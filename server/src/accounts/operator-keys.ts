@@ -73,8 +73,9 @@ export class OperatorKeys {
     return { key, token };
   }
 
-  list(): Promise<OperatorKey[]> {
-    return listOperatorKeys(this.#pool);
+  /** Newest first. */
+  list(page: { before?: string; limit?: number } = {}): Promise<OperatorKey[]> {
+    return listOperatorKeys(this.#pool, page);
   }
 
   /** Idempotent, and effective with the next request on every node, because keys are not cached. */
@@ -143,7 +144,7 @@ function checkLimits(networks: readonly string[], expiresAtMs: number | null, no
   if (errors.length > 0) throw invalidFields(errors);
 }
 
-/** The public form of a key, at the command line. */
+/** The public form of a key, at the command line and for instance owners. */
 export function publicOperatorKey(key: OperatorKey) {
   return {
     id: encodeId('opk', key.id),

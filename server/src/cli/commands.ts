@@ -16,7 +16,9 @@ import { messagesShow } from './commands/messages-show.ts';
 import { operatorKeysCreate } from './commands/operator-keys-create.ts';
 import { operatorKeysList } from './commands/operator-keys-list.ts';
 import { operatorKeysRevoke } from './commands/operator-keys-revoke.ts';
+import { peopleAddInstanceOwner } from './commands/people-add-instance-owner.ts';
 import { peopleList } from './commands/people-list.ts';
+import { peopleRemoveInstanceOwner } from './commands/people-remove-instance-owner.ts';
 import { peopleRemoveSecondFactor } from './commands/people-remove-second-factor.ts';
 import { peopleResetPassword } from './commands/people-reset-password.ts';
 import { queue } from './commands/queue.ts';
@@ -62,6 +64,8 @@ export const COMMANDS: readonly Command[] = [
   peopleList,
   peopleResetPassword,
   peopleRemoveSecondFactor,
+  peopleAddInstanceOwner,
+  peopleRemoveInstanceOwner,
   keysCreate,
   keysList,
   keysRotate,

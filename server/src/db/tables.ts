@@ -458,6 +458,7 @@ export interface PeopleRow {
   recovery_hashes: Buffer[];
   created_at: number;
   delete_at: number | null;
+  is_instance_owner: boolean;
 }
 
 export interface QuotaLeasesRow {
@@ -541,6 +542,7 @@ export interface SessionsRow {
   user_agent: string;
   workspace_id: string | null;
   is_limited: boolean;
+  id_token: Buffer | null;
 }
 
 export interface StatisticsDayRow {

@@ -71,6 +71,8 @@ export interface OperationSpec<P extends TSchema, Q extends TSchema, B extends T
   notAudited?: 'sends' | 'changes nothing' | 'no actor';
   /** Recorded in the audit log although it is a GET. */
   audited?: true;
+  /** For operations of scope 'person' that change the server: recorded in its audit log. */
+  auditedIn?: 'server';
   /** Named examples of the body. */
   examples?: Record<string, { summary: string; value: unknown }>;
   /** Media types of a body that is not JSON; the handler reads the stream. */

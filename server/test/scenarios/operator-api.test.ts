@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { encodeId } from '../../src/lib/ids.ts';
+import { decodeId, encodeId } from '../../src/lib/ids.ts';
 import { startApp, type TestApp, validMessage } from '../harness/app.ts';
 import { databaseEnv, runPostrider } from '../harness/cli-process.ts';
 import { member, PASSWORD } from '../harness/dashboard-session.ts';
@@ -26,6 +26,12 @@ async function command(...args: string[]) {
   expect(ran).toMatchObject({ code: 0, stderr: '' });
   return JSON.parse(ran.stdout);
 }
+
+interface Pointer {
+  pointer: string;
+}
+
+const isOwner = ({ role }: { role: string }) => role === 'owner';
 
 const call = (method: string, path: string, body?: unknown) =>
   app.call(method, `/operator${path}`, { key, ...(body === undefined ? {} : { body }) });
@@ -103,6 +109,14 @@ test('a workspace from its creation to its deletion', async () => {
   expect(page.json.data).toHaveLength(1);
   const next = await call('GET', `${path}/members?cursor=${page.json.next_cursor}`);
   expect(next.json).toMatchObject({ data: [{}], next_cursor: null });
+
+  // Members can be removed, except the last owner and those of other workspaces.
+  const remove = (id: string) => call('DELETE', `${path}/members/${id}`);
+  const owner = next.json.data.concat(page.json.data).find(isOwner);
+  expect((await remove(owner.id)).json.code).toBe('last_owner');
+  expect((await remove(encodeId('usr', person.id))).status).toBe(204);
+  expect((await remove(encodeId('usr', person.id))).status).toBe(404);
+  expect((await call('GET', `${path}/members`)).json.data).toMatchObject([{ role: 'owner' }]);
 
   const suspended = await call('POST', `${path}/suspension`, { reason: 'Unpaid invoice' });
   expect(suspended.json.suspended).toMatchObject({ reason: 'Unpaid invoice' });
@@ -202,9 +216,23 @@ test('a workspace is exported as a whole, on the record', async () => {
     expect((await own('POST', '/contacts', { email: `c${n}@example.com` })).status).toBe(201);
   }
   await own('POST', '/templates', { key: 'bye', name: 'Bye', subject: 'Bye', html: '<p>Bye</p>' });
-  const response = await fetch(`${app.url}/api/v1/operator${path}/export`, {
-    headers: { authorization: `Bearer ${key}` },
-  });
+  // Larger than a piece of the stream, and of a size that is not a multiple of three.
+  const file = Buffer.alloc(200_000, 'Ä');
+  const attachments = [
+    { filename: 'a.bin', content: file.toString('base64') },
+    { filename: 'b.txt', content: Buffer.from('b').toString('base64') },
+  ];
+  await app.app.domains.trust(decodeId('wsp', workspace.id) as string, { name: 'example.org' });
+  const scheduled_at = new Date(Date.now() + 86_400_000).toISOString();
+  const message = (more: object) => validMessage({ scheduled_at, ...more });
+  const sent = await own('POST', '/transactional/send', message({ attachments }));
+  expect(sent.status).toBe(202);
+  expect((await own('POST', '/transactional/send', message({}))).status).toBe(202);
+  const exported = (query = '') =>
+    fetch(`${app.url}/api/v1/operator${path}/export${query}`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+  const response = await exported();
   expect(response.headers.get('content-type')).toContain('application/x-ndjson');
   const text = await response.text();
   const lines = text
@@ -216,6 +244,12 @@ test('a workspace is exported as a whole, on the record', async () => {
   expect(counts.contact).toHaveLength(101);
   expect(counts.template?.[0].data).toMatchObject({ key: 'bye', fields: { html: '<p>Bye</p>' } });
   expect(counts.api_key?.[0].data).toMatchObject({ id: created.json.id });
+  expect(counts.message).toHaveLength(2);
+  expect(counts.message_content?.map(({ data }) => data)).toMatchObject([
+    { html: validMessage().html, attachments: [] },
+    { message_id: sent.json.id, attachments },
+  ]);
+  expect(await (await exported('?contents=false')).text()).not.toContain('message_content');
   expect(counts.event?.length).toBeGreaterThan(0);
   expect(counts.audit_log_entry?.length).toBeGreaterThan(101);
   expect(text).not.toContain(created.json.token);
@@ -223,6 +257,54 @@ test('a workspace is exported as a whole, on the record', async () => {
   expect(log.data[0]).toMatchObject({ action: 'exportOperatorWorkspace', target: workspace.id });
   const missing = `/workspaces/${encodeId('wsp', crypto.randomUUID())}/export`;
   expect((await call('GET', missing)).status).toBe(404);
+});
+
+test('only an instance owner manages operator keys, and with a password', async () => {
+  const { visitor, person } = await member(app, 'owner', 'instance-owner@people.example');
+  const wanted = { name: 'Screen', allowed_ips: ['127.0.0.0/8', '::1'], password: PASSWORD };
+  const create = (body: object = wanted) => visitor.call('POST', '/operator-keys', { body });
+  expect((await visitor.call('GET', '/me')).json.instance_owner).toBe(false);
+  expect(await create()).toMatchObject({ status: 403, json: { code: 'insufficient_role' } });
+  expect((await visitor.call('GET', '/operator-keys')).status).toBe(403);
+  expect((await visitor.call('DELETE', `/operator-keys/${keyId}`)).status).toBe(403);
+  // A stolen key could otherwise create others before it is revoked.
+  for (const other of [key, app.liveKey]) {
+    const refused = await app.call('POST', '/operator-keys', { key: other, body: wanted });
+    expect([401, 403]).toContain(refused.status);
+  }
+
+  const env = databaseEnv(app.database);
+  await runPostrider(['people', 'add-instance-owner', person.email], { env });
+  expect((await visitor.call('GET', '/me')).json.instance_owner).toBe(true);
+  expect((await create({ ...wanted, password: 'wrong' })).json.errors[0].pointer).toBe('/password');
+  const past = { ...wanted, allowed_ips: ['nowhere'], expires_at: '2020-01-01T00:00:00Z' };
+  const pointers = (await create(past)).json.errors.map(({ pointer }: Pointer) => pointer);
+  expect(pointers).toEqual(['/allowed_ips/0', '/expires_at']);
+  const created = await create();
+  expect(created).toMatchObject({ status: 201, json: { name: 'Screen', revoked_at: null } });
+  const use = async () =>
+    (await app.call('GET', '/operator/status', { key: created.json.token })).status;
+  expect(await use()).toBe(200);
+
+  const page = await visitor.call('GET', '/operator-keys?limit=1');
+  expect(page.json.data).toMatchObject([{ id: created.json.id }]);
+  const next = await visitor.call('GET', `/operator-keys?cursor=${page.json.next_cursor}`);
+  expect(next.json.data).toMatchObject([{ id: keyId }]);
+  const { id } = created.json;
+  const revoked = await visitor.call('DELETE', `/operator-keys/${id}`);
+  expect(revoked).toMatchObject({ status: 200, json: { revoked_at: expect.any(String) } });
+  expect(await use()).toBe(401);
+
+  const { json: log } = await call('GET', '/audit-log?limit=100');
+  const mine = log.data.filter(({ target }: { target: string }) => target === id);
+  expect(mine).toMatchObject([
+    { action: 'revokeOperatorKey', actor: { type: 'user', id: encodeId('usr', person.id) } },
+    { action: 'createOperatorKey', actor: { type: 'user' } },
+  ]);
+  expect(JSON.stringify(log)).not.toContain(PASSWORD);
+  expect(JSON.stringify(log)).not.toContain(created.json.token);
+  await runPostrider(['people', 'remove-instance-owner', person.email], { env });
+  expect((await create()).status).toBe(403);
 });
 
 test('a revoked key, and one from elsewhere, are refused at once', async () => {
@@ -245,6 +327,7 @@ test('a revoked key, and one from elsewhere, are refused at once', async () => {
   expect(data.map(({ name }: { name: string }) => name)).toEqual([
     'Elsewhere',
     'Short',
+    'Screen',
     'Platform',
   ]);
   expect(JSON.stringify(data)).not.toContain(elsewhere.token);

@@ -18,7 +18,7 @@ export function OperatorAuditLogPage() {
     unwrap(api.GET('/api/v1/operator/audit-log', { params: { query: pageParams(cursor) } })),
   );
   return (
-    <Page full title="Audit log" description="Changes by operator keys, newest first.">
+    <Page full title="Audit log" description="Changes by operator keys and to them, newest first.">
       {list.isPending ? (
         <SkeletonRows />
       ) : list.isLoadingError ? (
@@ -36,7 +36,7 @@ export function OperatorAuditLogPage() {
               <tr>
                 <Th>Change</Th>
                 <Th>Target</Th>
-                <Th>Operator key</Th>
+                <Th>Actor</Th>
                 <Th hideBelow="md">IP address</Th>
                 <Th>Time</Th>
               </tr>

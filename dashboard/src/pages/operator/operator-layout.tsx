@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { Link, Outlet } from '@tanstack/react-router';
+import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { LogOut } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { unwrap } from '../../api/client.ts';
@@ -15,6 +15,7 @@ const PAGES = [
   { to: '/operator', label: 'Workspaces' },
   { to: '/operator/queue', label: 'Queue' },
   { to: '/operator/audit-log', label: 'Audit log' },
+  { to: '/operator/keys', label: 'Operator keys' },
 ] as const;
 
 /** The operator's own area: all workspaces of the server. It requires an operator key. */
@@ -25,7 +26,9 @@ export function OperatorLayout() {
     // The area has no mode and uses the live (brand) color.
     document.documentElement.dataset.mode = 'live';
   }, []);
-  if (key === null) return <OperatorSignIn />;
+  const { pathname } = useLocation();
+  // Instance owners manage keys with their session, so that they can create their first one.
+  if (key === null && pathname !== '/operator/keys') return <OperatorSignIn />;
   const signOut = () => {
     setOperatorKey(null);
     queries.removeQueries({ queryKey: ['operator'] });
@@ -47,9 +50,11 @@ export function OperatorLayout() {
             </Link>
           ))}
         </nav>
-        <Button kind="quiet" icon={LogOut} onClick={signOut}>
-          Sign out
-        </Button>
+        {key !== null && (
+          <Button kind="quiet" icon={LogOut} onClick={signOut}>
+            Sign out
+          </Button>
+        )}
       </header>
       <main
         id="content"
@@ -74,7 +79,11 @@ function OperatorSignIn() {
       description={
         <>
           Enter an operator key. <code className="font-mono">postrider operator-keys create</code>{' '}
-          creates one. It is kept until you close this tab.
+          creates one, and so do instance owners{' '}
+          <Link to="/operator/keys" className="underline">
+            on screen
+          </Link>
+          . It is kept until you close this tab.
         </>
       }
     >

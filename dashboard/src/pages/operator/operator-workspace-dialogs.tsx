@@ -7,6 +7,7 @@ import { Button } from '../../components/button.tsx';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
 import { Field, RadioCards, Select, TextInput } from '../../components/field.tsx';
 import { OneTimeSecret } from '../../components/secret.tsx';
+import { localTime } from '../../components/time.tsx';
 import { showToast } from '../../layout/toasts.tsx';
 import { InvitationLinkDialog } from '../team/invite.tsx';
 import { ROLES, type Role } from '../team/roles.ts';
@@ -269,6 +270,54 @@ export function EditBrake({
             </Field>
           ))}
         </div>
+      </DialogForm>
+    </Dialog>
+  );
+}
+
+/** Thresholds that were set for the workspace are kept. */
+export function EditProbation({
+  id,
+  brake: { policy, probation },
+  onClose,
+}: DialogProps & { brake: Schema<'WorkspaceBrake'> }) {
+  const api = useOperatorApi();
+  const [date, setDate] = useState(probation ? localTime(probation.ends_at).slice(0, 10) : '');
+  const saving = useOperatorMutation(
+    () =>
+      unwrap(
+        api.PUT('/api/v1/operator/workspaces/{id}/brake', {
+          params: { path: { id } },
+          // The whole day, in the browser's time zone.
+          body: { ...policy, probation_ends_at: new Date(`${date}T23:59:59`).toISOString() },
+        }),
+      ),
+    () => {
+      showToast('Probation saved.');
+      onClose();
+    },
+  );
+  return (
+    <Dialog
+      title={probation ? 'Change the end of the probation' : 'Put on probation'}
+      description="Until the end of this day, the workspace can send only a few live messages per hour."
+      onClose={onClose}
+    >
+      <DialogForm
+        saving={saving}
+        fields={['/probation_ends_at']}
+        submitLabel="Save"
+        onClose={onClose}
+      >
+        <Field label="Last day" error={fieldError(saving.error, '/probation_ends_at')}>
+          <TextInput
+            type="date"
+            min={localTime(new Date().toISOString()).slice(0, 10)}
+            value={date}
+            onChange={(event) => setDate(event.target.value)}
+            required
+          />
+        </Field>
       </DialogForm>
     </Dialog>
   );

@@ -18,6 +18,7 @@ import { useOperatorApi } from './operator-session.ts';
 import {
   CreateFirstKey,
   EditBrake,
+  EditProbation,
   EditQuotas,
   InviteToWorkspace,
   RenameWorkspace,
@@ -28,7 +29,7 @@ import { WorkspaceState } from './operator-workspaces.tsx';
 type Workspace = Schema<'OperatorWorkspace'>;
 type Brake = Schema<'WorkspaceBrake'>;
 type Usage = Schema<'Usage'>;
-type OpenDialog = 'suspend' | 'quotas' | 'invite' | 'key' | 'rename' | 'brake';
+type OpenDialog = 'suspend' | 'quotas' | 'invite' | 'key' | 'rename' | 'brake' | 'probation';
 
 /** One workspace as the operator sees it: state, usage, members, and what limits it. */
 export function OperatorWorkspacePage() {
@@ -75,13 +76,15 @@ export function OperatorWorkspacePage() {
         <StateSection workspace={workspace} brake={brake} onSuspend={() => setDialog('suspend')} />
         <UsageSection usage={usage} onEdit={() => setDialog('quotas')} />
         <BrakeSection brake={brake} onEdit={() => setDialog('brake')} />
-        <MembersSection members={members} />
+        <ProbationSection id={id} brake={brake} onEdit={() => setDialog('probation')} />
+        <MembersSection workspace={workspace} members={members} />
         <DeletionSection workspace={workspace} />
       </div>
       {dialog === 'suspend' && <Suspend id={id} onClose={close} />}
       {dialog === 'quotas' && <EditQuotas id={id} onClose={close} />}
       {dialog === 'rename' && <RenameWorkspace id={id} name={workspace.name} onClose={close} />}
       {dialog === 'brake' && <EditBrake id={id} brake={brake} onClose={close} />}
+      {dialog === 'probation' && <EditProbation id={id} brake={brake} onClose={close} />}
       {dialog === 'invite' && <InviteToWorkspace id={id} onClose={close} />}
       {dialog === 'key' && <CreateFirstKey id={id} onClose={close} />}
     </Page>
@@ -121,7 +124,7 @@ function useChanged(): (toast: string) => Promise<void> {
 
 function StateSection({
   workspace,
-  brake: { brake, probation },
+  brake: { brake },
   onSuspend,
 }: {
   workspace: Workspace;
@@ -197,12 +200,6 @@ function StateSection({
           <Detail name="Created">
             <Time at={workspace.created_at} />
           </Detail>
-          {probation && (
-            <Detail name="Probation">
-              {formatNumber(probation.messages_per_hour)} messages per hour, ends{' '}
-              <Time at={probation.ends_at} />
-            </Detail>
-          )}
         </DetailList>
       </div>
     </Section>
@@ -252,7 +249,81 @@ function describeThresholds(slow: number, pause: number): string {
   return parts.length === 0 ? 'Off' : capitalize(parts.join(', '));
 }
 
-function MembersSection({ members }: { members: Schema<'MemberPage'> }) {
+function ProbationSection({
+  id,
+  brake: { policy, probation },
+  onEdit,
+}: {
+  id: string;
+  brake: Brake;
+  onEdit: () => void;
+}) {
+  const api = useOperatorApi();
+  const changed = useChanged();
+  const end = () =>
+    requestConfirmation({
+      title: 'End the probation?',
+      body: 'The workspace can send as many messages per hour as its quotas allow.',
+      confirmLabel: 'End probation',
+      run: async () => {
+        const body = { ...policy, probation_ends_at: new Date().toISOString() };
+        await unwrap(
+          api.PUT('/api/v1/operator/workspaces/{id}/brake', { params: { path: { id } }, body }),
+        );
+        await changed('Probation ended.');
+      },
+    });
+  return (
+    <Section
+      title="Probation"
+      description="A low limit for workspaces that have not shown yet that their mail is wanted."
+      actions={
+        probation ? (
+          <>
+            <Button onClick={onEdit}>Change end</Button>
+            <Button onClick={end}>End probation</Button>
+          </>
+        ) : (
+          <Button onClick={onEdit}>Put on probation</Button>
+        )
+      }
+    >
+      <p className="text-sm text-soft">
+        {probation ? (
+          <>
+            {formatNumber(probation.messages_per_hour)} live messages per hour. Ends{' '}
+            <Time at={probation.ends_at} />.
+          </>
+        ) : (
+          'Not on probation.'
+        )}
+      </p>
+    </Section>
+  );
+}
+
+function MembersSection({
+  workspace,
+  members,
+}: {
+  workspace: Workspace;
+  members: Schema<'MemberPage'>;
+}) {
+  const api = useOperatorApi();
+  const changed = useChanged();
+  const remove = ({ id: member, name }: Schema<'Member'>) =>
+    requestConfirmation({
+      title: `Remove ${name} from ${workspace.name}?`,
+      body: 'They lose access at once. API keys that they created keep working.',
+      confirmLabel: 'Remove',
+      run: async () => {
+        const path = { id: workspace.id, member };
+        await unwrap(
+          api.DELETE('/api/v1/operator/workspaces/{id}/members/{member}', { params: { path } }),
+        );
+        await changed('Member removed.');
+      },
+    });
   return (
     <Section title="Members">
       {members.data.length === 0 ? (
@@ -261,11 +332,18 @@ function MembersSection({ members }: { members: Schema<'MemberPage'> }) {
         </p>
       ) : (
         <ul className="grid gap-1.5 text-sm">
-          {members.data.map(({ id, name, email, role }) => (
-            <li key={id} className="flex flex-wrap gap-x-3">
-              <span className="font-medium wrap-anywhere">{name}</span>
-              <span className="text-soft wrap-anywhere">{email}</span>
-              <span className="ml-auto text-faint">{capitalize(role)}</span>
+          {members.data.map((member) => (
+            <li key={member.id} className="flex flex-wrap items-center gap-x-3">
+              <span className="font-medium wrap-anywhere">{member.name}</span>
+              <span className="text-soft wrap-anywhere">{member.email}</span>
+              <span className="ml-auto text-faint">{capitalize(member.role)}</span>
+              <Button
+                kind="danger-quiet"
+                aria-label={`Remove ${member.name}`}
+                onClick={() => remove(member)}
+              >
+                Remove
+              </Button>
             </li>
           ))}
         </ul>

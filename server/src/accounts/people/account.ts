@@ -27,7 +27,7 @@ import { deleteTokens } from './one-time-token-store.ts';
 import type { Passwords } from './passwords.ts';
 import { checkPassword, validationFailed } from './person-input.ts';
 import { findPerson, lockIfPasswordUnchanged, updateName, updatePassword } from './person-store.ts';
-import { wrongPassword } from './reauthenticate.ts';
+import { type Reauthentication, reauthenticate, wrongPassword } from './reauthenticate.ts';
 import type { SecondFactor } from './second-factor.ts';
 import { endSessionsOfPerson, limitOf, type Session } from './session-store.ts';
 import type { ClientInfo, NewSession, Sessions, SignedInPerson } from './sessions.ts';
@@ -58,6 +58,15 @@ export class Account {
     this.#parts = parts;
   }
 
+  /** Throws unless the person enters the password, and a code if they have a second factor. */
+  reauthenticate(
+    { person }: SignedInPerson,
+    given: Reauthentication,
+    client: ClientInfo,
+  ): Promise<void> {
+    return reauthenticate(this.#parts, person, given, client);
+  }
+
   /** The signed-in person. Read again, because this request may have changed it. */
   async me({ person: { id }, session }: SignedInPerson) {
     const { pool } = this.#parts;
@@ -70,6 +79,7 @@ export class Account {
       name: person.name,
       created_at: new Date(person.createdAtMs).toISOString(),
       delete_at: person.deleteAtMs === null ? null : new Date(person.deleteAtMs).toISOString(),
+      instance_owner: person.isInstanceOwner && limitOf(session) === null,
       has_password: person.passwordHash !== null,
       totp_enabled: person.totpConfirmedAtMs !== null,
       recovery_codes_left: person.recoveryHashes.length,

@@ -20,6 +20,8 @@ export interface Person {
   createdAtMs: number;
   /** When the account is deleted, if its owner asked for it. */
   deleteAtMs: number | null;
+  /** Whether the person manages the operator keys of the server. */
+  isInstanceOwner: boolean;
 }
 
 /** A new person, without a second factor. */
@@ -36,6 +38,7 @@ export function newPerson(
     recoveryHashes: [],
     createdAtMs: nowMs,
     deleteAtMs: null,
+    isInstanceOwner: false,
   };
 }
 
@@ -52,6 +55,7 @@ export const PERSON_COLUMNS = selectList<PeopleRow, Person>(
     recoveryHashes: 'recovery_hashes',
     createdAtMs: 'created_at',
     deleteAtMs: 'delete_at',
+    isInstanceOwner: 'is_instance_owner',
   },
   'p',
 );
@@ -71,6 +75,14 @@ export async function insertPerson(db: Queryable, person: Person): Promise<boole
     ],
   );
   return rowCount === 1;
+}
+
+export async function setInstanceOwner(
+  db: Queryable,
+  id: string,
+  isInstanceOwner: boolean,
+): Promise<void> {
+  await db.query('update people set is_instance_owner = $2 where id = $1', [id, isInstanceOwner]);
 }
 
 /** Until the transaction ends, no other account can be created. */

@@ -15,7 +15,13 @@ import type { AttemptLimits } from './attempt-limits.ts';
 import { insertMembership } from './member-store.ts';
 import type { Passwords } from './passwords.ts';
 import { checkPersonInput, type PersonInput } from './person-input.ts';
-import { anyPersonExists, insertPerson, lockPeople, newPerson } from './person-store.ts';
+import {
+  anyPersonExists,
+  insertPerson,
+  lockPeople,
+  newPerson,
+  setInstanceOwner,
+} from './person-store.ts';
 import type { ClientInfo, NewSession, Sessions } from './sessions.ts';
 
 /**
@@ -84,6 +90,7 @@ export class Setup {
       await lockPeople(db);
       if (await anyPersonExists(db)) throw alreadyDone();
       await insertPerson(db, person);
+      await setInstanceOwner(db, person.id, true);
       for (const workspace of await this.#lockWorkspaces(db, owner.workspaceName, nowMs)) {
         const membership = { workspaceId: workspace.id, personId: person.id };
         await insertMembership(db, { ...membership, role: 'owner', createdAtMs: nowMs });

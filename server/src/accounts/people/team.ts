@@ -70,6 +70,13 @@ export class Team {
     });
   }
 
+  async removeAsOperator(workspaceId: string, personId: string): Promise<void> {
+    await inTransaction(this.#pool, async (db) => {
+      await lockTeam(db, workspaceId);
+      await this.#leave(db, workspaceId, await this.#member(db, workspaceId, personId));
+    });
+  }
+
   async changeRole(actor: Actor, personId: string, role: Role): Promise<Member> {
     return inTransaction(this.#pool, async (db) => {
       const actsAs = await lockTeamAndGetRole(db, actor);

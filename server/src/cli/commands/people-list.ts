@@ -14,6 +14,7 @@ export const peopleList: Command = {
         email: person.email,
         name: person.name,
         created_at: new Date(person.createdAtMs).toISOString(),
+        instance_owner: person.isInstanceOwner,
         totp_enabled: person.totpConfirmedAtMs !== null,
         delete_at: person.deleteAtMs === null ? null : new Date(person.deleteAtMs).toISOString(),
         workspaces: person.memberships,

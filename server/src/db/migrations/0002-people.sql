@@ -21,6 +21,8 @@ create table people (
   created_at timestamptz not null,
   -- When the account is deleted, if its owner asked for it. Until then it can be restored.
   delete_at timestamptz,
+  -- Whether the person manages the operator keys of the server.
+  is_instance_owner boolean not null default false,
   check (totp_confirmed_at is null or totp_secret is not null)
 );
 
@@ -43,6 +45,9 @@ create table sessions (
   -- Whether the session is valid in that workspace only, because its members chose the provider: what
   -- it claims about an address must not open another workspace.
   is_limited boolean not null default false,
+  -- The ID token with which the provider started the session, encrypted: it names the session to the
+  -- provider when the person signs out. Null if there is none, or if it is too long for a URL.
+  id_token bytea,
   check (not is_limited or workspace_id is not null)
 );
 

@@ -72,6 +72,9 @@ import { listMessageAttempts } from './messages/list-attempts.ts';
 import { listMessages } from './messages/list.ts';
 import { rescheduleMessage } from './messages/reschedule.ts';
 import { retryMessage } from './messages/retry.ts';
+import { createOperatorKey } from './operator-keys/create.ts';
+import { listOperatorKeys } from './operator-keys/list.ts';
+import { revokeOperatorKey } from './operator-keys/revoke.ts';
 import { addOperatorMember } from './operator/add-member.ts';
 import { createOperatorApiKey } from './operator/create-api-key.ts';
 import { createOperatorWorkspace } from './operator/create-workspace.ts';
@@ -89,6 +92,7 @@ import { listOperatorMembers } from './operator/list-members.ts';
 import { listOperatorQueue } from './operator/list-queue.ts';
 import { listOperatorWorkspaces } from './operator/list-workspaces.ts';
 import { releaseOperatorBrake } from './operator/release-brake.ts';
+import { removeOperatorMember } from './operator/remove-member.ts';
 import { restoreOperatorWorkspace } from './operator/restore-workspace.ts';
 import { resumeOperatorWorkspace } from './operator/resume-workspace.ts';
 import { setOperatorBrake } from './operator/set-brake.ts';
@@ -247,6 +251,9 @@ export const ROUTES = [
   listMessages,
   rescheduleMessage,
   retryMessage,
+  createOperatorKey,
+  listOperatorKeys,
+  revokeOperatorKey,
   addOperatorMember,
   createOperatorApiKey,
   createOperatorWorkspace,
@@ -264,6 +271,7 @@ export const ROUTES = [
   listOperatorQueue,
   listOperatorWorkspaces,
   releaseOperatorBrake,
+  removeOperatorMember,
   restoreOperatorWorkspace,
   resumeOperatorWorkspace,
   setOperatorBrake,

@@ -94,7 +94,7 @@ function whereOf(
   target: unknown,
   actor: string,
 ): Change['where'] {
-  if (spec.scope === 'operator') return { workspaceId: SERVER_LOG };
+  if (spec.scope === 'operator' || spec.auditedIn === 'server') return { workspaceId: SERVER_LOG };
   if (caller && spec.scope !== 'person') return { workspaceId: caller.workspaceId };
   const workspaceId = typeof target === 'string' ? decodeId('wsp', target) : undefined;
   if (workspaceId !== undefined) return { workspaceId };

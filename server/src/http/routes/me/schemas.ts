@@ -10,6 +10,7 @@ export const ME = {
   name: 'Jane Doe',
   created_at: '2026-11-01T08:00:00.000Z',
   delete_at: null,
+  instance_owner: false,
   has_password: true,
   totp_enabled: true,
   recovery_codes_left: 10,
@@ -37,6 +38,7 @@ export const Me = Type.Object(
       ...NullableTime,
       description: 'When the account will be deleted. Until then you can restore it.',
     }),
+    instance_owner: Type.Boolean({ description: 'Whether you can manage operator keys.' }),
     has_password: Type.Boolean({
       description:
         'False for an account that an identity provider created. A password reset sets one.',
