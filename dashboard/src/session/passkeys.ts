@@ -12,12 +12,42 @@ export function browserHasPasskeys(): boolean {
 }
 
 export async function signInWithPasskey(): Promise<Me | null> {
+  const publicKey = await requestOptions();
+  const credential = await unlessClosed(navigator.credentials.get({ publicKey }));
+  return credential && signInWith(credential);
+}
+
+/** A challenge ends after five minutes, and a sign-in page may be open for hours. */
+const OFFER_MS = 4 * 60 * 1000;
+
+/**
+ * Offers passkeys among the suggestions of the browser for a field whose `autocomplete` contains
+ * `webauthn`, until the user chooses one. Null if the offer was ended, or if the browser cannot do this.
+ */
+export async function offerPasskeys(end: AbortSignal): Promise<Me | null> {
+  if (!(await PublicKeyCredential.isConditionalMediationAvailable?.())) return null;
+  while (!end.aborted) {
+    const signal = AbortSignal.any([end, AbortSignal.timeout(OFFER_MS)]);
+    const credential = await requestOptions()
+      .then((publicKey) =>
+        navigator.credentials.get({ publicKey, mediation: 'conditional', signal }),
+      )
+      // The user has not asked for anything yet, so a failure is not shown. The button remains.
+      .catch(() => null);
+    if (credential) return signInWith(credential);
+    if (!signal.aborted) return null;
+  }
+  return null;
+}
+
+async function requestOptions(): Promise<PublicKeyCredentialRequestOptions> {
   const { options } = await unwrap(api.POST('/api/v1/session/passkey/options'));
-  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(
+  return PublicKeyCredential.parseRequestOptionsFromJSON(
     options as unknown as PublicKeyCredentialRequestOptionsJSON,
   );
-  const credential = await unlessClosed(navigator.credentials.get({ publicKey }));
-  if (credential === null) return null;
+}
+
+async function signInWith(credential: Credential): Promise<Me | null> {
   const body = { credential: toBody<Schema<'SignInWithPasskey'>['credential']>(credential) };
   const { me } = await unwrap(api.POST('/api/v1/session/passkey', { body }));
   return me;

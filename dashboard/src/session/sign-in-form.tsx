@@ -47,7 +47,8 @@ export function SignInForm({
         <TextInput
           type="email"
           name="email"
-          autoComplete="username"
+          // The browser also suggests the passkeys that the sign-in page offers.
+          autoComplete={knownEmail === undefined ? 'username webauthn' : 'username'}
           value={email}
           onChange={(event) => setEmail(event.target.value)}
           readOnly={knownEmail !== undefined}

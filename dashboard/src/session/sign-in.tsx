@@ -38,7 +38,7 @@ export function SignInPage() {
       <div className="grid gap-4">
         {workspace !== undefined && <SingleSignOnFirst workspace={workspace} next={next} />}
         <SignInForm onDone={proceed} />
-        <PasskeyButton onDone={proceed} />
+        <PasskeyButton autofill onDone={proceed} />
         {workspace === undefined && <SingleSignOnButtons next={next} />}
       </div>
     </CardPage>

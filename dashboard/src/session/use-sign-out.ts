@@ -11,9 +11,12 @@ export function useSignOut(): () => void {
   const navigate = useNavigate();
   const signOut = async () => {
     if (!(await canLeave())) return;
-    await unwrap(api.DELETE('/api/v1/session'));
+    const signedOut = await unwrap(api.DELETE('/api/v1/session'));
     queries.clear();
     sessionEnded.set(false);
+    const { provider_sign_out_url: url } = signedOut ?? {};
+    // The provider sends the browser back to the sign-in page.
+    if (url !== undefined) return window.location.assign(url);
     await navigate({ to: '/sign-in' });
   };
   return () => void signOut().catch(showErrorToast);

@@ -82,7 +82,11 @@ browserSuite(
       await overview(member);
       await member.goto(`${baseUrl}/app/settings`);
       await member.getByText('You signed in with the identity provider').waitFor();
+      // Signs out of the provider too, which sends the browser back.
+      expect(provider.signOuts).toBe(0);
       await signOut(member);
+      await member.getByRole('link', { name: 'Sign in with Shop login' }).waitFor();
+      expect(provider.signOuts).toBe(1);
       // The browser knows which workspace it used last.
       await member.getByRole('link', { name: 'Sign in with Shop login' }).click();
       await overview(member);
@@ -109,7 +113,7 @@ browserSuite(
       const page = await suite.open();
       const devtools = await page.context().newCDPSession(page);
       await devtools.send('WebAuthn.enable');
-      await devtools.send('WebAuthn.addVirtualAuthenticator', {
+      const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
         options: {
           protocol: 'ctap2',
           transport: 'internal',
@@ -133,8 +137,20 @@ browserSuite(
       await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
       await page.getByText('Desk').waitFor();
 
+      // Without the user's touch, neither the suggestion nor the button signs in.
+      const touch = (enabled: boolean) =>
+        devtools.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled });
+      await touch(false);
       await signOut(page);
+      const email = page.getByLabel('Email');
+      expect(await email.getAttribute('autocomplete')).toBe('username webauthn');
+      await page.getByRole('button', { name: 'Use a passkey' }).waitFor();
+      expect(await accessibilityViolations(page)).toEqual([]);
+      await touch(true);
       await page.getByRole('button', { name: 'Use a passkey' }).click();
+      await overview(page);
+      // Among the suggestions for the email field: nothing is clicked.
+      await signOut(page);
       await overview(page);
       await page.goto(`${baseUrl}/app/settings`);
       await page.getByText('last used').waitFor();

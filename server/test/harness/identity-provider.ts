@@ -17,6 +17,10 @@ export interface TestProvider extends AsyncDisposable {
   forgeSignature: boolean;
   /** How often its metadata was read. */
   discoveries: number;
+  /** How many of its sessions have ended. */
+  signOuts: number;
+  /** Whether its metadata names a sign-out page. */
+  hasSignOut: boolean;
 }
 
 export interface TestUser {
@@ -45,6 +49,7 @@ export async function startIdentityProvider(redirectUris: string[]): Promise<Tes
         client_id: CLIENT_ID,
         client_secret: CLIENT_SECRET,
         redirect_uris: redirectUris,
+        post_logout_redirect_uris: redirectUris,
         response_types: ['code'],
         grant_types: ['authorization_code'],
       },
@@ -57,7 +62,19 @@ export async function startIdentityProvider(redirectUris: string[]): Promise<Tes
       profile: ['name'],
       groups: ['groups'],
     },
-    features: { devInteractions: { enabled: false } },
+    features: {
+      devInteractions: { enabled: false },
+      // Signs out without a question, as most providers do for a valid ID token.
+      rpInitiatedLogout: {
+        logoutSource(context: { body: unknown }, form: string) {
+          context.body = `<html>${form}<script>
+            const [form] = document.forms;
+            form.append(Object.assign(document.createElement('input'), { name: 'logout', value: 'yes' }));
+            form.submit();
+          </script></html>`;
+        },
+      },
+    },
     interactions: {
       url: (_: unknown, { uid }: { uid: string }) => `/interaction/${uid}`,
     },
@@ -80,10 +97,15 @@ export async function startIdentityProvider(redirectUris: string[]): Promise<Tes
     changeIdToken: undefined,
     forgeSignature: false,
     discoveries: 0,
+    signOuts: 0,
+    hasSignOut: true,
     [Symbol.asyncDispose]: () => close(server),
   };
   provider.use(async (context, next) => {
     await next();
+    if (context.path.startsWith('/.well-known/') && !self.hasSignOut) {
+      delete (context.body as { end_session_endpoint?: string }).end_session_endpoint;
+    }
     const token = context.path === '/token' ? context.body?.id_token : undefined;
     if (token === undefined || !context.body) return;
     const [header = '', payload = ''] = token.split('.');
@@ -93,6 +115,9 @@ export async function startIdentityProvider(redirectUris: string[]): Promise<Tes
     const key = self.forgeSignature ? otherKey : privateKey;
     const signature = createSign('RSA-SHA256').update(body).sign(key, 'base64url');
     context.body.id_token = `${body}.${signature}`;
+  });
+  provider.on('end_session.success', () => {
+    self.signOuts += 1;
   });
   const callback = provider.callback();
   const server = createServer((request, response) => {

@@ -25,6 +25,7 @@ declare module 'oidc-provider' {
       accountId: string;
     }) => Grant;
     callback(): (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+    on(event: string, listener: () => void): void;
     use(middleware: (context: Context, next: () => Promise<void>) => Promise<void>): void;
     interactionFinished(
       request: IncomingMessage,

@@ -48,6 +48,7 @@ beforeEach(async () => {
   provider.refusal = undefined;
   provider.changeIdToken = undefined;
   provider.forgeSignature = false;
+  provider.hasSignOut = true;
   expect((await put()).status).toBe(200);
 });
 
@@ -123,6 +124,41 @@ describe('the protocol', () => {
     expect(await finish(browser, await toCallback(browser))).toBe('/app/');
     expect((await session.call('GET', '/me')).json.code).toBe('invalid_session');
     expect(browser.cookie(app.url, 'postrider_sign_in')).toBeUndefined();
+  });
+
+  test('signing out leads to the provider and back', async () => {
+    const { visitor } = await signIn(userOf('ann'));
+    const out = await visitor.call('DELETE', '/session');
+    expect(out.status).toBe(200);
+    const url = new URL(out.json.provider_sign_out_url);
+    expect(url.origin).toBe(provider.issuer);
+    const sent = Object.fromEntries(url.searchParams);
+    expect(sent).toMatchObject({ client_id: CLIENT_ID, post_logout_redirect_uri: callbackUrl });
+    const claims = JSON.parse(atob(sent.id_token_hint?.split('.')[1] ?? ''));
+    expect(claims).toMatchObject({ sub: 'sub-ann', aud: CLIENT_ID });
+    const back = await fetch(callbackUrl.replace(BASE_URL, app.url), { redirect: 'manual' });
+    expect(back.headers.get('location')).toBe(`/app/sign-in?workspace=${workspace}`);
+    // What names the session to the provider is not readable in the database.
+    const { rows } = await app.database.pool.query<{ text: string }>(
+      `select encode(id_token, 'escape') as text from sessions where id_token is not null`,
+    );
+    expect(rows.length).toBeGreaterThan(0);
+    expect(rows.filter(({ text }) => text.includes('eyJ'))).toEqual([]);
+
+    provider.hasSignOut = false;
+    clock.advance(61_000);
+    const { visitor: other } = await signIn(userOf('ann'));
+    expect((await other.call('DELETE', '/session')).status).toBe(204);
+    expect((await other.call('GET', '/me')).status).toBe(401);
+    const { visitor: withPassword } = await member(app, 'viewer', 'leaves@people.example');
+    expect((await withPassword.call('DELETE', '/session')).status).toBe(204);
+  });
+
+  test('signing out does not wait for a provider that is gone', async () => {
+    const { visitor } = await signIn(userOf('ann'));
+    await app.database.pool.query(`update oidc_connections set issuer = 'http://127.0.0.1:1'`);
+    expect((await visitor.call('DELETE', '/session')).status).toBe(204);
+    expect((await visitor.call('GET', '/me')).status).toBe(401);
   });
 
   test('a response works in the browser that started it, once and for ten minutes', async () => {

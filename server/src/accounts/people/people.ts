@@ -121,7 +121,7 @@ function createSingleSignOn(
   const providers = new IdentityProviders({ clock, access: parts.accessProvider, appUrl });
   const encryptor = createEncryptor(secretKey, SSO_ENCRYPTION_PURPOSE);
   return new SingleSignOn({
-    ...{ pool, clock, limits, sessions, providers, appUrl },
+    ...{ pool, clock, limits, sessions, providers, encryptor, appUrl },
     connections: new Connections({ pool, clock, encryptor, providers, serverProvider }),
     pending: new PendingSignIns(secretKey),
   });

@@ -46,11 +46,12 @@ export async function insertSession(
   db: Queryable,
   session: Session,
   tokenHash: Buffer,
+  idToken: Buffer | null,
 ): Promise<void> {
   await db.query(
     `insert into sessions (token_hash, id, person_id, created_at, last_seen_at, expires_at, ip, source,
-       user_agent, workspace_id, is_limited)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+       user_agent, workspace_id, is_limited, id_token)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
     [
       tokenHash,
       session.id,
@@ -63,6 +64,7 @@ export async function insertSession(
       session.userAgent,
       session.workspaceId,
       session.isLimited,
+      idToken,
     ],
   );
 }
@@ -169,17 +171,29 @@ export async function listSessions(
   return rows;
 }
 
+/** The identity provider that started a session. */
+export interface SessionProvider {
+  workspaceId: string;
+  /** Encrypted. */
+  idToken: Buffer | null;
+}
+
+/** Returns the identity provider that started the session; undefined for others, and if none ended. */
 export async function endSessionByToken(
   db: Queryable,
   tokenHash: Buffer,
   nowMs: number,
-): Promise<void> {
-  await db.query(
-    withEndNotification(
-      'update sessions set revoked_at = $2 where token_hash = $1 and revoked_at is null',
-    ),
+): Promise<SessionProvider | undefined> {
+  const { rows } = await db.query<{ workspaceId: string | null; idToken: Buffer | null }>(
+    `with ended as (
+       update sessions set revoked_at = $2 where token_hash = $1 and revoked_at is null
+       returning person_id, workspace_id, id_token)
+     select workspace_id as "workspaceId", id_token as "idToken",
+       pg_notify('people', person_id::text) from ended`,
     [tokenHash, sqlTime(nowMs)],
   );
+  const { workspaceId = null, idToken = null } = rows[0] ?? {};
+  return workspaceId === null ? undefined : { workspaceId, idToken };
 }
 
 /** Returns false when the person has no such session. */

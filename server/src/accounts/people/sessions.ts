@@ -19,6 +19,7 @@ import {
   listSessions,
   roleOfSession,
   type Session,
+  type SessionProvider,
 } from './session-store.ts';
 
 /**
@@ -53,8 +54,14 @@ export const PROVIDER_SESSION_MAX_MS = DAY_MS;
 const LAST_SEEN_INTERVAL_MS = 5 * 60 * 1000;
 const USER_AGENT_CHARS_MAX = 300;
 
+/** How a session was started. */
+interface StartedBy extends Pick<Session, 'workspaceId' | 'isLimited'> {
+  /** The encrypted ID token of an identity provider. */
+  idToken: Buffer | null;
+}
+
 /** A session that a password started. */
-const NO_PROVIDER = { workspaceId: null, isLimited: false };
+const NO_PROVIDER: StartedBy = { workspaceId: null, isLimited: false, idToken: null };
 
 export class Sessions {
   readonly #pool: Pool;
@@ -74,8 +81,9 @@ export class Sessions {
     client: ClientInfo,
     presented: string | undefined,
     db?: Queryable,
-    provider: Pick<Session, 'workspaceId' | 'isLimited'> = NO_PROVIDER,
+    provider: StartedBy = NO_PROVIDER,
   ): Promise<NewSession> {
+    const { idToken, ...startedBy } = provider;
     const nowMs = this.#clock.now();
     const token = newSecret();
     const session: Session = {
@@ -83,15 +91,15 @@ export class Sessions {
       personId: person.id,
       createdAtMs: nowMs,
       seenAtMs: nowMs,
-      endsAtMs: endOf(nowMs, { ...provider, createdAtMs: nowMs }),
+      endsAtMs: endOf(nowMs, { ...startedBy, createdAtMs: nowMs }),
       ip: client.ip,
       source: clientNetwork(client.ip),
       userAgent: client.userAgent.slice(0, USER_AGENT_CHARS_MAX),
-      ...provider,
+      ...startedBy,
     };
     const write = async (to: Queryable): Promise<void> => {
       if (presented !== undefined) await endSessionByToken(to, hashSecret(presented), nowMs);
-      await insertSession(to, session, hashSecret(token));
+      await insertSession(to, session, hashSecret(token), idToken);
     };
     await (db ? write(db) : inTransaction(this.#pool, write));
     return { person, session, token };
@@ -126,9 +134,9 @@ export class Sessions {
     return listSessions(this.#pool, person.id, { ...page, nowMs: this.#clock.now(), limitedTo });
   }
 
-  /** Signing out an ended session is not an error. */
-  async end(token: string): Promise<void> {
-    await endSessionByToken(this.#pool, hashSecret(token), this.#clock.now());
+  /** Signing out an ended session is not an error. Returns the identity provider that started it. */
+  end(token: string): Promise<SessionProvider | undefined> {
+    return endSessionByToken(this.#pool, hashSecret(token), this.#clock.now());
   }
 
   async endOne({ person, session }: SignedInPerson, id: string): Promise<void> {

@@ -46,6 +46,9 @@ export function registerSingleSignOn(server: FastifyInstance, deps: Deps): void 
     const parameters = new URLSearchParams(request.url.split('?', 2)[1] ?? '');
     const { id: callbackId } = request.params as { id?: string };
     const response = { callbackId, parameters, presented: client.sessionToken };
+    if (people.singleSignOn.isSignOutReturn(response)) {
+      return redirect(reply, signInPath(callbackId));
+    }
     const started = findCookie(request.headers.cookie ?? '', cookie.name);
     const result = await people.singleSignOn.complete(started, response, client);
     if ('reason' in result) return fail(deps, request, reply, result);

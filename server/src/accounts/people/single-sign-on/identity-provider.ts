@@ -74,12 +74,35 @@ export class IdentityProviders {
     });
   }
 
-  /** Exchanges the response of the provider for what it says about the person. */
+  /**
+   * Where the browser goes to sign out of the provider (OpenID Connect RP-Initiated Logout 1.0); undefined if
+   * the provider has no such page. It sends the browser back to the redirect URI, because many providers
+   * allow that one without further configuration.
+   */
+  async signOutUrl(
+    connection: ProviderConnection,
+    idToken: string | undefined,
+  ): Promise<URL | undefined> {
+    const config = await this.#configuration(connection);
+    if (config.serverMetadata().end_session_endpoint === undefined) return undefined;
+    const url = openid.buildEndSessionUrl(config, {
+      post_logout_redirect_uri: this.redirectUri(connection),
+      ...(idToken === undefined ? {} : { id_token_hint: idToken }),
+    });
+    // The browser follows it, so it must not be a script.
+    const isWeb = url.protocol === 'https:' || url.protocol === 'http:';
+    return isWeb ? url : undefined;
+  }
+
+  /**
+   * Exchanges the response of the provider for what it says about the person, and the ID token that says
+   * it.
+   */
   async claims(
     connection: ProviderConnection,
     values: PendingValues,
     response: URLSearchParams,
-  ): Promise<Claims> {
+  ): Promise<Claims & { idToken: string | undefined }> {
     const config = await this.#configuration(connection);
     const url = new URL(this.redirectUri(connection));
     url.search = response.toString();
@@ -98,7 +121,7 @@ export class IdentityProviders {
         isComplete || config.serverMetadata().userinfo_endpoint === undefined
           ? {}
           : await openid.fetchUserInfo(config, tokens.access_token, idToken.sub);
-      return toClaims(idToken, more, connection.groupsClaim);
+      return { ...toClaims(idToken, more, connection.groupsClaim), idToken: tokens.id_token };
     } catch (error) {
       throw toFailure(error);
     }

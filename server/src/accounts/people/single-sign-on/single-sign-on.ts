@@ -1,5 +1,6 @@
 import { inTransaction, type Pool, type Queryable } from '../../../db/pool.ts';
 import type { Clock } from '../../../lib/clock.ts';
+import type { Encryptor } from '../../../lib/encryption.ts';
 import { encodeId } from '../../../lib/ids.ts';
 import { RefusedError } from '../../../lib/refused-error.ts';
 import { parseMailbox } from '../../../mail/address.ts';
@@ -15,7 +16,7 @@ import {
 } from '../member-store.ts';
 import { findPersonByEmail, insertPerson, newPerson, type Person } from '../person-store.ts';
 import { hashSecret } from '../secret-token.ts';
-import { endSessionsOfPerson } from '../session-store.ts';
+import { endSessionsOfPerson, type SessionProvider } from '../session-store.ts';
 import type { ClientInfo, NewSession, Sessions } from '../sessions.ts';
 import type { Claims } from './claims.ts';
 import { type Connection, callbackId, providedRole } from './connection.ts';
@@ -71,6 +72,10 @@ export interface FailedSignIn {
 /** A provider can create as many accounts as it likes, within this limit. */
 const MEMBERS_MAX = 10_000;
 const NAME_CHARS_MAX = 100;
+/** A longer one would make a URL that servers refuse. */
+const ID_TOKEN_CHARS_MAX = 4_000;
+/** Signing out waits this long for the metadata of the provider. */
+const SIGN_OUT_WAIT_MS = 3_000;
 
 interface SingleSignOnParts {
   pool: Pool;
@@ -80,6 +85,7 @@ interface SingleSignOnParts {
   connections: Connections;
   providers: IdentityProviders;
   pending: PendingSignIns;
+  encryptor: Encryptor;
   appUrl: string;
 }
 
@@ -140,6 +146,35 @@ export class SingleSignOn {
     }
   }
 
+  /**
+   * Where the browser goes to sign out of the provider that started a session; undefined if it has no such
+   * page or does not answer, because signing out here must not depend on it.
+   */
+  async signOutUrl({ workspaceId, idToken }: SessionProvider): Promise<string | undefined> {
+    const { clock, connections, providers } = this.#parts;
+    const find = async () => {
+      const connection = await connections.forSignIn(workspaceId);
+      const hint = idToken === null ? undefined : this.#decrypt(idToken);
+      return connection && (await providers.signOutUrl(connection, hint))?.href;
+    };
+    const { promise: waited, resolve } = Promise.withResolvers<undefined>();
+    const timer = clock.after(SIGN_OUT_WAIT_MS, () => resolve(undefined));
+    try {
+      return await Promise.race([find().catch(() => undefined), waited]);
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  /** Where the provider sends a browser that has signed out. */
+  isSignOutReturn({ parameters }: Pick<ProviderResponse, 'parameters'>): boolean {
+    return !parameters.has('code') && !parameters.has('error');
+  }
+
+  #decrypt(idToken: Buffer): string {
+    return this.#parts.encryptor.decrypt(idToken).toString();
+  }
+
   async #complete(
     started: PendingSignIn,
     response: ProviderResponse,
@@ -168,7 +203,7 @@ export class SingleSignOn {
   async #signIn(
     db: Queryable,
     connection: Connection,
-    claims: Claims,
+    claims: Claims & { idToken: string | undefined },
     client: ClientInfo,
     presented: string | undefined,
   ): Promise<Pick<CompletedSignIn, 'session' | 'change'> | 'no_access'> {
@@ -193,7 +228,10 @@ export class SingleSignOn {
     }
     const change = await this.#updateMembership(db, workspaceId, person, membership?.role, role);
     const isLimited = connection.managedBy === 'workspace';
-    const provider = { workspaceId, isLimited };
+    const { idToken = '' } = claims;
+    const isKept = idToken !== '' && idToken.length <= ID_TOKEN_CHARS_MAX;
+    const encrypted = isKept ? this.#parts.encryptor.encrypt(Buffer.from(idToken)) : null;
+    const provider = { workspaceId, isLimited, idToken: encrypted };
     const session = await sessions.start(person, client, presented, db, provider);
     return { session, change };
   }

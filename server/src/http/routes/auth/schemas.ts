@@ -42,6 +42,14 @@ export const SignedIn = Type.Object(
   },
 );
 
+export const SignedOut = Type.Object(
+  { provider_sign_out_url: Type.String() },
+  {
+    title: 'SignedOut',
+    examples: [{ provider_sign_out_url: 'https://login.example.com/logout?client_id=postrider' }],
+  },
+);
+
 export const SET_COOKIE = {
   'Set-Cookie': {
     description: 'The session cookie: HttpOnly, SameSite=Strict, and Secure if BASE_URL is https.',
