@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { OperatorKeys } from '../../src/accounts/operator-keys.ts';
 import { dropExpired } from '../../src/db/partitions.ts';
 import { systemClock } from '../../src/lib/clock.ts';
+import { encodeId } from '../../src/lib/ids.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { startApp, type TestApp, validMessage } from '../harness/app.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
@@ -34,6 +36,8 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
   await s3[Symbol.asyncDispose]();
 });
+
+const CONTENT_LINE = '"type":"message_content"';
 
 async function send(changes: Record<string, unknown> = {}): Promise<string> {
   const { status, json } = await app.call('POST', '/transactional/send', {
@@ -105,7 +109,24 @@ test('contents are read from the bucket, erased, retried and expired', async () 
 
   expect((await read(kept, 'content')).json).toEqual(before.content);
   expect((await read(kept, 'raw')).text).toBe(before.raw);
+  // The export of the workspace has the contents, or is cut off.
+  const { token } = await new OperatorKeys({ pool: database.pool, clock }).create({ name: 'O' });
+  const workspace = encodeId('wsp', app.workspaceId);
+  const exported = () =>
+    fetch(`${app.url}/api/v1/operator/workspaces/${workspace}/export?mode=test`, {
+      headers: { authorization: `Bearer ${token}` },
+    }).then((response) => response.text());
+  const contents = (await exported()).split('\n').filter((line) => line.includes(CONTENT_LINE));
+  expect(contents).toHaveLength(5);
+  const { message_id, ...content } = contents
+    .map((line) => JSON.parse(line).data)
+    .find((data) => data.message_id === kept);
+  const [file] = before.content.attachments;
+  const attachments = [{ ...file, content: attachment.content }];
+  expect(content).toEqual({ ...before.content, attachments });
+
   s3.isDown = true;
+  await expect(exported()).rejects.toThrow();
   const refused = await read(kept, 'content');
   expect([refused.status, refused.json.code]).toEqual([503, 'storage_unavailable']);
   expect((await app.call('GET', `/messages/${kept}`)).status).toBe(200);

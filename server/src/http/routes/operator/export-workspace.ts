@@ -4,6 +4,7 @@ import type { OperatorCaller } from '../../../accounts/operator-keys.ts';
 import type { Mode } from '../../../accounts/tenant-scope.ts';
 import { publicWorkspace } from '../../../accounts/workspace.ts';
 import type { Workspaces } from '../../../accounts/workspaces.ts';
+import type { ContentArchive } from '../../../messages/archive/content-archive.ts';
 import { exportFile, FILE_NAME_HEADER, listItems } from '../../export-operation.ts';
 import { closed, oneOf } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
@@ -20,6 +21,7 @@ import { listStreams } from '../streams/list.ts';
 import { listSuppressions } from '../suppressions/list.ts';
 import { listTemplateDrafts } from '../templates/list-drafts.ts';
 import { listWebhooks } from '../webhooks/list.ts';
+import { contentLines } from './export-contents.ts';
 import { WORKSPACE_PATH, workspaceInPath } from './schemas.ts';
 
 /** What a workspace consists of, by the type that a line of the export names. */
@@ -49,7 +51,11 @@ const EXAMPLE = {
 };
 
 export function exportOperatorWorkspace(
-  deps: Sources & { workspaces: Workspaces; largeAnswers: LargeResponseLimiter },
+  deps: Sources & {
+    workspaces: Workspaces;
+    contents: ContentArchive;
+    largeAnswers: LargeResponseLimiter;
+  },
 ): Operation {
   const lists = Object.entries(LISTS).map(
     ([type, list]) => [type, list(deps)] as [string, Operation],
@@ -65,8 +71,13 @@ export function exportOperatorWorkspace(
         'One line of JSON for each object, as the API returns it, with its type: `workspace`, ' +
         `${Object.keys(LISTS)
           .map((type) => `\`${type}\``)
-          .join(', ')}. The audit log of the workspace records the export. Secrets are not ` +
-        'included, and neither are the contents of messages.',
+          .join(
+            ', ',
+          )}. A \`message_content\` follows each page of messages for those whose content ` +
+        'is still kept, also in the archive: `message_id`, the fields of ' +
+        '`GET /messages/{id}/content`, and the files as Base64 in `attachments[].content`. The ' +
+        'audit log of the workspace records the export. Secrets are not included: sensitive values ' +
+        'are redacted as in the API. If the archive cannot be reached, the response is cut off.',
       scope: 'operator',
       params: WORKSPACE_PATH,
       query: closed({
@@ -74,6 +85,12 @@ export function exportOperatorWorkspace(
           oneOf(['live', 'test'] as const, {
             default: 'live',
             description: 'Of the objects that belong to one mode, such as messages and contacts.',
+          }),
+        ),
+        contents: Type.Optional(
+          Type.Boolean({
+            default: true,
+            description: 'Whether the contents of messages are included.',
           }),
         ),
       }),
@@ -90,7 +107,7 @@ export function exportOperatorWorkspace(
       problems: ['not_found', 'quota_exceeded'],
     },
     async (request) => {
-      const { mode = 'live' } = request.query;
+      const { mode = 'live', contents = true } = request.query;
       const workspace = await workspaceInPath(deps.workspaces, request.params);
       await deps.largeAnswers.acquire(workspace.id, request.signal);
       const caller = readerOf(workspace.id, mode, request.operator as OperatorCaller);
@@ -99,6 +116,12 @@ export function exportOperatorWorkspace(
         for (const [type, list] of lists) {
           for await (const items of listItems(list, request, caller)) {
             if (items.length > 0) yield items.map((item) => line(type, item)).join('');
+            if (type !== 'message' || !contents) continue;
+            yield* contentLines(
+              deps.contents,
+              caller,
+              items as { id: string; created_at: string }[],
+            );
           }
         }
       }
