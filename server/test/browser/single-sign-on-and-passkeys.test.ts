@@ -113,7 +113,7 @@ browserSuite(
       const page = await suite.open();
       const devtools = await page.context().newCDPSession(page);
       await devtools.send('WebAuthn.enable');
-      const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
+      await devtools.send('WebAuthn.addVirtualAuthenticator', {
         options: {
           protocol: 'ctap2',
           transport: 'internal',
@@ -137,19 +137,19 @@ browserSuite(
       await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
       await page.getByText('Desk').waitFor();
 
-      // Without the user's touch, neither the suggestion nor the button signs in.
-      const touch = (enabled: boolean) =>
-        devtools.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled });
-      await touch(false);
+      // A browser that does not suggest passkeys has the button. The authenticator answers at once.
+      await page.evaluate(
+        'PublicKeyCredential.isConditionalMediationAvailable = () => Promise.resolve(false)',
+      );
       await signOut(page);
       const email = page.getByLabel('Email');
       expect(await email.getAttribute('autocomplete')).toBe('username webauthn');
-      await page.getByRole('button', { name: 'Use a passkey' }).waitFor();
       expect(await accessibilityViolations(page)).toEqual([]);
-      await touch(true);
       await page.getByRole('button', { name: 'Use a passkey' }).click();
       await overview(page);
-      // Among the suggestions for the email field: nothing is clicked.
+      // Others suggest them in the email field, without a click on the button.
+      await page.goto(`${baseUrl}/app/settings`);
+      await page.getByText('Desk').waitFor();
       await signOut(page);
       await overview(page);
       await page.goto(`${baseUrl}/app/settings`);

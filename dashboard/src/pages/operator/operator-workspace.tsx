@@ -3,9 +3,11 @@ import { useParams } from '@tanstack/react-router';
 import { Download } from 'lucide-react';
 import { useState } from 'react';
 import { type Schema, unwrap } from '../../api/client.ts';
+import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
 import { Alert, ErrorAlert } from '../../components/alert.tsx';
 import { Button } from '../../components/button.tsx';
 import { CopyCode } from '../../components/copy.tsx';
+import { LoadMore } from '../../components/load-more.tsx';
 import { Detail, DetailList, Page, Section } from '../../components/page.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Time } from '../../components/time.tsx';
@@ -40,13 +42,12 @@ export function OperatorWorkspacePage() {
   const query = useQuery({
     queryKey: ['operator', 'workspace', id],
     queryFn: async () => {
-      const [workspace, usage, brake, members] = await Promise.all([
+      const [workspace, usage, brake] = await Promise.all([
         unwrap(api.GET('/api/v1/operator/workspaces/{id}', path)),
         unwrap(api.GET('/api/v1/operator/workspaces/{id}/usage', path)),
         unwrap(api.GET('/api/v1/operator/workspaces/{id}/brake', path)),
-        unwrap(api.GET('/api/v1/operator/workspaces/{id}/members', path)),
       ]);
-      return { workspace, usage, brake, members };
+      return { workspace, usage, brake };
     },
   });
   if (query.isPending) return <SkeletonRows />;
@@ -57,7 +58,7 @@ export function OperatorWorkspacePage() {
       </Page>
     );
   }
-  const { workspace, usage, brake, members } = query.data;
+  const { workspace, usage, brake } = query.data;
   const close = () => setDialog(undefined);
   return (
     <Page
@@ -77,7 +78,7 @@ export function OperatorWorkspacePage() {
         <UsageSection usage={usage} onEdit={() => setDialog('quotas')} />
         <BrakeSection brake={brake} onEdit={() => setDialog('brake')} />
         <ProbationSection id={id} brake={brake} onEdit={() => setDialog('probation')} />
-        <MembersSection workspace={workspace} members={members} />
+        <MembersSection workspace={workspace} />
         <DeletionSection workspace={workspace} />
       </div>
       {dialog === 'suspend' && <Suspend id={id} onClose={close} />}
@@ -302,15 +303,17 @@ function ProbationSection({
   );
 }
 
-function MembersSection({
-  workspace,
-  members,
-}: {
-  workspace: Workspace;
-  members: Schema<'MemberPage'>;
-}) {
+function MembersSection({ workspace }: { workspace: Workspace }) {
   const api = useOperatorApi();
   const changed = useChanged();
+  const { id } = workspace;
+  const members = usePaginatedQuery(['operator', 'workspace', id, 'members'], (cursor) =>
+    unwrap(
+      api.GET('/api/v1/operator/workspaces/{id}/members', {
+        params: { path: { id }, query: pageParams(cursor) },
+      }),
+    ),
+  );
   const remove = ({ id: member, name }: Schema<'Member'>) =>
     requestConfirmation({
       title: `Remove ${name} from ${workspace.name}?`,
@@ -326,13 +329,17 @@ function MembersSection({
     });
   return (
     <Section title="Members">
-      {members.data.length === 0 ? (
+      {members.isPending ? (
+        <SkeletonRows />
+      ) : members.isLoadingError ? (
+        <ErrorAlert error={members.error} onRetry={() => void members.refetch()} />
+      ) : members.rows.length === 0 ? (
         <p className="text-sm text-soft">
           No members yet. Invite the first owner, who can invite others.
         </p>
       ) : (
         <ul className="grid gap-1.5 text-sm">
-          {members.data.map((member) => (
+          {members.rows.map((member) => (
             <li key={member.id} className="flex flex-wrap items-center gap-x-3">
               <span className="font-medium wrap-anywhere">{member.name}</span>
               <span className="text-soft wrap-anywhere">{member.email}</span>
@@ -348,9 +355,7 @@ function MembersSection({
           ))}
         </ul>
       )}
-      {members.next_cursor !== null && (
-        <p className="mt-2 text-xs text-faint">Only the newest members are shown.</p>
-      )}
+      <LoadMore {...members} />
     </Section>
   );
 }
