@@ -459,6 +459,7 @@ export interface PeopleRow {
   created_at: number;
   delete_at: number | null;
   is_instance_owner: boolean;
+  deletion_email_due_at: number | null;
 }
 
 export interface QuotaLeasesRow {

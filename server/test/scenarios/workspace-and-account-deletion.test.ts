@@ -193,12 +193,35 @@ test('an account can be restored for a week; then it is deleted', async () => {
   const { json: log } = await partner.call('GET', '/audit-log?action=deleteMe');
   expect(log.data).toMatchObject([{ actor: { id: person.publicId } }]);
 
+  // The owner gets an email about it: once, and also if the server stopped before it was submitted.
+  const { accountDeletion, settled } = app.app.people;
+  const emails = async () => {
+    await settled();
+    const { rows } = await app.database.pool.query(
+      `select deletion_email_due_at as due, (
+         select count(*)::int from deliveries d where d.recipient = p.email) as count
+       from people p where id = $1`,
+      [person.id],
+    );
+    return rows;
+  };
+  expect(await emails()).toEqual([{ due: null, count: 1 }]);
+  await app.database.pool.query(
+    `update people set deletion_email_due_at = now() - interval '1 minute' where id = $1`,
+    [person.id],
+  );
+  await accountDeletion.sendDueEmails();
+  expect(await emails()).toEqual([{ due: null, count: 2 }]);
+  await accountDeletion.sendDueEmails();
+  expect(await emails()).toEqual([{ due: null, count: 2 }]);
+  expect(JSON.stringify(await route.next(person.email))).toContain('will be deleted after');
+
   // It can be restored.
   const again = await signInAs(app, person, id);
   expect((await again.call('GET', '/me')).json.delete_at).toBe(delete_at);
   const restored = await again.call('DELETE', '/me/deletion');
   expect([restored.status, restored.json.delete_at]).toEqual([200, null]);
-  const deleteDue = () => app.app.people.accountDeletion.deleteDue();
+  const deleteDue = () => accountDeletion.deleteDue();
   await deleteDue();
   expect((await again.call('GET', '/me')).status).toBe(200);
 

@@ -5,8 +5,10 @@ import type { AccountMailer } from './account-mailer.ts';
 import { deleteInvitationsTo, revokeOpenByInviter } from './invitation-store.ts';
 import { deleteMembership, listMemberships, listSolelyOwned, lockTeam } from './member-store.ts';
 import {
+  claimDueDeletionEmails,
   deletePerson,
   findPerson,
+  finishDeletionEmail,
   listDuePeople,
   lockPeople,
   otherPersonStays,
@@ -41,7 +43,7 @@ export class AccountDeletion {
     given: Reauthentication,
     client: ClientInfo,
   ): Promise<number> {
-    const { pool, clock, deletionMs, mailer, appUrl } = this.#parts;
+    const { pool, clock, deletionMs } = this.#parts;
     await reauthenticate(this.#parts, person, given, client);
     const nowMs = clock.now();
     const deleteAtMs = nowMs + deletionMs;
@@ -49,12 +51,24 @@ export class AccountDeletion {
       await lockWithTeams(db, person.id);
       const problem = await problemWithout(db, person);
       if (problem) throw problem;
-      await setDeleteAt(db, person.id, deleteAtMs);
+      const emailDueAtMs = nowMs + EMAIL_RETRY_MS;
+      await setDeleteAt(db, person.id, { deleteAtMs, emailDueAtMs });
       await endSessionsOfPerson(db, person.id, nowMs);
     });
-    const email = accountDeletionEmail(person, deleteAtMs, `${appUrl}/app/sign-in`);
-    mailer.inBackground('account deletion', () => mailer.send(person, email));
+    this.#sendEmail(person, deleteAtMs);
     return deleteAtMs;
+  }
+
+  /**
+   * Sends the emails that a crash or an unavailable database prevented. The owner must learn of the
+   * deletion while the account can be restored. Runs periodically on every node.
+   */
+  async sendDueEmails(): Promise<void> {
+    const { pool, clock } = this.#parts;
+    const nowMs = clock.now();
+    for (const person of await claimDueDeletionEmails(pool, nowMs, nowMs + EMAIL_RETRY_MS)) {
+      if (person.deleteAtMs !== null) this.#sendEmail(person, person.deleteAtMs);
+    }
   }
 
   /** Keeps the account. */
@@ -68,6 +82,15 @@ export class AccountDeletion {
     for (const id of await listDuePeople(pool, clock.now())) {
       await inTransaction(pool, (db) => this.#delete(db, id));
     }
+  }
+
+  #sendEmail(person: Person, deleteAtMs: number): void {
+    const { pool, mailer, appUrl } = this.#parts;
+    const email = accountDeletionEmail(person, deleteAtMs, `${appUrl}/app/sign-in`);
+    mailer.inBackground('account deletion', async () => {
+      await mailer.send(person, email);
+      await finishDeletionEmail(pool, person.id, deleteAtMs);
+    });
   }
 
   async #delete(db: Queryable, id: string): Promise<void> {
@@ -86,6 +109,9 @@ export class AccountDeletion {
     await deletePerson(db, id);
   }
 }
+
+/** Longer than it takes to submit an email. */
+const EMAIL_RETRY_MS = 60_000;
 
 interface AccountDeletionParts extends ReauthenticationParts {
   clock: Clock;

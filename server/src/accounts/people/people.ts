@@ -107,6 +107,7 @@ export function createPeople(parts: PeopleParts): People {
       await deleteOldTokens(pool, clock.now());
       await deleteOldSignIns(pool, clock.now());
       await emailChanges.sweep();
+      await accountDeletion.sendDueEmails();
       await accountDeletion.deleteDue();
     },
   };

@@ -242,9 +242,39 @@ export async function otherPersonStays(db: Queryable, id: string): Promise<boole
 export async function setDeleteAt(
   db: Queryable,
   id: string,
-  deleteAtMs: number | null,
+  deletion: { deleteAtMs: number; emailDueAtMs: number } | null,
 ): Promise<void> {
-  await db.query('update people set delete_at = $2 where id = $1', [id, sqlTime(deleteAtMs)]);
+  await db.query('update people set delete_at = $2, deletion_email_due_at = $3 where id = $1', [
+    id,
+    sqlTime(deletion?.deleteAtMs ?? null),
+    sqlTime(deletion?.emailDueAtMs ?? null),
+  ]);
+}
+
+/** Accounts whose email about the deletion was not submitted. Each is due again later, or on no node. */
+export async function claimDueDeletionEmails(
+  db: Queryable,
+  nowMs: number,
+  nextDueAtMs: number,
+): Promise<Person[]> {
+  const { rows } = await db.query<Person>(
+    `update people p set deletion_email_due_at = $2
+     where p.deletion_email_due_at <= $1 and p.delete_at > $1 returning ${PERSON_COLUMNS}`,
+    [sqlTime(nowMs), sqlTime(nextDueAtMs)],
+  );
+  return rows;
+}
+
+/** The email about this deletion was submitted; a later deletion has its own. */
+export async function finishDeletionEmail(
+  db: Queryable,
+  id: string,
+  deleteAtMs: number,
+): Promise<void> {
+  await db.query(
+    'update people set deletion_email_due_at = null where id = $1 and delete_at = $2',
+    [id, sqlTime(deleteAtMs)],
+  );
 }
 
 /** Accounts whose time to be restored is over. */

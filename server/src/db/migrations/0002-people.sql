@@ -23,6 +23,8 @@ create table people (
   delete_at timestamptz,
   -- Whether the person manages the operator keys of the server.
   is_instance_owner boolean not null default false,
+  -- When the email about the deletion is sent (again), unless it has been submitted by then.
+  deletion_email_due_at timestamptz,
   check (totp_confirmed_at is null or totp_secret is not null)
 );
 
