@@ -56,7 +56,7 @@ browserSuite('request log and audit log', (suite) => {
     await page.goto('/app');
     await page.getByRole('link', { name: 'Audit log' }).click();
     const list = page.getByRole('list', { name: 'Audit log' });
-    await list.getByRole('button', { name: /Create contact/ }).click();
+    await list.getByRole('button', { name: /Created a contact/ }).click();
     await list.getByRole('button', { name: created.json.id, exact: true }).waitFor();
     await list.getByText('[not kept]').first().waitFor();
     expect(await accessibilityViolations(page)).toEqual([]);

@@ -1,10 +1,8 @@
 import { expect, test } from 'vitest';
 import { actionLabel } from './action-label.ts';
 
-test('operations and commands are readable', () => {
-  expect(actionLabel('createApiKey')).toBe('Create API key');
-  expect(actionLabel('rotateDomainDkim')).toBe('Rotate domain DKIM');
-  expect(actionLabel('suspendOperatorWorkspace')).toBe('Suspend workspace');
-  expect(actionLabel('signIn')).toBe('Sign in');
+test('an entry says what happened; a command is shown as typed', () => {
+  expect(actionLabel('upsertContact')).toBe('Created or updated a contact');
   expect(actionLabel('keys revoke')).toBe('postrider keys revoke');
+  expect(actionLabel('someNewOperation')).toBe('Some new operation');
 });

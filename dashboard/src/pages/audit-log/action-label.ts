@@ -1,14 +1,121 @@
-/** Words of operation IDs that are not written in lower case. */
-const SPELLED: Record<string, string> = { api: 'API', dkim: 'DKIM', ses: 'SES', totp: 'TOTP' };
+/** What happened, by operation ID. Those that are missing here are named after their ID. */
+export const ACTION_LABELS: Record<string, string> = {
+  createContact: 'Created a contact',
+  updateContact: 'Updated a contact',
+  upsertContact: 'Created or updated a contact',
+  deleteContact: 'Deleted a contact',
+  importContacts: 'Imported contacts',
+  createSuppression: 'Added a suppression',
+  createSuppressionsBulk: 'Added suppressions',
+  updateSuppression: 'Updated a suppression',
+  deleteSuppression: 'Removed a suppression',
+  deleteSuppressionByEmail: 'Removed the suppressions of an address',
 
-/** “createApiKey” as “Create API key”, “suspendOperatorWorkspace” as “Suspend workspace”; a command as typed. */
+  rescheduleMessage: 'Rescheduled a message',
+  retryMessage: 'Retried a message',
+  cancelMessage: 'Cancelled a message',
+  clearTestInbox: 'Cleared the test inbox',
+  deleteTestInboxMessage: 'Deleted a test message',
+
+  createTemplate: 'Created a template',
+  updateTemplate: 'Edited a template',
+  deleteTemplate: 'Deleted a template',
+  publishTemplate: 'Published a template',
+  createLayout: 'Created a layout',
+  updateLayout: 'Edited a layout',
+  deleteLayout: 'Deleted a layout',
+  publishLayout: 'Published a layout',
+  createPartial: 'Created a partial',
+  updatePartial: 'Edited a partial',
+  deletePartial: 'Deleted a partial',
+  publishPartial: 'Published a partial',
+  pushTemplateDrafts: 'Pushed template drafts',
+
+  createDomain: 'Added a domain',
+  updateDomain: 'Updated a domain',
+  deleteDomain: 'Deleted a domain',
+  verifyDomain: 'Verified a domain’s DNS records',
+  rotateDomainDkim: 'Rotated a domain’s DKIM keys',
+  createStream: 'Created a stream',
+  updateStream: 'Updated a stream',
+  deleteStream: 'Deleted a stream',
+
+  createWebhook: 'Created a webhook endpoint',
+  updateWebhook: 'Updated a webhook endpoint',
+  deleteWebhook: 'Deleted a webhook endpoint',
+  testWebhook: 'Tested a webhook endpoint',
+  replayWebhook: 'Replayed webhook events',
+  rotateWebhookSecret: 'Rotated a webhook secret',
+
+  createApiKey: 'Created an API key',
+  updateApiKey: 'Updated an API key',
+  revokeApiKey: 'Revoked an API key',
+  rotateApiKey: 'Rotated an API key',
+  createSesCredentials: 'Created SES credentials',
+  revokeSesCredentials: 'Revoked SES credentials',
+
+  createOwner: 'Created the first account',
+  signIn: 'Signed in',
+  signInWithCode: 'Signed in with a second factor',
+  signInWithPasskey: 'Signed in with a passkey',
+  signInBySingleSignOn: 'Signed in with single sign-on',
+  joinBySingleSignOn: 'Joined with single sign-on',
+  changeRoleBySingleSignOn: 'Role changed by single sign-on',
+  completePasswordReset: 'Reset their password',
+  changePassword: 'Changed their password',
+  updateMe: 'Changed their name',
+  startTotp: 'Started to set up a second factor',
+  confirmTotp: 'Turned on the second factor',
+  removeTotp: 'Turned off the second factor',
+  renewRecoveryCodes: 'Regenerated recovery codes',
+  startPasskey: 'Started to add a passkey',
+  createPasskey: 'Added a passkey',
+  updatePasskey: 'Renamed a passkey',
+  deletePasskey: 'Removed a passkey',
+  endSession: 'Ended a session',
+  endSessions: 'Ended all sessions',
+  requestEmailChange: 'Asked to change their email address',
+  confirmEmailChange: 'Changed their email address',
+  undoEmailChange: 'Undid a change of their email address',
+  deleteMe: 'Scheduled their account for deletion',
+  restoreMe: 'Restored their account',
+
+  createInvitation: 'Invited a member',
+  createInvitationLink: 'Created an invitation link',
+  resendInvitation: 'Resent an invitation',
+  revokeInvitation: 'Revoked an invitation',
+  acceptInvitation: 'Accepted an invitation',
+  updateMember: 'Changed a member’s role',
+  removeMember: 'Removed a member',
+  leaveWorkspace: 'Left the workspace',
+  putSingleSignOn: 'Set the identity provider',
+  deleteSingleSignOn: 'Removed the identity provider',
+
+  createWorkspace: 'Created a workspace',
+  updateWorkspace: 'Updated the workspace',
+  deleteWorkspace: 'Scheduled the workspace for deletion',
+  restoreWorkspace: 'Restored the workspace',
+
+  createOperatorWorkspace: 'Created the workspace',
+  updateOperatorWorkspace: 'Renamed the workspace',
+  deleteOperatorWorkspace: 'Scheduled the workspace for deletion',
+  restoreOperatorWorkspace: 'Restored the workspace',
+  suspendOperatorWorkspace: 'Suspended the workspace',
+  resumeOperatorWorkspace: 'Resumed the workspace',
+  exportOperatorWorkspace: 'Exported the workspace',
+  setOperatorBrake: 'Set the brake thresholds',
+  releaseOperatorBrake: 'Released the brake',
+  setOperatorQuotas: 'Set the quotas',
+  createOperatorApiKey: 'Created an API key',
+  addOperatorMember: 'Added a member',
+  inviteOperatorMember: 'Invited a member',
+};
+
+/** “createApiKey” as “Created an API key”; a command as typed. */
 export function actionLabel(action: string): string {
   if (action.includes(' ')) return `postrider ${action}`;
-  const words = action
-    .replace('Operator', '')
-    .replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
-    .split(' ')
-    .map((word) => SPELLED[word] ?? word);
-  const text = words.join(' ');
+  const label = ACTION_LABELS[action];
+  if (label !== undefined) return label;
+  const text = action.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

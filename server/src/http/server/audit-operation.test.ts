@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { ACTION_LABELS } from '../../../../dashboard/src/pages/audit-log/action-label.ts';
 import { encodeId } from '../../lib/ids.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import { type Change, SERVER_LOG } from '../../logs/audit-log.ts';
@@ -44,6 +45,11 @@ test('every operation that changes something leaves an entry', async () => {
     Object.fromEntries([...lists].map(([why, ids]) => [why, ids.toSorted()]));
   expect(sorted(missing)).toEqual(sorted(Object.entries(NOT_AUDITED)));
   expect(changing.length).toBeGreaterThan(60);
+});
+
+test('the dashboard has a label for every change', () => {
+  const ids = operations.filter(({ spec }) => isAudited(spec)).map(({ spec }) => spec.id);
+  expect(ids.filter((id) => !(id in ACTION_LABELS))).toEqual([]);
 });
 
 test('an entry has the target and what was sent, without secrets and addresses', async () => {
