@@ -1,8 +1,8 @@
 import { ChartArea } from './chart-area.tsx';
 import type { Axis, Series } from './chart-panel.tsx';
-import { ticksUpTo } from './scale.ts';
+import { runsOf, ticksUpTo } from './scale.ts';
 
-/** Values over time. Gaps are bridged by a straight line. */
+/** Values over time. A line connects neighbors only: where there is no value, there is a gap. */
 export function LineChart({
   series,
   axis,
@@ -21,22 +21,32 @@ export function LineChart({
             <line x1={x(chosen)} x2={x(chosen)} y1={8} y2={y(0)} stroke="var(--line-strong)" />
           )}
           {series.map(({ name, color, values }) => {
-            const points = values.flatMap((point, index) =>
-              point === null ? [] : [[x(index), y(point)] as const],
+            const lines = runsOf(values).map((run) =>
+              run.map(({ index, value }) => [x(index), y(value)] as const),
             );
             const value = chosen === undefined ? null : (values[chosen] ?? null);
             return (
               <g key={name}>
-                <polyline
-                  points={points.map((point) => point.join(',')).join(' ')}
-                  fill="none"
-                  stroke={`var(${color})`}
-                  strokeWidth={1.75}
-                  strokeLinejoin="round"
-                  strokeLinecap="round"
-                />
-                {points.length === 1 && points[0] && (
-                  <circle cx={points[0][0]} cy={points[0][1]} r={2.5} fill={`var(${color})`} />
+                {lines.map((points) =>
+                  points.length === 1 ? (
+                    <circle
+                      key={String(points[0])}
+                      cx={points[0]?.[0]}
+                      cy={points[0]?.[1]}
+                      r={2}
+                      fill={`var(${color})`}
+                    />
+                  ) : (
+                    <polyline
+                      key={String(points[0])}
+                      points={points.join(' ')}
+                      fill="none"
+                      stroke={`var(${color})`}
+                      strokeWidth={1.75}
+                      strokeLinejoin="round"
+                      strokeLinecap="round"
+                    />
+                  ),
                 )}
                 {chosen !== undefined && value !== null && (
                   <circle

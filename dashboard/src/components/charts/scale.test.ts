@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { labeledIndexes, ticksUpTo } from './scale.ts';
+import { labeledIndexes, runsOf, ticksUpTo } from './scale.ts';
 
 test('the axis starts at 0, ends above the maximum, and uses round values', () => {
   expect(ticksUpTo(0)).toEqual([0, 1]);
@@ -25,4 +25,16 @@ test('labels on the time axis do not overlap, and a day is labeled where it begi
   const days = labels(60).map((_, index) => `day ${Math.floor((index + 2) / 24)}`);
   expect(labeledIndexes(days, 600, 60)).toEqual([0, 22, 46]);
   expect(labeledIndexes(days, 100, 60)).toEqual([0, 46]);
+});
+
+test('a line ends where there is no value', () => {
+  expect(runsOf([])).toEqual([]);
+  expect(runsOf([null, null])).toEqual([]);
+  const run = (start: number, ...values: number[]) =>
+    values.map((value, offset) => ({ index: start + offset, value }));
+  expect(runsOf([null, 4, 0, null, null, 7, null, 2])).toEqual([
+    run(1, 4, 0),
+    run(5, 7),
+    run(7, 2),
+  ]);
 });

@@ -30,3 +30,15 @@ export function labeledIndexes(
   }
   return indexes;
 }
+
+/** The values without gaps between them, each run with the positions of its values. */
+export function runsOf(values: readonly (number | null)[]): { index: number; value: number }[][] {
+  const runs: { index: number; value: number }[][] = [];
+  for (const [index, value] of values.entries()) {
+    if (value === null) continue;
+    const last = runs.at(-1);
+    if (last && last.at(-1)?.index === index - 1) last.push({ index, value });
+    else runs.push([{ index, value }]);
+  }
+  return runs;
+}
