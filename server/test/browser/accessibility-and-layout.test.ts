@@ -2,7 +2,12 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import type { TestApp } from '../harness/app.ts';
 import { browserSuite } from '../harness/browser.ts';
-import { accessibilityViolations, overflows } from '../harness/browser-checks.ts';
+import {
+  accessibilityViolations,
+  expectToFit,
+  overflows,
+  WIDTHS,
+} from '../harness/browser-checks.ts';
 import { createSampleData, type SampleData } from '../harness/browser-sample-data.ts';
 
 /**
@@ -16,9 +21,6 @@ const SHIFTS = `globalThis.__shift = 0; new PerformanceObserver((list) => {
 }).observe({ type: 'layout-shift', buffered: true })`;
 
 const WINDOW = { width: 1280, height: 860 };
-
-/** The window widths of a desktop, a tablet and a phone. */
-const WIDTHS = [1440, 1024, 390];
 
 /** A layout shift score below this is not noticeable. */
 const SHIFT_MAX = 0.01;
@@ -75,6 +77,8 @@ const VIEWS: View[] = [
   { name: 'Audit log', path: () => '/app/audit-log' },
   { name: 'Team', path: () => '/app/team' },
   { name: 'Settings', path: () => '/app/settings' },
+  { name: 'Settings, sessions', path: () => '/app/settings?tab=sessions' },
+  { name: 'Settings, workspace', path: () => '/app/settings?tab=workspace' },
   { name: 'Settings, limits', path: () => '/app/settings?tab=limits' },
   {
     name: 'Command palette',
@@ -337,11 +341,7 @@ browserSuite('accessibility and layout', (suite) => {
     await open?.(page);
     await waitForContent(page);
     expect(await accessibilityViolations(page)).toEqual([]);
-    for (const width of WIDTHS) {
-      await page.setViewportSize({ width, height: 800 });
-      // Charts resize a moment later.
-      await expect.poll(async () => [width, await overflows(page)]).toEqual([width, []]);
-    }
+    await expectToFit(page);
   });
 
   test.each(DIALOGS)('the dialog "$name" fits its window', async ({ path, open }) => {
@@ -349,10 +349,7 @@ browserSuite('accessibility and layout', (suite) => {
     await open?.(page);
     await page.getByRole('dialog').waitFor();
     await waitForContent(page);
-    for (const width of WIDTHS) {
-      await page.setViewportSize({ width, height: 800 });
-      await expect.poll(async () => [width, await overflows(page)]).toEqual([width, []]);
-    }
+    await expectToFit(page);
   });
 
   test.each([
@@ -413,9 +410,11 @@ browserSuite('accessibility and layout', (suite) => {
     const page = await suite.open();
     await page.goto('/app/sign-in');
     await waitForContent(page);
+    await expectToFit(page);
     expect(await accessibilityViolations(page)).toEqual([]);
     await page.getByRole('link', { name: 'Forgot password?' }).click();
     await page.getByRole('button', { name: 'Send link' }).waitFor();
+    await expectToFit(page);
     expect(await accessibilityViolations(page)).toEqual([]);
   });
 });

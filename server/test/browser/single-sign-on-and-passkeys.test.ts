@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { encodeId } from '../../src/lib/ids.ts';
 import { browserSuite } from '../harness/browser.ts';
-import { accessibilityViolations } from '../harness/browser-checks.ts';
+import { accessibilityViolations, expectToFit } from '../harness/browser-checks.ts';
 import { createPerson, PASSWORD } from '../harness/dashboard-session.ts';
 import { freePort } from '../harness/free-port.ts';
 import {
@@ -68,6 +68,8 @@ browserSuite(
       await dialog.getByRole('button', { name: 'Save' }).click();
       const link = `${baseUrl}/app/sign-in?workspace=`;
       await owner.getByText(link).waitFor();
+      await expectToFit(owner);
+      expect(await accessibilityViolations(owner)).toEqual([]);
       const shown = await owner.getByText(link).innerText();
 
       const person = { sub: 'kim', email: 'kim@shop.example', email_verified: true, name: 'Kim' };
@@ -76,6 +78,7 @@ browserSuite(
       await member.goto(shown.trim());
       await member.getByRole('link', { name: 'Sign in with Shop login' }).click();
       await member.getByRole('heading', { name: 'You have no access to this workspace' }).waitFor();
+      await expectToFit(member);
       expect(await accessibilityViolations(member)).toEqual([]);
       provider.user = { ...person, groups: ['engineers'] };
       await member.getByRole('link', { name: 'Try again' }).click();
@@ -154,6 +157,7 @@ browserSuite(
       await overview(page);
       await page.goto(`${baseUrl}/app/settings`);
       await page.getByText('last used').waitFor();
+      await expectToFit(page);
       expect(await accessibilityViolations(page)).toEqual([]);
       await page.getByRole('button', { name: 'Remove Desk' }).click();
       await page.getByRole('button', { name: 'Remove passkey' }).click();

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
 
 /** Accessibility and layout checks for pages. */
 
@@ -42,4 +43,18 @@ export function overflows(page: Page): Promise<string[]> {
   return page.evaluate(`[document.documentElement, ...document.querySelectorAll('[data-scroller], dialog[open]')]
     .filter((box) => box.checkVisibility() && box.scrollWidth > box.clientWidth + 1)
     .map((box) => box.tagName + ' ' + box.scrollWidth + ' in ' + box.clientWidth)`);
+}
+
+/** The window widths of a desktop, a tablet and a phone. */
+export const WIDTHS = [1440, 1024, 390];
+
+/** Expects that nothing is wider than its window at any of the usual widths. */
+export async function expectToFit(page: Page): Promise<void> {
+  const before = page.viewportSize();
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 800 });
+    // Charts resize a moment later.
+    await expect.poll(async () => [width, await overflows(page)]).toEqual([width, []]);
+  }
+  if (before) await page.setViewportSize(before);
 }

@@ -1,10 +1,11 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { useState } from 'react';
 import { type Schema, unwrap } from '../../api/client.ts';
-import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
+import { fieldError } from '../../api/problem.ts';
 import { ErrorAlert } from '../../components/alert.tsx';
 import { Button } from '../../components/button.tsx';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { DialogForm, NameDialog } from '../../components/dialog-form.tsx';
 import { Field, RadioCards, Select, TextInput } from '../../components/field.tsx';
 import { OneTimeSecret } from '../../components/secret.tsx';
 import { localTime } from '../../components/time.tsx';
@@ -28,40 +29,6 @@ function useOperatorMutation<T>(change: () => Promise<T>, onSuccess: (result: T)
       onSuccess(result);
     },
   });
-}
-
-function DialogForm({
-  saving,
-  fields,
-  submitLabel,
-  onClose,
-  children,
-}: {
-  saving: { mutate: () => void; isPending: boolean; isError: boolean; error: unknown };
-  /** The JSON Pointers whose errors are shown at their fields. */
-  fields: readonly string[];
-  submitLabel: string;
-  onClose: () => void;
-  children: ReactNode;
-}) {
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    saving.mutate();
-  };
-  return (
-    <form className="grid gap-4" onSubmit={submit}>
-      {children}
-      {saving.isError && !hasOnlyFieldErrors(saving.error, [...fields]) && (
-        <ErrorAlert error={saving.error} />
-      )}
-      <DialogButtons>
-        <Button onClick={onClose}>Cancel</Button>
-        <Button type="submit" kind="primary" busy={saving.isPending}>
-          {submitLabel}
-        </Button>
-      </DialogButtons>
-    </form>
-  );
 }
 
 export function Suspend({ id, onClose }: DialogProps) {
@@ -181,33 +148,22 @@ function QuotasForm({ id, quotas, onClose }: DialogProps & { quotas: Quotas }) {
 
 export function RenameWorkspace({ id, name: current, onClose }: DialogProps & { name: string }) {
   const api = useOperatorApi();
-  const [name, setName] = useState(current);
-  const saving = useOperatorMutation(
-    () =>
-      unwrap(
-        api.PATCH('/api/v1/operator/workspaces/{id}', {
-          params: { path: { id } },
-          body: { name: name.trim() },
-        }),
-      ),
-    () => {
-      showToast('Workspace renamed.');
-      onClose();
-    },
-  );
+  const queries = useQueryClient();
+  const rename = async (name: string) => {
+    const params = { path: { id } };
+    await unwrap(api.PATCH('/api/v1/operator/workspaces/{id}', { params, body: { name } }));
+    await queries.invalidateQueries({ queryKey: ['operator'] });
+    showToast('Workspace renamed.');
+    onClose();
+  };
   return (
-    <Dialog title="Rename workspace" onClose={onClose}>
-      <DialogForm saving={saving} fields={['/name']} submitLabel="Rename" onClose={onClose}>
-        <Field label="Name" error={fieldError(saving.error, '/name')}>
-          <TextInput
-            value={name}
-            onChange={(event) => setName(event.target.value)}
-            required
-            maxLength={100}
-          />
-        </Field>
-      </DialogForm>
-    </Dialog>
+    <NameDialog
+      title="Rename workspace"
+      name={current}
+      submitLabel="Rename"
+      onSubmit={rename}
+      onClose={onClose}
+    />
   );
 }
 

@@ -1,15 +1,14 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { type Schema, unwrap } from '../../api/client.ts';
 import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
-import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
 import { ErrorAlert } from '../../components/alert.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
-import { Dialog, DialogButtons } from '../../components/dialog.tsx';
-import { Checkbox, Field, TextInput } from '../../components/field.tsx';
+import { NameDialog } from '../../components/dialog-form.tsx';
+import { Checkbox } from '../../components/field.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
 import { NoSearchResults, SearchInput } from '../../components/search-input.tsx';
@@ -204,7 +203,7 @@ function describeRates({ delivered, bounced, complained }: ServerStatus['last_24
   const ended = delivered + bounced;
   if (ended === 0) return 'Nothing delivered.';
   const percent = (part: number, whole: number): string =>
-    `${Number(((100 * part) / Math.max(1, whole)).toFixed(2))} %`;
+    `${Number(((100 * part) / Math.max(1, whole)).toFixed(2))}%`;
   return `${percent(bounced, ended)} bounced, ${percent(complained, delivered)} complained`;
 }
 
@@ -216,43 +215,13 @@ function CreateWorkspace({ onClose }: { onClose: () => void }) {
   const api = useOperatorApi();
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const [name, setName] = useState('');
-  const creating = useMutation({
-    mutationFn: () =>
-      unwrap(api.POST('/api/v1/operator/workspaces', { body: { name: name.trim() } })),
-    onSuccess: async ({ id }) => {
-      await queries.invalidateQueries({ queryKey: ['operator'] });
-      onClose();
-      void navigate({ to: '/operator/workspaces/$id', params: { id } });
-    },
-  });
+  const create = async (name: string) => {
+    const { id } = await unwrap(api.POST('/api/v1/operator/workspaces', { body: { name } }));
+    await queries.invalidateQueries({ queryKey: ['operator'] });
+    onClose();
+    void navigate({ to: '/operator/workspaces/$id', params: { id } });
+  };
   return (
-    <Dialog title="Create workspace" onClose={onClose}>
-      <form
-        className="grid gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          creating.mutate();
-        }}
-      >
-        <Field label="Name" error={fieldError(creating.error, '/name')}>
-          <TextInput
-            value={name}
-            onChange={(event) => setName(event.target.value)}
-            required
-            maxLength={100}
-          />
-        </Field>
-        {creating.isError && !hasOnlyFieldErrors(creating.error, ['/name']) && (
-          <ErrorAlert error={creating.error} />
-        )}
-        <DialogButtons>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={creating.isPending}>
-            Create
-          </Button>
-        </DialogButtons>
-      </form>
-    </Dialog>
+    <NameDialog title="Create workspace" submitLabel="Create" onSubmit={create} onClose={onClose} />
   );
 }

@@ -1,11 +1,12 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Fingerprint, Pencil, Trash2 } from 'lucide-react';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { api, type Schema, unwrap } from '../../api/client.ts';
-import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
+import { fieldError } from '../../api/problem.ts';
 import { Alert, ErrorAlert } from '../../components/alert.tsx';
 import { Button, IconButton } from '../../components/button.tsx';
-import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { DialogForm, NameDialog } from '../../components/dialog-form.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
 import { Section } from '../../components/page.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
@@ -121,13 +122,9 @@ function AddPasskey({ onClose }: { onClose: () => void }) {
       onClose();
     },
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    adding.mutate();
-  };
   return (
     <Dialog title="Add passkey" onClose={onClose} skipDiscardCheck>
-      <form className="grid gap-4" onSubmit={submit}>
+      <DialogForm saving={adding} fields={FIELDS} submitLabel="Continue" onClose={onClose}>
         <Field label="Name" hint="To recognize it later." error={fieldError(adding.error, '/name')}>
           <TextInput
             placeholder="Laptop"
@@ -142,58 +139,26 @@ function AddPasskey({ onClose }: { onClose: () => void }) {
             <p>The browser’s dialog was closed or timed out.</p>
           </Alert>
         )}
-        {adding.isError && !hasOnlyFieldErrors(adding.error, FIELDS) && (
-          <ErrorAlert error={adding.error} />
-        )}
-        <DialogButtons>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={adding.isPending}>
-            Continue
-          </Button>
-        </DialogButtons>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }
 
 function RenamePasskey({ passkey, onClose }: { passkey: Passkey; onClose: () => void }) {
   const queries = useQueryClient();
-  const [name, setName] = useState(passkey.name);
-  const renaming = useMutation({
-    mutationFn: () =>
-      unwrap(
-        api.PATCH('/api/v1/me/passkeys/{id}', {
-          params: { path: { id: passkey.id } },
-          body: { name: name.trim() },
-        }),
-      ),
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: QUERY_KEY });
-      onClose();
-    },
-  });
+  const rename = async (name: string) => {
+    const params = { path: { id: passkey.id } };
+    await unwrap(api.PATCH('/api/v1/me/passkeys/{id}', { params, body: { name } }));
+    await queries.invalidateQueries({ queryKey: QUERY_KEY });
+    onClose();
+  };
   return (
-    <Dialog title="Rename passkey" onClose={onClose}>
-      <form
-        className="grid gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          renaming.mutate();
-        }}
-      >
-        <Field label="Name" error={fieldError(renaming.error, '/name')}>
-          <TextInput value={name} onChange={(event) => setName(event.target.value)} required />
-        </Field>
-        {renaming.isError && !hasOnlyFieldErrors(renaming.error, ['/name']) && (
-          <ErrorAlert error={renaming.error} />
-        )}
-        <DialogButtons>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={renaming.isPending}>
-            Save
-          </Button>
-        </DialogButtons>
-      </form>
-    </Dialog>
+    <NameDialog
+      title="Rename passkey"
+      name={passkey.name}
+      submitLabel="Save"
+      onSubmit={rename}
+      onClose={onClose}
+    />
   );
 }

@@ -1,11 +1,10 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { unwrap } from '../../api/client.ts';
-import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
+import { fieldError } from '../../api/problem.ts';
 import { useApi } from '../../api/use-api.ts';
-import { ErrorAlert } from '../../components/alert.tsx';
-import { Button } from '../../components/button.tsx';
-import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { DialogForm } from '../../components/dialog-form.tsx';
 import { Field, RadioCards, Select, TextInput } from '../../components/field.tsx';
 import { NameAndKeyFields, useNameAndKey } from '../../components/name-and-key-fields.tsx';
 import { showToast } from '../../layout/toasts.tsx';
@@ -37,13 +36,7 @@ export function CreateStream({ onClose }: { onClose: () => void }) {
   });
   return (
     <Dialog title="Create stream" onClose={onClose}>
-      <form
-        className="grid gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          creating.mutate();
-        }}
-      >
+      <DialogForm saving={creating} fields={FIELDS} submitLabel="Create" onClose={onClose}>
         <NameAndKeyFields value={named} placeholder="Weekly digest" error={creating.error} />
         <RadioCards
           legend="Purpose"
@@ -63,16 +56,7 @@ export function CreateStream({ onClose }: { onClose: () => void }) {
             },
           ]}
         />
-        {creating.isError && !hasOnlyFieldErrors(creating.error, FIELDS) && (
-          <ErrorAlert error={creating.error} />
-        )}
-        <DialogButtons>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={creating.isPending}>
-            Create
-          </Button>
-        </DialogButtons>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }
@@ -111,13 +95,7 @@ export function EditStream({ stream, onClose }: { stream: Stream; onClose: () =>
   });
   return (
     <Dialog title={`Edit ${stream.name}`} onClose={onClose}>
-      <form
-        className="grid gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          changing.mutate();
-        }}
-      >
+      <DialogForm saving={changing} fields={EDIT_FIELDS} submitLabel="Save" onClose={onClose}>
         <Field label="Name" error={fieldError(changing.error, '/name')}>
           <TextInput
             value={name}
@@ -204,16 +182,7 @@ export function EditStream({ stream, onClose }: { stream: Stream; onClose: () =>
             </Field>
           </fieldset>
         )}
-        {changing.isError && !hasOnlyFieldErrors(changing.error, EDIT_FIELDS) && (
-          <ErrorAlert error={changing.error} />
-        )}
-        <DialogButtons>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={changing.isPending}>
-            Save
-          </Button>
-        </DialogButtons>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }
