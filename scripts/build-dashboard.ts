@@ -42,7 +42,13 @@ function isBuilt(sourceHash: string): boolean {
 }
 
 async function build(sourceHash: string): Promise<void> {
-  const { build: viteBuild } = await import('vite');
+  const { build: viteBuild, createLogger } = await import('vite');
+  const logger = createLogger('warn');
+  const { warn } = logger;
+  logger.warn = (message, options) => {
+    // The server has the font: the documentation uses it, too.
+    if (!message.includes('/docs/inter.woff2')) warn(message, options);
+  };
   const fresh = path.join(DIST, `app-${process.pid}`);
   // Test runs set NODE_ENV to test, which would produce a development build.
   const environment = process.env.NODE_ENV;
@@ -50,7 +56,7 @@ async function build(sourceHash: string): Promise<void> {
   try {
     await viteBuild({
       configFile: path.join(ROOT, 'dashboard/vite.config.ts'),
-      logLevel: 'warn',
+      customLogger: logger,
       build: { outDir: fresh },
     });
     compress(fresh);

@@ -77,8 +77,9 @@ function releasedChangelog(version: string): string {
 function makeFiles(): void {
   rmSync(OUTPUT, { recursive: true, force: true });
   mkdirSync(OUTPUT);
-  run('node', 'scripts/build-server.ts');
-  for (const folder of PACKAGES) run('npm', 'pack', folder, '--pack-destination', OUTPUT);
+  run('node', '--disable-warning=ExperimentalWarning', 'scripts/build-server.ts');
+  for (const folder of PACKAGES)
+    run('npm', 'pack', folder, '--pack-destination', OUTPUT, '--loglevel=error');
   const read = (file: string) => JSON.parse(readFileSync(path.join(ROOT, file), 'utf8'));
   const sbom = sbomOf(read('package-lock.json') as LockFile, read('package.json').version);
   writeFileSync(path.join(OUTPUT, 'sbom.cdx.json'), `${JSON.stringify(sbom, null, 2)}\n`);
