@@ -9,6 +9,7 @@ export interface LanguageRule {
 
 /** For prose: comments, documentation, strings of more than one word, and JSX text. */
 export const PROSE_RULES: LanguageRule[] = [
+  { pattern: /\d %(?=[,.;:)]| [a-z]|$)/, instead: 'no space before %' },
   // A private vocabulary where the industry has terms.
   { pattern: /\btold\b/i, instead: 'reported, returned, sent or notified' },
   {

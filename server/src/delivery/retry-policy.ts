@@ -15,7 +15,7 @@ export interface Backoff {
 const SIMULATED_MIN_MS = 1_000;
 const SIMULATED_QUICK_ATTEMPTS = 10;
 
-/** `random` in [0, 1) spreads messages that failed together over ±20 %. */
+/** `random` in [0, 1) spreads messages that failed together over ±20%. */
 export function nextAttemptDelayMs(
   delivery: { mode: Mode; cycleAgeMs: number; attempts: number },
   backoff: Backoff,

@@ -59,7 +59,7 @@ test('the evidence says what was counted', () => {
   });
   const evidence = { ...(decided?.evidence as never as object), from: '', to: '' } as never;
   expect(brakeExplanation(evidence)).toBe(
-    '123 of 1000 messages bounced (12.3 %, the limit is 10 %).',
+    '123 of 1000 messages bounced (12.3%, the limit is 10%).',
   );
 });
 

@@ -124,7 +124,7 @@ function ratesOf(recipientsMin: number, counts: BrakeCounts) {
 /** A sentence for the members of the workspace. */
 export function brakeExplanation({ kind, rate, threshold, counted, recipients }: BrakeEvidence) {
   const what = kind === 'bounce_rate' ? 'bounced' : 'were reported as spam';
-  const percent = (share: number): string => `${Number((share * 100).toFixed(2))} %`;
+  const percent = (share: number): string => `${Number((share * 100).toFixed(2))}%`;
   return `${counted} of ${recipients} messages ${what} (${percent(rate)}, the limit is ${percent(threshold)}).`;
 }
 

@@ -82,7 +82,7 @@ test('bounces slow a workspace down, then pause it, until the operator releases 
   await until(async () => (await send()) === 403);
   const workspace = await app.call('GET', path, { key });
   expect(workspace.json.suspended.reason).toBe(
-    'Paused automatically: 200 of 1140 messages bounced (17.54 %, the limit is 10 %).',
+    'Paused automatically: 200 of 1140 messages bounced (17.54%, the limit is 10%).',
   );
 
   // After a release, the same bounces do not count again.

@@ -244,8 +244,8 @@ function BrakeSection({ brake, onEdit }: { brake: Brake; onEdit: () => void }) {
 
 function describeThresholds(slow: number, pause: number): string {
   const parts = [
-    ...(slow === 0 ? [] : [`slowed down at ${slow} %`]),
-    ...(pause === 0 ? [] : [`paused at ${pause} %`]),
+    ...(slow === 0 ? [] : [`slowed down at ${slow}%`]),
+    ...(pause === 0 ? [] : [`paused at ${pause}%`]),
   ];
   return parts.length === 0 ? 'Off' : capitalize(parts.join(', '));
 }

@@ -8,7 +8,7 @@ describe('the text part of an email', () => {
   it.each([
     ['is the text that was given, even an empty one', '<p>x</p>', '', ''],
     ['is generated from the HTML', '<p>Hello</p>', null, 'Hello'],
-    ['of pictures is their alternative text', '<img src="a.png" alt="20 % off">', null, '20 % off'],
+    ['of pictures is their alternative text', '<img src="a.png" alt="20% off">', null, '20% off'],
     ['of pictures without a description is the subject', '<img src="a.png">', null, 'Sale'],
     ['is empty where there is no HTML either', '', null, ''],
   ])('%s', (_, html, text, expected) => {

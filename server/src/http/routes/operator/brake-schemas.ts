@@ -7,7 +7,7 @@ const BRAKE = {
   state: 'slowed',
   since: '2026-11-15T09:30:00.000Z',
   messages_per_hour: 100,
-  explanation: '61 of 1000 messages bounced (6.1 %, the limit is 5 %).',
+  explanation: '61 of 1000 messages bounced (6.1%, the limit is 5%).',
   evidence: {
     kind: 'bounce_rate',
     rate: 0.061,
