@@ -23,7 +23,9 @@ export function Page({ title, heading, description, actions, back, children, ful
   }, [title]);
   const goBack = useBackLink(back?.to);
   const about = description !== undefined && (
-    <div className="mt-0.5 max-w-2xl text-sm wrap-anywhere text-soft">{description}</div>
+    <div className="mt-0.5 max-w-3xl text-sm text-pretty wrap-anywhere text-soft">
+      {description}
+    </div>
   );
   // List pages have short titles with their button beside them, also on phones. Detail pages may
   // have long titles, which get the whole line.
@@ -73,7 +75,7 @@ export function Section({
   return (
     <section className={classNames('rounded-xl border border-line', className)}>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2 border-b border-line px-4 py-2.5">
-        <div className="min-w-0 flex-1 basis-40">
+        <div className="min-w-0 flex-1 basis-28">
           <h2 className="text-sm font-semibold">{title}</h2>
           {description !== undefined && <p className="text-xs text-soft">{description}</p>}
         </div>

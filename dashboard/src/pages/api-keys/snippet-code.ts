@@ -103,15 +103,23 @@ const SDK_NOTE =
   'TypeScript and JavaScript. Not on npm yet: run “npm pack -w postrider-client” in a checkout of Postrider and install the file that it creates.';
 
 /** A request for the shell: a POST if it has a body and the options name no other method. */
-export function curlSnippet(path: string, token: string, body?: unknown, options = ''): string {
+export function curlSnippet(path: string, token: string, body?: object, options = ''): string {
   const lines = [
     `curl ${options}${location.origin}/api/v1${path}`,
     `-H 'Authorization: Bearer ${token}'`,
   ];
   if (body !== undefined) {
-    lines.push(`-H 'Content-Type: application/json'`, `-d ${shellQuoted(JSON.stringify(body))}`);
+    lines.push(`-H 'Content-Type: application/json'`, `-d ${shellQuoted(linePerField(body))}`);
   }
   return lines.join(' \\\n  ');
+}
+
+/** JSON that is read without scrolling, indented like the options of the command. */
+function linePerField(body: object): string {
+  const fields = Object.entries(body).map(
+    ([name, value]) => `    ${JSON.stringify(name)}: ${JSON.stringify(value)}`,
+  );
+  return `{\n${fields.join(',\n')}\n  }`;
 }
 
 /** A string literal for JavaScript and Python; an address may contain an apostrophe. */
