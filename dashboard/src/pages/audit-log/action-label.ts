@@ -109,6 +109,9 @@ export const ACTION_LABELS: Record<string, string> = {
   createOperatorApiKey: 'Created an API key',
   addOperatorMember: 'Added a member',
   inviteOperatorMember: 'Invited a member',
+  removeOperatorMember: 'Removed a member',
+  createOperatorKey: 'Created an operator key',
+  revokeOperatorKey: 'Revoked an operator key',
 };
 
 /** “createApiKey” as “Created an API key”; a command as typed. */
