@@ -13,7 +13,7 @@ export interface CachedKey {
   networks: IpRanges | undefined;
 }
 
-const CACHE_MAX = 10_000;
+const CACHE_MAX = 20_000;
 const CACHE_TTL_MS = 60_000;
 const CACHE_TTL_NOT_LISTENING_MS = 1_000;
 

@@ -15,7 +15,7 @@ export class SuspensionCache {
   constructor(parts: { pool: Pool; clock: Clock; isListening: () => boolean }) {
     this.#pool = parts.pool;
     this.#clock = parts.clock;
-    this.#cache = new NotifyCache({ ...parts, entriesMax: 10_000 });
+    this.#cache = new NotifyCache({ ...parts, entriesMax: 20_000 });
   }
 
   /** False when the database does not answer. Concurrent callers share one query per workspace. */

@@ -22,7 +22,7 @@ interface FixedLimits {
 
 /** The limits without a setting. */
 export const FIXED_LIMITS: FixedLimits = {
-  pollMs: 500,
+  pollMs: 1_000,
   readyMax: 4_000,
   unrecordedMax: 4_000,
   contentBytesMax: 64 * 1024 * 1024,

@@ -27,7 +27,8 @@ export interface SigningDomain {
   suspendedFor: string | null;
 }
 
-const ENTRIES_MAX = 5_000;
+/** Keys take about 6 KB of memory per domain. */
+const ENTRIES_MAX = 20_000;
 
 export class SigningDomainCache {
   readonly #pool: Pool;

@@ -87,8 +87,8 @@ const DEFAULT_LIMITS: DispatcherLimits = {
   inFlightMax: 100,
   perEndpointMax: 16,
   readyMax: 2_000,
-  pollMs: 200,
-  claimMs: 500,
+  pollMs: 1_000,
+  claimMs: 1_000,
 };
 
 type DispatcherMode = 'STOPPED' | 'RUNNING' | 'DRAINING';
