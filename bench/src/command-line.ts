@@ -21,13 +21,15 @@ export interface BenchInfo {
 /** Numbers that shorten or lengthen a run. The defaults are in the benchmarks. */
 const SETTINGS = {
   BENCH_SECONDS: 'Length of each measurement.',
-  BENCH_WARM_UP_SECONDS: 'Time before measuring (compat, cost, deliver).',
+  BENCH_WARM_UP_SECONDS: 'Time before measuring (compat, cost, deliver, idle, scale).',
   BENCH_ROUNDS:
-    'Measurements of which the best counts (accept, templates, webhooks), or slices (compat).',
+    'Measurements of which the best counts (accept, scale, templates, webhooks), or slices (compat).',
   BENCH_RATE: 'Messages per second of the paced part (cost).',
   BENCH_PEER_MESSAGES: 'Messages sent through Postfix and Haraka (deliver).',
   BENCH_FAR_MESSAGES: 'Messages to a distant receiver (deliver).',
   BENCH_HISTORY: 'Stored or waiting messages (history).',
+  BENCH_WORKSPACES: 'Workspaces (scale).',
+  BENCH_DOMAINS: 'Receiving domains (scale).',
   BENCH_EVENTS: 'Events of each measurement (webhooks).',
   BENCH_BACKLOG: 'Undelivered events (webhooks).',
   BENCH_DEAD_BACKLOG: 'Undelivered events of a dead endpoint (webhooks).',

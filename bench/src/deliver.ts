@@ -5,7 +5,8 @@ import net from 'node:net';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { httpLoad, postRequest } from './http-load.ts';
-import { type Peer, startHaraka, startPostfix } from './peers.ts';
+import { type Peer, startHaraka, startPostfix, startSigningPostfix } from './peers.ts';
+import { databaseCpuMicros, usageOf } from './process-usage.ts';
 import type { Report } from './results.ts';
 import { sampleSend } from './sample-message.ts';
 import { submitMany, submitOne } from './smtp-submit.ts';
@@ -13,8 +14,8 @@ import { lowLoadMs, now, rateOf, type Sink, settled, startSink } from './start-s
 import { startTarget, type Target } from './start-target.ts';
 
 /**
- * HTTP in, SMTP out: Postrider with and without signatures, next to Postfix and Haraka (SMTP in,
- * SMTP out, where installed), in one run with the same kind of sink. Also the time from acceptance
+ * HTTP in, SMTP out: Postrider with and without signatures, next to Postfix, Postfix with OpenDKIM, and
+ * Haraka (SMTP in, SMTP out, where installed), in one run with the same kind of sink. Also the time from acceptance
  * to the sink's final dot at low load, the machine's rate of RSA signatures, which is the upper
  * bound for signed mail, and the rate over one connection to a distant receiver. history.ts
  * measures the cost of a million queued deliveries.
@@ -28,41 +29,69 @@ const DURATION_MS = Number(process.env.BENCH_SECONDS ?? 8) * 1000;
 const WARM_UP_MS = Number(process.env.BENCH_WARM_UP_SECONDS ?? 20) * 1000;
 const PEER_MESSAGES = Number(process.env.BENCH_PEER_MESSAGES ?? 3_000);
 const FAR_MESSAGES = Number(process.env.BENCH_FAR_MESSAGES ?? 300);
-const PARTS = (process.env.BENCH_PARTS ?? 'rate,far').split(',');
+const PARTS = (process.env.BENCH_PARTS ?? 'rate,size,far').split(',');
 const ROUND_TRIP_MS = 50;
 /** Enough to keep both cores busy; the other servers do best with fewer (smtp-submit.ts). */
 const CONNECTIONS = 64;
+/** The size that KumoMTA publishes figures for. */
+const LARGE_BYTES = 100_000;
+const LARGE_CONNECTIONS = 16;
 const BATCH_MESSAGES = 100;
 const BATCH_CONNECTIONS = 4;
 
 export async function benchDeliver(report: Report): Promise<void> {
   if (PARTS.includes('rate')) await rates(report);
+  if (PARTS.includes('size')) await large(report);
   if (PARTS.includes('far')) await farAway(report);
 }
 
 async function rates(report: Report): Promise<void> {
+  console.log('CPU time per message. Low load: the time from acceptance to the final dot.');
   const unsigned = await ours({ BENCH_UNSIGNED: '1' });
   const inBatches = await ours({ BENCH_UNSIGNED: '1' }, batches);
   const signed = await ours({});
   const rsa = await rsaRate();
-  console.log('Low load: the time from acceptance to the final dot.');
   report('Postrider, without DKIM', figuresOf(unsigned));
   report(`the same, in batches of ${BATCH_MESSAGES}`, figuresOf(inBatches));
   report('Postrider, with DKIM (RSA and Ed25519)', figuresOf(signed));
   report('RSA-2048 signatures on all cores', { 'signatures/s': rsa });
   report('signed / RSA ceiling', { times: signed.perSecond / rsa });
-  const postfixMissing = 'Postfix is not installed (Debian: apt-get install postfix)';
-  await beside(report, startPostfix, unsigned, postfixMissing);
-  await beside(report, startHaraka, unsigned, 'Haraka is not installed (see bench/src/peers.ts)');
+  const unsignedRates = { single: unsigned.perSecond, batches: inBatches.perSecond };
+  await beside(report, startPostfix, unsignedRates, POSTFIX_MISSING);
+  await beside(report, startSigningPostfix, { signed: signed.perSecond }, OPENDKIM_MISSING);
+  await beside(report, startHaraka, unsignedRates, HARAKA_MISSING);
 }
+
+const POSTFIX_MISSING = 'Postfix is not installed (Debian: apt-get install postfix)';
+const OPENDKIM_MISSING = 'OpenDKIM or Postfix is not installed (Debian: apt-get install opendkim)';
+const HARAKA_MISSING = 'Haraka is not installed (see bench/src/peers.ts)';
 
 interface Figures {
   perSecond: number;
   lowLoadMs: number;
+  /** CPU time per message. */
+  nodeMicros: number;
+  databaseMicros: number;
+  sinkMicros: number;
 }
 
-function figuresOf({ perSecond, lowLoadMs }: Figures) {
-  return { 'messages/s': perSecond, 'low-load ms': lowLoadMs };
+function figuresOf({ perSecond, lowLoadMs, nodeMicros, databaseMicros, sinkMicros }: Figures) {
+  return {
+    'messages/s': perSecond,
+    'low-load ms': lowLoadMs,
+    'Node µs': nodeMicros,
+    'PostgreSQL µs': databaseMicros,
+    'sink µs': sinkMicros,
+  };
+}
+
+/** Large messages: their bytes are copied, compressed, encoded and sent, which is most of their cost. */
+async function large(report: Report): Promise<void> {
+  const figures = await ours({ BENCH_UNSIGNED: '1' }, (target) => ({
+    connections: LARGE_CONNECTIONS,
+    request: requestFor(target, LARGE_BYTES),
+  }));
+  report(`messages of ${LARGE_BYTES / 1000} KB, without DKIM`, figuresOf(figures));
 }
 
 /** From the first request until the sink has everything, so that queued messages count. */
@@ -73,8 +102,19 @@ async function ours(env: Record<string, string>, handIn = singly): Promise<Figur
   await httpLoad({ ...load, durationMs: WARM_UP_MS });
   await settled(sink);
   const delay = await lowLoadMs(sink, () => sendOne(target));
+  const { received } = await sink.count();
+  const cpu = async (): Promise<[number, number, number]> => [
+    await target.cpuMicros(),
+    databaseCpuMicros(target.pid),
+    cpuMicrosOf([sink.pid]),
+  ];
+  const before = await cpu();
   const perSecond = await rateOf(sink, () => httpLoad({ ...load, durationMs: DURATION_MS }));
-  return { perSecond, lowLoadMs: delay };
+  const messages = (await sink.count()).received - received;
+  const [nodeMicros, databaseMicros, sinkMicros] = (await cpu()).map(
+    (micros, index) => (micros - (before[index] as number)) / messages,
+  ) as [number, number, number];
+  return { perSecond, lowLoadMs: delay, nodeMicros, databaseMicros, sinkMicros };
 }
 
 interface HandIn {
@@ -98,8 +138,8 @@ function startLive(port: number, env: Record<string, string>): Promise<Target> {
   return startTarget('grouped', { env: { ...route, ...env } });
 }
 
-function requestFor({ key }: Target): () => Buffer {
-  const body = JSON.stringify(sampleSend('jane@example.com'));
+function requestFor({ key }: Target, bytes?: number): () => Buffer {
+  const body = JSON.stringify(sampleSend('jane@example.com', undefined, bytes));
   const request = Buffer.from(postRequest('/api/v1/transactional/send', key, body));
   return () => request;
 }
@@ -135,10 +175,11 @@ async function rsaRate(): Promise<number> {
   return count / 2;
 }
 
+/** Measures another server, and how many times its rate each of our rates is. */
 async function beside(
   report: Report,
   start: (sinkPort: number) => Promise<Peer | undefined>,
-  unsigned: Figures,
+  rates: Readonly<Record<string, number>>,
   missing: string,
 ): Promise<void> {
   await using sink = await startSink();
@@ -151,12 +192,22 @@ async function beside(
   while (now() < warmAt) await submitMany(peer.port, Math.ceil(PEER_MESSAGES / 10));
   await settled(sink);
   const delay = await lowLoadMs(sink, () => submitOne(peer.port));
+  const { received } = await sink.count();
+  const before = cpuMicrosOf(peer.pids);
   const perSecond = await rateOf(sink, () => submitMany(peer.port, PEER_MESSAGES));
-  report(`${peer.name}, SMTP in, unsigned`, figuresOf({ perSecond, lowLoadMs: delay }));
-  report(`Postrider without DKIM / ${peer.name}`, {
-    'rate times': unsigned.perSecond / perSecond,
-    'low-load times': unsigned.lowLoadMs / delay,
+  const micros = cpuMicrosOf(peer.pids) - before;
+  report(`${peer.name}, SMTP in`, {
+    'messages/s': perSecond,
+    'low-load ms': delay,
+    'CPU µs': micros / ((await sink.count()).received - received),
   });
+  const times = Object.entries(rates).map(([name, rate]) => [`${name} times`, rate / perSecond]);
+  report(`Postrider / ${peer.name}`, Object.fromEntries(times));
+}
+
+/** With their children. */
+function cpuMicrosOf(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => sum + (usageOf(pid)?.cpuMicros ?? Number.NaN), 0);
 }
 
 /** Limited to one connection, so that only the order of its commands matters. */

@@ -1,10 +1,12 @@
 import { execFileSync, spawn } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
 import {
   accessSync,
   constants,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -17,14 +19,73 @@ export interface Peer extends AsyncDisposable {
   name: string;
   /** Where it accepts mail, all of which it relays to the sink. */
   port: number;
+  /** Its main processes; the others are their children. */
+  pids: readonly number[];
+}
+
+const SIGNED_DOMAIN = 'bench.example';
+
+/**
+ * Postfix whose mail OpenDKIM signs with RSA-2048, like ours; both as Debian installs them. Mail is
+ * deferred if it cannot be signed.
+ */
+export async function startSigningPostfix(sinkPort: number): Promise<Peer | undefined> {
+  if (!existsSync('/usr/sbin/opendkim')) return undefined;
+  const folder = mkdtempSync(path.join(tmpdir(), 'postrider-opendkim-'));
+  const port = await freePort();
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const keyFile = path.join(folder, 'key.pem');
+  writeFileSync(keyFile, privateKey.export({ type: 'pkcs1', format: 'pem' }), { mode: 0o600 });
+  const settings = [
+    'Mode s',
+    'Canonicalization relaxed/relaxed',
+    `Domain ${SIGNED_DOMAIN}`,
+    'Selector bench',
+    `KeyFile ${keyFile}`,
+    `Socket inet:${port}@127.0.0.1`,
+    'InternalHosts 127.0.0.1',
+    'Syslog no',
+    'UserID root',
+    '',
+  ];
+  const settingsFile = path.join(folder, 'opendkim.conf');
+  writeFileSync(settingsFile, settings.join('\n'));
+  const child = spawn('/usr/sbin/opendkim', ['-f', '-x', settingsFile], { stdio: 'ignore' });
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  const stop = async (): Promise<void> => {
+    child.kill('SIGTERM');
+    await ended;
+    rmSync(folder, { recursive: true, force: true });
+  };
+  await connectable(port);
+  const postfix = await startPostfix(sinkPort, [
+    `smtpd_milters = inet:127.0.0.1:${port}`,
+    'milter_default_action = tempfail',
+  ]);
+  if (!postfix) {
+    await stop();
+    return undefined;
+  }
+  return {
+    ...postfix,
+    name: 'Postfix with OpenDKIM',
+    pids: [...postfix.pids, child.pid as number],
+    async [Symbol.asyncDispose]() {
+      await postfix[Symbol.asyncDispose]();
+      await stop();
+    },
+  };
 }
 
 /** Postfix as Debian installs it; undefined where it is missing or may not be started. */
-export async function startPostfix(sinkPort: number): Promise<Peer | undefined> {
+export async function startPostfix(
+  sinkPort: number,
+  settings: readonly string[] = [],
+): Promise<Peer | undefined> {
   if (!existsSync('/usr/sbin/postfix') || process.getuid?.() !== 0) return undefined;
   const folder = mkdtempSync(path.join(tmpdir(), 'postrider-postfix-'));
   const port = await freePort();
-  writePostfix(folder, port, sinkPort);
+  writePostfix(folder, port, sinkPort, settings);
   const postfix = (command: string): void => {
     execFileSync('/usr/sbin/postfix', ['-c', path.join(folder, 'etc'), command], { stdio: 'pipe' });
   };
@@ -33,6 +94,7 @@ export async function startPostfix(sinkPort: number): Promise<Peer | undefined> 
   return {
     name: 'Postfix',
     port,
+    pids: [Number(readFileSync(path.join(folder, 'spool/pid/master.pid'), 'latin1'))],
     async [Symbol.asyncDispose]() {
       postfix('stop');
       rmSync(folder, { recursive: true, force: true });
@@ -40,7 +102,12 @@ export async function startPostfix(sinkPort: number): Promise<Peer | undefined> 
   };
 }
 
-function writePostfix(folder: string, port: number, sinkPort: number): void {
+function writePostfix(
+  folder: string,
+  port: number,
+  sinkPort: number,
+  settings: readonly string[],
+): void {
   for (const inner of ['etc', 'spool', 'data']) mkdirSync(path.join(folder, inner));
   execFileSync('chmod', ['755', folder]);
   execFileSync('chown', ['postfix', path.join(folder, 'data')]);
@@ -62,6 +129,7 @@ function writePostfix(folder: string, port: number, sinkPort: number): void {
       'alias_database =',
       `maillog_file = ${folder}/data/maillog`,
       'maillog_file_prefixes = /tmp, /var',
+      ...settings,
       '',
     ].join('\n'),
   );
@@ -94,6 +162,7 @@ export async function startHaraka(sinkPort: number): Promise<Peer | undefined> {
   return {
     name: 'Haraka',
     port,
+    pids: [child.pid as number],
     async [Symbol.asyncDispose]() {
       child.kill('SIGTERM');
       await ended;
@@ -146,6 +215,20 @@ function freePort(): Promise<number> {
       server.close(() => resolve(port));
     });
   });
+}
+
+async function connectable(port: number): Promise<void> {
+  const deadline = performance.now() + 30_000;
+  for (;;) {
+    const socket = net.connect(port, '127.0.0.1');
+    const open = await new Promise<boolean>((resolve) => {
+      socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+    });
+    socket.destroy();
+    if (open) return;
+    if (performance.now() > deadline) throw new Error(`Nothing listens on port ${port}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
 }
 
 async function listening(port: number): Promise<void> {

@@ -35,12 +35,31 @@ export function usageOf(pid: number | undefined): Usage | undefined {
  */
 export function databaseCpuMicros(serverPid: number): number {
   try {
-    const mains = childrenOf(serverPid);
-    const pids = [...mains, ...mains.flatMap(childrenOf)];
-    return pids.reduce((sum, pid) => sum + scheduledMicros(pid), 0);
+    return databasePids(serverPid).reduce((sum, pid) => sum + scheduledMicros(pid), 0);
   } catch {
     return Number.NaN;
   }
+}
+
+/** The processes of PostgreSQL, which is a child of the server. */
+export function databasePids(serverPid: number): number[] {
+  const mains = childrenOf(serverPid);
+  return [...mains, ...mains.flatMap(childrenOf)];
+}
+
+/** How often the threads of a process went to sleep, and so had to be woken. */
+export function sleepsOf(pid: number): number {
+  let count = 0;
+  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+    const text = readFileSync(`/proc/${pid}/task/${thread}/status`, 'latin1');
+    count += Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(text)?.[1] ?? 0);
+  }
+  return count;
+}
+
+/** Without its children; shared memory is counted proportionally. */
+export function ownMemoryMiB(pid: number): number {
+  return memoryOf(pid);
 }
 
 /** CPU microseconds by kind of process and, for the server, of thread. */

@@ -34,13 +34,17 @@ const BENCHES: Record<string, Bench> = {
   },
   deliver: {
     description: 'HTTP in, SMTP out, next to Postfix and Haraka where installed.',
-    parts: ['rate', 'far'],
+    parts: ['rate', 'size', 'far'],
     load: async () => (await import('./deliver.ts')).benchDeliver,
   },
   history: {
     description: 'Accepting and delivering with a million stored or waiting messages.',
     parts: ['accept', 'deliver'],
     load: async () => (await import('./history.ts')).benchHistory,
+  },
+  idle: {
+    description: 'Memory and wake-ups of a server that has nothing to do.',
+    load: async () => (await import('./idle.ts')).benchIdle,
   },
   'noisy-neighbor': {
     description: 'What a workspace notices while another one does its worst.',
@@ -56,6 +60,11 @@ const BENCHES: Record<string, Bench> = {
       'lists',
     ],
     load: async () => (await import('./noisy-neighbor.ts')).benchNoisyNeighbor,
+  },
+  scale: {
+    description: 'CPU time per message with many workspaces, or many receiving domains.',
+    parts: ['workspaces', 'domains'],
+    load: async () => (await import('./scale.ts')).benchScale,
   },
   templates: {
     description: 'Sends from templates, next to inline sends, and renders alone.',

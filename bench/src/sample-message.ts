@@ -11,6 +11,7 @@ export function sampleHtml(bytes = 2048): string {
   return head + line.repeat(count) + tail;
 }
 
-export function sampleSend(to: string, from = `shop@${SENDER_DOMAIN}`): object {
-  return { to: { email: to }, from: { email: from }, subject: 'Your receipt', html: sampleHtml() };
+export function sampleSend(to: string, from = `shop@${SENDER_DOMAIN}`, bytes?: number): object {
+  const html = sampleHtml(bytes);
+  return { to: { email: to }, from: { email: from }, subject: 'Your receipt', html };
 }

@@ -1,3 +1,4 @@
+import { hashToken, newToken } from '../../server/src/accounts/api-key-token.ts';
 import type { Pool } from '../../server/src/db/pool.ts';
 
 /**
@@ -9,7 +10,7 @@ export async function seed(
   count: number,
   state: 'delivered' | 'waiting',
 ): Promise<void> {
-  const step = 50_000;
+  const step = 100_000;
   const workspace = '01890a5d-ac96-774b-bcce-b302099a8057';
   for (let from = 0; from < count; from += step) {
     await pool.query({
@@ -21,9 +22,44 @@ export async function seed(
   await pool.query('checkpoint').catch(() => {});
 }
 
+/**
+ * Adds workspaces with the domains and API keys of an existing one. They may only be used for mail
+ * that is not signed, because their domains share one key.
+ */
+export async function addWorkspaces(pool: Pool, like: string, count: number): Promise<string[]> {
+  const tokens = Array.from({ length: count }, () => newToken('live'));
+  await pool.query({ text: ADD_WORKSPACES, values: [like, tokens.map(hashToken)] });
+  await pool.query('analyze workspaces, api_keys, api_key_secrets, domains, domain_keys');
+  return tokens;
+}
+
+/** Rows of the existing workspace, with the id of a new one. */
+const copyOf = (table: string): string =>
+  `select (jsonb_populate_record(one, jsonb_build_object('workspace_id', made.id))).*
+     from ${table} one, made where one.workspace_id = $1`;
+
+const ADD_WORKSPACES = `
+  with made as materialized (
+    select gen_random_uuid() as id, token_hash, n
+      from unnest($2::bytea[]) with ordinality as given (token_hash, n)),
+  w as (insert into workspaces (id, name, created_at)
+    select id, 'Workspace ' || n, now() from made),
+  k as (insert into api_keys ${copyOf('api_keys')}),
+  s as (insert into api_key_secrets (token_hash, workspace_id, key_id)
+    select token_hash, made.id, api_keys.id from made, api_keys where api_keys.workspace_id = $1),
+  d as (insert into domains ${copyOf('domains')})
+  insert into domain_keys ${copyOf('domain_keys')}`;
+
+export async function countTransactions(pool: Pool): Promise<number> {
+  const { rows } = await pool.query<{ count: string }>(
+    'select xact_commit + xact_rollback as count from pg_stat_database where datname = current_database()',
+  );
+  return Number(rows[0]?.count);
+}
+
 const SEED = `
   with made as materialized (
-    select (lpad(to_hex((extract(epoch from now()) * 1000)::bigint - 1000000 + $2 + n), 12, '0')
+    select (lpad(to_hex((extract(epoch from now()) * 1000)::bigint - 1000000 + ($2 + n) / 10), 12, '0')
       || '7' || substr(md5(random()::text), 1, 3) || '8' || substr(md5(random()::text), 1, 15))::uuid as id,
       now() - interval '10 minutes' as at, $2 + n as n
     from generate_series(1, $3::integer) as n),

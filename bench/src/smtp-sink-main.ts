@@ -50,7 +50,7 @@ const server = net.createServer((socket) => {
   });
 });
 
-server.listen(0, '127.0.0.1', () => {
+server.listen(0, process.argv[2], () => {
   process.send?.({ port: (server.address() as net.AddressInfo).port });
 });
 process.on('message', () => process.send?.({ received, lastAt }));

@@ -4,6 +4,7 @@ import path from 'node:path';
 /** Starts an SMTP sink (smtp-sink-main.ts) and reads its counters. */
 export interface Sink extends AsyncDisposable {
   port: number;
+  pid: number;
   count(): Promise<Taken>;
 }
 
@@ -13,13 +14,14 @@ export interface Taken {
   lastAt: number;
 }
 
-export async function startSink(): Promise<Sink> {
-  const child = fork(path.join(import.meta.dirname, 'smtp-sink-main.ts'));
+export async function startSink(host = '127.0.0.1'): Promise<Sink> {
+  const child = fork(path.join(import.meta.dirname, 'smtp-sink-main.ts'), [host]);
   const response = <T>(): Promise<T> =>
     new Promise((resolve) => child.once('message', (message) => resolve(message as T)));
   const { port } = await response<{ port: number }>();
   return {
     port,
+    pid: child.pid as number,
     count() {
       const counted = response<Taken>();
       child.send('count');

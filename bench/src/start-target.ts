@@ -21,6 +21,10 @@ export interface Target extends AsyncDisposable {
   cpuMicros(): Promise<number>;
   /** Fills the database with `count` messages of another tenant. */
   seed(count: number, state: 'delivered' | 'waiting'): Promise<void>;
+  /** Adds workspaces that may send from the same domain; returns an API key of each. */
+  addWorkspaces(count: number): Promise<string[]>;
+  /** Transactions of the database since it was created. */
+  transactions(): Promise<number>;
 }
 
 export type TargetKind = 'grouped' | 'one-transaction-each' | 'no-request-log' | 'no-storage';
@@ -61,6 +65,14 @@ export async function startTarget(kind: TargetKind, options: TargetOptions = {})
     async seed(count, state) {
       child.send({ seed: count, state });
       await nextMessage(child);
+    },
+    async addWorkspaces(count) {
+      child.send({ workspaces: count });
+      return (await nextMessage<{ keys: string[] }>(child)).keys;
+    },
+    async transactions() {
+      child.send('transactions');
+      return (await nextMessage<{ transactions: number }>(child)).transactions;
     },
     async [Symbol.asyncDispose]() {
       const exited = new Promise((resolve) => child.once('exit', resolve));

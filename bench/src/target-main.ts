@@ -3,7 +3,7 @@ import { operatorIssuer } from '../../server/src/accounts/api-keys.ts';
 import { buildApp } from '../../server/src/bootstrap/build-app.ts';
 import type { DeliveryOverrides } from '../../server/src/bootstrap/build-delivery.ts';
 import { readConfig } from '../../server/src/config/read-config.ts';
-import { openPool } from '../../server/src/db/pool.ts';
+import { openPool, type Pool } from '../../server/src/db/pool.ts';
 import { bodyValidator } from '../../server/src/http/validation/schema-validator.ts';
 import { systemClock } from '../../server/src/lib/clock.ts';
 import { encodeId, uuidv7 } from '../../server/src/lib/ids.ts';
@@ -11,7 +11,7 @@ import { createLog } from '../../server/src/lib/log.ts';
 import { RequestLog } from '../../server/src/logs/request-log.ts';
 import { SendMessage } from '../../server/src/messages/accept/send-request.ts';
 import { SENDER_DOMAIN } from './sample-message.ts';
-import { seed } from './seed.ts';
+import { addWorkspaces, countTransactions, seed } from './seed.ts';
 import type { TargetKind } from './start-target.ts';
 import { withoutSigning } from './unsigned-transport.ts';
 
@@ -21,7 +21,14 @@ const kind = process.argv[2] as TargetKind;
 const report = (message: object): void => {
   process.send?.(message);
 };
-process.on('message', (command: { seed?: number; state?: 'delivered' | 'waiting' } | string) => {
+type Command =
+  | 'memory'
+  | 'cpu'
+  | 'transactions'
+  | { seed: number; state: 'delivered' | 'waiting' }
+  | { workspaces: number };
+
+process.on('message', (command: Command) => {
   if (command === 'memory') report({ rss: process.memoryUsage.rss() });
   if (command === 'cpu') report({ cpuMicros: cpuMicros() });
 });
@@ -60,12 +67,24 @@ async function serve(): Promise<void> {
     }),
   );
   await app.domains.trust(workspace.id, { name: SENDER_DOMAIN });
-  process.on('message', (command: { seed?: number; state?: 'delivered' | 'waiting' }) => {
-    if (!command.seed || !command.state) return;
+  const withPool = async (work: (pool: Pool) => Promise<object>): Promise<void> => {
     const pool = openPool({ hosts: app.storage.hosts, log, max: 1, statementTimeoutMs: 600_000 });
-    void seed(pool, command.seed, command.state)
-      .then(() => pool.end())
-      .then(() => report({ seeded: command.seed }));
+    report(await work(pool));
+    await pool.end();
+  };
+  process.on('message', (command: Command) => {
+    if (command === 'transactions') {
+      void withPool(async (pool) => ({ transactions: await countTransactions(pool) }));
+    } else if (typeof command === 'object' && 'seed' in command) {
+      void withPool(async (pool) => {
+        await seed(pool, command.seed, command.state);
+        return { seeded: command.seed };
+      });
+    } else if (typeof command === 'object') {
+      void withPool(async (pool) => ({
+        keys: await addWorkspaces(pool, workspace.id, command.workspaces),
+      }));
+    }
   });
   process.once('SIGTERM', () => void app.stop().then(() => process.exit(0)));
   report({
