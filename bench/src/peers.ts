@@ -46,6 +46,8 @@ export async function startSigningPostfix(sinkPort: number): Promise<Peer | unde
     'InternalHosts 127.0.0.1',
     'Syslog no',
     'UserID root',
+    // It is in a temporary directory, which other users can write to.
+    'RequireSafeKeys no',
     '',
   ];
   const settingsFile = path.join(folder, 'opendkim.conf');
