@@ -19,7 +19,11 @@ const WRITES = new RegExp(
   'gi',
 );
 
+/** Copies the rows of a workspace as they are, whatever they mean. */
+const COPIES_ANY_TABLE = 'server/src/db/copy-rows.ts';
+
 export function foreignWriteErrors(file: string, source: string): string[] {
+  if (file === COPIES_ANY_TABLE) return [];
   const module = /^server\/src\/([^/]+)\//.exec(file)?.[1] ?? '';
   return [...withoutComments(source).matchAll(WRITES)].flatMap((match) => {
     const name = match.slice(1).find((group) => group !== undefined) as string;

@@ -153,7 +153,8 @@ export async function findKeyByHash(
     name: 'find-key-by-hash',
     text: `select ${API_KEY_COLUMNS}, s.expires_at as "secretEndsAtMs"
       from api_key_secrets s join api_keys k on k.workspace_id = s.workspace_id and k.id = s.key_id
-      where s.token_hash = $1`,
+      join workspaces w on w.id = k.workspace_id
+      where s.token_hash = $1 and w.purge_started_at is null`,
     values: [tokenHash],
   });
   return rows[0];

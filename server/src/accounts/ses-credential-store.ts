@@ -67,7 +67,8 @@ export async function findKeyBySesCredential(
     name: 'find-key-by-ses-credential',
     text: `select ${API_KEY_COLUMNS}, c.encrypted_secret as "encryptedSecret"
       from ses_credentials c join api_keys k on k.workspace_id = c.workspace_id and k.id = c.key_id
-      where c.access_key_id = $1`,
+      join workspaces w on w.id = k.workspace_id
+      where c.access_key_id = $1 and w.purge_started_at is null`,
     values: [accessKeyId],
   });
   return rows[0];

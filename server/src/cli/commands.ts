@@ -37,6 +37,7 @@ import { workspacesCreate } from './commands/workspaces-create.ts';
 import { workspacesDelete } from './commands/workspaces-delete.ts';
 import { workspacesDeletions } from './commands/workspaces-deletions.ts';
 import { workspacesList } from './commands/workspaces-list.ts';
+import { workspacesMove } from './commands/workspaces-move.ts';
 import { workspacesRestore } from './commands/workspaces-restore.ts';
 import { workspacesResume } from './commands/workspaces-resume.ts';
 import { workspacesSuspend } from './commands/workspaces-suspend.ts';
@@ -58,6 +59,7 @@ export const COMMANDS: readonly Command[] = [
   workspacesDelete,
   workspacesRestore,
   workspacesDeletions,
+  workspacesMove,
   operatorKeysCreate,
   operatorKeysList,
   operatorKeysRevoke,

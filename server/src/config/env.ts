@@ -24,6 +24,15 @@ export function sshServer(): string | undefined {
   return process.env.SSH_CONNECTION?.split(' ')[2];
 }
 
+/** The database that `workspaces move` moves to. Not an option, which other users of the machine see. */
+export function moveEnvironment(): { databaseUrl: string | undefined; schema: string | undefined } {
+  const value = (name: string): string | undefined => process.env[name]?.trim() || undefined;
+  return {
+    databaseUrl: value('MOVE_TO_DATABASE_URL'),
+    schema: value('MOVE_TO_DATABASE_SCHEMA'),
+  };
+}
+
 /** What the command line needs to find a server's API, apart from the server's own settings. */
 export interface ApiEnvironment {
   url: string | undefined;

@@ -20,6 +20,11 @@ export function setSearchPath({ schema }: DatabaseHost): string[] {
   return [`set search_path = "${schema}"`];
 }
 
+/** Names the sessions of an installation for operators and `workspaces move`. */
+export function applicationNameIn(schema: string | undefined, name: string): string {
+  return schema === undefined || schema === 'public' ? name : `${name} ${schema}`;
+}
+
 /**
  * Splits a URL with several hosts (`postgres://user@a:5432,b:5433/db`), which libpq supports and pg
  * does not, into one URL each. Errors never quote the URL: if a special character of the password is

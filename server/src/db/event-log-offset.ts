@@ -117,3 +117,20 @@ export async function continueOnTimeline(client: pg.ClientBase): Promise<boolean
     throw error;
   }
 }
+
+/**
+ * Makes new events of a running installation sort after the given number, which events of another one
+ * have: they are moved here. The lock waits for transactions that have written events, so that none of
+ * them commits an event with an old number behind readers that are past the new ones; transactions that
+ * have not written any will use the new numbers. Requires a transaction.
+ */
+export async function continueLogAfter(client: pg.ClientBase, tx: number): Promise<void> {
+  // While this waits, writers of events wait behind it.
+  await client.query(`set local lock_timeout = '2s'`);
+  await client.query('lock table events in share row exclusive mode');
+  const { rows } = await client.query<Record<'horizon' | 'offset', string>>(
+    `select event_log_horizon() as horizon, ${OFFSET} as "offset"`,
+  );
+  const [horizon, offset] = [Number(rows[0]?.horizon), Number(rows[0]?.offset)];
+  if (horizon <= tx) await client.query(functionsWithOffset(offset + tx + 1 - horizon));
+}

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { type Clock, systemClock, type Timer } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import { type DatabaseHosts, setSearchPath } from './database-url.ts';
+import { applicationNameIn, type DatabaseHosts, setSearchPath } from './database-url.ts';
 import { channelIn } from './notification-channels.ts';
 import { primarySelector } from './primary-selector.ts';
 
@@ -118,7 +118,7 @@ class ReconnectingListener implements NotificationListener {
   async #connect(): Promise<void> {
     const client = new pg.Client({
       ...this.#options.hosts[this.#host],
-      application_name: 'postrider listen',
+      application_name: applicationNameIn(this.#options.hosts[0].schema, 'postrider listen'),
       connectionTimeoutMillis: RESPONSE_TIMEOUT_MS,
       query_timeout: RESPONSE_TIMEOUT_MS,
       keepAlive: true,

@@ -2,7 +2,12 @@ import type { Socket } from 'node:net';
 import pg from 'pg';
 import type { Log } from '../lib/log.ts';
 import { isConnectionError, isNoConnection } from './database-errors.ts';
-import { type DatabaseHost, type DatabaseHosts, setSearchPath } from './database-url.ts';
+import {
+  applicationNameIn,
+  type DatabaseHost,
+  type DatabaseHosts,
+  setSearchPath,
+} from './database-url.ts';
 import { continueOnTimeline, type LogTimeline, READ_LOG_TIMELINE } from './event-log-offset.ts';
 import { type DatabaseRole, primarySelector } from './primary-selector.ts';
 import { rowTypes } from './row-types.ts';
@@ -135,7 +140,10 @@ class StoragePool extends pg.Pool {
     const setup = sessionSetup(statementTimeoutMs, options.hosts[0]);
     super({
       max: options.max ?? 20,
-      application_name: options.applicationName ?? 'postrider',
+      application_name: applicationNameIn(
+        options.hosts[0].schema,
+        options.applicationName ?? 'postrider',
+      ),
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       idleTimeoutMillis: 60_000,
       keepAlive: true,

@@ -1,4 +1,4 @@
-import type { Pool } from '../db/pool.ts';
+import type { Pool, Queryable } from '../db/pool.ts';
 import type { EventPosition } from './events-store.ts';
 
 /** The positions up to which consumers have processed the event log. The migrations insert the rows. */
@@ -38,4 +38,40 @@ export function moveConsumer(
   return `update event_consumers c set tx = ${tx}, id = ${id}
     ${from === undefined ? '' : `from ${from}`}
     where c.name = '${consumer}' ${when === undefined ? '' : `and ${when}`}`;
+}
+
+/** The largest number of an event of a workspace; 0 if there is none. */
+export async function newestEventTx(db: Queryable, workspaceId: string): Promise<number> {
+  const { rows } = await db.query<{ tx: number | null }>(
+    `select greatest((select max(tx) from events where workspace_id = $1 and mode = 'live'),
+                     (select max(tx) from events where workspace_id = $1 and mode = 'test')) as tx`,
+    [workspaceId],
+  );
+  return rows[0]?.tx ?? 0;
+}
+
+/** Whether all consumers have processed all events of a workspace. */
+export async function areEventsConsumed(db: Queryable, workspaceId: string): Promise<boolean> {
+  const { rows } = await db.query<{ left: boolean }>(
+    `select exists (select from event_consumers c join events e on (e.tx, e.id) > (c.tx, c.id)
+                     where e.workspace_id = $1) as left`,
+    [workspaceId],
+  );
+  return !rows[0]?.left;
+}
+
+/**
+ * Moves the consumers to the first number of the log after a gap, once they have processed everything
+ * before it: events with numbers in the gap, which were processed elsewhere, are not processed again.
+ * Returns whether all of them are there.
+ */
+export async function skipConsumersTo(db: Queryable, tx: number): Promise<boolean> {
+  await db.query(
+    `update event_consumers c set tx = $1, id = '00000000-0000-0000-0000-000000000000'
+      where c.tx < $1 and not exists (
+        select from events e where (e.tx, e.id) > (c.tx, c.id) and e.tx < $1)`,
+    [tx],
+  );
+  const { rowCount } = await db.query('select from event_consumers where tx < $1', [tx]);
+  return rowCount === 0;
 }

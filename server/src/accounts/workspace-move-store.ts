@@ -1,0 +1,103 @@
+import { applicationNameIn } from '../db/database-url.ts';
+import { channel } from '../db/notification-channels.ts';
+import type { Queryable } from '../db/pool.ts';
+import { sqlTime } from '../db/row-types.ts';
+
+/**
+ * The state of a workspace that moves to another database. While it leaves or arrives, it looks as if its
+ * purge had started, without a row in workspace_purges: its keys are refused, and nothing restores it.
+ */
+export type MoveState = 'absent' | 'active' | 'deleting' | 'moving' | 'purging';
+
+export async function readMoveState(db: Queryable, id: string): Promise<MoveState> {
+  const { rows } = await db.query<{ state: MoveState }>(
+    `select case when w.delete_at is null then 'active'
+                 when w.purge_started_at is null then 'deleting'
+                 when exists (select from workspace_purges p where p.id = w.id) then 'purging'
+                 else 'moving' end as state
+       from workspaces w where w.id = $1`,
+    [id],
+  );
+  return rows[0]?.state ?? 'absent';
+}
+
+export async function markMoving(db: Queryable, id: string, nowMs: number): Promise<void> {
+  await db.query(
+    `update workspaces set deletion_requested_at = $2, delete_at = $2, purge_started_at = $2
+      where id = $1`,
+    [id, sqlTime(nowMs)],
+  );
+  await notify(db, id);
+}
+
+/** What may have changed at the source since the workspace began to arrive. */
+export interface Profile {
+  name: string;
+  suspended_at: number | null;
+  suspension_reason: string | null;
+}
+
+export async function readProfile(db: Queryable, id: string): Promise<Profile> {
+  const { rows } = await db.query<Profile>(
+    'select name, suspended_at, suspension_reason from workspaces where id = $1',
+    [id],
+  );
+  return rows[0] as Profile;
+}
+
+export async function markActive(db: Queryable, id: string, profile: Profile): Promise<void> {
+  await db.query(
+    `update workspaces set deletion_requested_at = null, delete_at = null, purge_started_at = null,
+                           name = $2, suspended_at = $3, suspension_reason = $4
+      where id = $1`,
+    [id, profile.name, sqlTime(profile.suspended_at), profile.suspension_reason],
+  );
+  await notify(db, id);
+}
+
+/** Nodes cache keys, and with the domains that mail is held. */
+async function notify(db: Queryable, id: string): Promise<void> {
+  await db.query(
+    `select pg_notify(${channel('accounts')}, $1), pg_notify(${channel('domains')}, $1)`,
+    [id],
+  );
+}
+
+/** Whether servers are connected to the installation of this connection. */
+export async function serversAreRunning(
+  db: Queryable,
+  schema: string | undefined,
+): Promise<boolean> {
+  const names = ['postrider server', 'postrider listen', 'postrider delivery'];
+  const { rows } = await db.query<{ running: boolean }>(
+    `select exists (select from pg_stat_activity
+                     where datname = current_database() and application_name = any($1)) as running`,
+    [names.map((name) => applicationNameIn(schema, name))],
+  );
+  return rows[0]?.running ?? true;
+}
+
+/** Members of the workspace by address: who has an account here, and who does not. */
+export async function findPeopleByEmail(
+  db: Queryable,
+  emailKeys: readonly string[],
+): Promise<Map<string, string>> {
+  const { rows } = await db.query<{ id: string; email_key: string }>(
+    'select id, email_key from people where email_key = any($1)',
+    [emailKeys],
+  );
+  return new Map(rows.map((row) => [row.email_key, row.id]));
+}
+
+export async function personExists(db: Queryable, id: string): Promise<boolean> {
+  return (await db.query('select from people where id = $1', [id])).rowCount === 1;
+}
+
+/** How many contents of the workspace are in the content archive. */
+export async function countArchived(db: Queryable, id: string): Promise<number> {
+  const { rows } = await db.query<{ n: number }>(
+    'select count(*)::int as n from archived_contents where workspace_id = $1',
+    [id],
+  );
+  return rows[0]?.n ?? 0;
+}

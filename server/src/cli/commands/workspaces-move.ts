@@ -1,0 +1,83 @@
+import { Workspaces } from '../../accounts/workspaces.ts';
+import { moveEnvironment } from '../../config/env.ts';
+import { StorageStartError } from '../../db/database-errors.ts';
+import { SCHEMA_NAME } from '../../db/database-url.ts';
+import { migrate } from '../../db/migrate.ts';
+import { openStorage } from '../../db/open-storage.ts';
+import { ensurePartitions } from '../../db/partitions.ts';
+import { verifySecretKey } from '../../db/verify-secret-key.ts';
+import { encodeId } from '../../lib/ids.ts';
+import { silentLog } from '../../lib/log.ts';
+import { WorkspaceMove } from '../../privacy/workspace-move.ts';
+import { findWorkspace } from '../choose-workspace.ts';
+import { type Command, UsageError } from '../command.ts';
+import type { DatabaseContext } from '../command-context.ts';
+import { withDatabase } from '../with-database.ts';
+
+export const workspacesMove: Command = {
+  name: 'workspaces move',
+  summary: 'Move a workspace to another database.',
+  details:
+    'MOVE_TO_DATABASE_URL names the database, and MOVE_TO_DATABASE_SCHEMA its schema. Both installations need the same release and SECRET_KEY. While servers of this database run, the history is copied; then stop them and run the command again, which copies what has changed, verifies it, and makes the workspace active at the other database. An interrupted command can be repeated at any time. Sessions, passkeys and archived contents do not move.',
+  arguments: [{ name: 'WORKSPACE', description: 'The id (wsp_…) or name.' }],
+  options: {
+    cancel: { description: 'Give up a move that has not finished. The workspace stays here.' },
+  },
+  run: (input) =>
+    withDatabase(async (parts) => {
+      const found = await findWorkspace(new Workspaces(parts), input.arguments[0] as string);
+      const id = encodeId('wsp', found.id);
+      await using target = await openTarget(parts);
+      const move = new WorkspaceMove(
+        { source: parts.pool, target: target.pool, clock: parts.clock },
+        found.id,
+      );
+      if (input.flag('cancel')) {
+        await move.cancel();
+        return {
+          data: { id, state: 'cancelled' },
+          text: `Workspace "${found.name}" (${id}) stays in this database.`,
+        };
+      }
+      const { state, rows } = await move.run();
+      const count = Object.values(rows).reduce((sum, n) => sum + n, 0);
+      const text =
+        state === 'moved'
+          ? `Workspace "${found.name}" (${id}) has moved with ${count} rows. The copy in this database is being deleted.`
+          : `The history of workspace "${found.name}" (${id}) is copied: ${count} rows. Stop all servers of this database and run the command again to finish.`;
+      return { data: { id, state, rows }, text };
+    }),
+};
+
+async function openTarget({ config, secretKey, clock }: DatabaseContext) {
+  const { databaseUrl, schema } = moveEnvironment();
+  if (databaseUrl === undefined) {
+    throw new UsageError('Set MOVE_TO_DATABASE_URL to the database that the workspace moves to.');
+  }
+  if (schema !== undefined && !SCHEMA_NAME.test(schema)) {
+    throw new UsageError('MOVE_TO_DATABASE_SCHEMA is not a valid name of a schema.');
+  }
+  const target = await openStorage({
+    ...config.storage,
+    databaseUrl,
+    schema,
+    connectionsMax: CONNECTIONS_MAX,
+    secretKey,
+    log: silentLog,
+    holder: 'command',
+  }).catch((error: Error) => {
+    if (!(error instanceof StorageStartError)) throw error;
+    throw new StorageStartError(error.message.replaceAll('DATABASE_URL', 'MOVE_TO_DATABASE_URL'));
+  });
+  try {
+    await migrate(target.pool, silentLog);
+    await verifySecretKey(target.pool, secretKey, { allowOther: false });
+    await ensurePartitions(target.pool, clock.now());
+    return target;
+  } catch (error) {
+    await target.stop();
+    throw error;
+  }
+}
+
+const CONNECTIONS_MAX = 4;
