@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { headersOf, signatureOf } from '../../server/src/compat/ses/signature-v4.ts';
+import { headerReader, signatureOf } from '../../server/src/compat/ses/signature-v4.ts';
 import { type LoadClient, openClient } from './http-load.ts';
 import { databaseCpuMicros } from './process-usage.ts';
 import type { Report } from './results.ts';
@@ -34,8 +34,8 @@ export async function benchCompat(report: Report): Promise<void> {
     // Nothing is delivered, so that no work remains after a slice.
     await using target = await startTarget('grouped', { env: { ROLES: 'api' } });
     await using client = await openClient(target.port, CONNECTIONS);
-    const [native, other] = await Promise.all([nativeRequest(target), REQUESTS[name]?.(target)]);
-    if (other === undefined) continue;
+    const [native, other] = [[nativeRequest(target)], [await REQUESTS[name]?.(target)].flat()];
+    if (!isComplete(other)) continue;
     for (const request of [native, other, native, other]) {
       await runSlice(target, client, request, WARM_UP_MS / 4);
     }
@@ -67,12 +67,13 @@ interface Slice {
 async function runSlice(
   target: Target,
   client: LoadClient,
-  request: string,
+  requests: readonly string[],
   durationMs: number,
 ): Promise<Slice> {
   await settled(target);
   const [node, database] = [await target.cpuMicros(), databaseCpuMicros(target.pid)];
-  const { sent, failures } = await client.run({ durationMs, warmUpMs: 0, request: () => request });
+  const request = (n: number): string => requests[n % requests.length] as string;
+  const { sent, failures } = await client.run({ durationMs, warmUpMs: 0, request });
   if (Object.keys(failures).length > 0) throw new Error(`failures ${JSON.stringify(failures)}`);
   return {
     requests: sent,
@@ -105,8 +106,12 @@ function bearer(key: string): { Authorization: string } {
   return { Authorization: `Bearer ${key}` };
 }
 
-/** The complete request of each API. */
-const REQUESTS: Record<string, (target: Target) => string | Promise<string>> = {
+function isComplete(requests: readonly (string | undefined)[]): requests is string[] {
+  return requests.every((request) => request !== undefined);
+}
+
+/** The complete request of each API, or several that are sent in turn. */
+const REQUESTS: Record<string, (target: Target) => string | string[] | Promise<string>> = {
   resend: ({ key }) =>
     post(
       '/compat/resend/emails',
@@ -133,24 +138,26 @@ const REQUESTS: Record<string, (target: Target) => string | Promise<string>> = {
         content: [{ type: 'text/html', value: HTML }],
       }),
     ),
+  // Clients choose a new boundary for each request.
   mailgun: ({ key }) =>
-    post(
-      `/compat/mailgun/v3/${SENDER_DOMAIN}/messages`,
-      { Authorization: `Basic ${Buffer.from(`api:${key}`).toString('base64')}` },
-      `multipart/form-data; boundary=${BOUNDARY}`,
-      multipart({ from: FROM, to: TO, subject: SUBJECT, html: HTML }),
-    ),
+    Array.from({ length: 500 }, (_, index) => {
+      const boundary = `----------------------------${(1e11 + index * 7919).toString(36)}`;
+      return post(
+        `/compat/mailgun/v3/${SENDER_DOMAIN}/messages`,
+        { Authorization: `Basic ${Buffer.from(`api:${key}`).toString('base64')}` },
+        `multipart/form-data; boundary=${boundary}`,
+        multipart(boundary, { from: FROM, to: TO, subject: SUBJECT, html: HTML }),
+      );
+    }),
   ses: sesRequest,
 };
 
-const BOUNDARY = 'bench-boundary';
-
-function multipart(fields: Record<string, string>): string {
+function multipart(boundary: string, fields: Record<string, string>): string {
   const parts = Object.entries(fields).map(
     ([name, value]) =>
-      `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
+      `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
   );
-  return `${parts.join('')}--${BOUNDARY}--\r\n`;
+  return `${parts.join('')}--${boundary}--\r\n`;
 }
 
 /** Signed once: a signature is valid for 15 minutes. */
@@ -169,7 +176,7 @@ async function sesRequest(target: Target): Promise<string> {
   const headers = { 'x-amz-content-sha256': bodyHash, 'x-amz-date': signedAt };
   const all = { 'content-type': JSON_TYPE, host: 'localhost', ...headers };
   const signature = signatureOf(
-    { method: 'POST', url, headers: headersOf(Object.entries(all).flat()) },
+    { method: 'POST', url, header: headerReader(Object.entries(all).flat()) },
     { scope, signedAt, signedHeaders },
     bodyHash,
     secret,

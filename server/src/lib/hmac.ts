@@ -10,17 +10,39 @@ export type Hmac = (data: Buffer) => Buffer;
  * creating a crypto.Hmac costs ten times as much as the hashing. Keys have at most 64 bytes.
  */
 export function createHmacSha256(key: Buffer): Hmac {
-  if (key.length > BLOCK_BYTES) throw new Error('Broken invariant: HMAC key longer than a block');
-  const padded = (pad: number): Buffer => {
-    const block = Buffer.alloc(BLOCK_BYTES, pad);
-    for (const [at, byte] of key.entries()) block[at] = byte ^ pad;
-    return block;
-  };
-  const inner = padded(0x36);
-  const outer = Buffer.concat([padded(0x5c), Buffer.alloc(32)]);
+  const inner = padded(key, 0x36);
+  const outer = Buffer.concat([padded(key, 0x5c), Buffer.alloc(32)]);
   // Returning the digest as a Buffer takes four times as long as a binary string.
   return (data) => {
     outer.write(hash('sha256', Buffer.concat([inner, data]), 'binary'), BLOCK_BYTES, 'latin1');
     return Buffer.from(hash('sha256', outer, 'binary'), 'latin1');
   };
+}
+
+/** The longest text that needs no buffer of its own. */
+const SHARED_BYTES_MAX = 1024;
+
+/** The HMAC in hex of ASCII text, which is not copied to a buffer of its own. */
+export function createHexHmacSha256(key: Buffer): (text: string) => string {
+  const inner = Buffer.concat([padded(key, 0x36), Buffer.alloc(SHARED_BYTES_MAX)]);
+  const outer = Buffer.concat([padded(key, 0x5c), Buffer.alloc(32)]);
+  return (text) => {
+    outer.write(hash('sha256', withText(inner, text), 'binary'), BLOCK_BYTES, 'latin1');
+    return hash('sha256', outer, 'hex');
+  };
+}
+
+function withText(inner: Buffer, text: string): Buffer {
+  if (text.length > SHARED_BYTES_MAX) {
+    return Buffer.concat([inner.subarray(0, BLOCK_BYTES), Buffer.from(text, 'latin1')]);
+  }
+  inner.write(text, BLOCK_BYTES, 'latin1');
+  return inner.subarray(0, BLOCK_BYTES + text.length);
+}
+
+function padded(key: Buffer, pad: number): Buffer {
+  if (key.length > BLOCK_BYTES) throw new Error('Broken invariant: HMAC key longer than a block');
+  const block = Buffer.alloc(BLOCK_BYTES, pad);
+  for (const [at, byte] of key.entries()) block[at] = byte ^ pad;
+  return block;
 }

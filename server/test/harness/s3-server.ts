@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { headersOf, signatureOf } from '../../src/compat/ses/signature-v4.ts';
+import { headerReader, signatureOf } from '../../src/compat/ses/signature-v4.ts';
 
 /**
  * A bucket in memory with the part of the S3 API that the archive uses. Every request must be signed, and
@@ -66,11 +66,11 @@ const AUTHORIZATION =
 function isSigned(request: http.IncomingMessage, body: Buffer): boolean {
   const match = AUTHORIZATION.exec(request.headers.authorization ?? '');
   const [, accessKeyId, scope = '', names = '', signature] = match ?? [];
-  const headers = headersOf(request.rawHeaders);
+  const header = headerReader(request.rawHeaders);
   const bodyHash = createHash('sha256').update(body).digest('hex');
-  const signedAt = headers.get('x-amz-date') ?? '';
+  const signedAt = header('x-amz-date') ?? '';
   const expected = signatureOf(
-    { method: request.method ?? '', url: request.url ?? '', headers },
+    { method: request.method ?? '', url: request.url ?? '', header },
     { scope, signedAt, signedHeaders: names.split(';') },
     bodyHash,
     S3_CREDENTIALS.secretAccessKey,

@@ -21,8 +21,10 @@ export const mailgun: CompatProvider = {
   // Ghost sends its newsletters through Mailgun only, and keeps no more than the origin of the URL
   // that it is configured with.
   rootPaths: ['/v3', '/v4'],
-  authenticate: ({ headers, ip }, authenticator) =>
-    authenticator.authenticate(basicPassword(headers.authorization ?? ''), ip),
+  authenticate(request, authenticator) {
+    request.credential ??= basicPassword(request.headers.authorization ?? '');
+    return authenticator.authenticate(request.credential as string, request.ip);
+  },
   renderProblem,
   errorSchema: MailgunError,
   securityScheme: {

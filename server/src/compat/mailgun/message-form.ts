@@ -74,7 +74,7 @@ export interface Outgoing {
   /** The sender's own Message-ID. */
   messageId: string | undefined;
   /** About how large each message is. */
-  bytes: number;
+  bytes(): number;
   bodyFor(to: AddressInput | AddressInput[], substitute: Substitute): SendBody;
 }
 
@@ -92,7 +92,8 @@ export function toOutgoing(form: MessageFormBody, domain: string, nowMs: number)
   const { fields, isTest } = parseSendOptions(form, nowMs);
   const headers = headersOf(form, from);
   const { replyTo, userVariables, messageId } = headers;
-  const metadata = { ...metadataOf(form), ...(messageId ? { [MESSAGE_ID_FIELD]: messageId } : {}) };
+  const metadata = metadataOf(form);
+  if (messageId) metadata[MESSAGE_ID_FIELD] = messageId;
   const content = contentOf(form, userVariables);
   const attachments = attachmentsOf(form);
   refuseHostedPages(content.texts);
@@ -102,33 +103,38 @@ export function toOutgoing(form: MessageFormBody, domain: string, nowMs: number)
     variables,
     isTest,
     messageId,
-    bytes:
+    bytes: () =>
       lengthOf(Object.values(content.texts)) + lengthOf(attachments.map((file) => file.content)),
     bodyFor(recipients, substitute) {
       const line = onOneLine(substitute);
-      return {
-        from: from.name === undefined ? from : { ...from, name: line(from.name) },
-        to: recipients,
-        ...(form.cc === undefined ? {} : { cc: addressesOf(form.cc, '/cc') }),
-        ...(form.bcc === undefined ? {} : { bcc: addressesOf(form.bcc, '/bcc') }),
-        ...(replyTo ? { reply_to: parseAddressList(line(replyTo), '/h:Reply-To') } : {}),
-        ...content.fieldsFor(substitute),
-        ...fields,
-        metadata: mapValues(metadata, substitute),
-        headers: mapValues(headers.custom, line),
-        ...(attachments.length > 0 ? { attachments } : {}),
-      };
+      const sender = from.name === undefined ? from : { ...from, name: line(from.name) };
+      const body: SendBody = { from: sender, to: recipients, metadata };
+      if (hasAny(metadata)) body.metadata = mapValues(metadata, substitute);
+      if (hasAny(headers.custom)) body.headers = mapValues(headers.custom, line);
+      if (form.cc !== undefined) body.cc = addressesOf(form.cc, '/cc');
+      if (form.bcc !== undefined) body.bcc = addressesOf(form.bcc, '/bcc');
+      if (replyTo) body.reply_to = parseAddressList(line(replyTo), '/h:Reply-To');
+      if (attachments.length > 0) body.attachments = attachments;
+      content.addTo(body, substitute);
+      return Object.assign(body, fields);
     },
   };
 }
 
-function lengthOf(texts: readonly string[]): number {
-  return texts.reduce((sum, text) => sum + text.length, 0);
+function hasAny(object: object): boolean {
+  for (const _ in object) return true;
+  return false;
+}
+
+function lengthOf(texts: readonly (string | undefined)[]): number {
+  return texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
 }
 
 /** The path names the domain, and nothing of another domain is sent or seen through it. */
 export function checkSenderDomain({ email }: AddressInput, domain: string): void {
-  const parsed = parseDomainName(email.slice(email.lastIndexOf('@') + 1));
+  const given = email.slice(email.lastIndexOf('@') + 1);
+  if (given === domain) return;
+  const parsed = parseDomainName(given);
   if (parsed.ok && parsed.domain === domain) return;
   const detail = `The sender must be an address of ${domain}, the domain in the path.`;
   throw invalidFields([{ pointer: '/from', code: 'domain_mismatch', detail }]);
@@ -170,10 +176,10 @@ function headersOf(form: MessageFormBody, from: AddressInput): Headers {
     messageId: undefined,
   };
   const errors: FieldError[] = [];
-  for (const [field, value] of Object.entries(form)) {
+  for (const field in form) {
     if (!field.startsWith('h:')) continue;
     const name = field.slice(2);
-    const text = String(value);
+    const text = String(form[field]);
     const refuse = (detail: string): void => {
       errors.push({ pointer: `/${field}`, code: 'unsupported', detail });
     };
@@ -219,8 +225,10 @@ function withoutHostedAddress(value: string): string {
   return rest === '' ? value : rest;
 }
 
-function refuseHostedPages(texts: Record<string, string>): void {
-  for (const [field, text] of Object.entries(texts)) {
+function refuseHostedPages(texts: Record<string, string | undefined>): void {
+  for (const field in texts) {
+    const text = texts[field];
+    if (!text?.includes('unsubscribe_')) continue;
     const [found] = /%(?:tag_|mailing_list_)?unsubscribe_(?:url|email)%/.exec(text) ?? [];
     if (found === undefined) continue;
     const detail = `${found} is not supported: there are no unsubscribe pages here. Link to your own.`;
@@ -229,18 +237,22 @@ function refuseHostedPages(texts: Record<string, string>): void {
 }
 
 export function metadataOf(form: Record<string, unknown>): Record<string, string> {
-  const entries = Object.entries(form).filter(([field]) => field.startsWith('v:'));
-  const reserved = entries.find(([field]) => field === `v:${MESSAGE_ID_FIELD}`);
-  if (reserved) {
+  const reserved = `v:${MESSAGE_ID_FIELD}`;
+  if (Object.hasOwn(form, reserved)) {
     const detail = 'This name is reserved. Choose another one.';
-    throw invalidFields([{ pointer: `/${reserved[0]}`, code: 'reserved_name', detail }]);
+    throw invalidFields([{ pointer: `/${reserved}`, code: 'reserved_name', detail }]);
   }
-  return Object.fromEntries(entries.map(([field, value]) => [field.slice(2), String(value)]));
+  const entries: [string, string][] = [];
+  for (const field in form) {
+    if (field.startsWith('v:')) entries.push([field.slice(2), String(form[field])]);
+  }
+  return entries.length === 0 ? {} : Object.fromEntries(entries);
 }
 
 interface Content {
-  texts: Record<string, string>;
-  fieldsFor(substitute: Substitute): object;
+  texts: Record<string, string | undefined>;
+  /** Sets its fields in the body of a message. */
+  addTo(body: Record<string, unknown>, substitute: Substitute): void;
 }
 
 /** Content is sent as it is; only templates have placeholders of their own. */
@@ -254,17 +266,13 @@ function contentOf(form: MessageFormBody, userVariables: Record<string, unknown>
   }
   const { subject, html, text } = form;
   return {
-    texts: {
-      ...(subject === undefined ? {} : { subject }),
-      ...(html === undefined ? {} : { html }),
-      ...(text === undefined ? {} : { text }),
+    texts: { subject, html, text },
+    addTo(body, substitute) {
+      body.placeholders = false;
+      if (subject !== undefined) body.subject = onOneLine(substitute)(subject);
+      if (html) body.html = substitute(html);
+      if (text !== undefined && !(text === '' && html)) body.text = substitute(text);
     },
-    fieldsFor: (substitute) => ({
-      ...(subject === undefined ? {} : { subject: onOneLine(substitute)(subject) }),
-      ...(html ? { html: substitute(html) } : {}),
-      ...(text === undefined || (text === '' && html) ? {} : { text: substitute(text) }),
-      placeholders: false,
-    }),
   };
 }
 
@@ -298,12 +306,12 @@ function templateOf(
     ...(given === undefined ? {} : parseJsonObject(given, '/t:variables')),
   };
   return {
-    texts: subject === undefined ? {} : { subject },
-    fieldsFor: (substitute) => ({
-      template_key: template.toLowerCase(),
-      ...(version === undefined ? {} : { template_version: Number(version) }),
-      template_variables: substituteDeep(variables, substitute),
-    }),
+    texts: { subject },
+    addTo(body, substitute) {
+      body.template_key = template.toLowerCase();
+      if (version !== undefined) body.template_version = Number(version);
+      body.template_variables = substituteDeep(variables, substitute);
+    },
   };
 }
 
@@ -331,10 +339,11 @@ interface AttachmentInput {
 }
 
 /** HTML shows an inline file as `cid:` and its name. */
-function attachmentsOf({ attachment = [], inline = [] }: MessageFormBody): AttachmentInput[] {
+function attachmentsOf({ attachment, inline }: MessageFormBody): AttachmentInput[] {
+  if (attachment === undefined && inline === undefined) return [];
   return [
-    ...[attachment].flat().map(withType),
-    ...[inline].flat().map((file) => ({ ...withType(file), content_id: file.filename })),
+    ...[attachment ?? []].flat().map(withType),
+    ...[inline ?? []].flat().map((file) => ({ ...withType(file), content_id: file.filename })),
   ];
 }
 

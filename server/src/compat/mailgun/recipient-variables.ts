@@ -80,5 +80,8 @@ function textAt(values: Readonly<Record<string, unknown>>, path: string): string
 
 /** For headers: a line break in a value must not end the field. */
 export function onOneLine(substitute: Substitute): Substitute {
-  return (text) => substitute(text).replaceAll(/[\r\n]+/g, ' ');
+  return (text) => {
+    const line = substitute(text);
+    return /[\r\n]/.test(line) ? line.replaceAll(/[\r\n]+/g, ' ') : line;
+  };
 }

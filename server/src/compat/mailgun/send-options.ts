@@ -28,8 +28,9 @@ export function parseSendOptions(form: Record<string, unknown>, nowMs: number): 
   let isTest = false;
   const tracking: { opens?: boolean; clicks?: boolean } = {};
   const errors: FieldError[] = [];
-  for (const [name, value] of Object.entries(form)) {
+  for (const name in form) {
     if (!name.startsWith('o:')) continue;
+    const value = form[name];
     const refuse = (detail: string, code = 'unsupported'): void => {
       errors.push({ pointer: `/${name}`, code, detail });
     };

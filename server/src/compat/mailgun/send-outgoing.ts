@@ -63,7 +63,7 @@ async function sendToEach(
 ): Promise<string> {
   const parts = partition(uniqueRecipients(outgoing.to), {
     itemsMax: batchMax,
-    itemBytes: outgoing.bytes + MESSAGE_BYTES,
+    itemBytes: outgoing.bytes() + MESSAGE_BYTES,
   });
   const id = generatedId(request, origin, parts.length > 1);
   const messagesOf = (part: readonly AddressInput[]): SendBody[] =>

@@ -6,7 +6,7 @@ import { emailOperations } from './emails.ts';
 import { renderProblem, SesError } from './errors.ts';
 import {
   type ArrivedRequest,
-  headersOf,
+  headerReader,
   readSignature,
   type Signature,
   verifySignature,
@@ -26,12 +26,12 @@ export const ses: CompatProvider = {
   ],
   beforeSignedBody(request, authenticator, clock) {
     const signed = readSignedRequest(request, clock);
-    request.signature = signed;
+    request.credential = signed;
     const found = authenticator.findSigningCredential(signed.signature.accessKeyId);
     return found instanceof Promise ? found.then(() => undefined) : undefined;
   },
   authenticate(request, authenticator) {
-    const { arrived, signature } = request.signature as SignedRequest;
+    const { arrived, signature } = request.credential as SignedRequest;
     const body = request.receivedBody?.chunks ?? [];
     const found = authenticator.findSigningCredential(signature.accessKeyId);
     const authorize = ({ secret, authorize }: Awaited<typeof found>) => {
@@ -58,7 +58,7 @@ interface SignedRequest {
 
 /** As it arrived: the server changes neither the URL nor the list of headers. */
 function readSignedRequest({ raw }: FastifyRequest, clock: Clock): SignedRequest {
-  const { method = '', url = '', rawHeaders } = raw;
-  const arrived = { method, url, headers: headersOf(rawHeaders) };
+  const { method = '', url = '' } = raw;
+  const arrived = { method, url, header: headerReader(raw.rawHeaders, raw.headers) };
   return { arrived, signature: readSignature(arrived, clock.now()) };
 }

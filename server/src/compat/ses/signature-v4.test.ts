@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { headersOf, readSignature, signatureOf, verifySignature } from './signature-v4.ts';
+import { headerReader, readSignature, signatureOf, verifySignature } from './signature-v4.ts';
 
 /** Results that AWS published: its Signature Version 4 test suite, and the example of its guide. */
 
@@ -49,13 +49,13 @@ const VECTORS: Vector[] = [
 describe('published results', () => {
   test.each(VECTORS)('$name', ({ method = 'GET', url, headers, signed, scope, signature }) => {
     const host = ['Host', 'example.amazonaws.com'];
-    const all = headersOf([...(headers ?? host), 'X-Amz-Date', '20150830T123600Z']);
+    const all = headerReader([...(headers ?? host), 'X-Amz-Date', '20150830T123600Z']);
     const given = {
       scope: scope ?? '20150830/us-east-1/service/aws4_request',
       signedAt: '20150830T123600Z',
       signedHeaders: (signed ?? 'host;x-amz-date').split(';'),
     };
-    expect(signatureOf({ method, url, headers: all }, given, EMPTY, SECRET)).toBe(signature);
+    expect(signatureOf({ method, url, header: all }, given, EMPTY, SECRET)).toBe(signature);
   });
 });
 
@@ -69,7 +69,7 @@ function signed(change: { url?: string; headers?: string[]; body?: Buffer[] } = 
   const plain = {
     method: 'POST',
     url: '/compat/ses/v2/email/outbound-emails?b=2&a=%2F+&a=1',
-    headers: headersOf(unsigned),
+    header: headerReader(unsigned),
   };
   const given = {
     scope: SCOPE,
@@ -83,7 +83,7 @@ function signed(change: { url?: string; headers?: string[]; body?: Buffer[] } = 
     request: {
       ...plain,
       url: change.url ?? plain.url,
-      headers: headersOf(change.headers ?? rawHeaders),
+      header: headerReader(change.headers ?? rawHeaders),
     },
     rawHeaders,
     body: change.body ?? BODY,
@@ -144,6 +144,8 @@ describe('a signed request', () => {
     ],
     ['an unsigned date', (all) => replaced(all, 'host;x-amz-date', 'host'), /x-amz-date must be/],
     ['temporary credentials', (all) => [...all, 'x-amz-security-token', 'x'], /security-token/],
+    ['a long scope', (all) => replaced(all, '/eu-central-1/', `/${'a'.repeat(200)}/`), /must be/],
+    ['a short signature', (all) => all.with(-1, all.at(-1)?.slice(0, -2) ?? ''), /must be/],
     ['a date that is none', (all) => replaced(all, '20261115T093000Z', 'today'), /must be like/],
   ])('is refused with %s', (_what, change, detail) => {
     expect(outcome(signed({ headers: change(signed().rawHeaders) }))).toMatch(detail);
@@ -165,6 +167,14 @@ describe('a signed request', () => {
     const url = '/compat/ses/v2/email/account?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Signature=0';
     expect(outcome(signed({ url, headers: ['Host', 'mail.example.com'] }))).toMatch(/Presigned/);
   });
+});
+
+test('repeated headers are joined as AWS does, whatever Node made of them', () => {
+  const raw = ['X-A', '1', 'x-a', ' 2 ', 'Host', 'x'];
+  expect(headerReader(raw, { 'x-a': '1, 2', host: 'x' })('x-a')).toBe('1,2');
+  expect(headerReader(['Host', 'x', 'A', '1'], { host: 'x' })('a')).toBe('1');
+  const read = headerReader(['Host', 'x'], { host: 'x' });
+  expect([read('host'), read('constructor')]).toEqual(['x', undefined]);
 });
 
 function replaced(headers: readonly string[], from: string, to: string): string[] {

@@ -1,5 +1,5 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
-import { createHmacSha256, type Hmac } from '../../lib/hmac.ts';
+import { createHexHmacSha256 } from '../../lib/hmac.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 
 /**
@@ -12,11 +12,11 @@ import { RefusedError } from '../../lib/refused-error.ts';
 export interface ArrivedRequest {
   method: string;
   url: string;
-  headers: Headers;
+  header: HeaderReader;
 }
 
 /** By name in lower case. The values of a repeated header are separated by commas. */
-type Headers = ReadonlyMap<string, string>;
+type HeaderReader = (name: string) => string | undefined;
 
 export interface Signature {
   accessKeyId: string;
@@ -30,14 +30,34 @@ export interface Signature {
 }
 
 const ALGORITHM = 'AWS4-HMAC-SHA256';
+/** Counting characters would double its cost; Node limits the length of headers. */
 const AUTHORIZATION =
-  /^AWS4-HMAC-SHA256 Credential=([\w-]{1,128})\/(\d{8}\/[a-z0-9-]{1,64}\/[a-z0-9-]{1,64}\/aws4_request), ?SignedHeaders=([a-z0-9;_-]{1,2048}), ?Signature=([0-9a-f]{64})$/;
+  /^AWS4-HMAC-SHA256 Credential=([\w-]+)\/(\d{8}\/[a-z0-9-]+\/([a-z0-9-]+)\/aws4_request), ?SignedHeaders=([a-z0-9;_-]+), ?Signature=([0-9a-f]+)$/;
+const SIGNATURE_CHARS = 64;
+const SCOPE_CHARS_MAX = 160;
 const HASH = /^[0-9a-f]{64}$/;
 const SKEW_MS_MAX = 15 * 60_000;
 const SERVICE = 'ses';
 
-/** Of a flat list of names and values, as Node keeps them. */
-export function headersOf(rawHeaders: readonly string[]): Map<string, string> {
+/**
+ * Reads headers as they arrived: a flat list of names and values. `parsed` are those of Node, which
+ * joins repeated ones in its own way, and from which a route may have removed some.
+ */
+export function headerReader(
+  rawHeaders: readonly string[],
+  parsed: Record<string, unknown> = {},
+): HeaderReader {
+  if (Object.keys(parsed).length * 2 !== rawHeaders.length) {
+    const joined = joinRepeated(rawHeaders);
+    return (name) => joined.get(name);
+  }
+  return (name) => {
+    const value = parsed[name];
+    return typeof value === 'string' ? value : undefined;
+  };
+}
+
+function joinRepeated(rawHeaders: readonly string[]): Map<string, string> {
   const headers = new Map<string, string>();
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = (rawHeaders[i] as string).toLowerCase();
@@ -49,28 +69,27 @@ export function headersOf(rawHeaders: readonly string[]): Map<string, string> {
 }
 
 /** Reads the signature and refuses what can be refused without knowing the secret or the body. */
-export function readSignature({ url, headers }: ArrivedRequest, nowMs: number): Signature {
+export function readSignature({ url, header }: ArrivedRequest, nowMs: number): Signature {
   if (url.includes('?') && /[?&]X-Amz-(Algorithm|Signature)=/i.test(url)) {
     throw refused('Presigned URLs are not supported. Send the signature in Authorization.');
   }
-  const authorization = headers.get('authorization');
+  const authorization = header('authorization');
   if (authorization === undefined) {
     const detail = `The request has no Authorization header with a signature (${ALGORITHM}).`;
     throw new RefusedError('missing_api_key', detail);
   }
   const match = AUTHORIZATION.exec(authorization);
-  if (!match) {
+  const [, accessKeyId = '', scope = '', service = '', names = '', signature = ''] = match ?? [];
+  if (signature.length !== SIGNATURE_CHARS || scope.length > SCOPE_CHARS_MAX) {
     const detail = `The Authorization header must be "${ALGORITHM} Credential=…, SignedHeaders=…, Signature=…".`;
     throw new RefusedError('missing_api_key', detail);
   }
-  const [, accessKeyId = '', scope = '', names = '', signature = ''] = match;
   const signedHeaders = names.split(';');
-  checkSignedHeaders(headers, signedHeaders);
-  const [, , service] = scope.split('/');
+  checkSignedHeaders(header, signedHeaders);
   if (service !== SERVICE) {
     throw refused(`The request is signed for the service "${service}" instead of "${SERVICE}".`);
   }
-  const signedAt = checkTime(headers, scope, nowMs);
+  const signedAt = checkTime(header, scope, nowMs);
   return { accessKeyId, scope, signedAt, signedHeaders, signature };
 }
 
@@ -82,8 +101,8 @@ export function verifySignature(
   secret: string,
 ): void {
   const bodyHash = hashOf(body.length === 1 ? (body[0] as Buffer) : Buffer.concat(body));
-  const claimed = request.headers.get('x-amz-content-sha256') ?? bodyHash;
-  if (!HASH.test(claimed)) {
+  const claimed = request.header('x-amz-content-sha256') ?? bodyHash;
+  if (claimed !== bodyHash && !HASH.test(claimed)) {
     throw refused(`x-amz-content-sha256 "${claimed}" is not supported: the body must be signed.`);
   }
   const expected = Buffer.from(signatureOf(request, signature, bodyHash, secret));
@@ -101,28 +120,33 @@ export function signatureOf(
   secret: string,
 ): string {
   const canonical = canonicalRequest(request, signedHeaders, bodyHash);
-  const toSign = [ALGORITHM, signedAt, scope, hashOf(canonical)].join('\n');
-  return signerFor(secret, scope)(Buffer.from(toSign)).toString('hex');
+  return signerFor(secret, scope)(`${ALGORITHM}\n${signedAt}\n${scope}\n${hashOf(canonical)}`);
 }
 
-/** Deriving a signing key takes four HMACs, and it is the same for a day. */
-const signers = new Map<string, Hmac>();
-/** A caller without the secret can choose scopes, too. */
-const SIGNERS_MAX = 1_000;
+type Signer = (toSign: string) => string;
 
-function signerFor(secret: string, scope: string): Hmac {
-  const name = `${scope} ${secret}`;
-  const known = signers.get(name);
-  if (known) return known;
+/** By secret and scope. Deriving a signing key takes four HMACs, and it is the same for a day. */
+const signers = new Map<string, Map<string, Signer>>();
+const SECRETS_MAX = 1_000;
+/** A caller without the secret can choose scopes, too. */
+const SCOPES_MAX = 16;
+
+function signerFor(secret: string, scope: string): Signer {
+  const known = signers.get(secret);
+  const signer = known?.get(scope);
+  if (signer) return signer;
   const key = scope.split('/').reduce<string | Buffer>(hmac, `AWS4${secret}`);
-  const signer = createHmacSha256(key as Buffer);
-  if (signers.size >= SIGNERS_MAX) signers.clear();
-  signers.set(name, signer);
-  return signer;
+  const derived = createHexHmacSha256(key as Buffer);
+  if (known && known.size < SCOPES_MAX) known.set(scope, derived);
+  else {
+    if (signers.size >= SECRETS_MAX) signers.clear();
+    signers.set(secret, new Map([[scope, derived]]));
+  }
+  return derived;
 }
 
 function canonicalRequest(
-  { method, url, headers }: ArrivedRequest,
+  { method, url, header }: ArrivedRequest,
   signedHeaders: readonly string[],
   bodyHash: string,
 ): string {
@@ -130,7 +154,7 @@ function canonicalRequest(
   const path = queryAt < 0 ? url : url.slice(0, queryAt);
   const query = queryAt < 0 ? '' : url.slice(queryAt + 1);
   let lines = '';
-  for (const name of signedHeaders) lines += `${name}:${canonicalValue(headers.get(name) ?? '')}\n`;
+  for (const name of signedHeaders) lines += `${name}:${canonicalValue(header(name) ?? '')}\n`;
   return `${method}\n${canonicalPath(path)}\n${canonicalQuery(query)}\n${lines}\n${signedHeaders.join(';')}\n${bodyHash}`;
 }
 
@@ -187,17 +211,17 @@ function encode(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, escaped);
 }
 
-function checkSignedHeaders(headers: Headers, signedHeaders: readonly string[]): void {
+function checkSignedHeaders(header: HeaderReader, signedHeaders: readonly string[]): void {
   for (const name of ['host', 'x-amz-date']) {
     if (!signedHeaders.includes(name)) throw refused(`The header ${name} must be signed.`);
   }
-  if (headers.has('x-amz-security-token')) {
+  if (header('x-amz-security-token') !== undefined) {
     throw refused('Temporary credentials (x-amz-security-token) are not supported.');
   }
 }
 
-function checkTime(headers: Headers, scope: string, nowMs: number): string {
-  const signedAt = headers.get('x-amz-date') ?? '';
+function checkTime(header: HeaderReader, scope: string, nowMs: number): string {
+  const signedAt = header('x-amz-date') ?? '';
   const signedAtMs = /^\d{8}T\d{6}Z$/.test(signedAt) ? timeOf(signedAt) : Number.NaN;
   if (Number.isNaN(signedAtMs) || !scope.startsWith(`${signedAt.slice(0, 8)}/`)) {
     throw refused('x-amz-date must be like 20261115T093000Z, and its date that of the credential.');

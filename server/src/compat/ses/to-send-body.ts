@@ -35,15 +35,12 @@ export function toSendBody(email: SendEmail): object {
   const { Subject, Body, Headers, Attachments } = Simple;
   refuseUnsubscribePlaceholder(Body.Html?.Data, '/Content/Simple/Body/Html/Data');
   refuseUnsubscribePlaceholder(Body.Text?.Data, '/Content/Simple/Body/Text/Data');
-  return {
-    ...common,
-    subject: Subject.Data,
-    ...(Body.Html ? { html: Body.Html.Data } : {}),
-    ...(Body.Text ? { text: Body.Text.Data } : {}),
-    // What was rendered by the program is sent as it is.
-    placeholders: false,
-    ...extraFields(Headers, Attachments, '/Content/Simple'),
-  };
+  common.subject = Subject.Data;
+  if (Body.Html) common.html = Body.Html.Data;
+  if (Body.Text) common.text = Body.Text.Data;
+  // What was rendered by the program is sent as it is.
+  common.placeholders = false;
+  return addExtra(common, Headers, Attachments, '/Content/Simple');
 }
 
 /** Simple content is sent as it is, so recipients would see the placeholder. */
@@ -57,7 +54,7 @@ function refuseUnsubscribePlaceholder(text: string | undefined, pointer: string)
 
 /** Exactly one kind of content. */
 export function checkContent({ Content: { Simple, Raw, Template } }: SendEmail): void {
-  if ([Simple, Raw, Template].filter((one) => one !== undefined).length !== 1) throw contentCount();
+  if (Number(!!Simple) + Number(!!Raw) + Number(!!Template) !== 1) throw contentCount();
 }
 
 function contentCount() {
@@ -89,7 +86,7 @@ function replaced(defaults: readonly NameValue[] = [], own: readonly NameValue[]
   return [...defaults.filter(({ Name }) => !names.has(Name.toLowerCase())), ...own];
 }
 
-function commonFields(email: Common, at = ''): object {
+function commonFields(email: Common, at = ''): Record<string, unknown> {
   const { FromEmailAddress: from, ReplyToAddresses: replyTo, ConfigurationSetName: set } = email;
   const { ToAddresses = [], CcAddresses = [], BccAddresses = [] } = email.Destination ?? {};
   if (ToAddresses.length === 0) {
@@ -99,17 +96,19 @@ function commonFields(email: Common, at = ''): object {
   }
   const list = (addresses: readonly string[], pointer: string) =>
     addresses.map((text, index) => parseAddress(text, `${pointer}/${index}`));
-  return {
-    ...(from === undefined ? {} : { from: parseAddress(from, '/FromEmailAddress') }),
+  const body: Record<string, unknown> = {
     to: list(ToAddresses, `${at}/Destination/ToAddresses`),
-    ...(CcAddresses.length > 0 ? { cc: list(CcAddresses, `${at}/Destination/CcAddresses`) } : {}),
-    ...(BccAddresses.length > 0
-      ? { bcc: list(BccAddresses, `${at}/Destination/BccAddresses`) }
-      : {}),
-    ...(replyTo?.length ? { reply_to: list(replyTo, '/ReplyToAddresses') } : {}),
-    ...optionFields(email.EmailTags, set),
-    ...streamField(email.ListManagementOptions),
   };
+  if (from !== undefined) body.from = parseAddress(from, '/FromEmailAddress');
+  if (CcAddresses.length > 0) body.cc = list(CcAddresses, `${at}/Destination/CcAddresses`);
+  if (BccAddresses.length > 0) body.bcc = list(BccAddresses, `${at}/Destination/BccAddresses`);
+  if (replyTo?.length) body.reply_to = list(replyTo, '/ReplyToAddresses');
+  if (!email.EmailTags && set === undefined && !email.ListManagementOptions) return body;
+  return Object.assign(
+    body,
+    optionFields(email.EmailTags, set),
+    streamField(email.ListManagementOptions),
+  );
 }
 
 /** A topic is a kind of mail that recipients can leave, as is a list without topics: a stream. */
@@ -140,21 +139,21 @@ function templateFields(template: Template, at: string, own: Record<string, unkn
     throw invalidFields([unsupported(`${at}/TemplateArn`, detail)]);
   }
   const values = { ...templateData(template.TemplateData, `${at}/TemplateData`), ...own };
-  const extra = extraFields(template.Headers, template.Attachments, at);
   if (name !== undefined && content === undefined) {
-    return { template_key: templateKey(name), template_variables: values, ...extra };
+    const body = { template_key: templateKey(name), template_variables: values };
+    return addExtra(body, template.Headers, template.Attachments, at);
   }
   if (content === undefined || name !== undefined) {
     const detail = 'A template needs either TemplateName or TemplateContent.';
     throw invalidFields([{ pointer: at, code: 'invalid_value', detail }]);
   }
-  return {
+  const body = {
     subject: content.Subject ?? '',
     ...(content.Html === undefined ? {} : { html: content.Html }),
     ...(content.Text === undefined ? {} : { text: content.Text }),
     variables: values,
-    ...extra,
   };
+  return addExtra(body, template.Headers, template.Attachments, at);
 }
 
 function templateData(text: string | undefined, pointer: string): Record<string, unknown> {
@@ -169,21 +168,19 @@ function templateData(text: string | undefined, pointer: string): Record<string,
   throw invalidFields([{ pointer, code: 'invalid_format', detail }]);
 }
 
-function extraFields(
+function addExtra(
+  body: Record<string, unknown>,
   headers: readonly NameValue[] | undefined,
   attachments: readonly Attachment[] | undefined,
   at: string,
 ): object {
-  return {
-    ...(headers?.length ? { headers: toRecord(headers, `${at}/Headers`) } : {}),
-    ...(attachments?.length
-      ? {
-          attachments: attachments.map((one, index) =>
-            toAttachment(one, `${at}/Attachments/${index}`),
-          ),
-        }
-      : {}),
-  };
+  if (headers?.length) body.headers = toRecord(headers, `${at}/Headers`);
+  if (attachments?.length) {
+    body.attachments = attachments.map((one, index) =>
+      toAttachment(one, `${at}/Attachments/${index}`),
+    );
+  }
+  return body;
 }
 
 function toAttachment(attachment: Attachment, at: string): object {

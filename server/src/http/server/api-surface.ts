@@ -15,14 +15,14 @@ export interface ApiSurface {
   operations: readonly Operation[];
   /**
    * Finds the caller of a request without a session. Returns no promise when the answer is cached,
-   * because every send takes this path.
+   * because every send takes this path. It is called again after the body, and may keep what it has
+   * read of the credential in `request.credential`.
    */
   authenticate(request: FastifyRequest): Caller | Promise<Caller>;
   /**
    * For credentials that sign the body: refuses what can be refused without it. The body is then read
-   * before the request is authenticated, and `authenticate` finds it in `request.receivedBody`. What it
-   * has read of the credential it may keep in `request.signature`. Returns no promise when the
-   * credential is cached.
+   * before the request is authenticated, and `authenticate` finds it in `request.receivedBody`. Returns
+   * no promise when the credential is cached.
    */
   beforeSignedBody?: ((request: FastifyRequest) => void | Promise<void>) | undefined;
   /** Whether the session cookie of the dashboard authenticates too. */

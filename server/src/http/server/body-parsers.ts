@@ -67,6 +67,19 @@ export function addJsonBodyParser(
   addBodyParser(server, ['application/json'], bodyMemory, bytesMax, parseJsonBody);
 }
 
+const MULTIPART = 'multipart/form-data';
+
+/**
+ * Clients choose a new boundary for each request. Fastify would parse each of these types twice, and
+ * its cache of types would hold nothing else.
+ */
+export function detachFormParameters(request: FastifyRequest): void {
+  const type = request.headers['content-type'];
+  if (!type?.startsWith(`${MULTIPART};`)) return;
+  request.formType = type;
+  request.headers['content-type'] = MULTIPART;
+}
+
 type ParseBody = (body: Buffer, contentType: string) => JsonBody;
 
 function addBodyParser(
@@ -115,7 +128,7 @@ function parseBody(
     }
     const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
     // Many clients send a Content-Type with every request, even without a body.
-    const contentType = request.headers['content-type'] ?? '';
+    const contentType = request.formType ?? request.headers['content-type'] ?? '';
     const parsed = body.length === 0 ? undefined : parse(body, contentType);
     request.textErrors = parsed?.textErrors ?? null;
     request.receivedBody = received;

@@ -63,6 +63,32 @@ describe('multipart', () => {
     expect(() => multipart(text)).toThrow(message);
   });
 
+  test('names and values are UTF-8, in any part', () => {
+    expect(multipart(`${part('name="größe"', 'ä')}${part('name="b"', 'c')}--b--`)).toEqual({
+      größe: 'ä',
+      b: 'c',
+    });
+    const latin1 = (text: string) => () =>
+      parseFormBody(Buffer.from(text, 'latin1'), 'multipart/form-data; boundary=b');
+    expect(latin1(`${part('name="a"', 'ä')}--b--`)).toThrow('The field a is not valid UTF-8');
+    expect(latin1(`${part('name="ä"', 'a')}--b--`)).toThrow('The name of a field is not');
+    expect(latin1(`${part('name=ä', 'a')}--b--`)).toThrow('The header of a part is not');
+  });
+
+  test('a long header is refused', () => {
+    for (const name of [`"${'a'.repeat(17_000)}"`, 'a'.repeat(17_000)]) {
+      expect(() => multipart(`${part(`name=${name}`, 'x')}--b--`)).toThrow('too long');
+    }
+  });
+
+  test('line breaks and dashes in content do not end it', () => {
+    const content = '\r\n--\r\n--a\r\n--bc\r\n\r\n--';
+    expect(multipart(`${part('name="a"', content)}${part('name="b"', '')}--b--`)).toEqual({
+      a: content,
+      b: '',
+    });
+  });
+
   test('a boundary is required', () => {
     expect(() => parseFormBody(Buffer.from('x'), 'multipart/form-data')).toThrow('boundary');
   });

@@ -29,6 +29,7 @@ import {
   addJsonBodyParser,
   type BodyLimits,
   bodyFormatOf,
+  detachFormParameters,
 } from './body-parsers.ts';
 import { logRequest } from './log-request.ts';
 import { type OperationValidators, validatorsOf } from './operation-validators.ts';
@@ -67,8 +68,10 @@ declare module 'fastify' {
     textErrors: readonly FieldError[] | null;
     /** The body that `request.body` is parsed from. */
     receivedBody: ReceivedBody | null;
-    /** What was read of a signed request before its body: see ApiSurface. */
-    signature: unknown;
+    /** What the surface has read of the credential: see ApiSurface. */
+    credential: unknown;
+    /** The Content-Type of a form, with its parameters. */
+    formType: string | null;
     /** Null on paths without an operation. */
     operationId: string | null;
     /** Whether the operation reads, checks or previews. */
@@ -104,7 +107,8 @@ export function createHttpServer(deps: HttpServerDependencies): FastifyInstance 
   server.decorateRequest('startedAtMs', 0);
   server.decorateRequest('textErrors', null);
   server.decorateRequest('receivedBody', null);
-  server.decorateRequest('signature', null);
+  server.decorateRequest('credential', null);
+  server.decorateRequest('formType', null);
   server.decorateRequest('operationId', null);
   server.decorateRequest('changesNothing', false);
   server.decorateRequest('messageId', null);
@@ -196,6 +200,7 @@ function addRoute(
       request.startedAtMs = performance.now();
       // Fastify rejects an unknown media type before it calls a parser.
       if (!spec.body) delete request.headers['content-type'];
+      else if (spec.acceptsForms) detachFormParameters(request);
       const authorize = surface.beforeSignedBody ? authorizeSignedRequest : authorizeRequest;
       authorize(deps, surface, spec, request, reply, done);
     },

@@ -26,11 +26,11 @@ export function authorizeSignedRequest(
     return;
   }
   const { bodyBytesMax: bytesMax, bodyMemory } = deps;
-  const owner = clientNetwork(request.ip);
+  const owner = (): string => clientNetwork(request.ip);
   const limits = {
     bytesMax,
-    reserve: () => bodyMemory.reserve(owner),
-    nextTurn: () => eventLoopTurns.next(owner),
+    reserve: () => bodyMemory.reserve(owner()),
+    nextTurn: () => eventLoopTurns.next(owner()),
   };
   const read = (): void =>
     readBody(request.raw, limits, (error, body) => {
