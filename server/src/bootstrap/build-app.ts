@@ -149,6 +149,7 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
     reads: replica ?? readsFromPrimary(pool),
     replica,
     secretKey: storage.secretKey,
+    isSoleDeliverer: storage.exclusive && config.roles.has('delivery'),
     state: () => state,
     onChange: onEventsAppended,
   });

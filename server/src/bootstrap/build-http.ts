@@ -49,6 +49,7 @@ export interface HttpOptions {
   reads: Reads;
   replica: ReadReplica | undefined;
   secretKey: Buffer;
+  isSoleDeliverer: boolean;
   services: Services;
   consumers: EventConsumers;
   delivery: DeliveryRuntime;
@@ -84,6 +85,7 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
     baseUrl,
     batchMax: config.limits.batchMax,
     deletionMs: config.deletionMs,
+    isSoleDeliverer: options.isSoleDeliverer,
     batchSender,
     bodyBytesMax: config.limits.requestBodyMaxBytes,
     largeAnswers,

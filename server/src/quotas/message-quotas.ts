@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import { NotifyCache } from '../lib/notify-cache.ts';
 import { invalidFields, type RefusedError } from '../lib/refused-error.ts';
-import { HOUR_MS, type MessageQuota, messageQuotaExceeded, type Quotas } from './quota.ts';
+import { HOUR_MS, type MessageQuota, messageQuotaExceeded, plural, type Quotas } from './quota.ts';
 
 /**
  * Admits live messages within the quotas of their workspace, without a query per message: a node leases
@@ -181,6 +181,6 @@ export function limitsMessages(quotas: Quotas): boolean {
 
 /** Refused like a message that exceeds RECIPIENTS_MAX: a later attempt cannot succeed either. */
 function tooManyRecipients(limit: number): RefusedError {
-  const detail = `A message of this workspace can have at most ${limit} recipients.`;
+  const detail = `A message of this workspace can have at most ${plural(limit, 'recipient')}.`;
   return invalidFields([{ pointer: '/to', code: 'too_many_recipients', detail }]);
 }

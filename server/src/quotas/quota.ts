@@ -110,7 +110,7 @@ export function messageQuotaExceeded(
 ): RefusedError {
   const { endMs } = periodOf(quota, nowMs);
   const resetsAt = new Date(endMs).toISOString();
-  const detail = `This workspace can send ${limit} live messages per ${PERIOD_NAMES[quota]}. The quota is reset at ${resetsAt}.`;
+  const detail = `This workspace can send ${plural(limit, 'live message')} per ${PERIOD_NAMES[quota]}. The quota is reset at ${resetsAt}.`;
   return new RefusedError('quota_exceeded', detail, {
     retryAfterSeconds: Math.max(1, Math.ceil((endMs - nowMs) / 1000)),
     quota: { name: quota, resetsAt },
@@ -118,7 +118,7 @@ export function messageQuotaExceeded(
 }
 
 export function contactQuotaExceeded(limit: number): RefusedError {
-  const detail = `This workspace can have ${limit} live contacts.`;
+  const detail = `This workspace can have ${plural(limit, 'live contact')}.`;
   return new RefusedError('quota_exceeded', detail, {
     fix: 'Delete contacts, or contact the operator.',
     quota: { name: 'contacts', resetsAt: null },
@@ -126,9 +126,13 @@ export function contactQuotaExceeded(limit: number): RefusedError {
 }
 
 export function contentQuotaExceeded(limit: number): RefusedError {
-  const detail = `This workspace can keep ${limit} bytes of content.`;
+  const detail = `This workspace can keep ${plural(limit, 'byte')} of content.`;
   return new RefusedError('quota_exceeded', detail, {
     fix: 'Wait until older content is deleted, or contact the operator.',
     quota: { name: 'content_bytes', resetsAt: null },
   });
+}
+
+export function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -118,7 +118,7 @@ function KeyTable({ keys }: { keys: OperatorKey[] }) {
           <Th>State</Th>
           <Th hideBelow="md">Allowed IP addresses</Th>
           <Th hideBelow="md">Created</Th>
-          <Th>Last used</Th>
+          <Th hideBelow="md">Last used</Th>
           <Th>
             <span className="sr-only">Actions</span>
           </Th>
@@ -140,7 +140,7 @@ function KeyTable({ keys }: { keys: OperatorKey[] }) {
             <Td hideBelow="md" className="text-soft">
               <Time at={key.created_at} />
             </Td>
-            <Td className="text-soft">
+            <Td hideBelow="md" className="text-soft">
               <Time at={key.last_used_at} />
             </Td>
             <Td className="text-right">

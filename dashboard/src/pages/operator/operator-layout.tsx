@@ -38,7 +38,10 @@ export function OperatorLayout() {
       <header className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-2.5">
         <Wordmark />
         <Badge tone="accent">Operator</Badge>
-        <nav aria-label="Operator" className="flex flex-1 flex-wrap gap-1">
+        <nav
+          aria-label="Operator"
+          className="-mx-2.5 flex w-full flex-wrap gap-1 max-sm:order-last sm:mx-0 sm:w-auto sm:flex-1"
+        >
           {PAGES.map(({ to, label }) => (
             <Link
               key={to}
@@ -51,7 +54,7 @@ export function OperatorLayout() {
           ))}
         </nav>
         {key !== null && (
-          <Button kind="quiet" icon={LogOut} onClick={signOut}>
+          <Button kind="quiet" icon={LogOut} onClick={signOut} className="max-sm:ml-auto">
             Sign out
           </Button>
         )}

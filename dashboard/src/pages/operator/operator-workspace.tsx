@@ -277,7 +277,7 @@ function ProbationSection({
   return (
     <Section
       title="Probation"
-      description="A low limit for workspaces that have not shown yet that their mail is wanted."
+      description="A low limit while a workspace is new."
       actions={
         probation ? (
           <>

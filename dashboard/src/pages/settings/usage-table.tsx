@@ -19,7 +19,7 @@ export function UsageTable({ usage }: { usage: Schema<'Usage'> }) {
           <Th>Quota</Th>
           <Th className="text-right">Used</Th>
           <Th className="text-right">Limit</Th>
-          <Th>Resets</Th>
+          <Th hideBelow="md">Resets</Th>
         </tr>
       </thead>
       <tbody>
@@ -30,7 +30,9 @@ export function UsageTable({ usage }: { usage: Schema<'Usage'> }) {
             <Td className="text-right tabular-nums">
               {limit === null ? 'No limit' : amount(name, limit)}
             </Td>
-            <Td className="text-soft">{resets_at !== null && <Time at={resets_at} />}</Td>
+            <Td hideBelow="md" className="text-soft">
+              {resets_at !== null && <Time at={resets_at} />}
+            </Td>
           </Tr>
         ))}
       </tbody>

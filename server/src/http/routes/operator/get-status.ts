@@ -42,7 +42,12 @@ const ServerStatus = Type.Object(
   { title: 'ServerStatus', examples: [STATUS] },
 );
 
-export function getOperatorStatus(deps: { pool: Pool; clock: Clock }): Operation {
+export function getOperatorStatus(deps: {
+  pool: Pool;
+  clock: Clock;
+  /** Delivers mail with a database of its own, so that it sends no heartbeats to be counted by. */
+  isSoleDeliverer: boolean;
+}): Operation {
   return operation(
     {
       id: 'getOperatorStatus',
@@ -59,7 +64,8 @@ export function getOperatorStatus(deps: { pool: Pool; clock: Clock }): Operation
     async () => {
       const { pool, clock } = deps;
       const nowMs = clock.now();
-      const { workspaces: total, nodes, ...states } = await readServerStatus(pool);
+      const { workspaces: total, nodes: counted, ...states } = await readServerStatus(pool);
+      const nodes = deps.isSoleDeliverer ? 1 : counted;
       const queue = publicQueue(await readQueue(pool, 'all', nowMs));
       const last_24_hours = await readServerCounts(pool, nowMs - DAY_MS);
       const workspaces = { total, ...states };
