@@ -1,4 +1,3 @@
-import { applicationNameIn } from '../db/database-url.ts';
 import { channel } from '../db/notification-channels.ts';
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
@@ -61,20 +60,6 @@ async function notify(db: Queryable, id: string): Promise<void> {
     `select pg_notify(${channel('accounts')}, $1), pg_notify(${channel('domains')}, $1)`,
     [id],
   );
-}
-
-/** Whether servers are connected to the installation of this connection. */
-export async function serversAreRunning(
-  db: Queryable,
-  schema: string | undefined,
-): Promise<boolean> {
-  const names = ['postrider server', 'postrider listen', 'postrider delivery'];
-  const { rows } = await db.query<{ running: boolean }>(
-    `select exists (select from pg_stat_activity
-                     where datname = current_database() and application_name = any($1)) as running`,
-    [names.map((name) => applicationNameIn(schema, name))],
-  );
-  return rows[0]?.running ?? true;
 }
 
 /** Members of the workspace by address: who has an account here, and who does not. */

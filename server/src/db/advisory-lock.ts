@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../lib/log.ts';
-import { LOCK_CLASS_IN_SCHEMA } from './lock-numbers.ts';
+import { LOCK_CLASS_IN_SCHEMA, LOCKS } from './lock-numbers.ts';
 import type { Queryable } from './pool.ts';
 
 /** Takes PostgreSQL advisory locks. */
@@ -8,6 +8,15 @@ import type { Queryable } from './pool.ts';
 const RETRY_MS = 100;
 /** Short waits are not worth a log line, which commands would print. */
 const LOG_AFTER_ATTEMPTS = 10;
+
+/**
+ * Makes sure that no server uses the installation, until the session is closed: one that starts waits
+ * for the lock of the migrations. Returns false if a server is running.
+ */
+export async function acquireWithoutServers(session: Queryable): Promise<boolean> {
+  await acquireSessionLock(session, LOCKS.migrations, 'migrating', {});
+  return trySessionLock(session, LOCKS.servers);
+}
 
 /** How a process waits for a lock that another process holds. */
 export interface LockWait {

@@ -20,7 +20,7 @@ export function setSearchPath({ schema }: DatabaseHost): string[] {
   return [`set search_path = "${schema}"`];
 }
 
-/** Names the sessions of an installation for operators and `workspaces move`. */
+/** Operators see in pg_stat_activity which installation a session belongs to. */
 export function applicationNameIn(schema: string | undefined, name: string): string {
   return schema === undefined || schema === 'public' ? name : `${name} ${schema}`;
 }

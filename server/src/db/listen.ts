@@ -2,6 +2,7 @@ import pg from 'pg';
 import { type Clock, systemClock, type Timer } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { applicationNameIn, type DatabaseHosts, setSearchPath } from './database-url.ts';
+import { SHOW_SERVER } from './lock-numbers.ts';
 import { channelIn } from './notification-channels.ts';
 import { primarySelector } from './primary-selector.ts';
 
@@ -157,6 +158,7 @@ class ReconnectingListener implements NotificationListener {
    */
   async #setUp(client: pg.Client): Promise<void> {
     for (const statement of setSearchPath(this.#options.hosts[0])) await client.query(statement);
+    await client.query(SHOW_SERVER);
     const { rows } = await client.query<{ schema: string | null; read_only: string }>(
       `select current_schema() as schema, current_setting('transaction_read_only') as read_only`,
     );

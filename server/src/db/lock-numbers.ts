@@ -26,4 +26,9 @@ export const LOCKS = {
   brakes: 9,
   /** Held by the node that moves contents to the archive. */
   contentArchive: 10,
+  /** Held in shared mode by connections of servers, so that others can tell whether one is running. */
+  servers: 11,
 } as const;
+
+/** Run by a connection of a server: while it is open, it can be seen that a server is running. */
+export const SHOW_SERVER = `select pg_try_advisory_lock_shared(${LOCK_CLASS_IN_SCHEMA}, ${LOCKS.servers})`;

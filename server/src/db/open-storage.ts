@@ -63,6 +63,7 @@ async function connect(
     log: options.log,
     max: options.connectionsMax,
     applicationName: `postrider ${options.holder}`,
+    isServer: options.holder === 'server',
   });
   try {
     await waitUntilReachable(pool, options);

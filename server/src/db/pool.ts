@@ -2,13 +2,9 @@ import type { Socket } from 'node:net';
 import pg from 'pg';
 import type { Log } from '../lib/log.ts';
 import { isConnectionError, isNoConnection } from './database-errors.ts';
-import {
-  applicationNameIn,
-  type DatabaseHost,
-  type DatabaseHosts,
-  setSearchPath,
-} from './database-url.ts';
+import { applicationNameIn, type DatabaseHosts, setSearchPath } from './database-url.ts';
 import { continueOnTimeline, type LogTimeline, READ_LOG_TIMELINE } from './event-log-offset.ts';
+import { SHOW_SERVER } from './lock-numbers.ts';
 import { type DatabaseRole, primarySelector } from './primary-selector.ts';
 import { rowTypes } from './row-types.ts';
 
@@ -30,6 +26,8 @@ export interface PoolOptions {
   max?: number;
   applicationName?: string;
   statementTimeoutMs?: number;
+  /** A server's own pool, whose connections show that it is running. */
+  isServer?: boolean;
   /** `standby` for reads only. */
   role?: DatabaseRole;
   /** A connection is closed if the server sends nothing for this long while a statement runs. */
@@ -49,9 +47,10 @@ const IDLE_IN_TRANSACTION_MS = 15_000;
  * a page of the feed take more than a second instead of milliseconds. Sent as statements, because
  * poolers reject unknown startup parameters.
  */
-function sessionSetup(statementTimeoutMs: number, host: DatabaseHost): string[] {
+function sessionSetup(statementTimeoutMs: number, { hosts, isServer }: PoolOptions): string[] {
   return [
-    ...setSearchPath(host),
+    ...setSearchPath(hosts[0]),
+    ...(isServer ? [SHOW_SERVER] : []),
     "set timezone = 'UTC'",
     `set statement_timeout = ${statementTimeoutMs}`,
     `set idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`,
@@ -137,7 +136,7 @@ class StoragePool extends pg.Pool {
   constructor(options: PoolOptions) {
     const selector = primarySelector(options.hosts, options.log, options.role ?? 'primary');
     const { statementTimeoutMs = STATEMENT_TIMEOUT_MS } = options;
-    const setup = sessionSetup(statementTimeoutMs, options.hosts[0]);
+    const setup = sessionSetup(statementTimeoutMs, options);
     super({
       max: options.max ?? 20,
       application_name: applicationNameIn(

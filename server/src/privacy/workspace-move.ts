@@ -7,9 +7,8 @@ import {
   personExists,
   readMoveState,
   readProfile,
-  serversAreRunning,
 } from '../accounts/workspace-move-store.ts';
-import { acquireSessionLock } from '../db/advisory-lock.ts';
+import { acquireWithoutServers } from '../db/advisory-lock.ts';
 import {
   type CopiedTable,
   copyTable,
@@ -21,7 +20,6 @@ import {
   withTextFormat,
 } from '../db/copy-rows.ts';
 import { continueLogAfter } from '../db/event-log-offset.ts';
-import { LOCKS } from '../db/lock-numbers.ts';
 import { ensurePartitions, PARTITIONED_TABLES, partitionsStartMs } from '../db/partitions.ts';
 import { inTransaction, type Pool, type PoolClient, type Queryable } from '../db/pool.ts';
 import type { TenantTable } from '../db/purge-rows.ts';
@@ -107,16 +105,16 @@ export class WorkspaceMove {
   }
 
   async run(): Promise<MoveResult> {
-    const { source } = this.#parts;
     const { here, there } = await this.#check();
     if (there !== 'active') {
       await this.#numberTarget();
       await this.#arrive(there);
       if (here === 'active') await this.#copyHistory({ isParked: false });
       await this.#step('copied');
-      if (here === 'active' && (await serversAreRunning(source, source.schema)))
-        return this.#result('copied');
-      await this.#withoutServers(() => this.#switch());
+      if (!(await this.#switchWithoutServers())) {
+        if (here === 'active') return this.#result('copied');
+        throw conflict('A server was started on the database that the workspace leaves. Stop it.');
+      }
     }
     await this.#purgeSource();
     return this.#result('moved');
@@ -259,22 +257,20 @@ export class WorkspaceMove {
     return copied;
   }
 
-  /** A server that starts waits for this lock before it does anything. */
-  async #withoutServers(work: () => Promise<void>): Promise<void> {
-    const { source } = this.#parts;
-    const session = await source.connect();
+  /** Returns false if a server is running. */
+  async #switchWithoutServers(): Promise<boolean> {
+    const session = await this.#parts.source.connect();
     try {
-      await acquireSessionLock(session, LOCKS.migrations, 'migrating', {});
-      if (await serversAreRunning(session, source.schema)) {
-        throw conflict('A server was started on the database of the workspace. Stop it.');
-      }
-      await work();
+      if (!(await acquireWithoutServers(session))) return false;
+      await this.#switch(session);
+      return true;
     } finally {
+      // Closes the session, which releases the locks.
       session.release(true);
     }
   }
 
-  async #switch(): Promise<void> {
+  async #switch(session: PoolClient): Promise<void> {
     const { source, clock } = this.#parts;
     await this.#until('the events of the workspace are processed', async () => {
       await this.#consume(source);
@@ -293,6 +289,8 @@ export class WorkspaceMove {
       return (await this.#copyHistory({ isParked: true })) === 0;
     });
     await this.#step('verified');
+    // Throws if the session was lost, and with it the locks: a server may have started since.
+    await acquireWithoutServers(session);
     await this.#activate();
     await this.#step('activated');
   }

@@ -195,7 +195,9 @@ test('the command copies while servers run, moves when they are stopped, and can
   let id: string;
   let key: string;
   {
-    await using source = await startIn(database, 'source');
+    // A server is noticed whatever its sessions are called.
+    const url = `${database.url}&application_name=mail`;
+    await using source = await startIn(database, 'source', { env: { DATABASE_URL: url } });
     id = encodeId('wsp', source.workspaceId);
     key = source.testKey;
     await source.call('POST', '/transactional/send', { body: validMessage() });
