@@ -176,3 +176,21 @@ test('four concurrent claimers neither share a row nor crash the database', asyn
   expect(new Set(seen).size).toBe(2_000);
   await pool.end();
 });
+
+test('deliveries are found by their key, not by their recipient, before there are statistics', async () => {
+  await using database = await createTestDatabase();
+  const pool = storePool(database.url, 1);
+  const { rows } = await pool.query<Record<string, string>>(
+    `explain update deliveries d set lease = null
+       from (select unnest($1::uuid[]) as w, unnest($2::mode[]) as m, unnest($3::uuid[]) as id,
+                    unnest($4::smallint[]) as o) r
+      where d.workspace_id = r.w and d.mode = r.m and d.message_id = r.id and d.ordinal = r.o`,
+    [[], [], [], []],
+  );
+  const indexes = rows.flatMap(
+    (row) => /Index Scan using (\S+)/.exec(`${row['QUERY PLAN']}`)?.[1] ?? [],
+  );
+  expect(indexes.length).toBeGreaterThan(0);
+  expect(indexes.filter((name) => !name.endsWith('_pkey'))).toEqual([]);
+  await pool.end();
+});
