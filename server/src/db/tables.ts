@@ -698,6 +698,13 @@ export interface WebhookDeliveriesRow {
   finished_at: number | null;
   last_response_status: number | null;
   last_error: string | null;
+  first_started_at: number | null;
+  first_duration_ms: number | null;
+  first_url: string | null;
+  first_headers: unknown;
+  first_response_status: number | null;
+  first_response_body: string | null;
+  first_error: string | null;
 }
 
 export interface WebhookSecretsRow {

@@ -25,6 +25,13 @@ export async function eraseWebhookResponses(
     values: [...values, sqlTime(nowMs)],
   });
   await db.query({
+    name: 'erasure-webhook-first-attempts',
+    text: `${ENDPOINTS} update webhook_deliveries d set first_response_body = $6
+      from endpoints w where d.workspace_id = $1 and d.mode = $2 and d.webhook_id = w.id
+        and d.event_id = any($3) and d.event_id between $4 and $5 and d.first_response_body <> ''`,
+    values: [...values, replacement],
+  });
+  await db.query({
     name: 'erasure-webhook-attempts',
     text: `${ENDPOINTS} update webhook_attempts a set response_body = $6
       from endpoints w where a.workspace_id = $1 and a.mode = $2 and a.webhook_id = w.id

@@ -133,6 +133,20 @@ const ATTEMPT_COLUMNS = selectList<WebhookAttemptsRow, StoredAttempt>({
   error: 'error',
 });
 
+const FIRST_ATTEMPT_COLUMNS = selectList<
+  WebhookDeliveriesRow,
+  { [name in keyof Omit<StoredAttempt, 'number'>]: StoredAttempt[name] | null }
+>({
+  startedAtMs: 'first_started_at',
+  durationMs: 'first_duration_ms',
+  url: 'first_url',
+  headers: 'first_headers',
+  status: 'first_response_status',
+  responseBody: 'first_response_body',
+  error: 'first_error',
+});
+
+/** All attempts, oldest first. The first one is in the row of the delivery. */
 export async function listAttempts(
   pool: Pool,
   scope: TenantScope,
@@ -140,8 +154,11 @@ export async function listAttempts(
   eventId: string,
 ): Promise<StoredAttempt[]> {
   const { rows } = await pool.query<StoredAttempt>(
-    `select ${ATTEMPT_COLUMNS} from webhook_attempts
-     where workspace_id = $1 and mode = $2 and webhook_id = $3 and event_id = $4 order by number`,
+    `select 1 as number, ${FIRST_ATTEMPT_COLUMNS} from webhook_deliveries d
+      where ${OF_WEBHOOK} and d.event_id = $4 and first_started_at is not null
+     union all
+     select ${ATTEMPT_COLUMNS} from webhook_attempts d where ${OF_WEBHOOK} and d.event_id = $4
+      order by number`,
     [scope.workspaceId, scope.mode, webhookId, eventId],
   );
   return rows;

@@ -1,5 +1,6 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
 import type { Pool, PoolClient } from '../db/pool.ts';
+import { recordset } from '../db/recordset.ts';
 import { sqlTime } from '../db/row-types.ts';
 import type { WebhookAttemptsRow, WebhookDeliveriesRow } from '../db/tables.ts';
 import type { ClaimableQueue, FoundQueue } from '../queue/due-queues.ts';
@@ -101,6 +102,13 @@ async function lockDue(
   return rows;
 }
 
+const KEYS = recordset<RowKey>({
+  workspace_id: 'uuid',
+  mode: 'mode',
+  webhook_id: 'uuid',
+  event_id: 'uuid',
+});
+
 async function leaseRows(
   client: PoolClient,
   picked: readonly RowKey[],
@@ -109,9 +117,8 @@ async function leaseRows(
   const { rows } = await client.query<LeasedRow>({
     name: 'webhooks-lease',
     text: `with claimed as (
-        update webhook_deliveries d set due_at = $2::timestamptz, lease = $3::bigint
-          from json_to_recordset($1::json)
-               as p(workspace_id uuid, mode mode, webhook_id uuid, event_id uuid)
+        update webhook_deliveries d set due_at = $1::timestamptz, lease = $2::bigint
+          from ${KEYS.table('p', 3)}
          where d.workspace_id = p.workspace_id and d.mode = p.mode and d.webhook_id = p.webhook_id
            and d.event_id = p.event_id
      returning d.*)
@@ -124,7 +131,7 @@ async function leaseRows(
           select created_at, sequence, data from events e
            where e.workspace_id = c.workspace_id and e.mode = c.mode and e.tx = c.event_tx
              and e.id = c.event_id limit 1) e on true`,
-    values: [JSON.stringify(picked), sqlTime(terms.leaseEndsAtMs), terms.lease],
+    values: [sqlTime(terms.leaseEndsAtMs), terms.lease, ...KEYS.parameters(picked)],
   });
   return rows;
 }
@@ -173,26 +180,46 @@ export async function failOrphans(pool: Pool, nowMs: number, limit: number): Pro
 /** The result of one attempt, as stored. */
 export interface AttemptRecord
   extends RowKey,
-    Pick<WebhookDeliveriesRow, 'status'>,
+    Pick<WebhookDeliveriesRow, 'status' | 'due_at'>,
     Pick<
       WebhookAttemptsRow,
-      'duration_ms' | 'url' | 'response_status' | 'response_body' | 'error'
+      'started_at' | 'duration_ms' | 'url' | 'response_status' | 'response_body' | 'error'
     > {
   lease: number;
-  due_at: string | null;
-  at: string;
-  started_at: string;
+  /** When the attempt ended. */
+  at: number;
   headers: Record<string, string>;
   /** The endpoint was failing when the row was claimed. */
   failing: boolean;
 }
 
+type ResultRow = Omit<AttemptRecord, 'headers' | 'failing'> & { n: number; headers: string };
+
+const RESULTS = recordset<ResultRow>({
+  n: 'integer',
+  workspace_id: 'uuid',
+  mode: 'mode',
+  webhook_id: 'uuid',
+  event_id: 'uuid',
+  lease: 'bigint',
+  status: 'text',
+  due_at: 'timestamptz',
+  at: 'timestamptz',
+  started_at: 'timestamptz',
+  duration_ms: 'integer',
+  url: 'text',
+  headers: 'json',
+  response_status: 'smallint',
+  response_body: 'text',
+  error: 'text',
+});
+
 /**
- * Records many results in one commit: the delivery, the attempt, and the endpoint when its health
- * changes. Everything depends on the update of the delivery, which requires the right lease.
- * Returns for each whether it was written. Rejected: restricting the range of ids to prune
- * partitions, because the planner assumes that it is nearly empty, reads all of it and compares it
- * with every result.
+ * Records many results in one commit: the delivery with its first attempt, or another attempt, and the
+ * endpoint when its health changes. Everything depends on the update of the delivery, which requires
+ * the right lease. Returns for each whether it was written. Rejected: restricting the range of ids to
+ * prune partitions, because the planner assumes that it is nearly empty, reads all of it and compares
+ * it with every result.
  */
 export async function recordAttempts(
   pool: Pool,
@@ -200,36 +227,50 @@ export async function recordAttempts(
 ): Promise<boolean[]> {
   const recovered = results.some((result) => result.failing && result.status === 'succeeded');
   const failed = results.some((result) => result.status !== 'succeeded');
+  const rowsToWrite = results.map((result, n) => ({
+    ...result,
+    n,
+    headers: JSON.stringify(result.headers),
+  }));
   const { rows } = await pool.query<{ n: number }>({
     name: `webhooks-record-${+recovered}${+failed}`,
     text: `${RECORD}${recovered ? RECOVERED : ''}${failed ? FAILED : ''} select n from moved`,
-    values: [JSON.stringify(results.map((result, n) => ({ n, ...result })))],
+    values: RESULTS.parameters(rowsToWrite),
   });
   const written = new Array<boolean>(results.length).fill(false);
   for (const { n } of rows) written[n] = true;
   return written;
 }
 
+const ATTEMPT = [
+  'started_at',
+  'duration_ms',
+  'url',
+  'headers',
+  'response_status',
+  'response_body',
+  'error',
+] as const satisfies (keyof ResultRow)[];
+
 const RECORD = `
 with r as materialized (
-    select * from json_to_recordset($1::json) as r(
-      n int, workspace_id uuid, mode mode, webhook_id uuid, event_id uuid, lease bigint,
-      status webhook_delivery_status, due_at timestamptz, at timestamptz, started_at timestamptz,
-      duration_ms int, url text, headers json, response_status smallint, response_body text, error text)),
+    select * from ${RESULTS.table('r', 1)}),
 moved as (
     update webhook_deliveries d
-       set status = r.status, due_at = r.due_at, lease = null, attempts = d.attempts + 1,
-           cycle_attempts = d.cycle_attempts + 1, last_response_status = r.response_status, last_error = r.error,
-           finished_at = case when r.status <> 'pending' then r.at end
+       set status = r.status::webhook_delivery_status, due_at = r.due_at, lease = null,
+           attempts = d.attempts + 1, cycle_attempts = d.cycle_attempts + 1,
+           last_response_status = r.response_status, last_error = r.error,
+           finished_at = case when r.status <> 'pending' then r.at end,
+           ${ATTEMPT.map((column) => `first_${column} = case when d.attempts = 0 then r.${column} else d.first_${column} end`).join(', ')}
       from r
      where d.workspace_id = r.workspace_id and d.mode = r.mode and d.webhook_id = r.webhook_id
        and d.event_id = r.event_id and d.lease = r.lease
  returning r.*, d.attempts as number),
 recorded_attempts as (
-    insert into webhook_attempts (workspace_id, mode, webhook_id, event_id, number, started_at,
-                               duration_ms, url, headers, response_status, response_body, error)
-    select workspace_id, mode, webhook_id, event_id, number, started_at, duration_ms, url, headers,
-           response_status, response_body, error from moved)`;
+    insert into webhook_attempts (workspace_id, mode, webhook_id, event_id, number,
+                                  ${ATTEMPT.join(', ')})
+    select workspace_id, mode, webhook_id, event_id, number, ${ATTEMPT.join(', ')}
+      from moved where number > 1)`;
 
 const RECOVERED = `,
 recovered as (

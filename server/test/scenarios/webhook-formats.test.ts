@@ -174,7 +174,7 @@ test('postmark: the password of the URL is checked, and never shown or stored in
   const { text } = await app.call('GET', `/webhooks/${endpoint.id}`);
   expect(text).not.toContain('s3cret');
   const { rows } = await app.database.pool.query(
-    `select w::text || a::text as row from webhooks w join webhook_attempts a on a.webhook_id = w.id`,
+    `select w::text || d::text as row from webhooks w join webhook_deliveries d on d.webhook_id = w.id`,
   );
   expect(rows.length).toBeGreaterThan(0);
   expect(JSON.stringify(rows)).not.toContain(Buffer.from('postmark:s3cret!').toString('base64'));

@@ -40,8 +40,8 @@ test('a 45-second outage: each event once, each attempt recorded', async () => {
     (await setup.deliveries()).filter(({ status }) => status === 'succeeded').length;
   await until(async () => (await succeeded()) === count, { clock, stepMs: 50, timeoutMs: 60_000 });
   expect(receiver.received.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
-  const { rows } = await setup.pool.query('select number from webhook_attempts');
-  expect(rows).toEqual(ids.map(() => ({ number: 1 })));
+  const { rows } = await setup.pool.query('select attempts from webhook_deliveries');
+  expect(rows).toEqual(ids.map(() => ({ attempts: 1 })));
 });
 
 test('leases that expired before the results were written: no event is sent again', async () => {
@@ -68,6 +68,6 @@ test('leases that expired before the results were written: no event is sent agai
     (await setup.deliveries()).filter(({ status }) => status === 'succeeded').length;
   await until(async () => (await succeeded()) === ids.length, { clock, stepMs: 50 });
   expect(receiver.received.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
-  const { rows } = await setup.pool.query('select number from webhook_attempts');
-  expect(rows).toEqual(ids.map(() => ({ number: 1 })));
+  const { rows } = await setup.pool.query('select attempts from webhook_deliveries');
+  expect(rows).toEqual(ids.map(() => ({ attempts: 1 })));
 });
