@@ -19,3 +19,8 @@ export function formatTable(cells: readonly (readonly string[])[]): string {
     )
     .join('\n');
 }
+
+/** “1 item”, “2 items”. */
+export function countOf(count: number, one: string): string {
+  return `${count} ${one}${count === 1 ? '' : 's'}`;
+}

@@ -1,4 +1,5 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
+import { systemClock } from '../lib/clock.ts';
 
 /**
  * Text for the terminal. Tenants and their DNS zones control much of what commands print, and it must
@@ -85,8 +86,8 @@ const GAP = '  ';
 const SHORTENED_MIN = 8;
 
 /**
- * A table that fits the terminal: if it is too wide, the widest columns are shortened, but never the
- * first one, which has the id. Output to a file or a pipe is not shortened.
+ * A table that fits the terminal: if it is too wide, the widest columns are shortened, but never
+ * states, nor the first column, which has the id. Output to a file or a pipe is not shortened.
  */
 export function table(
   heading: readonly string[],
@@ -96,7 +97,10 @@ export function table(
   const head = heading.map((text) => paint('bold', text));
   const cells = [head, ...rows].map((row) => row.map(cellOf));
   const widths = heading.map((_, index) => Math.max(...cells.map((row) => lengthOf(row[index]))));
-  if (width !== undefined) shrink(widths, width);
+  // States and other colored words are short and say most.
+  const isKept = (index: number) =>
+    index === 0 || cells.slice(1).some((row) => row[index]?.color !== undefined);
+  if (width !== undefined) shrink(widths, width, isKept);
   return lines(
     cells.map((row) => new Screen(row.flatMap((_, index) => padded(row, index, widths)))),
   );
@@ -130,13 +134,14 @@ function lengthOf(cell: Cell | undefined): number {
   return cell === undefined ? 0 : [...cell.text].length;
 }
 
-function shrink(widths: number[], available: number): void {
+function shrink(widths: number[], available: number, isKept: (index: number) => boolean): void {
   let excess =
     widths.reduce((sum, width) => sum + width, 0) + GAP.length * (widths.length - 1) - available;
   while (excess > 0) {
-    const widest = Math.max(...widths.slice(1));
-    if (widest <= SHORTENED_MIN || widths.length < 2) return;
-    widths[widths.lastIndexOf(widest)] = widest - 1;
+    const widest = Math.max(0, ...widths.filter((_, index) => !isKept(index)));
+    if (widest <= SHORTENED_MIN) return;
+    const index = widths.findLastIndex((width, index) => width === widest && !isKept(index));
+    widths[index] = widest - 1;
     excess -= 1;
   }
 }
@@ -149,6 +154,28 @@ function shorten(text: string, width: number): string {
 /** A time of the API, short enough for a table. */
 export function shortTime(iso: string): string {
   return `${iso.slice(0, 19).replace('T', ' ')}Z`;
+}
+
+const AGES: [unit: string, ms: number][] = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1_000],
+];
+const AGE_MAX_MS = 30 * 86_400_000;
+
+/** A time in a table: on a terminal, where space is scarce, how long ago it was. */
+export function listTime(
+  iso: string,
+  nowMs: number = systemClock.now(),
+  isTerminal: boolean = process.stdout.isTTY === true,
+): string {
+  if (!isTerminal) return shortTime(iso);
+  const ageMs = nowMs - Date.parse(iso);
+  if (Math.abs(ageMs) >= AGE_MAX_MS) return iso.slice(0, 10);
+  const [unit, unitMs] = AGES.find(([, ms]) => Math.abs(ageMs) >= ms) ?? ['s', 1_000];
+  const amount = `${Math.floor(Math.abs(ageMs) / unitMs)}${unit}`;
+  return ageMs < 0 ? `in ${amount}` : `${amount} ago`;
 }
 
 /** What a long command is doing, in one line of a terminal that the next line replaces. */

@@ -5,7 +5,7 @@ import { onTarget } from '../api/choose-target.ts';
 import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';
 import type { Command } from '../command.ts';
 import { createCommandDomains, operatorScope, type PublicDomain } from '../domain-commands.ts';
-import { paintState, shortTime, table } from '../terminal.ts';
+import { listTime, paintState, table } from '../terminal.ts';
 
 const PAGE = 100;
 
@@ -27,7 +27,7 @@ export const domainsList: Command = {
     const rows = data.map((domain) => [
       domain.id,
       paintState(domain.trusted ? 'trusted' : domain.status),
-      domain.checked_at === null ? 'never' : shortTime(domain.checked_at),
+      domain.checked_at === null ? 'never' : listTime(domain.checked_at),
       domain.name,
     ]);
     return {

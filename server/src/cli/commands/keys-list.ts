@@ -5,7 +5,7 @@ import { collect } from '../api/api-client.ts';
 import { onTarget } from '../api/choose-target.ts';
 import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';
 import type { Command } from '../command.ts';
-import { paintState, shortTime, table } from '../terminal.ts';
+import { listTime, paintState, table } from '../terminal.ts';
 
 const PAGE = 100;
 
@@ -27,7 +27,7 @@ export const keysList: Command = {
       key.mode,
       paintState(stateOf(key, systemClock.now())),
       key.token_hint,
-      key.last_used_at === null ? 'never' : shortTime(key.last_used_at),
+      key.last_used_at === null ? 'never' : listTime(key.last_used_at),
       key.name,
     ]);
     const heading = ['ID', 'MODE', 'STATE', 'SECRET', 'LAST USED', 'NAME'];

@@ -2,7 +2,7 @@ import type { publicMessage } from '../../messages/lookup/public-message.ts';
 import { requireApi } from '../api/choose-target.ts';
 import type { Command } from '../command.ts';
 import { countOption } from '../count-option.ts';
-import { paintState, shortTime, table } from '../terminal.ts';
+import { listTime, paintState, table } from '../terminal.ts';
 
 const LIMIT_DEFAULT = 20;
 const PAGE_MAX = 100;
@@ -38,7 +38,7 @@ export const messagesList: Command = {
     const rows = data.map(({ id, status, created_at, recipients, subject }) => [
       id,
       paintState(status),
-      shortTime(created_at),
+      listTime(created_at),
       recipientsText(recipients),
       subject,
     ]);

@@ -1,6 +1,6 @@
 import { OperatorKeys, publicOperatorKey } from '../../accounts/operator-keys.ts';
 import type { Command } from '../command.ts';
-import { paintState, shortTime, table } from '../terminal.ts';
+import { listTime, paintState, table } from '../terminal.ts';
 import { withDatabase } from '../with-database.ts';
 
 export const operatorKeysList: Command = {
@@ -14,7 +14,7 @@ export const operatorKeysList: Command = {
         key.id,
         paintState(stateOf(key, nowMs)),
         key.token_hint,
-        key.last_used_at === null ? 'never' : shortTime(key.last_used_at),
+        key.last_used_at === null ? 'never' : listTime(key.last_used_at),
         key.name,
       ]);
       const heading = ['ID', 'STATE', 'SECRET', 'LAST USED', 'NAME'];

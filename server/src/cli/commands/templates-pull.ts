@@ -2,6 +2,7 @@ import path from 'node:path';
 import { mkdirp } from '../../lib/mkdirp.ts';
 import { WORKSPACE_OPTION } from '../choose-workspace.ts';
 import type { Command } from '../command.ts';
+import { countOf } from '../format-table.ts';
 import { readDrafts } from '../templates/read-drafts.ts';
 import { readTemplateFolder } from '../templates/read-template-folder.ts';
 import { filesOf, folderOf } from '../templates/template-folder.ts';
@@ -27,7 +28,7 @@ export const templatesPull: Command = {
       ...data.written.map((file) => `wrote    ${file}`),
       ...data.removed.map((file) => `removed  ${file}`),
     ];
-    const summary = `${drafts.length} items in ${where}, ${lines.length} files changed.`;
+    const summary = `${countOf(drafts.length, 'item')} in ${where}, ${countOf(lines.length, 'file')} changed.`;
     return { data, text: [...lines, summary].join('\n') };
   },
 };

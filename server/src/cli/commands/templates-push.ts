@@ -3,6 +3,7 @@ import { type PushedTemplate, pushTemplates } from '../../templates/push-templat
 import { onTarget } from '../api/choose-target.ts';
 import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';
 import type { Command } from '../command.ts';
+import { countOf } from '../format-table.ts';
 import { readTemplateFolder, toPushItems } from '../templates/read-template-folder.ts';
 import { fileOfPointer, folderOf, rethrowWithFileNames } from '../templates/template-folder.ts';
 import { lines, type Piece, Progress, paint, styled } from '../terminal.ts';
@@ -27,7 +28,7 @@ export const templatesPush: Command = {
     using progress = new Progress({ json: input.flag('json') });
     const { data, where } = await onTarget<{ data: PublicResult[]; where: string }>(input, {
       api: async ({ client, url }) => {
-        progress.update(`Pushing ${items.length} items…`);
+        progress.update(`Pushing ${countOf(items.length, 'item')}…`);
         const body = { ...byKind(items), ...options };
         const response = client.request<{ data: PublicResult[] }>('POST', '/template-drafts', {
           body,
@@ -37,7 +38,7 @@ export const templatesPush: Command = {
       },
       database: async (parts) => {
         const workspace = await chooseWorkspace(input, parts);
-        progress.update(`Pushing ${items.length} items…`);
+        progress.update(`Pushing ${countOf(items.length, 'item')}…`);
         const author = { workspaceId: workspace.id, actor: 'cli' };
         const pushed = pushTemplates(parts, author, items, options);
         const results = await pushed.catch(rethrowWithFileNames);
@@ -45,7 +46,7 @@ export const templatesPush: Command = {
       },
     });
     const changed = data.filter(isChanged);
-    const summary = `${items.length} items in ${directory}, ${changed.length} changed in ${where}.`;
+    const summary = `${countOf(items.length, 'item')} in ${directory}, ${changed.length} changed in ${where}.`;
     return { data, text: lines([...data.flatMap(linesOf), summary]) };
   },
 };

@@ -2,7 +2,7 @@ import { Workspaces } from '../../accounts/workspaces.ts';
 import { encodeId } from '../../lib/ids.ts';
 import { listPurges, type WorkspacePurge } from '../../privacy/workspace-purge-store.ts';
 import type { Command } from '../command.ts';
-import { paintState, shortTime, table } from '../terminal.ts';
+import { listTime, paintState, table } from '../terminal.ts';
 import { withDatabase } from '../with-database.ts';
 
 const PURGES_MAX = 1_000;
@@ -34,9 +34,9 @@ export const workspacesDeletions: Command = {
       const rows = data.map((one) => [
         one.workspace_id,
         paintState(one.state),
-        shortTime(one.requested_at),
-        shortTime(one.delete_at),
-        one.finished_at ? shortTime(one.finished_at) : '',
+        listTime(one.requested_at),
+        listTime(one.delete_at),
+        one.finished_at ? listTime(one.finished_at) : '',
         String(Object.values(one.deleted_rows).reduce((sum, count) => sum + count, 0)),
       ]);
       const head = ['WORKSPACE', 'STATE', 'REQUESTED', 'DELETE AT', 'FINISHED', 'ROWS'];

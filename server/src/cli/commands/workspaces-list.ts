@@ -1,7 +1,7 @@
 import { publicWorkspace } from '../../accounts/workspace.ts';
 import { Workspaces } from '../../accounts/workspaces.ts';
 import type { Command } from '../command.ts';
-import { paintState, shortTime, table } from '../terminal.ts';
+import { listTime, paintState, table } from '../terminal.ts';
 import { withDatabase } from '../with-database.ts';
 
 export const workspacesList: Command = {
@@ -12,7 +12,7 @@ export const workspacesList: Command = {
       const data = (await new Workspaces(parts).list()).map(publicWorkspace);
       const rows = data.map(({ id, name, created_at, suspended, deletion }) => [
         id,
-        shortTime(created_at),
+        listTime(created_at),
         paintState(deletion ? 'deleting' : suspended ? 'suspended' : 'active'),
         name,
         deletion ? `to be deleted at ${deletion.delete_at}` : (suspended?.reason ?? ''),

@@ -49,7 +49,10 @@ async function checkListener({ returnPath, delivery }: Config): Promise<CheckRes
   }
   const { greeting, reason } = await readGreeting(connectableHost(host), port, { trustProxy });
   if (greeting === undefined) {
-    return ok(name, `Nothing is listening on ${host}:${port} (${reason}); no server is running.`);
+    return ok(
+      name,
+      `Nothing is listening on ${host}:${port} (${reason}); no server is running there.`,
+    );
   }
   return isOwnGreeting(greeting, delivery.heloName)
     ? ok(name, `Listening on ${host}:${port}.`)

@@ -115,7 +115,7 @@ function implicitTlsResult(
 function notListening(name: string, address: string, { detail }: SocketError): CheckResult {
   return ok(
     name,
-    `Nothing is listening on ${address} (${printable(detail)}); no server is running.`,
+    `Nothing is listening on ${address} (${printable(detail)}); no server is running there.`,
   );
 }
 

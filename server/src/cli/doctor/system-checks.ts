@@ -65,7 +65,7 @@ export async function checkPort({ host, port }: Config['http']): Promise<CheckRe
   const name = 'port';
   const listenFailure = await listenError(host, port);
   if (listenFailure === undefined)
-    return ok(name, `${host}:${port} is free; no server is running.`);
+    return ok(name, `${host}:${port} is free; no server is running there.`);
   if (listenFailure !== 'EADDRINUSE') {
     return fail(name, `Cannot listen on ${host}:${port} (${listenFailure}).`, 'Set HOST and PORT.');
   }
