@@ -1,14 +1,16 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { FileCode2, Plus } from 'lucide-react';
+import { useState } from 'react';
 import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
-import { hasOnlyFieldErrors } from '../../api/problem.ts';
 import { useApi } from '../../api/use-api.ts';
 import { ErrorAlert } from '../../components/alert.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
-import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { DialogForm } from '../../components/dialog-form.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
+import { Field, Select } from '../../components/field.tsx';
 import { ListCount } from '../../components/list-count.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
 import { NameAndKeyFields, useNameAndKey } from '../../components/name-and-key-fields.tsx';
@@ -29,7 +31,7 @@ import {
   KINDS,
   type TemplateSummary,
 } from './content-api.ts';
-import { STARTERS } from './starters.ts';
+import { STARTERS, TEMPLATE_STARTERS } from './starters.ts';
 
 export function TemplatesPage() {
   const search = useSearch({ from: '/inside/templates' });
@@ -212,12 +214,13 @@ function NewTemplate({ kind, onClose }: { kind: ContentKind; onClose: () => void
   const queries = useQueryClient();
   const navigate = useNavigate();
   const named = useNameAndKey({ name: 200, key: 128 });
+  const [starter, setStarter] = useState(TEMPLATE_STARTERS[0]);
   const creating = useMutation({
     mutationFn: () =>
       contentApi(api, kind).create({
         key: named.key,
         name: named.name.trim(),
-        ...STARTERS[kind],
+        ...(kind === 'template' ? starter?.content : STARTERS[kind]),
       }),
     onSuccess: (created) => {
       void queries.invalidateQueries({ queryKey: ['templates'] });
@@ -226,24 +229,34 @@ function NewTemplate({ kind, onClose }: { kind: ContentKind; onClose: () => void
   });
   return (
     <Dialog title={`New ${KINDS[kind].one}`} onClose={onClose}>
-      <form
-        className="grid gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          creating.mutate();
-        }}
+      <DialogForm
+        saving={creating}
+        fields={['/name', '/key']}
+        submitLabel="Create"
+        onClose={onClose}
       >
         <NameAndKeyFields value={named} placeholder="Welcome" error={creating.error} />
-        {creating.isError && !hasOnlyFieldErrors(creating.error, ['/name', '/key']) && (
-          <ErrorAlert error={creating.error} />
+        {kind === 'template' && (
+          <Field label="Start from" hint="You can change everything later.">
+            <Select
+              value={starter?.label ?? ''}
+              onChange={({ target: { value } }) => {
+                setStarter(TEMPLATE_STARTERS.find(({ label }) => label === value));
+                if (isSuggested(named.name)) named.setName(value === 'Blank' ? '' : value);
+              }}
+            >
+              {TEMPLATE_STARTERS.map(({ label }) => (
+                <option key={label}>{label}</option>
+              ))}
+            </Select>
+          </Field>
         )}
-        <DialogButtons>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={creating.isPending}>
-            Create
-          </Button>
-        </DialogButtons>
-      </form>
+      </DialogForm>
     </Dialog>
   );
+}
+
+/** Whether no name was typed. */
+function isSuggested(name: string): boolean {
+  return name === '' || TEMPLATE_STARTERS.some(({ label }) => label === name);
 }
