@@ -44,10 +44,10 @@ function isBuilt(sourceHash: string): boolean {
 async function build(sourceHash: string): Promise<void> {
   const { build: viteBuild, createLogger } = await import('vite');
   const logger = createLogger('warn');
-  const { warn } = logger;
-  logger.warn = (message, options) => {
+  const { warnOnce } = logger;
+  logger.warnOnce = (message, options) => {
     // The server has the font: the documentation uses it, too.
-    if (!message.includes('/docs/inter.woff2')) warn(message, options);
+    if (!message.includes('/docs/inter.woff2')) warnOnce(message, options);
   };
   const fresh = path.join(DIST, `app-${process.pid}`);
   // Test runs set NODE_ENV to test, which would produce a development build.
@@ -56,6 +56,7 @@ async function build(sourceHash: string): Promise<void> {
   try {
     await viteBuild({
       configFile: path.join(ROOT, 'dashboard/vite.config.ts'),
+      logLevel: 'warn',
       customLogger: logger,
       build: { outDir: fresh },
     });

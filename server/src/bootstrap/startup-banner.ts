@@ -16,6 +16,7 @@ export async function startupBanner(app: App, config: Config, sshServer?: string
   const lines = [
     '',
     `  Postrider is running at ${url}`,
+    `  Dashboard: ${url}/app`,
     `  Documentation: ${url}/docs`,
     ...smtpLine(app),
     '',
