@@ -23,6 +23,7 @@ test('over SSH, a tunnel to this machine makes the link work', () => {
   expect(text).toContain(
     'ssh -N -L 3000:localhost:3000 203.0.113.5\n    http://localhost:3000/app/',
   );
+  expect(text).toContain('On your own computer, forward the');
   expect(text).not.toContain('Create the first one at');
   expect(text).toContain('HOST=0.0.0.0');
 });

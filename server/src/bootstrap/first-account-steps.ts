@@ -39,8 +39,15 @@ export function firstAccountSteps({ url, link, host, sshServer }: FirstAccount):
   }
   return [
     `  No account exists yet.${here}`,
-    '  The server accepts connections from this machine only. From another one, forward the port,',
-    '  then open this single-use link there:',
+    ...(sshServer === undefined
+      ? [
+          '  The server accepts connections from this machine only. From another one, forward the port,',
+          '  then open this single-use link there:',
+        ]
+      : [
+          '  The server accepts connections from this machine only. On your own computer, forward the',
+          '  port, then open this single-use link in a browser:',
+        ]),
     '',
     `    ssh -N -L ${port}:localhost:${port} ${sshServer ?? 'THIS_MACHINE'}`,
     `    ${link}`,
