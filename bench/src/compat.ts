@@ -172,7 +172,7 @@ async function sesRequest(target: Target): Promise<string> {
   const bodyHash = createHash('sha256').update(body).digest('hex');
   const signedAt = new Date().toISOString().replaceAll(/[:-]|\.\d+/g, '');
   const scope = `${signedAt.slice(0, 8)}/us-east-1/ses/aws4_request`;
-  const signedHeaders = ['content-type', 'host', 'x-amz-content-sha256', 'x-amz-date'];
+  const signedHeaders = 'content-type;host;x-amz-content-sha256;x-amz-date';
   const headers = { 'x-amz-content-sha256': bodyHash, 'x-amz-date': signedAt };
   const all = { 'content-type': JSON_TYPE, host: 'localhost', ...headers };
   const signature = signatureOf(
@@ -181,7 +181,7 @@ async function sesRequest(target: Target): Promise<string> {
     bodyHash,
     secret,
   );
-  const Authorization = `AWS4-HMAC-SHA256 Credential=${accessKeyId}/${scope}, SignedHeaders=${signedHeaders.join(';')}, Signature=${signature}`;
+  const Authorization = `AWS4-HMAC-SHA256 Credential=${accessKeyId}/${scope}, SignedHeaders=${signedHeaders}, Signature=${signature}`;
   return post(url, { ...headers, Authorization }, JSON_TYPE, body);
 }
 

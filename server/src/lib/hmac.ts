@@ -19,25 +19,18 @@ export function createHmacSha256(key: Buffer): Hmac {
   };
 }
 
-/** The longest text that needs no buffer of its own. */
-const SHARED_BYTES_MAX = 1024;
-
-/** The HMAC in hex of ASCII text, which is not copied to a buffer of its own. */
+/** The HMAC in hex of ASCII text. Texts of the same length share a buffer. */
 export function createHexHmacSha256(key: Buffer): (text: string) => string {
-  const inner = Buffer.concat([padded(key, 0x36), Buffer.alloc(SHARED_BYTES_MAX)]);
+  let inner = padded(key, 0x36);
   const outer = Buffer.concat([padded(key, 0x5c), Buffer.alloc(32)]);
   return (text) => {
-    outer.write(hash('sha256', withText(inner, text), 'binary'), BLOCK_BYTES, 'latin1');
+    if (inner.length !== BLOCK_BYTES + text.length) {
+      inner = Buffer.concat([inner.subarray(0, BLOCK_BYTES), Buffer.alloc(text.length)]);
+    }
+    inner.write(text, BLOCK_BYTES, 'latin1');
+    outer.write(hash('sha256', inner, 'binary'), BLOCK_BYTES, 'latin1');
     return hash('sha256', outer, 'hex');
   };
-}
-
-function withText(inner: Buffer, text: string): Buffer {
-  if (text.length > SHARED_BYTES_MAX) {
-    return Buffer.concat([inner.subarray(0, BLOCK_BYTES), Buffer.from(text, 'latin1')]);
-  }
-  inner.write(text, BLOCK_BYTES, 'latin1');
-  return inner.subarray(0, BLOCK_BYTES + text.length);
 }
 
 function padded(key: Buffer, pad: number): Buffer {

@@ -71,7 +71,7 @@ function isSigned(request: http.IncomingMessage, body: Buffer): boolean {
   const signedAt = header('x-amz-date') ?? '';
   const expected = signatureOf(
     { method: request.method ?? '', url: request.url ?? '', header },
-    { scope, signedAt, signedHeaders: names.split(';') },
+    { scope, signedAt, signedHeaders: names },
     bodyHash,
     S3_CREDENTIALS.secretAccessKey,
   );

@@ -149,8 +149,10 @@ export type NameValue = NonNullable<Template['Headers']>[number];
 
 /** Refuses by name what has no equivalent. */
 export function refuseUnsupported(email: Partial<Record<keyof typeof UNSUPPORTED, unknown>>): void {
+  let isSupported = true;
+  for (const name in email) if (Object.hasOwn(UNSUPPORTED, name)) isSupported = false;
+  if (isSupported) return;
   const found = UNSUPPORTED_NAMES.filter((name) => email[name] !== undefined);
-  if (found.length === 0) return;
   throw invalidFields(
     found.map((name) => unsupported(`/${name}`, `${name} is not supported. ${UNSUPPORTED[name]}`)),
   );

@@ -24,8 +24,8 @@ export interface Signature {
   scope: string;
   /** `20261115T093000Z` */
   signedAt: string;
-  /** Lower case, in the order in which they were signed. */
-  signedHeaders: readonly string[];
+  /** Lower case, in the order in which they were signed, separated by semicolons. */
+  signedHeaders: string;
   signature: string;
 }
 
@@ -35,6 +35,7 @@ const AUTHORIZATION =
   /^AWS4-HMAC-SHA256 Credential=([\w-]+)\/(\d{8}\/[a-z0-9-]+\/([a-z0-9-]+)\/aws4_request), ?SignedHeaders=([a-z0-9;_-]+), ?Signature=([0-9a-f]+)$/;
 const SIGNATURE_CHARS = 64;
 const SCOPE_CHARS_MAX = 160;
+const LIST_CHARS_MAX = 2_048;
 const HASH = /^[0-9a-f]{64}$/;
 const SKEW_MS_MAX = 15 * 60_000;
 const SERVICE = 'ses';
@@ -79,13 +80,13 @@ export function readSignature({ url, header }: ArrivedRequest, nowMs: number): S
     throw new RefusedError('missing_api_key', detail);
   }
   const match = AUTHORIZATION.exec(authorization);
-  const [, accessKeyId = '', scope = '', service = '', names = '', signature = ''] = match ?? [];
+  const [, accessKeyId = '', scope = '', service = '', signedHeaders = '', signature = ''] =
+    match ?? [];
   if (signature.length !== SIGNATURE_CHARS || scope.length > SCOPE_CHARS_MAX) {
     const detail = `The Authorization header must be "${ALGORITHM} Credential=…, SignedHeaders=…, Signature=…".`;
     throw new RefusedError('missing_api_key', detail);
   }
-  const signedHeaders = names.split(';');
-  checkSignedHeaders(header, signedHeaders);
+  checkSignedHeaders(header, namesOf(signedHeaders));
   if (service !== SERVICE) {
     throw refused(`The request is signed for the service "${service}" instead of "${SERVICE}".`);
   }
@@ -105,11 +106,21 @@ export function verifySignature(
   if (claimed !== bodyHash && !HASH.test(claimed)) {
     throw refused(`x-amz-content-sha256 "${claimed}" is not supported: the body must be signed.`);
   }
-  const expected = Buffer.from(signatureOf(request, signature, bodyHash, secret));
-  if (claimed === bodyHash && timingSafeEqual(expected, Buffer.from(signature.signature))) return;
+  const expected = signatureOf(request, signature, bodyHash, secret);
+  if (claimed === bodyHash && isSameSignature(expected, signature.signature)) return;
   throw refused(
     'The signature does not match. Check the secret access key, and that no proxy changes the path, the Host header or the body.',
   );
+}
+
+const COMPARED = [Buffer.alloc(SIGNATURE_CHARS), Buffer.alloc(SIGNATURE_CHARS)] as const;
+
+/** In constant time. Both have the same length, so each replaces all of what was compared before. */
+function isSameSignature(expected: string, given: string): boolean {
+  if (expected.length !== SIGNATURE_CHARS || given.length !== SIGNATURE_CHARS) return false;
+  COMPARED[0].write(expected, 'latin1');
+  COMPARED[1].write(given, 'latin1');
+  return timingSafeEqual(...COMPARED);
 }
 
 /** The signature that the secret gives, in hex. */
@@ -145,28 +156,50 @@ function signerFor(secret: string, scope: string): Signer {
   return derived;
 }
 
+/** A program signs the same headers in all its requests. */
+const lists = new Map<string, readonly string[]>();
+const LISTS_MAX = 1_000;
+
+function namesOf(signedHeaders: string): readonly string[] {
+  const known = lists.get(signedHeaders);
+  if (known) return known;
+  const names = signedHeaders.split(';');
+  if (lists.size >= LISTS_MAX) lists.clear();
+  if (signedHeaders.length <= LIST_CHARS_MAX) lists.set(signedHeaders, names);
+  return names;
+}
+
 function canonicalRequest(
   { method, url, header }: ArrivedRequest,
-  signedHeaders: readonly string[],
+  signedHeaders: string,
   bodyHash: string,
 ): string {
   const queryAt = url.indexOf('?');
   const path = queryAt < 0 ? url : url.slice(0, queryAt);
   const query = queryAt < 0 ? '' : url.slice(queryAt + 1);
+  const lines = canonicalHeaders(header, namesOf(signedHeaders));
+  return `${method}\n${canonicalPath(path)}\n${canonicalQuery(query)}\n${lines}\n${signedHeaders}\n${bodyHash}`;
+}
+
+/** Values are trimmed, and few have more than single spaces in them. */
+function canonicalHeaders(header: HeaderReader, names: readonly string[]): string {
   let lines = '';
-  for (const name of signedHeaders) lines += `${name}:${canonicalValue(header(name) ?? '')}\n`;
-  return `${method}\n${canonicalPath(path)}\n${canonicalQuery(query)}\n${lines}\n${signedHeaders.join(';')}\n${bodyHash}`;
+  for (const name of names) lines += `${name}:${header(name) ?? ''}\n`;
+  if (!/[^\S\n]{2}|[^\S\n ]/.test(lines)) return lines;
+  return names.map((name) => `${name}:${header(name)?.replace(/\s+/g, ' ') ?? ''}\n`).join('');
 }
 
-function canonicalValue(value: string): string {
-  return /\s\s|[^\S ]/.test(value) ? value.replace(/\s+/g, ' ') : value;
-}
-
+/** Nearly all requests are sends, which have the same path. */
+let lastNormalPath = '';
 const NORMAL_PATH = /^(?:\/[\w~-][\w.~-]*)+$/;
 
 /** For all services except S3, the path is normalized and encoded once more. */
 function canonicalPath(path: string): string {
-  if (NORMAL_PATH.test(path)) return path;
+  if (path === lastNormalPath) return path;
+  if (NORMAL_PATH.test(path)) {
+    lastNormalPath = path;
+    return path;
+  }
   const segments: string[] = [];
   for (const segment of path.split('/')) {
     if (segment === '..') segments.pop();
@@ -233,8 +266,11 @@ function checkTime(header: HeaderReader, scope: string, nowMs: number): string {
 }
 
 function timeOf(text: string): number {
-  const date = `${text.slice(0, 4)}-${text.slice(4, 6)}-${text.slice(6, 8)}`;
-  return Date.parse(`${date}T${text.slice(9, 11)}:${text.slice(11, 13)}:${text.slice(13)}`);
+  const [date, time] = [Number(text.slice(0, 8)), Number(text.slice(9, 15))];
+  const month = Math.floor(date / 100) % 100;
+  const atMs = Date.UTC(Math.floor(date / 10_000), month - 1, date % 100);
+  const minutes = Math.floor(time / 10_000) * 60 + (Math.floor(time / 100) % 100);
+  return atMs + (minutes * 60 + (time % 100)) * 1000;
 }
 
 function refused(detail: string): RefusedError {
