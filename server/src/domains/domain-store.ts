@@ -33,7 +33,8 @@ const COLUMNS = selectList<DomainsRow, DomainRow>(
   'd',
 );
 
-type DomainRow = Omit<Domain, 'keys'>;
+/** Without its keys. */
+export type DomainRow = Omit<Domain, 'keys'>;
 
 export async function findSenderDomain(
   db: Queryable,
@@ -301,23 +302,48 @@ export async function findSigningDomain(
   db: Queryable,
   workspaceId: string,
   name: string,
-): Promise<
-  { domain: Domain; keys: EncryptedDomainKey[]; suspendedFor: string | null } | undefined
-> {
-  const domain = await findDomainByName(db, workspaceId, name);
+): Promise<{ domain: DomainRow; keys: SigningKey[]; suspendedFor: string | null } | undefined> {
+  // One statement, because the first message of every workspace waits for it. A domain without keys
+  // has one row.
+  const { rows } = await db.query<DomainRow & SigningKeyColumns>({
+    name: 'find-signing-domain',
+    text: `select ${COLUMNS},
+        (select ${HELD_FOR} from workspaces where id = $1) as "suspendedFor",
+        k.selector as "keySelector", k.algorithm as "keyAlgorithm", k.dns_value as "keyDnsValue",
+        k.encrypted_private_key as "encryptedPrivateKey"
+      from domains d left join domain_keys k
+        on k.workspace_id = d.workspace_id and k.domain_id = d.id and k.slot = 'current'
+      where d.workspace_id = $1 and d.name = $2`,
+    values: [workspaceId, name],
+  });
+  const [domain] = rows;
   if (!domain) return undefined;
-  const {
-    rows: [workspace],
-  } = await db.query<{ suspendedFor: string | null }>(
-    `select ${HELD_FOR} as "suspendedFor" from workspaces where id = $1`,
-    [workspaceId],
+  const keys = rows.flatMap((row) =>
+    row.keySelector === null
+      ? []
+      : [
+          {
+            selector: row.keySelector,
+            algorithm: row.keyAlgorithm,
+            dnsValue: row.keyDnsValue,
+            encryptedPrivateKey: row.encryptedPrivateKey,
+          },
+        ],
   );
-  const { rows } = await db.query<EncryptedDomainKey>(
-    `select ${KEY_COLUMNS}, k.encrypted_private_key as "encryptedPrivateKey" from domain_keys k
-     where k.workspace_id = $1 and k.domain_id = $2 and k.slot = 'current'`,
-    [workspaceId, domain.id],
-  );
-  return { domain, keys: rows, suspendedFor: workspace?.suspendedFor ?? null };
+  return { domain, keys, suspendedFor: domain.suspendedFor };
+}
+
+export type SigningKey = Pick<
+  EncryptedDomainKey,
+  'selector' | 'algorithm' | 'dnsValue' | 'encryptedPrivateKey'
+>;
+
+interface SigningKeyColumns {
+  suspendedFor: string | null;
+  keySelector: string | null;
+  keyAlgorithm: SigningKey['algorithm'];
+  keyDnsValue: string;
+  encryptedPrivateKey: Buffer;
 }
 
 /** Notifies every node on commit, so that caches drop the workspace's domains. */

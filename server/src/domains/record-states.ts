@@ -79,7 +79,7 @@ export function mergeChecks(
 
 /** Whether the key's record was found by the last conclusive check. */
 export function isKeyRecordFound(
-  domain: Domain,
+  domain: Pick<Domain, 'name' | 'checks'>,
   key: Pick<DomainKey, 'selector' | 'dnsValue'>,
 ): boolean {
   const name = keyRecordName(domain, key);

@@ -5,9 +5,7 @@ import type { Encryptor } from '../lib/encryption.ts';
 import { NotifyCache } from '../lib/notify-cache.ts';
 import { loadPrivateKey } from '../mail/dkim/keys.ts';
 import type { DkimKey } from '../mail/dkim/sign.ts';
-import type { EncryptedDomainKey } from './dkim-key-generator.ts';
-import type { Domain } from './domain.ts';
-import { findSigningDomain } from './domain-store.ts';
+import { type DomainRow, findSigningDomain, type SigningKey } from './domain-store.ts';
 import { isKeyRecordFound } from './record-states.ts';
 
 /**
@@ -75,8 +73,8 @@ export class SigningDomainCache {
     keys,
     suspendedFor,
   }: {
-    domain: Domain;
-    keys: readonly EncryptedDomainKey[];
+    domain: DomainRow;
+    keys: readonly SigningKey[];
     suspendedFor: string | null;
   }): SigningDomain {
     const dkimKeys = keys
