@@ -90,7 +90,25 @@ export function SendSnippets({
       </>
     ),
   }));
-  return <Snippets snippets={snippets} />;
+  return (
+    <>
+      <Snippets snippets={snippets} />
+      {everyWay && (
+        <p className="mt-2 text-xs text-soft">
+          The{' '}
+          <a
+            href="/docs/api/sending"
+            target="_blank"
+            rel="noreferrer"
+            className="text-accent-ink underline"
+          >
+            API reference
+          </a>{' '}
+          has the same in Go, PHP, Ruby, C# and Java.
+        </p>
+      )}
+    </>
+  );
 }
 
 function useSmtpSettings(enabled: boolean): Schema<'SmtpSettings'> | undefined {
