@@ -7,7 +7,7 @@ const KINDS = {
   plain: 'bg-panel text-ink border border-line-strong hover:bg-sunken shadow-panel',
   quiet: 'text-soft hover:text-ink hover:bg-sunken border border-transparent',
   danger: 'bg-bad-solid text-white hover:brightness-110 border border-transparent shadow-panel',
-  'danger-quiet': 'text-bad hover:bg-bad-wash border border-transparent',
+  'danger-quiet': 'bg-panel text-bad border border-line-strong hover:bg-bad-wash shadow-panel',
 } as const;
 
 export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {

@@ -21,7 +21,7 @@ export function CodeBlock({
 }) {
   return (
     <div className="group relative min-w-0 rounded-lg border border-line bg-sunken">
-      <div className="absolute top-1.5 right-1.5 z-1 rounded-md bg-sunken">
+      <div className="absolute top-0 right-0 z-1 rounded-tr-lg rounded-bl-lg bg-sunken p-1.5">
         <CopyIconButton text={code} label={`Copy ${label}`} />
       </div>
       <section

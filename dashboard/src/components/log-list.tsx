@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { classNames } from '../lib/class-names.ts';
 import { ErrorAlert } from './alert.tsx';
 import { LoadMore } from './load-more.tsx';
 import { SkeletonRows } from './skeleton.tsx';
@@ -12,6 +13,8 @@ export function LogList<Row extends { id: string }>({
   label,
   items,
   empty,
+  columns,
+  header,
   children,
 }: {
   list: Parameters<typeof LoadMore>[0] & {
@@ -25,6 +28,10 @@ export function LogList<Row extends { id: string }>({
   /** What the rows are, in the plural. */
   items: string;
   empty: ReactNode;
+  /** The grid columns of the header, from medium windows on. */
+  columns: string;
+  /** The labels of the columns. Screen readers read the rows without them. */
+  header: ReactNode;
   children: (row: Row) => ReactNode;
 }) {
   if (list.isPending) return <SkeletonRows rows={12} />;
@@ -36,6 +43,15 @@ export function LogList<Row extends { id: string }>({
   if (list.rows.length === 0 && !list.hasNextPage) return empty;
   return (
     <>
+      <div
+        aria-hidden
+        className={classNames(
+          'hidden h-8 items-center gap-x-3 border-line border-t bg-sunken px-6 text-xs font-medium text-faint md:grid',
+          columns,
+        )}
+      >
+        {header}
+      </div>
       <ul aria-label={label} className="divide-y divide-line border-y border-line">
         {list.rows.map(children)}
       </ul>

@@ -60,9 +60,14 @@ const exact = new Intl.DateTimeFormat(undefined, {
   timeStyle: 'medium',
 });
 
-/** The local time, and the UTC timestamp from the API on a second line. */
+/** The local date and time, for use in a sentence. */
+export function dateAndTime(at: string): string {
+  return exact.format(new Date(at));
+}
+
+/** For tooltips: the local time, and the UTC timestamp from the API on a second line. */
 export function exactTime(at: string): string {
-  return `${exact.format(new Date(at))}\n${at}`;
+  return `${dateAndTime(at)}\n${at}`;
 }
 
 /** Local time for a datetime-local input, to the minute. */

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { exactTime } from '../components/time.tsx';
+import { dateAndTime } from '../components/time.tsx';
 import { classNames } from '../lib/class-names.ts';
 import { type Mode, selectMode, useSelection } from '../session/selection.ts';
 import { useMe, useWorkspace } from '../session/session.ts';
@@ -61,7 +61,7 @@ export function DeletionBanner() {
   const { deletion, role, removed } = useWorkspace();
   if (!deletion || removed) return null;
   return (
-    <Banner title={`This workspace will be deleted after ${exactTime(deletion.delete_at)}.`}>
+    <Banner title={`This workspace will be deleted after ${dateAndTime(deletion.delete_at)}.`}>
       Live mail is held.{' '}
       {role === 'owner' ? (
         <Link to="/settings" search={{ tab: 'workspace' }} className="underline">
@@ -78,7 +78,7 @@ export function AccountDeletionBanner() {
   const { delete_at: deleteAt } = useMe();
   if (deleteAt === null) return null;
   return (
-    <Banner title={`Your account will be deleted after ${exactTime(deleteAt)}.`}>
+    <Banner title={`Your account will be deleted after ${dateAndTime(deleteAt)}.`}>
       <Link to="/settings" className="underline">
         Restore your account in the settings
       </Link>
@@ -98,10 +98,15 @@ function SuspendedBanner() {
 }
 
 function Banner({ title, children }: { title: string; children: ReactNode }) {
+  const { mode } = useSelection();
   return (
     <p
       role="status"
-      className="shrink-0 bg-bad-solid px-3 py-1 text-center text-xs font-medium text-white"
+      className={classNames(
+        'shrink-0 bg-bad-solid px-3 py-1 text-center text-xs font-medium text-white',
+        // Below the badge of test mode.
+        mode === 'test' && 'pt-5',
+      )}
     >
       {title}
       <span className="ml-2 font-normal wrap-anywhere">{children}</span>

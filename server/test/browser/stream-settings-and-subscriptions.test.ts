@@ -26,7 +26,7 @@ browserSuite(
       await page.getByLabel('Sender’s display name').fill('The Shop');
       await page.getByLabel('Route').selectOption('bulk');
       await page.getByLabel('Recipients per minute').fill('600');
-      await page.getByLabel('Delete content after (days)').fill('7');
+      await page.getByLabel('Keep content (days)').fill('7');
       await save(page);
       await row.getByText('From digest@shop.example').waitFor();
       await row.getByText('Content kept for 7 days').waitFor();

@@ -70,7 +70,7 @@ function postmark({ token, from, to }: SnippetValues): Snippet {
 
 function sendgrid({ token, from, to }: SnippetValues): Snippet {
   const url = compatUrl('sendgrid');
-  return snippet(
+  const base = snippet(
     'SendGrid',
     [token, url, 'setClient', '@sendgrid/client'],
     [
@@ -90,6 +90,7 @@ function sendgrid({ token, from, to }: SnippetValues): Snippet {
       `console.log(response.statusCode, response.headers['x-message-id']);`,
     ],
   );
+  return { ...base, note: `${base.note} SendGrid’s client warns about the form of the key.` };
 }
 
 function mailgun({ token, from, to }: SnippetValues): Snippet {

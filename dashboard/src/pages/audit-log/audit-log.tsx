@@ -47,6 +47,16 @@ export function AuditLogPage() {
         label="Audit log"
         items="entries"
         empty={<NoEntries filtered={Object.keys(filters).length > 0} onClear={() => change({})} />}
+        columns={COLUMNS}
+        header={
+          <>
+            <span className="size-4" />
+            <span>Change</span>
+            <span>Target</span>
+            <span>Made by</span>
+            <span className="text-right">Time</span>
+          </>
+        }
       >
         {(entry) => (
           <EntryRow
@@ -119,6 +129,8 @@ function AuditFilterBar({
   );
 }
 
+const COLUMNS = 'md:grid-cols-[auto_minmax(0,14rem)_minmax(0,1fr)_minmax(0,12rem)_6.5rem]';
+
 function EntryRow({
   entry,
   open,
@@ -136,7 +148,10 @@ function EntryRow({
         data-row
         aria-expanded={open}
         onClick={onToggle}
-        className="grid w-full grid-cols-[auto_minmax(0,1fr)_auto] items-center gap-x-3 px-4 py-2.5 text-left transition-colors hover:bg-sunken focus-visible:bg-sunken sm:px-6 md:grid-cols-[auto_minmax(0,14rem)_minmax(0,1fr)_minmax(0,12rem)_6.5rem]"
+        className={classNames(
+          'grid w-full grid-cols-[auto_minmax(0,1fr)_auto] items-center gap-x-3 px-4 py-2.5 text-left transition-colors hover:bg-sunken focus-visible:bg-sunken sm:px-6',
+          COLUMNS,
+        )}
       >
         <ChevronRight
           className={classNames('size-4 text-faint transition-transform', open && 'rotate-90')}

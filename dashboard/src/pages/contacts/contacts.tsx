@@ -49,7 +49,12 @@ export function ContactsPage() {
     <Page
       full
       title="Contacts"
-      description="Recipient data you can use in templates as {{ contact.first_name }}."
+      description={
+        <>
+          Recipient data you can use in templates as{' '}
+          <code className="font-mono text-xs whitespace-nowrap">{'{{ contact.first_name }}'}</code>.
+        </>
+      }
       actions={
         <>
           {list.rows.length > 0 && (

@@ -156,7 +156,8 @@ function Failures({ report }: { report: Schema<'ContactImportReport'> }) {
           <li key={`${line} ${field}`} className="flex gap-3 px-3 py-1.5">
             <span className="w-16 shrink-0 text-faint">Line {line}</span>
             <span className="min-w-0 break-words">
-              {field && <code className="font-mono text-xs">{field}</code>} {detail}
+              {field && <code className="font-mono text-xs">{field.replace('/', '')}</code>}{' '}
+              {detail}
             </span>
           </li>
         ))}

@@ -79,9 +79,16 @@ function StatusAlert({ domain }: { domain: Domain }) {
   switch (domain.status) {
     case 'pending':
       return (
-        <Alert tone="info" title={`${formatCount(missing.length, 'record')} missing`}>
+        <Alert
+          tone="info"
+          title={
+            domain.checked_at === null
+              ? `Add ${formatCount(missing.length, 'DNS record')} to verify this domain`
+              : `${formatCount(missing.length, 'record')} missing`
+          }
+        >
           <p>
-            Add the records below at your DNS provider. We’ll recheck{' '}
+            Add the records below at your DNS provider. We’ll {domain.checked_at && 're'}check{' '}
             {domain.next_check_at ? <Time at={domain.next_check_at} /> : 'automatically'}. DNS
             changes can take a while to propagate.
           </p>
@@ -158,7 +165,7 @@ function DomainActions({ domain }: { domain: Domain }) {
   return (
     <>
       <Button icon={RefreshCw} busy={checking.isPending} onClick={() => checking.mutate()}>
-        Check again
+        {domain.checked_at === null ? 'Check now' : 'Check again'}
       </Button>
       <Menu trigger={<IconButton icon={Ellipsis} label="More actions" className="size-8" />}>
         <MenuItem icon={RotateCw} onSelect={rotate}>

@@ -160,7 +160,7 @@ function MessageRow({
           />
         </span>
       )}
-      <span className="order-2 md:order-none">
+      <span className="order-2 justify-self-end md:order-none md:justify-self-start">
         <StatusBadge status={message.status} />
       </span>
       <span className="order-1 min-w-0 truncate font-medium md:order-none">

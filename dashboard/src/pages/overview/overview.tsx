@@ -5,7 +5,7 @@ import { SegmentedControl } from '../../components/segmented-control.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { TimeRangePicker } from '../../components/time-range-picker.tsx';
 import { ANY_TIME } from '../../lib/time-range.ts';
-import { useCan, useWorkspace } from '../../session/session.ts';
+import { useCan } from '../../session/session.ts';
 import { StreamSelect } from '../streams/stream-select.tsx';
 import { useStreams } from '../streams/use-streams.ts';
 import { Breakdown, type Dimension, parseDimension } from './breakdown.tsx';
@@ -19,7 +19,6 @@ import { ofStream, usePreviousTotals, useRefetchStats, useStats } from './use-st
 export function OverviewPage() {
   const search = useSearch({ from: '/inside/' });
   const navigate = useNavigate();
-  const { name } = useWorkspace();
   const canRead = useCan()('read:messages');
   const range = parseRange(search, Date.now());
   const show = (next: typeof search) =>
@@ -27,7 +26,6 @@ export function OverviewPage() {
   return (
     <Page
       title="Overview"
-      description={`Sending activity for ${name}`}
       actions={
         canRead && (
           <>

@@ -64,11 +64,13 @@ export function RequestPage() {
 /** What went wrong, and what to do about it. */
 function Cause({ problem }: { problem: NonNullable<Details['problem']> }) {
   const { errors = [] } = problem;
+  // The detail of a single error is that of the problem.
+  const listed = errors.length > 1 ? errors : [];
   return (
     <Alert tone="bad" title={problem.detail}>
-      {errors.length > 0 && (
+      {listed.length > 0 && (
         <ul className="list-disc space-y-0.5 pl-4">
-          {errors.map((one) => (
+          {listed.map((one) => (
             <li key={`${one.pointer}${one.parameter}${one.code}${one.detail}`}>
               <code className="font-mono text-xs">{one.pointer ?? one.parameter}</code> {one.detail}
             </li>

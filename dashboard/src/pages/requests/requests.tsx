@@ -9,6 +9,7 @@ import { Page } from '../../components/page.tsx';
 import { SearchInput } from '../../components/search-input.tsx';
 import { Time } from '../../components/time.tsx';
 import { TimeRangePicker } from '../../components/time-range-picker.tsx';
+import { classNames } from '../../lib/class-names.ts';
 import { formatDuration } from '../../lib/format.ts';
 import {
   type LoggedRequest,
@@ -42,6 +43,16 @@ export function RequestsPage() {
         label="Requests"
         items="requests"
         empty={<NoRequests filtered={Object.keys(filters).length > 0} onClear={() => change({})} />}
+        columns={COLUMNS}
+        header={
+          <>
+            <span>Status</span>
+            <span>Request</span>
+            <span>Sent by</span>
+            <span className="text-right">Duration</span>
+            <span className="text-right">Time</span>
+          </>
+        }
       >
         {(request) => (
           <RequestRow key={request.id} request={request} actor={actorName(request.actor)} />
@@ -106,11 +117,20 @@ function RequestFilterBar({
   );
 }
 
+const COLUMNS = 'md:grid-cols-[3.5rem_minmax(0,1fr)_minmax(0,10rem)_4.5rem_6.5rem]';
+
 function RequestRow({ request, actor }: { request: LoggedRequest; actor: string }) {
   const { id, method, path, problem_code: code } = request;
   return (
-    <li className="row-link grid grid-cols-[auto_minmax(0,1fr)_auto] items-center gap-x-3 gap-y-0.5 px-4 py-2.5 text-sm transition-colors hover:bg-sunken has-focus-visible:bg-sunken sm:px-6 md:grid-cols-[3.5rem_minmax(0,1fr)_minmax(0,10rem)_4.5rem_6.5rem]">
-      <HttpStatusBadge status={request.status} />
+    <li
+      className={classNames(
+        'row-link grid grid-cols-[auto_minmax(0,1fr)_auto] items-center gap-x-3 gap-y-0.5 px-4 py-2.5 text-sm transition-colors hover:bg-sunken has-focus-visible:bg-sunken sm:px-6',
+        COLUMNS,
+      )}
+    >
+      <span>
+        <HttpStatusBadge status={request.status} />
+      </span>
       <Link
         to="/requests/$id"
         params={{ id }}

@@ -9,7 +9,7 @@ import { ErrorAlert } from '../../components/alert.tsx';
 import { Button } from '../../components/button.tsx';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
 import { Section } from '../../components/page.tsx';
-import { exactTime } from '../../components/time.tsx';
+import { dateAndTime } from '../../components/time.tsx';
 import { showErrorToast, showToast } from '../../layout/toasts.tsx';
 import { downloadFile } from '../../lib/download-file.ts';
 import { ME_QUERY_KEY, useMe } from '../../session/session.ts';
@@ -52,7 +52,7 @@ function DeleteAccountDialog({ onClose }: { onClose: () => void }) {
       await navigate({ to: '/sign-in' });
       queries.clear();
       sessionEnded.set(false);
-      showToast(`Your account will be deleted after ${exactTime(deleteAt)}.`);
+      showToast(`Your account will be deleted after ${dateAndTime(deleteAt)}.`);
     },
   });
   return (
@@ -118,7 +118,7 @@ function RestoreAccount({ deleteAt }: { deleteAt: string }) {
   return (
     <div>
       <p className="mb-3 text-sm text-soft">
-        Your account will be deleted after {exactTime(deleteAt)}.
+        Your account will be deleted after {dateAndTime(deleteAt)}.
       </p>
       {restoring.isError && <ErrorAlert error={restoring.error} className="mb-3" />}
       <Button kind="primary" busy={restoring.isPending} onClick={() => restoring.mutate()}>

@@ -7,7 +7,7 @@ import { Button } from '../../components/button.tsx';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
 import { Section } from '../../components/page.tsx';
-import { exactTime } from '../../components/time.tsx';
+import { dateAndTime } from '../../components/time.tsx';
 import { showErrorToast, showToast } from '../../layout/toasts.tsx';
 import { downloadFile } from '../../lib/download-file.ts';
 import type { Mode } from '../../session/selection.ts';
@@ -147,7 +147,7 @@ function Restore({ deleteAt }: { deleteAt: string }) {
   return (
     <Section title="Delete workspace">
       <p className="mb-3 text-sm text-soft">
-        This workspace will be deleted after {exactTime(deleteAt)}. Until then live mail is held.
+        This workspace will be deleted after {dateAndTime(deleteAt)}. Until then live mail is held.
       </p>
       {restoring.isError && <ErrorAlert error={restoring.error} className="mb-3" />}
       <Button kind="primary" busy={restoring.isPending} onClick={() => restoring.mutate()}>

@@ -30,11 +30,16 @@ export function SingleSignOnSettings() {
 
 function ProviderSection() {
   const { api, key } = useApi();
+  const { id } = useWorkspace();
   const queries = useQueryClient();
   const [editing, setEditing] = useState(false);
   const provider = useQuery({
     queryKey: key(NAME),
     queryFn: async (): Promise<Provider | null> => {
+      // Without a provider, asking for it would leave an error in the console and in the request log.
+      const params = { query: { workspace: id } };
+      const options = await unwrap(api.GET('/api/v1/session/options', { params }));
+      if (options.single_sign_on === null) return null;
       try {
         return await unwrap(api.GET('/api/v1/single-sign-on'));
       } catch (error) {

@@ -153,7 +153,7 @@ export function EditStream({ stream, onClose }: { stream: Stream; onClose: () =>
             <TextInput type="number" min={1} {...defaultInput('messagesPerMinute')} />
           </Field>
           <Field
-            label="Delete content after (days)"
+            label="Keep content (days)"
             optional
             hint="Default: as for all mail."
             error={fieldError(changing.error, '/content_retention_days')}

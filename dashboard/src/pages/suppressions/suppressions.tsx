@@ -336,7 +336,8 @@ function useRemoveAll(): (ids: readonly string[], onDone: () => void) => void {
     });
 }
 
-const SUPPRESSION = { email: 'jane@example.com', note: 'requested by phone' };
+/** Not the address of other examples, which would no longer be delivered. */
+const SUPPRESSION = { email: 'john@example.com', note: 'requested by phone' };
 
 function NoSuppressions({ filtered }: { filtered: boolean }) {
   if (filtered) {

@@ -14,7 +14,7 @@ import { Page } from '../../components/page.tsx';
 import { NoSearchResults, SearchInput } from '../../components/search-input.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, Td, Th, Tr } from '../../components/table.tsx';
-import { exactTime, Time } from '../../components/time.tsx';
+import { dateAndTime, Time } from '../../components/time.tsx';
 import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
 import { showErrorToast, showToast } from '../../layout/toasts.tsx';
 import { capitalize } from '../../lib/format.ts';
@@ -139,7 +139,7 @@ function MemberRow({ member }: { member: Member }) {
         <div className="text-xs break-all text-faint">{member.email}</div>
         {member.delete_at !== null && (
           <div className="text-xs text-warn">
-            Account will be deleted after {exactTime(member.delete_at)}
+            Account will be deleted after {dateAndTime(member.delete_at)}
           </div>
         )}
       </Td>

@@ -13,7 +13,7 @@ import { EmailPreview } from '../../components/email-preview.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { SkeletonPage } from '../../components/skeleton.tsx';
 import { Tabs } from '../../components/tabs.tsx';
-import { exactTime } from '../../components/time.tsx';
+import { dateAndTime } from '../../components/time.tsx';
 import { runWithUndo } from '../../layout/toasts.tsx';
 import { useCan } from '../../session/session.ts';
 import { Attachments } from '../messages/message-content.tsx';
@@ -171,7 +171,7 @@ function Envelope({ message }: { message: InboxMessage }) {
         dateTime={message.arrived_at}
         className="shrink-0 text-xs text-faint max-sm:basis-full max-sm:pl-12"
       >
-        {exactTime(message.arrived_at).split('\n')[0]}
+        {dateAndTime(message.arrived_at)}
       </time>
     </div>
   );

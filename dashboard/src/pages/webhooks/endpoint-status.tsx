@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { Schema } from '../../api/client.ts';
 import { Badge, Dot, type Tone } from '../../components/badge.tsx';
-import { Time } from '../../components/time.tsx';
+import { ExactTime, Time } from '../../components/time.tsx';
 
 export type Webhook = Schema<'Webhook'>;
 
@@ -28,12 +28,12 @@ export function endpointStatus(webhook: Webhook): EndpointStatus {
       label: 'Failing',
       short: (
         <>
-          since <Time at={webhook.failing_since} />
+          since <ExactTime at={webhook.failing_since} />
         </>
       ),
       explanation: (
         <>
-          Failing since <Time at={webhook.failing_since} />. No successful delivery since then.
+          Failing since <ExactTime at={webhook.failing_since} />. No successful delivery since then.
         </>
       ),
     };
