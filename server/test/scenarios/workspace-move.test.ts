@@ -209,6 +209,14 @@ test('the command copies while servers run, moves when they are stopped, and can
     expect(refused.code).not.toBe(0);
     expect(refused.stderr).toContain('still being deleted at the target');
   }
+  {
+    await using _other = await startIn(database, 'third', {
+      env: { SECRET_KEY: 'another secret key for tests, also long enough' },
+    });
+    env.MOVE_TO_DATABASE_SCHEMA = 'third';
+    const refused = await move(id);
+    expect(refused.stderr).toContain('has a different SECRET_KEY');
+  }
   env.MOVE_TO_DATABASE_SCHEMA = 'other';
   const moved = await move(id);
   expect(moved.json).toMatchObject({ id, state: 'moved', rows: { messages: 1, deliveries: 1 } });

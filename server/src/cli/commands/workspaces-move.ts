@@ -71,7 +71,9 @@ async function openTarget({ config, secretKey, clock }: DatabaseContext) {
   });
   try {
     await migrate(target.pool, silentLog);
-    await verifySecretKey(target.pool, secretKey, { allowOther: false });
+    await verifySecretKey(target.pool, secretKey, { allowOther: false }).catch((error) => {
+      throw error instanceof StorageStartError ? new StorageStartError(OTHER_KEY) : error;
+    });
     await ensurePartitions(target.pool, clock.now());
     return target;
   } catch (error) {
@@ -81,3 +83,6 @@ async function openTarget({ config, secretKey, clock }: DatabaseContext) {
 }
 
 const CONNECTIONS_MAX = 4;
+
+const OTHER_KEY =
+  'The database at MOVE_TO_DATABASE_URL has a different SECRET_KEY, with which the secrets of the workspace could not be decrypted. A workspace can only move between installations with the same key.';
