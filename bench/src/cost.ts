@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { benchFollowers } from './followers.ts';
 import { openClient, postRequest } from './http-load.ts';
 import { type CpuByProcess, cpuByProcess } from './process-usage.ts';
 import type { Report } from './results.ts';
@@ -16,7 +17,8 @@ import {
  * What a message costs, from HTTP to SMTP and, with an endpoint, to two webhooks: CPU time by process,
  * and CPU time and WAL by step of its statements. Measured twice: as fast as the machine can, where
  * groups are large and webhooks wait for mail, and at a rate that leaves time for both. Messages are
- * not signed; each has its own recipient and idempotency key.
+ * not signed; each has its own recipient and idempotency key. Then, how fast the consumers of the event
+ * log are.
  *
  * PostgreSQL measures the time of statements, not their CPU time, and on a busy machine they wait for a
  * core. Their times are therefore scaled so that they add up to the CPU time of PostgreSQL's backends.
@@ -25,7 +27,7 @@ import {
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 10);
 const WARM_UP_SECONDS = Number(process.env.BENCH_WARM_UP_SECONDS ?? 15);
 const RATE = Number(process.env.BENCH_RATE ?? 300);
-const PARTS = (process.env.BENCH_PARTS ?? 'full,paced').split(',');
+const PARTS = (process.env.BENCH_PARTS ?? 'full,paced,followers').split(',');
 const CONNECTIONS = 64;
 
 const LOADS = [
@@ -42,6 +44,22 @@ export async function benchCost(report: Report): Promise<void> {
       reportCost(report, endpoints > 0 ? `${name} + webhooks` : name, cost);
     }
   }
+  if (PARTS.includes('followers')) await measureFollowers(report);
+}
+
+async function measureFollowers(report: Report): Promise<void> {
+  await using mail = await startSink();
+  await using environment = await startEnvironment(mail.port, { ROLES: 'api,delivery' });
+  await using receiver = await startWebhookSink(1);
+  await addEndpoints(environment.target, receiver.ports);
+  await using load = await openClient(environment.target.port, CONNECTIONS);
+  await load.run({
+    durationMs: SECONDS * 1000,
+    warmUpMs: 0,
+    request: sends(environment.target.key),
+  });
+  await untilRecorded(environment);
+  await benchFollowers(report, environment);
 }
 
 interface Cost {
@@ -55,30 +73,20 @@ interface Cost {
 
 async function measure(endpoints: number, perSecond: number | undefined): Promise<Cost> {
   await using mail = await startSink();
-  await using environment = await startWebhookEnvironment({
-    settings: STATISTICS_SETTINGS,
-    env: {
-      BENCH_MODE: 'live',
-      BENCH_UNSIGNED: '1',
-      DELIVERY_ROUTE: `smtp://127.0.0.1:${mail.port}`,
-    },
-  });
+  await using environment = await startEnvironment(mail.port);
   await using receiver = await startWebhookSink(1);
   const { client, target } = environment;
   await client.query('create extension pg_stat_statements');
   if (endpoints > 0) await addEndpoints(target, receiver.ports);
   await using load = await openClient(target.port, CONNECTIONS);
   let sent = 0;
+  const request = sends(target.key);
   const send = (seconds: number) =>
     load.run({
       durationMs: seconds * 1000,
       warmUpMs: 0,
       ...(perSecond === undefined ? {} : { perSecond }),
-      request: () => {
-        const n = sent++;
-        const body = JSON.stringify(sampleSend(`jane-${n}@example.com`));
-        return postRequest('/api/v1/transactional/send', target.key, body, `bench-${n}`);
-      },
+      request: () => request(sent++),
     });
   // The first change of a page after a checkpoint writes all of it, which a short run would overstate.
   await client.query('checkpoint');
@@ -107,17 +115,50 @@ async function measure(endpoints: number, perSecond: number | undefined): Promis
   };
 }
 
+function startEnvironment(
+  mailPort: number,
+  env: Record<string, string> = {},
+): Promise<WebhookEnvironment> {
+  return startWebhookEnvironment({
+    settings: STATISTICS_SETTINGS,
+    env: {
+      BENCH_MODE: 'live',
+      BENCH_UNSIGNED: '1',
+      DELIVERY_ROUTE: `smtp://127.0.0.1:${mailPort}`,
+      ...env,
+    },
+  });
+}
+
+/** The nth send. */
+function sends(key: string): (n: number) => string {
+  return (n) => {
+    const body = JSON.stringify(sampleSend(`jane-${n}@example.com`));
+    return postRequest('/api/v1/transactional/send', key, body, `bench-${n}`);
+  };
+}
+
 const STATISTICS_SETTINGS = {
   shared_preload_libraries: 'pg_stat_statements',
   'pg_stat_statements.track_planning': 'on',
 };
 
-/** Everything is delivered, recorded, sent to the endpoint and counted. */
-async function untilProcessed({ client }: WebhookEnvironment): Promise<void> {
+async function untilRecorded({ client }: WebhookEnvironment): Promise<void> {
   for (;;) {
-    const { rows } = await client.query(`select
-        exists (select from deliveries where status in ('queued', 'deferred'))
-        or exists (select from webhook_deliveries where status = 'pending')
+    const { rows } = await client.query(
+      `select exists (select from deliveries where status in ('queued', 'deferred')) as waiting`,
+    );
+    if (!rows[0].waiting) return;
+    await sleep(500);
+  }
+}
+
+/** Everything is delivered, recorded, sent to the endpoint and counted. */
+async function untilProcessed(environment: WebhookEnvironment): Promise<void> {
+  await untilRecorded(environment);
+  for (;;) {
+    const { rows } = await environment.client.query(`select
+        exists (select from webhook_deliveries where status = 'pending')
         or exists (select from events e join event_consumers c on (e.tx, e.id) > (c.tx, c.id)
                     where e.tx >= (select min(tx) from event_consumers)
                       and (c.name = 'statistics' or exists (select from webhooks))) as waiting`);

@@ -29,7 +29,7 @@ const BENCHES: Record<string, Bench> = {
   cost: {
     description:
       'CPU time and WAL of a message by process and statement, with and without webhooks.',
-    parts: ['full', 'paced'],
+    parts: ['full', 'paced', 'followers'],
     load: async () => (await import('./cost.ts')).benchCost,
   },
   deliver: {

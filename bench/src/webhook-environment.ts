@@ -11,6 +11,7 @@ import { startTarget, type Target } from './start-target.ts';
 export interface WebhookEnvironment extends AsyncDisposable {
   target: Target;
   client: pg.Client;
+  url: string;
   /** The postmaster. */
   postgresPid: number;
   /** Usage of the server and of all PostgreSQL processes. */
@@ -51,6 +52,7 @@ export async function startWebhookEnvironment({
   return {
     target,
     client,
+    url,
     postgresPid: postgres.pid as number,
     usage() {
       const [node, ofPostgres] = [usageOf(target.pid), usageOf(postgres.pid)];
