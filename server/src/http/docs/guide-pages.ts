@@ -34,6 +34,7 @@ const OPERATION = [
   'docs/sign-in.md',
   'docs/configuration.md',
   'docs/cli.md',
+  'docs/scaling.md',
   'docs/reliability.md',
   'docs/performance.md',
 ];
