@@ -92,7 +92,7 @@ function SuspendedBanner() {
   if (!suspended) return null;
   return (
     <Banner title="Suspended">
-      The operator suspended live sending for this workspace: {suspended.reason}
+      Live sending is suspended for this workspace. {suspended.reason}
     </Banner>
   );
 }

@@ -111,7 +111,7 @@ browserSuite('workspace and mode isolation', (suite) => {
     const person = await createPerson(suite.app(), 'baker@shop.example', 'owner', bakery.id);
     const page = await suite.openFor(person, { mode: 'live' });
     await page.goto('/app');
-    const banner = page.getByRole('status').filter({ hasText: 'suspended live sending' });
+    const banner = page.getByRole('status').filter({ hasText: 'Live sending is suspended' });
     await banner.getByText('Complaints.').waitFor();
     await page.setViewportSize({ width: 360, height: 740 });
     await expect.poll(() => overflows(page)).toEqual([]);

@@ -203,6 +203,9 @@ function headersOf(form: MessageFormBody, from: AddressInput): Headers {
       case 'list-unsubscribe':
         headers.custom[name] = withoutHostedAddress(text);
         break;
+      case '__proto__':
+        refuse('A header cannot have this name.');
+        break;
       default:
         if (/^x-mailgun-/i.test(name)) refuse('Give the option as an `o:` or `v:` field.');
         else headers.custom[name] = text;
