@@ -5,6 +5,7 @@ import { DISK_FULL, whyNotWritable } from '../db/database-requirements.ts';
 import { type Pool, poolUsage } from '../db/pool.ts';
 import type { ReadReplica } from '../db/read-replica.ts';
 import type { StorageOutage } from '../db/storage-outage.ts';
+import { oldestUnprocessed } from '../events/event-consumer-store.ts';
 import { oldestHiddenEventMs } from '../events/events-store.ts';
 import { registerHealthChecks } from '../http/observability/health-checks.ts';
 import { addCollectedMetric } from '../http/observability/http-metrics.ts';
@@ -84,6 +85,7 @@ export function registerHealthAndMetrics(
   addQueueMetrics(registry, {
     readQueue: () => readQueue(pool, 'all', clock.now()),
     readHiddenEvent: async () => ({ createdAtMs: await oldestHiddenEventMs(pool) }),
+    readUnprocessed: () => oldestUnprocessed(pool),
     now: () => clock.now(),
   });
 }

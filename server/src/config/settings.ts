@@ -112,7 +112,7 @@ const storage = {
   ),
   DATABASE_SCHEMA: text<string | undefined>({
     description:
-      'PostgreSQL schema of all tables. It is created if it does not exist. Several installations can share a database, each in its own schema. See [Several cells](production.md#schemas).',
+      'PostgreSQL schema of all tables. It is created if it does not exist. Several installations can share a database, each in its own schema. See [Schemas](production.md#schemas).',
     format:
       'lowercase letters, digits and underscores, not starting with pg_; at most 40 characters',
     default: undefined,

@@ -17,6 +17,24 @@ export async function readConsumerPosition(
   return rows[0] as EventPosition;
 }
 
+/**
+ * When the oldest event was committed that a consumer has not processed; null if it has processed all.
+ * Webhooks are left out without an endpoint, because the log is not read for them then.
+ */
+export async function oldestUnprocessed(
+  pool: Pool,
+): Promise<{ consumer: EventConsumer; createdAtMs: number | null }[]> {
+  const { rows } = await pool.query<{ consumer: EventConsumer; createdAtMs: number | null }>({
+    name: 'event-consumers-oldest-unprocessed',
+    text: `select c.name as consumer, (
+        select e.created_at from events e where (e.tx, e.id) > (c.tx, c.id)
+         order by e.tx, e.id limit 1) as "createdAtMs"
+      from event_consumers c
+     where c.name <> 'webhooks' or exists (select from webhooks where enabled)`,
+  });
+  return rows;
+}
+
 export interface ConsumerMove {
   /** SQL expressions of the new position. */
   tx: string;

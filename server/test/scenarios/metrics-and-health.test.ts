@@ -165,3 +165,27 @@ test('metrics show how long a transaction that is left open keeps events from re
   }
   await until(async () => (await lag()) === 0);
 });
+
+test('metrics show how far webhooks and statistics are behind', async () => {
+  await using app = await startApp({ env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
+  await using receiver = await startWebhookReceiver();
+  const lag = async (consumer: string) =>
+    (await figuresOf(app.url)).of(`postrider_event_consumer_lag_seconds{consumer="${consumer}"}`);
+  expect(await lag('webhooks')).toBeUndefined();
+  const endpoint = { url: receiver.url, events: ['*'] };
+  expect((await app.call('POST', '/webhooks', { body: endpoint })).status).toBe(201);
+  const open = await app.database.pool.connect();
+  try {
+    await open.query('begin; select pg_current_xact_id()');
+    await app.call('POST', '/transactional/send', { body: validMessage() });
+    for (const consumer of ['webhooks', 'statistics']) {
+      await until(async () => ((await lag(consumer)) ?? 0) > 0);
+    }
+  } finally {
+    await open.query('rollback');
+    open.release();
+  }
+  for (const consumer of ['webhooks', 'statistics']) {
+    await until(async () => (await lag(consumer)) === 0);
+  }
+});

@@ -168,6 +168,7 @@ export function addPoolMetrics(
 export function addQueueMetrics(registry: Registry, deps: QueueMetricsDependencies): void {
   const read = cachedReader(deps.readQueue, deps.now);
   const readHiddenEvent = cachedReader(deps.readHiddenEvent, deps.now);
+  const readUnprocessed = cachedReader(deps.readUnprocessed, deps.now);
   const fromQueue = async (
     toSamples: (queue: QueueSnapshot) => MetricSample[],
   ): Promise<MetricSample[]> => {
@@ -209,6 +210,16 @@ export function addQueueMetrics(registry: Registry, deps: QueueMetricsDependenci
       return [{ value: Math.max(0, deps.now() - createdAtMs) / 1000 }];
     },
   });
+  addCollectedMetric(registry, {
+    name: 'postrider_event_consumer_lag_seconds',
+    help: 'Age of the oldest event that webhooks or statistics have not processed.',
+    type: 'gauge',
+    read: async () =>
+      ((await readUnprocessed()) ?? []).map(({ consumer, createdAtMs }) => ({
+        value: createdAtMs === null ? 0 : Math.max(0, deps.now() - createdAtMs) / 1000,
+        labels: { consumer },
+      })),
+  });
 }
 
 const STATUSES = ['queued', 'deferred', 'scheduled'] as const;
@@ -217,6 +228,8 @@ export interface QueueMetricsDependencies {
   readQueue: () => Promise<QueueSnapshot>;
   /** When the oldest event was committed that readers do not see yet. */
   readHiddenEvent: () => Promise<{ createdAtMs: number | undefined }>;
+  /** When the oldest event was committed that a consumer has not processed. */
+  readUnprocessed: () => Promise<{ consumer: string; createdAtMs: number | null }[]>;
   now: () => number;
 }
 
