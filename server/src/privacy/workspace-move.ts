@@ -334,7 +334,12 @@ export class WorkspaceMove {
     await insertRows(
       to,
       people,
-      added.map((person) => ({ ...person, id: ids.get(String(person.id)) ?? null })),
+      // Who may manage the target is decided there.
+      added.map((person) => ({
+        ...person,
+        id: ids.get(String(person.id)) ?? null,
+        is_instance_owner: 'false',
+      })),
     );
     for (const name of tablesThatMove('person')) {
       const table = await describeTable(from, name);

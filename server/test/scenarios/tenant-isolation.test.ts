@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { OperatorKeys } from '../../src/accounts/operator-keys.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { encodeId } from '../../src/lib/ids.ts';
 import { startApp, type TestApp, validMessage } from '../harness/app.ts';
 import {
   createPerson,
@@ -45,6 +48,7 @@ const NEVER: Record<string, string> = {
   members: 'usr_01kc8x3f7ye6qvj2m4n5p6q7r8',
   invitations: 'inv_01kc8x3f7ye6qvj2m4n5p6q7r8',
   me: 'ses_01kc8x3f7ye6qvj2m4n5p6q7r8',
+  'operator-keys': 'opk_01kc8x3f7ye6qvj2m4n5p6q7r8',
 };
 
 beforeAll(async () => {
@@ -89,6 +93,9 @@ async function makePeople(): Promise<void> {
   ids.set('members', person.publicId);
   ids.set('workspaces', visitor.workspace as string);
   ids.set('me', (await visitor.call('GET', '/me')).json.session.id);
+  const operatorKeys = new OperatorKeys({ pool: app.database.pool, clock: systemClock });
+  const operatorKey = await operatorKeys.create({ name: 'Platform' });
+  ids.set('operator-keys', encodeId('opk', operatorKey.key.id));
 }
 
 const MAKE: [string, string, object, string][] = [

@@ -76,6 +76,7 @@ test('a workspace moves while its mover is killed after every step', async () =>
     await source.app.domains.trust(id, { name: 'example.org' });
     await createPerson(source, 'both@owners.example', 'owner');
     await createPerson(source, 'only@owners.example', 'admin');
+    await database.pool.query('update source.people set is_instance_owner = true');
     key = source.liveKey;
     const hook = await source.call('POST', '/webhooks', {
       key,
@@ -172,6 +173,7 @@ test('a workspace moves while its mover is killed after every step', async () =>
     const { json } = await member.call('GET', '/me');
     const ids = json.workspaces.map((workspace: { id: string }) => workspace.id);
     expect(ids).toContain(encodeId('wsp', id));
+    expect(json.instance_owner).toBe(false);
   }
 
   // The source has nothing left and does not send.
