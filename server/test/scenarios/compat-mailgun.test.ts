@@ -619,6 +619,7 @@ describe('errors', () => {
     ['a sender of another domain', { from: 'hello@other.example' }, /acme\.example/],
     ['a missing subject', { subject: '' }, /subject/],
     ['a header that we write', { 'h:Date': 'now' }, /Date/],
+    ['a header that JavaScript would lose', { 'h:__proto__': 'x' }, /__proto__/],
     ['another sender', { 'h:Sender': 'someone@acme.example' }, /Sender/],
     ['an unknown option', { 'o:magic': 'yes' }, /o:magic/],
     ['an option without equivalent', { 'o:sending-ip': '192.0.2.1' }, /o:sending-ip/],

@@ -1,14 +1,15 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { KeyRound, Plus } from 'lucide-react';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { api, type Schema, unwrap } from '../../api/client.ts';
 import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
-import { fieldError, hasOnlyFieldErrors, toProblem } from '../../api/problem.ts';
+import { fieldError, toProblem } from '../../api/problem.ts';
 import { Alert, ErrorAlert } from '../../components/alert.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { DialogForm } from '../../components/dialog-form.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
@@ -198,17 +199,13 @@ function CreateKey({ onClose }: { onClose: () => void }) {
   const shown = ['/name', '/expires_at', '/password', '/code'].concat(
     allowedIps.map((_, index) => `/allowed_ips/${index}`),
   );
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    creating.mutate();
-  };
   return (
     <Dialog
       title="Create operator key"
       description="It can create, limit, suspend and delete all workspaces, and create their API keys."
       onClose={onClose}
     >
-      <form className="grid gap-4" onSubmit={submit}>
+      <DialogForm saving={creating} fields={shown} submitLabel="Create" onClose={onClose}>
         <Field label="Name" error={fieldError(creating.error, '/name')}>
           <TextInput
             value={name}
@@ -234,16 +231,7 @@ function CreateKey({ onClose }: { onClose: () => void }) {
           />
         </Field>
         <IdentityFields value={identity} onChange={setIdentity} error={creating.error} />
-        {creating.isError && !hasOnlyFieldErrors(creating.error, shown) && (
-          <ErrorAlert error={creating.error} />
-        )}
-        <DialogButtons>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={creating.isPending}>
-            Create
-          </Button>
-        </DialogButtons>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }
