@@ -7,6 +7,7 @@ import { type Clock, pause } from '../lib/clock.ts';
  */
 
 export interface RateDecision {
+  limit: RateLimit;
   allowed: boolean;
   remaining: number;
   /** Whole seconds until a request is allowed again; 0 when it is allowed now. */
@@ -59,10 +60,11 @@ export class RateLimiter {
     const limit = this.limitOf(id);
     const bucket = this.#filled(id, limit);
     if (bucket.tokens < 1) {
-      return { allowed: false, remaining: 0, retryAfterSeconds: waitSeconds(bucket, limit) };
+      const retryAfterSeconds = waitSeconds(bucket, limit);
+      return { limit, allowed: false, remaining: 0, retryAfterSeconds };
     }
     bucket.tokens -= 1;
-    return { allowed: true, remaining: Math.floor(bucket.tokens), retryAfterSeconds: 0 };
+    return { limit, allowed: true, remaining: Math.floor(bucket.tokens), retryAfterSeconds: 0 };
   }
 
   /**
@@ -90,6 +92,7 @@ export class RateLimiter {
     const bucket = this.#filled(id, limit);
     bucket.tokens -= count;
     return {
+      limit,
       allowed: true,
       remaining: Math.max(0, Math.floor(bucket.tokens)),
       retryAfterSeconds: bucket.tokens < 1 ? waitSeconds(bucket, limit) : 0,

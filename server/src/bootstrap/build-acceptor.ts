@@ -13,8 +13,7 @@ import type { DeliveryHandoff } from '../messages/accept/delivery-handoff.ts';
 import { Idempotency } from '../messages/accept/idempotency.ts';
 import { METADATA_PAIRS_MAX, type SendLimits, TAGS_MAX } from '../messages/accept/send-limits.ts';
 import { CONTENT_KEY_PURPOSE } from '../messages/content/message-content.ts';
-import type { ContentQuota } from '../quotas/content-quota.ts';
-import type { MessageQuotas } from '../quotas/message-quotas.ts';
+import type { SendQuotas } from '../quotas/send-quotas.ts';
 import type { StreamCache } from '../streams/stream-cache.ts';
 import { createAddressHash } from '../suppressions/erased-address.ts';
 import type { TemplateCache } from '../templates/template-cache.ts';
@@ -46,8 +45,7 @@ export interface AcceptorOptions {
   idempotency: Idempotency;
   secretKey: Buffer;
   /** Undefined for sends of the operator. */
-  quotas?: MessageQuotas | undefined;
-  contentQuota?: ContentQuota | undefined;
+  quotas?: SendQuotas | undefined;
   /** Overrides how sends are grouped into commits. */
   group?: AcceptGroup | undefined;
 }
@@ -64,7 +62,6 @@ export function createAcceptor(options: AcceptorOptions): MessageAcceptor {
     handoff,
     idempotency,
     quotas: options.quotas,
-    contentQuota: options.contentQuota,
     senderDomain: (workspaceId, name) => domains.find(workspaceId, name),
     stream: (workspaceId, key) => streams.find(workspaceId, key),
     contact: (workspaceId, mode, key) => contacts.contactFor(workspaceId, mode, key),

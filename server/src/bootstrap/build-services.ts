@@ -147,7 +147,7 @@ export function buildServices(options: ServicesOptions): Services {
     notifications: options.notifications,
     onEventsAppended: options.onEventsAppended,
   });
-  const { messageQuotas, contactQuota, contentQuota } = quotas;
+  const { messageQuotas, contactQuota, sendQuotas } = quotas;
   const acceptor = createAcceptor({
     pool,
     clock,
@@ -159,8 +159,7 @@ export function buildServices(options: ServicesOptions): Services {
     handoff,
     idempotency,
     secretKey,
-    quotas: messageQuotas,
-    contentQuota,
+    quotas: sendQuotas,
     group: options.acceptGroup,
   });
   const people = createPeople({
@@ -233,6 +232,7 @@ export function buildServices(options: ServicesOptions): Services {
     acceptor,
     mailAcceptor: new MailAcceptor({
       acceptor,
+      idempotency,
       clock,
       checkShape: (body) => mailShape.check(body),
     }),

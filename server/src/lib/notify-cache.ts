@@ -8,9 +8,10 @@ import type { Clock } from './clock.ts';
  */
 export class NotifyCache<T> {
   readonly #options: NotifyCacheOptions;
-  readonly #entries = new Map<string, Entry<T>>();
-  /** Entry ids by group, so that invalidating a group does not scan all entries. */
-  readonly #groups = new Map<string, Set<string>>();
+  /** By group and name. Joining the two into one string would cost every lookup more than the rest. */
+  readonly #groups = new Map<string, Map<string, Entry<T>>>();
+  /** All entries, oldest first. */
+  readonly #byAge = new Set<Entry<T>>();
 
   constructor(parts: NotifyCacheOptions) {
     this.#options = parts;
@@ -18,57 +19,52 @@ export class NotifyCache<T> {
 
   /** Returns a cached value synchronously, so that most requests do not wait. */
   get(group: string, name: string, read: () => Promise<T>): T | Promise<T> {
-    const id = `${group}/${name}`;
     const nowMs = this.#options.clock.now();
-    const cached = this.#entries.get(id);
+    const cached = this.#groups.get(group)?.get(name);
     const maxAgeMs = this.#options.isListening() ? MAX_AGE_MS : MAX_AGE_WHILE_NOT_LISTENING_MS;
     if (cached && nowMs - cached.readAtMs < maxAgeMs) {
       return cached.settled ? cached.settled.value : cached.reading;
     }
-    return this.#read(group, id, nowMs, read);
+    if (cached) this.#evict(cached);
+    return this.#read(group, name, nowMs, read);
   }
 
   /** Something in this group changed. */
   invalidate(group: string): void {
-    for (const id of this.#groups.get(group) ?? []) this.#entries.delete(id);
+    for (const entry of this.#groups.get(group)?.values() ?? []) this.#byAge.delete(entry);
     this.#groups.delete(group);
   }
 
   invalidateAll(): void {
-    this.#entries.clear();
     this.#groups.clear();
+    this.#byAge.clear();
   }
 
-  #read(group: string, id: string, readAtMs: number, read: () => Promise<T>): Promise<T> {
-    const entry: Entry<T> = { group, readAtMs, reading: read(), settled: undefined };
-    this.#entries.delete(id);
-    this.#entries.set(id, entry);
-    const ids = this.#groups.get(group);
-    if (ids) ids.add(id);
-    else this.#groups.set(group, new Set([id]));
-    if (this.#entries.size > this.#options.entriesMax) this.#evictOldest();
+  #read(group: string, name: string, readAtMs: number, read: () => Promise<T>): Promise<T> {
+    const entry: Entry<T> = { group, name, readAtMs, reading: read(), settled: undefined };
+    const entries = this.#groups.get(group);
+    if (entries) entries.set(name, entry);
+    else this.#groups.set(group, new Map([[name, entry]]));
+    this.#byAge.add(entry);
+    if (this.#byAge.size > this.#options.entriesMax) {
+      this.#evict(this.#byAge.values().next().value as Entry<T>);
+    }
     entry.reading.then(
       (value) => {
         entry.settled = { value };
       },
-      () => {
-        // A failed read is not cached.
-        if (this.#entries.get(id) === entry) this.#evict(id, entry);
-      },
+      // A failed read is not cached.
+      () => this.#evict(entry),
     );
     return entry.reading;
   }
 
-  #evictOldest(): void {
-    const oldest = this.#entries.entries().next().value;
-    if (oldest) this.#evict(...oldest);
-  }
-
-  #evict(id: string, entry: Entry<T>): void {
-    this.#entries.delete(id);
-    const ids = this.#groups.get(entry.group);
-    ids?.delete(id);
-    if (ids?.size === 0) this.#groups.delete(entry.group);
+  /** Does nothing if it was invalidated or evicted already. */
+  #evict(entry: Entry<T>): void {
+    if (!this.#byAge.delete(entry)) return;
+    const entries = this.#groups.get(entry.group);
+    entries?.delete(entry.name);
+    if (entries?.size === 0) this.#groups.delete(entry.group);
   }
 }
 
@@ -81,6 +77,7 @@ export interface NotifyCacheOptions {
 
 interface Entry<T> {
   group: string;
+  name: string;
   readAtMs: number;
   reading: Promise<T>;
   settled: { value: T } | undefined;

@@ -2,7 +2,6 @@ import type { NotificationListener } from '../db/listen.ts';
 import type { Pool } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import { type BrakeSettings, effectiveQuotas } from './brake.ts';
-import { ContentQuota } from './content-quota.ts';
 import { CountedQuota, type CountedQuotaParts } from './counted-quota.ts';
 import { type CountedQuotaName, CountedQuotaNotices } from './counted-quota-notices.ts';
 import { MessageQuotas } from './message-quotas.ts';
@@ -10,6 +9,7 @@ import { contactQuotaExceeded, contentQuotaExceeded, NO_QUOTAS, type Quotas } fr
 import { findQuotaContext } from './quota-context-store.ts';
 import { QuotaLeases } from './quota-leases.ts';
 import { countContacts, readContentBytes } from './quota-store.ts';
+import { SendQuotas } from './send-quotas.ts';
 import { WorkspaceBrakes } from './workspace-brakes.ts';
 import { WorkspaceQuotas } from './workspace-quotas.ts';
 
@@ -17,7 +17,7 @@ export interface QuotaServices {
   workspaceQuotas: WorkspaceQuotas;
   messageQuotas: MessageQuotas;
   contactQuota: CountedQuota;
-  contentQuota: ContentQuota;
+  sendQuotas: SendQuotas;
   workspaceBrakes: WorkspaceBrakes;
   /** Publishes which workspaces have nearly or fully used their quotas of contacts and content. */
   publishQuotaNotices: () => Promise<void>;
@@ -102,7 +102,7 @@ export function createQuotas(parts: {
     }),
     messageQuotas,
     contactQuota: contacts.quota,
-    contentQuota: new ContentQuota({ quotasOf, quota: content.quota }),
+    sendQuotas: new SendQuotas({ messages: messageQuotas, contentBytes: content.quota }),
     publishQuotaNotices: async () => {
       await contacts.notices.publish();
       await content.notices.publish();

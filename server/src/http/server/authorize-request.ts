@@ -155,7 +155,7 @@ function authorizeApiKey(
     if (!decision.allowed) {
       const waits = surface.waitsAtRateLimit && spec.scope === 'send:transactional';
       const turn = waits ? rateLimiter.waitForTurn(workspaceId) : undefined;
-      const refusal = rateLimited(rateLimiter, 'workspace', workspaceId, decision);
+      const refusal = rateLimited('workspace', decision);
       if (!turn) throw refusal;
       return turn.then(() => {
         // No client would read the answer and know that the message was accepted.
@@ -304,7 +304,7 @@ function applyRateLimit(
   reply: FastifyReply,
 ): void {
   const decision = takeFromLimit(limiter, name, id, reply);
-  if (!decision.allowed) throw rateLimited(limiter, name, id, decision);
+  if (!decision.allowed) throw rateLimited(name, decision);
 }
 
 function takeFromLimit(
@@ -314,18 +314,13 @@ function takeFromLimit(
   reply: FastifyReply,
 ): RateDecision {
   const decision = limiter.take(id);
-  reply.header('ratelimit-policy', `"${name}";q=${limiter.limitOf(id).burst};w=2`);
+  reply.header('ratelimit-policy', `"${name}";q=${decision.limit.burst};w=2`);
   reply.header('ratelimit', rateLimitHeader(name, decision));
   return decision;
 }
 
-function rateLimited(
-  limiter: RateLimiter,
-  name: Limited,
-  id: string,
-  { retryAfterSeconds }: RateDecision,
-): RefusedError {
-  const { perSecond } = limiter.limitOf(id);
+function rateLimited(name: Limited, { limit, retryAfterSeconds }: RateDecision): RefusedError {
+  const { perSecond } = limit;
   const counted = name === 'workspace' ? ' Each message of a batch counts as a request.' : '';
   const detail = `The ${name} is limited to ${perSecond} requests per second.${counted}`;
   return new RefusedError('rate_limited', detail, { retryAfterSeconds });

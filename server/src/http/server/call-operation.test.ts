@@ -27,7 +27,12 @@ test('the first call of a request was counted by the server, and each further on
   const rateLimiter = {
     charge: (_workspaceId: string, count: number) => {
       charged += count;
-      return { allowed: true, remaining: 0, retryAfterSeconds: 0 };
+      return {
+        limit: { perSecond: 1, burst: 2 },
+        allowed: true,
+        remaining: 0,
+        retryAfterSeconds: 0,
+      };
     },
   };
   const call = operationCaller([lookUp], rateLimiter, {} as AuditLog);

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { RefusedError } from '../../lib/refused-error.ts';
-import { hashRequest, type IdempotencyRequest } from '../../messages/accept/idempotency.ts';
+import type { Idempotency, IdempotencyRequest } from '../../messages/accept/idempotency.ts';
 import type { Operation } from '../operation.ts';
 
 /**
@@ -8,6 +8,7 @@ import type { Operation } from '../operation.ts';
  * apply.
  */
 export function readIdempotencyKey(
+  idempotency: Pick<Idempotency, 'hashRequest'>,
   spec: Operation['spec'],
   request: FastifyRequest,
 ): IdempotencyRequest | undefined {
@@ -26,7 +27,7 @@ export function readIdempotencyKey(
   const body = spec.rawBody ? null : (request.body ?? null);
   const { workspaceId, mode } = namespace;
   const actor = REPLAYED_TO_CREATOR.has(spec.scope) ? ` ${request.caller?.actor}` : '';
-  const requestHash = hashRequest(request.method, path + actor, body);
+  const requestHash = idempotency.hashRequest(request.method, path + actor, body);
   return { workspaceId, mode, key, requestHash };
 }
 

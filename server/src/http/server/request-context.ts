@@ -2,13 +2,17 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../accounts/caller.ts';
 import type { OperatorCaller } from '../../accounts/operator-keys.ts';
 import type { SignedInPerson } from '../../accounts/people/sessions.ts';
-import type { IdempotencyRequest } from '../../messages/accept/idempotency.ts';
+import type { Idempotency, IdempotencyRequest } from '../../messages/accept/idempotency.ts';
 import type { Operation, OperationRequest } from '../operation.ts';
 import type { ApiSurface } from './api-surface.ts';
 import { type AuthorizationDependencies, reauthorizeRequest } from './authorize-request.ts';
 import { type ClientInfo, clientInfoOf } from './client-info.ts';
 import { readIdempotencyKey } from './idempotency-key.ts';
 import { readIfMatch } from './if-match.ts';
+
+export interface RequestContextDependencies extends AuthorizationDependencies {
+  idempotency: Pick<Idempotency, 'hashRequest'>;
+}
 
 /**
  * A request as an operation sees it. It is a class because getters of an object literal are
@@ -36,7 +40,7 @@ export class RequestContext implements OperationRequest<unknown, unknown, unknow
   #signal: AbortSignal | undefined;
 
   constructor(
-    deps: AuthorizationDependencies,
+    deps: RequestContextDependencies,
     surface: ApiSurface,
     spec: Operation['spec'],
     request: FastifyRequest,
@@ -49,7 +53,8 @@ export class RequestContext implements OperationRequest<unknown, unknown, unknow
     this.params = request.params;
     this.query = request.query;
     this.body = request.body;
-    this.idempotency = spec.method === 'POST' ? readIdempotencyKey(spec, request) : undefined;
+    this.idempotency =
+      spec.method === 'POST' ? readIdempotencyKey(deps.idempotency, spec, request) : undefined;
     this.stream = spec.rawBody ? (request.body as AsyncIterable<Buffer> | undefined) : undefined;
     this.contentType = request.headers['content-type'] ?? '';
     this.lastEventId = request.headers['last-event-id'] as string | undefined;

@@ -6,8 +6,7 @@ import type { Encryptor } from '../../lib/encryption.ts';
 import { GroupCommit, GroupCommitFullError } from '../../lib/group-commit.ts';
 import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
 import { eventLoopTurns } from '../../lib/turns.ts';
-import type { ContentQuota } from '../../quotas/content-quota.ts';
-import type { MessageQuotas } from '../../quotas/message-quotas.ts';
+import type { ChargedSend, SendQuotas } from '../../quotas/send-quotas.ts';
 import type { AddressHash } from '../../suppressions/erased-address.ts';
 import { SharedWork } from '../../templates/template-engine.ts';
 import { SYSTEM_TAG } from '../system-tag.ts';
@@ -36,7 +35,6 @@ import {
   recipientRefs,
   resolveSuppressions,
   type Submission,
-  type SubmissionKey,
   type SuppressionReasons,
   submissionRows,
 } from './submission.ts';
@@ -56,8 +54,7 @@ export interface AcceptParts extends PrepareParts {
   idempotency: Idempotency;
   addressHash: AddressHash;
   /** Undefined for sends of the operator, which are counted but not limited. */
-  quotas: Pick<MessageQuotas, 'admit' | 'refund'> | undefined;
-  contentQuota: Pick<ContentQuota, 'reserve'> | undefined;
+  quotas: SendQuotas | undefined;
   /** Encrypts the content of messages that contain secret values. */
   encryptor: Encryptor;
   group: {
@@ -76,6 +73,8 @@ export interface AcceptOptions extends PrepareOptions {
 
 export interface Accepted {
   message: AcceptedMessage;
+  /** The message as JSON, if the request has an idempotency key: a repeated request gets the same text. */
+  json: string | undefined;
   /** The request was a repeated one: the message was accepted before. */
   replayed: boolean;
 }
@@ -115,7 +114,7 @@ interface Writers {
 }
 
 /** `stored` is the result of the first request with the same idempotency key. */
-type SubmitResult = { accepted: AcceptedMessage[] } | { stored: string };
+type SubmitResult = { written: Submission } | { stored: string };
 
 /** Clearing the set costs each workspace in it one extra lookup. */
 const WORKSPACES_WITH_ERASURES_MAX = 10_000;
@@ -152,16 +151,18 @@ export class MessageAcceptor {
     const { idempotency: key } = options;
     const result = await this.#withIdempotency(key, async () => {
       const message = await prepareMessage(this.#parts, caller, request, options);
-      const submissionKey = key && { ...key, serialize: serializeFirst };
-      if (!message.hasUniqueMessageId) return await this.#submit([message], submissionKey);
+      if (!message.hasUniqueMessageId) return await this.#submit([message], key, serializeFirst);
       return await this.#messageIds.withUnique([message], async (taken) => {
         if (taken.has(message)) throw messageIdInUse();
-        return await this.#submit([message], submissionKey);
+        return await this.#submit([message], key, serializeFirst);
       });
     });
-    return 'stored' in result
-      ? { message: JSON.parse(result.stored) as AcceptedMessage, replayed: true }
-      : { message: result.accepted[0] as AcceptedMessage, replayed: false };
+    if ('stored' in result) {
+      const { stored: json } = result;
+      return { message: JSON.parse(json) as AcceptedMessage, json, replayed: true };
+    }
+    const { accepted, result: json } = result.written;
+    return { message: accepted[0] as AcceptedMessage, json, replayed: false };
   }
 
   /**
@@ -187,17 +188,13 @@ export class MessageAcceptor {
         if (refused.length === prepared.length || (strict && refused.length > 0)) {
           throw batchRejected(refused);
         }
-        return await this.#submit(
-          prepared.filter(isPrepared),
-          key && {
-            ...key,
-            serialize: (accepted) => serializeBatch(requestId, batchItems(prepared, accepted)),
-          },
+        return await this.#submit(prepared.filter(isPrepared), key, (accepted) =>
+          serializeBatch(requestId, batchItems(prepared, accepted)),
         );
       });
     });
     if ('stored' in result) return { ...parseBatch(result.stored), replayed: true };
-    return { items: batchItems(prepared, result.accepted), requestId, replayed: false };
+    return { items: batchItems(prepared, result.written.accepted), requestId, replayed: false };
   }
 
   /** Does everything that a strict batch does, except storing and sending. */
@@ -296,65 +293,44 @@ export class MessageAcceptor {
 
   async #submit(
     messages: PreparedMessage[],
-    key: SubmissionKey | undefined,
+    key: IdempotencyRequest | undefined,
+    serialize: Submission['serialize'],
   ): Promise<SubmitResult> {
-    const { idempotency, clock } = this.#parts;
+    const { idempotency, clock, quotas } = this.#parts;
     this.#pacer.pace(messages, clock.now());
-    const submission: Submission = {
-      key: key && { ...key, requestHash: idempotency.storedHash(key.requestHash) },
-      messages,
-      accepted: [],
-    };
+    const submission: Submission = { key, serialize, messages, accepted: [], result: undefined };
     const bytes = messages.reduce((sum, message) => sum + message.bytes, 0);
     let outcome: InsertOutcome | undefined;
     try {
-      outcome = await this.#addWithinContentQuota(submission, bytes);
+      const limited = quotas?.isLimited((messages[0] as PreparedMessage).workspaceId);
+      outcome = await (limited
+        ? this.#addWithinQuotas(submission, bytes, limited)
+        : this.#add(submission, bytes));
     } finally {
       if (outcome !== 'written') this.#pacer.refund(messages);
     }
-    if (outcome === 'written') return { accepted: submission.accepted };
+    if (outcome === 'written') return { written: submission };
     const stored = key && (await idempotency.findResult(key));
     if (stored !== undefined) return { stored };
     throw new Error('Broken invariant: a submission without a duplicate key is written');
   }
 
-  /** System email is not limited, nor counted. */
-  async #addWithinContentQuota(submission: Submission, bytes: number): Promise<InsertOutcome> {
-    const limited = submission.messages.filter(({ tags }) => !tags.includes(SYSTEM_TAG));
-    const contentBytes = limited.reduce((sum, message) => sum + message.contentBytes, 0);
-    const [first] = limited;
-    const reserving = first && this.#parts.contentQuota?.reserve(first.workspaceId, contentBytes);
-    if (!reserving) return this.#addWithinQuotas(submission, bytes);
-    const reservation = await reserving;
-    let outcome: InsertOutcome | undefined;
-    try {
-      outcome = await this.#addWithinQuotas(submission, bytes);
-      return outcome;
-    } finally {
-      reservation.settle(outcome === 'written' ? contentBytes : 0);
-    }
-  }
-
-  /**
-   * What was not stored is refunded. After a connection error the commit may have succeeded, so it stays
-   * charged; a count of the hour settles it.
-   */
-  async #addWithinQuotas(submission: Submission, bytes: number): Promise<InsertOutcome> {
-    const { quotas } = this.#parts;
-    const counted = submission.messages.filter(isCounted);
-    const [first] = counted;
-    if (!quotas || !first) return this.#add(submission, bytes);
-    const recipientsMax = Math.max(...counted.map(({ recipients }) => recipients.length));
-    const admitting = quotas.admit(first.workspaceId, counted.length, recipientsMax);
-    if (admitting) await admitting;
+  async #addWithinQuotas(
+    submission: Submission,
+    bytes: number,
+    limited: true | Promise<boolean>,
+  ): Promise<InsertOutcome> {
+    const send = chargedSend(submission);
+    const charge = send && (await limited) && (await this.#parts.quotas?.charge(send));
+    if (!charge) return await this.#add(submission, bytes);
     try {
       const outcome = await this.#add(submission, bytes);
-      if (outcome !== 'written') quotas.refund(first.workspaceId, counted.length);
+      charge.settle(outcome === 'written');
       return outcome;
     } catch (error) {
-      if (!isConnectionError(error) || isNoConnection(error)) {
-        quotas.refund(first.workspaceId, counted.length);
-      }
+      // After the loss of a connection, the commit may have succeeded.
+      const isUnknown = isConnectionError(error) && !isNoConnection(error);
+      charge.settle(isUnknown ? 'unknown' : false);
       throw error;
     }
   }
@@ -463,9 +439,17 @@ function serializeFirst([accepted]: AcceptedMessage[]): string {
   return JSON.stringify(accepted);
 }
 
-/** Test mail and mail of the service to its own users count for no quota. */
-function isCounted({ mode, tags }: PreparedMessage): boolean {
-  return mode === 'live' && !tags.includes(SYSTEM_TAG);
+/** Undefined if nothing is charged: mail of the service to its own users counts for no quota. */
+function chargedSend({ messages }: Submission): ChargedSend | undefined {
+  const charged = messages.filter(({ tags }) => !tags.includes(SYSTEM_TAG));
+  const [first] = charged;
+  if (!first) return undefined;
+  return {
+    workspaceId: first.workspaceId,
+    messages: first.mode === 'live' ? charged.length : 0,
+    recipientsMax: Math.max(...charged.map(({ recipients }) => recipients.length)),
+    contentBytes: charged.reduce((sum, message) => sum + message.contentBytes, 0),
+  };
 }
 
 function isPrepared(one: PreparedMessage | RefusedError): one is PreparedMessage {

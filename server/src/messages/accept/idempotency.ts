@@ -25,7 +25,7 @@ export interface IdempotencyRequest {
   workspaceId: string;
   mode: Mode;
   key: string;
-  /** SHA-256 over method, path and body, in hex. */
+  /** See Idempotency.hashRequest. */
   requestHash: string;
 }
 
@@ -36,10 +36,7 @@ export class Idempotency {
   readonly #pool: Pool;
   readonly #clock: Clock;
   readonly #encryptor: Encryptor;
-  /**
-   * Always as long as a digest, so that the request hash that follows cannot be mistaken for a part
-   * of it.
-   */
+  /** Always as long as a digest, so that what follows cannot be mistaken for a part of it. */
   readonly #secret: string;
   /**
    * Keys in use in this process, by mode and workspace. Joining the three into one string would
@@ -58,13 +55,13 @@ export class Idempotency {
   }
 
   /**
-   * The hash of a request that is stored for a day. The request may contain a password or a one-time
-   * code, so the hash is keyed: it must not help to guess them. It is a plain hash over secret and
-   * digest as text, because every send needs it: an HMAC with its buffers cost 8% of the sends per
-   * second.
+   * A hash over method, path and body, in hex, that does not depend on whitespace and field order. It is
+   * stored for a day and the request may contain a password or a one-time code, so it is keyed: it must
+   * not help to guess them. It is a plain hash over secret and text, because every send needs it: an
+   * HMAC with its buffers cost 8% of the sends per second.
    */
-  storedHash(requestHash: string): string {
-    return hash('sha256', this.#secret + requestHash, 'hex');
+  hashRequest(method: string, path: string, body: unknown): string {
+    return hash('sha256', this.#secret + canonicalRequest(method, path, body), 'hex');
   }
 
   /** Rejects a key that this process is working on. Every `begin` needs an `end`. */
@@ -98,8 +95,7 @@ export class Idempotency {
     this.begin(request);
     try {
       const nowMs = this.#clock.now();
-      const stored = { ...request, requestHash: this.storedHash(request.requestHash) };
-      const existing = await acquireKey(this.#pool, stored, nowMs, RUNNING_MAX_MS);
+      const existing = await acquireKey(this.#pool, request, nowMs, RUNNING_MAX_MS);
       if (existing) return { result: this.#resultOf(existing, request), replayed: true };
       return { result: await this.#runFirst(request, work), replayed: false };
     } finally {
@@ -123,8 +119,7 @@ export class Idempotency {
 
   #resultOf(row: IdempotencyKeyRow, request: IdempotencyRequest): string {
     if (row.result === null) throw inProgress();
-    const { requestHash } = request;
-    if (row.requestHash !== this.storedHash(requestHash) && row.requestHash !== requestHash) {
+    if (row.requestHash !== request.requestHash) {
       throw new RefusedError(
         'idempotency_key_reused',
         'This Idempotency-Key was used with a different request.',
@@ -143,9 +138,9 @@ function inProgress(): RefusedError {
   );
 }
 
-/** The hash does not depend on whitespace and field order. */
-export function hashRequest(method: string, path: string, body: unknown): string {
-  return hash('sha256', `${method} ${path}\n${canonicalJson(body)}`, 'hex');
+/** Two requests with the same text are the same request. */
+export function canonicalRequest(method: string, path: string, body: unknown): string {
+  return `${method} ${path}\n${canonicalJson(body)}`;
 }
 
 /**

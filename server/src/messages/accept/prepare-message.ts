@@ -12,6 +12,7 @@ import type {
   StoredAddress,
 } from '../content/message-content.ts';
 import {
+  type Draft,
   type RenderOptions,
   type RenderParts,
   renderMessageContent,
@@ -109,7 +110,7 @@ export async function prepareMessage(
   const { envelope, headers, attachments, schedule } = checked;
   const messageId = checked.messageId ?? options.messageId ?? null;
   const ofMessage = new MessageStream(parts, caller, request, { messageId: id, envelope, headers });
-  const draft = { publicId, envelope, headers, ...options, stream: ofMessage };
+  const draft: Draft = { ...options, publicId, envelope, headers, stream: ofMessage };
   const rendering = renderMessageContent(parts, caller, request, draft);
   // Awaiting a value that is already there would cost every send several microtasks.
   const rendered = rendering instanceof Promise ? await rendering : rendering;
@@ -150,7 +151,7 @@ export async function prepareMessage(
     redactedContent: hasSecrets
       ? buildContent(envelope, redacted, attachments, messageId)
       : content,
-    tags: [...new Set(request.tags)],
+    tags: request.tags ? [...new Set(request.tags)] : [],
     metadata: request.metadata ?? {},
     schedule,
     ttlSeconds: request.ttl_seconds ?? null,

@@ -23,15 +23,14 @@ import type { PreparedMessage } from './prepare-message.ts';
 
 /** The messages of one request on their way into the database. */
 export interface Submission {
-  key: SubmissionKey | undefined;
+  key: IdempotencyRequest | undefined;
+  /** The text that a repeated request reads instead of sending again. */
+  serialize(accepted: AcceptedMessage[]): string;
   messages: PreparedMessage[];
   /** In the order of `messages`; known once their recipients' suppressions are. */
   accepted: AcceptedMessage[];
-}
-
-export interface SubmissionKey extends IdempotencyRequest {
-  /** The text that a repeated request reads instead of sending again. */
-  serialize(accepted: AcceptedMessage[]): string;
+  /** What was stored for a repeated request; undefined without a key. */
+  result: string | undefined;
 }
 
 /** Suppression reasons by suppressionKey. */
@@ -141,18 +140,9 @@ export function submissionRows(
   lease: Lease | undefined,
   encryptor: Encryptor,
 ): SubmissionRows {
-  const { key, accepted, messages } = submission;
-  const first = messages[0] as PreparedMessage;
+  const { messages } = submission;
   return {
-    key: key && {
-      workspace_id: key.workspaceId,
-      mode: key.mode,
-      key: key.key,
-      request_hash: key.requestHash,
-      result: key.serialize(accepted),
-      created_at: first.createdAtMs,
-      submission: index,
-    },
+    key: keyRow(submission, index),
     messages: messages.map((message) => messageRow(message, index, encryptor)),
     attachments: messages.flatMap((message) =>
       message.content.attachments.map((file, ordinal) => ({
@@ -175,6 +165,21 @@ export function submissionRows(
         submission: index,
       })),
     ),
+  };
+}
+
+function keyRow(submission: Submission, index: number): SubmissionRows['key'] {
+  const { key, messages, accepted } = submission;
+  if (!key) return undefined;
+  submission.result = submission.serialize(accepted);
+  return {
+    workspace_id: key.workspaceId,
+    mode: key.mode,
+    key: key.key,
+    request_hash: key.requestHash,
+    result: submission.result,
+    created_at: (messages[0] as PreparedMessage).createdAtMs,
+    submission: index,
   };
 }
 
@@ -287,6 +292,7 @@ function messageIdRow(message: PreparedMessage, submission: number): MessageIdRo
 }
 
 function arrayLiteral(items: readonly string[]): string {
+  if (items.length === 0) return '{}';
   const quoted = items.map((item) => `"${item.replaceAll(/["\\]/g, '\\$&')}"`);
   return `{${quoted.join(',')}}`;
 }

@@ -69,7 +69,7 @@ export interface RenderOptions {
   preview?: boolean;
 }
 
-interface Draft extends RenderOptions {
+export interface Draft extends RenderOptions {
   publicId: string;
   envelope: Envelope;
   headers: [string, string][];

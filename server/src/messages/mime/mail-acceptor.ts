@@ -3,7 +3,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { MailParser } from '../../mail/mime/mail-parser.ts';
 import { malformedMail, type ParsedMail } from '../../mail/mime/parse-mail.ts';
 import type { Accepted, MessageAcceptor } from '../accept/accept-message.ts';
-import { hashRequest, type IdempotencyRequest } from '../accept/idempotency.ts';
+import type { Idempotency, IdempotencyRequest } from '../accept/idempotency.ts';
 import type { SendRequest } from '../accept/send-request.ts';
 import type { SendOptions } from './control-headers.ts';
 import { mailToSendRequest } from './mail-to-send-request.ts';
@@ -16,6 +16,7 @@ import { mailToSendRequest } from './mail-to-send-request.ts';
 
 export interface MailAcceptorParts {
   acceptor: Pick<MessageAcceptor, 'accept'>;
+  idempotency: Pick<Idempotency, 'hashRequest'>;
   clock: Clock;
   /** Validates a request against the schema of the API's send endpoint. */
   checkShape: (body: object) => void;
@@ -47,13 +48,12 @@ export class MailAcceptor {
     const submitted = mailToSendRequest(mail, data, recipients, given.options);
     const { request, idempotencyKey: key, messageId, original } = submitted;
     this.#parts.checkShape(toSchemaShape(request, recipients));
-    const ownKey = () =>
-      key === undefined
-        ? undefined
-        : {
-            ...{ workspaceId, mode, key },
-            requestHash: hashRequest('SMTP', 'submission', submitted.identity()),
-          };
+    const ownKey = (): IdempotencyRequest | undefined => {
+      if (key === undefined) return undefined;
+      const identity = submitted.identity();
+      const requestHash = this.#parts.idempotency.hashRequest('SMTP', 'submission', identity);
+      return { workspaceId, mode, key, requestHash };
+    };
     const idempotency = given.idempotency ?? ownKey();
     const options = { idempotency, verbatim: true, messageId, original };
     return await this.#parts.acceptor.accept(caller, request, options);

@@ -71,13 +71,13 @@ export const SENT = {
 
 export function acceptedResponse(
   request: { recordMessage(id: string): void },
-  { message, replayed }: Accepted,
+  { message, json, replayed }: Accepted,
 ): OperationResponse {
   request.recordMessage(message.id);
   const location = `${API_PREFIX}/messages/${message.id}`;
   return {
     status: 202,
-    body: message,
+    body: json ?? message,
     headers: replayed ? { location, ...REPLAYED } : { location },
   };
 }
