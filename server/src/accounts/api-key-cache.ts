@@ -7,10 +7,17 @@ export interface CachedKey {
   caller: Caller;
   key: ApiKey;
   secretEndsAtMs: number | null;
-  /** For an SES credential: what requests are signed with. */
-  signingSecret: string | undefined;
+  /** For an SES credential. */
+  signing: SigningCredential | undefined;
   /** Undefined: the key can be used from anywhere. */
   networks: IpRanges | undefined;
+}
+
+/** A key that signs requests, found by the public part of its SES credential. */
+export interface SigningCredential {
+  secret: string;
+  /** Call it when the signature is right. Throws like `Authenticator.authenticate`. */
+  authorize(ip: string): Caller;
 }
 
 const CACHE_MAX = 20_000;

@@ -4,7 +4,7 @@ import type { Encryptor } from '../lib/encryption.ts';
 import { encodeId } from '../lib/ids.ts';
 import { IpRanges } from '../lib/net/ip-ranges.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import { ApiKeyCache, type CachedKey } from './api-key-cache.ts';
+import { ApiKeyCache, type CachedKey, type SigningCredential } from './api-key-cache.ts';
 import { type ApiKey, findKeyByHash, writeLastUsed } from './api-key-store.ts';
 import { hashToken, hasOperatorPrefix, isAccessKeyId, isToken } from './api-key-token.ts';
 import type { Caller } from './caller.ts';
@@ -16,12 +16,7 @@ import { findKeyBySesCredential } from './ses-credential-store.ts';
  * periodically in one statement.
  */
 
-/** A key that signs requests, found by the public part of its SES credential. */
-export interface SigningCredential {
-  secret: string;
-  /** Call it when the signature is right. Throws like `authenticate`. */
-  authorize(ip: string): Caller;
-}
+export type { SigningCredential };
 
 export class Authenticator {
   readonly #pool: Pool;
@@ -80,11 +75,9 @@ export class Authenticator {
   }
 
   #signingCredential(found: CachedKey | undefined): SigningCredential {
-    if (found?.signingSecret === undefined) {
-      const detail = 'There are no SES credentials with this access key ID, or they were revoked.';
-      throw new RefusedError('invalid_api_key', detail);
-    }
-    return { secret: found.signingSecret, authorize: (ip) => this.#authorize(found, ip) };
+    if (found?.signing) return found.signing;
+    const detail = 'There are no SES credentials with this access key ID, or they were revoked.';
+    throw new RefusedError('invalid_api_key', detail);
   }
 
   /** A key of the workspace was changed, on this node or another. */
@@ -109,14 +102,18 @@ export class Authenticator {
     const row = await findKeyByHash(this.#pool, hashToken(token));
     if (!row) return undefined;
     const { secretEndsAtMs, ...key } = row;
-    return toCachedKey(key, secretEndsAtMs, undefined);
+    return toCachedKey(key, secretEndsAtMs);
   }
 
   async #findByAccessKeyId(accessKeyId: string): Promise<CachedKey | undefined> {
     const row = await findKeyBySesCredential(this.#pool, accessKeyId);
     if (!row) return undefined;
     const { encryptedSecret, ...key } = row;
-    return toCachedKey(key, null, decrypted(this.#encryptor, encryptedSecret));
+    const cached = toCachedKey(key, null);
+    const secret = decrypted(this.#encryptor, encryptedSecret);
+    if (secret === undefined) return cached;
+    cached.signing = { secret, authorize: (ip) => this.#authorize(cached, ip) };
+    return cached;
   }
 
   #authorize(cached: CachedKey, ip: string): Caller {
@@ -151,15 +148,11 @@ function decrypted(encryptor: Encryptor, encrypted: Buffer): string | undefined 
   }
 }
 
-function toCachedKey(
-  key: ApiKey,
-  secretEndsAtMs: number | null,
-  signingSecret: string | undefined,
-): CachedKey {
+function toCachedKey(key: ApiKey, secretEndsAtMs: number | null): CachedKey {
   return {
     key,
     secretEndsAtMs,
-    signingSecret,
+    signing: undefined,
     caller: toCaller(key, secretEndsAtMs),
     networks: key.allowedIps.length > 0 ? new IpRanges(key.allowedIps) : undefined,
   };

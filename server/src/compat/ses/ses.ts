@@ -1,4 +1,6 @@
 import type { FastifyRequest } from 'fastify';
+import type { SigningCredential } from '../../accounts/authenticate.ts';
+import type { Caller } from '../../accounts/caller.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { CompatProvider } from '../compat-provider.ts';
 import { accountOperations } from './account.ts';
@@ -27,18 +29,15 @@ export const ses: CompatProvider = {
   beforeSignedBody(request, authenticator, clock) {
     const signed = readSignedRequest(request, clock);
     request.credential = signed;
-    const found = authenticator.findSigningCredential(signed.signature.accessKeyId);
+    const found = authenticator.findSigningCredential(signed.signature.authorization.accessKeyId);
     return found instanceof Promise ? found.then(() => undefined) : undefined;
   },
   authenticate(request, authenticator) {
-    const { arrived, signature } = request.credential as SignedRequest;
-    const body = request.receivedBody?.chunks ?? [];
-    const found = authenticator.findSigningCredential(signature.accessKeyId);
-    const authorize = ({ secret, authorize }: Awaited<typeof found>) => {
-      verifySignature(arrived, signature, body, secret);
-      return authorize(request.ip);
-    };
-    return found instanceof Promise ? found.then(authorize) : authorize(found);
+    const { accessKeyId } = (request.credential as SignedRequest).signature.authorization;
+    const found = authenticator.findSigningCredential(accessKeyId);
+    return found instanceof Promise
+      ? found.then((credential) => verify(request, credential))
+      : verify(request, found);
   },
   renderProblem,
   errorSchema: SesError,
@@ -54,6 +53,12 @@ export const ses: CompatProvider = {
 interface SignedRequest {
   arrived: ArrivedRequest;
   signature: Signature;
+}
+
+function verify(request: FastifyRequest, { secret, authorize }: SigningCredential): Caller {
+  const { arrived, signature } = request.credential as SignedRequest;
+  verifySignature(arrived, signature, request.receivedBody?.chunks ?? [], secret);
+  return authorize(request.ip);
 }
 
 /** As it arrived: the server changes neither the URL nor the list of headers. */

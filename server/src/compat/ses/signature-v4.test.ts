@@ -180,6 +180,47 @@ describe('a signed request', () => {
   });
 });
 
+describe('after a request that was accepted', () => {
+  const { rawHeaders } = signed();
+  const authorization = rawHeaders.at(-1) ?? '';
+  const start = authorization.slice(0, -64);
+  const signature = authorization.slice(-64);
+
+  test.each<[string, string, RegExp]>([
+    ['another signature', '0'.repeat(64), /does not match/],
+    ['a signature in upper case', signature.toUpperCase(), /must be/],
+    ['a signature that is not hex', `${signature.slice(1)}x`, /must be/],
+    ['a longer signature', `${signature}0`, /must be/],
+    ['no signature', '', /must be/],
+  ])('the same credentials are refused with %s', (_what, given, detail) => {
+    expect(outcome(signed())).toBe('accepted');
+    const headers = rawHeaders.with(-1, `${start}${given}`);
+    expect(outcome(signed({ headers }))).toMatch(detail);
+  });
+
+  test('another secret is not replaced by the one before', () => {
+    expect(outcome(signed())).toBe('accepted');
+    expect(outcome(signed(), NOW_MS, 'other')).toMatch(/does not match/);
+    expect(outcome(signed())).toBe('accepted');
+  });
+});
+
+test('whitespace in a signed header is the same as one space', () => {
+  const of = (value: string): string => {
+    const header = headerReader(['Host', 'x', 'X-Amz-Date', '20261115T093000Z', 'Agent', value]);
+    const given = {
+      scope: SCOPE,
+      signedAt: '20261115T093000Z',
+      signedHeaders: 'agent;host;x-amz-date',
+    };
+    return signatureOf({ method: 'POST', url: '/', header }, given, EMPTY, SECRET);
+  };
+  for (const value of ['a  b', 'a\tb', 'a \t b', 'a\u00a0b', ' a b ']) {
+    expect(of(value), JSON.stringify(value)).toBe(of('a b'));
+  }
+  expect(of('ab')).not.toBe(of('a b'));
+});
+
 test('repeated headers are joined as AWS does, whatever Node made of them', () => {
   const raw = ['X-A', '1', 'x-a', ' 2 ', 'Host', 'x'];
   expect(headerReader(raw, { 'x-a': '1, 2', host: 'x' })('x-a')).toBe('1,2');

@@ -90,12 +90,6 @@ function addBodyParser(
   parse: ParseBody,
 ): void {
   server.addContentTypeParser([...mediaTypes], (request, payload, done) => {
-    const isAnonymous = !request.caller && !request.signedIn && !request.operator;
-    const limits = {
-      bytesMax: isAnonymous ? Math.min(ANONYMOUS_BODY_BYTES_MAX, bytesMax) : bytesMax,
-      reserve: () => bodyMemory.reserve(bodyOwner(request)),
-      nextTurn: () => eventLoopTurns.next(bodyOwner(request)),
-    };
     const onBody = (error: Error | null, body?: ReceivedBody): void => {
       if (!body) done(error);
       else if (body.bytes <= PARSED_AT_ONCE_BYTES_MAX) parseBody(request, body, parse, done);
@@ -104,8 +98,17 @@ function addBodyParser(
         void turn.then(() => parseBody(request, body, parse, done));
       }
     };
-    if (request.receivedBody) onBody(null, request.receivedBody);
-    else readBody(payload, limits, onBody);
+    if (request.receivedBody) {
+      onBody(null, request.receivedBody);
+      return;
+    }
+    const isAnonymous = !request.caller && !request.signedIn && !request.operator;
+    const limits = {
+      bytesMax: isAnonymous ? Math.min(ANONYMOUS_BODY_BYTES_MAX, bytesMax) : bytesMax,
+      reserve: () => bodyMemory.reserve(bodyOwner(request)),
+      nextTurn: () => eventLoopTurns.next(bodyOwner(request)),
+    };
+    readBody(payload, limits, onBody);
   });
 }
 

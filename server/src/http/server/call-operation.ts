@@ -149,13 +149,15 @@ function operationFinder(
   operations: readonly Operation[],
 ): (id: string) => { operation: Operation; checks: OperationValidators } {
   const byId = new Map(operations.map((operation) => [operation.spec.id, operation]));
-  const validators = new Map<string, OperationValidators>();
+  const used = new Map<string, { operation: Operation; checks: OperationValidators }>();
   return (id) => {
+    const known = used.get(id);
+    if (known) return known;
     const operation = byId.get(id);
     assert(operation, `unknown operation ${id}`);
-    const checks = validators.get(id) ?? validatorsOf(operation);
-    validators.set(id, checks);
-    return { operation, checks };
+    const found = { operation, checks: validatorsOf(operation) };
+    used.set(id, found);
+    return found;
   };
 }
 
