@@ -53,11 +53,12 @@ export function openapiDocument(operations: readonly Operation[], options: Docum
           bearerFormat: 'pr_operator_…',
           description: OPERATOR_KEY,
         },
+        // Not `in: cookie`: the Ruby clients of OpenAPI Generator would fail in every call.
         session: {
           type: 'apiKey',
-          in: 'cookie',
-          name: createSessionCookie(options.baseUrl).name,
-          description: SESSION,
+          in: 'header',
+          name: 'Cookie',
+          description: sessionDescription(createSessionCookie(options.baseUrl).name),
         },
       },
       ...shared,
@@ -75,7 +76,9 @@ const INTRODUCTION = `Send email with one request and track what happens to it.
 - **Lists** are sorted newest first, accept \`limit\` and \`cursor\`, and return \`data\` and \`next_cursor\`.
 - **Versioning.** Changes to \`/api/v1\` are additive: fields, endpoints, event types and error codes may be added. Breaking changes go to \`/api/v2\`. Deprecated features are announced with \`Deprecation\` and \`Sunset\` at least 12 months in advance.`;
 
-const SESSION = `A session of a signed-in user, as used by the dashboard at \`/app\`. The \`Postrider-Workspace\` header names the workspace and \`Postrider-Mode\` the mode (\`live\` or \`test\`). Requests that change data always need \`Postrider-Mode\` and must come from the dashboard’s own origin. Scopes follow the user’s role in the workspace: ${ROLES.join(', ')}.`;
+function sessionDescription(cookie: string): string {
+  return `The session of a signed-in user, as used by the dashboard at \`/app\`: \`${cookie}=…\`. The \`Postrider-Workspace\` header names the workspace and \`Postrider-Mode\` the mode (\`live\` or \`test\`). Requests that change data always need \`Postrider-Mode\` and must come from the dashboard’s own origin. Scopes follow the user’s role in the workspace: ${ROLES.join(', ')}.`;
+}
 
 const OPERATOR_KEY =
   'A key of the operator of the server, for the operations under `/operator` only. `postrider operator-keys create` creates it.';
