@@ -8,7 +8,7 @@ import type {
   ReceiverEntry,
   StatisticsEntry,
 } from './log-files.ts';
-import { reportOf, toMarkdown } from './report.ts';
+import { reportOf, summaryOf, toMarkdown } from './report.ts';
 
 interface SendOptions {
   mode?: Mode;
@@ -169,6 +169,16 @@ test('a wrong clock of a node explains no duplicate, and shows in no event', () 
     run.send('b', { status: 503, node: 1 });
     expect(run.rules).toEqual(['wrong_time evt_1']);
   }
+});
+
+test('an upgrade explains no duplicate and no failed request', () => {
+  const run = story().send('a').delivered('a').failure('upgrade', 1, 30);
+  expect(run.rules).toEqual([]);
+  expect(summaryOf(checkLogs(run))).toMatch(/^1 servers upgraded, 1 recipients accepted/);
+  run.send('b', { status: 503 }).send('c', { status: 0 });
+  expect(run.rules).toEqual(['failed_request b', 'failed_request c']);
+  const twice = story().send('a').arrival('a', 3).delivered('a').failure('upgrade', 1, 30);
+  expect(twice.rules).toEqual(['unexplained_duplicate a']);
 });
 
 test('statistics equal what the event feed has', () => {

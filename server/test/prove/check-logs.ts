@@ -38,6 +38,7 @@ export type Rule =
   | 'arrived_after_outcome'
   | 'never_sent'
   | 'unexpected_response'
+  | 'failed_request'
   | 'feed_gap'
   | 'feed_repeat'
   | 'wrong_time'
@@ -90,8 +91,13 @@ const EXPECTED_STATUSES = new Set([202, 409, 503]);
 export const FINAL_EVENT = /^message\.(delivered|bounced|failed|expired|suppressed|cancelled)$/;
 /** A process that was suspended after its last check may still complete an attempt when it continues. */
 const SUSPENDING = 'node-freeze';
-/** Nodes use the clock of their database, so a wrong one of their own must not cause a duplicate. */
-const NO_EXCUSE = 'clock-jump';
+/** Replaces a server while others serve: clients must not notice. */
+export const UPGRADE = 'upgrade';
+/**
+ * Nodes use the clock of their database, so a wrong one of their own must not cause a duplicate. One
+ * that is told to stop completes what it has begun.
+ */
+const NO_EXCUSE: readonly string[] = ['clock-jump', UPGRADE];
 /** More than the clocks of a machine may differ, and less than a jump. */
 const CLOCK_TOLERANCE_MS = 5_000;
 
@@ -117,6 +123,7 @@ export function checkLogs(logs: Logs): Findings {
   const violations = [
     ...found,
     ...responseErrors(logs.clients),
+    ...(failures.some(({ kind }) => kind === UPGRADE) ? requestErrors(logs.clients) : []),
     ...feedErrors(logs.feed),
     ...timeErrors(logs),
     ...statisticsErrors(logs),
@@ -282,7 +289,8 @@ function duplicatesOf(
   return arrivals.slice(1).map((later, n) => {
     const earlier = arrivals[n] as Arrival;
     const between = failures.filter(
-      ({ kind, from, to: end }) => kind !== NO_EXCUSE && end >= earlier.at && from <= later.at,
+      ({ kind, from, to: end }) =>
+        !NO_EXCUSE.includes(kind) && end >= earlier.at && from <= later.at,
     );
     const [first] = between;
     const duplicate: Duplicate = {
@@ -314,6 +322,16 @@ function responseErrors(entries: readonly ClientEntry[]): Violation[] {
       ? [violation('unexpected_response', entry.send, `status ${entry.status}`)]
       : [],
   );
+}
+
+/** Behind a load balancer every request of an upgrade is answered with 202 at the first try. */
+function requestErrors(entries: readonly ClientEntry[]): Violation[] {
+  return entries.flatMap((entry) => {
+    if (entry.event === 'no_response')
+      return [violation('failed_request', entry.send, entry.error)];
+    if (entry.event === 'request' || entry.status === 202) return [];
+    return [violation('failed_request', entry.send, `status ${entry.status}`)];
+  });
 }
 
 /** A reader that follows the feed with its cursor sees what a later reader sees, each event once. */

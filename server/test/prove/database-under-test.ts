@@ -18,6 +18,8 @@ export interface DatabaseUnderTest extends AsyncDisposable {
   /** Nothing for the database that a server embeds. */
   env: Record<string, string>;
   causes: Causes;
+  /** Waits until the next failure may happen; undefined if that is when all nodes are ready. */
+  recovered?: () => Promise<void>;
 }
 
 const RESTART_MS = 180_000;

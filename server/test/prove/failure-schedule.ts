@@ -11,6 +11,10 @@ export const FAILURES = {
   'database-freeze': 'SIGSTOP to all processes of PostgreSQL, and SIGCONT after a while',
   'disk-full': 'no space left on the disk of the database for a while',
   'clock-jump': 'the clock of a server process jumps by up to two minutes, and back after a while',
+  switchover: 'Patroni makes a standby the primary',
+  'leader-kill':
+    'SIGKILL to Patroni and PostgreSQL of the primary; a standby takes over, and it returns as a standby',
+  upgrade: 'a server of the earlier version is replaced by one of this version',
 } as const;
 
 export type FailureKind = keyof typeof FAILURES;
@@ -49,6 +53,9 @@ const HOLD_MAX_MS: Record<FailureKind, number> = {
   'database-freeze': 8_000,
   'disk-full': 5_000,
   'clock-jump': 5_000,
+  switchover: 0,
+  'leader-kill': 6_000,
+  upgrade: 10_000,
 };
 const PAUSE_MIN_MS = 50;
 /** A deferral by a clock that is ahead is due that much later. */

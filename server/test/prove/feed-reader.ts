@@ -11,12 +11,12 @@ export interface FeedOptions {
   urls: readonly string[];
   keys: Readonly<Record<Mode, string>>;
   log: AppendOnlyLog<'feed'>;
+  pollMs: number;
   /** The run has failed: reading ends at once. */
   abandoned: AbortSignal;
 }
 
 const MODES: readonly Mode[] = ['live', 'test'];
-const POLL_MS = 100;
 const STATISTICS_MAX_MS = 120_000;
 
 export class FeedFollower {
@@ -46,7 +46,7 @@ export class FeedFollower {
       const isLastRound = this.#stopping.signal.aborted || options.abandoned.aborted;
       cursor = await readToEnd(options, mode, 'live', cursor, (entry) => this.#note(entry));
       if (isLastRound) return;
-      await sleep(POLL_MS);
+      await sleep(options.pollMs);
     }
   }
 
@@ -67,7 +67,7 @@ export async function readWholeFeed(options: FeedOptions): Promise<void> {
 
 /** Counts follow the event log a second or two later; those that still differ are for the checker. */
 export async function readStatistics(
-  { urls, keys, abandoned }: FeedOptions,
+  { urls, keys, pollMs, abandoned }: FeedOptions,
   log: AppendOnlyLog<'statistics'>,
   ended: Readonly<Record<Mode, number>>,
 ): Promise<void> {
@@ -87,7 +87,7 @@ export async function readStatistics(
           break;
         }
       }
-      await sleep(POLL_MS);
+      await sleep(pollMs);
     }
   }
 }
@@ -99,7 +99,7 @@ function totalsOf(json: unknown): StatisticsCounts {
 
 /** Returns the cursor after the last event. */
 async function readToEnd(
-  { urls, keys, log, abandoned }: FeedOptions,
+  { urls, keys, log, pollMs, abandoned }: FeedOptions,
   mode: Mode,
   pass: FeedEntry['pass'],
   from: string | undefined,
@@ -111,7 +111,7 @@ async function readToEnd(
     const url = urls[request % urls.length] as string;
     const answer = await callApi(url, keys[mode], 'GET', `/events?limit=100${query}`);
     if (answer instanceof Error || answer.status === 503) {
-      await sleep(POLL_MS);
+      await sleep(pollMs);
       continue;
     }
     if (answer.status !== 200) throw new Error(`GET /events was answered with ${answer.status}.`);

@@ -12,7 +12,10 @@ import {
   type DatabaseUnderTest,
   postgresCauses,
 } from './database-under-test.ts';
+import type { EarlierVersion } from './earlier-version.ts';
 import type { FailureKind, PlannedFailure } from './failure-schedule.ts';
+import { startPatroniCluster } from './patroni-cluster.ts';
+import { startUpgrade } from './rolling-upgrade.ts';
 import { openSmallDisk, type SmallDisk } from './small-disk.ts';
 
 /**
@@ -20,9 +23,12 @@ import { openSmallDisk, type SmallDisk } from './small-disk.ts';
  * failure is over when every node is ready again.
  */
 export interface Installation extends AsyncDisposable {
-  readonly nodes: readonly ServerProcess[];
+  /** Addresses for clients. */
+  readonly urls: readonly string[];
   /** With these environment variables, commands use the same database. */
   readonly commandEnv: Record<string, string>;
+  /** The file of the command line, if it is not this version's. */
+  readonly commandMain?: string;
   readonly postgres: string;
   readonly kinds: readonly FailureKind[];
   /** Kinds that are not possible here, with the reason. */
@@ -36,6 +42,7 @@ export interface Installation extends AsyncDisposable {
 export const SETUPS = {
   single: 'one server with its embedded PostgreSQL',
   nodes: 'several servers that share one PostgreSQL',
+  patroni: 'several servers on three PostgreSQL members under Patroni, which has to be installed',
 } as const;
 
 export type Setup = keyof typeof SETUPS;
@@ -48,6 +55,8 @@ export interface InstallationOptions {
   smallDisk: string | undefined;
   /** Settings of all nodes. */
   env: Record<string, string>;
+  /** Start with this version, and replace it by this one. */
+  earlier: EarlierVersion | undefined;
   /** Only what these need is prepared. All that are possible if undefined. */
   kinds: readonly FailureKind[] | undefined;
 }
@@ -62,6 +71,11 @@ export async function startInstallation(options: InstallationOptions): Promise<I
   const dataDir = path.join(disk?.folder ?? options.scratch, 'data');
   const database = started.use(await startDatabase(options, dataDir));
   if (disk) database.causes['disk-full'] = fillDisk(disk);
+  if (options.earlier) {
+    const upgrade = started.use(await startUpgrade(options, options.earlier, database));
+    const owned = started.move();
+    return { ...upgrade, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  }
 
   const count = options.setup === 'single' ? 1 : options.nodes;
   const skews = Array.from({ length: count }, (_, node) => new ClockSkew(options.scratch, node));
@@ -86,23 +100,25 @@ export async function startInstallation(options: InstallationOptions): Promise<I
   for (const node of nodes) await node.start();
 
   const causes: Causes = { ...nodeCauses(nodes, skews), ...database.causes };
-  const kinds = (Object.keys(causes) as FailureKind[]).filter((kind) => isWanted(kind, options));
   for (const kind of options.kinds ?? []) {
     if (causes[kind]) continue;
     // Otherwise a run without the requested failures would pass.
-    throw new Error(`${kind} is not possible here: ${skipped[kind] ?? 'see --help'}.`);
+    throw new Error(
+      `${kind} is not possible here: ${skipped[kind] ?? NEEDED[kind] ?? 'see --help'}.`,
+    );
   }
   const owned = started.move();
   return {
-    nodes,
+    urls: nodes.map(({ url }) => url),
     commandEnv: { DATA_DIR: dataDir, ...database.env },
     postgres: database.description,
-    kinds,
+    kinds: options.kinds ?? (Object.keys(causes) as FailureKind[]),
     skipped,
     async cause(failure) {
       const cause = causes[failure.kind];
       if (!cause) throw new Error(`${failure.kind} is not possible here.`);
       const detail = await cause(failure);
+      await database.recovered?.();
       await Promise.all(nodes.map((node) => node.waitUntilReady()));
       return detail;
     },
@@ -114,6 +130,12 @@ export async function startInstallation(options: InstallationOptions): Promise<I
   };
 }
 
+const NEEDED: Partial<Record<FailureKind, string>> = {
+  switchover: 'it needs --setup patroni',
+  'leader-kill': 'it needs --setup patroni',
+  upgrade: 'it needs --upgrade-from',
+};
+
 function isWanted(kind: FailureKind, { kinds }: InstallationOptions): boolean {
   return kinds === undefined || kinds.includes(kind);
 }
@@ -123,6 +145,13 @@ async function smallDisk(
   skipped: Partial<Record<FailureKind, string>>,
 ): Promise<SmallDisk | undefined> {
   if (!isWanted('disk-full', options)) return undefined;
+  if (options.setup === 'patroni') {
+    if (options.smallDisk !== undefined) {
+      throw new Error('--small-disk cannot be combined with --setup patroni.');
+    }
+    skipped['disk-full'] = 'a Patroni cluster has three disks';
+    return undefined;
+  }
   try {
     return await openSmallDisk(options.scratch, options.smallDisk);
   } catch (error) {
@@ -139,6 +168,8 @@ function startDatabase(options: InstallationOptions, dataDir: string): Promise<D
       return Promise.resolve(embeddedDatabase(dataDir));
     case 'nodes':
       return sharedDatabase(dataDir);
+    case 'patroni':
+      return startPatroniCluster(SECRET_KEY);
   }
 }
 

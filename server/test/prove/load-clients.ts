@@ -48,7 +48,7 @@ async function runClient(
     const send = newSend(client, n);
     const isAccepted = await (send.idempotent ? repeat(options, send) : trySend(options, send, 1));
     if (isAccepted) for (const to of send.recipients) accepted.add(to);
-    await sleep(isAccepted ? options.pauseMs : Math.max(options.pauseMs, BACK_OFF_MS));
+    await sleep(isAccepted ? options.pauseMs : backOffMs(options));
   }
 }
 
@@ -77,9 +77,14 @@ async function repeat(options: ClientOptions, send: Send): Promise<boolean> {
   const endsAt = Date.now() + REPEAT_MS;
   for (let attempt = 1; Date.now() < endsAt && !options.abandoned.aborted; attempt++) {
     if (await trySend(options, send, attempt)) return true;
-    await sleep(BACK_OFF_MS);
+    await sleep(backOffMs(options));
   }
   return false;
+}
+
+/** Clients that repeat at once would take the processor time that a recovery needs. */
+function backOffMs({ pauseMs }: ClientOptions): number {
+  return Math.max(pauseMs, BACK_OFF_MS);
 }
 
 async function trySend(options: ClientOptions, send: Send, attempt: number): Promise<boolean> {

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runPostrider } from '../harness/cli-process.ts';
 import { checkLogs, type Logs } from './check-logs.ts';
+import { installEarlierVersion } from './earlier-version.ts';
 import {
   type FailureKind,
   JUMP_MAX_MS,
@@ -26,10 +27,12 @@ import { type Report, reportOf, toMarkdown } from './report.ts';
 export interface ProveOptions {
   seed: number;
   failures: number;
+  /** No more failures after this time, even if there were fewer. */
+  minutes?: number | undefined;
   setup: Setup;
   nodes: number;
   clients: number;
-  /** All that are possible here if undefined. */
+  /** All that are possible here if undefined. One that is listed twice occurs twice as often. */
   kinds: readonly FailureKind[] | undefined;
   /** Between two sends of a client. */
   sendPauseMs: number;
@@ -40,6 +43,8 @@ export interface ProveOptions {
   /** Gets the logs and the report. */
   out: string;
   smallDisk?: string | undefined;
+  /** Replaces servers of this version, a commit or a package file, instead of causing failures. */
+  upgradeFrom?: string | undefined;
   progress?: (line: string) => void;
 }
 
@@ -49,6 +54,8 @@ const SETTINGS = {
   RETRY_FIRST_SECONDS: '1',
   RETRY_LONGEST_MINUTES: '1',
 };
+/** Readers are part of the load, and no heavier than the clients. */
+const FEED_POLL_MS = 100;
 /** Without an event for this long, what is missing is lost: longer than a lease and a retry. */
 const STILL_MS = JUMP_MAX_MS + 120_000;
 
@@ -68,6 +75,7 @@ export async function prove(options: ProveOptions): Promise<Report> {
         startedAt,
         endedAt: new Date().toISOString(),
         skipped,
+        upgradeFrom: options.upgradeFrom,
       },
       checkLogs(readLogs(options.out)),
     );
@@ -100,18 +108,29 @@ async function run(
   using feedLog = new AppendOnlyLog(out, 'feed');
   using statisticsLog = new AppendOnlyLog(out, 'statistics');
   await using receiver = await startLoggingReceiver(receiverLog, seededRandom(options.seed));
+  const { upgradeFrom } = options;
+  if (upgradeFrom !== undefined) progress(`Installing ${upgradeFrom}.`);
+  const earlier =
+    upgradeFrom === undefined ? undefined : await installEarlierVersion(upgradeFrom, scratch);
   await using installation = await startInstallation({
     setup: options.setup,
     nodes: options.nodes,
     kinds: options.kinds,
+    earlier,
     scratch,
     smallDisk: options.smallDisk,
     env: { ...SETTINGS, ...receiver.env },
   });
-  const keys = await createKeys(installation.commandEnv);
-  const urls = installation.nodes.map(({ url }) => url);
+  const keys = await createKeys(installation);
+  const { urls } = installation;
   const abandoned = new AbortController();
-  const reader = { urls, keys, log: feedLog, abandoned: abandoned.signal };
+  const reader = {
+    urls,
+    keys,
+    log: feedLog,
+    pollMs: Math.max(FEED_POLL_MS, options.sendPauseMs),
+    abandoned: abandoned.signal,
+  };
   const feed = new FeedFollower(reader);
   const over = new AbortController();
   const clients = runClients({
@@ -128,7 +147,9 @@ async function run(
 
   try {
     const plan = planFailures({ ...options, count: options.failures, kinds: installation.kinds });
+    const endsAt = Date.now() + (options.minutes ?? Number.POSITIVE_INFINITY) * 60_000;
     for (const failure of plan) {
+      if (Date.now() > endsAt) break;
       await sleep(failure.pauseMs);
       progress(`${failure.number} of ${plan.length}: ${failure.kind}`);
       await cause(installation, failure, failureLog);
@@ -160,22 +181,26 @@ async function cause(
   log.append({ at: Date.now(), event: 'end', number, kind, detail });
 }
 
-async function createKeys(env: Record<string, string>): Promise<Record<Mode, string>> {
+async function createKeys(installation: Installation): Promise<Record<Mode, string>> {
   const scopes = 'send:transactional,read:messages,read:events';
   const create = async (mode: Mode): Promise<string> => {
     const args = ['keys', 'create', '--mode', mode, '--scopes', scopes, '--json'];
-    return (JSON.parse(await command(args, env)) as { token: string }).token;
+    return (JSON.parse(await command(args, installation)) as { token: string }).token;
   };
   const [live, test] = await Promise.all([
     create('live'),
     create('test'),
-    command(['domains', 'add', SENDER, '--trust', '--json'], env),
+    command(['domains', 'add', SENDER, '--trust', '--json'], installation),
   ]);
   return { live, test };
 }
 
-async function command(args: readonly string[], env: Record<string, string>): Promise<string> {
-  const { code, stdout, stderr } = await runPostrider(args, { env });
+async function command(
+  args: readonly string[],
+  { commandEnv: env, commandMain: main }: Installation,
+): Promise<string> {
+  const options = { env, ...(main === undefined ? {} : { main }) };
+  const { code, stdout, stderr } = await runPostrider(args, options);
   if (code !== 0) throw new Error(`postrider ${args.join(' ')} failed: ${stderr}`);
   return stdout;
 }

@@ -1,6 +1,6 @@
 import { cpus, release, totalmem, type } from 'node:os';
 import { VERSION } from '../../src/version.ts';
-import type { Findings } from './check-logs.ts';
+import { type Findings, UPGRADE } from './check-logs.ts';
 import { FAILURES, type FailureKind } from './failure-schedule.ts';
 
 /** The result of a run, as JSON for programs and as Markdown for people. */
@@ -22,6 +22,8 @@ export interface RunFacts {
   machine: { cpu: string; cores: number; memoryGiB: number; system: string; node: string };
   /** Failures that were planned and not caused, with the reason. */
   skipped: Readonly<Partial<Record<FailureKind, string>>>;
+  /** The version that was replaced by this one. */
+  upgradeFrom?: string | undefined;
 }
 
 export function machineFacts(): RunFacts['machine'] {
@@ -61,6 +63,7 @@ export function toMarkdown({ passed, run, findings }: Report): string {
       ['', ''],
       [
         ['Version', run.version],
+        ...(run.upgradeFrom === undefined ? [] : [['Upgraded from', run.upgradeFrom]]),
         ['Seed', run.seed],
         ['Setup', `${run.setup}, ${run.nodes} ${run.nodes === 1 ? 'node' : 'nodes'}`],
         ['PostgreSQL', run.postgres],
@@ -121,9 +124,10 @@ const GUARANTEE = `Delivery is at least once. After a 202 no failure above loses
 
 /** In one line, also for the terminal. */
 export function summaryOf({ counts, duplicates, failures, violations }: Findings): string {
-  const count = Object.values(failures).reduce((sum, one) => sum + one.count, 0);
+  const all = Object.values(failures).reduce((sum, one) => sum + one.count, 0);
+  const upgrades = failures[UPGRADE]?.count ?? 0;
   return [
-    `${count} failures`,
+    upgrades > 0 ? `${upgrades} servers upgraded` : `${all} failures`,
     `${counts.recipientsAccepted} recipients accepted with 202`,
     `${counts.lost} lost`,
     `${duplicates.length} received twice`,
