@@ -3,6 +3,7 @@ import { closeSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
+import { childProgram } from './child-programs.ts';
 import type { TestDatabase } from './database.ts';
 
 /** Runs the command line in a child process, as users do. */
@@ -18,7 +19,7 @@ export interface CommandResult {
 export interface CommandOptions {
   env?: Record<string, string>;
   input?: string;
-  /** The command to run instead of the one in the repository. */
+  /** The file to run instead. */
   main?: string;
   /** Run as this user; requires root. */
   uid?: number;
@@ -28,7 +29,8 @@ export interface CommandOptions {
   terminateAfter?: Promise<unknown>;
 }
 
-const LAUNCHER = path.join(import.meta.dirname, '../../bin/postrider.js');
+/** The command of the repository, which runs the source. */
+export const LAUNCHER = path.join(import.meta.dirname, '../../bin/postrider.js');
 
 export async function runPostrider(
   args: readonly string[],
@@ -36,7 +38,7 @@ export async function runPostrider(
 ): Promise<CommandResult> {
   const out = options.stdoutFile === undefined ? 'pipe' : openSync(options.stdoutFile, 'a');
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
-  const child = spawn(process.execPath, [options.main ?? LAUNCHER, ...args], {
+  const child = spawn(process.execPath, [options.main ?? childProgram('main'), ...args], {
     stdio: ['pipe', out, 'pipe'],
     env: { PATH, HOME, NODE_COMPILE_CACHE, ...options.env },
     ...(options.uid === undefined ? {} : { uid: options.uid }),
@@ -65,7 +67,7 @@ export function startPostrider(
   { env = {} }: Pick<CommandOptions, 'env'>,
 ): RunningCommand {
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
-  const child = spawn(process.execPath, [LAUNCHER, ...args], {
+  const child = spawn(process.execPath, [childProgram('main'), ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { PATH, HOME, NODE_COMPILE_CACHE, ...env },
   });

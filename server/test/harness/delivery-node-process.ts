@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import path from 'node:path';
+import { childProgram } from './child-programs.ts';
 
 export interface DeliveryNodeOptions {
   url: string;
@@ -19,13 +19,13 @@ export interface DeliveryNodeProcess extends AsyncDisposable {
   terminate(): Promise<void>;
 }
 
-const SCRIPT = path.join(import.meta.dirname, 'delivery-node-main.ts');
-
 export async function startDeliveryNode(
   options: DeliveryNodeOptions,
 ): Promise<DeliveryNodeProcess> {
   const given = JSON.stringify({ nodeName: 'node', ...options });
-  const child = spawn(process.execPath, [SCRIPT, given], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [childProgram('delivery-node-main'), given], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const ended = once(child, 'exit');
   await Promise.race([
     once(child.stdout as NonNullable<ChildProcess['stdout']>, 'data'),

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { onTestFinished } from 'vitest';
+import { childProgram } from './child-programs.ts';
 
 /** A child process that runs the embedded PostgreSQL of a folder, for tests that kill it. */
 export interface EmbeddedPostgresProcess {
@@ -16,7 +16,7 @@ export async function startEmbeddedProcess(
   dataDir: string,
   wrapper: readonly string[] = [],
 ): Promise<EmbeddedPostgresProcess> {
-  const program = path.join(import.meta.dirname, 'embedded-postgres-main.ts');
+  const program = childProgram('embedded-postgres-main');
   const [command = '', ...args] = [...wrapper, process.execPath, program, dataDir];
   const child: ChildProcess = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   // Clean up after failed tests too.

@@ -5,6 +5,7 @@ import path from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { startEmbedded } from '../../src/db/embedded-postgres.ts';
 import { silentLog } from '../../src/lib/log.ts';
+import { bundleChildPrograms, PROGRAMS_VARIABLE } from './child-programs.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -16,7 +17,10 @@ declare module 'vitest' {
 const FOLDER_PREFIX = 'postrider-test-';
 const OWNER_FILE = 'run.pid';
 
-/** Each worker starts its own PostgreSQL on demand; this removes them after the run. */
+/**
+ * Each worker starts its own PostgreSQL on demand; this removes them after the run. The projects of a
+ * run share the programs that their tests start.
+ */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   await sweep();
   const dataDir = await mkdtemp(path.join(tmpdir(), FOLDER_PREFIX));
@@ -24,6 +28,11 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   project.provide('databaseFolder', dataDir);
   // Halves the time that each of the hundreds of child processes takes to load the server.
   process.env.NODE_COMPILE_CACHE ??= path.join(dataDir, 'compile-cache');
+  if (process.env[PROGRAMS_VARIABLE] === undefined) {
+    const programs = path.join(dataDir, 'programs');
+    await bundleChildPrograms(programs);
+    process.env[PROGRAMS_VARIABLE] = programs;
+  }
   return () => remove(dataDir);
 }
 

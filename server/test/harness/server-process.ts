@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { childProgram } from './child-programs.ts';
 import { freePort } from './free-port.ts';
 import { killBackend, postmasterOf, sendSignal } from './postgres-signals.ts';
 import { until } from './until.ts';
@@ -33,7 +34,7 @@ export interface ServerProcess {
 export interface ServerProcessOptions {
   dataDir: string;
   env?: Record<string, string>;
-  /** The file to run instead of the source. */
+  /** The file to run instead. */
   main?: string;
   /** Options of Node, before the file to run. */
   nodeOptions?: readonly string[];
@@ -43,8 +44,6 @@ export interface ServerProcessOptions {
 const READY_MS = 180_000;
 const READY_POLL_MS = 25;
 
-const MAIN = path.join(import.meta.dirname, '../../src/main.ts');
-
 export async function createServerProcess(options: ServerProcessOptions): Promise<ServerProcess> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -53,7 +52,7 @@ export async function createServerProcess(options: ServerProcessOptions): Promis
   let output = '';
 
   async function start(): Promise<void> {
-    const { nodeOptions = [], main = MAIN } = options;
+    const { nodeOptions = [], main = childProgram('main') } = options;
     const started = spawn(process.execPath, [...nodeOptions, main, 'start'], {
       env: {
         PATH: process.env.PATH,

@@ -7,7 +7,8 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 import { isReachableByEveryone } from '../../src/db/embedded/run-as.ts';
-import { runPostrider } from '../harness/cli-process.ts';
+import { childProgram } from '../harness/child-programs.ts';
+import { LAUNCHER, runPostrider } from '../harness/cli-process.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { freePort } from '../harness/free-port.ts';
 import { createServerProcess } from '../harness/server-process.ts';
@@ -19,8 +20,6 @@ import { until } from '../harness/until.ts';
  * server or a port in use ends with one sentence and leaves nothing running; SIGTERM shuts down cleanly.
  * Real processes run with their own embedded database.
  */
-
-const MAIN = path.join(import.meta.dirname, '../../src/main.ts');
 
 it('creates a key, prints it once, and rejects a second server', async () => {
   await using folder = await createTempDir();
@@ -85,6 +84,7 @@ it('reports a port in use and stops the database that it started', async () => {
   const { port } = otherServer.address() as AddressInfo;
   const noPorts = { SUBMISSION_PORT: 'off', RETURN_PATH_PORT: 'off' };
   const { code, stdout, stderr } = await runPostrider(['start'], {
+    main: LAUNCHER,
     env: { DATA_DIR: folder.path, PORT: String(port), LOG_LEVEL: 'warn', ...noPorts },
   });
   otherServer.close();
@@ -104,6 +104,8 @@ it('reports a data folder of another user', async () => {
   if (isRoot && !(await isReachableByEveryone(process.execPath))) return;
   if (!isRoot) await chmod(folder.path, 0o500);
   const { code, stderr } = await runPostrider(['start'], {
+    // Only the user of the test run can read the bundled programs.
+    main: LAUNCHER,
     env: { DATA_DIR: folder.path, PORT: '0' },
     ...(isRoot ? { uid: 65_534 } : {}),
   });
@@ -141,7 +143,7 @@ it('exits with npm, which signals only the shell in between', async () => {
 
 it('exits immediately on SIGTERM while it waits for a database', async () => {
   await using folder = await createTempDir();
-  const child = spawn(process.execPath, [MAIN, 'start'], {
+  const child = spawn(process.execPath, [childProgram('main'), 'start'], {
     env: {
       PATH: process.env.PATH,
       DATA_DIR: folder.path,

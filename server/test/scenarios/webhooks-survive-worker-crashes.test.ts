@@ -1,10 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/lib/clock.ts';
+import { childProgram } from '../harness/child-programs.ts';
 import { until } from '../harness/delivery-engine.ts';
 import { startWebhookReceiver } from '../harness/webhook-receiver.ts';
 import { appendTestEvents, setUpWebhooks } from '../harness/webhook-setup.ts';
@@ -99,8 +99,10 @@ interface Worker {
 }
 
 function startWorker(databaseUrl: string): Worker {
-  const file = path.join(import.meta.dirname, '../harness/webhook-worker-main.ts');
-  const child = fork(file, [databaseUrl], { stdio: 'ignore', execArgv: [] });
+  const child = fork(childProgram('webhook-worker-main'), [databaseUrl], {
+    stdio: 'ignore',
+    execArgv: [],
+  });
   return { child, begun: Promise.race([once(child, 'message'), once(child, 'exit')]) };
 }
 

@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process';
-import path from 'node:path';
 import { expect, test } from 'vitest';
 import { parseDatabaseUrl } from '../../src/db/database-url.ts';
 import { openPool } from '../../src/db/pool.ts';
@@ -7,6 +6,7 @@ import { encodeId } from '../../src/lib/ids.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import type { MoveStep } from '../../src/privacy/workspace-move.ts';
 import { startApp, type TestApp, type TestAppOptions, validMessage } from '../harness/app.ts';
+import { childProgram } from '../harness/child-programs.ts';
 import { databaseEnv, runPostrider } from '../harness/cli-process.ts';
 import { createPerson, SessionClient } from '../harness/dashboard-session.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
@@ -19,7 +19,6 @@ import { startWebhookReceiver } from '../harness/webhook-receiver.ts';
  * webhook is lost or sent twice, and a reader of the event feed continues with its cursor.
  */
 
-const MAIN = path.join(import.meta.dirname, '../harness/workspace-move-main.ts');
 const STEPS: readonly MoveStep[] = [
   'numbered',
   'arriving',
@@ -41,7 +40,7 @@ const startIn = (database: TestDatabase, schema: string, options: TestAppOptions
 /** Resolves with what it printed; null if it was killed. */
 function runMove(args: readonly string[]): Promise<string | null> {
   return new Promise((resolve, reject) => {
-    execFile(process.execPath, [MAIN, ...args], (error, stdout) => {
+    execFile(process.execPath, [childProgram('workspace-move-main'), ...args], (error, stdout) => {
       if (!error) resolve(stdout);
       else if (error.signal === 'SIGKILL') resolve(null);
       else reject(error);
