@@ -74,27 +74,41 @@ export async function ensurePartitions(
 ): Promise<string[]> {
   return withLock(pool, wait, async (client) => {
     const created: string[] = [];
-    for (const { table, spanDays, aheadDays } of tables) {
-      const existing = await partitionsOf(client, table);
-      const spanMs = spanDays * DAY_MS;
-      let fromMs = floorToSpan(nowMs - CLOCK_SKEW_MS, spanMs);
+    const partitions = await readPartitions(client, tables);
+    for (const one of tables) {
+      const missing = missingPartitions(one, partitions.get(one.table) ?? [], nowMs);
+      if (missing.length === 0) continue;
       await client.query('begin');
-      while (fromMs < nowMs + aheadDays * DAY_MS) {
-        const covering = existing.find((known) => known.fromMs <= fromMs && known.toMs > fromMs);
-        if (covering) {
-          fromMs = covering.toMs;
-          continue;
-        }
-        // If the span was changed, a new partition may have to fit between existing ones.
-        const nextMs = existing.map((known) => known.fromMs).filter((start) => start > fromMs);
-        const toMs = Math.min(floorToSpan(fromMs, spanMs) + spanMs, ...nextMs);
-        created.push(await createPartition(client, table, fromMs, toMs));
-        fromMs = toMs;
+      for (const { fromMs, toMs } of missing) {
+        created.push(await createPartition(client, one.table, fromMs, toMs));
       }
       await client.query('commit');
     }
     return created;
   });
+}
+
+function missingPartitions(
+  { spanDays, aheadDays }: PartitionedTable,
+  existing: readonly Partition[],
+  nowMs: number,
+): Pick<Partition, 'fromMs' | 'toMs'>[] {
+  const missing: Pick<Partition, 'fromMs' | 'toMs'>[] = [];
+  const spanMs = spanDays * DAY_MS;
+  let fromMs = floorToSpan(nowMs - CLOCK_SKEW_MS, spanMs);
+  while (fromMs < nowMs + aheadDays * DAY_MS) {
+    const covering = existing.find((known) => known.fromMs <= fromMs && known.toMs > fromMs);
+    if (covering) {
+      fromMs = covering.toMs;
+      continue;
+    }
+    // If the span was changed, a new partition may have to fit between existing ones.
+    const nextMs = existing.map((known) => known.fromMs).filter((start) => start > fromMs);
+    const toMs = Math.min(floorToSpan(fromMs, spanMs) + spanMs, ...nextMs);
+    missing.push({ fromMs, toMs });
+    fromMs = toMs;
+  }
+  return missing;
 }
 
 /**
@@ -110,11 +124,12 @@ export async function dropExpired(
 ): Promise<string[]> {
   return withLock(pool, wait, async (client) => {
     const dropped: string[] = [];
+    for (const name of await readDetached(client, tables)) await client.query(`drop table ${name}`);
+    const partitions = await readPartitions(client, tables);
     for (const { table, keep, standalone = false } of tables) {
       const days = retention[`${keep}Days`] + (keep === 'webhook' ? WEBHOOK_RETRY_DAYS : 0);
       const limitMs = nowMs - days * DAY_MS;
-      for (const name of await detachedOf(client, table)) await client.query(`drop table ${name}`);
-      for (const partition of await partitionsOf(client, table)) {
+      for (const partition of partitions.get(table) ?? []) {
         if (partition.toMs > limitMs) continue;
         if (!standalone && (await hasUnfinished(client, partition))) continue;
         await detach(client, table, partition);
@@ -135,9 +150,10 @@ export async function partitionsEndMs(
   const client = await pool.connect();
   try {
     let reachMs = Number.POSITIVE_INFINITY;
+    const partitions = await readPartitions(client, tables);
     for (const { table } of tables) {
       let atMs = nowMs;
-      for (const { fromMs, toMs } of await partitionsOf(client, table)) {
+      for (const { fromMs, toMs } of partitions.get(table) ?? []) {
         if (fromMs <= atMs && toMs > atMs) atMs = toMs;
       }
       reachMs = Math.min(reachMs, atMs === nowMs ? 0 : atMs);
@@ -152,7 +168,7 @@ export async function partitionsEndMs(
 export async function partitionsStartMs(pool: Pool, table: string): Promise<number> {
   const client = await pool.connect();
   try {
-    const [first] = await partitionsOf(client, table);
+    const [first] = (await readPartitions(client, [{ table }])).get(table) ?? [];
     return first?.fromMs ?? Number.POSITIVE_INFINITY;
   } finally {
     client.release();
@@ -182,22 +198,36 @@ function floorToSpan(ms: number, spanMs: number): number {
   return Math.floor((ms - MONDAY_MS) / spanMs) * spanMs + MONDAY_MS;
 }
 
-/** Sorted by time. */
-async function partitionsOf(client: pg.ClientBase, table: string): Promise<Partition[]> {
-  const { rows } = await client.query<{ name: string; bound: string; detaching: boolean }>(
-    `select c.relname as name, pg_get_expr(c.relpartbound, c.oid) as bound,
-            i.inhdetachpending as detaching
-       from pg_inherits i join pg_class c on c.oid = i.inhrelid
-      where i.inhparent = $1::regclass`,
-    [table],
+type TableName = Pick<PartitionedTable, 'table'>;
+
+/** Partitions by table, each sorted by time. One statement, because every start reads all tables. */
+async function readPartitions(
+  client: pg.ClientBase,
+  tables: readonly TableName[],
+): Promise<Map<string, Partition[]>> {
+  const { rows } = await client.query<PartitionRow>(
+    `select parent.name as "table", c.relname as name,
+            pg_get_expr(c.relpartbound, c.oid) as bound, i.inhdetachpending as detaching
+       from unnest($1::text[]) as parent (name)
+       join pg_inherits i on i.inhparent = parent.name::regclass
+       join pg_class c on c.oid = i.inhrelid`,
+    [tables.map(({ table }) => table)],
   );
-  return rows
-    .map(({ name, bound, detaching }) => {
+  const partitions = rows
+    .map(({ table, name, bound, detaching }) => {
       const [from, to] = [...bound.matchAll(/'([0-9a-f-]{36})'/g)].map((match) => match[1]);
       if (!from || !to) throw new Error(`Broken invariant: partition ${name} is bound by ${bound}`);
-      return { name, fromMs: uuidTime(from), toMs: uuidTime(to), detaching };
+      return { table, name, fromMs: uuidTime(from), toMs: uuidTime(to), detaching };
     })
     .sort((a, b) => a.fromMs - b.fromMs);
+  return Map.groupBy(partitions, ({ table }) => table);
+}
+
+interface PartitionRow {
+  table: string;
+  name: string;
+  bound: string;
+  detaching: boolean;
 }
 
 /**
@@ -240,13 +270,19 @@ async function detach(client: pg.ClientBase, table: string, partition: Partition
 }
 
 /** Partitions that were detached but not dropped because of a crash. */
-async function detachedOf(client: pg.ClientBase, table: string): Promise<string[]> {
+async function readDetached(
+  client: pg.ClientBase,
+  tables: readonly TableName[],
+): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select c.relname as name
-       from pg_class c join pg_class parent on parent.oid = to_regclass($1)
-      where c.relnamespace = parent.relnamespace and c.relkind = 'r' and not c.relispartition
-        and c.relname ~ ('^' || $1 || '_p[0-9]{8}$')`,
-    [table],
+       from unnest($1::text[]) as partitioned (name)
+       join pg_class parent on parent.oid = to_regclass(partitioned.name)
+       join pg_class c on c.relnamespace = parent.relnamespace
+        and left(c.relname, -length('_p20261231')) = partitioned.name
+      where c.relkind = 'r' and not c.relispartition and c.relname ~ '_p[0-9]{8}$'
+      order by c.relname`,
+    [tables.map(({ table }) => table)],
   );
   return rows.map((row) => row.name);
 }
