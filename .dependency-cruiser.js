@@ -36,8 +36,10 @@ const MAY_IMPORT = {
   // Other providers' APIs translate to operations of ours, and see nothing below them.
   compat: ['lib', 'mail', 'accounts', 'http'],
   smtp: BELOW_LISTENERS,
+  // It knows the forms of credentials and links, and the answers of the servers behind it.
+  router: ['lib', 'accounts', 'messages', 'tracking', 'webhooks', 'http'],
   cli: [...BELOW_LISTENERS, 'config'],
-  bootstrap: [...BELOW_LISTENERS, 'config', 'http', 'compat', 'smtp', 'cli'],
+  bootstrap: [...BELOW_LISTENERS, 'config', 'http', 'compat', 'smtp', 'router', 'cli'],
 };
 
 /** Exceptions: type-only imports, and files that exist to be imported from a sibling module. */
@@ -53,7 +55,7 @@ const EXCEPTIONS = {
   compat: { types: ['events/event-types'], files: '^server/src/webhooks/formats/[a-z-]+\\.ts$' },
   // Workers and listeners may name the types of their own settings; only bootstrap/ reads the configuration.
   ...Object.fromEntries(
-    [...WORKERS, 'http', 'smtp'].map((module) => [module, { types: ['config'] }]),
+    [...WORKERS, 'http', 'smtp', 'router'].map((module) => [module, { types: ['config'] }]),
   ),
 };
 

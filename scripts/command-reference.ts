@@ -13,6 +13,7 @@ export function commandReference(): string {
 
 const TOPICS: Readonly<Record<string, string>> = {
   start: 'Server',
+  router: 'Server',
   doctor: 'Server',
   backup: 'Server',
   queue: 'Server',

@@ -36,6 +36,7 @@ export const SCENARIOS: Record<string, RegExp | undefined> = {
   privacy: /erasure/,
   quotas: /quotas|brake/,
   queue: /two-nodes|failover|worker-crashes/,
+  router: /^cell-router/,
   smtp: /smtp|submission|return-path/,
   stats: /statistics|alarm/,
   streams: /stream/,

@@ -7,6 +7,7 @@ process.stderr.on('error', () => {});
 // Loaded on demand, so that other commands do not load the whole server.
 process.exitCode = await runCommand(process.argv.slice(2), {
   start: async (config) => (await import('./bootstrap/start-server.ts')).start(config),
+  startRouter: async (config) => (await import('./bootstrap/start-router.ts')).startRouter(config),
   send: async (parts, order) =>
     (await import('./bootstrap/send-as-operator.ts')).sendAsOperator(parts, order),
 });

@@ -142,23 +142,31 @@ export async function findKey(
   return rows[0];
 }
 
+export type KeyOfSecret = ApiKey & { secretEndsAtMs: number | null; isMoving: boolean };
+
 /**
- * The key that a presented secret belongs to, with the expiry of that secret when it was rotated.
+ * The key that a presented secret belongs to, with the expiry of that secret when it was rotated. Keys of
+ * a workspace that is being purged are not found.
  */
 export async function findKeyByHash(
   pool: Pool,
   tokenHash: Buffer,
-): Promise<(ApiKey & { secretEndsAtMs: number | null }) | undefined> {
-  const { rows } = await pool.query<ApiKey & { secretEndsAtMs: number | null }>({
+): Promise<KeyOfSecret | undefined> {
+  const { rows } = await pool.query<KeyOfSecret>({
     name: 'find-key-by-hash',
-    text: `select ${API_KEY_COLUMNS}, s.expires_at as "secretEndsAtMs"
+    text: `select ${API_KEY_COLUMNS}, s.expires_at as "secretEndsAtMs",
+        w.purge_started_at is not null as "isMoving"
       from api_key_secrets s join api_keys k on k.workspace_id = s.workspace_id and k.id = s.key_id
       join workspaces w on w.id = k.workspace_id
-      where s.token_hash = $1 and w.purge_started_at is null`,
+      where s.token_hash = $1 and ${NOT_PURGED}`,
     values: [tokenHash],
   });
   return rows[0];
 }
+
+/** Also a workspace on its way to another installation, which looks as if its purge had started. */
+export const NOT_PURGED = `(w.purge_started_at is null
+        or not exists (select from workspace_purges p where p.id = w.id and p.finished_at is null))`;
 
 const PAGE = `api_keys k where k.workspace_id = $1 and ($2::mode is null or k.mode = $2)
   and ($3::uuid is null or k.id < $3) order by k.id desc`;

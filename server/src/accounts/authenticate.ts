@@ -9,6 +9,7 @@ import { type ApiKey, findKeyByHash, writeLastUsed } from './api-key-store.ts';
 import { hashToken, hasOperatorPrefix, isAccessKeyId, isToken } from './api-key-token.ts';
 import type { Caller } from './caller.ts';
 import { findKeyBySesCredential } from './ses-credential-store.ts';
+import { WorkspaceMovingError } from './workspace-moving.ts';
 
 /**
  * Authenticates API keys: a presented secret comes in, a Caller goes out. For requests that are signed
@@ -101,14 +102,16 @@ export class Authenticator {
   async #findByToken(token: string): Promise<CachedKey | undefined> {
     const row = await findKeyByHash(this.#pool, hashToken(token));
     if (!row) return undefined;
-    const { secretEndsAtMs, ...key } = row;
+    const { secretEndsAtMs, isMoving, ...key } = row;
+    if (isMoving) throw new WorkspaceMovingError();
     return toCachedKey(key, secretEndsAtMs);
   }
 
   async #findByAccessKeyId(accessKeyId: string): Promise<CachedKey | undefined> {
     const row = await findKeyBySesCredential(this.#pool, accessKeyId);
     if (!row) return undefined;
-    const { encryptedSecret, ...key } = row;
+    const { encryptedSecret, isMoving, ...key } = row;
+    if (isMoving) throw new WorkspaceMovingError();
     const cached = toCachedKey(key, null);
     const secret = decrypted(this.#encryptor, encryptedSecret);
     if (secret === undefined) return cached;

@@ -2,7 +2,7 @@ import type { Pool, Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import { selectList } from '../db/select-list.ts';
 import type { SesCredentialsRow } from '../db/tables.ts';
-import { API_KEY_COLUMNS, type ApiKey } from './api-key-store.ts';
+import { API_KEY_COLUMNS, type ApiKey, NOT_PURGED } from './api-key-store.ts';
 
 /** A credential as shown: everything except its secret. */
 export interface SesCredential {
@@ -58,17 +58,20 @@ export async function deleteSesCredentials(
   return rowCount ?? 0;
 }
 
+export type KeyOfCredential = ApiKey & { encryptedSecret: Buffer; isMoving: boolean };
+
 /** The key that a credential belongs to, with the encrypted secret. */
 export async function findKeyBySesCredential(
   pool: Pool,
   accessKeyId: string,
-): Promise<(ApiKey & { encryptedSecret: Buffer }) | undefined> {
-  const { rows } = await pool.query<ApiKey & { encryptedSecret: Buffer }>({
+): Promise<KeyOfCredential | undefined> {
+  const { rows } = await pool.query<KeyOfCredential>({
     name: 'find-key-by-ses-credential',
-    text: `select ${API_KEY_COLUMNS}, c.encrypted_secret as "encryptedSecret"
+    text: `select ${API_KEY_COLUMNS}, c.encrypted_secret as "encryptedSecret",
+        w.purge_started_at is not null as "isMoving"
       from ses_credentials c join api_keys k on k.workspace_id = c.workspace_id and k.id = c.key_id
       join workspaces w on w.id = k.workspace_id
-      where c.access_key_id = $1 and w.purge_started_at is null`,
+      where c.access_key_id = $1 and ${NOT_PURGED}`,
     values: [accessKeyId],
   });
   return rows[0];

@@ -10,12 +10,38 @@ export type MoveState = 'absent' | 'active' | 'deleting' | 'moving' | 'purging';
 
 export async function readMoveState(db: Queryable, id: string): Promise<MoveState> {
   const { rows } = await db.query<{ state: MoveState }>(
-    `select case when w.delete_at is null then 'active'
-                 when w.purge_started_at is null then 'deleting'
-                 when exists (select from workspace_purges p where p.id = w.id) then 'purging'
-                 else 'moving' end as state
-       from workspaces w where w.id = $1`,
+    `select ${STATE} as state from workspaces w where w.id = $1`,
     [id],
+  );
+  return rows[0]?.state ?? 'absent';
+}
+
+const STATE = `case when w.delete_at is null then 'active'
+                    when w.purge_started_at is null then 'deleting'
+                    when exists (select from workspace_purges p
+                                  where p.id = w.id and p.finished_at is null) then 'purging'
+                    else 'moving' end`;
+
+/** The state of the workspace that a secret belongs to. An operator key belongs to the installation. */
+export async function readMoveStateOfKey(db: Queryable, tokenHash: Buffer): Promise<MoveState> {
+  const { rows } = await db.query<{ state: MoveState }>(
+    `select ${STATE} as state from api_key_secrets s join workspaces w on w.id = s.workspace_id
+      where s.token_hash = $1
+     union all
+     select 'active' from operator_keys where token_hash = $1`,
+    [tokenHash],
+  );
+  return rows[0]?.state ?? 'absent';
+}
+
+export async function readMoveStateOfCredential(
+  db: Queryable,
+  accessKeyId: string,
+): Promise<MoveState> {
+  const { rows } = await db.query<{ state: MoveState }>(
+    `select ${STATE} as state from ses_credentials c join workspaces w on w.id = c.workspace_id
+      where c.access_key_id = $1`,
+    [accessKeyId],
   );
   return rows[0]?.state ?? 'absent';
 }

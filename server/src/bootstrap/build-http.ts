@@ -17,6 +17,7 @@ import { addCollectedMetric, createHttpMetrics } from '../http/observability/htt
 import { openapiDocument } from '../http/openapi/openapi-document.ts';
 import type { Operation } from '../http/operation.ts';
 import { createOperations } from '../http/operations.ts';
+import { registerCellLookup } from '../http/pages/cell-lookup.ts';
 import { registerDashboard } from '../http/pages/dashboard-files.ts';
 import { registerPages } from '../http/pages/register-pages.ts';
 import { registerSingleSignOn } from '../http/pages/single-sign-on-endpoints.ts';
@@ -32,7 +33,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { MemoryBudget } from '../lib/memory-budget.ts';
 import { VERSION } from '../version.ts';
-import { publishedLimits } from './build-acceptor.ts';
+import { createUnsubscribeLinks, publishedLimits } from './build-acceptor.ts';
 import type { DeliveryRuntime } from './build-delivery.ts';
 import type { Services } from './build-services.ts';
 import type { Submission } from './build-submission.ts';
@@ -160,6 +161,7 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
     bodyMemory,
     trustProxy: trustProxy.length > 0 ? [...trustProxy] : false,
     requestTimeoutMs,
+    hasRouter: config.router.token !== undefined,
     onChange: options.onChange,
   });
   const listener = createHttpListener(http);
@@ -170,6 +172,14 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
       registerSingleSignOn(pages, { ...services, sessionCookie: cookie, baseUrl, log });
       registerDashboard(pages, { folder: DASHBOARD });
       registerDocs(pages, { document, root: ROOT });
+      if (config.router.token !== undefined) {
+        registerCellLookup(pages, {
+          routerToken: config.router.token,
+          pool,
+          unsubscribeLinks: createUnsubscribeLinks(config, options.secretKey),
+          webhooks: consumers.routes.webhooks,
+        });
+      }
     }
     registerHealthAndMetrics(pages, {
       outage,

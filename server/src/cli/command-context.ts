@@ -10,6 +10,8 @@ import type { Clock } from '../lib/clock.ts';
 export interface CommandContext {
   /** Runs the server until a signal ends it; resolves with the exit code. */
   start(config: Config): Promise<number>;
+  /** Runs the router in front of several installations until a signal ends it. */
+  startRouter(config: Config): Promise<number>;
   /** Sends with the operator's authority, through the same checks as any other send. */
   send(parts: DatabaseContext, request: OperatorSend): Promise<object>;
 }

@@ -22,6 +22,7 @@ import { peopleRemoveInstanceOwner } from './commands/people-remove-instance-own
 import { peopleRemoveSecondFactor } from './commands/people-remove-second-factor.ts';
 import { peopleResetPassword } from './commands/people-reset-password.ts';
 import { queue } from './commands/queue.ts';
+import { router } from './commands/router.ts';
 import { send } from './commands/send.ts';
 import { start } from './commands/start.ts';
 import { streamsCreate } from './commands/streams-create.ts';
@@ -45,6 +46,7 @@ import { workspacesSuspend } from './commands/workspaces-suspend.ts';
 /** All commands, in the order of the help text. */
 export const COMMANDS: readonly Command[] = [
   start,
+  router,
   doctor,
   backup,
   queue,

@@ -28,7 +28,7 @@ afterEach(() => {
 
 function run(args: readonly string[]): Promise<number> {
   const unexpected = () => Promise.reject(new Error('Unexpected call.'));
-  return runCommand(args, { start: unexpected, send: unexpected });
+  return runCommand(args, { start: unexpected, startRouter: unexpected, send: unexpected });
 }
 
 describe('a mistake', () => {

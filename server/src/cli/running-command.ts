@@ -29,6 +29,7 @@ interface RunningCommand {
 export const NOT_AUDITED: ReadonlySet<string> = new Set([
   // Change nothing.
   'start',
+  'router',
   'doctor',
   'backup',
   'queue',

@@ -355,3 +355,35 @@ test('the configuration tables have a row with a default for every setting', () 
   expect(rows).toHaveLength(Object.keys(SETTINGS).length);
   for (const row of rows) expect(row).toMatch(/^\| `[A-Z_]+` \| [^|]+ \| [^|]+\. \|$/);
 });
+
+describe('cells behind a router', () => {
+  test('are names and origins', () => {
+    const { router } = readConfig({
+      ROUTER_CELLS: 'east=http://10.0.1.5:3000, west-2=https://west.internal/',
+      ROUTER_TOKEN: 'x'.repeat(32),
+    });
+    expect(router.cells).toEqual([
+      { name: 'east', url: 'http://10.0.1.5:3000' },
+      { name: 'west-2', url: 'https://west.internal' },
+    ]);
+    expect(readConfig({}).router).toEqual({ cells: [], token: undefined });
+  });
+
+  test.each([
+    'http://10.0.1.5:3000',
+    'east=10.0.1.5:3000',
+    'east=http://10.0.1.5/path',
+    'east=http://user:secret@10.0.1.5',
+    'East=http://10.0.1.5',
+    'east=http://a,east=http://b',
+    'east=http://a,west',
+  ])('%s is refused', (value) => {
+    const [error = ''] = errorsOf({ ROUTER_CELLS: value });
+    expect(error).toMatch(/^ROUTER_CELLS: .* is invalid/);
+  });
+
+  test('the token is long, and not shown when it is not', () => {
+    const [error = ''] = errorsOf({ ROUTER_TOKEN: 'short-secret' });
+    expect(error).toMatch(/^ROUTER_TOKEN: the value is invalid/);
+  });
+});

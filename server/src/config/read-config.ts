@@ -2,6 +2,7 @@ import { hostname, totalmem } from 'node:os';
 import path from 'node:path';
 import type { LogLevel } from '../lib/log.ts';
 import type { BucketSettings } from '../lib/object-bucket.ts';
+import type { CellAddress } from './cell-settings.ts';
 import type { RouteConfig } from './delivery-routes.ts';
 import type { OutgoingAddresses } from './outgoing-addresses.ts';
 import type { PortRange, ServerAddress, Setting } from './setting-types.ts';
@@ -131,6 +132,7 @@ export interface Config {
   };
   /** Where old contents of messages are kept, if not in the database. */
   readonly contentBucket: BucketSettings | undefined;
+  readonly router: { readonly cells: readonly CellAddress[]; readonly token: string | undefined };
   /** How long a deleted workspace can be restored. */
   readonly deletionMs: number;
   readonly log: { readonly level: LogLevel };
@@ -382,6 +384,7 @@ function buildConfig({ of, wasGiven }: SettingValues): Config {
       auditDays: of('AUDIT_RETENTION_DAYS'),
     },
     contentBucket: buildContentBucket(of),
+    router: { cells: of('ROUTER_CELLS'), token: of('ROUTER_TOKEN') },
     deletionMs: of('DELETION_DAYS') * DAY_MS,
     log: { level: of('LOG_LEVEL') },
   };

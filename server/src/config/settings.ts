@@ -1,4 +1,5 @@
 import { LOG_LEVELS } from '../lib/log.ts';
+import { cells } from './cell-settings.ts';
 import { namedRoutes, routes } from './delivery-routes.ts';
 import { limits } from './limit-settings.ts';
 import { outgoingAddresses } from './outgoing-addresses.ts';
@@ -542,6 +543,7 @@ export const SETTINGS = {
   ...grouped('Limits', limits),
   ...grouped('Retention', retention),
   ...grouped('Content archive', contentArchive),
+  ...grouped('Cells', cells),
 };
 
 export type SettingName = keyof typeof SETTINGS;

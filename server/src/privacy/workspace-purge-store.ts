@@ -29,7 +29,12 @@ export async function insertPurge(
 ): Promise<void> {
   await db.query(
     `insert into workspace_purges (id, requested_at, started_at, pass_due_at)
-     values ($1, $2, $3, $3)`,
+     values ($1, $2, $3, $3)
+     -- A workspace that moved away, came back and leaves again.
+     on conflict (id) do update set requested_at = excluded.requested_at,
+       started_at = excluded.started_at, pass_due_at = excluded.pass_due_at, deleted_rows = '{}',
+       finished_at = null
+     where workspace_purges.finished_at is not null`,
     [id, sqlTime(requestedAtMs), sqlTime(nowMs)],
   );
 }

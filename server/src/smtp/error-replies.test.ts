@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { WorkspaceMovingError } from '../accounts/workspace-moving.ts';
 import { isProblemCode, PROBLEMS } from '../http/problems/problem-types.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import { authReplyForError, replyForError, SmtpReplyError, toReplyLine } from './error-replies.ts';
@@ -35,6 +36,7 @@ describe('replies', () => {
     expect(replyForError(new SmtpReplyError(530, '5.7.0', 'First.')).responseCode).toBe(530);
     expect(authReplyForError(new RefusedError('revoked_api_key', '')).responseCode).toBe(535);
     expect(authReplyForError(new Error('gone')).responseCode).toBe(454);
+    expect(authReplyForError(new WorkspaceMovingError()).responseCode).toBe(454);
   });
 
   test('list every error when there are several', () => {

@@ -62,6 +62,8 @@ export function replyForError(error: unknown): SmtpReplyError {
 /** The reply to AUTH (RFC 4954 section 6). */
 export function authReplyForError(error: unknown): SmtpReplyError {
   if (error instanceof SmtpReplyError) return error;
+  const isTemporary = error instanceof RefusedError && codesOf(error) === TRY_LATER;
+  if (isTemporary) return new SmtpReplyError(454, '4.7.0', error.message);
   if (error instanceof RefusedError) return new SmtpReplyError(535, '5.7.8', error.message);
   return new SmtpReplyError(454, '4.7.0', 'Authentication is temporarily unavailable.');
 }

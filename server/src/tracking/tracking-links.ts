@@ -75,6 +75,18 @@ export class TrackingLinks {
 export const OPEN_PATH = '/t/o/';
 export const CLICK_PATH = '/t/c/';
 
+/**
+ * The workspace that a path of tracked mail names, for a router that has no SECRET_KEY. Nothing is proved:
+ * the server that gets the request verifies the signature.
+ */
+export function trackedWorkspace(path: string): string | undefined {
+  const prefix = [OPEN_PATH, CLICK_PATH].find((one) => path.startsWith(one));
+  const [token = ''] = prefix === undefined ? [] : path.slice(prefix.length).split(/[/.]/);
+  const bytes = Buffer.from(token, 'base64url');
+  if (bytes.length !== PAYLOAD_BYTES + SIGNATURE_BYTES) return undefined;
+  return bytesToUuid(bytes.subarray(1, 17));
+}
+
 type Kind = 'open' | 'click';
 
 const PAYLOAD_BYTES = 33;

@@ -1,10 +1,18 @@
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
+import type { Server as HttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FastifyInstance } from 'fastify';
 
 const IDLE_CHECK_INTERVAL_MS = 50;
+
+/** What the listener needs of an HTTP server, which Fastify provides. */
+export interface ListeningServer {
+  readonly server: HttpServer;
+  /** Returns the URL. */
+  listen(options: { host: string; port: number }): Promise<string>;
+  close(): PromiseLike<unknown>;
+}
 
 export type ListenAddresses = readonly [string, ...string[]];
 
@@ -30,7 +38,7 @@ export interface HttpListener {
   drain(limitMs: number): Promise<void>;
 }
 
-export function createHttpListener(http: FastifyInstance): HttpListener {
+export function createHttpListener(http: ListeningServer): HttpListener {
   const { server } = http;
   const unusedSockets = new Set<Socket>();
   const extraServers: Server[] = [];
@@ -91,7 +99,7 @@ export async function resolveListenAddresses(host: string): Promise<ListenAddres
  * server would have its own limits, error handling and shutdown. Returns nothing if the machine
  * does not have the address.
  */
-async function listenOnExtraAddress({ server }: FastifyInstance, host: string): Promise<Server[]> {
+async function listenOnExtraAddress({ server }: ListeningServer, host: string): Promise<Server[]> {
   const { port } = server.address() as AddressInfo;
   const listener = createServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
     server.emit('connection', socket),

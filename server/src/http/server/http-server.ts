@@ -1,4 +1,5 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { WorkspaceMovingError } from '../../accounts/workspace-moving.ts';
 import type { StorageOutage } from '../../db/storage-outage.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { newId } from '../../lib/ids.ts';
@@ -9,6 +10,7 @@ import type { RequestLog } from '../../logs/request-log.ts';
 import type { Idempotency } from '../../messages/accept/idempotency.ts';
 import type { HttpMetrics } from '../observability/http-metrics.ts';
 import type { Operation, OperationResponse } from '../operation.ts';
+import { MISDIRECTED_HEADER } from '../pages/cell-lookup.ts';
 import { prefersHtml, sendNotFoundPage } from '../pages/not-found.ts';
 import {
   isInternalError,
@@ -55,6 +57,8 @@ export interface HttpServerDependencies extends AuthorizationDependencies, BodyL
   outage: StorageOutage;
   trustProxy: boolean | string[];
   requestTimeoutMs: number;
+  /** Whether a router, which may look for a key elsewhere, is in front of the server. */
+  hasRouter: boolean;
   /** Called after an operation that may have changed data succeeded. */
   onChange: () => void;
 }
@@ -366,6 +370,8 @@ function sendProblem(
   }
   reply.header('x-request-id', request.id);
   reply.header('x-content-type-options', 'nosniff');
+  const isElsewhere = problem.code === 'invalid_api_key' || error instanceof WorkspaceMovingError;
+  if (deps.hasRouter && isElsewhere) reply.header(MISDIRECTED_HEADER, '1');
   // The rest of an unread body must not be parsed as the next request.
   if (problem.status === 413 || problem.status === 408) reply.header('connection', 'close');
   const surface = surfaceOf(deps, request.url);

@@ -1,6 +1,7 @@
 import type { Authenticator } from '../../accounts/authenticate.ts';
 import type { Caller } from '../../accounts/caller.ts';
 import type { RateLimiter } from '../../accounts/rate-limit.ts';
+import { WorkspaceMovingError } from '../../accounts/workspace-moving.ts';
 import { type Clock, pause } from '../../lib/clock.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import type { AuthThrottle } from './auth-throttle.ts';
@@ -50,7 +51,8 @@ export async function authenticateClient(
     await client.authorize(parts);
     return client;
   } catch (error) {
-    if (error instanceof RefusedError) {
+    // The key of a workspace that is moving is not a wrong one.
+    if (error instanceof RefusedError && !(error instanceof WorkspaceMovingError)) {
       const waitMs = parts.authThrottle.recordFailure(ip);
       await pause(parts.clock, beganAtMs + waitMs - parts.clock.now());
     }

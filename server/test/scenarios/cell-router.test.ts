@@ -1,0 +1,400 @@
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { OperatorKeys } from '../../src/accounts/operator-keys.ts';
+import { markMoving } from '../../src/accounts/workspace-move-store.ts';
+import { openRouter } from '../../src/bootstrap/start-router.ts';
+import { readConfig } from '../../src/config/read-config.ts';
+import { parseDatabaseUrl } from '../../src/db/database-url.ts';
+import { openPool, type Pool } from '../../src/db/pool.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { encodeId } from '../../src/lib/ids.ts';
+import { silentLog } from '../../src/lib/log.ts';
+import { ManualClock } from '../../src/lib/manual-clock.ts';
+import { WorkspaceMove } from '../../src/privacy/workspace-move.ts';
+import { WorkspacePurges } from '../../src/privacy/workspace-purges.ts';
+import { startApp, type TestApp, validMessage } from '../harness/app.ts';
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
+import { freePort } from '../harness/free-port.ts';
+import { mailboxRoute } from '../harness/mailbox-route.ts';
+import { until } from '../harness/until.ts';
+
+/**
+ * Three cells in one database behind a router. Clients use one URL, and keep it and their key while
+ * their workspace moves from cell to cell.
+ */
+
+const TOKEN = 'a router token for tests, long enough to be one'.replaceAll(' ', '-');
+const CLIENTS = 4;
+
+interface CellServer {
+  app: TestApp;
+  stop(): Promise<void>;
+}
+
+async function startCells(names: readonly string[]) {
+  const database = await createTestDatabase({ empty: true });
+  const ports = await Promise.all(names.map(() => freePort()));
+  const route = mailboxRoute();
+  const servers = new Map<string, CellServer>();
+  const start = async (name: string): Promise<TestApp> => {
+    const app = await startApp({
+      database,
+      liveRoute: route,
+      env: {
+        DATABASE_SCHEMA: name,
+        PORT: String(ports[names.indexOf(name)]),
+        ROUTER_TOKEN: TOKEN,
+        TRUST_PROXY: '127.0.0.1',
+      },
+    });
+    servers.set(name, { app, stop: () => app.app.stop() });
+    return app;
+  };
+  for (const name of names) await start(name);
+  const router = await openRouter(
+    readConfig({
+      PORT: '0',
+      ROUTER_CELLS: names.map((name, n) => `${name}=http://127.0.0.1:${ports[n]}`).join(),
+      ROUTER_TOKEN: TOKEN,
+      BASE_URL: 'http://postrider.test',
+    }),
+    silentLog,
+  );
+  return {
+    database,
+    route,
+    router,
+    start,
+    app: (name: string) => (servers.get(name) as CellServer).app,
+    async stop(name: string) {
+      await servers.get(name)?.stop();
+      servers.delete(name);
+    },
+    async [Symbol.asyncDispose]() {
+      await router.stop();
+      for (const server of servers.values()) await server.stop();
+      await database[Symbol.asyncDispose]();
+    },
+  };
+}
+
+type Cells = Awaited<ReturnType<typeof startCells>>;
+
+async function withPool<T>(
+  { url }: TestDatabase,
+  schema: string,
+  work: (pool: Pool) => Promise<T>,
+): Promise<T> {
+  const pool = openPool({ hosts: parseDatabaseUrl(url, { schema }), log: silentLog, max: 4 });
+  try {
+    return await work(pool);
+  } finally {
+    await pool.end();
+  }
+}
+
+/** With the servers of the source stopped, as the command requires. */
+async function move({ database }: Cells, id: string, from: string, to: string): Promise<void> {
+  const { state } = await withPool(database, from, (source) =>
+    withPool(database, to, (target) =>
+      new WorkspaceMove({ source, target, clock: systemClock }, id).run(),
+    ),
+  );
+  expect(state).toBe('moved');
+}
+
+/** Deletes the copy of a workspace that has left, as servers do in the course of a minute. */
+async function purge(database: TestDatabase, schema: string, id: string): Promise<void> {
+  const clock = new ManualClock(Date.now());
+  await withPool(database, schema, (pool) =>
+    until(async () => {
+      clock.advance(60_000);
+      await new WorkspacePurges({ pool, clock, log: silentLog }).work();
+      return (await pool.query('select from workspaces where id = $1', [id])).rowCount === 0;
+    }),
+  );
+}
+
+interface Sent {
+  subject: string;
+  id: string;
+}
+
+/** Repeats each send with the same Idempotency-Key until it gets its 202, as the client library does. */
+async function sendUntil(over: AbortSignal, url: string, key: string, client: number) {
+  const sent: Sent[] = [];
+  const refused = new Set<number>();
+  for (let n = 0; !over.aborted; n++) {
+    const subject = `${client}-${n}`;
+    for (;;) {
+      const response = await fetch(`${url}/api/v1/transactional/send`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${key}`,
+          'content-type': 'application/json',
+          'idempotency-key': subject,
+        },
+        body: JSON.stringify(validMessage({ subject })),
+      });
+      const json = (await response.json()) as { id: string };
+      if (response.status === 202) {
+        sent.push({ subject, id: json.id });
+        break;
+      }
+      refused.add(response.status);
+      await sleep(20);
+    }
+    await sleep(5);
+  }
+  return { sent, refused };
+}
+
+const get = (url: string, path: string, headers: Record<string, string> = {}) =>
+  fetch(`${url}${path}`, { headers, redirect: 'manual' });
+const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+
+test('a workspace moves back and forth under load, and its clients keep URL and key', async () => {
+  await using cells = await startCells(['east', 'west']);
+  const { route, router } = cells;
+  const east = cells.app('east');
+  const id = east.workspaceId;
+  const key = east.liveKey;
+  await east.app.domains.trust(id, { name: 'example.org' });
+  await east.app.workspaces.create('Stays');
+  const stays = cells.app('west').testKey;
+
+  const over = new AbortController();
+  const clients = Array.from({ length: CLIENTS }, (_, n) =>
+    sendUntil(over.signal, router.url, key, n),
+  );
+  const progress = async () => {
+    const seen = route.arrived.length;
+    await until(() => route.arrived.length >= seen + 20);
+  };
+  for (const [from, to] of [
+    ['east', 'west'],
+    ['west', 'east'],
+    ['east', 'west'],
+  ] as const) {
+    await progress();
+    await cells.stop(from);
+    await move(cells, id, from, to);
+    // The other cell serves the workspace before the servers of the first are back.
+    await progress();
+    await purge(cells.database, from, id);
+    await cells.start(from);
+    await progress();
+  }
+  over.abort();
+  const results = await Promise.all(clients);
+  const sent = results.flatMap((one) => one.sent);
+  // Nothing but "try again": 401 would make clients give up.
+  const refused = new Set(results.flatMap((one) => [...one.refused]));
+  expect([...refused].filter((status) => status < 500)).toEqual([]);
+
+  await until(() => route.arrived.length >= sent.length);
+  const arrived = route.arrived.map(({ content }) => content.subject);
+  expect(arrived.sort()).toEqual(sent.map(({ subject }) => subject).sort());
+  expect(new Set(sent.map((one) => one.id)).size).toBe(sent.length);
+  for (const { id: message } of sent.slice(0, 5)) {
+    const response = await get(router.url, `/api/v1/messages/${message}`, bearer(key));
+    expect(response.status).toBe(200);
+  }
+  expect((await get(router.url, '/api/v1/events', bearer(stays))).status).toBe(200);
+}, 240_000);
+
+test('requests find their cell by key, link or host name', async () => {
+  await using cells = await startCells(['east', 'west', 'north']);
+  const { router, route } = cells;
+  const west = cells.app('west');
+  await west.app.domains.trust(west.workspaceId, { name: 'example.org' });
+  const digest = { key: 'digest', name: 'Digest', purpose: 'subscription' };
+  await west.call('POST', '/streams', { body: digest });
+
+  // Keys, of every API that is offered.
+  const basic = Buffer.from(`api:${west.liveKey}`).toString('base64');
+  for (const [path, headers] of [
+    ['/api/v1/events', bearer(west.testKey)],
+    ['/v3/domains', { authorization: `Basic ${basic}` }],
+    ['/compat/postmark/message-streams', { 'x-postmark-server-token': west.liveKey }],
+  ] as const) {
+    const direct = await get(west.url, path, headers);
+    const routed = await get(router.url, path, headers);
+    expect([path, routed.status]).toEqual([path, 200]);
+    expect(await routed.text()).toBe(await direct.text());
+    expect(routed.headers.get('postrider-misdirected')).toBeNull();
+  }
+  const unknown = `${west.testKey.slice(0, -1)}x`;
+  for (const headers of [{}, bearer(unknown), bearer('nonsense')]) {
+    const response = await get(router.url, '/api/v1/events', headers);
+    expect(response.status).toBe(401);
+    expect(response.headers.get('content-type')).toContain('application/problem+json');
+    expect(response.headers.get('postrider-misdirected')).toBeNull();
+  }
+  const operator = await withPool(cells.database, 'west', (pool) =>
+    new OperatorKeys({ pool, clock: systemClock }).create({ name: 'Platform' }),
+  );
+  const listed = await get(router.url, '/api/v1/operator/workspaces', bearer(operator.token));
+  expect(((await listed.json()) as { data: { id: string }[] }).data[0]?.id).toBe(
+    encodeId('wsp', west.workspaceId),
+  );
+
+  // A body of unknown length, and one that is too large to be kept.
+  for (const text of ['short', 'x'.repeat(400_000)]) {
+    const body = JSON.stringify(validMessage({ html: `<p>${text}</p>` }));
+    for (const init of [{ body }, { body: new Blob([body]).stream(), duplex: 'half' }]) {
+      const response = await fetch(`${router.url}/api/v1/transactional/send`, {
+        method: 'POST',
+        headers: { ...bearer(west.testKey), 'content-type': 'application/json' },
+        ...init,
+      } as RequestInit);
+      expect(response.status).toBe(202);
+    }
+  }
+
+  // Links in mail name the workspace, whatever the host is.
+  const { json } = await west.call('POST', '/transactional/send', {
+    key: west.liveKey,
+    body: validMessage({
+      to: { email: 'reader@example.com' },
+      html: '<p><a href="https://shop.example/">Shop</a> {{ unsubscribe_url }}</p>',
+      stream: 'digest',
+      tracking: { opens: true, clicks: true },
+    }),
+  });
+  const { html = '' } = await route.next('reader@example.com');
+  const linkTo = (path: string) =>
+    new RegExp(`http://postrider.test(${path}[^"<]+)`).exec(html)?.[1] ?? '';
+  const shop = await get(router.url, linkTo('/t/c/'));
+  expect(shop.headers.get('location')).toBe('https://shop.example/');
+  const leave = linkTo('/u/');
+  const oneClick = new URLSearchParams({ 'List-Unsubscribe': 'One-Click' });
+  const left = await fetch(`${router.url}${leave}`, { method: 'POST', body: oneClick });
+  expect(left.status).toBe(200);
+  const wanted = ['message.clicked', 'message.unsubscribed'];
+  await until(async () => {
+    const events = await west.call('GET', `/events?message_id=${json.id}`, { key: west.liveKey });
+    const types = events.json.data.map(({ type }: { type: string }) => type);
+    return wanted.every((type) => types.includes(type));
+  });
+
+  // Without any of them the host name decides, and the first cell is the default.
+  const answerOf = (host: string, path: string) =>
+    new Promise<string>((resolve, reject) => {
+      const { hostname, port } = new URL(router.url);
+      http
+        .get({ hostname, port, path, headers: { host } }, (answer) => {
+          let text = '';
+          answer.on('data', (chunk) => {
+            text += chunk;
+          });
+          answer.on('end', () => resolve(text));
+        })
+        .on('error', reject);
+    });
+  for (const [host, name] of [
+    ['north.mail.example', 'north'],
+    ['mail.example', 'east'],
+  ] as const) {
+    await cells.stop(name);
+    expect(JSON.parse(await answerOf(host, '/api/v1/limits')).code).toBe('storage_unavailable');
+    await cells.start(name);
+    expect(JSON.parse(await answerOf(host, '/api/v1/limits')).code).toBe('missing_api_key');
+  }
+
+  // Only the router may ask where a key is.
+  const lookup = `/cell-lookup?kind=workspace&value=${west.workspaceId}`;
+  expect((await get(west.url, lookup)).status).toBe(401);
+  expect((await get(west.url, lookup, bearer(TOKEN))).status).toBe(200);
+  expect((await get(router.url, lookup, bearer(TOKEN))).status).toBe(404);
+}, 120_000);
+
+test('requests follow a workspace that has moved, though its first cell is up', async () => {
+  await using cells = await startCells(['east', 'west']);
+  const { router } = cells;
+  const { workspaceId: id, liveKey, testKey } = cells.app('east');
+  // The router knows both keys.
+  for (const key of [liveKey, testKey]) {
+    expect((await get(router.url, '/api/v1/events', bearer(key))).status).toBe(200);
+  }
+  await cells.stop('east');
+  await move(cells, id, 'east', 'west');
+  const east = await cells.start('east');
+  expect((await get(east.url, '/api/v1/events', bearer(liveKey))).status).toBe(401);
+  expect((await get(router.url, '/api/v1/events', bearer(liveKey))).status).toBe(200);
+  const metrics = await (await get(router.url, '/metrics')).text();
+  expect(metrics).toContain('postrider_router_repeated_requests_total 1');
+  // A body that is not kept cannot be sent again.
+  const sendLarge = () =>
+    fetch(`${router.url}/api/v1/transactional/send`, {
+      method: 'POST',
+      headers: { ...bearer(testKey), 'content-type': 'application/json' },
+      body: JSON.stringify(validMessage({ html: `<p>${'x'.repeat(400_000)}</p>` })),
+    });
+  expect((await sendLarge()).status).toBe(503);
+  expect((await sendLarge()).status).toBe(202);
+
+  // On its way, and not at its target yet.
+  await withPool(cells.database, 'west', (pool) => markMoving(pool, id, Date.now()));
+  for (const url of [router.url, cells.app('west').url]) {
+    await until(async () => {
+      const { status } = await get(url, '/api/v1/events', bearer(liveKey));
+      return status === 503;
+    });
+  }
+}, 120_000);
+
+test('a cell that is down costs its own workspaces only', async () => {
+  await using cells = await startCells(['east', 'west']);
+  const { router } = cells;
+  const [east, west] = [cells.app('east'), cells.app('west')];
+  const listening = (await get(router.url, '/readyz')).status;
+  expect(listening).toBe(200);
+  await cells.stop('west');
+  // Never seen before: whether it exists cannot be known, so it is not a 401.
+  const down = await get(router.url, '/api/v1/events', bearer(west.testKey));
+  expect(down.status).toBe(503);
+  expect(down.headers.get('retry-after')).toBe('2');
+  expect(((await down.json()) as { code: string }).code).toBe('storage_unavailable');
+  expect((await get(router.url, '/api/v1/events', bearer(east.testKey))).status).toBe(200);
+  await cells.start('west');
+  expect((await get(router.url, '/api/v1/events', bearer(west.testKey))).status).toBe(200);
+  const metrics = await (await get(router.url, '/metrics')).text();
+  expect(metrics).toContain('postrider_router_responses_total{cell="west",status="200"} 1');
+}, 120_000);
+
+test('a response that breaks off breaks off at the client', async () => {
+  const cell = http.createServer((request, response) => {
+    if (request.url?.startsWith('/cell-lookup')) {
+      response.end('{"state":"here"}');
+    } else if (request.url === '/dies') {
+      request.socket.destroy();
+    } else {
+      response.writeHead(200, { 'content-length': 1000 }).write('some', () => {
+        request.socket.destroy();
+      });
+    }
+  });
+  await new Promise<void>((resolve) => cell.listen(0, '127.0.0.1', resolve));
+  const router = await openRouter(
+    readConfig({
+      PORT: '0',
+      ROUTER_CELLS: `only=http://127.0.0.1:${(cell.address() as AddressInfo).port}`,
+      ROUTER_TOKEN: TOKEN,
+    }),
+    silentLog,
+  );
+  try {
+    await expect(get(router.url, '/half').then((response) => response.text())).rejects.toThrow();
+    const response = await get(router.url, '/dies');
+    expect(response.status).toBe(500);
+    const { detail } = (await response.json()) as { detail: string };
+    expect(detail).toContain('may have taken effect');
+  } finally {
+    await router.stop();
+    cell.closeAllConnections();
+    await new Promise((resolve) => cell.close(resolve));
+  }
+});
