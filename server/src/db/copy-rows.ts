@@ -100,13 +100,14 @@ export async function copyTable(
   target: Queryable,
   table: CopiedTable,
   workspaceId: string,
+  onProgress: (rows: number) => void = () => {},
 ): Promise<CopiedRows> {
   try {
-    return await copyRanges(source, target, table, workspaceId);
+    return await copyRanges(source, target, table, workspaceId, onProgress);
   } catch (error) {
     if ((error as { code?: unknown }).code !== UNIQUE_VIOLATION) throw error;
     await deleteRange(target, { table, workspaceId, from: undefined, to: undefined });
-    return copyRanges(source, target, table, workspaceId);
+    return copyRanges(source, target, table, workspaceId, onProgress);
   }
 }
 
@@ -117,6 +118,7 @@ async function copyRanges(
   target: Queryable,
   table: CopiedTable,
   workspaceId: string,
+  onProgress: (rows: number) => void,
 ): Promise<CopiedRows> {
   const result = { rows: 0, copied: 0 };
   let from: readonly string[] | undefined;
@@ -130,6 +132,7 @@ async function copyRanges(
       if (here.rows > 0) await insertRows(target, table, await readRange(source, range));
       result.copied += Math.max(here.rows, there.rows);
     }
+    onProgress(result.rows);
     from = to;
   } while (from);
   return result;

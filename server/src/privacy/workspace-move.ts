@@ -64,6 +64,8 @@ export interface WorkspaceMoveParts {
   clock: Clock;
   /** Called after every step. */
   onStep?: (step: MoveStep) => Promise<void> | void;
+  /** Called often while a table is copied or compared, with the rows that are done. */
+  onProgress?: (table: string, rows: number) => void;
 }
 
 export type MoveStep =
@@ -252,7 +254,9 @@ export class WorkspaceMove {
   }
 
   async #copyTable(from: Queryable, to: Queryable, table: CopiedTable): Promise<number> {
-    const { rows, copied } = await copyTable(from, to, table, this.#id);
+    const { rows, copied } = await copyTable(from, to, table, this.#id, (done) =>
+      this.#parts.onProgress?.(table.name, done),
+    );
     this.#rows[table.name] = rows;
     return copied;
   }

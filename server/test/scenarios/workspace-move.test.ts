@@ -221,6 +221,7 @@ test('the command copies while servers run, moves when they are stopped, and can
   env.MOVE_TO_DATABASE_SCHEMA = 'other';
   const moved = await move(id);
   expect(moved.json).toMatchObject({ id, state: 'moved', rows: { messages: 1, deliveries: 1 } });
+  expect(moved.stderr).toContain('Both copies are equal.');
   await using target = await startIn(database, 'other');
   const { json } = await target.call('GET', '/messages', { key });
   expect(json.data).toHaveLength(1);

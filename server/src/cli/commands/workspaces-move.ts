@@ -6,9 +6,14 @@ import { migrate } from '../../db/migrate.ts';
 import { openStorage } from '../../db/open-storage.ts';
 import { ensurePartitions } from '../../db/partitions.ts';
 import { verifySecretKey } from '../../db/verify-secret-key.ts';
+import type { Clock } from '../../lib/clock.ts';
 import { encodeId } from '../../lib/ids.ts';
 import { silentLog } from '../../lib/log.ts';
-import { WorkspaceMove } from '../../privacy/workspace-move.ts';
+import {
+  type MoveStep,
+  WorkspaceMove,
+  type WorkspaceMoveParts,
+} from '../../privacy/workspace-move.ts';
 import { findWorkspace } from '../choose-workspace.ts';
 import { type Command, UsageError } from '../command.ts';
 import type { DatabaseContext } from '../command-context.ts';
@@ -29,7 +34,7 @@ export const workspacesMove: Command = {
       const id = encodeId('wsp', found.id);
       await using target = await openTarget(parts);
       const move = new WorkspaceMove(
-        { source: parts.pool, target: target.pool, clock: parts.clock },
+        { source: parts.pool, target: target.pool, clock: parts.clock, ...progressOn(parts.clock) },
         found.id,
       );
       if (input.flag('cancel')) {
@@ -86,3 +91,29 @@ const CONNECTIONS_MAX = 4;
 
 const OTHER_KEY =
   'The database at MOVE_TO_DATABASE_URL has a different SECRET_KEY, with which the secrets of the workspace could not be decrypted. A workspace can only move between installations with the same key.';
+
+const STEPS: Partial<Record<MoveStep, string>> = {
+  arriving: 'Copying the history.',
+  copied: 'The history is copied.',
+  leaving: 'The workspace is closed here. Copying what has changed, and comparing both copies.',
+  verified: 'Both copies are equal.',
+  activated: 'The workspace is active in the other database.',
+};
+
+const PROGRESS_INTERVAL_MS = 5_000;
+
+/** A move may take hours. Written to standard error, like everything that is not the result. */
+function progressOn(clock: Clock): Pick<WorkspaceMoveParts, 'onStep' | 'onProgress'> {
+  let writtenAtMs = clock.now();
+  return {
+    onStep: (step) => {
+      const text = STEPS[step];
+      if (text !== undefined) process.stderr.write(`${text}\n`);
+    },
+    onProgress: (table, rows) => {
+      if (clock.now() - writtenAtMs < PROGRESS_INTERVAL_MS) return;
+      writtenAtMs = clock.now();
+      process.stderr.write(`${table}: ${rows} rows\n`);
+    },
+  };
+}
