@@ -95,7 +95,7 @@ const SUSPENDING = 'node-freeze';
 export const UPGRADE = 'upgrade';
 /**
  * Nodes use the clock of their database, so a wrong one of their own must not cause a duplicate. One
- * that is told to stop completes what it has begun.
+ * that receives SIGTERM completes what it has begun.
  */
 const NO_EXCUSE: readonly string[] = ['clock-jump', UPGRADE];
 /** More than the clocks of a machine may differ, and less than a jump. */

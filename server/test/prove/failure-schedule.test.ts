@@ -78,7 +78,7 @@ test('an upgrade replaces every server, and is not combined with failures', () =
   );
 });
 
-test('what the earlier version may be', async () => {
+test('an earlier version is a commit or a package file', async () => {
   const install = (from: string) => installEarlierVersion(from, '/nonexistent');
   await expect(install('no-such-tag')).rejects.toThrow(
     '--upgrade-from: no-such-tag is neither a package file (.tgz) nor a commit of this repository.',

@@ -12,10 +12,8 @@ import {
   type DatabaseUnderTest,
   postgresCauses,
 } from './database-under-test.ts';
-import type { EarlierVersion } from './earlier-version.ts';
 import type { FailureKind, PlannedFailure } from './failure-schedule.ts';
 import { startPatroniCluster } from './patroni-cluster.ts';
-import { startUpgrade } from './rolling-upgrade.ts';
 import { openSmallDisk, type SmallDisk } from './small-disk.ts';
 
 /**
@@ -55,8 +53,6 @@ export interface InstallationOptions {
   smallDisk: string | undefined;
   /** Settings of all nodes. */
   env: Record<string, string>;
-  /** Start with this version, and replace it by this one. */
-  earlier: EarlierVersion | undefined;
   /** Only what these need is prepared. All that are possible if undefined. */
   kinds: readonly FailureKind[] | undefined;
 }
@@ -71,11 +67,6 @@ export async function startInstallation(options: InstallationOptions): Promise<I
   const dataDir = path.join(disk?.folder ?? options.scratch, 'data');
   const database = started.use(await startDatabase(options, dataDir));
   if (disk) database.causes['disk-full'] = fillDisk(disk);
-  if (options.earlier) {
-    const upgrade = started.use(await startUpgrade(options, options.earlier, database));
-    const owned = started.move();
-    return { ...upgrade, [Symbol.asyncDispose]: () => owned.disposeAsync() };
-  }
 
   const count = options.setup === 'single' ? 1 : options.nodes;
   const skews = Array.from({ length: count }, (_, node) => new ClockSkew(options.scratch, node));
@@ -187,7 +178,7 @@ function embeddedDatabase(dataDir: string): DatabaseUnderTest {
 }
 
 /** This process supervises and restarts it. */
-async function sharedDatabase(dataDir: string): Promise<DatabaseUnderTest> {
+export async function sharedDatabase(dataDir: string): Promise<DatabaseUnderTest> {
   await mkdir(dataDir, { recursive: true });
   // Connections for several nodes, and a write-ahead log that fits a small disk.
   const settings = { max_connections: '200', max_wal_size: '256MB', min_wal_size: '80MB' };

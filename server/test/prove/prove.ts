@@ -18,6 +18,7 @@ import { runClients, SENDER } from './load-clients.ts';
 import { AppendOnlyLog, type Mode, readLog } from './log-files.ts';
 import { startLoggingReceiver } from './logging-receiver.ts';
 import { type Report, reportOf, toMarkdown } from './report.ts';
+import { startUpgrade } from './rolling-upgrade.ts';
 
 /**
  * Runs real servers under load, makes them and their database fail by a seeded schedule, and accounts
@@ -108,19 +109,8 @@ async function run(
   using feedLog = new AppendOnlyLog(out, 'feed');
   using statisticsLog = new AppendOnlyLog(out, 'statistics');
   await using receiver = await startLoggingReceiver(receiverLog, seededRandom(options.seed));
-  const { upgradeFrom } = options;
-  if (upgradeFrom !== undefined) progress(`Installing ${upgradeFrom}.`);
-  const earlier =
-    upgradeFrom === undefined ? undefined : await installEarlierVersion(upgradeFrom, scratch);
-  await using installation = await startInstallation({
-    setup: options.setup,
-    nodes: options.nodes,
-    kinds: options.kinds,
-    earlier,
-    scratch,
-    smallDisk: options.smallDisk,
-    env: { ...SETTINGS, ...receiver.env },
-  });
+  const env = { ...SETTINGS, ...receiver.env };
+  await using installation = await install(options, scratch, env);
   const keys = await createKeys(installation);
   const { urls } = installation;
   const abandoned = new AbortController();
@@ -168,6 +158,19 @@ async function run(
     over.abort();
     abandoned.abort();
   }
+}
+
+async function install(
+  options: ProveOptions,
+  scratch: string,
+  env: Record<string, string>,
+): Promise<Installation> {
+  const { setup, nodes, kinds, smallDisk, upgradeFrom, progress = () => {} } = options;
+  if (upgradeFrom === undefined) {
+    return startInstallation({ setup, nodes, kinds, scratch, smallDisk, env });
+  }
+  progress(`Installing ${upgradeFrom}.`);
+  return startUpgrade({ nodes, scratch, env }, await installEarlierVersion(upgradeFrom, scratch));
 }
 
 async function cause(

@@ -3,9 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startLoadBalancer } from '../harness/load-balancer.ts';
 import { createServerProcess, type ServerProcess } from '../harness/server-process.ts';
 import { until } from '../harness/until.ts';
-import type { DatabaseUnderTest } from './database-under-test.ts';
 import type { EarlierVersion } from './earlier-version.ts';
-import type { Installation, InstallationOptions } from './installation.ts';
+import { type Installation, type InstallationOptions, sharedDatabase } from './installation.ts';
 
 /**
  * Servers of an earlier version behind a load balancer, which are replaced one after the other: a server
@@ -17,19 +16,19 @@ import type { Installation, InstallationOptions } from './installation.ts';
 const SHUTDOWN_DELAY_SECONDS = '4';
 
 export async function startUpgrade(
-  options: InstallationOptions,
+  options: Pick<InstallationOptions, 'nodes' | 'scratch' | 'env'>,
   earlier: EarlierVersion,
-  database: DatabaseUnderTest,
 ): Promise<Installation> {
-  const env = { ...options.env, ...database.env, SHUTDOWN_DELAY_SECONDS };
+  await using started = new AsyncDisposableStack();
   const dataDir = path.join(options.scratch, 'data');
+  const database = started.use(await sharedDatabase(dataDir));
+  const env = { ...options.env, ...database.env, SHUTDOWN_DELAY_SECONDS };
   const create = (main?: string): Promise<ServerProcess[]> =>
     Promise.all(
       Array.from({ length: options.nodes }, () =>
         createServerProcess({ dataDir, env, ...(main === undefined ? {} : { main }) }),
       ),
     );
-  await using started = new AsyncDisposableStack();
   const [before, after] = await Promise.all([create(earlier.main), create()]);
   const all = [...before, ...after];
   started.defer(async () => void (await Promise.all(all.map((node) => node.kill()))));
