@@ -177,6 +177,11 @@ export function serverAddresses(spec: SettingText & { port: number }) {
   );
 }
 
+/** A setting whose value is never printed. */
+export function secret<T>(shown: Setting<T>): Setting<T> {
+  return { ...shown, secret: true };
+}
+
 /** Derives 32 bytes from hex, base64, or any text of at least 32 characters. */
 export function secretKey(spec: SettingText) {
   const base = setting<Buffer | undefined>(
@@ -189,7 +194,7 @@ export function secretKey(spec: SettingText) {
       return Buffer.from(hkdfSync('sha256', value, '', 'postrider secret key', 32));
     },
   );
-  return { ...base, secret: true };
+  return secret(base);
 }
 
 export function setting<T>(

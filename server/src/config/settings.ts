@@ -1,4 +1,5 @@
 import { LOG_LEVELS } from '../lib/log.ts';
+import { alarms } from './alarm-settings.ts';
 import { cells } from './cell-settings.ts';
 import { namedRoutes, routes } from './delivery-routes.ts';
 import { limits } from './limit-settings.ts';
@@ -9,26 +10,19 @@ import {
   integer,
   networks,
   oneOf,
-  percent,
   portRanges,
-  roleList,
   type Setting,
-  secretKey,
   serverAddresses,
   subsetOf,
   text,
   webOrigin,
-  webUrl,
 } from './setting-types.ts';
+import { singleSignOn } from './single-sign-on-settings.ts';
+import { contentArchive, storage } from './storage-settings.ts';
 import { submission } from './submission-settings.ts';
-
-/** Every environment variable that Postrider reads, in the order of docs/configuration.md. */
 
 export const ROLES = ['api', 'delivery', 'webhooks', 'smtp'] as const;
 export type Role = (typeof ROLES)[number];
-
-/** Roles that an identity provider can give: accounts/people/single-sign-on/connection.ts. */
-const PROVIDED_ROLES = ['admin', 'developer', 'viewer'] as const;
 
 const HOST_NAME =
   /^(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/;
@@ -81,98 +75,6 @@ const http = {
     min: 0,
     max: 600,
   }),
-};
-
-const storage = {
-  DATA_DIR: text({
-    description: 'Folder of the embedded PostgreSQL and the generated secret key.',
-    format: 'a folder that this user can write to',
-    default: './data',
-  }),
-  DATABASE_URL: secret(
-    text<string | undefined>({
-      description:
-        'PostgreSQL 15 or newer to use instead of the embedded one. With several hosts, the primary is used.',
-      format:
-        'postgres://user:password@host:5432/database, or with several host:port pairs separated by commas',
-      default: undefined,
-      defaultText: 'embedded',
-      accepts: /^postgres(ql)?:\/\/[^\s]+$/,
-    }),
-  ),
-  DATABASE_READ_URL: secret(
-    text<string | undefined>({
-      description:
-        'A standby of the database. Lists, the event feed and exports of API keys, and statistics, are read from it unless it is more than ten seconds behind. See [Read replica](production.md#read-replica).',
-      format:
-        'postgres://user:password@host:5432/database, or with several host:port pairs separated by commas',
-      default: undefined,
-      defaultText: 'the primary',
-      accepts: /^postgres(ql)?:\/\/[^\s]+$/,
-    }),
-  ),
-  DATABASE_SCHEMA: text<string | undefined>({
-    description:
-      'PostgreSQL schema of all tables. It is created if it does not exist. Several installations can share a database, each in its own schema. See [Schemas](production.md#schemas).',
-    format:
-      'lowercase letters, digits and underscores, not starting with pg_; at most 40 characters',
-    default: undefined,
-    defaultText: 'the first schema of the search path, usually `public`',
-    accepts: /^(?!pg_)[a-z_][a-z0-9_]{0,39}$/,
-  }),
-  DATABASE_CONNECTIONS_MAX: integer({
-    description:
-      'Maximum database connections of the main pool, and of that to `DATABASE_READ_URL`. Delivery, webhooks and notifications use up to 16 more.',
-    default: 20,
-    min: 4,
-    max: 1000,
-  }),
-  ALLOW_UNSAFE_DATABASE: boolean({
-    description:
-      'Accept a database that can lose committed mail in a crash (`fsync`, `full_page_writes` or `synchronous_commit` off).',
-    default: false,
-  }),
-  SECRET_KEY: secretKey({
-    description:
-      'Encrypts secrets in the database, such as DKIM keys and webhook secrets. Must be the same on every node. If it is lost, so are the secrets.',
-    defaultText: 'generated in `DATA_DIR` with the embedded database; required with `DATABASE_URL`',
-  }),
-  ALLOW_OTHER_SECRET_KEY: boolean({
-    description:
-      'Start with a different `SECRET_KEY` than before. Secrets encrypted with the previous key are lost.',
-    default: false,
-  }),
-};
-
-const contentArchive = {
-  CONTENT_BUCKET_URL: text<string | undefined>({
-    description:
-      'A bucket of S3-compatible storage, to which contents of messages are moved after four days. See [Content archive](production.md#content-archive).',
-    format: 'the URL of a bucket, such as https://s3.example.com/bucket or with a prefix',
-    default: undefined,
-    defaultText: 'contents stay in the database',
-    accepts: /^https?:\/\/[^\s?#@]+$/,
-  }),
-  CONTENT_BUCKET_REGION: text({
-    description: 'Region of the bucket.',
-    format: 'a name such as eu-central-1',
-    default: 'us-east-1',
-    accepts: /^[a-z0-9-]+$/,
-  }),
-  CONTENT_BUCKET_ACCESS_KEY_ID: text<string | undefined>({
-    description: 'Access key of the bucket. It must be able to put, get and delete objects.',
-    format: 'an access key ID',
-    default: undefined,
-    defaultText: 'none',
-  }),
-  CONTENT_BUCKET_SECRET_ACCESS_KEY: secret(
-    text<string | undefined>({
-      description: 'Secret of the access key.',
-      format: 'a secret access key',
-      default: undefined,
-      defaultText: 'none',
-    }),
-  ),
 };
 
 const general = {
@@ -347,104 +249,6 @@ const webhooks = {
   }),
 };
 
-const alarms = {
-  ALARM_BOUNCE_PERCENT: percent({
-    description:
-      'Bounce rate of a sending domain (live mail) that raises an alarm. `0` disables it.',
-    default: 5,
-  }),
-  ALARM_COMPLAINT_PERCENT: percent({
-    description:
-      'Complaint rate of a sending domain (live mail) that raises an alarm. `0` disables it.',
-    default: 0.3,
-  }),
-  ALARM_WINDOW_MINUTES: integer({
-    description: 'Time window over which bounce and complaint rates are computed.',
-    default: 60,
-    min: 1,
-    max: 1440,
-  }),
-  ALARM_RECIPIENTS_MIN: integer({
-    description: 'Minimum recipients in the time window for these alarms.',
-    default: 50,
-    min: 1,
-    max: 1_000_000,
-  }),
-  ALARM_QUEUE_MINUTES: integer({
-    description: 'Age of the oldest queued mail that raises an alarm. `0` disables it.',
-    default: 15,
-    min: 0,
-    max: 10_080,
-  }),
-  ALARM_WEBHOOK_MINUTES: integer({
-    description: 'How long a webhook endpoint must fail to raise an alarm. `0` disables it.',
-    default: 30,
-    min: 0,
-    max: 10_080,
-  }),
-  ALARM_KEY_DAYS: integer({
-    description:
-      'Days before the expiry of an API key at which an alarm is raised. `0` disables it.',
-    default: 7,
-    min: 0,
-    max: 365,
-  }),
-  ALARM_DOMAIN_RECORDS: integer({
-    description:
-      'Number of missing DNS records of a verified domain that raises an alarm. `0` disables it.',
-    default: 1,
-    min: 0,
-    max: 100,
-  }),
-  BRAKE_SLOW_BOUNCE_PERCENT: percent({
-    description: 'Bounce rate (live mail) at which a workspace is slowed down. `0` disables it.',
-    default: 0,
-  }),
-  BRAKE_PAUSE_BOUNCE_PERCENT: percent({
-    description: 'Bounce rate (live mail) at which a workspace is paused. `0` disables it.',
-    default: 0,
-  }),
-  BRAKE_SLOW_COMPLAINT_PERCENT: percent({
-    description: 'Complaint rate (live mail) at which a workspace is slowed down. `0` disables it.',
-    default: 0,
-  }),
-  BRAKE_PAUSE_COMPLAINT_PERCENT: percent({
-    description: 'Complaint rate (live mail) at which a workspace is paused. `0` disables it.',
-    default: 0,
-  }),
-  BRAKE_WINDOW_HOURS: integer({
-    description: 'Time window over which the rates of the brake are computed.',
-    default: 24,
-    min: 1,
-    max: 720,
-  }),
-  BRAKE_RECIPIENTS_MIN: integer({
-    description: 'Minimum recipients in the time window for the brake.',
-    default: 100,
-    min: 1,
-    max: 1_000_000,
-  }),
-  BRAKE_SLOW_MESSAGES_PER_HOUR: integer({
-    description: 'Live messages per hour of a workspace that is slowed down.',
-    default: 100,
-    min: 1,
-    max: 1_000_000,
-  }),
-  PROBATION_DAYS: integer({
-    description:
-      'Days after its creation during which a workspace can send only a few messages. `0` disables it.',
-    default: 0,
-    min: 0,
-    max: 365,
-  }),
-  PROBATION_MESSAGES_PER_HOUR: integer({
-    description: 'Live messages per hour of a workspace on probation.',
-    default: 50,
-    min: 1,
-    max: 1_000_000,
-  }),
-};
-
 const retention = {
   CONTENT_RETENTION_DAYS: integer({
     description: 'How long message content and the request log are kept.',
@@ -479,55 +283,7 @@ const retention = {
   }),
 };
 
-const singleSignOn = {
-  OIDC_ISSUER: webUrl({
-    description:
-      'OpenID Connect provider with which the members of the first workspace sign in. See [Sign-in](sign-in.md).',
-    defaultText: 'none',
-  }),
-  OIDC_CLIENT_ID: text<string | undefined>({
-    description: 'Client ID of this server at the provider. Required with `OIDC_ISSUER`.',
-    format: 'the client ID that the provider shows',
-    default: undefined,
-    defaultText: 'none',
-  }),
-  OIDC_CLIENT_SECRET: secret(
-    text<string | undefined>({
-      description: 'Client secret of this server at the provider. Required with `OIDC_ISSUER`.',
-      format: 'the client secret that the provider shows',
-      default: undefined,
-      defaultText: 'none',
-    }),
-  ),
-  OIDC_NAME: text({
-    description: 'Name of the provider on the sign-in page.',
-    format: 'at most 50 characters',
-    default: 'single sign-on',
-    accepts: /^.{1,50}$/,
-  }),
-  OIDC_GROUPS_CLAIM: text({
-    description: 'Claim that contains the groups of a person.',
-    format: 'the name of a claim, such as groups',
-    default: 'groups',
-    accepts: /^[^\s\0]{1,200}$/,
-  }),
-  OIDC_GROUP_ROLES: roleList({
-    description:
-      'Roles of groups, such as `mail-admins=admin,engineers=developer`. The first match decides.',
-    roles: PROVIDED_ROLES,
-  }),
-  OIDC_DEFAULT_ROLE: oneOf({
-    description: 'Role of people without a listed group. With `none` they have no access.',
-    default: 'none',
-    values: ['none', ...PROVIDED_ROLES],
-  }),
-  OIDC_ENFORCED: boolean({
-    description:
-      'Members of the first workspace must sign in with the provider. Owners can still use their password.',
-    default: false,
-  }),
-};
-
+/** Every environment variable that Postrider reads, in the order of docs/configuration.md. */
 export const SETTINGS = {
   ...grouped('HTTP server', http),
   ...grouped('Single sign-on', singleSignOn),
@@ -565,10 +321,6 @@ export function configurationTables(): string {
 function shownDefault({ default: value, defaultText, parse }: Setting<unknown>): string {
   const isUnset = value === undefined || (Array.isArray(value) && value.length === 0);
   return isUnset || parse(defaultText) === undefined ? defaultText : `\`${defaultText}\``;
-}
-
-function secret<T>(shown: Setting<T>): Setting<T> {
-  return { ...shown, secret: true };
 }
 
 function grouped<G extends Record<string, Setting<unknown>>>(group: string, settings: G): G {
