@@ -6,7 +6,7 @@ import { withDatabase } from '../with-database.ts';
 
 export const peopleRemoveInstanceOwner: Command = {
   name: 'people remove-instance-owner',
-  summary: 'No longer let a user manage operator keys in the dashboard.',
+  summary: 'Stop a user from managing operator keys in the dashboard.',
   details: 'Takes effect at once. Keys that the user created keep working until they are revoked.',
   arguments: [PERSON_ARGUMENT],
   run: (input) =>

@@ -23,10 +23,10 @@ export const workspacesMove: Command = {
   name: 'workspaces move',
   summary: 'Move a workspace to another database.',
   details:
-    'MOVE_TO_DATABASE_URL names the database, and MOVE_TO_DATABASE_SCHEMA its schema. Both installations need the same release and SECRET_KEY. While servers of this database run, the history is copied; then stop them and run the command again, which copies what has changed, verifies it, and makes the workspace active at the other database. An interrupted command can be repeated at any time. Sessions, passkeys and archived contents do not move.',
+    'Set MOVE_TO_DATABASE_URL to the other database, and MOVE_TO_DATABASE_SCHEMA to a schema in it. Both installations need the same release and SECRET_KEY. Run the command twice. While the servers of this database run, it copies the history. Then stop them and run it again: it copies what has changed, verifies the copy, and makes the workspace active in the other database. An interrupted command can be repeated at any time. Sessions, passkeys and archived contents do not move.',
   arguments: [{ name: 'WORKSPACE', description: 'The id (wsp_…) or name.' }],
   options: {
-    cancel: { description: 'Give up a move that has not finished. The workspace stays here.' },
+    cancel: { description: 'Cancel a move that has not finished. The workspace stays here.' },
   },
   run: (input) =>
     withDatabase(async (parts) => {
@@ -49,7 +49,7 @@ export const workspacesMove: Command = {
       const text =
         state === 'moved'
           ? `Workspace "${found.name}" (${id}) has moved with ${count} rows. The copy in this database is being deleted.`
-          : `The history of workspace "${found.name}" (${id}) is copied: ${count} rows. Stop all servers of this database and run the command again to finish.`;
+          : `The history of workspace "${found.name}" (${id}) has been copied: ${count} rows. Stop all servers of this database and run the command again to finish.`;
       return { data: { id, state, rows }, text };
     }),
 };
@@ -60,7 +60,7 @@ async function openTarget({ config, secretKey, clock }: DatabaseContext) {
     throw new UsageError('Set MOVE_TO_DATABASE_URL to the database that the workspace moves to.');
   }
   if (schema !== undefined && !SCHEMA_NAME.test(schema)) {
-    throw new UsageError('MOVE_TO_DATABASE_SCHEMA is not a valid name of a schema.');
+    throw new UsageError('MOVE_TO_DATABASE_SCHEMA is not a valid schema name.');
   }
   const target = await openStorage({
     ...config.storage,

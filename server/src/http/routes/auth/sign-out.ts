@@ -20,7 +20,7 @@ export function signOut({ people, cookie }: { people: People; cookie: SessionCoo
       csrfProtected: true,
       responses: {
         200: {
-          description: 'Signed out here, and not yet of the identity provider.',
+          description: 'Signed out of Postrider, but not yet of the identity provider.',
           body: SignedOut,
           headers: SET_COOKIE,
         },

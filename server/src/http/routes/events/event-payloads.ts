@@ -373,12 +373,12 @@ export const PAYLOADS: Record<EventType, { description: string; data: TSchema }>
   },
   'quota.warning': {
     description:
-      'A quota of the workspace is nearly used up: the share that the operator chose is reached. Sent once per period, and for `contacts` and `content_bytes` once until the usage has fallen again.',
+      'A quota of the workspace is nearly used up: usage has reached the percentage that the operator chose. Sent once per period; for `contacts` and `content_bytes`, which have no period, again only after usage has fallen.',
     data: Type.Object({ quota: Quota }),
   },
   'quota.exceeded': {
     description:
-      'A quota of the workspace is used up: what would exceed it fails with `quota_exceeded`. Sent once per period, and for `contacts` and `content_bytes` once until the usage has fallen again.',
+      'A quota of the workspace is used up: requests that would exceed it fail with `quota_exceeded`. Sent once per period; for `contacts` and `content_bytes`, which have no period, again only after usage has fallen.',
     data: Type.Object({ quota: Quota }),
   },
   'alarm.raised': {

@@ -34,7 +34,7 @@ const QuotaFields = {
     maximum: 100,
     default: WARN_AT_PERCENT_DEFAULT,
     description:
-      'The share of a quota of messages, contacts or content at which `quota.warning` is published.',
+      'The percentage of a message, contact or content quota at which `quota.warning` is published.',
   }),
 };
 
