@@ -71,12 +71,6 @@ const SCREENSHOTS: Screenshot[] = [
     ready: (page) => page.getByRole('heading', { name: 'Overview', exact: true }).waitFor(),
   },
   {
-    name: 'messages',
-    mode: 'live',
-    path: () => '/app/messages',
-    ready: (page) => page.getByRole('list', { name: 'Messages' }).waitFor(),
-  },
-  {
     name: 'bounce',
     mode: 'live',
     path: ({ live }) => `/app/messages/${live.bouncedId}`,
