@@ -1,6 +1,9 @@
 import { existsSync } from 'node:fs';
 
-/** Finds Chromium: CHROMIUM_PATH, the system's browser, or on Linux x64 the one from npm. */
+/**
+ * Finds Chromium: CHROMIUM_PATH, the system's browser, or on Linux x64 the one from npm. The headless
+ * shell is preferred to the whole browser, which needs a third more CPU time for the same pages.
+ */
 
 export interface FoundBrowser {
   executablePath: string;
@@ -17,7 +20,12 @@ const ARGS = [
   '--disable-sync',
 ];
 
-const SYSTEM_PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const SYSTEM_PATHS = [
+  '/usr/bin/chromium-headless-shell',
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+];
 
 const hasNpmChromium = process.platform === 'linux' && process.arch === 'x64';
 
