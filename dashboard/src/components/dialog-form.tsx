@@ -9,15 +9,28 @@ import { Field, TextInput } from './field.tsx';
 /** A form in a dialog: errors that belong to none of its fields, Cancel, and a button that submits. */
 export function DialogForm({
   saving,
-  fields,
+  fields = [],
   submitLabel,
+  cancelLabel = 'Cancel',
+  danger,
+  disabled,
+  readOnly,
+  focusSubmit,
   onClose,
   children,
 }: {
   saving: { mutate: () => void; isPending: boolean; isError: boolean; error: unknown };
   /** The JSON Pointers whose errors are shown at their fields. */
-  fields: readonly string[];
+  fields?: readonly string[];
   submitLabel: string;
+  cancelLabel?: string;
+  danger?: boolean | undefined;
+  /** Not complete enough to submit. */
+  disabled?: boolean;
+  /** Shows the fields without buttons. */
+  readOnly?: boolean;
+  /** For forms without fields: focuses the button that submits instead of Cancel. */
+  focusSubmit?: boolean;
   onClose: () => void;
   children: ReactNode;
 }) {
@@ -31,12 +44,20 @@ export function DialogForm({
       {saving.isError && !hasOnlyFieldErrors(saving.error, fields) && (
         <ErrorAlert error={saving.error} />
       )}
-      <DialogButtons>
-        <Button onClick={onClose}>Cancel</Button>
-        <Button type="submit" kind="primary" busy={saving.isPending}>
-          {submitLabel}
-        </Button>
-      </DialogButtons>
+      {!readOnly && (
+        <DialogButtons>
+          <Button onClick={onClose}>{cancelLabel}</Button>
+          <Button
+            type="submit"
+            kind={danger ? 'danger' : 'primary'}
+            busy={saving.isPending}
+            disabled={disabled}
+            {...(focusSubmit ? { 'data-first-focus': true } : {})}
+          >
+            {submitLabel}
+          </Button>
+        </DialogButtons>
+      )}
     </form>
   );
 }

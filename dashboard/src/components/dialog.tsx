@@ -126,7 +126,7 @@ function DiscardDialog({ onKeep, onDiscard }: { onKeep: () => void; onDiscard: (
     >
       <DialogButtons>
         <Button kind="danger" onClick={onDiscard}>
-          Discard changes{' '}
+          Discard changes
         </Button>
         <Button data-first-focus onClick={onKeep}>
           Keep editing

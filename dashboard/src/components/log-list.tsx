@@ -1,13 +1,8 @@
 import type { ReactNode } from 'react';
 import { classNames } from '../lib/class-names.ts';
-import { ErrorAlert } from './alert.tsx';
-import { LoadMore } from './load-more.tsx';
-import { SkeletonRows } from './skeleton.tsx';
+import { PaginatedList } from './paginated-list.tsx';
 
-/**
- * The rows of a log while they load, fail to load, or are there. A request examines a limited number
- * of entries, so a page may be empty although there are more.
- */
+/** The rows of a log, below the labels of their columns. */
 export function LogList<Row extends { id: string }>({
   list,
   label,
@@ -17,13 +12,7 @@ export function LogList<Row extends { id: string }>({
   header,
   children,
 }: {
-  list: Parameters<typeof LoadMore>[0] & {
-    rows: readonly Row[];
-    isPending: boolean;
-    isLoadingError: boolean;
-    error: unknown;
-    refetch: () => unknown;
-  };
+  list: Parameters<typeof PaginatedList>[0]['list'] & { rows: readonly Row[] };
   label: string;
   /** What the rows are, in the plural. */
   items: string;
@@ -34,15 +23,8 @@ export function LogList<Row extends { id: string }>({
   header: ReactNode;
   children: (row: Row) => ReactNode;
 }) {
-  if (list.isPending) return <SkeletonRows rows={12} />;
-  if (list.isLoadingError) {
-    return (
-      <ErrorAlert error={list.error} className="mx-4 sm:mx-6" onRetry={() => void list.refetch()} />
-    );
-  }
-  if (list.rows.length === 0 && !list.hasNextPage) return empty;
   return (
-    <>
+    <PaginatedList list={list} items={items} empty={empty} placeholderRows={12}>
       <div
         aria-hidden
         className={classNames(
@@ -55,7 +37,6 @@ export function LogList<Row extends { id: string }>({
       <ul aria-label={label} className="divide-y divide-line border-y border-line">
         {list.rows.map(children)}
       </ul>
-      <LoadMore {...list} label={list.rows.length === 0 ? `Search older ${items}` : 'Load more'} />
-    </>
+    </PaginatedList>
   );
 }

@@ -54,7 +54,7 @@ export function SearchInput({
       />
       {isIncomplete && (
         <span className="pointer-events-none absolute top-2 right-14 text-xs text-faint">
-          Enter a full address{' '}
+          Enter a full address
         </span>
       )}
       {text === '' && (

@@ -7,7 +7,7 @@ export function Skeleton({ className }: { className?: string }) {
 
 const WIDTHS = ['w-2/3', 'w-1/2', 'w-3/4', 'w-2/5', 'w-3/5'];
 
-export function SkeletonRows({ rows = 8 }: { rows?: number }) {
+export function SkeletonRows({ rows = 8 }: { rows?: number | undefined }) {
   return (
     <div role="status" aria-label="Loading" className="divide-y divide-line">
       {Array.from({ length: rows }, (_, index) => (

@@ -21,7 +21,7 @@ export function RemovedFromWorkspaceBanner() {
         still copy from this page, but changes can’t be saved.
       </p>
       <Button size="small" onClick={() => void leave()}>
-        Leave page{' '}
+        Leave page
       </Button>
     </div>
   );

@@ -119,7 +119,7 @@ function SecondFactor({
         </Button>
       ) : (
         <Button type="submit" kind="primary" busy={verifying.isPending} className="w-full">
-          Continue{' '}
+          Continue
         </Button>
       )}
     </form>

@@ -141,7 +141,7 @@ browserSuite('operator area', (suite) => {
       await expectToFit(page);
     };
     await page.goto('/app/operator/keys');
-    await page.getByText('Only instance owners manage operator keys here').waitFor();
+    await page.getByText('Only instance owners can manage operator keys').waitFor();
     await check();
     await pool.query(`update people set is_instance_owner = true where email = $1`, [
       'owner@shop.example',

@@ -4,16 +4,14 @@ import { Cloud, Ellipsis, KeyRound, Pencil, Plus, RotateCw, Trash2 } from 'lucid
 import { useState } from 'react';
 import { apiFor, unwrap } from '../../api/client.ts';
 import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
-import { ErrorAlert } from '../../components/alert.tsx';
 import { Badge, ModeBadge } from '../../components/badge.tsx';
 import { Button, IconButton } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ListCount } from '../../components/list-count.tsx';
-import { LoadMore } from '../../components/load-more.tsx';
 import { Menu, MenuItem, MenuSeparator } from '../../components/menu.tsx';
 import { Page, Section } from '../../components/page.tsx';
+import { PaginatedList } from '../../components/paginated-list.tsx';
 import { NoSearchResults, SearchInput } from '../../components/search-input.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, Td, Th, Tr } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
@@ -72,50 +70,35 @@ export function ApiKeysPage() {
         />
         <ListCount rows={list.rows} hasNextPage={list.hasNextPage} one="key" />
       </search>
-      {list.isPending ? (
-        <SkeletonRows rows={4} />
-      ) : list.isLoadingError ? (
-        <ErrorAlert
-          error={list.error}
-          className="mx-4 sm:mx-6"
-          onRetry={() => void list.refetch()}
-        />
-      ) : list.rows.length === 0 && !list.hasNextPage && q !== undefined ? (
-        <NoSearchResults
-          what="key"
-          text={q}
-          where="key names, prefixes and last 4 characters"
-          onClear={() => go({})}
-        />
-      ) : list.rows.length === 0 && q === undefined ? (
-        <EmptyState
-          icon={KeyRound}
-          title="No API keys yet"
-          actions={
-            can('write:api_keys') && (
-              <Button kind="primary" icon={Plus} onClick={() => create(true)}>
-                Create a test key
-              </Button>
-            )
-          }
-          example={<SendSnippets mode="test" everyWay createKey={false} />}
-        >
-          Every API request needs a key. Start with a test key: its emails are captured, never sent.
-        </EmptyState>
-      ) : (
-        <>
-          <KeyTable keys={list.rows} onOpen={setOpen} canWrite={can('write:api_keys')} />
-          <LoadMore {...list} />
-          <div className="px-4 pt-6 pb-10 sm:px-6">
-            <Section
-              className="max-w-3xl"
-              title="Send with your code"
-              description="Use the Postrider API, or keep the client library you have and change the highlighted lines."
-            >
-              <SendSnippets mode={selection.mode} everyWay />
-            </Section>
-          </div>
-        </>
+      <PaginatedList
+        list={list}
+        items="keys"
+        placeholderRows={4}
+        empty={
+          q !== undefined ? (
+            <NoSearchResults
+              what="key"
+              text={q}
+              where="key names, prefixes and last 4 characters"
+              onClear={() => go({})}
+            />
+          ) : (
+            <NoKeys canWrite={can('write:api_keys')} onCreate={() => create(true)} />
+          )
+        }
+      >
+        <KeyTable keys={list.rows} onOpen={setOpen} canWrite={can('write:api_keys')} />
+      </PaginatedList>
+      {list.rows.length > 0 && (
+        <div className="px-4 pt-6 pb-10 sm:px-6">
+          <Section
+            className="max-w-3xl"
+            title="Send with your code"
+            description="Use the Postrider API, or keep the client library you have and change the highlighted lines."
+          >
+            <SendSnippets mode={selection.mode} everyWay />
+          </Section>
+        </div>
       )}
       {formOpen && <CreateKey onClose={() => create(false)} />}
       {open?.what === 'edit' && <EditKey apiKey={open.key} onClose={() => setOpen(undefined)} />}
@@ -126,6 +109,25 @@ export function ApiKeysPage() {
         <SesCredentials apiKey={open.key} onClose={() => setOpen(undefined)} />
       )}
     </Page>
+  );
+}
+
+function NoKeys({ canWrite, onCreate }: { canWrite: boolean; onCreate: () => void }) {
+  return (
+    <EmptyState
+      icon={KeyRound}
+      title="No API keys yet"
+      actions={
+        canWrite && (
+          <Button kind="primary" icon={Plus} onClick={onCreate}>
+            Create a test key
+          </Button>
+        )
+      }
+      example={<SendSnippets mode="test" everyWay createKey={false} />}
+    >
+      Every API request needs a key. Start with a test key: its emails are captured, never sent.
+    </EmptyState>
   );
 }
 
@@ -184,13 +186,13 @@ function KeyTable({
               {canWrite && !key.revoked_at && (
                 <Menu trigger={<IconButton icon={Ellipsis} label={`Actions for ${key.name}`} />}>
                   <MenuItem icon={Pencil} onSelect={() => onOpen({ key, what: 'edit' })}>
-                    Edit{' '}
+                    Edit
                   </MenuItem>
                   <MenuItem icon={RotateCw} onSelect={() => onOpen({ key, what: 'rotate' })}>
-                    Rotate key{' '}
+                    Rotate key
                   </MenuItem>
                   <MenuItem icon={Cloud} onSelect={() => onOpen({ key, what: 'ses' })}>
-                    SES credentials{' '}
+                    SES credentials
                   </MenuItem>
                   <MenuSeparator />
                   <MenuItem icon={Trash2} danger onSelect={() => revoke(key)}>

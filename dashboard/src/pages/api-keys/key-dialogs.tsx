@@ -1,10 +1,8 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { apiFor, type Schema, unwrap } from '../../api/client.ts';
-import { hasOnlyFieldErrors } from '../../api/problem.ts';
-import { ErrorAlert } from '../../components/alert.tsx';
-import { Button } from '../../components/button.tsx';
-import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { DialogForm } from '../../components/dialog-form.tsx';
 import { DEFAULT_GRACE_SECONDS, GracePeriodField } from '../../components/secret.tsx';
 import { Time } from '../../components/time.tsx';
 import { showToast } from '../../layout/toasts.tsx';
@@ -51,28 +49,15 @@ export function CreateKey({ onClose }: { onClose: () => void }) {
   }
   return (
     <Dialog title="Create API key" onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          creating.mutate();
-        }}
+      <DialogForm
+        saving={creating}
+        fields={FIELDS}
+        submitLabel="Create key"
+        disabled={scopes.length === 0}
+        onClose={onClose}
       >
         <KeyForm value={fields} onChange={setFields} error={creating.error} />
-        {creating.isError && !hasOnlyFieldErrors(creating.error, FIELDS) && (
-          <ErrorAlert error={creating.error} className="mt-4" />
-        )}
-        <DialogButtons>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            type="submit"
-            kind="primary"
-            busy={creating.isPending}
-            disabled={scopes.length === 0}
-          >
-            Create key
-          </Button>
-        </DialogButtons>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }
@@ -107,28 +92,15 @@ export function EditKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => vo
   });
   return (
     <Dialog title={`Edit ${apiKey.name}`} onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          changing.mutate();
-        }}
+      <DialogForm
+        saving={changing}
+        fields={FIELDS}
+        submitLabel="Save"
+        disabled={fields.scopes.length === 0}
+        onClose={onClose}
       >
         <KeyForm value={fields} onChange={setFields} error={changing.error} existing />
-        {changing.isError && !hasOnlyFieldErrors(changing.error, FIELDS) && (
-          <ErrorAlert error={changing.error} className="mt-4" />
-        )}
-        <DialogButtons>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            type="submit"
-            kind="primary"
-            busy={changing.isPending}
-            disabled={fields.scopes.length === 0}
-          >
-            Save
-          </Button>
-        </DialogButtons>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }
@@ -166,25 +138,13 @@ export function RotateKey({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => 
       description="Creates a new secret. The old one keeps working during the grace period."
       onClose={onClose}
     >
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          rotating.mutate();
-        }}
-      >
+      <DialogForm saving={rotating} submitLabel="Rotate key" onClose={onClose}>
         <GracePeriodField
           label="Grace period for the old secret"
           seconds={grace}
           onChange={setGrace}
         />
-        {rotating.isError && <ErrorAlert error={rotating.error} className="mt-4" />}
-        <DialogButtons>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={rotating.isPending}>
-            Rotate key
-          </Button>
-        </DialogButtons>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

@@ -4,8 +4,8 @@ import { ErrorAlert } from '../../components/alert.tsx';
 import { Button } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { Loadable } from '../../components/paginated-list.tsx';
 import { OneTimeSecret } from '../../components/secret.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Time } from '../../components/time.tsx';
 import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
 import { showToast } from '../../layout/toasts.tsx';
@@ -60,28 +60,29 @@ export function SesCredentials({ apiKey, onClose }: { apiKey: ApiKey; onClose: (
       description="For programs that use Amazon SES through an AWS SDK. They have the permissions and limits of this key and are revoked with it."
       onClose={onClose}
     >
-      {list.isPending ? (
-        <SkeletonRows rows={2} />
-      ) : list.isLoadingError ? (
-        <ErrorAlert error={list.error} onRetry={() => void list.refetch()} />
-      ) : credentials.length === 0 ? (
-        <p className="text-sm text-soft">This key has no SES credentials.</p>
-      ) : (
-        <ul className="grid gap-2">
-          {credentials.map(({ access_key_id, created_at }) => (
-            <li
-              key={access_key_id}
-              className="flex flex-wrap items-center gap-2 rounded-lg border border-line p-2 pl-3"
-            >
-              <code className="min-w-0 flex-1 font-mono text-sm break-all">{access_key_id}</code>
-              <Time at={created_at} className="text-sm text-soft" />
-              <Button onClick={() => revoke(access_key_id)} aria-label={`Revoke ${access_key_id}`}>
-                Revoke
-              </Button>
-            </li>
-          ))}
-        </ul>
-      )}
+      <Loadable query={list} placeholderRows={2} errorClassName="">
+        {credentials.length === 0 ? (
+          <p className="text-sm text-soft">This key has no SES credentials.</p>
+        ) : (
+          <ul className="grid gap-2">
+            {credentials.map(({ access_key_id, created_at }) => (
+              <li
+                key={access_key_id}
+                className="flex flex-wrap items-center gap-2 rounded-lg border border-line p-2 pl-3"
+              >
+                <code className="min-w-0 flex-1 font-mono text-sm break-all">{access_key_id}</code>
+                <Time at={created_at} className="text-sm text-soft" />
+                <Button
+                  onClick={() => revoke(access_key_id)}
+                  aria-label={`Revoke ${access_key_id}`}
+                >
+                  Revoke
+                </Button>
+              </li>
+            ))}
+          </ul>
+        )}
+      </Loadable>
       {creating.isError && <ErrorAlert error={creating.error} className="mt-4" />}
       <DialogButtons>
         <Button onClick={onClose}>Close</Button>

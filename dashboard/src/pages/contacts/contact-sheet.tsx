@@ -1,13 +1,14 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Eraser, Mail, Trash2 } from 'lucide-react';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { type Schema, unwrap } from '../../api/client.ts';
-import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
+import { fieldError } from '../../api/problem.ts';
 import { useApi } from '../../api/use-api.ts';
 import { ErrorAlert } from '../../components/alert.tsx';
 import { Button, buttonClass } from '../../components/button.tsx';
-import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { DialogForm } from '../../components/dialog-form.tsx';
 import { Field, TextArea, TextInput } from '../../components/field.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Time } from '../../components/time.tsx';
@@ -86,8 +87,7 @@ function EditContact({ contact, onClose }: { contact: Contact; onClose: () => vo
       onClose();
     },
   });
-  const save = (event: FormEvent) => {
-    event.preventDefault();
+  const save = () => {
     const attributes = parseAttributes(form.attributes);
     setBad(attributes === undefined ? NOT_JSON : undefined);
     if (attributes) saving.mutate(attributes);
@@ -106,7 +106,13 @@ function EditContact({ contact, onClose }: { contact: Contact; onClose: () => vo
     });
   return (
     <>
-      <form onSubmit={save}>
+      <DialogForm
+        saving={{ ...saving, mutate: save }}
+        fields={[...FIELDS, ...Object.keys(subscriptions).map(subscriptionPointer)]}
+        submitLabel="Save"
+        readOnly={!canWrite}
+        onClose={onClose}
+      >
         <fieldset disabled={!canWrite}>
           <ContactFields form={form} onChange={setForm} error={saving.error} bad={bad} />
           <SubscriptionFields
@@ -116,20 +122,7 @@ function EditContact({ contact, onClose }: { contact: Contact; onClose: () => vo
             error={saving.error}
           />
         </fieldset>
-        {saving.isError &&
-          !hasOnlyFieldErrors(saving.error, [
-            ...FIELDS,
-            ...Object.keys(subscriptions).map(subscriptionPointer),
-          ]) && <ErrorAlert error={saving.error} className="mt-4" />}
-        {canWrite && (
-          <DialogButtons>
-            <Button onClick={onClose}>Cancel</Button>
-            <Button type="submit" kind="primary" busy={saving.isPending}>
-              Save
-            </Button>
-          </DialogButtons>
-        )}
-      </form>
+      </DialogForm>
       <div className="mt-6 grid gap-3 border-t border-line pt-4 text-sm">
         <p className="text-xs text-faint">
           Added <Time at={contact.created_at} />, updated <Time at={contact.updated_at} />
@@ -181,7 +174,7 @@ function EraseButton({ email, onErased }: { email: string; onErased: () => void 
     });
   return (
     <Button size="small" kind="danger-quiet" icon={Eraser} onClick={erase}>
-      Erase all data{' '}
+      Erase all data
     </Button>
   );
 }
@@ -205,17 +198,20 @@ export function NewContact({ onClose }: { onClose: () => void }) {
       onClose();
     },
   });
+  const add = () => {
+    const attributes = parseAttributes(form.attributes);
+    setBad(attributes === undefined ? NOT_JSON : undefined);
+    if (attributes) adding.mutate(attributes);
+  };
   return (
     <Dialog title="Add contact" onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          const attributes = parseAttributes(form.attributes);
-          setBad(attributes === undefined ? NOT_JSON : undefined);
-          if (attributes) adding.mutate(attributes);
-        }}
+      <DialogForm
+        saving={{ ...adding, mutate: add }}
+        fields={FIELDS}
+        submitLabel="Add"
+        onClose={onClose}
       >
-        <Field label="Email" error={fieldError(adding.error, '/email')} className="mb-4">
+        <Field label="Email" error={fieldError(adding.error, '/email')}>
           <TextInput
             type="email"
             value={email}
@@ -224,16 +220,7 @@ export function NewContact({ onClose }: { onClose: () => void }) {
           />
         </Field>
         <ContactFields form={form} onChange={setForm} error={adding.error} bad={bad} />
-        {adding.isError && !hasOnlyFieldErrors(adding.error, FIELDS) && (
-          <ErrorAlert error={adding.error} className="mt-4" />
-        )}
-        <DialogButtons>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={adding.isPending}>
-            Add
-          </Button>
-        </DialogButtons>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

@@ -4,15 +4,13 @@ import { useState } from 'react';
 import { fetchRaw, unwrap } from '../../api/client.ts';
 import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
 import { useApi } from '../../api/use-api.ts';
-import { ErrorAlert } from '../../components/alert.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ListCount } from '../../components/list-count.tsx';
-import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
+import { PaginatedList } from '../../components/paginated-list.tsx';
 import { SearchInput } from '../../components/search-input.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, Td, Th, Tr } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { showErrorToast } from '../../layout/toasts.tsx';
@@ -83,22 +81,9 @@ export function ContactsPage() {
         />
         <ListCount rows={list.rows} hasNextPage={list.hasNextPage} one="contact" />
       </search>
-      {list.isPending ? (
-        <SkeletonRows />
-      ) : list.isLoadingError ? (
-        <ErrorAlert
-          error={list.error}
-          className="mx-4 sm:mx-6"
-          onRetry={() => void list.refetch()}
-        />
-      ) : list.rows.length === 0 && !list.hasNextPage ? (
-        <NoContacts filtered={q !== undefined} />
-      ) : (
-        <>
-          <ContactTable contacts={list.rows} filter={filter} />
-          <LoadMore {...list} />
-        </>
-      )}
+      <PaginatedList list={list} empty={<NoContacts filtered={q !== undefined} />}>
+        <ContactTable contacts={list.rows} filter={filter} />
+      </PaginatedList>
       {open !== undefined && <ContactSheet key={open} email={open} onClose={() => go(filter)} />}
       {formOpen && <NewContact onClose={() => go(filter)} />}
       {importing && <ImportContacts onClose={() => setImporting(false)} />}

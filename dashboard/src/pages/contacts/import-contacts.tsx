@@ -7,6 +7,7 @@ import { Alert, ErrorAlert } from '../../components/alert.tsx';
 import { Button } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { DialogForm } from '../../components/dialog-form.tsx';
 import { formatBytes, formatCount, formatNumber } from '../../lib/format.ts';
 
 const POLL_MS = 700;
@@ -32,12 +33,11 @@ export function ImportContacts({ onClose }: { onClose: () => void }) {
       description="Existing contacts are updated, new ones created. Invalid rows are reported; all other rows are still imported."
       onClose={onClose}
     >
-      <form
-        className="grid gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (file) uploading.mutate(file);
-        }}
+      <DialogForm
+        saving={{ ...uploading, mutate: () => file && uploading.mutate(file) }}
+        submitLabel="Import"
+        disabled={!file}
+        onClose={onClose}
       >
         <label
           // Without this, browsers navigate to a dropped file.
@@ -64,14 +64,7 @@ export function ImportContacts({ onClose }: { onClose: () => void }) {
           label="example file"
           code={'email,first_name,plan\njane@example.com,Jane,pro\npeter@example.com,Peter,free'}
         />
-        {uploading.isError && <ErrorAlert error={uploading.error} />}
-        <DialogButtons>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" disabled={!file} busy={uploading.isPending}>
-            Import
-          </Button>
-        </DialogButtons>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

@@ -4,19 +4,18 @@ import { AtSign, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { type Schema, unwrap } from '../../api/client.ts';
 import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
-import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
+import { fieldError } from '../../api/problem.ts';
 import { useApi } from '../../api/use-api.ts';
-import { ErrorAlert } from '../../components/alert.tsx';
 import { Badge, StatusBadge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
-import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { DialogForm } from '../../components/dialog-form.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
 import { ListCount } from '../../components/list-count.tsx';
-import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
+import { PaginatedList } from '../../components/paginated-list.tsx';
 import { NoSearchResults, SearchInput } from '../../components/search-input.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, Td, Th, Tr } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { useCan, useFormOpen } from '../../session/session.ts';
@@ -53,42 +52,37 @@ export function DomainsPage() {
         <SearchInput label="Search domains" value={q ?? ''} onChange={(text) => go({ q: text })} />
         <ListCount rows={list.rows} hasNextPage={list.hasNextPage} one="domain" />
       </search>
-      {list.isPending ? (
-        <SkeletonRows rows={4} />
-      ) : list.isLoadingError ? (
-        <ErrorAlert
-          error={list.error}
-          className="mx-4 sm:mx-6"
-          onRetry={() => void list.refetch()}
-        />
-      ) : list.rows.length === 0 && q !== undefined ? (
-        <NoSearchResults what="domain" text={q} where="domain names" onClear={() => go({})} />
-      ) : list.rows.length === 0 ? (
-        <EmptyState icon={AtSign} title="No sending domains yet" actions={addButton}>
-          Live email needs a verified domain. Add the domain of your From addresses and publish its
-          DNS records; it is verified automatically.
-        </EmptyState>
-      ) : (
-        <>
-          <Table label="Domains">
-            <thead>
-              <tr>
-                <Th>Domain</Th>
-                <Th>Status</Th>
-                <Th>Records</Th>
-                <Th hideBelow="md">Checked</Th>
-                <Th hideBelow="md">Added</Th>
-              </tr>
-            </thead>
-            <tbody>
-              {list.rows.map((domain) => (
-                <DomainRow key={domain.id} domain={domain} />
-              ))}
-            </tbody>
-          </Table>
-          <LoadMore {...list} />
-        </>
-      )}
+      <PaginatedList
+        list={list}
+        placeholderRows={4}
+        empty={
+          q !== undefined ? (
+            <NoSearchResults what="domain" text={q} where="domain names" onClear={() => go({})} />
+          ) : (
+            <EmptyState icon={AtSign} title="No sending domains yet" actions={addButton}>
+              Live email needs a verified domain. Add the domain of your From addresses and publish
+              its DNS records; it is verified automatically.
+            </EmptyState>
+          )
+        }
+      >
+        <Table label="Domains">
+          <thead>
+            <tr>
+              <Th>Domain</Th>
+              <Th>Status</Th>
+              <Th>Records</Th>
+              <Th hideBelow="md">Checked</Th>
+              <Th hideBelow="md">Added</Th>
+            </tr>
+          </thead>
+          <tbody>
+            {list.rows.map((domain) => (
+              <DomainRow key={domain.id} domain={domain} />
+            ))}
+          </tbody>
+        </Table>
+      </PaginatedList>
       {formOpen && <AddDomain onClose={() => add(false)} />}
     </Page>
   );
@@ -137,12 +131,7 @@ function AddDomain({ onClose }: { onClose: () => void }) {
   });
   return (
     <Dialog title="Add domain" onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          adding.mutate();
-        }}
-      >
+      <DialogForm saving={adding} fields={['/name']} submitLabel="Add domain" onClose={onClose}>
         <Field
           label="Domain"
           hint="The part after @ in your From addresses. Subdomains such as mail.yourdomain.com are separate domains."
@@ -155,16 +144,7 @@ function AddDomain({ onClose }: { onClose: () => void }) {
             required
           />
         </Field>
-        {adding.isError && !hasOnlyFieldErrors(adding.error, ['/name']) && (
-          <ErrorAlert error={adding.error} className="mt-4" />
-        )}
-        <DialogButtons>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={adding.isPending}>
-            Add domain
-          </Button>
-        </DialogButtons>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

@@ -2,18 +2,16 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { Activity, ChevronRight, Pause, Play, SearchX } from 'lucide-react';
 import { useState } from 'react';
 import type { Schema } from '../../api/client.ts';
-import { ErrorAlert } from '../../components/alert.tsx';
 import type { Tone } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ExportMenu } from '../../components/export-menu.tsx';
 import { ListCount } from '../../components/list-count.tsx';
-import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
+import { PaginatedList } from '../../components/paginated-list.tsx';
 import { SavedFilters } from '../../components/saved-filters.tsx';
 import { SearchInput } from '../../components/search-input.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { ExactTime, Time } from '../../components/time.tsx';
 import { TimeRangePicker } from '../../components/time-range-picker.tsx';
 import { streamState } from '../../layout/event-stream.ts';
@@ -91,45 +89,37 @@ export function EventsPage() {
           <LiveIndicator paused={paused} />
         </span>
       </search>
-      {list.isPending ? (
-        <SkeletonRows rows={12} />
-      ) : list.isError ? (
-        <ErrorAlert
-          error={list.error}
-          className="mx-4 sm:mx-6"
-          onRetry={() => void list.refetch()}
-        />
-      ) : list.rows.length === 0 && !list.hasNextPage ? (
-        <NoEvents filtered={Object.keys(filters).length > 0} onClear={() => change({})} />
-      ) : (
-        <>
-          <div
-            aria-hidden
-            className={classNames(
-              'sticky top-0 z-2 hidden h-8 items-center gap-x-3 border-line border-t bg-sunken px-6 text-xs font-medium text-faint md:grid',
-              COLUMNS,
-            )}
-          >
-            <span />
-            <span>Event</span>
-            <span>Subject</span>
-            <span>Type</span>
-            <span className="text-right">Time</span>
-          </div>
-          <ul aria-label="Events" className="divide-y divide-line border-y border-line">
-            {list.rows.map((event) => (
-              <EventRow
-                key={event.id}
-                event={event}
-                arrived={list.arrived.has(event.id)}
-                open={open.has(event.id)}
-                onToggle={() => toggle(event.id)}
-              />
-            ))}
-          </ul>
-          <LoadMore {...list} />
-        </>
-      )}
+      <PaginatedList
+        list={list}
+        items="events"
+        placeholderRows={12}
+        empty={<NoEvents filtered={Object.keys(filters).length > 0} onClear={() => change({})} />}
+      >
+        <div
+          aria-hidden
+          className={classNames(
+            'sticky top-0 z-2 hidden h-8 items-center gap-x-3 border-line border-t bg-sunken px-6 text-xs font-medium text-faint md:grid',
+            COLUMNS,
+          )}
+        >
+          <span />
+          <span>Event</span>
+          <span>Subject</span>
+          <span>Type</span>
+          <span className="text-right">Time</span>
+        </div>
+        <ul aria-label="Events" className="divide-y divide-line border-y border-line">
+          {list.rows.map((event) => (
+            <EventRow
+              key={event.id}
+              event={event}
+              arrived={list.arrived.has(event.id)}
+              open={open.has(event.id)}
+              onToggle={() => toggle(event.id)}
+            />
+          ))}
+        </ul>
+      </PaginatedList>
     </Page>
   );
 }

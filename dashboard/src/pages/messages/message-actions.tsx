@@ -2,11 +2,11 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { CalendarClock, CircleX, Download, Ellipsis, RotateCw, Send } from 'lucide-react';
 import { useState } from 'react';
 import { fetchRaw, type Schema, unwrap } from '../../api/client.ts';
-import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
+import { fieldError } from '../../api/problem.ts';
 import { useApi } from '../../api/use-api.ts';
-import { ErrorAlert } from '../../components/alert.tsx';
 import { Button, IconButton } from '../../components/button.tsx';
-import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { DialogForm } from '../../components/dialog-form.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
 import { Menu, MenuItem } from '../../components/menu.tsx';
 import { localTime } from '../../components/time.tsx';
@@ -73,7 +73,7 @@ export function MessageActions({ message }: { message: Message }) {
     <>
       {some(RETRYABLE) && (
         <Button icon={RotateCw} busy={retrying.isPending} onClick={() => retrying.mutate()}>
-          Retry now{' '}
+          Retry now
         </Button>
       )}
       {some(['scheduled']) && (
@@ -138,11 +138,11 @@ function Reschedule({
   });
   return (
     <Dialog title="Reschedule" onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          changing.mutate();
-        }}
+      <DialogForm
+        saving={changing}
+        fields={['/scheduled_at']}
+        submitLabel="Reschedule"
+        onClose={onClose}
       >
         <Field
           label="Send at"
@@ -156,16 +156,7 @@ function Reschedule({
             required
           />
         </Field>
-        {changing.isError && !hasOnlyFieldErrors(changing.error, ['/scheduled_at']) && (
-          <ErrorAlert error={changing.error} className="mt-4" />
-        )}
-        <DialogButtons>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={changing.isPending}>
-            Reschedule
-          </Button>
-        </DialogButtons>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

@@ -238,7 +238,7 @@ function MoreFilters({
               </Field>
             )}
             <Button type="submit" kind="primary">
-              Apply{' '}
+              Apply
             </Button>
           </form>
         </Popover.Content>

@@ -4,21 +4,19 @@ import { Mail, SearchX } from 'lucide-react';
 import { useEffect, useRef } from 'react';
 import { apiFor } from '../../api/client.ts';
 import { useApi } from '../../api/use-api.ts';
-import { ErrorAlert } from '../../components/alert.tsx';
 import { Badge, StatusBadge } from '../../components/badge.tsx';
 import { Button, buttonClass } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ExportMenu } from '../../components/export-menu.tsx';
 import { ListCount } from '../../components/list-count.tsx';
-import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
+import { PaginatedList } from '../../components/paginated-list.tsx';
 import {
   AllRowsCheckbox,
   RowCheckbox,
   type RowSelection,
   useRowSelection,
 } from '../../components/row-selection.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Time } from '../../components/time.tsx';
 import { VirtualList } from '../../components/virtual-list.tsx';
 import { classNames } from '../../lib/class-names.ts';
@@ -60,41 +58,30 @@ export function MessagesPage() {
       <MessageFilterBar filters={filters} onChange={change}>
         <ListCount rows={list.rows} hasNextPage={list.hasNextPage} one="message" />
       </MessageFilterBar>
-      {list.isPending ? (
-        <SkeletonRows rows={12} />
-      ) : list.isLoadingError ? (
-        <ErrorAlert
-          error={list.error}
-          className="mx-4 sm:mx-6"
-          onRetry={() => void list.refetch()}
-        />
-      ) : list.rows.length === 0 && !list.hasNextPage ? (
-        <NoMessages filters={filters} onClear={() => change({})} />
-      ) : (
-        <>
-          <Columns selection={canWrite ? selection : undefined} />
-          <VirtualList
-            label="Messages"
-            rows={list.rows}
-            rowHeight={wide ? ROW_PX : ROW_ON_PHONE_PX}
-            keyOf={({ id }) => id}
-          >
-            {(message) => (
-              <MessageRow
-                message={message}
-                arrived={isNew(message.id)}
-                searched={filters.recipient ?? filters.q}
-                selection={canWrite ? selection : undefined}
-              />
-            )}
-          </VirtualList>
-          <LoadMore
-            {...list}
-            label={list.rows.length === 0 ? 'Load older messages' : 'Load more'}
-          />
-          <BulkMessageActions rows={list.rows} selection={selection} />
-        </>
-      )}
+      <PaginatedList
+        list={list}
+        items="messages"
+        placeholderRows={12}
+        empty={<NoMessages filters={filters} onClear={() => change({})} />}
+      >
+        <Columns selection={canWrite ? selection : undefined} />
+        <VirtualList
+          label="Messages"
+          rows={list.rows}
+          rowHeight={wide ? ROW_PX : ROW_ON_PHONE_PX}
+          keyOf={({ id }) => id}
+        >
+          {(message) => (
+            <MessageRow
+              message={message}
+              arrived={isNew(message.id)}
+              searched={filters.recipient ?? filters.q}
+              selection={canWrite ? selection : undefined}
+            />
+          )}
+        </VirtualList>
+      </PaginatedList>
+      <BulkMessageActions rows={list.rows} selection={selection} />
     </Page>
   );
 }

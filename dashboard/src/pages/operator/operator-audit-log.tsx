@@ -1,11 +1,9 @@
 import { ScrollText } from 'lucide-react';
 import { unwrap } from '../../api/client.ts';
 import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
-import { ErrorAlert } from '../../components/alert.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
-import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
+import { PaginatedList } from '../../components/paginated-list.tsx';
 import { Table, Td, Th, Tr } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { actionLabel } from '../audit-log/action-label.ts';
@@ -18,48 +16,39 @@ export function OperatorAuditLogPage() {
     unwrap(api.GET('/api/v1/operator/audit-log', { params: { query: pageParams(cursor) } })),
   );
   return (
-    <Page full title="Audit log" description="Changes by operator keys and to them, newest first.">
-      {list.isPending ? (
-        <SkeletonRows />
-      ) : list.isLoadingError ? (
-        <ErrorAlert
-          error={list.error}
-          className="mx-4 sm:mx-6"
-          onRetry={() => void list.refetch()}
-        />
-      ) : list.rows.length === 0 ? (
-        <EmptyState icon={ScrollText} title="No changes yet" />
-      ) : (
-        <>
-          <Table label="Audit log">
-            <thead>
-              <tr>
-                <Th>Change</Th>
-                <Th>Target</Th>
-                <Th>Actor</Th>
-                <Th hideBelow="md">IP address</Th>
-                <Th>Time</Th>
-              </tr>
-            </thead>
-            <tbody>
-              {list.rows.map(({ id, action, target, actor, ip, created_at }) => (
-                <Tr key={id}>
-                  <Td className="font-medium">{actionLabel(action)}</Td>
-                  <Td className="font-mono text-xs">{target}</Td>
-                  <Td>{actor.type === 'cli' ? 'Command line' : (actor.name ?? actor.id)}</Td>
-                  <Td hideBelow="md" className="font-mono text-xs">
-                    {ip}
-                  </Td>
-                  <Td className="text-soft">
-                    <Time at={created_at} />
-                  </Td>
-                </Tr>
-              ))}
-            </tbody>
-          </Table>
-          <LoadMore {...list} />
-        </>
-      )}
+    <Page
+      full
+      title="Audit log"
+      description="Changes made with operator keys, and changes to the keys, newest first."
+    >
+      <PaginatedList list={list} empty={<EmptyState icon={ScrollText} title="No changes yet" />}>
+        <Table label="Audit log">
+          <thead>
+            <tr>
+              <Th>Change</Th>
+              <Th>Target</Th>
+              <Th>Actor</Th>
+              <Th hideBelow="md">IP address</Th>
+              <Th>Time</Th>
+            </tr>
+          </thead>
+          <tbody>
+            {list.rows.map(({ id, action, target, actor, ip, created_at }) => (
+              <Tr key={id}>
+                <Td className="font-medium">{actionLabel(action)}</Td>
+                <Td className="font-mono text-xs">{target}</Td>
+                <Td>{actor.type === 'cli' ? 'Command line' : (actor.name ?? actor.id)}</Td>
+                <Td hideBelow="md" className="font-mono text-xs">
+                  {ip}
+                </Td>
+                <Td className="text-soft">
+                  <Time at={created_at} />
+                </Td>
+              </Tr>
+            ))}
+          </tbody>
+        </Table>
+      </PaginatedList>
     </Page>
   );
 }

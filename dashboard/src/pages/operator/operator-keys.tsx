@@ -12,8 +12,8 @@ import { Dialog, DialogButtons } from '../../components/dialog.tsx';
 import { DialogForm } from '../../components/dialog-form.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
-import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
+import { PaginatedList } from '../../components/paginated-list.tsx';
 import { OneTimeSecret } from '../../components/secret.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, Td, Th, Tr } from '../../components/table.tsx';
@@ -38,7 +38,7 @@ export function OperatorKeysPage() {
       {me.isError && !isSignedOut ? (
         <ErrorAlert error={me.error} onRetry={() => void me.refetch()} />
       ) : (
-        <Alert tone="info" title="Only instance owners manage operator keys here">
+        <Alert tone="info" title="Only instance owners can manage operator keys">
           <p>
             {isSignedOut ? (
               <>
@@ -48,7 +48,7 @@ export function OperatorKeysPage() {
                 as an instance owner, or use the command line:{' '}
               </>
             ) : (
-              'Your account is not one. Use the command line: '
+              'Your account is not an instance owner. Use the command line: '
             )}
             <code className="font-mono">postrider operator-keys</code> manages keys, and{' '}
             <code className="font-mono">postrider people add-instance-owner</code> appoints an
@@ -74,25 +74,15 @@ function KeyList() {
     <Page
       full
       title="Operator keys"
-      description="Credentials that manage all workspaces, for programs and for this area."
+      description="Credentials that manage all workspaces, for programs and for the operator area."
       actions={create}
     >
-      {list.isPending ? (
-        <SkeletonRows />
-      ) : list.isLoadingError ? (
-        <ErrorAlert
-          error={list.error}
-          className="mx-4 sm:mx-6"
-          onRetry={() => void list.refetch()}
-        />
-      ) : list.rows.length === 0 ? (
-        <EmptyState icon={KeyRound} title="No operator keys yet" />
-      ) : (
-        <>
-          <KeyTable keys={list.rows} />
-          <LoadMore {...list} />
-        </>
-      )}
+      <PaginatedList
+        list={list}
+        empty={<EmptyState icon={KeyRound} title="No operator keys yet" />}
+      >
+        <KeyTable keys={list.rows} />
+      </PaginatedList>
       {creating && <CreateKey onClose={() => setCreating(false)} />}
     </Page>
   );
@@ -218,7 +208,7 @@ function CreateKey({ onClose }: { onClose: () => void }) {
         <Field
           label="Allowed IP addresses"
           optional
-          hint="Addresses or networks such as 203.0.113.0/24. Empty: anywhere."
+          hint="Addresses or networks such as 203.0.113.0/24. Leave empty to allow any."
           error={networkError}
         >
           <TextInput mono value={networks} onChange={(event) => setNetworks(event.target.value)} />
@@ -241,7 +231,7 @@ function CreatedKey({ token, onClose }: { token: string; onClose: () => void }) 
     <Dialog title="Operator key created" onClose={onClose} persistent>
       <div className="grid gap-4">
         <p className="text-sm text-soft">
-          Copy the key now; it is not shown again. Keep it as safe as access to the server.
+          Copy the key now; it is not shown again. Protect it like access to the server itself.
         </p>
         <OneTimeSecret secret={token} copy="Copy key" />
         <DialogButtons>

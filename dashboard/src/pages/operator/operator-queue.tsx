@@ -2,10 +2,10 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Inbox } from 'lucide-react';
 import { type Schema, unwrap } from '../../api/client.ts';
-import { Alert, ErrorAlert } from '../../components/alert.tsx';
+import { Alert } from '../../components/alert.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Page } from '../../components/page.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Loadable } from '../../components/paginated-list.tsx';
 import { Table, Td, Th, Tr } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { capitalize, formatNumber } from '../../lib/format.ts';
@@ -23,17 +23,7 @@ export function OperatorQueuePage() {
   });
   return (
     <Page full title="Queue" description="Unfinished live mail by workspace and receiver.">
-      {queue.isPending ? (
-        <SkeletonRows />
-      ) : queue.isLoadingError ? (
-        <ErrorAlert
-          error={queue.error}
-          className="mx-4 sm:mx-6"
-          onRetry={() => void queue.refetch()}
-        />
-      ) : (
-        <QueueGroups queue={queue.data as Schema<'QueueGroups'>} />
-      )}
+      <Loadable query={queue}>{queue.data && <QueueGroups queue={queue.data} />}</Loadable>
     </Page>
   );
 }
@@ -95,7 +85,7 @@ function QueueGroups({ queue }: { queue: Schema<'QueueGroups'> }) {
       )}
       {more && (
         <p className="px-4 text-xs text-faint sm:px-6">
-          The queue is longer than the first ten thousand recipients, which are shown.
+          Only the first 10,000 recipients in the queue are counted.
         </p>
       )}
     </div>

@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type Schema, unwrap } from '../../api/client.ts';
 import { fieldError } from '../../api/problem.ts';
@@ -6,32 +6,15 @@ import { ErrorAlert } from '../../components/alert.tsx';
 import { Button } from '../../components/button.tsx';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
 import { DialogForm, NameDialog } from '../../components/dialog-form.tsx';
-import { Field, RadioCards, Select, TextInput } from '../../components/field.tsx';
+import { Field, Select, TextInput } from '../../components/field.tsx';
 import { OneTimeSecret } from '../../components/secret.tsx';
-import { localTime } from '../../components/time.tsx';
 import { showToast } from '../../layout/toasts.tsx';
-import { InvitationLinkDialog } from '../team/invite.tsx';
+import { InviteDialog } from '../team/invite.tsx';
 import { ROLES, type Role } from '../team/roles.ts';
+import { useOperatorMutation, type WorkspaceDialogProps } from './operator-changes.ts';
 import { useOperatorApi } from './operator-session.ts';
 
-interface DialogProps {
-  id: string;
-  onClose: () => void;
-}
-
-/** A form in a dialog whose result changes what the operator pages show. */
-function useOperatorMutation<T>(change: () => Promise<T>, onSuccess: (result: T) => void) {
-  const queries = useQueryClient();
-  return useMutation({
-    mutationFn: change,
-    onSuccess: async (result) => {
-      await queries.invalidateQueries({ queryKey: ['operator'] });
-      onSuccess(result);
-    },
-  });
-}
-
-export function Suspend({ id, onClose }: DialogProps) {
+export function Suspend({ id, onClose }: WorkspaceDialogProps) {
   const api = useOperatorApi();
   const [reason, setReason] = useState('');
   const saving = useOperatorMutation(
@@ -84,7 +67,7 @@ const QUOTA_FIELDS = [
 
 type Quotas = Schema<'WorkspaceQuotas'>;
 
-export function EditQuotas({ id, onClose }: DialogProps) {
+export function EditQuotas({ id, onClose }: WorkspaceDialogProps) {
   const api = useOperatorApi();
   const quotas = useQuery({
     queryKey: ['operator', 'quotas', id],
@@ -105,7 +88,7 @@ export function EditQuotas({ id, onClose }: DialogProps) {
   );
 }
 
-function QuotasForm({ id, quotas, onClose }: DialogProps & { quotas: Quotas }) {
+function QuotasForm({ id, quotas, onClose }: WorkspaceDialogProps & { quotas: Quotas }) {
   const api = useOperatorApi();
   const [texts, setTexts] = useState(() =>
     Object.fromEntries(QUOTA_FIELDS.map(([name]) => [name, String(quotas[name] ?? '')])),
@@ -146,7 +129,11 @@ function QuotasForm({ id, quotas, onClose }: DialogProps & { quotas: Quotas }) {
   );
 }
 
-export function RenameWorkspace({ id, name: current, onClose }: DialogProps & { name: string }) {
+export function RenameWorkspace({
+  id,
+  name: current,
+  onClose,
+}: WorkspaceDialogProps & { name: string }) {
   const api = useOperatorApi();
   const queries = useQueryClient();
   const rename = async (name: string) => {
@@ -167,163 +154,21 @@ export function RenameWorkspace({ id, name: current, onClose }: DialogProps & { 
   );
 }
 
-const THRESHOLD_FIELDS = [
-  ['slow_bounce_percent', 'Slow down at bounces of (%)'],
-  ['pause_bounce_percent', 'Pause at bounces of (%)'],
-  ['slow_complaint_percent', 'Slow down at complaints of (%)'],
-  ['pause_complaint_percent', 'Pause at complaints of (%)'],
-] as const;
-
-/** Empty fields are those of the server; a probation that was set for the workspace is kept. */
-export function EditBrake({
-  id,
-  brake: { policy, thresholds },
-  onClose,
-}: DialogProps & { brake: Schema<'WorkspaceBrake'> }) {
+export function InviteToWorkspace({ id, onClose }: WorkspaceDialogProps) {
   const api = useOperatorApi();
-  const [texts, setTexts] = useState(() =>
-    Object.fromEntries(THRESHOLD_FIELDS.map(([name]) => [name, String(policy[name] ?? '')])),
-  );
-  const saving = useOperatorMutation(
-    () => {
-      const own = THRESHOLD_FIELDS.flatMap(([name]) => {
-        const text = texts[name]?.trim() ?? '';
-        return text === '' ? [] : [[name, Number(text)]];
-      });
-      const { probation_ends_at } = policy;
-      return unwrap(
-        api.PUT('/api/v1/operator/workspaces/{id}/brake', {
-          params: { path: { id } },
-          body: { ...Object.fromEntries(own), probation_ends_at },
-        }),
-      );
-    },
-    () => {
-      showToast('Thresholds saved.');
-      onClose();
-    },
-  );
-  const fields = THRESHOLD_FIELDS.map(([name]) => `/${name}`);
-  return (
-    <Dialog
-      title="Edit brake thresholds"
-      description="Empty fields are as set for the server, and 0 is never. Changes apply within a minute."
-      onClose={onClose}
-    >
-      <DialogForm saving={saving} fields={fields} submitLabel="Save" onClose={onClose}>
-        <div className="grid gap-4 sm:grid-cols-2">
-          {THRESHOLD_FIELDS.map(([name, label]) => (
-            <Field key={name} label={label} optional error={fieldError(saving.error, `/${name}`)}>
-              <TextInput
-                type="number"
-                min={0}
-                max={100}
-                step="any"
-                placeholder={policy[name] === null ? String(thresholds[name]) : ''}
-                value={texts[name]}
-                onChange={(event) => setTexts({ ...texts, [name]: event.target.value })}
-              />
-            </Field>
-          ))}
-        </div>
-      </DialogForm>
-    </Dialog>
-  );
+  const queries = useQueryClient();
+  const invite = async (body: { email: string; role: Role }) => {
+    const params = { path: { id } };
+    const invitation = await unwrap(
+      api.POST('/api/v1/operator/workspaces/{id}/invitations', { params, body }),
+    );
+    await queries.invalidateQueries({ queryKey: ['operator'] });
+    return invitation;
+  };
+  return <InviteDialog roles={ROLES} firstRole="owner" invite={invite} onClose={onClose} />;
 }
 
-/** Thresholds that were set for the workspace are kept. */
-export function EditProbation({
-  id,
-  brake: { policy, probation },
-  onClose,
-}: DialogProps & { brake: Schema<'WorkspaceBrake'> }) {
-  const api = useOperatorApi();
-  const [date, setDate] = useState(probation ? localTime(probation.ends_at).slice(0, 10) : '');
-  const saving = useOperatorMutation(
-    () =>
-      unwrap(
-        api.PUT('/api/v1/operator/workspaces/{id}/brake', {
-          params: { path: { id } },
-          // The whole day, in the browser's time zone.
-          body: { ...policy, probation_ends_at: new Date(`${date}T23:59:59`).toISOString() },
-        }),
-      ),
-    () => {
-      showToast('Probation saved.');
-      onClose();
-    },
-  );
-  return (
-    <Dialog
-      title={probation ? 'Change the end of the probation' : 'Put on probation'}
-      description="Until the end of this day, the workspace can send only a few live messages per hour."
-      onClose={onClose}
-    >
-      <DialogForm
-        saving={saving}
-        fields={['/probation_ends_at']}
-        submitLabel="Save"
-        onClose={onClose}
-      >
-        <Field label="Last day" error={fieldError(saving.error, '/probation_ends_at')}>
-          <TextInput
-            type="date"
-            min={localTime(new Date().toISOString()).slice(0, 10)}
-            value={date}
-            onChange={(event) => setDate(event.target.value)}
-            required
-          />
-        </Field>
-      </DialogForm>
-    </Dialog>
-  );
-}
-
-export function InviteToWorkspace({ id, onClose }: DialogProps) {
-  const api = useOperatorApi();
-  const [email, setEmail] = useState('');
-  const [role, setRole] = useState<Role>('owner');
-  const saving = useOperatorMutation(
-    () =>
-      unwrap(
-        api.POST('/api/v1/operator/workspaces/{id}/invitations', {
-          params: { path: { id } },
-          body: { email: email.trim(), role },
-        }),
-      ),
-    (invitation) => {
-      if (!invitation.mailed) return;
-      showToast(`Invitation sent to ${invitation.email}.`);
-      onClose();
-    },
-  );
-  const link = saving.data?.link;
-  if (link) {
-    return <InvitationLinkDialog email={email} link={link} mailed={false} onClose={onClose} />;
-  }
-  return (
-    <Dialog title="Invite member" onClose={onClose}>
-      <DialogForm saving={saving} fields={['/email']} submitLabel="Invite" onClose={onClose}>
-        <Field label="Email" error={fieldError(saving.error, '/email')}>
-          <TextInput
-            type="email"
-            value={email}
-            onChange={(event) => setEmail(event.target.value)}
-            required
-          />
-        </Field>
-        <RadioCards
-          legend="Role"
-          value={role}
-          onChange={setRole}
-          options={ROLES.map((one) => ({ value: one.role, label: one.label, hint: one.hint }))}
-        />
-      </DialogForm>
-    </Dialog>
-  );
-}
-
-export function CreateFirstKey({ id, onClose }: DialogProps) {
+export function CreateFirstKey({ id, onClose }: WorkspaceDialogProps) {
   const api = useOperatorApi();
   const [name, setName] = useState('');
   const [mode, setMode] = useState<'live' | 'test'>('live');
@@ -358,7 +203,7 @@ export function CreateFirstKey({ id, onClose }: DialogProps) {
   return (
     <Dialog
       title="Create API key"
-      description="A key with all scopes of its mode, with which the workspace can create others."
+      description="A key with all scopes of its mode. It can create further keys."
       onClose={onClose}
     >
       <DialogForm saving={saving} fields={['/name']} submitLabel="Create" onClose={onClose}>

@@ -1,37 +1,36 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { Download } from 'lucide-react';
 import { useState } from 'react';
 import { type Schema, unwrap } from '../../api/client.ts';
-import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
 import { Alert, ErrorAlert } from '../../components/alert.tsx';
 import { Button } from '../../components/button.tsx';
 import { CopyCode } from '../../components/copy.tsx';
-import { LoadMore } from '../../components/load-more.tsx';
 import { Detail, DetailList, Page, Section } from '../../components/page.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Time } from '../../components/time.tsx';
 import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
-import { showErrorToast, showToast } from '../../layout/toasts.tsx';
+import { showErrorToast } from '../../layout/toasts.tsx';
 import { downloadFile } from '../../lib/download-file.ts';
-import { capitalize, formatNumber } from '../../lib/format.ts';
+import { formatNumber } from '../../lib/format.ts';
 import { UsageTable } from '../settings/usage-table.tsx';
+import { useOperatorChanged } from './operator-changes.ts';
 import { useOperatorApi } from './operator-session.ts';
+import { BrakeSection, ProbationSection } from './operator-workspace-brake.tsx';
 import {
   CreateFirstKey,
-  EditBrake,
-  EditProbation,
   EditQuotas,
   InviteToWorkspace,
   RenameWorkspace,
   Suspend,
 } from './operator-workspace-dialogs.tsx';
+import { MembersSection } from './operator-workspace-members.tsx';
 import { WorkspaceState } from './operator-workspaces.tsx';
 
 type Workspace = Schema<'OperatorWorkspace'>;
 type Brake = Schema<'WorkspaceBrake'>;
 type Usage = Schema<'Usage'>;
-type OpenDialog = 'suspend' | 'quotas' | 'invite' | 'key' | 'rename' | 'brake' | 'probation';
+type OpenDialog = 'suspend' | 'quotas' | 'invite' | 'key' | 'rename';
 
 /** One workspace as the operator sees it: state, usage, members, and what limits it. */
 export function OperatorWorkspacePage() {
@@ -76,16 +75,14 @@ export function OperatorWorkspacePage() {
       <div className="grid items-start gap-4 lg:grid-cols-2">
         <StateSection workspace={workspace} brake={brake} onSuspend={() => setDialog('suspend')} />
         <UsageSection usage={usage} onEdit={() => setDialog('quotas')} />
-        <BrakeSection brake={brake} onEdit={() => setDialog('brake')} />
-        <ProbationSection id={id} brake={brake} onEdit={() => setDialog('probation')} />
+        <BrakeSection id={id} brake={brake} />
+        <ProbationSection id={id} brake={brake} />
         <MembersSection workspace={workspace} />
         <DeletionSection workspace={workspace} />
       </div>
       {dialog === 'suspend' && <Suspend id={id} onClose={close} />}
       {dialog === 'quotas' && <EditQuotas id={id} onClose={close} />}
       {dialog === 'rename' && <RenameWorkspace id={id} name={workspace.name} onClose={close} />}
-      {dialog === 'brake' && <EditBrake id={id} brake={brake} onClose={close} />}
-      {dialog === 'probation' && <EditProbation id={id} brake={brake} onClose={close} />}
       {dialog === 'invite' && <InviteToWorkspace id={id} onClose={close} />}
       {dialog === 'key' && <CreateFirstKey id={id} onClose={close} />}
     </Page>
@@ -114,15 +111,6 @@ function ExportButton({ id }: { id: string }) {
   );
 }
 
-/** Shows what changed on this page and in the list. */
-function useChanged(): (toast: string) => Promise<void> {
-  const queries = useQueryClient();
-  return async (toast) => {
-    await queries.invalidateQueries({ queryKey: ['operator'] });
-    showToast(toast);
-  };
-}
-
 function StateSection({
   workspace,
   brake: { brake },
@@ -133,7 +121,7 @@ function StateSection({
   onSuspend: () => void;
 }) {
   const api = useOperatorApi();
-  const changed = useChanged();
+  const changed = useOperatorChanged();
   const path = { params: { path: { id: workspace.id } } };
   const resume = () =>
     requestConfirmation({
@@ -219,150 +207,9 @@ function UsageSection({ usage, onEdit }: { usage: Usage; onEdit: () => void }) {
   );
 }
 
-function BrakeSection({ brake, onEdit }: { brake: Brake; onEdit: () => void }) {
-  const { thresholds } = brake;
-  return (
-    <Section
-      title="Automatic brake"
-      description="Slows down or pauses the workspace if live mail bounces or is reported as spam."
-      actions={<Button onClick={onEdit}>Edit thresholds</Button>}
-    >
-      <DetailList>
-        <Detail name="Bounces">
-          {describeThresholds(thresholds.slow_bounce_percent, thresholds.pause_bounce_percent)}
-        </Detail>
-        <Detail name="Complaints">
-          {describeThresholds(
-            thresholds.slow_complaint_percent,
-            thresholds.pause_complaint_percent,
-          )}
-        </Detail>
-      </DetailList>
-    </Section>
-  );
-}
-
-function describeThresholds(slow: number, pause: number): string {
-  const parts = [
-    ...(slow === 0 ? [] : [`slowed down at ${slow}%`]),
-    ...(pause === 0 ? [] : [`paused at ${pause}%`]),
-  ];
-  return parts.length === 0 ? 'Off' : capitalize(parts.join(', '));
-}
-
-function ProbationSection({
-  id,
-  brake: { policy, probation },
-  onEdit,
-}: {
-  id: string;
-  brake: Brake;
-  onEdit: () => void;
-}) {
-  const api = useOperatorApi();
-  const changed = useChanged();
-  const end = () =>
-    requestConfirmation({
-      title: 'End the probation?',
-      body: 'The workspace can send as many messages per hour as its quotas allow.',
-      confirmLabel: 'End probation',
-      run: async () => {
-        const body = { ...policy, probation_ends_at: new Date().toISOString() };
-        await unwrap(
-          api.PUT('/api/v1/operator/workspaces/{id}/brake', { params: { path: { id } }, body }),
-        );
-        await changed('Probation ended.');
-      },
-    });
-  return (
-    <Section
-      title="Probation"
-      description="A low limit while a workspace is new."
-      actions={
-        probation ? (
-          <>
-            <Button onClick={onEdit}>Change end</Button>
-            <Button onClick={end}>End probation</Button>
-          </>
-        ) : (
-          <Button onClick={onEdit}>Put on probation</Button>
-        )
-      }
-    >
-      <p className="text-sm text-soft">
-        {probation ? (
-          <>
-            {formatNumber(probation.messages_per_hour)} live messages per hour. Ends{' '}
-            <Time at={probation.ends_at} />.
-          </>
-        ) : (
-          'Not on probation.'
-        )}
-      </p>
-    </Section>
-  );
-}
-
-function MembersSection({ workspace }: { workspace: Workspace }) {
-  const api = useOperatorApi();
-  const changed = useChanged();
-  const { id } = workspace;
-  const members = usePaginatedQuery(['operator', 'workspace', id, 'members'], (cursor) =>
-    unwrap(
-      api.GET('/api/v1/operator/workspaces/{id}/members', {
-        params: { path: { id }, query: pageParams(cursor) },
-      }),
-    ),
-  );
-  const remove = ({ id: member, name }: Schema<'Member'>) =>
-    requestConfirmation({
-      title: `Remove ${name} from ${workspace.name}?`,
-      body: 'They lose access at once. API keys that they created keep working.',
-      confirmLabel: 'Remove',
-      run: async () => {
-        const path = { id: workspace.id, member };
-        await unwrap(
-          api.DELETE('/api/v1/operator/workspaces/{id}/members/{member}', { params: { path } }),
-        );
-        await changed('Member removed.');
-      },
-    });
-  return (
-    <Section title="Members">
-      {members.isPending ? (
-        <SkeletonRows />
-      ) : members.isLoadingError ? (
-        <ErrorAlert error={members.error} onRetry={() => void members.refetch()} />
-      ) : members.rows.length === 0 ? (
-        <p className="text-sm text-soft">
-          No members yet. Invite the first owner, who can invite others.
-        </p>
-      ) : (
-        <ul className="grid gap-1.5 text-sm">
-          {members.rows.map((member) => (
-            <li key={member.id} className="flex flex-wrap items-center gap-x-3">
-              <span className="font-medium wrap-anywhere">{member.name}</span>
-              <span className="text-soft wrap-anywhere">{member.email}</span>
-              <span className="ml-auto text-faint">{capitalize(member.role)}</span>
-              <Button
-                kind="danger-quiet"
-                aria-label={`Remove ${member.name}`}
-                onClick={() => remove(member)}
-              >
-                Remove
-              </Button>
-            </li>
-          ))}
-        </ul>
-      )}
-      <LoadMore {...members} />
-    </Section>
-  );
-}
-
 function DeletionSection({ workspace }: { workspace: Workspace }) {
   const api = useOperatorApi();
-  const changed = useChanged();
+  const changed = useOperatorChanged();
   const { id, name, deletion } = workspace;
   const path = { params: { path: { id } } };
   const remove = () =>
@@ -407,7 +254,7 @@ function DeletionSection({ workspace }: { workspace: Workspace }) {
             All data of this workspace is deleted <Time at={deletion.delete_at} />.
           </>
         ) : (
-          'Deletes messages, contacts, keys and everything else of this workspace.'
+          'Deletes messages, contacts, keys and all other data of this workspace.'
         )}
       </p>
     </Section>

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { Plus } from 'lucide-react';
+import { Building2, Plus } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { type Schema, unwrap } from '../../api/client.ts';
 import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
@@ -8,11 +8,11 @@ import { ErrorAlert } from '../../components/alert.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { NameDialog } from '../../components/dialog-form.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
 import { Checkbox } from '../../components/field.tsx';
-import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
+import { PaginatedList } from '../../components/paginated-list.tsx';
 import { NoSearchResults, SearchInput } from '../../components/search-input.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, Td, Th, Tr } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatCompact, formatNumber } from '../../lib/format.ts';
@@ -65,29 +65,47 @@ export function OperatorWorkspacesPage() {
           onChange={(on) => filter({ suspended: on ? 'true' : '' })}
         />
       </search>
-      {list.isPending ? (
-        <SkeletonRows />
-      ) : list.isLoadingError ? (
-        <ErrorAlert
-          error={list.error}
-          className="mx-4 sm:mx-6"
-          onRetry={() => void list.refetch()}
-        />
-      ) : list.rows.length === 0 ? (
-        <NoSearchResults
-          what={suspended ? 'suspended workspaces' : 'workspaces'}
-          text={q}
-          where="the names of workspaces"
-          onClear={() => filter({ q: '', suspended: '' })}
-        />
-      ) : (
-        <>
-          <WorkspaceTable workspaces={list.rows} />
-          <LoadMore {...list} />
-        </>
-      )}
+      <PaginatedList
+        list={list}
+        empty={
+          <NoWorkspaces
+            q={q}
+            suspended={suspended !== undefined}
+            onClear={() => filter({ q: '', suspended: '' })}
+          />
+        }
+      >
+        <WorkspaceTable workspaces={list.rows} />
+      </PaginatedList>
       {creating && <CreateWorkspace onClose={() => setCreating(false)} />}
     </Page>
+  );
+}
+
+function NoWorkspaces({
+  q,
+  suspended,
+  onClear,
+}: {
+  q: string;
+  suspended: boolean;
+  onClear: () => void;
+}) {
+  if (q !== '') {
+    return (
+      <NoSearchResults
+        what={suspended ? 'suspended workspace' : 'workspace'}
+        text={q}
+        where="the names of workspaces"
+        onClear={onClear}
+      />
+    );
+  }
+  return (
+    <EmptyState
+      icon={Building2}
+      title={suspended ? 'No suspended workspaces' : 'No workspaces yet'}
+    />
   );
 }
 

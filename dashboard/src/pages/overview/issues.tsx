@@ -41,7 +41,7 @@ export function Issues({ rows }: { rows: readonly Issue[] }) {
   return (
     <section aria-labelledby="issues">
       <h2 id="issues" className="sr-only">
-        Issues{' '}
+        Issues
       </h2>
       <ul className="divide-y divide-line overflow-hidden rounded-xl border border-line">
         {rows.map((row) => (

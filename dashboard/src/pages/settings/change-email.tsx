@@ -1,10 +1,11 @@
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, unwrap } from '../../api/client.ts';
-import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
-import { Alert, ErrorAlert } from '../../components/alert.tsx';
+import { fieldError } from '../../api/problem.ts';
+import { Alert } from '../../components/alert.tsx';
 import { Button } from '../../components/button.tsx';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { DialogForm } from '../../components/dialog-form.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
 import { useMe } from '../../session/session.ts';
 import { EMPTY_IDENTITY, IdentityFields, identityBody } from './identity-fields.tsx';
@@ -44,13 +45,7 @@ export function ChangeEmailDialog({ onClose }: { onClose: () => void }) {
   }
   return (
     <Dialog title="Change email" onClose={onClose}>
-      <form
-        className="grid gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          requesting.mutate();
-        }}
-      >
+      <DialogForm saving={requesting} fields={FIELDS} submitLabel="Send link" onClose={onClose}>
         <Field label="New email" error={fieldError(requesting.error, '/email')}>
           <TextInput
             type="email"
@@ -61,16 +56,7 @@ export function ChangeEmailDialog({ onClose }: { onClose: () => void }) {
           />
         </Field>
         <IdentityFields value={identity} onChange={setIdentity} error={requesting.error} />
-        {requesting.isError && !hasOnlyFieldErrors(requesting.error, FIELDS) && (
-          <ErrorAlert error={requesting.error} />
-        )}
-        <DialogButtons>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={requesting.isPending}>
-            Send link
-          </Button>
-        </DialogButtons>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

@@ -3,11 +3,11 @@ import { useNavigate } from '@tanstack/react-router';
 import { Download } from 'lucide-react';
 import { useState } from 'react';
 import { api, unwrap } from '../../api/client.ts';
-import { hasOnlyFieldErrors } from '../../api/problem.ts';
 import { sessionEnded } from '../../api/session-signals.ts';
 import { ErrorAlert } from '../../components/alert.tsx';
 import { Button } from '../../components/button.tsx';
-import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { DialogForm } from '../../components/dialog-form.tsx';
 import { Section } from '../../components/page.tsx';
 import { dateAndTime } from '../../components/time.tsx';
 import { showErrorToast, showToast } from '../../layout/toasts.tsx';
@@ -57,12 +57,12 @@ function DeleteAccountDialog({ onClose }: { onClose: () => void }) {
   });
   return (
     <Dialog title="Delete your account?" onClose={onClose} skipDiscardCheck>
-      <form
-        className="grid gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          deleting.mutate();
-        }}
+      <DialogForm
+        saving={deleting}
+        fields={['/password', '/code']}
+        submitLabel="Delete account"
+        danger
+        onClose={onClose}
       >
         <p className="text-sm text-soft">
           You are signed out everywhere now. To keep your account, sign in within the next days and
@@ -71,16 +71,7 @@ function DeleteAccountDialog({ onClose }: { onClose: () => void }) {
         </p>
         <ExportAccount />
         <IdentityFields value={identity} onChange={setIdentity} error={deleting.error} />
-        {deleting.isError && !hasOnlyFieldErrors(deleting.error, ['/password', '/code']) && (
-          <ErrorAlert error={deleting.error} />
-        )}
-        <DialogButtons>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="danger" busy={deleting.isPending}>
-            Delete account
-          </Button>
-        </DialogButtons>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

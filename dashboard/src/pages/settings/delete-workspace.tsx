@@ -4,7 +4,8 @@ import { useState } from 'react';
 import { api, fetchRaw, unwrap } from '../../api/client.ts';
 import { ErrorAlert } from '../../components/alert.tsx';
 import { Button } from '../../components/button.tsx';
-import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { DialogForm } from '../../components/dialog-form.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
 import { Section } from '../../components/page.tsx';
 import { dateAndTime } from '../../components/time.tsx';
@@ -51,12 +52,12 @@ function DeleteDialog({ onClose }: { onClose: () => void }) {
   });
   return (
     <Dialog title={`Delete ${name}?`} onClose={onClose} skipDiscardCheck>
-      <form
-        className="grid gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          deleting.mutate();
-        }}
+      <DialogForm
+        saving={deleting}
+        submitLabel="Delete workspace"
+        danger
+        disabled={typed.trim() !== name.trim()}
+        onClose={onClose}
       >
         <p className="text-sm text-soft">
           Live mail stops now. Until the deletion starts, you can read, export and restore
@@ -77,19 +78,7 @@ function DeleteDialog({ onClose }: { onClose: () => void }) {
             required
           />
         </Field>
-        {deleting.isError && <ErrorAlert error={deleting.error} />}
-        <DialogButtons>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            type="submit"
-            kind="danger"
-            busy={deleting.isPending}
-            disabled={typed.trim() !== name.trim()}
-          >
-            Delete workspace
-          </Button>
-        </DialogButtons>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

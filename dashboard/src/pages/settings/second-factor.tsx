@@ -1,13 +1,14 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { ShieldCheck } from 'lucide-react';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { api, type Schema, unwrap } from '../../api/client.ts';
-import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
-import { Alert, ErrorAlert } from '../../components/alert.tsx';
+import { fieldError } from '../../api/problem.ts';
+import { Alert } from '../../components/alert.tsx';
 import { Button } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { CopyCode } from '../../components/copy.tsx';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { DialogForm } from '../../components/dialog-form.tsx';
 import { Field, TextInput } from '../../components/field.tsx';
 import { Section } from '../../components/page.tsx';
 import { QrCode } from '../../components/qr-code.tsx';
@@ -66,9 +67,7 @@ function AddFactor({ onClose }: { onClose: () => void }) {
     <PasswordDialog
       title="Turn on two-factor authentication"
       submitLabel="Continue"
-      busy={starting.isPending}
-      error={starting.error}
-      onSubmit={starting.mutate}
+      saving={starting}
       onClose={onClose}
     />
   );
@@ -85,13 +84,7 @@ function ConfirmFactor({ setup, onClose }: { setup: Schema<'TotpSetup'>; onClose
     return <RecoveryCodes codes={confirming.data.recovery_codes} onClose={onClose} />;
   return (
     <Dialog title="Scan with your authenticator app" onClose={onClose} skipDiscardCheck>
-      <form
-        className="grid gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          confirming.mutate();
-        }}
-      >
+      <DialogForm saving={confirming} fields={['/code']} submitLabel="Turn on" onClose={onClose}>
         <div className="flex flex-wrap items-center gap-5">
           <QrCode text={setup.uri} label="QR code" />
           <div className="min-w-0 flex-1 basis-48 text-sm text-soft">
@@ -109,16 +102,7 @@ function ConfirmFactor({ setup, onClose }: { setup: Schema<'TotpSetup'>; onClose
             required
           />
         </Field>
-        {confirming.isError && !hasOnlyFieldErrors(confirming.error, ['/code']) && (
-          <ErrorAlert error={confirming.error} />
-        )}
-        <DialogButtons>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={confirming.isPending}>
-            Turn on
-          </Button>
-        </DialogButtons>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }
@@ -136,9 +120,7 @@ function RenewCodes({ onClose }: { onClose: () => void }) {
     <PasswordDialog
       title="New recovery codes"
       submitLabel="Create new codes"
-      busy={renewing.isPending}
-      error={renewing.error}
-      onSubmit={renewing.mutate}
+      saving={renewing}
       onClose={onClose}
     >
       <p className="text-sm text-soft">Your current recovery codes will stop working.</p>
@@ -162,9 +144,7 @@ function RemoveFactor({ onClose }: { onClose: () => void }) {
       title="Turn off two-factor authentication?"
       submitLabel="Turn off"
       danger
-      busy={removing.isPending}
-      error={removing.error}
-      onSubmit={removing.mutate}
+      saving={removing}
       onClose={onClose}
     >
       <p className="text-sm text-soft">You’ll sign in with only your password.</p>
@@ -176,31 +156,34 @@ function PasswordDialog({
   title,
   submitLabel,
   danger,
-  busy,
-  error,
+  saving,
   children,
-  onSubmit,
   onClose,
 }: {
   title: string;
   submitLabel: string;
   danger?: boolean;
-  busy: boolean;
-  error: unknown;
+  saving: {
+    mutate: (password: string) => void;
+    isPending: boolean;
+    isError: boolean;
+    error: unknown;
+  };
   children?: ReactNode;
-  onSubmit: (password: string) => void;
   onClose: () => void;
 }) {
   const [password, setPassword] = useState('');
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    onSubmit(password);
-  };
   return (
     <Dialog title={title} onClose={onClose} skipDiscardCheck>
-      <form className="grid gap-4" onSubmit={submit}>
+      <DialogForm
+        saving={{ ...saving, mutate: () => saving.mutate(password) }}
+        fields={['/password']}
+        submitLabel={submitLabel}
+        danger={danger}
+        onClose={onClose}
+      >
         {children}
-        <Field label="Your password" error={fieldError(error, '/password')}>
+        <Field label="Your password" error={fieldError(saving.error, '/password')}>
           <TextInput
             type="password"
             autoComplete="current-password"
@@ -209,16 +192,7 @@ function PasswordDialog({
             required
           />
         </Field>
-        {error !== null && !hasOnlyFieldErrors(error, ['/password']) && (
-          <ErrorAlert error={error} />
-        )}
-        <DialogButtons>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind={danger ? 'danger' : 'primary'} busy={busy}>
-            {submitLabel}
-          </Button>
-        </DialogButtons>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

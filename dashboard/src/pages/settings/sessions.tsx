@@ -58,10 +58,10 @@ export function SessionList() {
         actions={
           <>
             <Button size="small" onClick={endOthers}>
-              Sign out everywhere else{' '}
+              Sign out everywhere else
             </Button>
             <Button size="small" kind="danger-quiet" onClick={endAll}>
-              Sign out everywhere{' '}
+              Sign out everywhere
             </Button>
           </>
         }

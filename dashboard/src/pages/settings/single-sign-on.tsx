@@ -1,14 +1,15 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Plus, X } from 'lucide-react';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { type Schema, unwrap } from '../../api/client.ts';
-import { fieldError, hasOnlyFieldErrors, toProblem } from '../../api/problem.ts';
+import { fieldError, toProblem } from '../../api/problem.ts';
 import { useApi } from '../../api/use-api.ts';
 import { Alert, ErrorAlert } from '../../components/alert.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button, IconButton } from '../../components/button.tsx';
 import { CopyCode } from '../../components/copy.tsx';
-import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { DialogForm } from '../../components/dialog-form.tsx';
 import { Checkbox, Field, Select, TextInput } from '../../components/field.tsx';
 import { Detail, DetailList, Section } from '../../components/page.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
@@ -75,7 +76,9 @@ function ProviderSection() {
         <div className="grid gap-4">
           <ProviderDetails provider={provider.data} />
           {provider.data.managed_by === 'server' ? (
-            <p className="text-sm text-soft">The settings of the server configure this provider.</p>
+            <p className="text-sm text-soft">
+              This provider is configured in the server’s settings.
+            </p>
           ) : (
             <div className="flex gap-2">
               <Button onClick={() => setEditing(true)}>Edit</Button>
@@ -123,99 +126,63 @@ function ProviderDialog({ provider, onClose }: { provider: Provider | null; onCl
   const { id } = useWorkspace();
   const queries = useQueryClient();
   const redirectUri = provider?.redirect_uri ?? `${location.origin}/sso/callback/${id}`;
-  const [name, setName] = useState(provider?.name ?? '');
-  const [issuer, setIssuer] = useState(provider?.issuer ?? '');
-  const [clientId, setClientId] = useState(provider?.client_id ?? '');
-  const [secret, setSecret] = useState('');
-  const [groupsClaim, setGroupsClaim] = useState(provider?.groups_claim ?? 'groups');
-  const [mappings, setMappings] = useState<Mapping[]>(
-    () => provider?.group_roles.map((one, id) => ({ ...one, id })) ?? [],
-  );
-  const [defaultRole, setDefaultRole] = useState<ProvidedRole | ''>(provider?.default_role ?? '');
-  const [enforced, setEnforced] = useState(provider?.enforced ?? false);
+  const [form, setForm] = useState(() => formOf(provider));
   const saving = useMutation({
-    mutationFn: () =>
-      unwrap(
-        api.PUT('/api/v1/single-sign-on', {
-          body: {
-            name: name.trim(),
-            issuer: issuer.trim(),
-            client_id: clientId.trim(),
-            ...(secret === '' ? {} : { client_secret: secret }),
-            groups_claim: groupsClaim.trim(),
-            group_roles: mappings
-              .filter(({ group }) => group.trim() !== '')
-              .map(({ group, role }) => ({ group: group.trim(), role })),
-            default_role: defaultRole === '' ? null : defaultRole,
-            enforced,
-          },
-        }),
-      ),
+    mutationFn: () => unwrap(api.PUT('/api/v1/single-sign-on', { body: bodyOf(form) })),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: key(NAME) });
       showToast('Single sign-on saved.');
       onClose();
     },
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    saving.mutate();
-  };
   const error = (pointer: string) => fieldError(saving.error, pointer);
+  const input = (field: 'name' | 'issuer' | 'clientId' | 'secret' | 'groupsClaim') => ({
+    value: form[field],
+    onChange: (event: { target: { value: string } }) =>
+      setForm({ ...form, [field]: event.target.value }),
+  });
   return (
     <Dialog title="Single sign-on" onClose={onClose}>
-      <form className="grid gap-4" onSubmit={submit}>
+      <DialogForm saving={saving} fields={FIELDS} submitLabel="Save" onClose={onClose}>
         <p className="text-sm text-soft">
           Register a web application at your provider with the redirect URI{' '}
           <CopyCode text={redirectUri} className="break-all" />
         </p>
         <Field label="Name" hint="Shown on the sign-in page." error={error('/name')}>
-          <TextInput value={name} onChange={(event) => setName(event.target.value)} required />
+          <TextInput {...input('name')} required />
         </Field>
         <Field label="Issuer" error={error('/issuer')}>
-          <TextInput
-            mono
-            placeholder="https://login.example.com"
-            value={issuer}
-            onChange={(event) => setIssuer(event.target.value)}
-            required
-          />
+          <TextInput mono placeholder="https://login.example.com" {...input('issuer')} required />
         </Field>
         <Field label="Client ID" error={error('/client_id')}>
-          <TextInput
-            mono
-            value={clientId}
-            onChange={(event) => setClientId(event.target.value)}
-            required
-          />
+          <TextInput mono {...input('clientId')} required />
         </Field>
         <Field label="Client secret" error={error('/client_secret')}>
           <TextInput
             type="password"
             autoComplete="new-password"
             placeholder={provider ? 'Unchanged' : ''}
-            value={secret}
-            onChange={(event) => setSecret(event.target.value)}
+            {...input('secret')}
             required={provider === null}
           />
         </Field>
         <Field
           label="Groups claim"
-          hint="The claim that contains the groups of a person."
+          hint="The claim that contains a user’s groups."
           error={error('/groups_claim')}
         >
-          <TextInput
-            mono
-            value={groupsClaim}
-            onChange={(event) => setGroupsClaim(event.target.value)}
-            required
-          />
+          <TextInput mono {...input('groupsClaim')} required />
         </Field>
-        <GroupRoles mappings={mappings} onChange={setMappings} />
+        <GroupRoles
+          mappings={form.mappings}
+          onChange={(mappings) => setForm({ ...form, mappings })}
+        />
         <Field label="Everyone else">
           <Select
-            value={defaultRole}
-            onChange={(event) => setDefaultRole(event.target.value as ProvidedRole | '')}
+            value={form.defaultRole}
+            onChange={(event) =>
+              setForm({ ...form, defaultRole: event.target.value as ProvidedRole | '' })
+            }
           >
             <option value="">No access</option>
             <RoleOptions />
@@ -224,26 +191,57 @@ function ProviderDialog({ provider, onClose }: { provider: Provider | null; onCl
         <Checkbox
           label="Require single sign-on"
           hint="Members can’t use other ways to sign in. Owners can always use their password."
-          checked={enforced}
-          onChange={setEnforced}
+          checked={form.enforced}
+          onChange={(enforced) => setForm({ ...form, enforced })}
         />
-        {enforced && !provider?.enforced && (
+        {form.enforced && !provider?.enforced && (
           <Alert tone="warn" title="Sign in with the provider once before you require it">
             <p>Members who are signed in with a password lose access to the workspace at once.</p>
           </Alert>
         )}
-        {saving.isError && !hasOnlyFieldErrors(saving.error, FIELDS) && (
-          <ErrorAlert error={saving.error} />
-        )}
-        <DialogButtons>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={saving.isPending}>
-            Save
-          </Button>
-        </DialogButtons>
-      </form>
+      </DialogForm>
     </Dialog>
   );
+}
+
+interface ProviderForm {
+  name: string;
+  issuer: string;
+  clientId: string;
+  secret: string;
+  groupsClaim: string;
+  mappings: Mapping[];
+  defaultRole: ProvidedRole | '';
+  enforced: boolean;
+}
+
+function formOf(provider: Provider | null): ProviderForm {
+  return {
+    name: provider?.name ?? '',
+    issuer: provider?.issuer ?? '',
+    clientId: provider?.client_id ?? '',
+    secret: '',
+    groupsClaim: provider?.groups_claim ?? 'groups',
+    mappings: provider?.group_roles.map((one, id) => ({ ...one, id })) ?? [],
+    defaultRole: provider?.default_role ?? '',
+    enforced: provider?.enforced ?? false,
+  };
+}
+
+/** An empty secret keeps the stored one. */
+function bodyOf(form: ProviderForm) {
+  return {
+    name: form.name.trim(),
+    issuer: form.issuer.trim(),
+    client_id: form.clientId.trim(),
+    ...(form.secret === '' ? {} : { client_secret: form.secret }),
+    groups_claim: form.groupsClaim.trim(),
+    group_roles: form.mappings
+      .filter(({ group }) => group.trim() !== '')
+      .map(({ group, role }) => ({ group: group.trim(), role })),
+    default_role: form.defaultRole === '' ? null : form.defaultRole,
+    enforced: form.enforced,
+  };
 }
 
 function RoleOptions() {

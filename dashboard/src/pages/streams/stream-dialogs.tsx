@@ -47,12 +47,12 @@ export function CreateStream({ onClose }: { onClose: () => void }) {
             {
               value: 'subscription',
               label: 'Subscription',
-              hint: 'Mail that recipients chose to get, such as a digest.',
+              hint: 'Mail that recipients signed up for, such as a digest.',
             },
             {
               value: 'transactional',
               label: 'Transactional',
-              hint: 'Mail that follows from something the recipient did.',
+              hint: 'Mail triggered by something the recipient did.',
             },
           ]}
         />
@@ -118,7 +118,7 @@ export function EditStream({ stream, onClose }: { stream: Stream; onClose: () =>
           <Field
             label="Default sender"
             optional
-            hint="For mail that names no sender."
+            hint="For mail without a sender."
             error={fieldError(changing.error, '/from/email')}
           >
             <TextInput
@@ -137,7 +137,7 @@ export function EditStream({ stream, onClose }: { stream: Stream; onClose: () =>
           {routes.length > 0 && (
             <Field label="Route" optional error={fieldError(changing.error, '/route')}>
               <Select {...defaultInput('route')}>
-                <option value="">As all mail</option>
+                <option value="">Default route</option>
                 {routes.map((route) => (
                   <option key={route}>{route}</option>
                 ))}
@@ -155,7 +155,7 @@ export function EditStream({ stream, onClose }: { stream: Stream; onClose: () =>
           <Field
             label="Keep content (days)"
             optional
-            hint="Default: as for all mail."
+            hint="Leave empty to use the server’s setting."
             error={fieldError(changing.error, '/content_retention_days')}
           >
             <TextInput type="number" min={1} {...defaultInput('contentRetentionDays')} />
@@ -245,7 +245,7 @@ function TrackingSelect({
           onChange(event.target.value === '' ? null : event.target.value === 'true')
         }
       >
-        <option value="">As set for the domain</option>
+        <option value="">Use the domain’s setting</option>
         <option value="true">On</option>
         <option value="false">Off</option>
       </Select>

@@ -4,11 +4,10 @@ import { Pencil, Plus, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import { unwrap } from '../../api/client.ts';
 import { useApi } from '../../api/use-api.ts';
-import { ErrorAlert } from '../../components/alert.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Page } from '../../components/page.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
+import { Loadable } from '../../components/paginated-list.tsx';
 import { Table, Td, Th, Tr } from '../../components/table.tsx';
 import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
 import { showToast } from '../../layout/toasts.tsx';
@@ -42,17 +41,9 @@ export function StreamsPage() {
         )
       }
     >
-      {list.isPending ? (
-        <SkeletonRows rows={3} />
-      ) : list.isLoadingError ? (
-        <ErrorAlert
-          error={list.error}
-          className="mx-4 sm:mx-6"
-          onRetry={() => void list.refetch()}
-        />
-      ) : (
+      <Loadable query={list} placeholderRows={3}>
         <StreamTable streams={list.data ?? []} canWrite={canWrite} onEdit={setEditing} />
-      )}
+      </Loadable>
       {formOpen && <CreateStream onClose={() => add(false)} />}
       {editing && <EditStream stream={editing} onClose={() => setEditing(undefined)} />}
     </Page>

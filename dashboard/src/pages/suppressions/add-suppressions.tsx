@@ -2,9 +2,9 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { unwrap } from '../../api/client.ts';
 import { useApi } from '../../api/use-api.ts';
-import { Alert, ErrorAlert } from '../../components/alert.tsx';
-import { Button } from '../../components/button.tsx';
-import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { Alert } from '../../components/alert.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { DialogForm } from '../../components/dialog-form.tsx';
 import { Field, Select, TextArea, TextInput } from '../../components/field.tsx';
 import { showToast } from '../../layout/toasts.tsx';
 import { formatCount } from '../../lib/format.ts';
@@ -46,12 +46,11 @@ export function AddSuppressions({ onClose }: { onClose: () => void }) {
   const failed = adding.data?.data.filter(({ error }) => error !== undefined) ?? [];
   return (
     <Dialog title="Add suppressions" onClose={onClose}>
-      <form
-        className="grid gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          adding.mutate();
-        }}
+      <DialogForm
+        saving={adding}
+        submitLabel={lines.length > 1 ? `Add ${lines.length}` : 'Add'}
+        disabled={lines.length === 0 || lines.length > MAX_ENTRIES}
+        onClose={onClose}
       >
         <Field
           label="Addresses or domains"
@@ -97,19 +96,7 @@ export function AddSuppressions({ onClose }: { onClose: () => void }) {
             </ul>
           </Alert>
         )}
-        {adding.isError && <ErrorAlert error={adding.error} />}
-        <DialogButtons>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            type="submit"
-            kind="primary"
-            busy={adding.isPending}
-            disabled={lines.length === 0 || lines.length > MAX_ENTRIES}
-          >
-            {lines.length > 1 ? `Add ${lines.length}` : 'Add'}
-          </Button>
-        </DialogButtons>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

@@ -1,20 +1,18 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { Ban, Plus, SearchX, Trash2 } from 'lucide-react';
-import type { ReactNode } from 'react';
 import { type Schema, unwrap } from '../../api/client.ts';
 import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
 import { runEach } from '../../api/run-each.ts';
 import { useApi } from '../../api/use-api.ts';
-import { ErrorAlert } from '../../components/alert.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button, IconButton } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ExportMenu } from '../../components/export-menu.tsx';
 import { Select } from '../../components/field.tsx';
 import { ListCount } from '../../components/list-count.tsx';
-import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
+import { PaginatedList } from '../../components/paginated-list.tsx';
 import {
   AllRowsCheckbox,
   RowCheckbox,
@@ -23,7 +21,6 @@ import {
 } from '../../components/row-selection.tsx';
 import { SavedFilters } from '../../components/saved-filters.tsx';
 import { SearchInput } from '../../components/search-input.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, Td, Th, Tr } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { TimeRangePicker } from '../../components/time-range-picker.tsx';
@@ -111,19 +108,12 @@ export function SuppressionsPage() {
         <SavedFilters list="suppressions" filters={{ ...filters }} onApply={search} />
         <ListCount rows={list.rows} hasNextPage={list.hasNextPage} one="suppression" />
       </search>
-      {list.isPending ? (
-        <SkeletonRows />
-      ) : list.isLoadingError ? (
-        <ErrorAlert
-          error={list.error}
-          className="mx-4 sm:mx-6"
-          onRetry={() => void list.refetch()}
-        />
-      ) : list.rows.length === 0 ? (
-        <NoSuppressions filtered={Object.keys(filters).length > 0} />
-      ) : (
-        <SuppressionTable rows={list.rows} canWrite={canWrite} end={<LoadMore {...list} />} />
-      )}
+      <PaginatedList
+        list={list}
+        empty={<NoSuppressions filtered={Object.keys(filters).length > 0} />}
+      >
+        <SuppressionTable rows={list.rows} canWrite={canWrite} />
+      </PaginatedList>
       {formOpen && <AddSuppressions onClose={() => search(filters)} />}
     </Page>
   );
@@ -142,16 +132,7 @@ function suppressionQuery({ q, reason, stream, ...range }: SuppressionFilters) {
 /** The padding of the first column, where the checkboxes are hidden. */
 const FIRST_ON_PHONES = 'max-md:pl-4 sm:max-md:pl-6';
 
-function SuppressionTable({
-  rows,
-  canWrite,
-  end,
-}: {
-  rows: Suppression[];
-  canWrite: boolean;
-  /** Below the table. */
-  end: ReactNode;
-}) {
+function SuppressionTable({ rows, canWrite }: { rows: Suppression[]; canWrite: boolean }) {
   const remove = useRemove();
   const removeAll = useRemoveAll();
   const selection = useRowSelection(rows);
@@ -215,7 +196,6 @@ function SuppressionTable({
   return (
     <>
       {table}
-      {end}
       <SelectionBar selection={selection}>
         <Button
           size="small"
@@ -267,7 +247,7 @@ function Evidence({ suppression }: { suppression: Suppression }) {
           params={{ id: message_id }}
           className="shrink-0 text-xs font-medium text-accent-ink hover:underline"
         >
-          View message{' '}
+          View message
         </Link>
       )}
     </span>

@@ -92,10 +92,10 @@ export function Invitations() {
                     }
                   >
                     <MenuItem icon={RotateCw} onSelect={() => resend(invitation)}>
-                      Resend email{' '}
+                      Resend email
                     </MenuItem>
                     <MenuItem icon={Link2} onSelect={() => createLink(invitation)}>
-                      Copy link{' '}
+                      Copy link
                     </MenuItem>
                     <MenuSeparator />
                     <MenuItem icon={Trash2} danger onSelect={() => revoke(invitation)}>

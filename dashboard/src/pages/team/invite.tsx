@@ -1,46 +1,69 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { unwrap } from '../../api/client.ts';
-import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
+import { type Schema, unwrap } from '../../api/client.ts';
+import { fieldError } from '../../api/problem.ts';
 import { useApi } from '../../api/use-api.ts';
-import { Alert, ErrorAlert } from '../../components/alert.tsx';
+import { Alert } from '../../components/alert.tsx';
 import { Button } from '../../components/button.tsx';
 import { CodeBlock } from '../../components/code-block.tsx';
 import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { DialogForm } from '../../components/dialog-form.tsx';
 import { Field, RadioCards, TextInput } from '../../components/field.tsx';
 import { usePreventLeaving } from '../../components/secret.tsx';
 import { showToast } from '../../layout/toasts.tsx';
 import { useWorkspace } from '../../session/session.ts';
 import { assignableRoles, ROLES, type Role } from './roles.ts';
 
+/** Invites a member to the current workspace, with a role that the user may assign. */
 export function Invite({ onClose }: { onClose: () => void }) {
   const { api } = useApi();
   const queries = useQueryClient();
   const { role: ownRole } = useWorkspace();
+  const invite = async (body: { email: string; role: Role }) => {
+    const invitation = await unwrap(api.POST('/api/v1/invitations', { body }));
+    await queries.invalidateQueries({ queryKey: ['invitations'] });
+    return invitation;
+  };
+  return (
+    <InviteDialog
+      roles={ROLES.filter(({ role }) => assignableRoles(ownRole).includes(role))}
+      firstRole="developer"
+      invite={invite}
+      onClose={onClose}
+    />
+  );
+}
+
+/** Asks for an address and a role. Shows a link to share if the invitation could not be emailed. */
+export function InviteDialog({
+  roles,
+  firstRole,
+  invite,
+  onClose,
+}: {
+  roles: readonly (typeof ROLES)[number][];
+  /** Selected at first. */
+  firstRole: Role;
+  invite: (body: { email: string; role: Role }) => Promise<Schema<'CreatedInvitation'>>;
+  onClose: () => void;
+}) {
   const [email, setEmail] = useState('');
-  const [role, setRole] = useState<Role>('developer');
+  const [role, setRole] = useState(firstRole);
   const inviting = useMutation({
-    mutationFn: () =>
-      unwrap(api.POST('/api/v1/invitations', { body: { email: email.trim(), role } })),
-    onSuccess: async (invitation) => {
-      await queries.invalidateQueries({ queryKey: ['invitations'] });
+    mutationFn: () => invite({ email: email.trim(), role }),
+    onSuccess: (invitation) => {
       if (!invitation.mailed) return;
       showToast(`Invitation sent to ${invitation.email}.`);
       onClose();
     },
   });
   const link = inviting.data?.link;
-  if (link)
+  if (link) {
     return <InvitationLinkDialog email={email} link={link} mailed={false} onClose={onClose} />;
+  }
   return (
     <Dialog title="Invite member" onClose={onClose}>
-      <form
-        className="grid gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          inviting.mutate();
-        }}
-      >
+      <DialogForm saving={inviting} fields={['/email']} submitLabel="Invite" onClose={onClose}>
         <Field label="Email" error={fieldError(inviting.error, '/email')}>
           <TextInput
             type="email"
@@ -53,24 +76,9 @@ export function Invite({ onClose }: { onClose: () => void }) {
           legend="Role"
           value={role}
           onChange={setRole}
-          options={ROLES.filter((one) => assignableRoles(ownRole).includes(one.role)).map(
-            (one) => ({
-              value: one.role,
-              label: one.label,
-              hint: one.hint,
-            }),
-          )}
+          options={roles.map(({ role: value, label, hint }) => ({ value, label, hint }))}
         />
-        {inviting.isError && !hasOnlyFieldErrors(inviting.error, ['/email']) && (
-          <ErrorAlert error={inviting.error} />
-        )}
-        <DialogButtons>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={inviting.isPending}>
-            Invite
-          </Button>
-        </DialogButtons>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

@@ -4,15 +4,13 @@ import { LogOut, ShieldCheck, Trash2, UserPlus } from 'lucide-react';
 import { type Schema, unwrap } from '../../api/client.ts';
 import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
 import { useApi } from '../../api/use-api.ts';
-import { ErrorAlert } from '../../components/alert.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Select } from '../../components/field.tsx';
 import { ListCount } from '../../components/list-count.tsx';
-import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
+import { PaginatedList } from '../../components/paginated-list.tsx';
 import { NoSearchResults, SearchInput } from '../../components/search-input.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, Td, Th, Tr } from '../../components/table.tsx';
 import { dateAndTime, Time } from '../../components/time.tsx';
 import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
@@ -76,27 +74,20 @@ function Members({ q, onSearch }: { q: string | undefined; onSearch: (text: stri
         <SearchInput label="Search names and addresses" value={q ?? ''} onChange={onSearch} />
         <ListCount rows={list.rows} hasNextPage={list.hasNextPage} one="member" />
       </search>
-      {list.isPending ? (
-        <SkeletonRows rows={3} />
-      ) : list.isLoadingError ? (
-        <ErrorAlert
-          error={list.error}
-          className="mx-4 sm:mx-6"
-          onRetry={() => void list.refetch()}
-        />
-      ) : list.rows.length === 0 && q !== undefined ? (
-        <NoSearchResults
-          what="member"
-          text={q}
-          where="names and addresses"
-          onClear={() => onSearch('')}
-        />
-      ) : (
-        <>
-          <MemberTable members={list.rows} />
-          <LoadMore {...list} />
-        </>
-      )}
+      <PaginatedList
+        list={list}
+        placeholderRows={3}
+        empty={
+          <NoSearchResults
+            what="member"
+            text={q ?? ''}
+            where="names and addresses"
+            onClear={() => onSearch('')}
+          />
+        }
+      >
+        <MemberTable members={list.rows} />
+      </PaginatedList>
     </>
   );
 }
@@ -166,7 +157,7 @@ function MemberRow({ member }: { member: Member }) {
         {member.totp_enabled ? (
           <span className="inline-flex items-center gap-1 text-good">
             <ShieldCheck className="size-4" aria-hidden />
-            On{' '}
+            On
           </span>
         ) : (
           <span className="text-faint">Off</span>

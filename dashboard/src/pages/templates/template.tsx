@@ -138,10 +138,10 @@ function DiscardDraftDialog({
       <ErrorAlert error={error} />
       <DialogButtons>
         <Button kind="danger" onClick={leave}>
-          Discard changes{' '}
+          Discard changes
         </Button>
         <Button data-first-focus onClick={stay}>
-          Keep editing{' '}
+          Keep editing
         </Button>
       </DialogButtons>
     </Dialog>

@@ -4,7 +4,6 @@ import { FileCode2, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
 import { useApi } from '../../api/use-api.ts';
-import { ErrorAlert } from '../../components/alert.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
@@ -12,11 +11,10 @@ import { DialogForm } from '../../components/dialog-form.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Field, Select } from '../../components/field.tsx';
 import { ListCount } from '../../components/list-count.tsx';
-import { LoadMore } from '../../components/load-more.tsx';
 import { NameAndKeyFields, useNameAndKey } from '../../components/name-and-key-fields.tsx';
 import { Page } from '../../components/page.tsx';
+import { PaginatedList } from '../../components/paginated-list.tsx';
 import { NoSearchResults, SearchInput } from '../../components/search-input.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Table, Td, Th, Tr } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { classNames } from '../../lib/class-names.ts';
@@ -77,29 +75,24 @@ export function TemplatesPage() {
         />
         <ListCount rows={list.rows} hasNextPage={list.hasNextPage} one={KINDS[kind].one} />
       </search>
-      {list.isPending ? (
-        <SkeletonRows rows={5} />
-      ) : list.isLoadingError ? (
-        <ErrorAlert
-          error={list.error}
-          className="mx-4 sm:mx-6"
-          onRetry={() => void list.refetch()}
-        />
-      ) : list.rows.length === 0 && search.q !== undefined ? (
-        <NoSearchResults
-          what={KINDS[kind].one}
-          text={search.q}
-          where="keys, names and subjects"
-          onClear={() => go({})}
-        />
-      ) : list.rows.length === 0 ? (
-        <NoTemplates kind={kind} action={createButton} />
-      ) : (
-        <>
-          <TemplateTable kind={kind} rows={list.rows} />
-          <LoadMore {...list} />
-        </>
-      )}
+      <PaginatedList
+        list={list}
+        placeholderRows={5}
+        empty={
+          search.q !== undefined ? (
+            <NoSearchResults
+              what={KINDS[kind].one}
+              text={search.q}
+              where="keys, names and subjects"
+              onClear={() => go({})}
+            />
+          ) : (
+            <NoTemplates kind={kind} action={createButton} />
+          )
+        }
+      >
+        <TemplateTable kind={kind} rows={list.rows} />
+      </PaginatedList>
       {search.new !== undefined && can && (
         <NewTemplate kind={kind} onClose={() => openForm(false)} />
       )}

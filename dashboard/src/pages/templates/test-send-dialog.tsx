@@ -2,11 +2,11 @@ import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { unwrap } from '../../api/client.ts';
-import { fieldError, hasOnlyFieldErrors } from '../../api/problem.ts';
+import { fieldError } from '../../api/problem.ts';
 import { useApi } from '../../api/use-api.ts';
-import { Alert, ErrorAlert } from '../../components/alert.tsx';
-import { Button } from '../../components/button.tsx';
-import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { Alert } from '../../components/alert.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { DialogForm } from '../../components/dialog-form.tsx';
 import { Field, Select, TextArea, TextInput } from '../../components/field.tsx';
 import { showToast } from '../../layout/toasts.tsx';
 import { useMe } from '../../session/session.ts';
@@ -68,12 +68,12 @@ export function TestSendDialog({
   });
   return (
     <Dialog title="Send test" description="Sends the draft as a message." onClose={onClose}>
-      <form
-        className="grid gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          sending.mutate();
-        }}
+      <DialogForm
+        saving={sending}
+        fields={FIELDS}
+        submitLabel="Send"
+        disabled={variables === null}
+        onClose={onClose}
       >
         {selection.mode === 'live' && (
           <Alert tone="warn" title="You’re in live mode: this sends a real email" />
@@ -125,21 +125,7 @@ export function TestSendDialog({
             />
           </Field>
         )}
-        {sending.isError && !hasOnlyFieldErrors(sending.error, FIELDS) && (
-          <ErrorAlert error={sending.error} />
-        )}
-        <DialogButtons>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            type="submit"
-            kind="primary"
-            busy={sending.isPending}
-            disabled={variables === null}
-          >
-            Send
-          </Button>
-        </DialogButtons>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

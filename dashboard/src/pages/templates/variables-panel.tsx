@@ -64,7 +64,7 @@ export function VariablesPanel({
                 aria-label={`Edit ${variable.name}`}
                 onClick={() => setOpen(variable)}
               >
-                Edit{' '}
+                Edit
               </Button>
             )}
             {variable.description && (

@@ -9,7 +9,7 @@ import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
-import { LoadMore } from '../../components/load-more.tsx';
+import { PaginatedList } from '../../components/paginated-list.tsx';
 import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Time } from '../../components/time.tsx';
 import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
@@ -29,17 +29,17 @@ export function VersionsPanel({ kind, draft }: { kind: ContentKind; draft: Draft
   const list = usePaginatedQuery(key('template-versions', kind, draft.stored.key), (cursor) =>
     contentApi(api, kind).versions(draft.stored.key, pageParams(cursor)),
   );
-  if (list.isPending) return <SkeletonRows rows={3} />;
-  if (list.isLoadingError) return <ErrorAlert error={list.error} />;
-  if (list.rows.length === 0) {
-    return (
-      <EmptyState icon={History} title="Never published">
-        Each time you publish, a permanent version is created. You can go back to any of them.
-      </EmptyState>
-    );
-  }
   return (
-    <>
+    <PaginatedList
+      list={list}
+      placeholderRows={3}
+      errorClassName=""
+      empty={
+        <EmptyState icon={History} title="Never published">
+          Each time you publish, a permanent version is created. You can go back to any of them.
+        </EmptyState>
+      }
+    >
       <ol className="divide-y divide-line rounded-xl border border-line">
         {list.rows.map((row) => (
           <li
@@ -67,7 +67,6 @@ export function VersionsPanel({ kind, draft }: { kind: ContentKind; draft: Draft
           </li>
         ))}
       </ol>
-      <LoadMore {...list} />
       {comparing !== undefined && (
         <CompareDialog
           templateKey={draft.stored.key}
@@ -75,7 +74,7 @@ export function VersionsPanel({ kind, draft }: { kind: ContentKind; draft: Draft
           onClose={() => setComparing(undefined)}
         />
       )}
-    </>
+    </PaginatedList>
   );
 }
 

@@ -6,13 +6,11 @@ import { type Schema, unwrap } from '../../api/client.ts';
 import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
 import { refetchQueries } from '../../api/refetch.ts';
 import { useApi } from '../../api/use-api.ts';
-import { ErrorAlert } from '../../components/alert.tsx';
 import { Button, buttonClass, IconButton } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
-import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
+import { PaginatedList } from '../../components/paginated-list.tsx';
 import { SearchInput } from '../../components/search-input.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
 import { Time } from '../../components/time.tsx';
 import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
 import { onLiveEvents } from '../../layout/live-events.ts';
@@ -98,22 +96,21 @@ function Mailbox() {
         )}
       >
         <ListHeader to={to} empty={rows.length === 0} />
-        {list.isPending ? (
-          <SkeletonRows rows={8} />
-        ) : list.isLoadingError ? (
-          <ErrorAlert error={list.error} className="m-4" onRetry={() => void list.refetch()} />
-        ) : rows.length === 0 ? (
-          <p className="px-4 py-10 text-center text-sm text-soft">
-            {to ? 'No messages for this address.' : 'No messages yet.'}
-          </p>
-        ) : (
+        <PaginatedList
+          list={{ ...list, rows }}
+          errorClassName="m-4"
+          empty={
+            <p className="px-4 py-10 text-center text-sm text-soft">
+              {to ? 'No messages for this address.' : 'No messages yet.'}
+            </p>
+          }
+        >
           <ul aria-label="Messages">
             {rows.map((row) => (
               <InboxRow key={row.id} message={row} to={to} open={row.id === id} />
             ))}
           </ul>
-        )}
-        <LoadMore {...list} />
+        </PaginatedList>
       </div>
       <div
         data-scroller

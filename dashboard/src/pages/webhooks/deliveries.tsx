@@ -3,13 +3,11 @@ import { SearchX, Send } from 'lucide-react';
 import { type Schema, unwrap } from '../../api/client.ts';
 import { type Polling, pageParams, usePaginatedQuery } from '../../api/pagination.ts';
 import { useApi } from '../../api/use-api.ts';
-import { ErrorAlert } from '../../components/alert.tsx';
 import { Badge, Dot, StatusBadge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Select } from '../../components/field.tsx';
-import { LoadMore } from '../../components/load-more.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
+import { PaginatedList } from '../../components/paginated-list.tsx';
 import { Time } from '../../components/time.tsx';
 import { useRefetchOnEvents } from '../../layout/live-events.ts';
 import { classNames } from '../../lib/class-names.ts';
@@ -65,33 +63,38 @@ export function Deliveries({
         </div>
       </div>
       <div className="overflow-hidden rounded-xl border border-line">
-        {list.isPending ? (
-          <SkeletonRows rows={16} />
-        ) : list.isError ? (
-          <ErrorAlert error={list.error} className="m-4" onRetry={() => void list.refetch()} />
-        ) : list.rows.length === 0 && !list.hasNextPage ? (
-          filtered ? (
-            <EmptyState
-              icon={SearchX}
-              title="No deliveries match these filters"
-              actions={<Button onClick={() => onChange({})}>Clear filters</Button>}
-            />
-          ) : (
-            <EmptyState icon={Send} title="No deliveries yet">
-              The next matching event appears here automatically, with the response of your
-              endpoint.
-            </EmptyState>
-          )
-        ) : (
+        <PaginatedList
+          list={list}
+          items="deliveries"
+          placeholderRows={16}
+          errorClassName="m-4"
+          empty={<NoDeliveries filtered={filtered} onClear={() => onChange({})} />}
+        >
           <ul className="divide-y divide-line">
             {list.rows.map((delivery) => (
               <DeliveryRow key={delivery.id} delivery={delivery} />
             ))}
           </ul>
-        )}
+        </PaginatedList>
       </div>
-      <LoadMore {...list} />
     </section>
+  );
+}
+
+function NoDeliveries({ filtered, onClear }: { filtered: boolean; onClear: () => void }) {
+  if (filtered) {
+    return (
+      <EmptyState
+        icon={SearchX}
+        title="No deliveries match these filters"
+        actions={<Button onClick={onClear}>Clear filters</Button>}
+      />
+    );
+  }
+  return (
+    <EmptyState icon={Send} title="No deliveries yet">
+      The next matching event appears here automatically, with the response of your endpoint.
+    </EmptyState>
   );
 }
 
@@ -183,7 +186,7 @@ export function DeliveryBadge({ delivery }: { delivery: WebhookDelivery }) {
   return (
     <Badge tone="warn">
       <Dot tone="warn" />
-      Retrying{' '}
+      Retrying
     </Badge>
   );
 }

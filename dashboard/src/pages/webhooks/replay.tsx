@@ -2,9 +2,8 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type Schema, unwrap } from '../../api/client.ts';
 import { useApi } from '../../api/use-api.ts';
-import { ErrorAlert } from '../../components/alert.tsx';
-import { Button } from '../../components/button.tsx';
-import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { DialogForm } from '../../components/dialog-form.tsx';
 import { Field, RadioCards, TextInput } from '../../components/field.tsx';
 import { localTime } from '../../components/time.tsx';
 import { showToast } from '../../layout/toasts.tsx';
@@ -33,25 +32,18 @@ export function ReplayOne({
   const replaying = useReplay(webhook, onClose);
   return (
     <Dialog title="Send this event again?" onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          replaying.mutate({ delivery_id: delivery.id });
-        }}
+      <DialogForm
+        saving={{ ...replaying, mutate: () => replaying.mutate({ delivery_id: delivery.id }) }}
+        submitLabel="Send again"
+        focusSubmit
+        onClose={onClose}
       >
         <p className="text-sm text-soft">
           Sends <b className="font-medium text-ink">{delivery.event_type}</b> to{' '}
           <b className="font-medium break-all text-ink">{webhook.url}</b> again with the same event
           ID.
         </p>
-        {replaying.isError && <ErrorAlert error={replaying.error} className="mt-4" />}
-        <DialogButtons>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={replaying.isPending} data-first-focus>
-            Send again
-          </Button>
-        </DialogButtons>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }
@@ -71,6 +63,15 @@ export function ReplayMany({
   const [to, setTo] = useState('');
   const [queued, setQueued] = useState(0);
   const replaying = useReplay(webhook, onClose, setQueued);
+  const replay = () =>
+    replaying.mutate(
+      which === 'failed'
+        ? { only_failed: true }
+        : {
+            from: new Date(from).toISOString(),
+            ...(to === '' ? {} : { to: new Date(to).toISOString() }),
+          },
+    );
   return (
     <Dialog
       title={since === undefined ? 'Replay events' : 'Replay missed events?'}
@@ -81,19 +82,11 @@ export function ReplayMany({
       }
       onClose={onClose}
     >
-      <form
-        className="grid gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          replaying.mutate(
-            which === 'failed'
-              ? { only_failed: true }
-              : {
-                  from: new Date(from).toISOString(),
-                  ...(to === '' ? {} : { to: new Date(to).toISOString() }),
-                },
-          );
-        }}
+      <DialogForm
+        saving={{ ...replaying, mutate: replay }}
+        submitLabel={which === 'failed' ? 'Replay failed' : 'Replay range'}
+        cancelLabel={since === undefined ? 'Cancel' : 'Not now'}
+        onClose={onClose}
       >
         <RadioCards
           legend="Events to replay"
@@ -134,19 +127,12 @@ export function ReplayMany({
           </div>
         )}
         <p className="text-xs text-faint">{KEEPS_ID}</p>
-        {replaying.isError && <ErrorAlert error={replaying.error} />}
         {replaying.isPending && queued > 0 && (
           <p className="text-sm text-soft" role="status">
             {formatNumber(queued)} queued so far
           </p>
         )}
-        <DialogButtons>
-          <Button onClick={onClose}>{since === undefined ? 'Cancel' : 'Not now'}</Button>
-          <Button type="submit" kind="primary" busy={replaying.isPending}>
-            {which === 'failed' ? 'Replay failed' : 'Replay range'}
-          </Button>
-        </DialogButtons>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

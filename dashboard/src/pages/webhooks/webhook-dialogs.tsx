@@ -2,11 +2,10 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { type Schema, unwrap } from '../../api/client.ts';
-import { hasOnlyFieldErrors } from '../../api/problem.ts';
 import { useApi } from '../../api/use-api.ts';
-import { Alert, ErrorAlert } from '../../components/alert.tsx';
-import { Button } from '../../components/button.tsx';
-import { Dialog, DialogButtons } from '../../components/dialog.tsx';
+import { Alert } from '../../components/alert.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { DialogForm } from '../../components/dialog-form.tsx';
 import { DEFAULT_GRACE_SECONDS, GracePeriodField } from '../../components/secret.tsx';
 import { Time } from '../../components/time.tsx';
 import { showToast } from '../../layout/toasts.tsx';
@@ -60,28 +59,15 @@ export function CreateWebhook({ onClose }: { onClose: () => void }) {
   }
   return (
     <Dialog title="Add webhook endpoint" onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          creating.mutate();
-        }}
+      <DialogForm
+        saving={creating}
+        fields={shownByFields(fields)}
+        submitLabel="Add endpoint"
+        disabled={fields.events.length === 0}
+        onClose={onClose}
       >
         <WebhookForm value={fields} onChange={setFields} error={creating.error} isNew />
-        {creating.isError && !hasOnlyFieldErrors(creating.error, shownByFields(fields)) && (
-          <ErrorAlert error={creating.error} className="mt-4" />
-        )}
-        <DialogButtons>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            type="submit"
-            kind="primary"
-            busy={creating.isPending}
-            disabled={fields.events.length === 0}
-          >
-            Add endpoint
-          </Button>
-        </DialogButtons>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }
@@ -114,28 +100,15 @@ export function EditWebhook({ webhook, onClose }: { webhook: Webhook; onClose: (
   });
   return (
     <Dialog title="Edit endpoint" onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          changing.mutate();
-        }}
+      <DialogForm
+        saving={changing}
+        fields={shownByFields(fields)}
+        submitLabel="Save"
+        disabled={fields.events.length === 0}
+        onClose={onClose}
       >
         <WebhookForm value={fields} onChange={setFields} error={changing.error} />
-        {changing.isError && !hasOnlyFieldErrors(changing.error, shownByFields(fields)) && (
-          <ErrorAlert error={changing.error} className="mt-4" />
-        )}
-        <DialogButtons>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            type="submit"
-            kind="primary"
-            busy={changing.isPending}
-            disabled={fields.events.length === 0}
-          >
-            Save
-          </Button>
-        </DialogButtons>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }
@@ -172,12 +145,7 @@ export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: 
       description={`Creates a new secret. ${rotationOf(webhook.format)} during the grace period.`}
       onClose={onClose}
     >
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          rotating.mutate();
-        }}
-      >
+      <DialogForm saving={rotating} submitLabel="Rotate secret" onClose={onClose}>
         <GracePeriodField
           label="Grace period for the old secret"
           seconds={grace}
@@ -188,14 +156,7 @@ export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: 
             Signature checks fail until your endpoint uses the new secret.
           </p>
         )}
-        {rotating.isError && <ErrorAlert error={rotating.error} className="mt-4" />}
-        <DialogButtons>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={rotating.isPending}>
-            Rotate secret
-          </Button>
-        </DialogButtons>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

@@ -159,14 +159,14 @@ function WebhookActions({ webhook }: { webhook: Webhook }) {
   return (
     <>
       <Button icon={Send} onClick={() => setOpen('test')}>
-        Send test{' '}
+        Send test
       </Button>
       <Button icon={Repeat} disabled={!webhook.enabled} onClick={() => setOpen('replay')}>
         Replay
       </Button>
       <Menu trigger={<IconButton icon={Ellipsis} label="More actions" className="size-8" />}>
         <MenuItem icon={Pencil} onSelect={() => setOpen('edit')}>
-          Edit{' '}
+          Edit
         </MenuItem>
         <MenuItem icon={KeyRound} onSelect={() => setOpen('rotate')}>
           Rotate secret

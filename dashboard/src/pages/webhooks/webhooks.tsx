@@ -3,12 +3,10 @@ import { Plus, Webhook as WebhookIcon } from 'lucide-react';
 import { unwrap } from '../../api/client.ts';
 import { pageParams, usePaginatedQuery } from '../../api/pagination.ts';
 import { useApi } from '../../api/use-api.ts';
-import { ErrorAlert } from '../../components/alert.tsx';
 import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
-import { LoadMore } from '../../components/load-more.tsx';
 import { Page } from '../../components/page.tsx';
-import { SkeletonRows } from '../../components/skeleton.tsx';
+import { PaginatedList } from '../../components/paginated-list.tsx';
 import { Table, Td, Th, Tr } from '../../components/table.tsx';
 import { Time } from '../../components/time.tsx';
 import { useSelection } from '../../session/selection.ts';
@@ -47,36 +45,23 @@ export function WebhooksPage() {
       description="Events are posted to your server, signed, and retried until they are received."
       actions={addButton}
     >
-      {list.isPending ? (
-        <SkeletonRows rows={4} />
-      ) : list.isError ? (
-        <ErrorAlert
-          error={list.error}
-          className="mx-4 sm:mx-6"
-          onRetry={() => void list.refetch()}
-        />
-      ) : list.rows.length === 0 ? (
-        <NoWebhooks addButton={addButton} />
-      ) : (
-        <>
-          <Table label="Webhook endpoints">
-            <thead>
-              <tr>
-                <Th>Endpoint</Th>
-                <Th>Status</Th>
-                <Th hideBelow="md">Events</Th>
-                <Th hideBelow="md">Added</Th>
-              </tr>
-            </thead>
-            <tbody>
-              {list.rows.map((webhook) => (
-                <WebhookRow key={webhook.id} webhook={webhook} />
-              ))}
-            </tbody>
-          </Table>
-          <LoadMore {...list} />
-        </>
-      )}
+      <PaginatedList list={list} placeholderRows={4} empty={<NoWebhooks addButton={addButton} />}>
+        <Table label="Webhook endpoints">
+          <thead>
+            <tr>
+              <Th>Endpoint</Th>
+              <Th>Status</Th>
+              <Th hideBelow="md">Events</Th>
+              <Th hideBelow="md">Added</Th>
+            </tr>
+          </thead>
+          <tbody>
+            {list.rows.map((webhook) => (
+              <WebhookRow key={webhook.id} webhook={webhook} />
+            ))}
+          </tbody>
+        </Table>
+      </PaginatedList>
       {formOpen && <CreateWebhook onClose={() => add(false)} />}
     </Page>
   );
