@@ -214,6 +214,7 @@ async function readPartitions(
     [tables.map(({ table }) => table)],
   );
   const partitions = rows
+    .filter((row): row is PartitionRow & { bound: string } => row.bound !== null)
     .map(({ table, name, bound, detaching }) => {
       const [from, to] = [...bound.matchAll(/'([0-9a-f-]{36})'/g)].map((match) => match[1]);
       if (!from || !to) throw new Error(`Broken invariant: partition ${name} is bound by ${bound}`);
@@ -226,7 +227,8 @@ async function readPartitions(
 interface PartitionRow {
   table: string;
   name: string;
-  bound: string;
+  /** Null if another node has dropped the partition since the statement began. */
+  bound: string | null;
   detaching: boolean;
 }
 
