@@ -145,6 +145,8 @@ browserSuite(
         'PublicKeyCredential.isConditionalMediationAvailable = () => Promise.resolve(false)',
       );
       await signOut(page);
+      // The settings, which are shown until then, have fields for email addresses too.
+      await page.getByRole('button', { name: 'Use a passkey' }).waitFor();
       const email = page.getByLabel('Email');
       expect(await email.getAttribute('autocomplete')).toBe('username webauthn');
       expect(await accessibilityViolations(page)).toEqual([]);
