@@ -137,7 +137,9 @@ export class Authenticator {
     if (cached.networks && !cached.networks.includes(ip)) {
       throw new RefusedError('ip_not_allowed', `This API key cannot be used from ${ip}.`);
     }
-    this.#usedKeys.set(key.id, { workspaceId: key.workspaceId, id: key.id, atMs: nowMs });
+    const used = this.#usedKeys.get(key.id);
+    if (used) used.atMs = nowMs;
+    else this.#usedKeys.set(key.id, { workspaceId: key.workspaceId, id: key.id, atMs: nowMs });
     return cached.caller;
   }
 }

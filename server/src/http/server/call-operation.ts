@@ -52,7 +52,7 @@ export function operationCaller(
     // The server has counted the request itself.
     if (request.innerCalls > 0) rateLimiter.charge(request.caller.workspaceId, 1);
     request.innerCalls += 1;
-    checks.query.check(query);
+    if (input.query || operation.spec.query) checks.query.check(query);
     if (operation.spec.body) checks.body?.check(body ?? {}, request.caller, []);
     const inner = new InnerRequest(request, { params, query, body: body ?? {}, idempotency });
     const {

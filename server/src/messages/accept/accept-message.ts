@@ -30,13 +30,13 @@ import { StreamPacer } from './stream-pacer.ts';
 import {
   assumeNoSuppressions,
   canSkipSuppressionLookup,
+  groupRows,
   isDueNow,
   messagesToHandOff,
   recipientRefs,
   resolveSuppressions,
   type Submission,
   type SuppressionReasons,
-  submissionRows,
 } from './submission.ts';
 import { UnconfirmedLeases } from './unconfirmed-leases.ts';
 
@@ -407,10 +407,9 @@ export class MessageAcceptor {
       queued.reduce((sum, message) => sum + message.bytes, 0),
     );
     try {
-      const rows = submissions.map((one, index) =>
-        submissionRows(one, index, suppressed, lease, encryptor),
-      );
-      const outcomes = await insertSubmissions(pool, rows, recipients, clock.now());
+      const rows = groupRows(submissions, lease, encryptor);
+      const { length: count } = submissions;
+      const outcomes = await insertSubmissions(pool, rows, count, recipients, clock.now());
       if (lease) {
         const accepted = submissions.filter((_, index) => outcomes[index] === 'written');
         handoff.handOff(

@@ -82,11 +82,11 @@ export function suppressionKey(
 }
 
 /**
- * The rows of one request. All of them are written, or none when its idempotency key already
- * exists.
+ * The rows of a group of requests. All rows of a request are written, or none when its idempotency key
+ * already exists.
  */
-export interface SubmissionRows {
-  key: KeyRow | undefined;
+export interface GroupRows {
+  keys: KeyRow[];
   messages: MessageRow[];
   attachments: AttachmentRow[];
   messageIds: MessageIdRow[];
@@ -344,17 +344,17 @@ function insertName(hasAttachments: boolean, hasMessageIds: boolean): keyof type
 export type InsertOutcome = 'written' | 'duplicate_key' | 'has_suppression' | 'needs_address_hash';
 
 /**
- * Returns the outcome of each submission. A submission that is not `written` left no rows.
- * `recipients` are those whose suppressions have not been looked up yet.
+ * Returns the outcome of each of the `count` submissions. A submission that is not `written` left no
+ * rows. `recipients` are those whose suppressions have not been looked up yet.
  */
 export async function insertSubmissions(
   pool: Pool,
-  submissions: readonly SubmissionRows[],
+  group: GroupRows,
+  count: number,
   recipients: readonly RecipientRef[],
   nowMs: number,
 ): Promise<InsertOutcome[]> {
-  const attachments = submissions.flatMap((one) => one.attachments);
-  const messageIds = submissions.flatMap((one) => one.messageIds);
+  const { keys, messages, attachments, messageIds, deliveries, events } = group;
   const hasAttachments = attachments.length > 0;
   const hasMessageIds = messageIds.length > 0;
   const name = insertName(hasAttachments, hasMessageIds);
@@ -365,15 +365,15 @@ export async function insertSubmissions(
       sqlTime(nowMs),
       ...RECIPIENTS.parameters(recipients),
       sqlTime(nowMs - IDEMPOTENCY_MS),
-      ...KEYS.parameters(submissions.flatMap((one) => one.key ?? [])),
-      ...MESSAGES.parameters(submissions.flatMap((one) => one.messages)),
-      ...DELIVERIES.parameters(submissions.flatMap((one) => one.deliveries)),
-      ...EVENTS.parameters(submissions.flatMap((one) => one.events)),
+      ...KEYS.parameters(keys),
+      ...MESSAGES.parameters(messages),
+      ...DELIVERIES.parameters(deliveries),
+      ...EVENTS.parameters(events),
       ...(hasAttachments ? ATTACHMENTS.parameters(attachments) : []),
       ...(hasMessageIds ? MESSAGE_IDS.parameters(messageIds) : []),
     ],
   });
-  const outcomes: InsertOutcome[] = submissions.map(() => 'written');
+  const outcomes: InsertOutcome[] = Array(count).fill('written');
   for (const { submission, outcome } of rows) outcomes[submission] = outcome;
   return outcomes;
 }

@@ -8,12 +8,14 @@ import { messageStatus } from '../message-status.ts';
 import { addressDomain, queueShardOf } from '../queue-shard.ts';
 import { isSimulatedSuppression } from '../simulator-address.ts';
 import {
+  type AttachmentRow,
   type DeliveryRow,
   findSuppressionReasons,
+  type GroupRows,
+  type KeyRow,
   type MessageIdRow,
   type MessageRow,
   type RecipientRef,
-  type SubmissionRows,
   suppressionKey,
 } from './accept-store.ts';
 import type { AcceptedMessage, AcceptedRecipient } from './accepted-message.ts';
@@ -95,21 +97,24 @@ export function recipientRefs(
   addressHash: AddressHash,
   hasErased: (workspaceId: string) => boolean = () => true,
 ): RecipientRef[] {
-  return submissions.flatMap((one, submission) =>
-    one.messages.flatMap((message) =>
-      message.recipients.map(({ mailbox }) => ({
-        workspace_id: message.workspaceId,
-        mode: message.mode,
-        key: mailbox.key,
-        domain_key: `@${mailbox.domain}`,
-        hash_key: hasErased(message.workspaceId)
-          ? addressHash(message.workspaceId, message.mode, mailbox.key)
-          : null,
-        stream: message.stream,
-        submission,
-      })),
-    ),
-  );
+  const refs: RecipientRef[] = [];
+  for (const [submission, { messages }] of submissions.entries()) {
+    for (const { workspaceId, mode, stream, recipients } of messages) {
+      for (const { mailbox } of recipients) {
+        const { key, domain } = mailbox;
+        refs.push({
+          workspace_id: workspaceId,
+          mode,
+          key,
+          domain_key: `@${domain}`,
+          hash_key: hasErased(workspaceId) ? addressHash(workspaceId, mode, key) : null,
+          stream,
+          submission,
+        });
+      }
+    }
+  }
+  return refs;
 }
 
 function acceptedMessage(
@@ -130,57 +135,70 @@ function acceptedMessage(
 }
 
 /**
- * The rows of a submission at its index in the group; deliveries are leased on insert when the
- * delivery engine granted a lease.
+ * The rows of a group; deliveries are leased on insert when the delivery engine granted a lease. Each
+ * array is filled in one pass, because joining those of single requests would cost every send more than
+ * some of its rows.
  */
-export function submissionRows(
-  submission: Submission,
-  index: number,
-  suppressed: SuppressionReasons,
+export function groupRows(
+  submissions: readonly Submission[],
   lease: Lease | undefined,
   encryptor: Encryptor,
-): SubmissionRows {
-  const { messages } = submission;
-  return {
-    key: keyRow(submission, index),
-    messages: messages.map((message) => messageRow(message, index, encryptor)),
-    attachments: messages.flatMap((message) =>
-      message.content.attachments.map((file, ordinal) => ({
-        workspace_id: message.workspaceId,
-        mode: message.mode,
-        message_id: message.id,
-        ordinal,
-        filename: file.filename,
-        content_type: file.contentType,
-        content_id: file.contentId ?? null,
-        content: file.content,
-        submission: index,
-      })),
-    ),
-    messageIds: messages.flatMap((message) => messageIdRow(message, index) ?? []),
-    deliveries: messages.flatMap((message) => deliveryRows(message, index, suppressed, lease)),
-    events: messages.flatMap((message) =>
-      acceptanceEvents(message, suppressed).map((event) => ({
-        ...eventRow(event),
-        submission: index,
-      })),
-    ),
+): GroupRows {
+  const rows: GroupRows = {
+    keys: [],
+    messages: [],
+    attachments: [],
+    messageIds: [],
+    deliveries: [],
+    events: [],
   };
+  for (const [index, submission] of submissions.entries()) {
+    if (submission.key) rows.keys.push(keyRow(submission, submission.key, index));
+    for (const [at, message] of submission.messages.entries()) {
+      const { recipients } = submission.accepted[at] as AcceptedMessage;
+      rows.messages.push(messageRow(message, index, encryptor));
+      addAttachmentRows(rows.attachments, message, index);
+      if (message.messageId !== null && message.hasUniqueMessageId)
+        rows.messageIds.push(messageIdRow(message, message.messageId, index));
+      addDeliveryRows(rows.deliveries, message, recipients, lease, index);
+      for (const event of acceptanceEvents(message, recipients))
+        rows.events.push({ ...eventRow(event), submission: index });
+    }
+  }
+  return rows;
 }
 
-function keyRow(submission: Submission, index: number): SubmissionRows['key'] {
-  const { key, messages, accepted } = submission;
-  if (!key) return undefined;
-  submission.result = submission.serialize(accepted);
+function keyRow(submission: Submission, key: IdempotencyRequest, index: number): KeyRow {
+  submission.result = submission.serialize(submission.accepted);
   return {
     workspace_id: key.workspaceId,
     mode: key.mode,
     key: key.key,
     request_hash: key.requestHash,
     result: submission.result,
-    created_at: (messages[0] as PreparedMessage).createdAtMs,
+    created_at: (submission.messages[0] as PreparedMessage).createdAtMs,
     submission: index,
   };
+}
+
+function addAttachmentRows(
+  rows: AttachmentRow[],
+  { workspaceId, mode, id, content }: PreparedMessage,
+  submission: number,
+): void {
+  for (const [ordinal, file] of content.attachments.entries()) {
+    rows.push({
+      workspace_id: workspaceId,
+      mode,
+      message_id: id,
+      ordinal,
+      filename: file.filename,
+      content_type: file.contentType,
+      content_id: file.contentId ?? null,
+      content: file.content,
+      submission,
+    });
+  }
 }
 
 /** Whether it is sent as soon as it is stored, and may be leased on insert. */
@@ -280,12 +298,15 @@ function messageRow(
   };
 }
 
-function messageIdRow(message: PreparedMessage, submission: number): MessageIdRow | undefined {
-  if (message.messageId === null || !message.hasUniqueMessageId) return undefined;
+function messageIdRow(
+  message: PreparedMessage,
+  messageId: string,
+  submission: number,
+): MessageIdRow {
   return {
     workspace_id: message.workspaceId,
     mode: message.mode,
-    header_message_id: message.messageId,
+    header_message_id: messageId,
     created_at: message.createdAtMs,
     submission,
   };
@@ -297,19 +318,20 @@ function arrayLiteral(items: readonly string[]): string {
   return `{${quoted.join(',')}}`;
 }
 
-function deliveryRows(
+function addDeliveryRows(
+  rows: DeliveryRow[],
   message: PreparedMessage,
-  submission: number,
-  suppressed: SuppressionReasons,
+  accepted: readonly AcceptedRecipient[],
   lease: Lease | undefined,
-): DeliveryRow[] {
+  submission: number,
+): void {
   const { scheduledAtMs, expiresAtMs } = message.schedule;
   const eventCount = sharedEventCount(message);
-  return message.recipients.map(({ kind, mailbox }, ordinal) => {
-    const reason = suppressionReason(message, mailbox.key, suppressed) ?? null;
-    const leased = isDueNow(message) ? lease : undefined;
-    const dueAtMs = leased?.endsAtMs ?? scheduledAtMs ?? message.notBeforeMs ?? message.createdAtMs;
-    return {
+  const leased = isDueNow(message) ? lease : undefined;
+  const dueAtMs = leased?.endsAtMs ?? scheduledAtMs ?? message.notBeforeMs ?? message.createdAtMs;
+  for (const [ordinal, { kind, mailbox }] of message.recipients.entries()) {
+    const { status, reason = null } = accepted[ordinal] as AcceptedRecipient;
+    rows.push({
       workspace_id: message.workspaceId,
       mode: message.mode,
       message_id: message.id,
@@ -318,7 +340,7 @@ function deliveryRows(
       recipient: mailbox.email,
       recipient_key: mailbox.key,
       recipient_name: mailbox.name ?? null,
-      status: reason !== null ? 'suppressed' : scheduledAtMs === null ? 'queued' : 'scheduled',
+      status,
       reason,
       shard: queueShardOf(addressDomain(mailbox.key)),
       due_at: reason !== null ? null : dueAtMs,
@@ -327,8 +349,8 @@ function deliveryRows(
       expires_at: expiresAtMs,
       finished_at: reason !== null ? message.createdAtMs : null,
       submission,
-    };
-  });
+    });
+  }
 }
 
 /** The number of events that concern every recipient: accepted, and scheduled if it is. */
@@ -336,7 +358,10 @@ function sharedEventCount(message: PreparedMessage): number {
   return message.schedule.scheduledAtMs === null ? 1 : 2;
 }
 
-function acceptanceEvents(message: PreparedMessage, suppressed: SuppressionReasons): NewEvent[] {
+function acceptanceEvents(
+  message: PreparedMessage,
+  recipients: readonly AcceptedRecipient[],
+): NewEvent[] {
   const shared = {
     workspaceId: message.workspaceId,
     mode: message.mode,
@@ -344,7 +369,6 @@ function acceptanceEvents(message: PreparedMessage, suppressed: SuppressionReaso
     messageId: message.id,
   };
   const { metadata, tags, stream } = message;
-  const recipients = acceptedRecipients(message, suppressed);
   const scheduledAt = sqlTime(message.schedule.scheduledAtMs);
   const about = { message_id: message.publicId, stream, metadata, tags };
   const events: NewEvent[] = [
