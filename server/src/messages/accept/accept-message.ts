@@ -320,8 +320,8 @@ export class MessageAcceptor {
     bytes: number,
     limited: true | Promise<boolean>,
   ): Promise<InsertOutcome> {
-    const send = chargedSend(submission);
-    const charge = send && (await limited) && (await this.#parts.quotas?.charge(send));
+    const send = (await limited) ? chargedSend(submission) : undefined;
+    const charge = send && (await this.#parts.quotas?.charge(send));
     if (!charge) return await this.#add(submission, bytes);
     try {
       const outcome = await this.#add(submission, bytes);
