@@ -21,16 +21,24 @@ import { startWebhookReceiver, type WebhookReceiver } from '../harness/webhook-r
  * all API responses, all tables as text and both nodes' logs are searched for the secrets.
  */
 
-const CODE = '730164';
-const LINK = 'https://app.example/reset?token=Zx81+q/9=&to=jane';
-const NUMBER = 90210.55;
+// Long enough that no timestamp, id or hash contains one of them by chance.
+const CODE = 'K7QX93ZM4W';
+const LINK = 'https://app.example/reset?token=Zx81mQ7pLw3T+q/9=&to=jane';
+const NUMBER = 8190210734.55;
 /** Must not be found anywhere: each secret, and the parts that the template extracts. */
-const TRACES = [CODE, '730 164', 'Zx81', 'Zx81%2Bq', '90210', '90,210', '90.210'];
+const TRACES = [
+  CODE,
+  'K7QX9 3ZM4W',
+  'Zx81mQ7pLw3T',
+  '8190210734',
+  '8,190,210,734',
+  '8.190.210.734',
+];
 
 const TEMPLATE = {
   key: 'reset',
   subject: 'Your code: ${code}',
-  html: `<p title="{{ code }}">{{ code | slice: 0, 3 }} {{ code | slice: 3, 3 }}</p>
+  html: `<p title="{{ code }}">{{ code | slice: 0, 5 }} {{ code | slice: 5, 5 }}</p>
     <p><a href="{{ link }}">{{ link | url_encode }}</a> {{ code | prepend: "no-" | upcase }}</p>
     <p>{{ amount | money: "EUR" }} {{ owner.pins | join: "/" }}</p>`,
   text: 'Your code is ${code}. ${link} ${amount}',
@@ -47,7 +55,7 @@ const VALUES = {
   code: CODE,
   link: LINK,
   amount: NUMBER,
-  owner: { pins: ['Zx81', 'Zx81'] },
+  owner: { pins: ['Zx81mQ7pLw3T', 'Zx81mQ7pLw3T'] },
 };
 
 let database: TestDatabase;
@@ -186,8 +194,8 @@ describe('in test mode', () => {
     expect(message).toMatchObject({ id, subject: `Your code: ${CODE}`, codes: [CODE] });
     expect(message.from.name).toBe(`Shop ${CODE}`);
     expect(message.links).toContain(LINK);
-    expect(message.html).toContain('730 164');
-    expect(message.html).toContain('90,210.55');
+    expect(message.html).toContain('K7QX9 3ZM4W');
+    expect(message.html).toContain('8,190,210,734.55');
     const { data } = await ok(front.call('GET', '/test/inbox'));
     expect(data[0].subject).toBe(`Your code: ${CODE}`);
     expect((await ok(front.call('GET', `/test/inbox/${id}`))).subject).toBe(`Your code: ${CODE}`);
@@ -268,7 +276,7 @@ describe('in live mode', () => {
     const mail = await PostalMime.parse(receiver.messages[0]?.raw as Buffer);
     expect(mail.subject).toBe(`Your code: ${CODE}`);
     expect(mail.text?.trim()).toBe(`Your code is ${CODE}. ${LINK} ${NUMBER}`);
-    expect(mail.html).toContain('730 164');
+    expect(mail.html).toContain('K7QX9 3ZM4W');
     expect(mail.from).toMatchObject({ name: `Shop ${CODE}` });
     expect(mail.headers.find(({ key }) => key === 'x-code')?.value).toBe(CODE);
 
