@@ -52,7 +52,8 @@ export function createRouterServer(parts: RouterParts): ListeningServer {
   const server = http.createServer(
     {
       requestTimeout: parts.requestTimeoutMs,
-      headersTimeout: 15_000,
+      // Node exchanges the two if the headers may take longer than the whole request.
+      headersTimeout: Math.min(15_000, parts.requestTimeoutMs),
       keepAliveTimeout: 75_000,
       connectionsCheckingInterval: 2_000,
     },

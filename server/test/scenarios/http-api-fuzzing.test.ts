@@ -41,7 +41,7 @@ interface Document {
 
 /** Responds late by design. */
 const LONG_POLLS = new Set(['waitForTestMessage', 'streamEvents']);
-const RUNS = Number(process.env.FUZZ_RUNS ?? 40);
+const RUNS = Number(process.env.FUZZ_RUNS ?? 20);
 
 let app: TestApp;
 let document: Document;

@@ -79,7 +79,7 @@ async function sideBySide(count: number, width: number, work: (n: number) => Pro
   await Promise.all(Array.from({ length: width }, worker));
 }
 
-test('two thousand concurrent sends each arrive with their own values', {
+test('a thousand concurrent sends each arrive with their own values', {
   timeout: 400_000,
 }, async () => {
   await published('/partials', { key: 'line', html: '<li>{{ item.name }}:{{ item.n }}</li>' });
@@ -99,7 +99,7 @@ test('two thousand concurrent sends each arrive with their own values', {
     await ok(app.call('PUT', `/contacts/c${n}@example.org`, { body, key }));
   }
   // More would exceed the listen backlog and measure connection delays instead.
-  await sideBySide(2_000, 400, async (n) => {
+  await sideBySide(1_000, 400, async (n) => {
     const body = {
       to: { email: `c${n % 40}@example.org` },
       template_key: 'own',
@@ -124,7 +124,7 @@ test('two thousand concurrent sends each arrive with their own values', {
     env: { ROLES: 'delivery' },
     liveRoute: signedLiveRoute({ clock: systemClock, dns: dns.address, mxPort: receiver.port }),
   });
-  await receiver.until(({ messages }) => messages.length === 2_000);
+  await receiver.until(({ messages }) => messages.length === 1_000);
   const mails = await Promise.all(receiver.messages.map(({ raw }) => PostalMime.parse(raw)));
   const seen = new Set<number>();
   for (const mail of mails) {
@@ -141,7 +141,7 @@ test('two thousand concurrent sends each arrive with their own values', {
     );
     expect(mail.headers.find(({ key: name }) => name === 'x-who')?.value).toBe(`who-${n}`);
   }
-  expect(seen.size).toBe(2_000);
+  expect(seen.size).toBe(1_000);
 });
 
 test('publishing, pinning and rolling back race with sends', async () => {

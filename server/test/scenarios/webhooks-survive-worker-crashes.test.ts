@@ -15,7 +15,7 @@ import { appendTestEvents, setUpWebhooks } from '../harness/webhook-setup.ts';
  * are read from the receiver's log, expected events from the database. EVENTS=10000 runs the long form.
  */
 
-const EVENTS = Number(process.env.EVENTS ?? 2_000);
+const EVENTS = Number(process.env.EVENTS ?? 1_000);
 const WORKERS = 2;
 
 test(`${EVENTS} events arrive although receivers fail and workers are killed`, {

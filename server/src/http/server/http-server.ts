@@ -102,7 +102,11 @@ export function createHttpServer(deps: HttpServerDependencies): FastifyInstance 
         ? sendNotFound(deps, request, reply)
         : sendProblem(deps, error, request, reply),
     clientErrorHandler: handleClientError(deps),
-    http: { headersTimeout: 15_000, connectionsCheckingInterval: 2_000 },
+    http: {
+      // Node exchanges the two if the headers may take longer than the whole request.
+      headersTimeout: Math.min(15_000, deps.requestTimeoutMs),
+      connectionsCheckingInterval: 2_000,
+    },
   });
   server.decorateRequest('caller', null);
   server.decorateRequest('signedIn', null);
