@@ -88,6 +88,11 @@ async function notify(db: Queryable, id: string): Promise<void> {
   );
 }
 
+/** Asks servers to start nothing for the workspace in the next seconds. */
+export async function announceMove(db: Queryable, id: string): Promise<void> {
+  await db.query(`select pg_notify(${channel('moves')}, $1)`, [id]);
+}
+
 /** Members of the workspace by address: who has an account here, and who does not. */
 export async function findPeopleByEmail(
   db: Queryable,

@@ -4,7 +4,7 @@ import { sqlTime } from '../db/row-types.ts';
 import { selectList } from '../db/select-list.ts';
 import type { WorkspacesRow } from '../db/tables.ts';
 import { containsTerms, type SearchedPage, searchPatterns } from '../db/text-search.ts';
-import { HELD_FOR } from './held-mail-source.ts';
+import { HELD_FOR, MOVING_HOLD } from './held-mail-source.ts';
 import type { Deletion, Suspension, Workspace } from './workspace.ts';
 
 interface Row extends Omit<Workspace, 'suspension' | 'deletion'>, StateColumns {}
@@ -63,10 +63,11 @@ export async function setSuspension(
   );
 }
 
+/** A workspace on its way to another installation is not: its links keep working. */
 export async function isSuspended(db: Queryable, id: string): Promise<boolean> {
   const { rowCount } = await db.query(
-    `select from workspaces where id = $1 and ${HELD_FOR} is not null`,
-    [id],
+    `select from workspaces where id = $1 and ${HELD_FOR} <> $2`,
+    [id, MOVING_HOLD],
   );
   return rowCount === 1;
 }

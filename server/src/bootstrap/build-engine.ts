@@ -91,6 +91,7 @@ export function buildEngine(options: EngineOptions): BuiltEngine {
     ...(options.memory ? { memory: options.memory } : {}),
   });
   notifications.on('deliveries', () => engine.wake());
+  notifications.on('moves', (workspaceId) => engine.withhold(workspaceId));
   notifications.onGap(() => engine.wake());
   return { engine, pool, close };
 }

@@ -87,6 +87,7 @@ export function createEventConsumers(options: EventConsumersOptions): EventConsu
     ...options.webhooks,
   });
   notifier.subscribe(() => webhooks.dispatcher?.wake());
+  options.notifications.on('moves', (workspaceId) => webhooks.dispatcher?.withhold(workspaceId));
   const eventStreams = createEventStreams(options);
   const links = new TrackingLinks(storage.secretKey);
   const visits = new TrackingRecorder({

@@ -176,8 +176,10 @@ export async function findImport(
 export async function claimImport(db: Queryable): Promise<ContactImport | undefined> {
   const { rows } = await db.query<ImportRow>({
     name: 'claim-import',
-    text: `select ${COLUMNS} from contact_imports where status in ('queued', 'running')
-      order by last_progress_at limit 1 for update skip locked`,
+    text: `select ${COLUMNS} from contact_imports i where status in ('queued', 'running')
+        and not exists (select from workspaces w
+                         where w.id = i.workspace_id and w.purge_started_at is not null)
+      order by last_progress_at limit 1 for update of i skip locked`,
   });
   return rows[0] && toImport(rows[0]);
 }

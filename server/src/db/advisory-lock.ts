@@ -18,6 +18,23 @@ export async function acquireWithoutServers(session: Queryable): Promise<boolean
   return trySessionLock(session, LOCKS.servers);
 }
 
+/** Acquires the right to move a workspace, until the session is closed; false if another process has it. */
+export async function acquireMove(session: Queryable, workspaceId: string): Promise<boolean> {
+  for (let attempt = 0; attempt < MOVE_ATTEMPTS; attempt++) {
+    const { rows } = await session.query<{ acquired: boolean }>(
+      `select pg_try_advisory_lock(hashtextextended(
+         concat_ws('/', current_schema(), 'move', $1::text), 0)) as acquired`,
+      [workspaceId],
+    );
+    if (rows[0]?.acquired) return true;
+    await sleep(RETRY_MS);
+  }
+  return false;
+}
+
+/** The database may need a moment to notice that the last process was killed. */
+const MOVE_ATTEMPTS = 100;
+
 /** How a process waits for a lock that another process holds. */
 export interface LockWait {
   log?: Log;

@@ -40,16 +40,16 @@ const contacts = async ({ pool }: TestDatabase) =>
 
 test('every value arrives, and a second pass finds nothing to copy', async () => {
   for (let n = 0; n < 10; n += 1) await addContact(source, `${n}@example.com`);
-  expect(await copy('contacts')).toEqual({ rows: 10, copied: 10 });
+  expect(await copy('contacts')).toEqual({ rows: 10, copied: 10, unequal: 0 });
   expect(await contacts(target)).toEqual(await contacts(source));
-  expect(await copy('contacts')).toEqual({ rows: 10, copied: 0 });
+  expect(await copy('contacts')).toEqual({ rows: 10, copied: 0, unequal: 0 });
 });
 
 test('only ranges with a difference are copied: changed, new and deleted rows', async () => {
   await source.pool.query(
     `update contacts set first_name = 'Jane' where email_key = '1@example.com'`,
   );
-  expect(await copy('contacts')).toEqual({ rows: 10, copied: 3 });
+  expect(await copy('contacts')).toEqual({ rows: 10, copied: 3, unequal: 0 });
   await source.pool.query(`delete from contacts where email_key = '5@example.com'`);
   await addContact(source, 'z@example.com');
   await addContact(target, 'zz@example.com');

@@ -36,6 +36,8 @@ export interface CopiedRows {
   rows: number;
   /** How many of them were copied, because their range differed. */
   copied: number;
+  /** In how many ranges both sides differed even after copying, because rows changed meanwhile. */
+  unequal: number;
 }
 
 const ROWS_MAX = 1_000;
@@ -120,17 +122,18 @@ async function copyRanges(
   workspaceId: string,
   onProgress: (rows: number) => void,
 ): Promise<CopiedRows> {
-  const result = { rows: 0, copied: 0 };
+  const result = { rows: 0, copied: 0, unequal: 0 };
   let from: readonly string[] | undefined;
   do {
     const to: readonly string[] | undefined = await endOfRange(source, table, workspaceId, from);
     const range: Range = { table, workspaceId, from, to };
-    const [here, there] = [await checksum(source, range), await checksum(target, range)];
+    const { here, there, isEqual } = await compare(source, target, range);
     result.rows += here.rows;
-    if (here.rows !== there.rows || here.sum !== there.sum) {
+    if (!isEqual) {
       if (there.rows > 0) await deleteRange(target, range);
       if (here.rows > 0) await insertRows(target, table, await readRange(source, range));
       result.copied += Math.max(here.rows, there.rows);
+      if (!(await compare(source, target, range)).isEqual) result.unequal += 1;
     }
     onProgress(result.rows);
     from = to;
@@ -155,6 +158,11 @@ async function endOfRange(
     values,
   );
   return rows[0]?.key;
+}
+
+async function compare(source: Queryable, target: Queryable, range: Range) {
+  const [here, there] = await Promise.all([checksum(source, range), checksum(target, range)]);
+  return { here, there, isEqual: here.rows === there.rows && here.sum === there.sum };
 }
 
 async function checksum(db: Queryable, range: Range): Promise<{ rows: number; sum: string }> {

@@ -26,9 +26,21 @@ export function isSerializationFailure(error: unknown): boolean {
   return code === '40P01' || code === '40001';
 }
 
+export function isLockTimeout(error: unknown): boolean {
+  return codeOf(error) === '55P03';
+}
+
+/** The workspace is on its way to another installation, and the write came too late (db/write-fence.ts). */
+export function isWriteFenced(error: unknown): boolean {
+  return codeOf(error) === WRITE_FENCED;
+}
+
+/** A state of our own. The standard leaves classes that begin with I to Z to implementations. */
+export const WRITE_FENCED = 'PRM01';
+
 /** An error that a retry can overcome: no connection, a serialization failure or a lock timeout. */
 export function isTransientError(error: unknown): boolean {
-  return isConnectionError(error) || isSerializationFailure(error) || codeOf(error) === '55P03';
+  return isConnectionError(error) || isSerializationFailure(error) || isLockTimeout(error);
 }
 
 /**

@@ -7,6 +7,7 @@ export type NotificationChannel =
   | 'deliveries'
   | 'domains'
   | 'events'
+  | 'moves'
   | 'people'
   | 'quotas'
   | 'streams'

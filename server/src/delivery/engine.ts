@@ -14,6 +14,7 @@ import { type LeaseHolder, soleHolder } from '../queue/lease-holder.ts';
 import { LeaseKeeper } from '../queue/lease-keeper.ts';
 import { ReadyQueue } from '../queue/ready-queue.ts';
 import { ResultRecorder } from '../queue/result-recorder.ts';
+import { WithheldWorkspaces } from '../queue/withheld-workspaces.ts';
 import type { Delivery, DeliveryOutcome, Transport } from './delivery.ts';
 import { expiredOutcome, outcomeAtClaim, withoutText } from './delivery-outcome.ts';
 import type { DeliveryStore } from './delivery-store.ts';
@@ -45,6 +46,12 @@ export interface Engine extends DeliveryHandoff {
   readonly stats: EngineStats;
 }
 
+/** An engine in this thread. One in another thread listens there. */
+export interface LocalEngine extends Engine {
+  /** Releases what is not being sent, and claims and starts nothing for a few seconds. */
+  withhold(workspaceId: string): void;
+}
+
 export interface EngineParts {
   store: DeliveryStore;
   clock: Clock;
@@ -60,11 +67,11 @@ export interface EngineParts {
 const STOP_DEADLINE_MS = 25_000;
 const ABORT_GRACE_MS = 1_000;
 
-export function createEngine(parts: EngineParts): Engine {
+export function createEngine(parts: EngineParts): LocalEngine {
   return new DeliveryEngine(parts);
 }
 
-class DeliveryEngine implements Engine {
+class DeliveryEngine implements LocalEngine {
   readonly #parts: EngineParts;
   readonly #limits: EngineLimits;
   readonly #stats: MutableEngineStats;
@@ -77,6 +84,7 @@ class DeliveryEngine implements Engine {
   readonly #claims: ClaimLoop<Queue, ClaimedRow>;
   readonly #holder: LeaseHolder;
   readonly #leases: LeaseKeeper<Delivery>;
+  readonly #withheld: WithheldWorkspaces;
   #running = false;
   #pumping = false;
   /** More is claimed when the ready queue shrinks to this size. */
@@ -87,6 +95,7 @@ class DeliveryEngine implements Engine {
     const { clock, log, store, transports, limits } = parts;
     this.#limits = limits;
     this.#holder = parts.holder ?? soleHolder;
+    this.#withheld = new WithheldWorkspaces(clock);
     this.#stats = sharedStats(parts.memory ?? allocateStatsMemory());
     this.#leased = new LeasedMessages(this.#stats);
     this.#inFlight = new InFlight(limits.inFlightMax, this.#stats);
@@ -138,8 +147,8 @@ class DeliveryEngine implements Engine {
       stats: this.#stats,
       leased: this.#leased,
       leases: this.#leases,
-      mayStart: ({ lease }) => this.#running && this.#holder.holds(lease),
-      holds: ({ lease }) => this.#holder.holds(lease),
+      mayStart: (delivery) => this.#running && this.#mayContinue(delivery),
+      mayTransmit: (delivery) => this.#mayContinue(delivery),
       record: (outcome) => this.#record(outcome),
       requeue: (delivery) => this.#ready.add(delivery),
       onFinished: ({ message, limit }) => {
@@ -223,8 +232,18 @@ class DeliveryEngine implements Engine {
       void this.#leases.release(taken);
       return;
     }
-    for (const delivery of taken) this.#ready.add(delivery);
+    const withheld = taken.filter(({ message }) => this.#withheld.has(message.workspaceId));
+    if (withheld.length > 0) void this.#leases.release(withheld);
+    for (const delivery of taken) if (delivery.state === 'leased') this.#ready.add(delivery);
     this.#pump();
+  }
+
+  withhold(workspaceId: string): void {
+    this.#withheld.add(workspaceId);
+    const waiting = this.#leased
+      .all()
+      .filter(({ state, message }) => state === 'ready' && message.workspaceId === workspaceId);
+    void this.#leases.release(waiting);
   }
 
   async withdraw(
@@ -282,7 +301,8 @@ class DeliveryEngine implements Engine {
     const full = new Set(this.#ready.workspacesHolding(share));
     return {
       rowsMax: Math.min(free, share),
-      perQueue: ({ workspaceId }) => (full.has(workspaceId) ? 0 : share),
+      perQueue: ({ workspaceId }) =>
+        full.has(workspaceId) || this.#withheld.has(workspaceId) ? 0 : share,
     };
   }
 
@@ -303,7 +323,7 @@ class DeliveryEngine implements Engine {
       const delivery = this.#leased.addClaimed(row, leaseEndsAtMs, nowMs);
       const ended = outcomeAtClaim(delivery, row, nowMs, nodeName);
       if (ended) this.#record(ended);
-      else if (wanted) this.#ready.add(delivery);
+      else if (wanted && !this.#withheld.has(row.workspace_id)) this.#ready.add(delivery);
       else unwanted.push(delivery);
       if (ended?.reason === 'internal_error') {
         const { message_id: messageId, ordinal } = row;
@@ -335,6 +355,11 @@ class DeliveryEngine implements Engine {
     }
     this.#pumping = false;
     if (this.#claims.hasBacklog && this.#ready.size <= this.#refillBelow) this.#claims.wake();
+  }
+
+  /** Whether no other node can have taken over the delivery, and its workspace is not about to leave. */
+  #mayContinue({ lease, message }: Delivery): boolean {
+    return this.#holder.holds(lease) && !this.#withheld.has(message.workspaceId);
   }
 
   /** Ends a delivery whose retry window or ttl ended while it waited here. */

@@ -1,3 +1,4 @@
+import { MOVING_HOLD } from '../accounts/held-mail-source.ts';
 import { isConnectionError } from '../db/database-errors.ts';
 import { assert } from '../lib/assert.ts';
 import { type DkimKey, signDkim } from '../mail/dkim/sign.ts';
@@ -44,8 +45,8 @@ export type PreparedMail =
   | { kind: 'unsendable'; reason: 'sender_domain_lost' | 'malformed_message'; detail: string };
 
 /**
- * The database is unavailable, so nothing is known about the sender. This does not count as an
- * attempt.
+ * The database is unavailable, so nothing is known about the sender, or the workspace has just been
+ * closed, because it moves to another installation. This does not count as an attempt.
  */
 export class NotPreparedError extends Error {
   override name = 'NotPreparedError';
@@ -78,6 +79,9 @@ async function prepareMail(message: Message, senders: SenderDomains): Promise<Pr
   if (!sender?.maySend) {
     const detail = `The workspace may no longer send from ${domain}.`;
     return { kind: 'unsendable', reason: 'sender_domain_lost', detail };
+  }
+  if (sender.suspensionReason === MOVING_HOLD) {
+    throw new NotPreparedError(new Error('the workspace is being moved'));
   }
   if (typeof sender.suspensionReason === 'string') {
     const detail = `Live mail of this workspace is held: ${sender.suspensionReason}`;

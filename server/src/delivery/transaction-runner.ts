@@ -26,8 +26,8 @@ export interface TransactionRunnerParts {
   leases: LeaseKeeper<Delivery>;
   /** Whether an attempt may start: the engine is running and holds the lease. */
   mayStart: (delivery: Delivery) => boolean;
-  /** Whether no other node can have taken over the delivery. */
-  holds: (delivery: Delivery) => boolean;
+  /** Asked before the final dot: whether no other node can have taken over the delivery. */
+  mayTransmit: (delivery: Delivery) => boolean;
   record: (outcome: DeliveryOutcome) => void;
   /** Puts a delivery back into the ready queue. */
   requeue: (delivery: Delivery) => void;
@@ -79,7 +79,7 @@ export class TransactionRunner {
   }
 
   #attempt(transaction: MailTransaction): void {
-    const { clock, transports, nodeName, holds } = this.#parts;
+    const { clock, transports, nodeName, mayTransmit } = this.#parts;
     const { message } = transaction;
     const nowMs = clock.now();
     const transport = transports[message.mode];
@@ -99,7 +99,7 @@ export class TransactionRunner {
     }
     for (const delivery of deliveries) enterState(delivery, 'sending');
     transport
-      .attempt(message, deliveries, () => deliveries.every(holds))
+      .attempt(message, deliveries, () => deliveries.every(mayTransmit))
       .then(
         (reports) => this.#recordReports(transaction, deliveries, reports),
         (error: unknown) => {
@@ -191,10 +191,7 @@ export class TransactionRunner {
     deliveries: Delivery[],
     error: NotPreparedError,
   ): void {
-    this.#parts.log.warn(
-      { err: error, messageId: transaction.message.id },
-      'message not prepared, database unavailable',
-    );
+    this.#parts.log.warn({ err: error, messageId: transaction.message.id }, 'message not prepared');
     transaction.message.prepared = undefined;
     void this.#parts.leases.release(deliveries, UNPREPARED_RETRY_MS);
     this.#finishTransaction(transaction);

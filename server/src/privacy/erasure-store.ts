@@ -124,14 +124,20 @@ export async function deleteErasure(db: Queryable, ref: ErasureRef): Promise<voi
   ]);
 }
 
-/** Unfinished erasures that were requested before this time, oldest first. */
+/**
+ * Unfinished erasures that were requested before this time, oldest first. Those of a workspace on its way
+ * to another installation are continued there.
+ */
 export async function listErasures(
   db: Queryable,
   requestedBeforeMs: number,
   limit: number,
 ): Promise<ErasureRef[]> {
   const { rows } = await db.query<ErasureRef>(
-    `select ${REF} from erasures where requested_at < $1 order by requested_at limit $2`,
+    `select ${REF} from erasures e where requested_at < $1
+       and not exists (select from workspaces w
+                        where w.id = e.workspace_id and w.purge_started_at is not null)
+     order by requested_at limit $2`,
     [sqlTime(requestedBeforeMs), limit],
   );
   return rows;

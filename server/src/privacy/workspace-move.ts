@@ -8,7 +8,7 @@ import {
   readMoveState,
   readProfile,
 } from '../accounts/workspace-move-store.ts';
-import { acquireWithoutServers } from '../db/advisory-lock.ts';
+import { acquireMove, acquireWithoutServers } from '../db/advisory-lock.ts';
 import {
   type CopiedTable,
   copyTable,
@@ -22,9 +22,8 @@ import {
 import { continueLogAfter } from '../db/event-log-offset.ts';
 import { ensurePartitions, PARTITIONED_TABLES, partitionsStartMs } from '../db/partitions.ts';
 import { inTransaction, type Pool, type PoolClient, type Queryable } from '../db/pool.ts';
-import type { TenantTable } from '../db/purge-rows.ts';
+import { removeFence } from '../db/write-fence.ts';
 import {
-  areEventsConsumed,
   newestEventTx,
   readConsumerPosition,
   skipConsumersTo,
@@ -33,30 +32,28 @@ import type { Clock } from '../lib/clock.ts';
 import { encodeId, uuidTime, uuidv7 } from '../lib/ids.ts';
 import { silentLog } from '../lib/log.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import { DELIVERIES } from '../messages/deliveries/delivery-lease-store.ts';
-import type { LeasedTable } from '../queue/lease-store.ts';
-import { parkRows, unparkRows } from '../queue/parking-store.ts';
-import { StatsAggregator } from '../stats/stats-aggregator.ts';
-import { fanOut } from '../webhooks/fan-out-store.ts';
-import { WEBHOOK_DELIVERIES } from '../webhooks/webhook-queue-store.ts';
+import { closeWorkspace, reopenWorkspace } from './close-workspace.ts';
+import { consumeEvents } from './consume-events.ts';
 import { tablesThatMove } from './moved-tables.ts';
+import { MOVING_QUEUES, unparkQueues } from './moving-queues.ts';
 import { insertPurge } from './workspace-purge-store.ts';
 import { WorkspacePurges } from './workspace-purges.ts';
 
 /**
  * Moves a workspace to another installation: another database, or another schema. What no server acts on
- * is copied while everything runs. Then the servers of the source are stopped, what has changed is
- * copied and verified, and the workspace becomes active at the target. Every step can be interrupted and
- * repeated: the state is in the two databases only, and at no time can both send.
+ * is copied while everything runs. Then the workspace is closed at the source, what has changed is copied
+ * and verified, and the workspace becomes active at the target. Servers keep running on both sides. Every
+ * step can be interrupted and repeated: the state is in the two databases only, and at no time can both
+ * send.
  *
  * 1. Target: the numbers of its event log continue after those of the source, so that cursors stay
  *    valid, and its consumers skip the events that arrive, which the source has processed.
  * 2. Target: the workspace exists, as if its purge had started, and gets its history.
- * 3. Source, from here on without servers: all events are consumed; the workspace leaves. Its queues are
- *    parked and its keys refused, even if a server should start before the next step.
+ * 3. Source: the workspace is closed (close-workspace.ts). Its keys are refused, its queues parked, its
+ *    events processed and its tables fenced.
  * 4. Target: history and queues are copied until both sides are equal. Then, in one transaction, keys,
  *    domains, members and the rest are copied, and the workspace becomes active.
- * 5. Source: the copy there is purged.
+ * 5. Source: the copy there is purged, and the fence removed with it.
  */
 export interface WorkspaceMoveParts {
   source: Pool;
@@ -72,15 +69,16 @@ export type MoveStep =
   | 'numbered'
   | 'arriving'
   | 'copied'
-  | 'consumed'
+  | 'drained'
   | 'leaving'
+  | 'fenced'
   | 'verified'
   | 'activated'
   | 'purging'
   | 'purged';
 
 export interface MoveResult {
-  /** `copied`: everything but the end is done, which needs the servers of the source stopped. */
+  /** `copied`: only the history was copied, as requested. */
   state: 'copied' | 'moved';
   /** The rows of each table. */
   rows: Record<string, number>;
@@ -90,11 +88,8 @@ export interface MoveResult {
 const NUMBERS_AHEAD = 2 ** 30;
 const PASSES_MAX = 5;
 const DAY_MS = 86_400_000;
-const BATCH_SIZE = 1_000;
-const QUEUES = [
-  ['deliveries', DELIVERIES],
-  ['webhook_deliveries', WEBHOOK_DELIVERIES],
-] as unknown as readonly [TenantTable, LeasedTable<never>][];
+/** Rows that are copied in a moment. */
+const LEFT_MAX = 10_000;
 
 export class WorkspaceMove {
   readonly #parts: WorkspaceMoveParts;
@@ -106,38 +101,52 @@ export class WorkspaceMove {
     this.#id = workspaceId;
   }
 
-  async run(): Promise<MoveResult> {
-    const { here, there } = await this.#check();
-    if (there !== 'active') {
-      await this.#numberTarget();
-      await this.#arrive(there);
-      if (here === 'active') await this.#copyHistory({ isParked: false });
-      await this.#step('copied');
-      if (!(await this.#switchWithoutServers())) {
-        if (here === 'active') return this.#result('copied');
-        throw conflict('A server was started on the database that the workspace leaves. Stop it.');
+  /** With `copyOnly`, the workspace stays where it is; moving it later takes less time. */
+  run({ copyOnly = false } = {}): Promise<MoveResult> {
+    return this.#exclusively(async () => {
+      const { here, there } = await this.#check();
+      if (there !== 'active') {
+        await this.#numberTarget();
+        await this.#arrive(there);
+        if (here === 'active') await this.#copyOpen();
+        await this.#step('copied');
+        if (copyOnly) return this.#result('copied');
+        await this.#switch();
       }
-    }
-    await this.#purgeSource();
-    return this.#result('moved');
+      await this.#purgeSource();
+      return this.#result('moved');
+    });
   }
 
   /** Gives up a move that has not reached the target: the workspace stays where it is. */
-  async cancel(): Promise<void> {
+  cancel(): Promise<void> {
+    return this.#exclusively(() => this.#cancel());
+  }
+
+  async #cancel(): Promise<void> {
     const { source, target, clock } = this.#parts;
     const [here, there] = [await this.#stateIn(source), await this.#stateIn(target)];
     if (there === 'active' || here === 'absent' || here === 'purging') {
       throw new RefusedError('conflict', 'The workspace has already moved.');
     }
     if (here === 'moving') {
-      await inTransaction(source, async (client) => {
-        for (const [, queue] of QUEUES) await unparkRows(client, queue, this.#id);
-        await markActive(client, this.#id, await readProfile(client, this.#id));
-      });
+      await reopenWorkspace(source, this.#id);
     }
     if (there !== 'moving') return;
     const purge = { id: this.#id, requestedAtMs: clock.now() };
     await inTransaction(target, (client) => insertPurge(client, purge, clock.now()));
+  }
+
+  /** Two processes that move or cancel at the same time could make both copies active. */
+  async #exclusively<T>(work: () => Promise<T>): Promise<T> {
+    const session = await this.#parts.source.connect();
+    try {
+      if (await acquireMove(session, this.#id)) return await work();
+      throw conflict('Another process is moving the workspace.');
+    } finally {
+      // Closes the session, which releases the lock.
+      session.release(true);
+    }
   }
 
   #result(state: MoveResult['state']): MoveResult {
@@ -174,13 +183,13 @@ export class WorkspaceMove {
   }
 
   async #numberTarget(): Promise<void> {
-    const { source, target } = this.#parts;
+    const { source, target, clock } = this.#parts;
     const newest = await newestEventTx(source, this.#id);
     if (!(await this.#isTargetAhead(newest + NUMBERS_AHEAD / 2))) {
       const last = newest + NUMBERS_AHEAD;
       await inTransaction(target, (client) => continueLogAfter(client, last));
       await this.#until('the consumers of the target have processed its event log', async () => {
-        await this.#consume(target);
+        await consumeEvents(target, clock);
         return skipConsumersTo(target, last + 1);
       });
     }
@@ -198,6 +207,8 @@ export class WorkspaceMove {
 
   async #arrive(there: MoveState): Promise<void> {
     const { source, target, clock } = this.#parts;
+    // One from before, of which the purge has not removed the fence.
+    await removeFence(target, this.#id);
     if (there === 'absent') {
       await withTextFormat(source, async (from) => {
         const table = await describeTable(from, 'workspaces');
@@ -227,88 +238,96 @@ export class WorkspaceMove {
     }
   }
 
-  /** Returns how many rows differed. */
-  async #copyHistory({ isParked }: { isParked: boolean }): Promise<number> {
+  /** Again while much has changed meanwhile, so that little is left for when the workspace is closed. */
+  async #copyOpen(): Promise<void> {
+    for (let pass = 0; pass < PASSES_MAX; pass += 1) {
+      const { copied } = await this.#copyHistory({ isParked: false });
+      if (copied < LEFT_MAX) return;
+    }
+  }
+
+  async #copyHistory({ isParked }: { isParked: boolean }): Promise<Difference> {
     const { source, target } = this.#parts;
     return withTextFormat(source, (from) =>
       withTextFormat(target, async (to) => {
-        let copied = await this.#copyTables(from, to, 'history');
-        for (const [name, { unfinished }] of QUEUES) {
+        const sum = await this.#copyTables(from, to, 'history');
+        for (const { table: name, queue } of MOVING_QUEUES) {
           const table = await describeTable(from, name);
-          copied += await this.#copyTable(from, to, {
-            ...table,
-            ...(isParked ? {} : { only: `not (${unfinished})` }),
-          });
+          const only = isParked ? {} : { only: `not (${queue.unfinished})` };
+          add(sum, await this.#copyTable(from, to, { ...table, ...only }));
         }
-        return copied;
+        return sum;
       }),
     );
   }
 
-  async #copyTables(from: Queryable, to: Queryable, way: 'history' | 'switch'): Promise<number> {
-    let copied = 0;
+  async #copyTables(
+    from: Queryable,
+    to: Queryable,
+    way: 'history' | 'switch',
+  ): Promise<Difference> {
+    const sum = { copied: 0, unequal: 0 };
     for (const name of tablesThatMove(way)) {
-      copied += await this.#copyTable(from, to, await describeTable(from, name));
+      add(sum, await this.#copyTable(from, to, await describeTable(from, name)));
     }
-    return copied;
+    return sum;
   }
 
-  async #copyTable(from: Queryable, to: Queryable, table: CopiedTable): Promise<number> {
-    const { rows, copied } = await copyTable(from, to, table, this.#id, (done) =>
+  async #copyTable(from: Queryable, to: Queryable, table: CopiedTable): Promise<Difference> {
+    const { rows, ...difference } = await copyTable(from, to, table, this.#id, (done) =>
       this.#parts.onProgress?.(table.name, done),
     );
     this.#rows[table.name] = rows;
-    return copied;
+    return difference;
   }
 
-  /** Returns false if a server is running. */
-  async #switchWithoutServers(): Promise<boolean> {
-    const session = await this.#parts.source.connect();
+  /** With servers or without. */
+  async #switch(): Promise<void> {
+    const { source, clock } = this.#parts;
+    const session = await source.connect();
+    let isAlone = false;
     try {
-      if (!(await acquireWithoutServers(session))) return false;
-      await this.#switch(session);
-      return true;
+      isAlone = await acquireWithoutServers(session);
     } finally {
       // Closes the session, which releases the locks.
-      session.release(true);
+      if (!isAlone) session.release(true);
     }
+    // Throws if the session was lost, and with it the locks: a server may have started since.
+    const stillAlone = isAlone
+      ? async () => void (await acquireWithoutServers(session))
+      : undefined;
+    const onStep = (step: MoveStep) => this.#step(step);
+    try {
+      await closeWorkspace({ pool: source, clock, stillAlone, onStep }, this.#id);
+    } finally {
+      if (isAlone) session.release(true);
+    }
+    await this.#copyClosed();
+    await this.#activate();
+    await this.#step('activated');
   }
 
-  async #switch(session: PoolClient): Promise<void> {
-    const { source, clock } = this.#parts;
-    await this.#until('the events of the workspace are processed', async () => {
-      await this.#consume(source);
-      return areEventsConsumed(source, this.#id);
-    });
-    await this.#step('consumed');
-    await inTransaction(source, async (client) => {
-      for (const [, queue] of QUEUES) await parkRows(client, queue, this.#id);
-      await markMoving(client, this.#id, clock.now());
-    });
-    await this.#step('leaving');
-    if (!(await this.#isTargetAhead(await newestEventTx(source, this.#id)))) {
+  /** Nothing changes at the source any more, so what was equal once stays equal. */
+  async #copyClosed(): Promise<void> {
+    if (!(await this.#isTargetAhead(await newestEventTx(this.#parts.source, this.#id)))) {
       throw new Error('Broken invariant: the event log of the source has overtaken the target');
     }
     await this.#until('both copies are equal', async () => {
-      return (await this.#copyHistory({ isParked: true })) === 0;
+      return (await this.#copyHistory({ isParked: true })).unequal === 0;
     });
     await this.#step('verified');
-    // Throws if the session was lost, and with it the locks: a server may have started since.
-    await acquireWithoutServers(session);
-    await this.#activate();
-    await this.#step('activated');
   }
 
   async #activate(): Promise<void> {
     const { source, target } = this.#parts;
     await withTextFormat(source, (from) =>
       inTextTransaction(target, async (to) => {
-        await this.#copyTables(from, to, 'switch');
-        if ((await this.#copyTables(from, to, 'switch')) > 0) {
-          throw new Error('Broken invariant: source and target are not equal');
+        // Servers of the source still write when a key was last used, or a domain checked.
+        for (let pass = 1; (await this.#copyTables(from, to, 'switch')).unequal > 0; pass += 1) {
+          if (pass === PASSES_MAX) throw this.#tooLong('both copies are equal');
         }
         await this.#copyMembers(from, to);
-        for (const [, queue] of QUEUES) await unparkRows(to, queue, this.#id);
+        await unparkQueues(to, this.#id);
         await markActive(to, this.#id, await readProfile(from, this.#id));
       }),
     );
@@ -367,33 +386,30 @@ export class WorkspaceMove {
     await this.#step('purged');
   }
 
-  /** Does what running servers would do: webhooks are queued, and events counted. */
-  async #consume(pool: Pool): Promise<void> {
-    const { clock } = this.#parts;
-    const nowMs = clock.now();
-    const nothing = {
-      total: 0,
-      defaultPerEndpoint: 0,
-      perEndpoint: [],
-      defaultPerWorkspace: 0,
-      perWorkspace: [],
-    };
-    const terms = { nowMs, leaseEndsAtMs: nowMs, lease: 0 };
-    while ((await fanOut(pool, BATCH_SIZE, nothing, terms)).seen > 0);
-    const statistics = new StatsAggregator({ pool, clock, log: silentLog });
-    while (await statistics.aggregateNext());
-  }
-
   async #until(what: string, check: () => Promise<boolean>): Promise<void> {
     const { clock } = this.#parts;
     for (let pass = 0; pass < PASSES_MAX; pass += 1) {
       if (await check()) return;
       await new Promise<void>((resolve) => clock.after(PAUSE_MS, resolve));
     }
-    throw conflict(
+    throw this.#tooLong(what);
+  }
+
+  #tooLong(what: string): RefusedError {
+    return conflict(
       `The workspace ${encodeId('wsp', this.#id)} cannot be moved yet: it takes too long until ${what}. A transaction may be open. Run the command again.`,
     );
   }
+}
+
+interface Difference {
+  copied: number;
+  unequal: number;
+}
+
+function add(sum: Difference, { copied, unequal }: Difference): void {
+  sum.copied += copied;
+  sum.unequal += unequal;
 }
 
 const PAUSE_MS = 1_000;

@@ -2,6 +2,7 @@ import { deleteWorkspace, startPurge } from '../accounts/workspace-store.ts';
 import { isConnectionError, isSerializationFailure } from '../db/database-errors.ts';
 import { inTransaction, type Pool } from '../db/pool.ts';
 import { anyRowLeft, type PurgedRows, type PurgedTable } from '../db/purge-rows.ts';
+import { removeFence } from '../db/write-fence.ts';
 import type { Clock } from '../lib/clock.ts';
 import { encodeId } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
@@ -41,8 +42,10 @@ export class WorkspacePurges {
   async work(): Promise<void> {
     const { pool, clock, log } = this.#parts;
     while (!this.#stopped && (await this.#startNext()));
-    for (const { id } of await listDuePurges(pool, clock.now(), PURGES_MAX)) {
+    for (const { id, startedAtMs } of await listDuePurges(pool, clock.now(), PURGES_MAX)) {
       try {
+        // A workspace that has moved away leaves a fence. By now, no process writes what it refuses.
+        if (clock.now() >= startedAtMs + QUIET_MS) await removeFence(pool, id);
         await this.#runPass(id, clock.now() + TURN_MS);
       } catch (error) {
         if (isConnectionError(error)) throw error;

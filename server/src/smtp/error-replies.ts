@@ -1,4 +1,5 @@
-import { isConnectionError } from '../db/database-errors.ts';
+import { WorkspaceMovingError } from '../accounts/workspace-moving.ts';
+import { isConnectionError, isWriteFenced } from '../db/database-errors.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 
 /**
@@ -49,6 +50,7 @@ const REPLY_CODES: Record<string, ReplyCodes> = {
 /** The reply to MAIL or to the final dot. Internal errors are temporary and never disclosed. */
 export function replyForError(error: unknown): SmtpReplyError {
   if (error instanceof SmtpReplyError) return error;
+  if (isWriteFenced(error)) return replyForError(new WorkspaceMovingError());
   if (error instanceof RefusedError) {
     const [code, status] = codesOf(error);
     return new SmtpReplyError(code, status, replyText(error));

@@ -12,6 +12,7 @@ import { type LeaseHolder, soleHolder } from '../queue/lease-holder.ts';
 import { LeaseKeeper, type LeaseStore } from '../queue/lease-keeper.ts';
 import { ReadyQueue } from '../queue/ready-queue.ts';
 import { ResultRecorder } from '../queue/result-recorder.ts';
+import { WithheldWorkspaces } from '../queue/withheld-workspaces.ts';
 import type { WebhookAttempt } from './attempt-webhook.ts';
 import { LEASED_INITIAL } from './endpoint-limit.ts';
 import { EndpointLimits } from './endpoint-limits.ts';
@@ -121,6 +122,7 @@ export class WebhookDispatcher {
   readonly #recorder: ResultRecorder<AttemptRecord>;
   readonly #holder: LeaseHolder;
   readonly #leases: LeaseKeeper<WebhookDelivery>;
+  readonly #withheld: WithheldWorkspaces;
   readonly #fanOut: WebhookFanOut;
   readonly #claims: ClaimLoop<EndpointKey, LeasedRow>;
   readonly #sweeps: WorkLoop;
@@ -131,6 +133,7 @@ export class WebhookDispatcher {
     this.#limits = { ...DEFAULT_LIMITS, ...parts.limits };
     const { clock, log, store, mailCommits = () => 0, holder = soleHolder } = parts;
     this.#holder = holder;
+    this.#withheld = new WithheldWorkspaces(clock);
     const holderId = () => holder.id;
     const { leaseMs, inFlightMax, perEndpointMax, pollMs, claimMs } = this.#limits;
     const onCapacity = () => this.#pump();
@@ -234,6 +237,15 @@ export class WebhookDispatcher {
     this.#claims.notifyDue();
   }
 
+  /** Releases what is not being attempted, and claims and starts nothing for a few seconds. */
+  withhold(workspaceId: string): void {
+    this.#withheld.add(workspaceId);
+    const waiting = [...this.#held].filter(
+      ({ state, row }) => state === 'ready' && row.workspace_id === workspaceId,
+    );
+    void this.#leases.release(waiting);
+  }
+
   /** Finishes attempts in flight and releases all other deliveries. */
   async stop(deadlineMs: number): Promise<void> {
     if (this.#mode !== 'RUNNING') return;
@@ -277,9 +289,9 @@ export class WebhookDispatcher {
       perEndpoint: this.#endpoints.leaseCapacities(),
       defaultPerWorkspace: this.#workspaceCapacity('', free),
       // Smaller ones may have nearly as much as the default, and the list stays short.
-      perWorkspace: this.#ready
-        .workspacesHolding(LEASED_INITIAL)
-        .map((id) => ({ id, capacity: this.#workspaceCapacity(id, free) })),
+      perWorkspace: [
+        ...new Set([...this.#ready.workspacesHolding(LEASED_INITIAL), ...this.#withheld.list()]),
+      ].map((id) => ({ id, capacity: this.#workspaceCapacity(id, free) })),
     };
   }
 
@@ -294,6 +306,7 @@ export class WebhookDispatcher {
    * minutes, and meanwhile the events of other workspaces would wait in the database.
    */
   #workspaceCapacity(workspaceId: string, free: number): number {
+    if (this.#withheld.has(workspaceId)) return 0;
     const own = this.#ready.sizeOf(workspaceId);
     const fair = fairShare(own, free);
     if (!this.#throttle.throttled) return fair;
@@ -309,7 +322,10 @@ export class WebhookDispatcher {
       void this.#leases.release(deliveries);
       return;
     }
+    const withheld = deliveries.filter(({ row }) => this.#withheld.has(row.workspace_id));
+    if (withheld.length > 0) void this.#leases.release(withheld);
     for (const delivery of deliveries) {
+      if (delivery.state !== 'leased') continue;
       const endpoint = this.#endpoints.get(delivery.row.webhook_id);
       endpoint.waiting += 1;
       endpoint.usedAtMs = nowMs;

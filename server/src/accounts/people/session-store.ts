@@ -86,6 +86,8 @@ export interface FoundSession {
   role: Role | undefined;
   /** The workspace requires its identity provider, and the session was started in another way. */
   needsSingleSignOn: boolean;
+  /** The workspace is on its way to another installation, or its purge has begun. */
+  isMoving: boolean;
 }
 
 /** The session of a presented secret, with its person and their role in the given workspace. */
@@ -100,7 +102,9 @@ export async function findSession(
     text: `select ${PERSON_COLUMNS}, m.role, s.id as "sessionId", s.created_at as "begunAtMs",
         s.last_seen_at as "seenAtMs", s.expires_at as "endsAtMs", s.ip, s.source,
         s.user_agent as "userAgent", s.workspace_id as "workspaceId", s.is_limited as "isLimited",
-        coalesce(${NEEDS_SINGLE_SIGN_ON}, false) as "needsSingleSignOn"
+        coalesce(${NEEDS_SINGLE_SIGN_ON}, false) as "needsSingleSignOn",
+        exists (select from workspaces w where w.id = m.workspace_id
+                   and w.purge_started_at is not null) as "isMoving"
       from sessions s join people p on p.id = s.person_id
       left join memberships m on m.workspace_id = $2 and m.person_id = p.id and ${IN_LIMIT}
       where s.token_hash = $1 and s.expires_at > $3 and s.revoked_at is null`,
@@ -108,19 +112,21 @@ export async function findSession(
   });
   const row = rows[0];
   if (!row) return undefined;
-  const { role, needsSingleSignOn, sessionId, begunAtMs, seenAtMs, endsAtMs, ...rest } = row;
+  const { role, needsSingleSignOn, isMoving, sessionId, begunAtMs, seenAtMs, endsAtMs, ...rest } =
+    row;
   const { ip, source, userAgent, workspaceId: startedBy, isLimited, ...person } = rest;
   const times = { createdAtMs: begunAtMs, seenAtMs, endsAtMs };
   const client = { ip, source, userAgent };
   const provider = { workspaceId: startedBy, isLimited };
   const session = { id: sessionId, personId: person.id, ...times, ...client, ...provider };
-  return { session, person, role: role ?? undefined, needsSingleSignOn };
+  return { session, person, role: role ?? undefined, needsSingleSignOn, isMoving };
 }
 
 type FoundRow = Person &
   Omit<Session, 'id' | 'personId' | 'createdAtMs'> & {
     role: Role | null;
     needsSingleSignOn: boolean;
+    isMoving: boolean;
     sessionId: string;
     begunAtMs: number;
   };

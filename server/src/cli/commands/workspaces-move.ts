@@ -23,9 +23,13 @@ export const workspacesMove: Command = {
   name: 'workspaces move',
   summary: 'Move a workspace to another database.',
   details:
-    'Set MOVE_TO_DATABASE_URL to the other database, and MOVE_TO_DATABASE_SCHEMA to a schema in it. Both installations need the same release and SECRET_KEY. Run the command twice. While the servers of this database run, it copies the history. Then stop them and run it again: it copies what has changed, verifies the copy, and makes the workspace active in the other database. An interrupted command can be repeated at any time. Sessions, passkeys and archived contents do not move.',
+    'Set MOVE_TO_DATABASE_URL to the other database, and MOVE_TO_DATABASE_SCHEMA to a schema in it. Both installations need the same release and SECRET_KEY, and their servers can keep running. The command copies the history, closes the workspace here, copies what has changed, verifies the copy, and makes the workspace active in the other database. While it is closed, requests for it get 503 with Retry-After, and SMTP clients a temporary error; other workspaces are not affected. An interrupted command can be repeated at any time. Sessions, passkeys and archived contents do not move.',
   arguments: [{ name: 'WORKSPACE', description: 'The id (wsp_…) or name.' }],
   options: {
+    'copy-only': {
+      description:
+        'Only copy the history. The workspace stays open here, and moving it later takes less time.',
+    },
     cancel: { description: 'Cancel a move that has not finished. The workspace stays here.' },
   },
   run: (input) =>
@@ -44,12 +48,12 @@ export const workspacesMove: Command = {
           text: `Workspace "${found.name}" (${id}) stays in this database.`,
         };
       }
-      const { state, rows } = await move.run();
+      const { state, rows } = await move.run({ copyOnly: input.flag('copy-only') });
       const count = Object.values(rows).reduce((sum, n) => sum + n, 0);
       const text =
         state === 'moved'
           ? `Workspace "${found.name}" (${id}) has moved with ${count} rows. The copy in this database is being deleted.`
-          : `The history of workspace "${found.name}" (${id}) has been copied: ${count} rows. Stop all servers of this database and run the command again to finish.`;
+          : `The history of workspace "${found.name}" (${id}) has been copied: ${count} rows. Run the command again without --copy-only to move it.`;
       return { data: { id, state, rows }, text };
     }),
 };
@@ -95,7 +99,9 @@ const OTHER_KEY =
 const STEPS: Partial<Record<MoveStep, string>> = {
   arriving: 'Copying the history.',
   copied: 'The history is copied.',
-  leaving: 'The workspace is closed here. Copying what has changed, and comparing both copies.',
+  drained: 'Attempts in progress have ended.',
+  leaving: 'The workspace is closed here.',
+  fenced: 'Copying what has changed, and comparing both copies.',
   verified: 'Both copies are equal.',
   activated: 'The workspace is active in the other database.',
 };

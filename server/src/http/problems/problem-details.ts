@@ -1,4 +1,5 @@
-import { isConnectionError } from '../../db/database-errors.ts';
+import { WorkspaceMovingError } from '../../accounts/workspace-moving.ts';
+import { isConnectionError, isWriteFenced } from '../../db/database-errors.ts';
 import { assert } from '../../lib/assert.ts';
 import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
 import { isProblemCode, PROBLEMS, type ProblemCode } from './problem-types.ts';
@@ -75,6 +76,7 @@ export function isInternalError(error: unknown): boolean {
 
 function toRefusedError(error: unknown): RefusedError {
   if (error instanceof RefusedError) return error;
+  if (isWriteFenced(error)) return new WorkspaceMovingError();
   if (isConnectionError(error)) {
     const detail = 'The database cannot be reached. Nothing was accepted.';
     return new RefusedError('storage_unavailable', detail, { retryAfterSeconds: 2 });

@@ -11,6 +11,7 @@ import { singleSignOnRequired } from '../../accounts/people/single-sign-on/conne
 import type { RateDecision, RateLimiter } from '../../accounts/rate-limit.ts';
 import { isTeamRight, type Right, type Role, rightsOf, scopesOf } from '../../accounts/roles.ts';
 import type { Mode } from '../../accounts/tenant-scope.ts';
+import { WorkspaceMovingError } from '../../accounts/workspace-moving.ts';
 import { decodeId, encodeId } from '../../lib/ids.ts';
 import { clientNetwork } from '../../lib/net/client-network.ts';
 import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
@@ -203,7 +204,7 @@ async function authorizeSession(
       'The session does not exist or has ended. Sign in again.',
     );
   }
-  const { person, session, role, needsSingleSignOn } = found;
+  const { person, session, role, needsSingleSignOn, isMoving } = found;
   const signedIn = { person, session };
   const isFirstCheck = request.signedIn === null;
   request.signedIn = signedIn;
@@ -222,6 +223,7 @@ async function authorizeSession(
     const detail = 'The workspace does not exist, or you are not a member of it.';
     throw new RefusedError('not_a_member', detail);
   }
+  if (isMoving) throw new WorkspaceMovingError();
   if (needsSingleSignOn) throw singleSignOnRequired();
   const caller = sessionCaller(signedIn, workspaceId, mode, role);
   // Set before the last checks, so that a refusal is in the request log of the workspace.

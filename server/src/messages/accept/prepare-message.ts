@@ -1,5 +1,7 @@
 import type { Caller } from '../../accounts/caller.ts';
+import { MOVING_HOLD } from '../../accounts/held-mail-source.ts';
 import type { Mode } from '../../accounts/tenant-scope.ts';
+import { WorkspaceMovingError } from '../../accounts/workspace-moving.ts';
 import type { SenderDomain } from '../../domains/domain.ts';
 import { newIdPair } from '../../lib/ids.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
@@ -176,6 +178,8 @@ function checkSender(caller: Caller, from: NamedMailbox, domain: SenderDomain | 
       `${from.domain} is not a sending domain of this workspace.`,
     );
   }
+  // The workspace was closed after the request had been authenticated.
+  if (domain.suspendedFor === MOVING_HOLD) throw new WorkspaceMovingError();
   if (domain.suspendedFor !== null) {
     throw new RefusedError(
       'workspace_suspended',
