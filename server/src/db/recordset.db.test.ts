@@ -77,6 +77,13 @@ test('values of every type, and null', async () => {
   expect(await roundTrip(rows)).toEqual(rows);
 });
 
+test('rows at the end, and columns, that are null throughout', async () => {
+  expect(await roundTrip([FULL, EMPTY, EMPTY])).toEqual([FULL, EMPTY, EMPTY]);
+  expect(await roundTrip([EMPTY, EMPTY])).toEqual([EMPTY, EMPTY]);
+  const sparse = { ...EMPTY, middle: 1 };
+  expect(await roundTrip([EMPTY, sparse, EMPTY])).toEqual([EMPTY, sparse, EMPTY]);
+});
+
 test('bytea accepts text, and uppercase UUIDs are accepted', async () => {
   const [read] = await roundTrip([{ ...FULL, raw: 'ü🚀', id: (FULL.id as string).toUpperCase() }]);
   expect(read).toMatchObject({ raw: Buffer.from('ü🚀'), id: FULL.id });

@@ -44,10 +44,12 @@ export function recordset<Row extends { [name in keyof Row]: Value }>(
     },
     parameters(rows) {
       const writer = new ArrayWriter(rows.length * bytesPerRow + kinds.length * HEAD_BYTES);
-      const arrays = kinds.map(([name, kind]) => {
+      const arrays = kinds.map(([name, kind], index) => {
         const { oid, write } = KINDS[kind];
-        writer.begin(oid, rows.length);
-        for (const row of rows) write(writer, row[name]);
+        // The first array decides how many rows there are; unnest fills the others up with null.
+        const count = index === 0 ? rows.length : countUntilNull(rows, name);
+        writer.begin(oid, count);
+        write(writer, rows, name, count);
         return writer.end();
       });
       // Estimate for the next call, because growing the buffer copies it.
@@ -57,17 +59,26 @@ export function recordset<Row extends { [name in keyof Row]: Value }>(
   };
 }
 
+/** Without the nulls at the end: many columns are null in all rows, which then cost nothing. */
+function countUntilNull<Row>(rows: readonly Row[], name: keyof Row): number {
+  let count = rows.length;
+  while (count > 0 && rows[count - 1]?.[name] === null) count -= 1;
+  return count;
+}
+
 /** Number of dimensions, null flag, element type, and length and lower bound of the dimension. */
 const HEAD_BYTES = 20;
 
 class ArrayWriter {
   written = 0;
   #buffer: Buffer;
+  #view: DataView;
   #start = 0;
   #at = 0;
 
   constructor(bytes: number) {
     this.#buffer = Buffer.allocUnsafe(bytes);
+    this.#view = viewOf(this.#buffer);
   }
 
   begin(oid: number, count: number): void {
@@ -95,14 +106,18 @@ class ArrayWriter {
     this.int32(bytes);
     // Division instead of a shift, which would truncate to 32 bits.
     if (bytes === 8) this.int32(Math.floor(value / 0x1_0000_0000));
-    if (bytes === 2) this.#at = this.#buffer.writeInt16BE(value, this.#at);
-    else this.int32(value);
+    if (bytes === 2) {
+      this.#view.setInt16(this.#at, value);
+      this.#at += 2;
+    } else this.int32(value);
   }
 
   text(value: string): void {
     const isShort = value.length <= SHORT_CHARS_MAX;
-    // A UTF-16 unit needs at most three bytes in UTF-8. For long strings the exact size is cheaper.
-    this.#ensureCapacity(4 + (isShort ? 3 * value.length : Buffer.byteLength(value)));
+    // A UTF-16 unit needs at most three bytes in UTF-8. The exact size takes longer to find out than
+    // to write the text.
+    if (!this.#hasCapacity(4 + 3 * value.length))
+      this.#ensureCapacity(4 + Buffer.byteLength(value));
     const isWritten = isShort && this.#ascii(value);
     const bytes = isWritten ? value.length : this.#buffer.write(value, this.#at + 4);
     this.int32(bytes);
@@ -140,22 +155,28 @@ class ArrayWriter {
 
   /** The caller has ensured the capacity. */
   int32(value: number): void {
-    const buffer = this.#buffer;
-    buffer[this.#at++] = value >>> 24;
-    buffer[this.#at++] = value >>> 16;
-    buffer[this.#at++] = value >>> 8;
-    buffer[this.#at++] = value;
+    this.#view.setInt32(this.#at, value);
+    this.#at += 4;
+  }
+
+  #hasCapacity(bytes: number): boolean {
+    return this.#at + bytes <= this.#buffer.length;
   }
 
   /** Finished arrays keep their buffer; the current one is copied to a larger one. */
   #ensureCapacity(bytes: number): void {
-    if (this.#at + bytes <= this.#buffer.length) return;
+    if (this.#hasCapacity(bytes)) return;
     const current = this.#buffer.subarray(this.#start, this.#at);
     this.#buffer = Buffer.allocUnsafe(2 * (current.length + bytes));
     current.copy(this.#buffer);
+    this.#view = viewOf(this.#buffer);
     this.#start = 0;
     this.#at = current.length;
   }
+}
+
+function viewOf({ buffer, byteOffset, length }: Buffer): DataView {
+  return new DataView(buffer, byteOffset, length);
 }
 
 /** Most values are short, and the native encoder takes longer for them than this loop. */
@@ -170,12 +191,23 @@ for (const [value, digit] of [...'0123456789abcdef'].entries()) {
 /** PostgreSQL counts microseconds from the year 2000. */
 const POSTGRES_EPOCH_MS = Date.UTC(2000, 0, 1);
 
-type Write = (writer: ArrayWriter, value: Value) => void;
+/** Writes a column of the first `count` rows. */
+type Write = <Row>(
+  writer: ArrayWriter,
+  rows: readonly Row[],
+  name: keyof Row,
+  count: number,
+) => void;
 
 const orNull =
   <T extends Value>(write: (writer: ArrayWriter, value: T) => void): Write =>
-  (writer, value) =>
-    value === null ? writer.null() : write(writer, value as T);
+  (writer, rows, name, count) => {
+    for (let at = 0; at < count; at++) {
+      const value = rows[at]?.[name] as Value;
+      if (value === null) writer.null();
+      else write(writer, value as T);
+    }
+  };
 
 const text = orNull((writer, value: string) => writer.text(value));
 
