@@ -80,8 +80,8 @@ function labelsError(name: string): string | undefined {
     }
   }
   if (labels < 2) return 'The domain has no dot: a full name such as example.com is required.';
-  const lastLabel = name.slice(name.lastIndexOf('.') + 1);
-  if (/^(\d+|0x[0-9a-f]*)$/i.test(lastLabel)) {
+  const lastStart = name.lastIndexOf('.') + 1;
+  if (isDigit(name.charCodeAt(lastStart)) && NUMBER.test(name.slice(lastStart))) {
     return 'The domain ends in a number: an IP address is not a domain.';
   }
   return undefined;
@@ -89,6 +89,7 @@ function labelsError(name: string): string | undefined {
 
 const DOT = 0x2e;
 const HYPHEN = 0x2d;
+const NUMBER = /^(\d+|0x[0-9a-f]*)$/i;
 
 function labelError(name: string, start: number, end: number): string | undefined {
   if (start === end) {
@@ -104,10 +105,14 @@ function labelError(name: string, start: number, end: number): string | undefine
   return undefined;
 }
 
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
+}
+
 function isLetterDigitHyphen(code: number): boolean {
   return (
     (code >= 0x61 && code <= 0x7a) ||
-    (code >= 0x30 && code <= 0x39) ||
+    isDigit(code) ||
     (code >= 0x41 && code <= 0x5a) ||
     code === HYPHEN
   );
