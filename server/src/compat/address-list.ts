@@ -42,6 +42,7 @@ export function parseAddressList(
 
 /** Parses a field that takes exactly one address. */
 export function parseAddress(text: string, pointer: string): AddressInput {
+  if (text.length <= ADDRESS_CHARS_MAX && BARE_ADDRESS.test(text)) return { email: text };
   const [address, ...others] = parseAddressList(text, pointer, ADDRESS_CHARS_MAX);
   if (!address || others.length > 0) throw invalidAddress(pointer);
   return address;

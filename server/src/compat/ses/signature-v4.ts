@@ -66,7 +66,7 @@ export function headerReader(
   rawHeaders: readonly string[],
   parsed: Record<string, unknown> = {},
 ): HeaderReader {
-  if (Object.keys(parsed).length * 2 !== rawHeaders.length) {
+  if (countOf(parsed) * 2 !== rawHeaders.length) {
     const joined = joinRepeated(rawHeaders);
     return (name) => joined.get(name);
   }
@@ -74,6 +74,12 @@ export function headerReader(
     const value = parsed[name];
     return typeof value === 'string' ? value : undefined;
   };
+}
+
+function countOf(headers: Record<string, unknown>): number {
+  let count = 0;
+  for (const _ in headers) count += 1;
+  return count;
 }
 
 function joinRepeated(rawHeaders: readonly string[]): Map<string, string> {
@@ -97,18 +103,11 @@ const CACHED_CHARS_MAX = 2_048;
 
 /** Reads the signature and refuses what can be refused without knowing the secret or the body. */
 export function readSignature({ url, header }: ArrivedRequest, nowMs: number): Signature {
-  if (url.includes('?') && /[?&]X-Amz-(Algorithm|Signature)=/i.test(url)) {
-    throw refused('Presigned URLs are not supported. Send the signature in Authorization.');
-  }
   const given = header('authorization');
-  if (given === undefined) {
-    const detail = `The request has no Authorization header with a signature (${ALGORITHM}).`;
-    throw new RefusedError('missing_api_key', detail);
-  }
+  if (given === undefined) throw withoutAuthorization(url);
   const signature = given.slice(-SIGNATURE_CHARS);
   const text = given.slice(0, -SIGNATURE_CHARS);
-  const authorization = authorizations.get(text) ?? parseAuthorization(text);
-  if (!HASH.test(signature)) throw malformedAuthorization();
+  const authorization = authorizations.get(text) ?? parseAuthorization(text, signature);
   if (header('x-amz-security-token') !== undefined) {
     throw refused('Temporary credentials (x-amz-security-token) are not supported.');
   }
@@ -116,10 +115,12 @@ export function readSignature({ url, header }: ArrivedRequest, nowMs: number): S
   return { authorization, signedAt, signature };
 }
 
-function parseAuthorization(text: string): Authorization {
+function parseAuthorization(text: string, signature: string): Authorization {
   const match = AUTHORIZATION.exec(text);
   const [, accessKeyId = '', scope = '', service = '', signedHeaders = ''] = match ?? [];
-  if (!match || scope.length > SCOPE_CHARS_MAX) throw malformedAuthorization();
+  if (!match || scope.length > SCOPE_CHARS_MAX || !HASH.test(signature)) {
+    throw malformedAuthorization();
+  }
   const names = signedHeaders.split(';');
   for (const name of ['host', 'x-amz-date']) {
     if (!names.includes(name)) throw refused(`The header ${name} must be signed.`);
@@ -134,6 +135,14 @@ function toSignedHeaders(list: string): SignedHeaders {
   const names = list.split(';');
   const labels = names.map((name, index) => `${index === 0 ? '' : '\n'}${name}:`);
   return { names, labels, end: `\n\n${list}\n` };
+}
+
+function withoutAuthorization(url: string): RefusedError {
+  if (/[?&]X-Amz-(Algorithm|Signature)=/i.test(url)) {
+    return refused('Presigned URLs are not supported. Send the signature in Authorization.');
+  }
+  const detail = `The request has no Authorization header with a signature (${ALGORITHM}).`;
+  return new RefusedError('missing_api_key', detail);
 }
 
 function malformedAuthorization(): RefusedError {
@@ -161,6 +170,7 @@ export function verifySignature(
     toSign(signedAt, scope, canonicalRequest(request, headers, bodyHash)),
   );
   if (claimed !== bodyHash || !isSameSignature(expected, signature)) {
+    if (!HASH.test(signature)) throw malformedAuthorization();
     throw refused(
       'The signature does not match. Check the secret access key, and that no proxy changes the path, the Host header or the body.',
     );

@@ -152,9 +152,13 @@ function authorizeApiKey(
   if (isFirstCheck) {
     const { rateLimiter } = deps;
     const { workspaceId } = caller;
-    const decision = takeFromLimit(rateLimiter, 'workspace', workspaceId, reply);
+    const { waitsAtRateLimit } = surface;
+    // Clients that wait for their turn are those of other APIs, which do not know these headers.
+    const decision = waitsAtRateLimit
+      ? rateLimiter.take(workspaceId)
+      : takeFromLimit(rateLimiter, 'workspace', workspaceId, reply);
     if (!decision.allowed) {
-      const waits = surface.waitsAtRateLimit && spec.scope === 'send:transactional';
+      const waits = waitsAtRateLimit && spec.scope === 'send:transactional';
       const turn = waits ? rateLimiter.waitForTurn(workspaceId) : undefined;
       const refusal = rateLimited('workspace', decision);
       if (!turn) throw refusal;
