@@ -152,6 +152,27 @@ browserSuite('template authoring', (suite) => {
     await emailPreview(page).getByText('Hello Zoë').waitFor();
   });
 
+  test('the sender can be saved while the content is being saved', async () => {
+    const { call } = suite.app();
+    await call('POST', '/templates', { body: { key: 'slow', subject: 'Hi', html: '<p>Hi</p>' } });
+    const page = await suite.openAs('developer', { width: 1440 });
+    const held: (() => Promise<void>)[] = [];
+    await page.route('**/templates/slow', (route) => {
+      if (route.request().method() !== 'PATCH' || held.length > 0) return route.continue();
+      held.push(() => route.continue());
+    });
+    await page.goto('/app/templates/template/slow');
+    await page.getByRole('textbox', { name: 'Subject' }).fill('Hello');
+    await expect.poll(() => held.length).toBe(1);
+    await page.getByRole('tab', { name: 'Sender' }).click();
+    await page.getByLabel('Default From address').fill('news@shop.example');
+    await page.getByRole('button', { name: 'Save sender' }).click();
+    await held[0]?.();
+    await expect
+      .poll(async () => (await call('GET', '/templates/slow')).json)
+      .toMatchObject({ subject: 'Hello', from: { email: 'news@shop.example' } });
+  });
+
   test('shows what publishing changes, and republishes an older version', async () => {
     const { call } = suite.app();
     const html = '<p>Dear {{ first_name }}, <b>be quick!</b></p>';

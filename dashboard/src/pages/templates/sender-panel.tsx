@@ -17,6 +17,8 @@ export function SenderPanel({ draft }: { draft: Draft }) {
     stream: stream ?? '',
   };
   const [typed, setTyped] = useState<Partial<typeof stored>>({});
+  // The state of the draft includes saves of other fields, which must not swallow a click here.
+  const [saving, setSaving] = useState(false);
   const form = { ...stored, ...typed };
   const save = () => {
     const name = form.name.trim();
@@ -27,10 +29,14 @@ export function SenderPanel({ draft }: { draft: Draft }) {
       reply_to: replyTo === '' ? others : [{ ...first, email: replyTo }, ...others],
       stream: form.stream === '' ? null : form.stream,
     });
-    draft.saveNow().then(
-      () => setTyped({}),
-      () => {},
-    );
+    setSaving(true);
+    draft
+      .saveNow()
+      .then(
+        () => setTyped({}),
+        () => {},
+      )
+      .finally(() => setSaving(false));
   };
   const input = (field: keyof typeof stored) => ({
     value: form[field],
@@ -84,7 +90,7 @@ export function SenderPanel({ draft }: { draft: Draft }) {
             type="submit"
             kind="primary"
             disabled={Object.keys(typed).length === 0}
-            busy={draft.state === 'saving'}
+            busy={saving}
           >
             Save sender
           </Button>
