@@ -9,8 +9,8 @@ import type { SmtpSettings } from '../http/routes/service/get-smtp.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { IpRanges } from '../lib/net/ip-ranges.ts';
-import type { MailAcceptor } from '../messages/mime/mail-acceptor.ts';
 import { explainListenError, isHostError } from '../smtp/smtp-service.ts';
+import type { SubmissionAcceptor } from '../smtp/submission/accept-submission.ts';
 import {
   type SubmissionLimits,
   SubmissionListener,
@@ -35,9 +35,9 @@ export interface SubmissionOptions {
   log: Log;
   registry: Registry;
   outage: StorageOutage;
-  mailAcceptor: MailAcceptor;
-  authenticator: Authenticator;
-  rateLimiter: RateLimiter;
+  mailAcceptor: SubmissionAcceptor;
+  authenticator: Pick<Authenticator, 'authenticate'>;
+  rateLimiter: RateLimiter | undefined;
   /** The addresses are added when the ports are open. */
   localListeners: AddressInfo[];
   limits?: Partial<SubmissionLimits> | undefined;

@@ -1,19 +1,26 @@
+import type { Registry } from 'prom-client';
 import { unknownSettings } from '../config/env.ts';
 import { type Config, ConfigError } from '../config/read-config.ts';
+import { StorageOutage } from '../db/storage-outage.ts';
 import { createRegistry } from '../http/observability/http-metrics.ts';
 import { addProcessMetrics } from '../http/observability/node-metrics.ts';
 import { createHttpListener, resolveListenAddresses } from '../http/server/http-listener.ts';
-import { systemClock } from '../lib/clock.ts';
+import { type Clock, systemClock } from '../lib/clock.ts';
 import { createLog, type Log } from '../lib/log.ts';
+import { PeriodicTasks } from '../lib/periodic-tasks.ts';
 import { CellDirectory } from '../router/cell-directory.ts';
 import { createRouterServer } from '../router/router-server.ts';
+import { SubmissionForwarder } from '../router/submission-forwarder.ts';
 import { VERSION } from '../version.ts';
+import { buildSubmission, type Submission } from './build-submission.ts';
 import { startErrorMessage } from './start-errors.ts';
 import { exitAfter, firstSignal } from './stop-signals.ts';
 
 /** A router that listens. */
 export interface RunningRouter {
   url: string;
+  /** Undefined if mail is not accepted over SMTP. */
+  submissionPort: number | undefined;
   stop(): Promise<void>;
 }
 
@@ -55,19 +62,69 @@ export async function openRouter(config: Config, log: Log): Promise<RunningRoute
       isReady: () => isReady,
     }),
   );
+  const submission = await openSubmission(config, { directory, registry, clock, log });
   const url = await listener.listen(await resolveListenAddresses(host), port);
   for (const { cell, reason } of await directory.check()) {
     log.warn({ cell: cell.name, url: cell.url, reason }, 'a cell does not answer lookups');
   }
   return {
     url,
+    submissionPort: submission?.port,
     async stop() {
       isReady = false;
       await listener.discourage(shutdownDelayMs);
-      await listener.drain(drainMs);
+      await Promise.all([listener.drain(drainMs), submission?.drain(drainMs)]);
     },
   };
 }
+
+interface SubmissionContext {
+  directory: CellDirectory;
+  registry: Registry;
+  clock: Clock;
+  log: Log;
+}
+
+/** Only if a port was set: most installations have the router for HTTP. */
+async function openSubmission(
+  config: Config,
+  { directory, registry, clock, log }: SubmissionContext,
+): Promise<Pick<Submission, 'port' | 'drain'> | undefined> {
+  const { portIsExplicit, tlsPort } = config.submission;
+  if (!portIsExplicit && tlsPort === undefined) return undefined;
+  const forwarder = new SubmissionForwarder({ directory, clock });
+  const submission = await buildSubmission({
+    config: { ...config, roles: new Set(['smtp']), limits: routedLimits(config) },
+    clock,
+    log,
+    registry,
+    outage: new StorageOutage({ clock, log }),
+    mailAcceptor: forwarder,
+    authenticator: forwarder,
+    rateLimiter: undefined,
+    localListeners: [],
+  });
+  await submission.listen();
+  const tasks = new PeriodicTasks({ clock, log });
+  tasks.schedule(CERTIFICATE_MS, 'reload certificate', () => submission.renewCertificate());
+  return {
+    port: submission.port,
+    async drain(limitMs) {
+      await tasks.stop();
+      await submission.drain(limitMs);
+    },
+  };
+}
+
+/** A message is passed on in the body of a request, in Base64. */
+function routedLimits({ limits }: Config): Config['limits'] {
+  const inBody = Math.floor(((limits.requestBodyMaxBytes - ENVELOPE_BYTES) * 3) / 4);
+  return { ...limits, messageMaxBytes: Math.min(limits.messageMaxBytes, inBody) };
+}
+
+const CERTIFICATE_MS = 30_000;
+/** For the recipients. */
+const ENVELOPE_BYTES = 64 * 1024;
 
 function describeCell({ name, url }: Config['router']['cells'][number]): string {
   return `${name} (${url})`;

@@ -15,6 +15,7 @@ import { purge, withPool } from '../harness/cells.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { freePort } from '../harness/free-port.ts';
 import { mailboxRoute } from '../harness/mailbox-route.ts';
+import { SubmissionClient } from '../harness/submission-client.ts';
 import { until } from '../harness/until.ts';
 
 /**
@@ -53,6 +54,7 @@ async function startCells(names: readonly string[]) {
   const router = await openRouter(
     readConfig({
       PORT: '0',
+      SUBMISSION_PORT: '0',
       ROUTER_CELLS: names.map((name, n) => `${name}=http://127.0.0.1:${ports[n]}`).join(),
       ROUTER_TOKEN: TOKEN,
       BASE_URL: 'http://postrider.test',
@@ -310,6 +312,62 @@ test('requests follow a workspace that has moved, though its first cell is up', 
       return status === 503;
     });
   }
+}, 120_000);
+
+test('mail submitted over SMTP reaches the cell of its key, also in a session from before a move', async () => {
+  await using cells = await startCells(['east', 'west']);
+  const port = cells.router.submissionPort as number;
+  const { workspaceId: id, testKey, liveKey } = cells.app('east');
+  const stays = cells.app('west').testKey;
+  const data = [
+    'From: hello@example.org',
+    'To: jane@example.com',
+    'Subject: Submitted',
+    'X-Postrider-Tag: smtp',
+    '',
+    'Hello!',
+  ].join('\r\n');
+  const mail = { to: ['jane@example.com', 'hidden@example.com'], data };
+  using moving = await SubmissionClient.connectAndLogIn(port, testKey);
+  using other = await SubmissionClient.connectAndLogIn(port, stays);
+  const accepted = async (client: SubmissionClient): Promise<string> => {
+    const { code, text } = await client.send(mail);
+    expect([code, text]).toEqual([250, expect.stringMatching(/^2\.0\.0 Accepted as msg_/)]);
+    return text.split(' ').at(-1) as string;
+  };
+  const readBy = async (name: string, key: string, message: string) => {
+    const response = await get(cells.app(name).url, `/api/v1/messages/${message}`, bearer(key));
+    return response.status === 200 ? await response.json() : response.status;
+  };
+  const first = await accepted(moving);
+  expect(await readBy('east', testKey, first)).toMatchObject({ subject: 'Submitted' });
+  expect(await readBy('west', stays, await accepted(other))).toMatchObject({
+    subject: 'Submitted',
+  });
+
+  // Refusals are those of the cell: this live key has no verified domain.
+  using live = await SubmissionClient.connectAndLogIn(port, liveKey);
+  expect((await live.send(mail)).text).toContain('not a sending domain of this workspace');
+  using stranger = await SubmissionClient.connect(port);
+  await stranger.reply();
+  expect((await stranger.command('EHLO client.example')).lines).toContain('AUTH PLAIN LOGIN');
+  for (const key of ['nonsense', `${testKey.slice(0, -1)}x`]) {
+    expect((await stranger.login(key)).code).toBe(535);
+  }
+
+  await move(cells, id, 'east', 'west');
+  const second = await accepted(moving);
+  expect(await readBy('west', testKey, first)).toMatchObject({ subject: 'Submitted' });
+  expect(await readBy('west', testKey, second)).toMatchObject({ subject: 'Submitted' });
+
+  // A cell that is down is a temporary error, before and after AUTH.
+  const unseen = cells.app('west').liveKey;
+  await cells.stop('west');
+  expect((await moving.send(mail)).code).toBe(451);
+  using late = await SubmissionClient.connect(port);
+  await late.reply();
+  await late.command('EHLO client.example');
+  expect((await late.login(unseen)).code).toBe(454);
 }, 120_000);
 
 test('a cell that is down costs its own workspaces only', async () => {

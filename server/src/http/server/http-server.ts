@@ -1,5 +1,6 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { WorkspaceMovingError } from '../../accounts/workspace-moving.ts';
+import { isWriteFenced } from '../../db/database-errors.ts';
 import type { StorageOutage } from '../../db/storage-outage.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { newId } from '../../lib/ids.ts';
@@ -369,7 +370,7 @@ function sendProblem(
       { err: error, request_id: request.id, route: request.routeOptions?.url },
       'request failed',
     );
-  } else if (problem.code === 'storage_unavailable') {
+  } else if (problem.code === 'storage_unavailable' && !isMoving(error)) {
     deps.outage.refused(error, { request_id: request.id });
   }
   reply.header('x-request-id', request.id);
@@ -387,6 +388,11 @@ function sendProblem(
     .send(rendered.body);
   recordRequest(deps, request, reply, problem);
   if (request.operationId === null) void logUnknownPath(deps, surface, request, reply, problem);
+}
+
+/** Not an outage of the database. */
+function isMoving(error: unknown): boolean {
+  return error instanceof WorkspaceMovingError || isWriteFenced(error);
 }
 
 /**

@@ -1,11 +1,19 @@
 import type { Caller } from '../../accounts/caller.ts';
 import type { MemoryBudget } from '../../lib/memory-budget.ts';
-import type { MailAcceptor } from '../../messages/mime/mail-acceptor.ts';
 import type { MessageData } from '../message-data.ts';
 import { rejectUnsafeData, withReceivedData } from '../receive-data.ts';
 
 export interface AcceptSubmissionParts {
-  mailAcceptor: Pick<MailAcceptor, 'accept'>;
+  mailAcceptor: SubmissionAcceptor;
+}
+
+/** MailAcceptor, or on a router what passes messages to the node that has one. */
+export interface SubmissionAcceptor {
+  accept(
+    caller: Caller,
+    data: Buffer,
+    envelope: { recipients: readonly string[] },
+  ): Promise<{ message: { id: string } }>;
 }
 
 /**

@@ -1,7 +1,6 @@
 import type { Authenticator } from '../../accounts/authenticate.ts';
 import type { Caller } from '../../accounts/caller.ts';
 import type { RateLimiter } from '../../accounts/rate-limit.ts';
-import { WorkspaceMovingError } from '../../accounts/workspace-moving.ts';
 import { type Clock, pause } from '../../lib/clock.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import type { AuthThrottle } from './auth-throttle.ts';
@@ -14,7 +13,8 @@ import type { AuthThrottle } from './auth-throttle.ts';
 
 export interface SubmissionAuthParts {
   authenticator: Pick<Authenticator, 'authenticate'>;
-  rateLimiter: RateLimiter;
+  /** Undefined on a router: nodes limit what they receive from it. */
+  rateLimiter: RateLimiter | undefined;
   authThrottle: AuthThrottle;
   clock: Clock;
 }
@@ -52,7 +52,7 @@ export async function authenticateClient(
     return client;
   } catch (error) {
     // The key of a workspace that is moving is not a wrong one.
-    if (error instanceof RefusedError && !(error instanceof WorkspaceMovingError)) {
+    if (error instanceof RefusedError && error.code !== 'storage_unavailable') {
       const waitMs = parts.authThrottle.recordFailure(ip);
       await pause(parts.clock, beganAtMs + waitMs - parts.clock.now());
     }
@@ -68,9 +68,11 @@ export async function authorizeMessage(
   client: AuthenticatedClient,
 ): Promise<Caller> {
   const caller = await client.authorize(parts);
-  const { allowed, retryAfterSeconds } = parts.rateLimiter.take(caller.workspaceId);
+  const { rateLimiter } = parts;
+  if (!rateLimiter) return caller;
+  const { allowed, retryAfterSeconds } = rateLimiter.take(caller.workspaceId);
   if (allowed) return caller;
-  const { perSecond } = parts.rateLimiter.limitOf(caller.workspaceId);
+  const { perSecond } = rateLimiter.limitOf(caller.workspaceId);
   const detail = `The workspace is limited to ${perSecond} requests per second. Try again in ${retryAfterSeconds} s.`;
   throw new RefusedError('rate_limited', detail, { retryAfterSeconds });
 }
