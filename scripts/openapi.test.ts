@@ -1,5 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, it } from 'vitest';
+import { toOpenapi30 } from '../server/src/http/openapi/openapi-30.ts';
 import { defaultDocument } from './openapi.ts';
 
 /** Goal: the document is one that client generators and mock servers can work with. */
@@ -41,6 +42,17 @@ it('names responses as types are named, and documents 500 everywhere', () => {
 it('has no credentials in cookies, with which Ruby clients of OpenAPI Generator fail', () => {
   const schemes = Object.values<Loose>(document.components.securitySchemes);
   expect(schemes.map((scheme) => scheme.in)).toEqual([undefined, undefined, 'header']);
+});
+
+it('has no keywords of 3.1, no unions of plain values and no maps in queries as OpenAPI 3.0', () => {
+  const foreign = ['anyOf', 'const', 'examples', 'patternProperties', 'prefixItems', 'webhooks'];
+  const text = JSON.stringify(toOpenapi30(document), (key, value) =>
+    key === 'example' ? undefined : value,
+  );
+  const translated = [...objectsIn(JSON.parse(text))];
+  expect(translated.filter((one) => foreign.some((keyword) => keyword in one))).toEqual([]);
+  expect(translated.filter(({ type }) => type === 'null' || Array.isArray(type))).toEqual([]);
+  expect(translated.filter(({ style }) => style === 'deepObject')).toEqual([]);
 });
 
 it('has examples that match their schemas, without filler', () => {

@@ -109,7 +109,7 @@ import { updatePasskey } from './passkeys/update.ts';
 import { getRequest } from './requests/get.ts';
 import { listRequests } from './requests/list.ts';
 import { getLimits } from './service/get-limits.ts';
-import { getOpenapiJson, getOpenapiYaml } from './service/get-openapi.ts';
+import { getOpenapiJson, getOpenapi30Json, getOpenapiYaml } from './service/get-openapi.ts';
 import { getSmtp } from './service/get-smtp.ts';
 import { deleteSingleSignOn } from './single-sign-on/delete.ts';
 import { getSignInOptions } from './single-sign-on/get-options.ts';
@@ -289,6 +289,7 @@ export const ROUTES = [
   listRequests,
   getLimits,
   getOpenapiJson,
+  getOpenapi30Json,
   getOpenapiYaml,
   getSmtp,
   deleteSingleSignOn,
