@@ -29,13 +29,13 @@ import { readOperatorRules } from '../messages/verdict/operator-rules.ts';
 import { setOperatorRules } from '../messages/verdict/verdict-rules.ts';
 import { expireAllLeases } from '../queue/lease-store.ts';
 import { WEBHOOK_DELIVERIES } from '../webhooks/webhook-queue-store.ts';
-import { startBackgroundJobs } from './background-jobs.ts';
+import { type BackgroundJobsOptions, startBackgroundJobs } from './background-jobs.ts';
 import type { AcceptGroup } from './build-acceptor.ts';
 import { buildDelivery, type DeliveryOverrides } from './build-delivery.ts';
 import { returnPathKey } from './build-engine.ts';
 import { buildHttp } from './build-http.ts';
 import { buildReturnPath, type ReturnPath, type ReturnPathOptions } from './build-return-path.ts';
-import { buildServices } from './build-services.ts';
+import { buildServices, type Services } from './build-services.ts';
 import { buildSubmission, type Submission, type SubmissionOptions } from './build-submission.ts';
 import { createEventConsumers, type EventConsumersOptions } from './event-consumers.ts';
 import { listenHttp } from './observability.ts';
@@ -129,16 +129,13 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
     handoff: engine ?? noHandoff,
     webhookTargets: consumers.webhookTargets,
   });
-  const { authenticator, acceptor, mailAcceptor, people, imports, erasures, purges, suppressions } =
-    services;
-
   const outage = new StorageOutage({ clock, log });
   const smtp = { config, clock, log, registry, localListeners, outage };
   const submission = await buildSubmission({ ...smtp, ...services, limits: overrides.submission });
   const returnPath = await buildReturnPath({
     ...smtp,
     pool,
-    suppressions,
+    suppressions: services.suppressions,
     unsubscribes: services.unsubscribes,
     returnPathKey: returnPathKey(storage.secretKey),
     onEventsAppended,
@@ -154,23 +151,11 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
     onChange: onEventsAppended,
   });
 
-  cleanup.defer(() => authenticator.flushLastUsed().catch(() => {}));
-  cleanup.defer(() => services.requestLog.flush());
-  cleanup.defer(() => services.messageQuotas.release().catch(() => {}));
-  cleanup.defer(() => services.publishQuotaNotices().catch(() => {}));
   const stopping = new AbortController();
-  const jobs = startBackgroundJobs({
-    ...{ pool, clock, log, ...services },
-    listeners: [submission, returnPath],
-    signal: stopping.signal,
-  });
-  cleanup.defer(() => jobs.stop());
-  cleanup.defer(async () => {
-    await people.settled();
-    await imports.stop();
-    await mailAcceptor.stop();
-    await acceptor.drained();
-  });
+  const { signal } = stopping;
+  const listeners = [submission, returnPath];
+  startServices({ ...services, pool, clock, log, listeners, signal }, cleanup);
+  const { people } = services;
   if (config.roles.has('api')) await people.singleSignOn.connections.applySettings();
   await delivery.ready;
   await firstOf(notifications.ready, 5_000);
@@ -183,8 +168,8 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
   const address = await listenHttp(listener, config, log);
   cleanup.defer(() => {
     stopping.abort();
-    erasures.stop();
-    purges.stop();
+    services.erasures.stop();
+    services.purges.stop();
     consumers.closeStreams();
   });
   cleanup.defer(async () => {
@@ -206,6 +191,26 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
     stop,
     [Symbol.asyncDispose]: stop,
   };
+}
+
+/** Starts the background jobs of the services, and lets both finish when the server stops. */
+function startServices(
+  services: Services & BackgroundJobsOptions,
+  cleanup: AsyncDisposableStack,
+): void {
+  const { authenticator, requestLog, messageQuotas } = services;
+  cleanup.defer(() => authenticator.flushLastUsed().catch(() => {}));
+  cleanup.defer(() => requestLog.flush());
+  cleanup.defer(() => messageQuotas.release().catch(() => {}));
+  cleanup.defer(() => services.publishQuotaNotices().catch(() => {}));
+  const jobs = startBackgroundJobs(services);
+  cleanup.defer(() => jobs.stop());
+  cleanup.defer(async () => {
+    await services.people.settled();
+    await services.imports.stop();
+    await services.mailAcceptor.stop();
+    await services.acceptor.drained();
+  });
 }
 
 /**

@@ -23,15 +23,17 @@ import { registerPages } from '../http/pages/register-pages.ts';
 import { registerSingleSignOn } from '../http/pages/single-sign-on-endpoints.ts';
 import { registerUnsubscribeEndpoints } from '../http/pages/unsubscribe-endpoints.ts';
 import { previewContent } from '../http/preview-content.ts';
+import type { ApiSurface } from '../http/server/api-surface.ts';
 import { bodyChecker, operationCaller } from '../http/server/call-operation.ts';
 import { createHttpListener, type HttpListener } from '../http/server/http-listener.ts';
 import { createHttpServer } from '../http/server/http-server.ts';
 import { LargeResponseLimiter } from '../http/server/large-response-limiter.ts';
 import { mainSurface } from '../http/server/main-surface.ts';
-import { createSessionCookie } from '../http/server/session-cookie.ts';
+import { createSessionCookie, type SessionCookie } from '../http/server/session-cookie.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { MemoryBudget } from '../lib/memory-budget.ts';
+import type { RequestLog } from '../logs/request-log.ts';
 import { VERSION } from '../version.ts';
 import { createUnsubscribeLinks, publishedLimits } from './build-acceptor.ts';
 import type { DeliveryRuntime } from './build-delivery.ts';
@@ -68,10 +70,72 @@ const ROOT = path.resolve(import.meta.dirname, '../../..');
 const DASHBOARD = path.join(ROOT, 'dashboard/dist/app');
 
 export function buildHttp(options: HttpOptions): { http: FastifyInstance; listener: HttpListener } {
-  const { config, clock, log, registry, pool, services, consumers, delivery, outage } = options;
+  const { config, clock, log, registry, services, outage } = options;
   const { baseUrl, trustProxy, requestTimeoutMs } = config.http;
-  const isApi = config.roles.has('api');
+  const { ratePerSecond, rateBurst, requestBodyMaxBytes, requestBufferMaxBytes } = config.limits;
   const cookie = createSessionCookie(baseUrl);
+  const bodyMemory = new MemoryBudget(requestBufferMaxBytes);
+  addRequestMetrics(registry, bodyMemory, services.requestLog);
+  const { surfaces, document } = createSurfaces(options, cookie, bodyMemory);
+  const http = createHttpServer({
+    surfaces,
+    sessions: services.people.sessions,
+    operatorKeys: services.operatorKeys,
+    cookie,
+    rateLimiter: services.rateLimiter,
+    networkRateLimiter: new RateLimiter(ratePerSecond, rateBurst, clock),
+    idempotency: services.idempotency,
+    clock,
+    log,
+    metrics: createHttpMetrics(registry),
+    requestLog: services.requestLog,
+    auditLog: services.auditLog,
+    outage,
+    baseUrl,
+    bodyBytesMax: requestBodyMaxBytes,
+    bodyMemory,
+    trustProxy: trustProxy.length > 0 ? [...trustProxy] : false,
+    requestTimeoutMs,
+    hasRouter: config.router.token !== undefined,
+    onChange: options.onChange,
+  });
+  const listener = createHttpListener(http);
+  registerPages(http, (pages) => {
+    if (config.roles.has('api')) registerApiPages(pages, options, cookie, document);
+    registerHealthAndMetrics(pages, { ...options, acceptor: services.acceptor });
+  });
+  return { http, listener };
+}
+
+function addRequestMetrics(
+  registry: Registry,
+  bodyMemory: MemoryBudget,
+  requestLog: RequestLog,
+): void {
+  addCollectedMetric(registry, {
+    name: 'postrider_request_buffer_bytes',
+    help: 'Request bodies in memory that did not arrive in one piece.',
+    type: 'gauge',
+    read: () => bodyMemory.used,
+  });
+  addCollectedMetric(registry, {
+    name: 'postrider_request_log_entries_total',
+    help: 'Entries of the request log: written, left out as one of many successful requests (sampled), or dropped.',
+    type: 'counter',
+    read: () =>
+      Object.entries(requestLog.counts).map(([result, value]) => ({ value, labels: { result } })),
+  });
+}
+
+/** Our API and those of other providers, whose operations call ours, and the document of ours. */
+function createSurfaces(
+  options: HttpOptions,
+  cookie: SessionCookie,
+  bodyMemory: MemoryBudget,
+): { surfaces: [ApiSurface, ...ApiSurface[]]; document: () => object } {
+  const { config, clock, pool, services, consumers } = options;
+  const { baseUrl, attachmentUrls } = config.http;
+  const { batchMax, requestBodyMaxBytes: bodyBytesMax } = config.limits;
   const batchSender = new BatchSender(services);
   const largeAnswers = new LargeResponseLimiter();
   const operations: Operation[] = createOperations({
@@ -84,53 +148,33 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
     limits: publishedLimits(config),
     smtpSettings: () => options.submission.settings(),
     baseUrl,
-    batchMax: config.limits.batchMax,
+    batchMax,
     deletionMs: config.deletionMs,
     isSoleDeliverer: options.isSoleDeliverer,
     batchSender,
-    bodyBytesMax: config.limits.requestBodyMaxBytes,
+    bodyBytesMax,
     largeAnswers,
     filteredLists: new LargeResponseLimiter(1),
     // The document is an operation too, and describes all of them.
     document: () => document(),
   });
   const document = (): object => openapiDocument(operations, { baseUrl, version: VERSION });
-  const bodyMemory = new MemoryBudget(config.limits.requestBufferMaxBytes);
-  addCollectedMetric(registry, {
-    name: 'postrider_request_buffer_bytes',
-    help: 'Request bodies in memory that did not arrive in one piece.',
-    type: 'gauge',
-    read: () => bodyMemory.used,
-  });
-  addCollectedMetric(registry, {
-    name: 'postrider_request_log_entries_total',
-    help: 'Entries of the request log: written, left out as one of many successful requests (sampled), or dropped.',
-    type: 'counter',
-    read: () =>
-      Object.entries(services.requestLog.counts).map(([result, value]) => ({
-        value,
-        labels: { result },
-      })),
-  });
   const main = mainSurface(operations, services.authenticator);
+  if (!config.roles.has('api')) return { surfaces: [{ ...main, operations: [] }], document };
+  const internal = [
+    checkBatch({ batchSender }),
+    previewContent({ clock }),
+    getAttachment({ contents: services.contents, largeAnswers }),
+  ];
   const compat = compatSurfaces(
     {
-      call: operationCaller(
-        [
-          ...operations,
-          checkBatch({ batchSender }),
-          previewContent({ clock }),
-          getAttachment({ contents: services.contents, largeAnswers }),
-        ],
-        services.rateLimiter,
-        services.auditLog,
-      ),
+      call: operationCaller([...operations, ...internal], services.rateLimiter, services.auditLog),
       checkBody: bodyChecker(operations),
       authenticator: services.authenticator,
       clock,
-      bodyBytesMax: config.limits.requestBodyMaxBytes,
-      batchMax: config.limits.batchMax,
-      fetchFile: config.http.attachmentUrls
+      bodyBytesMax,
+      batchMax,
+      fetchFile: attachmentUrls
         ? createFileFetcher({ ...consumers.webhookTargets, memory: bodyMemory })
         : undefined,
       sign: linkSigner(options.secretKey),
@@ -138,62 +182,29 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
     },
     { baseUrl, version: VERSION },
   );
-  const http = createHttpServer({
-    surfaces: isApi ? [main, ...compat] : [{ ...main, operations: [] }],
-    sessions: services.people.sessions,
-    operatorKeys: services.operatorKeys,
-    cookie,
-    rateLimiter: services.rateLimiter,
-    networkRateLimiter: new RateLimiter(
-      config.limits.ratePerSecond,
-      config.limits.rateBurst,
-      clock,
-    ),
-    idempotency: services.idempotency,
-    clock,
-    log,
-    metrics: createHttpMetrics(registry),
-    requestLog: services.requestLog,
-    auditLog: services.auditLog,
-    outage,
-    baseUrl,
-    bodyBytesMax: config.limits.requestBodyMaxBytes,
-    bodyMemory,
-    trustProxy: trustProxy.length > 0 ? [...trustProxy] : false,
-    requestTimeoutMs,
-    hasRouter: config.router.token !== undefined,
-    onChange: options.onChange,
+  return { surfaces: [main, ...compat], document };
+}
+
+function registerApiPages(
+  pages: FastifyInstance,
+  options: HttpOptions,
+  sessionCookie: SessionCookie,
+  document: () => object,
+): void {
+  const { config, log, pool, services, consumers, secretKey } = options;
+  const routerToken = config.router.token;
+  consumers.registerPublicEndpoints(pages);
+  registerUnsubscribeEndpoints(pages, services);
+  registerSingleSignOn(pages, { ...services, sessionCookie, baseUrl: config.http.baseUrl, log });
+  registerDashboard(pages, { folder: DASHBOARD });
+  registerDocs(pages, { document, root: ROOT });
+  if (routerToken === undefined) return;
+  registerCellLookup(pages, {
+    routerToken,
+    pool,
+    unsubscribeLinks: createUnsubscribeLinks(config, secretKey),
+    webhooks: consumers.routes.webhooks,
   });
-  const listener = createHttpListener(http);
-  registerPages(http, (pages) => {
-    if (isApi) {
-      consumers.registerPublicEndpoints(pages);
-      registerUnsubscribeEndpoints(pages, services);
-      registerSingleSignOn(pages, { ...services, sessionCookie: cookie, baseUrl, log });
-      registerDashboard(pages, { folder: DASHBOARD });
-      registerDocs(pages, { document, root: ROOT });
-      if (config.router.token !== undefined) {
-        registerCellLookup(pages, {
-          routerToken: config.router.token,
-          pool,
-          unsubscribeLinks: createUnsubscribeLinks(config, options.secretKey),
-          webhooks: consumers.routes.webhooks,
-        });
-      }
-    }
-    registerHealthAndMetrics(pages, {
-      outage,
-      registry,
-      clock,
-      state: options.state,
-      pool,
-      replica: options.replica,
-      acceptor: services.acceptor,
-      delivery,
-      consumers,
-    });
-  });
-  return { http, listener };
 }
 
 function linkSigner(secretKey: Buffer): (text: string) => Buffer {

@@ -3,6 +3,7 @@ import { Authenticator } from '../accounts/authenticate.ts';
 import { OperatorKeys } from '../accounts/operator-keys.ts';
 import type { PasswordCost } from '../accounts/people/passwords.ts';
 import { createPeople, type People } from '../accounts/people/people.ts';
+import type { SendSystemEmail } from '../accounts/people/system-emails.ts';
 import { RateLimiter } from '../accounts/rate-limit.ts';
 import { SES_ENCRYPTION_PURPOSE, SesCredentials } from '../accounts/ses-credentials.ts';
 import { Workspaces } from '../accounts/workspaces.ts';
@@ -105,22 +106,19 @@ export interface ServicesOptions {
   webhookTargets: EventConsumers['webhookTargets'];
 }
 
-const mailShape = bodyValidator(SendMessage);
-
 export function buildServices(options: ServicesOptions): Services {
-  const { config, clock, log, storage, handoff } = options;
+  const { config, clock, log, storage, handoff, onEventsAppended } = options;
   const { pool, secretKey } = storage;
-  const sesEncryptor = createEncryptor(secretKey, SES_ENCRYPTION_PURPOSE);
-  const { authenticator, senderDomains, templateCache, streamCache } = createCaches(
-    options,
-    sesEncryptor,
-  );
-  const apiKeys = new ApiKeys({
+  const caches = createCaches(options);
+  const { templateCache, streamCache } = caches;
+  const { contactQuota, sendQuotas, ...quotas } = createQuotas({
     pool,
     clock,
-    onChange: (workspaceId) => authenticator.invalidateWorkspace(workspaceId),
+    brake: config.brake,
+    contentDays: config.retention.contentDays,
+    notifications: options.notifications,
+    onEventsAppended,
   });
-  const encryptor = createEncryptor(secretKey, CONTENT_KEY_PURPOSE);
   const { domains, verifier } = createDomains({
     pool,
     clock,
@@ -129,70 +127,19 @@ export function buildServices(options: ServicesOptions): Services {
     dnsServers: config.delivery.dnsServers,
     settings: config.domains,
   });
-  const addressHash = createAddressHash(secretKey);
-  const suppressions = new Suppressions({ pool, clock, hash: addressHash });
-  const streamSuppressions = new StreamSuppressions({ pool, clock, hash: addressHash });
-  const subscriptions = new ContactSubscriptions({
-    clock,
-    suppressions: streamSuppressions,
-    streams: (workspaceId) => streamCache.all(workspaceId),
-  });
-  const contactLookup = new ContactLookup({ pool });
-  const idempotency = createIdempotency(pool, clock, secretKey);
-  const quotas = createQuotas({
-    pool,
-    clock,
-    brake: config.brake,
-    contentDays: config.retention.contentDays,
-    notifications: options.notifications,
-    onEventsAppended: options.onEventsAppended,
-  });
-  const { messageQuotas, contactQuota, sendQuotas } = quotas;
-  const acceptor = createAcceptor({
-    pool,
-    clock,
-    config,
-    domains: senderDomains,
-    templates: templateCache,
-    streams: streamCache,
-    contacts: contactLookup,
-    handoff,
-    idempotency,
-    secretKey,
-    quotas: sendQuotas,
-    group: options.acceptGroup,
-  });
-  const people = createPeople({
-    pool,
-    clock,
-    log,
-    secretKey,
-    sendSystemEmail: createSystemMailer({ acceptor, domains, log }),
-    appUrl: config.http.baseUrl,
-    workspacesMax: config.limits.workspacesMax,
-    deletionMs: config.deletionMs,
-    accessProvider: createProviderAccess(options.webhookTargets),
-    serverProvider: config.singleSignOn,
-    ...(options.passwordCost ? { passwordCost: options.passwordCost } : {}),
-  });
-  const { contentBucket } = config;
-  const bucket = contentBucket && openBucket(contentBucket);
-  const contents = new ContentArchive({ pool, clock, log, bucket });
+  const recipients = createRecipients(options, streamCache, contactQuota);
+  const messages = createMessages(options, caches, recipients.contactLookup, sendQuotas);
+  const sendSystemEmail = createSystemMailer({ acceptor: messages.acceptor, domains, log });
   const requestLog = new RequestLog({ pool, clock, log });
   return {
-    workspaces: new Workspaces({ pool, clock }),
-    apiKeys,
-    operatorKeys: new OperatorKeys({ pool, clock }),
-    sesCredentials: new SesCredentials({ pool, clock, apiKeys, encryptor: sesEncryptor }),
-    authenticator,
+    ...createAccounts(options, caches.authenticator, sendSystemEmail),
     rateLimiter: new RateLimiter(
       config.limits.ratePerSecond,
       config.limits.rateBurst,
       clock,
       // Also called with the ids of people and operator keys, which have no quotas.
-      (id) => messageQuotas.requestsPerSecondOf(id),
+      (id) => quotas.messageQuotas.requestsPerSecondOf(id),
     ),
-    people,
     domains,
     verifier,
     templates: new Templates({
@@ -207,64 +154,30 @@ export function buildServices(options: ServicesOptions): Services {
       routes: Object.keys(config.delivery.streamRoutes),
       onChange: (workspaceId) => streamCache.invalidateWorkspace(workspaceId),
     }),
-    contacts: new Contacts({ pool, clock, subscriptions, contactQuota }),
-    subscriptions,
-    contactLookup,
-    imports: new ContactImports({
-      pool,
-      clock,
-      log,
-      limits: importLimits(config.limits.requestBodyMaxBytes),
-      subscriptions,
-      contactQuota,
-    }),
+    ...recipients,
+    ...messages,
     erasures: new Erasures({
       pool,
       clock,
       log,
-      suppressions,
-      encryptor,
+      suppressions: recipients.suppressions,
+      encryptor: createEncryptor(secretKey, CONTENT_KEY_PURPOSE),
       withdraw: (workspaceId, mode, id) => handoff.withdraw(workspaceId, mode, id),
       flushRequestLog: () => requestLog.flush(),
     }),
     purges: new WorkspacePurges({ pool, clock, log }),
-    suppressions,
-    acceptor,
-    mailAcceptor: new MailAcceptor({
-      acceptor,
-      idempotency,
-      clock,
-      checkShape: (body) => mailShape.check(body),
-    }),
-    idempotency,
-    changes: new MessageChanges({ pool, clock, limits: sendLimits(config), handoff, contents }),
-    inbox: new TestInbox({ pool, clock, encryptor, contents }),
-    contents,
     requestLog,
     auditLog: new AuditLog({ pool, clock, log }),
-    workspaceQuotas: quotas.workspaceQuotas,
-    messageQuotas,
-    publishQuotaNotices: quotas.publishQuotaNotices,
-    workspaceBrakes: quotas.workspaceBrakes,
-    unsubscribes: new Unsubscribes({
-      pool,
-      clock,
-      links: createUnsubscribeLinks(config, secretKey),
-      addressHash,
-      suppressions,
-      streamSuppressions,
-      choices: subscriptions,
-      streams: (workspaceId) => streamCache.all(workspaceId),
-      contact: (workspaceId, mode, key) => contactLookup.contactFor(workspaceId, mode, key),
-      onEventsAppended: options.onEventsAppended,
-    }),
+    ...quotas,
   };
 }
 
+type Caches = ReturnType<typeof createCaches>;
+
 /** Caches that other nodes invalidate through notifications. */
-function createCaches({ clock, storage, notifications }: ServicesOptions, sesEncryptor: Encryptor) {
+function createCaches({ clock, storage, notifications }: ServicesOptions) {
   const options = { pool: storage.pool, clock, isListening: () => notifications.connected };
-  const authenticator = new Authenticator({ ...options, encryptor: sesEncryptor });
+  const authenticator = new Authenticator({ ...options, encryptor: sesEncryptor(storage) });
   const senderDomains = new SenderDomainCache(options);
   const templateCache = new TemplateCache(options);
   const streamCache = new StreamCache(options);
@@ -279,4 +192,138 @@ function createCaches({ clock, storage, notifications }: ServicesOptions, sesEnc
     streamCache.invalidateAll();
   });
   return { authenticator, senderDomains, templateCache, streamCache };
+}
+
+/** Whom mail is sent to, and who no longer wants any. */
+function createRecipients(
+  options: ServicesOptions,
+  streamCache: StreamCache,
+  contactQuota: QuotaServices['contactQuota'],
+) {
+  const { config, clock, log, storage, onEventsAppended } = options;
+  const { pool, secretKey } = storage;
+  const addressHash = createAddressHash(secretKey);
+  const suppressions = new Suppressions({ pool, clock, hash: addressHash });
+  const streamSuppressions = new StreamSuppressions({ pool, clock, hash: addressHash });
+  const streams = (workspaceId: string) => streamCache.all(workspaceId);
+  const subscriptions = new ContactSubscriptions({
+    clock,
+    suppressions: streamSuppressions,
+    streams,
+  });
+  const contactLookup = new ContactLookup({ pool });
+  return {
+    suppressions,
+    contacts: new Contacts({ pool, clock, subscriptions, contactQuota }),
+    subscriptions,
+    contactLookup,
+    imports: new ContactImports({
+      pool,
+      clock,
+      log,
+      limits: importLimits(config.limits.requestBodyMaxBytes),
+      subscriptions,
+      contactQuota,
+    }),
+    unsubscribes: new Unsubscribes({
+      pool,
+      clock,
+      links: createUnsubscribeLinks(config, secretKey),
+      addressHash,
+      suppressions,
+      streamSuppressions,
+      choices: subscriptions,
+      streams,
+      contact: (workspaceId, mode, key) => contactLookup.contactFor(workspaceId, mode, key),
+      onEventsAppended,
+    }),
+  };
+}
+
+const mailShape = bodyValidator(SendMessage);
+
+/** Accepting, changing and reading messages. */
+function createMessages(
+  options: ServicesOptions,
+  caches: Caches,
+  contacts: ContactLookup,
+  quotas: QuotaServices['sendQuotas'],
+) {
+  const { config, clock, log, storage, handoff } = options;
+  const { pool, secretKey } = storage;
+  const { contentBucket } = config;
+  const bucket = contentBucket && openBucket(contentBucket);
+  const contents = new ContentArchive({ pool, clock, log, bucket });
+  const idempotency = createIdempotency(pool, clock, secretKey);
+  const acceptor = createAcceptor({
+    pool,
+    clock,
+    config,
+    domains: caches.senderDomains,
+    templates: caches.templateCache,
+    streams: caches.streamCache,
+    contacts,
+    handoff,
+    idempotency,
+    secretKey,
+    quotas,
+    group: options.acceptGroup,
+  });
+  return {
+    acceptor,
+    mailAcceptor: new MailAcceptor({
+      acceptor,
+      idempotency,
+      clock,
+      checkShape: (body) => mailShape.check(body),
+    }),
+    idempotency,
+    changes: new MessageChanges({ pool, clock, limits: sendLimits(config), handoff, contents }),
+    inbox: new TestInbox({
+      pool,
+      clock,
+      encryptor: createEncryptor(secretKey, CONTENT_KEY_PURPOSE),
+      contents,
+    }),
+    contents,
+  };
+}
+
+/** Workspaces, and who may act in them: programs with keys, and people who sign in. */
+function createAccounts(
+  options: ServicesOptions,
+  authenticator: Authenticator,
+  sendSystemEmail: SendSystemEmail,
+) {
+  const { config, clock, log, storage, passwordCost } = options;
+  const { pool, secretKey } = storage;
+  const apiKeys = new ApiKeys({
+    pool,
+    clock,
+    onChange: (workspaceId) => authenticator.invalidateWorkspace(workspaceId),
+  });
+  return {
+    workspaces: new Workspaces({ pool, clock }),
+    apiKeys,
+    operatorKeys: new OperatorKeys({ pool, clock }),
+    sesCredentials: new SesCredentials({ pool, clock, apiKeys, encryptor: sesEncryptor(storage) }),
+    authenticator,
+    people: createPeople({
+      pool,
+      clock,
+      log,
+      secretKey,
+      sendSystemEmail,
+      appUrl: config.http.baseUrl,
+      workspacesMax: config.limits.workspacesMax,
+      deletionMs: config.deletionMs,
+      accessProvider: createProviderAccess(options.webhookTargets),
+      serverProvider: config.singleSignOn,
+      ...(passwordCost ? { passwordCost } : {}),
+    }),
+  };
+}
+
+function sesEncryptor({ secretKey }: Storage): Encryptor {
+  return createEncryptor(secretKey, SES_ENCRYPTION_PURPOSE);
 }

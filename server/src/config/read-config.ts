@@ -5,8 +5,15 @@ import type { BucketSettings } from '../lib/object-bucket.ts';
 import type { CellAddress } from './cell-settings.ts';
 import type { RouteConfig } from './delivery-routes.ts';
 import type { OutgoingAddresses } from './outgoing-addresses.ts';
-import type { PortRange, ServerAddress, Setting } from './setting-types.ts';
-import { type Role, SETTINGS, type SettingName } from './settings.ts';
+import {
+  type Environment,
+  readSettings,
+  type SettingValue,
+  type SettingValues,
+} from './read-settings.ts';
+import { findConflicts } from './setting-conflicts.ts';
+import type { PortRange, ServerAddress } from './setting-types.ts';
+import type { Role } from './settings.ts';
 import type { SmtpAddress } from './submission-settings.ts';
 
 /**
@@ -168,8 +175,6 @@ export interface Limits {
   readonly acceptBufferMaxBytes: number;
 }
 
-export type Environment = Readonly<Record<string, string | undefined>>;
-
 /** The message lists every error, one per line. */
 export class ConfigError extends Error {
   readonly errors: readonly string[];
@@ -185,105 +190,6 @@ export function readConfig(env: Environment): Config {
   const errors = [...values.errors, ...findConflicts(values)];
   if (errors.length > 0) throw new ConfigError(errors);
   return deepFreeze(buildConfig(values));
-}
-
-interface SettingValues {
-  of<N extends SettingName>(name: N): SettingValue<N>;
-  wasGiven(name: SettingName): boolean;
-  errors: string[];
-}
-
-type SettingValue<N extends SettingName> = (typeof SETTINGS)[N]['default'];
-
-function readSettings(env: Environment): SettingValues {
-  const values = new Map<string, unknown>();
-  const given = new Set<string>();
-  const errors: string[] = [];
-  for (const [name, setting] of Object.entries<Setting<unknown>>(SETTINGS)) {
-    const text = env[name]?.trim() ?? '';
-    // Docker Compose and shells pass unset variables as empty ones.
-    const value = text === '' ? setting.default : setting.parse(text);
-    if (text !== '') given.add(name);
-    if (text !== '' && value === undefined) {
-      const shown = setting.secret ? 'the value' : JSON.stringify(text);
-      errors.push(`${name}: ${shown} is invalid. Expected ${setting.format}.`);
-    }
-    values.set(name, value ?? setting.default);
-  }
-  return {
-    of: <N extends SettingName>(name: N) => values.get(name) as SettingValue<N>,
-    wasGiven: (name) => given.has(name),
-    errors,
-  };
-}
-
-const BUCKET_SETTINGS = [
-  'CONTENT_BUCKET_URL',
-  'CONTENT_BUCKET_ACCESS_KEY_ID',
-  'CONTENT_BUCKET_SECRET_ACCESS_KEY',
-] as const;
-
-/** Checks between settings that are valid on their own. */
-function findConflicts({ of, wasGiven }: SettingValues): string[] {
-  const found: string[] = [];
-  if (wasGiven('DATABASE_URL') && !wasGiven('SECRET_KEY')) {
-    found.push(
-      `SECRET_KEY: required with DATABASE_URL, the same on every node. Expected ${SETTINGS.SECRET_KEY.format}.`,
-    );
-  }
-  if (wasGiven('DATABASE_READ_URL') && !wasGiven('DATABASE_URL')) {
-    found.push(
-      'DATABASE_READ_URL: needs DATABASE_URL, because the embedded database has no standby.',
-    );
-  }
-  if (wasGiven('DATABASE_SCHEMA') && !wasGiven('DATABASE_URL')) {
-    found.push(
-      'DATABASE_SCHEMA: needs DATABASE_URL, because the embedded database has one installation only.',
-    );
-  }
-  const bucket = BUCKET_SETTINGS.filter((name) => wasGiven(name));
-  if (bucket.length > 0 && bucket.length < BUCKET_SETTINGS.length) {
-    const missing = BUCKET_SETTINGS.filter((name) => !wasGiven(name));
-    found.push(`${missing.join(', ')}: needed with ${bucket.join(' and ')}.`);
-  }
-  if (of('CONTENT_RETENTION_DAYS') > of('MESSAGE_RETENTION_DAYS')) {
-    found.push(
-      `CONTENT_RETENTION_DAYS: ${of('CONTENT_RETENTION_DAYS')} exceeds MESSAGE_RETENTION_DAYS (${of('MESSAGE_RETENTION_DAYS')}). Content cannot be kept longer than its message.`,
-    );
-  }
-  // 0 means that it is unset or invalid, which is reported above.
-  if (of('RATE_LIMIT_BURST') !== 0 && of('RATE_LIMIT_BURST') < of('RATE_LIMIT_PER_SECOND')) {
-    found.push(
-      `RATE_LIMIT_BURST: ${of('RATE_LIMIT_BURST')} is less than RATE_LIMIT_PER_SECOND (${of('RATE_LIMIT_PER_SECOND')}).`,
-    );
-  }
-  if (of('ACCEPT_BUFFER_MAX_BYTES') < of('REQUEST_BODY_MAX_BYTES')) {
-    found.push(
-      `ACCEPT_BUFFER_MAX_BYTES: must not be less than REQUEST_BODY_MAX_BYTES, or the largest request could never be accepted.`,
-    );
-  }
-  if (
-    of('REQUEST_BUFFER_MAX_BYTES') !== 0 &&
-    of('REQUEST_BUFFER_MAX_BYTES') < of('REQUEST_BODY_MAX_BYTES')
-  ) {
-    found.push(
-      'REQUEST_BUFFER_MAX_BYTES: must not be less than REQUEST_BODY_MAX_BYTES, or the largest request could never be received.',
-    );
-  }
-  if (wasGiven('SUBMISSION_TLS_CERT') !== wasGiven('SUBMISSION_TLS_KEY')) {
-    found.push('SUBMISSION_TLS_CERT and SUBMISSION_TLS_KEY: set both or neither.');
-  }
-  const provider = ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'] as const;
-  const missing = provider.filter((name) => !wasGiven(name));
-  if (missing.length > 0 && missing.length < provider.length) {
-    found.push(`${missing.join(' and ')}: required with the other OIDC_ settings.`);
-  }
-  if (of('SUBMISSION_TLS_PORT') !== 'off' && !wasGiven('SUBMISSION_TLS_CERT')) {
-    found.push(
-      'SUBMISSION_TLS_PORT: requires a certificate. Set SUBMISSION_TLS_CERT and SUBMISSION_TLS_KEY, or set the port to off.',
-    );
-  }
-  return found;
 }
 
 const MINUTE_MS = 60_000;

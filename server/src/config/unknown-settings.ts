@@ -1,5 +1,5 @@
 import { didYouMean } from '../lib/did-you-mean.ts';
-import type { Environment } from './read-config.ts';
+import type { Environment } from './read-settings.ts';
 import { SETTINGS } from './settings.ts';
 
 /**

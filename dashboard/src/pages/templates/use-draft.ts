@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useBlocker } from '@tanstack/react-router';
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { type RefObject, useCallback, useEffect, useRef, useState } from 'react';
 import { toProblem } from '../../api/problem.ts';
 import { sessionEnded } from '../../api/session-signals.ts';
 import { useApi } from '../../api/use-api.ts';
@@ -86,30 +86,11 @@ export function useDraft(kind: ContentKind, loaded: Template): Draft {
   );
 
   const save = useCallback(async (): Promise<Template> => {
-    const content = contentApi(api, kind);
-    const store = async (): Promise<Template> => {
-      const change = pending.current;
-      if (isEmpty(change)) return base.current;
-      pending.current = {};
-      try {
-        base.current = await content.change(
-          loaded.key,
-          toTemplateChange(change),
-          base.current.etag,
-        );
-        return base.current;
-      } catch (problem) {
-        pending.current = { ...change, ...pending.current };
-        if (toProblem(problem).code !== 'draft_changed') throw problem;
-        if (!mergeRemote(await content.get(loaded.key))) throw problem;
-        return store();
-      }
-    };
     // Serialize saves: concurrent ones could arrive in the wrong order.
     while (saving.current) await saving.current.catch(() => {});
     if (isEmpty(pending.current)) return base.current;
     setState('saving');
-    saving.current = store()
+    saving.current = storePending(contentApi(api, kind), loaded.key, base, pending, mergeRemote)
       .then(
         (saved) => {
           setStored(saved);
@@ -132,6 +113,72 @@ export function useDraft(kind: ContentKind, loaded: Template): Draft {
   }, [api, kind, loaded.key, queries, mergeRemote]);
   const trySave = useCallback(() => void save().catch(() => {}), [save]);
 
+  useAutosave(state, fields, trySave);
+
+  // Changed in another tab or by someone else: merge, because saving the old text would undo it.
+  useEffect(() => {
+    if (!saving.current && loaded.updated_at > stored.updated_at) mergeRemote(loaded);
+  }, [loaded, stored, mergeRemote]);
+
+  const leaving = useSaveBeforeLeaving(save, pending);
+
+  return {
+    stored,
+    fields,
+    state,
+    error,
+    saves,
+    saveNow: save,
+    conflict: conflict && {
+      ...conflict,
+      takeTheirs: async () => {
+        while (saving.current) await saving.current.catch(() => {});
+        pending.current = {};
+        rebase(conflict.theirs);
+        setState('saved');
+      },
+      keepMine: () => {
+        rebase(conflict.theirs);
+        trySave();
+      },
+    },
+    leaving,
+    set: (change) => {
+      pending.current = { ...pending.current, ...change };
+      setFields((now) => ({ ...now, ...change }));
+      setState('waiting');
+    },
+    reload: mergeRemote,
+  };
+}
+
+/**
+ * Saves the pending changes of the draft. If someone else saved first, their changes are merged and
+ * it is tried again; a conflict ends it, and the changes stay pending.
+ */
+async function storePending(
+  content: ReturnType<typeof contentApi>,
+  key: string,
+  base: RefObject<Template>,
+  pending: RefObject<Partial<DraftFields>>,
+  mergeRemote: (theirs: Template) => boolean,
+): Promise<Template> {
+  const change = pending.current;
+  if (isEmpty(change)) return base.current;
+  pending.current = {};
+  try {
+    base.current = await content.change(key, toTemplateChange(change), base.current.etag);
+    return base.current;
+  } catch (problem) {
+    pending.current = { ...change, ...pending.current };
+    if (toProblem(problem).code !== 'draft_changed') throw problem;
+    if (!mergeRemote(await content.get(key))) throw problem;
+    return storePending(content, key, base, pending, mergeRemote);
+  }
+}
+
+/** Saves after a pause in typing, and when the user has signed in again. */
+function useAutosave(state: Draft['state'], fields: DraftFields, trySave: () => void): void {
   // biome-ignore lint/correctness/useExhaustiveDependencies: every change restarts the pause.
   useEffect(() => {
     if (state !== 'waiting') return;
@@ -146,12 +193,13 @@ export function useDraft(kind: ContentKind, loaded: Template): Draft {
       }),
     [trySave],
   );
+}
 
-  // Changed in another tab or by someone else: merge, because saving the old text would undo it.
-  useEffect(() => {
-    if (!saving.current && loaded.updated_at > stored.updated_at) mergeRemote(loaded);
-  }, [loaded, stored, mergeRemote]);
-
+/** Saves when the user leaves the page or signs out, and asks what to do if that fails. */
+function useSaveBeforeLeaving(
+  save: () => Promise<Template>,
+  pending: RefObject<Partial<DraftFields>>,
+): Draft['leaving'] {
   const blocker = useBlocker({
     // Navigation continues after the save, so that coming back shows the saved text.
     shouldBlockFn: () =>
@@ -182,36 +230,6 @@ export function useDraft(kind: ContentKind, loaded: Template): Draft {
     if (go) blocker.proceed();
     else blocker.reset();
   };
-
-  return {
-    stored,
-    fields,
-    state,
-    error,
-    saves,
-    saveNow: save,
-    conflict: conflict && {
-      ...conflict,
-      takeTheirs: async () => {
-        while (saving.current) await saving.current.catch(() => {});
-        pending.current = {};
-        rebase(conflict.theirs);
-        setState('saved');
-      },
-      keepMine: () => {
-        rebase(conflict.theirs);
-        trySave();
-      },
-    },
-    leaving:
-      resolveLeave || blocker.status === 'blocked'
-        ? { stay: () => finishLeaving(false), leave: () => finishLeaving(true) }
-        : undefined,
-    set: (change) => {
-      pending.current = { ...pending.current, ...change };
-      setFields((now) => ({ ...now, ...change }));
-      setState('waiting');
-    },
-    reload: mergeRemote,
-  };
+  if (!resolveLeave && blocker.status !== 'blocked') return undefined;
+  return { stay: () => finishLeaving(false), leave: () => finishLeaving(true) };
 }

@@ -1,24 +1,10 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { WorkspaceMovingError } from '../../accounts/workspace-moving.ts';
-import { isWriteFenced } from '../../db/database-errors.ts';
-import type { StorageOutage } from '../../db/storage-outage.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { newId } from '../../lib/ids.ts';
-import type { Log } from '../../lib/log.ts';
 import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
 import type { AuditLog } from '../../logs/audit-log.ts';
-import type { RequestLog } from '../../logs/request-log.ts';
 import type { Idempotency } from '../../messages/accept/idempotency.ts';
 import type { HttpMetrics } from '../observability/http-metrics.ts';
 import type { Operation, OperationResponse } from '../operation.ts';
-import { MISDIRECTED_HEADER } from '../pages/cell-lookup.ts';
-import { prefersHtml, sendNotFoundPage } from '../pages/not-found.ts';
-import {
-  isInternalError,
-  type ProblemDetails,
-  pathNotFound,
-  toProblemResponse,
-} from '../problems/problem-details.ts';
 import { AllowedMethods, routeOf, supportsHead } from './allowed-methods.ts';
 import type { ApiSurface } from './api-surface.ts';
 import { handleAudited, isAudited } from './audit-operation.ts';
@@ -34,10 +20,17 @@ import {
   bodyFormatOf,
   detachFormParameters,
 } from './body-parsers.ts';
-import { logRequest } from './log-request.ts';
+import { recordRequest } from './log-request.ts';
 import { type OperationValidators, validatorsOf } from './operation-validators.ts';
 import type { ReceivedBody } from './read-body.ts';
 import { RequestContext } from './request-context.ts';
+import {
+  handleClientError,
+  type ProblemDependencies,
+  sendFrameworkError,
+  sendNotFound,
+  sendProblem,
+} from './send-problem.ts';
 import { authorizeSignedRequest } from './signed-request.ts';
 
 /**
@@ -46,20 +39,15 @@ import { authorizeSignedRequest } from './signed-request.ts';
  * then the body.
  */
 
-export interface HttpServerDependencies extends AuthorizationDependencies, BodyLimits {
-  /** The first one is our own API. It also answers for paths that belong to no surface. */
-  surfaces: readonly [ApiSurface, ...ApiSurface[]];
+export interface HttpServerDependencies
+  extends AuthorizationDependencies,
+    BodyLimits,
+    ProblemDependencies {
   idempotency: Idempotency;
-  clock: Clock;
-  log: Log;
   metrics: HttpMetrics;
-  requestLog: RequestLog;
   auditLog: AuditLog;
-  outage: StorageOutage;
   trustProxy: boolean | string[];
   requestTimeoutMs: number;
-  /** Whether a router, which may look for a key elsewhere, is in front of the server. */
-  hasRouter: boolean;
   /** Called after an operation that may have changed data succeeded. */
   onChange: () => void;
 }
@@ -98,10 +86,7 @@ export function createHttpServer(deps: HttpServerDependencies): FastifyInstance 
     return503OnClosing: false,
     exposeHeadRoutes: true,
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 1024 },
-    frameworkErrors: (error, request, reply) =>
-      isInvalidUrl(error)
-        ? sendNotFound(deps, request, reply)
-        : sendProblem(deps, error, request, reply),
+    frameworkErrors: (error, request, reply) => sendFrameworkError(deps, error, request, reply),
     clientErrorHandler: handleClientError(deps),
     http: {
       // Node exchanges the two if the headers may take longer than the whole request.
@@ -152,17 +137,6 @@ function rejectMethod(reply: FastifyReply, allowed: readonly string[]): never {
   const list = allowed.join(', ');
   reply.header('allow', list);
   throw new RefusedError('method_not_allowed', `This path accepts ${list}.`);
-}
-
-/** A node without the API role serves no pages either. */
-function sendNotFound(
-  deps: HttpServerDependencies,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): void {
-  if (deps.surfaces[0].operations.length > 0 && prefersHtml(request))
-    sendNotFoundPage(request, reply);
-  else sendProblem(deps, pathNotFound(), request, reply);
 }
 
 /** One scope for each body format, because a scope has its own parsers and takes time to load. */
@@ -239,7 +213,7 @@ async function handleRequest(
       await run(deps, surface, operation, checks, request, reply),
       operation.spec.location,
     );
-    recordRequest(deps, request, reply);
+    recordRequest(deps.requestLog, request, reply);
     if (spec.method !== 'GET' && !spec.isAnonymous?.(request.headers)) {
       deps.outage.stored();
       deps.onChange();
@@ -257,19 +231,6 @@ function releaseBody({ receivedBody }: FastifyRequest, { raw }: FastifyReply): v
   if (!release) return;
   if (raw.destroyed || raw.closed) release();
   else raw.once('close', release);
-}
-
-/** Called directly, because Fastify's onResponse hook adds a listener to every response. */
-function recordRequest(
-  { requestLog }: HttpServerDependencies,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  problem?: ProblemDetails,
-): void {
-  const { caller, startedAtMs } = request;
-  const elapsedMs = startedAtMs === 0 ? 0 : performance.now() - startedAtMs;
-  request.recordMetrics?.(reply.statusCode, elapsedMs);
-  if (caller) logRequest(requestLog, caller, request, reply, elapsedMs, problem);
 }
 
 function run(
@@ -355,116 +316,4 @@ function sendResponse(
 /** A replayed response is the stored text. */
 function parseStoredBody(body: unknown): never {
   return (typeof body === 'string' ? JSON.parse(body) : body) as never;
-}
-
-function sendProblem(
-  deps: HttpServerDependencies,
-  thrown: unknown,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): void {
-  const error = translateError(thrown, request);
-  const { problem, headers } = toProblemResponse(error, request.id, deps.baseUrl);
-  if (isInternalError(error)) {
-    deps.log.error(
-      { err: error, request_id: request.id, route: request.routeOptions?.url },
-      'request failed',
-    );
-  } else if (problem.code === 'storage_unavailable' && !isMoving(error)) {
-    deps.outage.refused(error, { request_id: request.id });
-  }
-  reply.header('x-request-id', request.id);
-  reply.header('x-content-type-options', 'nosniff');
-  const isElsewhere = problem.code === 'invalid_api_key' || error instanceof WorkspaceMovingError;
-  if (deps.hasRouter && isElsewhere) reply.header(MISDIRECTED_HEADER, '1');
-  // The rest of an unread body must not be parsed as the next request.
-  if (problem.status === 413 || problem.status === 408) reply.header('connection', 'close');
-  const surface = surfaceOf(deps, request.url);
-  const rendered = surface.renderProblem({ problem, headers });
-  void reply
-    .code(rendered.status)
-    .headers(rendered.headers)
-    .type(rendered.mediaType)
-    .send(rendered.body);
-  recordRequest(deps, request, reply, problem);
-  if (request.operationId === null) void logUnknownPath(deps, surface, request, reply, problem);
-}
-
-/** Not an outage of the database. */
-function isMoving(error: unknown): boolean {
-  return error instanceof WorkspaceMovingError || isWriteFenced(error);
-}
-
-/**
- * A path or method without an operation is answered without authentication. Its sender looks for the
- * typo in the request log, so the caller is found afterwards.
- */
-async function logUnknownPath(
-  { requestLog }: HttpServerDependencies,
-  surface: ApiSurface,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  problem: ProblemDetails,
-): Promise<void> {
-  const isSigned = surface.beforeSignedBody !== undefined;
-  if (isSigned || !request.url.startsWith(`${surface.prefix}/`)) return;
-  try {
-    logRequest(requestLog, await surface.authenticate(request), request, reply, 0, problem);
-  } catch {
-    // No valid key, so the request belongs to no workspace.
-  }
-}
-
-function surfaceOf({ surfaces }: HttpServerDependencies, url: string): ApiSurface {
-  return surfaces.find(({ prefix }) => url.startsWith(`${prefix}/`)) ?? surfaces[0];
-}
-
-/** A malformed URL, or one longer than any route. */
-function isInvalidUrl(error: { code?: unknown }): boolean {
-  return error.code === 'FST_ERR_BAD_URL' || error.code === 'FST_ERR_MAX_PARAM_LENGTH';
-}
-
-/** Translates Fastify's errors into ours. */
-function translateError(error: unknown, { raw }: FastifyRequest): unknown {
-  const code = (error as { code?: unknown }).code;
-  switch (code) {
-    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-    case 'FST_ERR_CTP_INVALID_TYPE':
-      return new RefusedError('unsupported_media_type', 'The body must be application/json.');
-    case 'FST_ERR_ROUTE_MISSING_CONTENT_TYPE':
-      // Fastify requires one for QUERY, which no operation accepts.
-      return pathNotFound();
-    case 'ECONNRESET':
-    case 'ERR_STREAM_PREMATURE_CLOSE':
-      // Database connections fail with the same codes, which is not the client's error.
-      if (raw.complete || !raw.destroyed) return error;
-      return new RefusedError(
-        'malformed_request',
-        'The connection closed before the body was complete.',
-      );
-    default:
-      return error;
-  }
-}
-
-/** Errors before there is a request are answered directly on the socket. */
-function handleClientError(deps: HttpServerDependencies) {
-  return (error: NodeJS.ErrnoException, socket: import('node:net').Socket): void => {
-    if (error.code === 'ECONNRESET' || !socket.writable) {
-      socket.destroy();
-      return;
-    }
-    const late = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
-    const refused = late
-      ? new RefusedError('request_timeout', 'The request was not complete before the timeout.')
-      : new RefusedError('malformed_request', 'The request is not valid HTTP/1.1.');
-    const requestId = newId('req', deps.clock.now());
-    const { problem } = toProblemResponse(refused, requestId, deps.baseUrl);
-    const body = JSON.stringify(problem);
-    socket.end(
-      `HTTP/1.1 ${problem.status} ${late ? 'Request Timeout' : 'Bad Request'}\r\n` +
-        `Content-Type: application/problem+json; charset=utf-8\r\nX-Request-Id: ${requestId}\r\n` +
-        `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-    );
-  };
 }

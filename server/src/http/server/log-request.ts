@@ -5,6 +5,22 @@ import type { RequestLog } from '../../logs/request-log.ts';
 import type { ProblemDetails } from '../problems/problem-details.ts';
 
 /**
+ * Records the metrics of a request, and adds it to the request log. Called directly, because
+ * Fastify's onResponse hook adds a listener to every response.
+ */
+export function recordRequest(
+  requestLog: RequestLog,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  problem?: ProblemDetails,
+): void {
+  const { caller, startedAtMs } = request;
+  const elapsedMs = startedAtMs === 0 ? 0 : performance.now() - startedAtMs;
+  request.recordMetrics?.(reply.statusCode, elapsedMs);
+  if (caller) logRequest(requestLog, caller, request, reply, elapsedMs, problem);
+}
+
+/**
  * Adds a request to the request log of the caller's workspace. What the dashboard reads and previews is
  * left out: it would bury the requests of programs, and looking at the log would fill it.
  */

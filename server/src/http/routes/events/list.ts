@@ -36,6 +36,61 @@ import {
 } from './event-query.ts';
 import { Event } from './event-schemas.ts';
 
+const EventListQuery = closed({
+  ...PAGE,
+  cursor: Type.Optional(
+    Type.String({
+      maxLength: 512,
+      description:
+        '`next_cursor` of the previous page with the same `order`, or `latest` for the current ' +
+        'end of the log.',
+    }),
+  ),
+  order: Type.Optional(
+    Type.Unsafe<FeedOrder>({
+      ...oneOf(['asc', 'desc'] as const),
+      default: 'asc',
+      description: '`asc`: oldest first. `desc`: newest first.',
+    }),
+  ),
+  type: EventTypeFilter,
+  message_id: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
+  recipient: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 320, description: 'A recipient’s address.' }),
+  ),
+  stream: StreamFilter,
+  tag: Type.Optional(Type.String({ minLength: 1, maxLength: TAG_LENGTH_MAX })),
+  domain: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      description: 'The domain of the sender’s address, for events of messages.',
+    }),
+  ),
+  created_after: Type.Optional(Type.String({ format: 'date-time' })),
+  created_before: Type.Optional(Type.String({ format: 'date-time' })),
+});
+
+const EventPage = Type.Object(
+  {
+    data: Type.Array(Event),
+    next_cursor: Type.String({
+      description: 'Continue here in the same order; with `asc` also at a later time.',
+      examples: ['WzE4NDQyLCJldnQiXQ'],
+    }),
+    has_more: Type.Boolean(),
+    follow_cursor: Type.Optional(
+      Type.String({
+        description:
+          'On the first page of `order=desc`: where `order=asc` and the stream continue with ' +
+          'future events.',
+        examples: ['WzE4NDQyLCJldnQiXQ'],
+      }),
+    ),
+  },
+  { title: 'EventPage' },
+);
+
 export function listEvents(deps: ListSources & { filteredLists: LargeResponseLimiter }): Operation {
   return operation(
     {
@@ -53,40 +108,7 @@ export function listEvents(deps: ListSources & { filteredLists: LargeResponseLim
         'gap. With a filter, a page may be short or empty while `has_more` is true, because a ' +
         'request examines a limited number of events.',
       scope: 'read:events',
-      query: closed({
-        ...PAGE,
-        cursor: Type.Optional(
-          Type.String({
-            maxLength: 512,
-            description:
-              '`next_cursor` of the previous page with the same `order`, or `latest` for the current ' +
-              'end of the log.',
-          }),
-        ),
-        order: Type.Optional(
-          Type.Unsafe<FeedOrder>({
-            ...oneOf(['asc', 'desc'] as const),
-            default: 'asc',
-            description: '`asc`: oldest first. `desc`: newest first.',
-          }),
-        ),
-        type: EventTypeFilter,
-        message_id: Type.Optional(Type.String({ minLength: 1, maxLength: 64 })),
-        recipient: Type.Optional(
-          Type.String({ minLength: 1, maxLength: 320, description: 'A recipient’s address.' }),
-        ),
-        stream: StreamFilter,
-        tag: Type.Optional(Type.String({ minLength: 1, maxLength: TAG_LENGTH_MAX })),
-        domain: Type.Optional(
-          Type.String({
-            minLength: 1,
-            maxLength: 255,
-            description: 'The domain of the sender’s address, for events of messages.',
-          }),
-        ),
-        created_after: Type.Optional(Type.String({ format: 'date-time' })),
-        created_before: Type.Optional(Type.String({ format: 'date-time' })),
-      }),
+      query: EventListQuery,
       queryParsers: [
         ({ cursor, order = 'asc' }, invalid) =>
           typeof cursor !== 'string' ||
@@ -98,28 +120,7 @@ export function listEvents(deps: ListSources & { filteredLists: LargeResponseLim
         (query) => parseDomainParameter('senderDomain', 'domain', query),
       ],
       responses: {
-        200: {
-          description: 'A page of events.',
-          body: Type.Object(
-            {
-              data: Type.Array(Event),
-              next_cursor: Type.String({
-                description: 'Continue here in the same order; with `asc` also at a later time.',
-                examples: ['WzE4NDQyLCJldnQiXQ'],
-              }),
-              has_more: Type.Boolean(),
-              follow_cursor: Type.Optional(
-                Type.String({
-                  description:
-                    'On the first page of `order=desc`: where `order=asc` and the stream continue with ' +
-                    'future events.',
-                  examples: ['WzE4NDQyLCJldnQiXQ'],
-                }),
-              ),
-            },
-            { title: 'EventPage' },
-          ),
-        },
+        200: { description: 'A page of events.', body: EventPage },
       },
       problems: ['quota_exceeded'],
     },

@@ -26,6 +26,73 @@ import { MESSAGE_STATUSES, MessageSummary } from './schemas.ts';
 
 const LIST = '/messages';
 
+const MessageListQuery = closed(
+  {
+    ...PAGE,
+    status: Type.Optional(oneOf(MESSAGE_STATUSES)),
+    recipient: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 320, description: 'A recipient’s address.' }),
+    ),
+    domain: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 255,
+        description: 'The domain of the sender’s address.',
+      }),
+    ),
+    receiver: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 255,
+        description:
+          'The mailbox provider of a recipient, as named by `GET /stats?group_by=receiver` ' +
+          '(`google`, `microsoft`, …, `other`), or the domain of a recipient’s address.',
+      }),
+    ),
+    header_message_id: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 460,
+        description: 'The `Message-ID` header of the mail, with or without angle brackets.',
+      }),
+    ),
+    stream: StreamFilter,
+    tag: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: TAG_LENGTH_MAX,
+        description: `A tag of the message. Invitations and password resets that Postrider sends for your team are listed with \`${SYSTEM_TAG}\` only.`,
+      }),
+    ),
+    template_key: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+    reason: Type.Optional(
+      Type.String({
+        pattern: '^[a-z_]{1,64}$',
+        description:
+          'The reason of a recipient’s bounce or deferral (`unknown_mailbox`), suppression ' +
+          '(`hard_bounce`) or failure.',
+      }),
+    ),
+    api_key_id: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        description: 'The API key that sent the message, also over SMTP.',
+      }),
+    ),
+    created_after: Type.Optional(Type.String({ format: 'date-time' })),
+    created_before: Type.Optional(Type.String({ format: 'date-time' })),
+    q: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 200,
+        description: 'Search text for the subject or an address.',
+      }),
+    ),
+  },
+  { patternProperties: { '^metadata\\[.{1,64}\\]$': { type: 'string' } } },
+);
+
 export function listMessages(
   deps: ListSources & {
     /** A filter may examine thousands of messages, so a workspace runs one such list at a time. */
@@ -44,72 +111,7 @@ export function listMessages(
         'times. A request examines a limited number of messages: with a filter that matches ' +
         'few, a page may be short or empty and still have a `next_cursor`.',
       scope: 'read:messages',
-      query: closed(
-        {
-          ...PAGE,
-          status: Type.Optional(oneOf(MESSAGE_STATUSES)),
-          recipient: Type.Optional(
-            Type.String({ minLength: 1, maxLength: 320, description: 'A recipient’s address.' }),
-          ),
-          domain: Type.Optional(
-            Type.String({
-              minLength: 1,
-              maxLength: 255,
-              description: 'The domain of the sender’s address.',
-            }),
-          ),
-          receiver: Type.Optional(
-            Type.String({
-              minLength: 1,
-              maxLength: 255,
-              description:
-                'The mailbox provider of a recipient, as named by `GET /stats?group_by=receiver` ' +
-                '(`google`, `microsoft`, …, `other`), or the domain of a recipient’s address.',
-            }),
-          ),
-          header_message_id: Type.Optional(
-            Type.String({
-              minLength: 1,
-              maxLength: 460,
-              description: 'The `Message-ID` header of the mail, with or without angle brackets.',
-            }),
-          ),
-          stream: StreamFilter,
-          tag: Type.Optional(
-            Type.String({
-              minLength: 1,
-              maxLength: TAG_LENGTH_MAX,
-              description: `A tag of the message. Invitations and password resets that Postrider sends for your team are listed with \`${SYSTEM_TAG}\` only.`,
-            }),
-          ),
-          template_key: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
-          reason: Type.Optional(
-            Type.String({
-              pattern: '^[a-z_]{1,64}$',
-              description:
-                'The reason of a recipient’s bounce or deferral (`unknown_mailbox`), suppression ' +
-                '(`hard_bounce`) or failure.',
-            }),
-          ),
-          api_key_id: Type.Optional(
-            Type.String({
-              minLength: 1,
-              maxLength: 64,
-              description: 'The API key that sent the message, also over SMTP.',
-            }),
-          ),
-          created_after: Type.Optional(Type.String({ format: 'date-time' })),
-          created_before: Type.Optional(Type.String({ format: 'date-time' })),
-          q: Type.Optional(
-            Type.String({
-              minLength: 1,
-              maxLength: 200,
-              description: 'Search text for the subject or an address.',
-            }),
-          ),
-        },
-        { patternProperties: { '^metadata\\[.{1,64}\\]$': { type: 'string' } } },
-      ),
+      query: MessageListQuery,
       queryParsers: [
         (query) => uuidCursor(LIST, query),
         (query) => parseAddressParameter('recipientKey', 'recipient', query),
