@@ -30,7 +30,7 @@ const PATTERNS = {
   claim: /(from|update) deliveries\b/,
   'fan-out': /^with place as .*insert into webhook_deliveries\b/s,
   'webhook record': /insert into webhook_attempts\b/,
-  'webhook claim': /\bwebhook_deliveries\b/,
+  'webhook claim': /\bwebhook_(deliveries|backlogs)\b/,
   statistics: /\bstatistics_|select sender, template_key, stream/,
 } as const;
 

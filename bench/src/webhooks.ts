@@ -257,7 +257,8 @@ async function benchBacklog(report: Report): Promise<void> {
 async function untilFannedOut(environment: WebhookEnvironment, count: number): Promise<void> {
   for (;;) {
     const { rows } = await environment.client.query(
-      `select count(*)::int as n from webhook_deliveries where status <> 'succeeded'`,
+      `select (select count(*) from webhook_deliveries where status <> 'succeeded')::int
+              + (select coalesce(sum(events), 0) from webhook_backlogs)::int as n`,
     );
     if (rows[0].n >= count) return;
     await sleep(500);

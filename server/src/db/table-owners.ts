@@ -61,6 +61,7 @@ export const TABLE_OWNERS = {
   webhooks: 'webhooks',
   webhook_secrets: 'webhooks',
   webhook_deliveries: 'webhooks',
+  webhook_backlogs: 'webhooks',
   webhook_attempts: 'webhooks',
   statistics_minute: 'stats',
   statistics_hour: 'stats',

@@ -682,6 +682,18 @@ export interface WebhookAttemptsRow {
   error: string | null;
 }
 
+export interface WebhookBacklogsRow {
+  workspace_id: string;
+  mode: Mode;
+  webhook_id: string;
+  first_tx: number;
+  first_id: string;
+  last_tx: number;
+  last_id: string;
+  events: number;
+  due_at: number;
+}
+
 export interface WebhookDeliveriesRow {
   workspace_id: string;
   mode: Mode;
@@ -817,6 +829,7 @@ export interface Tables {
   test_inbox: TestInboxRow;
   used_sign_ins: UsedSignInsRow;
   webhook_attempts: WebhookAttemptsRow;
+  webhook_backlogs: WebhookBacklogsRow;
   webhook_deliveries: WebhookDeliveriesRow;
   webhook_secrets: WebhookSecretsRow;
   webhooks: WebhooksRow;

@@ -53,6 +53,7 @@ const WAYS: Readonly<Record<TenantTable, Way>> = {
   contact_import_failures: 'switch',
   webhooks: 'switch',
   webhook_secrets: 'switch',
+  webhook_backlogs: 'switch',
   api_keys: 'switch',
   api_key_secrets: 'switch',
   ses_credentials: 'switch',

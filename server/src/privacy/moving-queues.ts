@@ -4,6 +4,11 @@ import { uuidFloor } from '../lib/ids.ts';
 import { DELIVERIES } from '../messages/deliveries/delivery-lease-store.ts';
 import type { LeasedTable } from '../queue/lease-store.ts';
 import { anyLeasedBefore, anyUnparked, parkRows, unparkRows } from '../queue/parking-store.ts';
+import {
+  anyUnparkedBacklog,
+  parkBacklogs,
+  unparkBacklogs,
+} from '../webhooks/webhook-backlog-store.ts';
 import { WEBHOOK_DELIVERIES } from '../webhooks/webhook-queue-store.ts';
 
 /** The queues of a workspace that moves: mail and webhooks. */
@@ -25,17 +30,19 @@ export async function parkQueues(
   options: { evenLeased: boolean },
 ): Promise<void> {
   for (const { queue } of MOVING_QUEUES) await parkRows(db, queue, workspaceId, options);
+  await parkBacklogs(db, workspaceId);
 }
 
 export async function unparkQueues(db: Queryable, workspaceId: string): Promise<void> {
   for (const { queue } of MOVING_QUEUES) await unparkRows(db, queue, workspaceId);
+  await unparkBacklogs(db, workspaceId);
 }
 
 export async function areQueuesParked(db: Queryable, workspaceId: string): Promise<boolean> {
   for (const { table, queue } of MOVING_QUEUES) {
     if (await anyUnparked(db, table, queue, workspaceId)) return false;
   }
-  return true;
+  return !(await anyUnparkedBacklog(db, workspaceId));
 }
 
 /** Whether servers still work on messages or webhooks that existed at the given time. */

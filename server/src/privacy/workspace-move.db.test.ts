@@ -67,14 +67,14 @@ test('events that no server has processed lead to webhooks at the target, each t
   );
   expect(await move.run()).toMatchObject({
     state: 'moved',
-    rows: { events: EVENTS, webhook_deliveries: EVENTS, deliveries: 1 },
+    rows: { events: EVENTS, webhook_backlogs: 1, deliveries: 1 },
   });
   expect(parked).toEqual([true, true]);
   expect(await dueAt(target)).toBe(due);
   expect(steps.at(-1)).toBe('purged');
 
   const { rows } = await target.pool.query(
-    `select (select count(*)::int from webhook_deliveries where status = 'pending') as pending,
+    `select (select sum(events)::int from webhook_backlogs where due_at < '2900-01-01') as pending,
             (select count(*)::int from event_consumers where tx > (select max(tx) from events)) as ahead,
             (select event_log_horizon() > max(tx) from events) as continues,
             (select delete_at is null from workspaces) as active`,

@@ -5,8 +5,8 @@ import type { LeasedTable } from './lease-store.ts';
  * Parks the waiting rows of a workspace that moves to another database: they are due in a thousand years
  * and thus never claimed. Exact, so that a parked row can be put back as it was.
  */
-const PARKED_FOR = `interval '365000 days'`;
-const PARKED_FROM = `timestamptz '2900-01-01 00:00:00Z'`;
+export const PARKED_FOR = `interval '365000 days'`;
+export const PARKED_FROM = `timestamptz '2900-01-01 00:00:00Z'`;
 
 /**
  * A lease that has ended longer ago than this is of a process that is gone. By the clock of the database,

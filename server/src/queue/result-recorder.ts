@@ -27,7 +27,7 @@ export class ResultRecorder<Result> {
       // The next group collects while one is written: larger groups save more than a second writer
       // gains.
       groupsInFlightMax: 1,
-      spacingMs: SPACING_MS,
+      spacingMs: parts.spacingMs ?? SPACING_MS,
       // The owner bounds the waiting results by what it has in flight.
       waitingItemsMax: Number.POSITIVE_INFINITY,
       waitingBytesMax: Number.POSITIVE_INFINITY,
@@ -82,6 +82,8 @@ export interface ResultRecorderParts<Result> extends RetryingWriterOptions {
   findWritten?: (results: readonly Result[]) => Promise<boolean[]>;
   withoutText?: (result: Result) => Result;
   groupMax: number;
+  /** How long results wait for others under load, if not the default. */
+  spacingMs?: number;
 }
 
 const GROUP_BYTES_MAX = 4 * 1024 * 1024;

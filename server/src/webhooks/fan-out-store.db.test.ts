@@ -77,8 +77,8 @@ test('an endpoint limited to streams gets their events, and those that concern n
     pool,
     events.map(([type, data]) => ({ workspaceId, mode: 'live' as const, type, atMs: nowMs, data })),
   );
-  const none = { total: 0, defaultPerEndpoint: 0, perEndpoint: [], perWorkspace: [] };
-  const capacity = { ...none, defaultPerWorkspace: 0 };
+  const all = { total: 100, defaultPerEndpoint: 100, perEndpoint: [], perWorkspace: [] };
+  const capacity = { ...all, defaultPerWorkspace: 100 };
   await fanOut(pool, 100, capacity, newLease(1, nowMs, 60_000));
   const { rows } = await pool.query<{ n: number }>(
     'select count(*)::int as n from webhook_deliveries group by webhook_id order by n',

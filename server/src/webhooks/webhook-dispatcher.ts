@@ -14,11 +14,12 @@ import { ReadyQueue } from '../queue/ready-queue.ts';
 import { ResultRecorder } from '../queue/result-recorder.ts';
 import { WithheldWorkspaces } from '../queue/withheld-workspaces.ts';
 import type { WebhookAttempt } from './attempt-webhook.ts';
+import { type EndpointKey, endpointId } from './endpoint-key.ts';
 import { LEASED_INITIAL } from './endpoint-limit.ts';
 import { EndpointLimits } from './endpoint-limits.ts';
 import type { FanOutCapacity, LeasedRow } from './fan-out-store.ts';
 import { type FanOutStore, WebhookFanOut } from './webhook-fan-out.ts';
-import { type AttemptRecord, type EndpointKey, endpointId } from './webhook-queue-store.ts';
+import type { AttemptRecord } from './webhook-queue-store.ts';
 import { WebhookThrottle } from './webhook-throttle.ts';
 
 /**
@@ -108,6 +109,11 @@ const REFILL_DELAY_MS = 10;
 const SWEEP_INTERVAL_MS = 60_000;
 const ORPHANS_BATCH = 1_000;
 const RESULTS_GROUP_MAX = 200;
+/**
+ * Longer than for mail, where a result that is lost in a crash means a duplicate email: the statement
+ * costs as much as twenty of its rows, and receivers of webhooks recognize duplicates by their id.
+ */
+const RESULTS_SPACING_MS = 100;
 
 export class WebhookDispatcher {
   readonly #parts: DispatcherParts;
@@ -151,6 +157,7 @@ export class WebhookDispatcher {
       what: 'webhook results',
       write: store.record,
       groupMax: RESULTS_GROUP_MAX,
+      spacingMs: RESULTS_SPACING_MS,
       clock,
       log,
       onRecovered: onCapacity,

@@ -235,7 +235,9 @@ export interface ReplayStep {
 
 /**
  * Scans part of the event log and queues the events that the endpoint subscribes to: those it has
- * received, and those it never received because it was disabled or did not exist.
+ * received, and those it never received because it was disabled or did not exist. Events that still wait
+ * for their first attempt are left alone, in the backlog and in the part of the log that the fan-out
+ * has yet to read: it would fail on rows that exist.
  */
 export async function replayEvents(
   pool: Pool,
@@ -259,12 +261,19 @@ export async function replayEvents(
           and created_at >= $10::timestamptz and created_at < $11::timestamptz
           and tx < event_log_horizon()
         order by tx, id limit $9),
+     place as materialized (
+       select tx, id from event_consumers where name = 'webhooks'),
      queued as (
        insert into webhook_deliveries as d (workspace_id, mode, webhook_id, event_id, event_tx,
                                             event_type, due_at, created_at)
        select w.workspace_id, w.mode, w.id, s.id, s.tx, s.type, $4::timestamptz, $4
-         from scanned s join webhooks w on w.workspace_id = $1 and w.mode = $2 and w.id = $3
+         from scanned s cross join place p
+         join webhooks w on w.workspace_id = $1 and w.mode = $2 and w.id = $3
         where ${subscribesTo('s')}
+          and ((s.tx, s.id) <= (p.tx, p.id) or s.tx <= w.since_tx)
+          and not exists (select from webhook_backlogs b
+            where b.workspace_id = $1 and b.mode = $2 and b.webhook_id = $3
+              and (b.first_tx, b.first_id) <= (s.tx, s.id) and (s.tx, s.id) <= (b.last_tx, b.last_id))
            on conflict (workspace_id, mode, webhook_id, event_id) do update set ${REQUEUE}
         where d.status <> 'pending'
        returning 1)

@@ -20,6 +20,11 @@ export const WEBHOOK_PURGES = [
     partitionedBy: 'event_id',
   }),
   purgeRows({
+    table: 'webhook_backlogs',
+    delete: 'delete from webhook_backlogs d',
+    key: ['mode mode', 'webhook_id uuid', 'first_tx bigint', 'first_id uuid'],
+  }),
+  purgeRows({
     table: 'webhooks',
     delete: 'delete from webhooks d',
     key: ['mode mode', 'id uuid'],

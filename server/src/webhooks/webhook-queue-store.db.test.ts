@@ -9,12 +9,8 @@ import { silentLog } from '../lib/log.ts';
 import type { ClaimableQueue } from '../queue/due-queues.ts';
 import { newLease } from '../queue/lease.ts';
 import { expireAllLeases } from '../queue/lease-store.ts';
-import {
-  claimDueWebhooks,
-  type EndpointKey,
-  scanEndpoints,
-  WEBHOOK_DELIVERIES,
-} from './webhook-queue-store.ts';
+import type { EndpointKey } from './endpoint-key.ts';
+import { claimDueWebhooks, scanEndpoints, WEBHOOK_DELIVERIES } from './webhook-queue-store.ts';
 
 const nowMs = systemClock.now();
 

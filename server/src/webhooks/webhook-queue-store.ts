@@ -1,26 +1,18 @@
-import type { Mode } from '../accounts/tenant-scope.ts';
-import type { Pool, PoolClient } from '../db/pool.ts';
+import { inTransaction, type Pool, type PoolClient } from '../db/pool.ts';
 import { recordset } from '../db/recordset.ts';
 import { sqlTime } from '../db/row-types.ts';
 import type { WebhookAttemptsRow, WebhookDeliveriesRow } from '../db/tables.ts';
 import type { ClaimableQueue, FoundQueue } from '../queue/due-queues.ts';
 import type { LeaseTerms } from '../queue/lease.ts';
-import { type LeasedTable, lockThenChange } from '../queue/lease-store.ts';
+import type { LeasedTable } from '../queue/lease-store.ts';
+import type { EndpointKey } from './endpoint-key.ts';
 import type { LeasedRow } from './fan-out-store.ts';
+import { claimBacklogs, deleteOrphanedBacklogs } from './webhook-backlog-store.ts';
 
 /**
  * The queue of webhook deliveries: finds endpoints with due rows, claims rows, and records results.
- * The rows of one endpoint are one queue.
+ * The rows of one endpoint, and the events that were set aside for it, are one queue.
  */
-export interface EndpointKey {
-  workspaceId: string;
-  mode: Mode;
-  webhookId: string;
-}
-
-export function endpointId({ workspaceId, mode, webhookId }: EndpointKey): string {
-  return `${workspaceId}/${mode}/${webhookId}`;
-}
 
 export const WEBHOOK_DELIVERIES: LeasedTable<{ row: RowKey; lease: number }> = {
   name: 'webhook-deliveries',
@@ -46,23 +38,25 @@ export async function scanEndpoints(
   const { rows } = await pool.query<EndpointKey & { dueAtMs: number | null }>({
     name: 'webhooks-scan',
     text: `with recursive queues (workspace_id, mode, webhook_id, due_at, step) as (
-        (select workspace_id, mode, webhook_id, due_at, 1 from webhook_deliveries
-          where status = 'pending'
-            and (workspace_id, mode, webhook_id) > ($1::uuid, $2::mode, $3::uuid)
-          order by workspace_id, mode, webhook_id, due_at limit 1)
+        select $1::uuid, $2::mode, $3::uuid, null::timestamptz, 0
       union all
         select n.workspace_id, n.mode, n.webhook_id, n.due_at, q.step + 1
           from queues q cross join lateral (
-            select d.workspace_id, d.mode, d.webhook_id, d.due_at from webhook_deliveries d
-             where d.status = 'pending'
-               and (d.workspace_id, d.mode, d.webhook_id) > (q.workspace_id, q.mode, q.webhook_id)
-             order by d.workspace_id, d.mode, d.webhook_id, d.due_at limit 1) n
+            (select d.workspace_id, d.mode, d.webhook_id, d.due_at from webhook_deliveries d
+              where d.status = 'pending'
+                and (d.workspace_id, d.mode, d.webhook_id) > (q.workspace_id, q.mode, q.webhook_id)
+              order by d.workspace_id, d.mode, d.webhook_id, d.due_at limit 1)
+          union all
+            (select b.workspace_id, b.mode, b.webhook_id, b.due_at from webhook_backlogs b
+              where (b.workspace_id, b.mode, b.webhook_id) > (q.workspace_id, q.mode, q.webhook_id)
+              order by b.workspace_id, b.mode, b.webhook_id, b.first_tx, b.first_id limit 1)
+            order by 1, 2, 3, 4 limit 1) n
          where q.step < $4::int)
       select q.workspace_id as "workspaceId", q.mode, q.webhook_id as "webhookId",
              case when w.enabled then q.due_at end as "dueAtMs"
         from queues q left join webhooks w
           on w.workspace_id = q.workspace_id and w.mode = q.mode and w.id = q.webhook_id
-       order by q.step`,
+       where q.step > 0 order by q.step`,
     values: [after.workspaceId, after.mode, after.webhookId, endpointsMax],
   });
   return rows.map(({ dueAtMs, ...key }) => ({
@@ -71,16 +65,24 @@ export async function scanEndpoints(
   }));
 }
 
+/**
+ * Leases rows that are due, which are retries and what other nodes have given back, and then events that
+ * were set aside. Locking and changing are separate statements: see queue/lease-store.ts.
+ */
 export function claimDueWebhooks(
   pool: Pool,
   queues: readonly ClaimableQueue<EndpointKey>[],
   terms: LeaseTerms,
 ): Promise<LeasedRow[]> {
-  return lockThenChange(
-    pool,
-    (client) => lockDue(client, queues, terms),
-    (client, picked) => leaseRows(client, picked, terms),
-  );
+  return inTransaction(pool, async (client) => {
+    const picked = await lockDue(client, queues, terms);
+    const due = picked.length > 0 ? await leaseRows(client, picked, terms) : [];
+    const counts = Map.groupBy(picked, ({ webhook_id }) => webhook_id);
+    const left = queues
+      .map((queue) => ({ ...queue, max: queue.max - (counts.get(queue.webhookId)?.length ?? 0) }))
+      .filter(({ max }) => max > 0);
+    return [...due, ...(await claimBacklogs(pool, client, left, terms))];
+  });
 }
 
 async function lockDue(
@@ -147,6 +149,7 @@ export type RowKey = Pick<
  * out concurrently.
  */
 export async function failOrphans(pool: Pool, nowMs: number, limit: number): Promise<number> {
+  await deleteOrphanedBacklogs(pool, limit);
   const { rowCount } = await pool.query({
     name: 'webhooks-end-orphans',
     text: `with recursive queues (workspace_id, mode, webhook_id) as (

@@ -95,7 +95,8 @@ function timePart(ms: number): string {
 
 async function waiting(setup: WebhookSetup): Promise<number> {
   const { rows } = await setup.pool.query<{ n: number }>(
-    `select count(*) as n from webhook_deliveries where event_type = 'template.published'`,
+    `select count(*) + (select coalesce(sum(events), 0) from webhook_backlogs) as n
+       from webhook_deliveries where event_type = 'template.published'`,
   );
   return rows[0]?.n ?? 0;
 }

@@ -65,7 +65,8 @@ test(`${EVENTS} events arrive although receivers fail and workers are killed`, {
         `update webhook_deliveries set due_at = now() where status = 'pending' and lease is null`,
       );
       const { rows } = await setup.pool.query(
-        `select from webhook_deliveries where status <> 'succeeded' limit 1`,
+        `select from webhook_backlogs union all
+         select from webhook_deliveries where status <> 'succeeded' limit 1`,
       );
       return rows.length === 0;
     },

@@ -90,6 +90,25 @@ create index webhook_deliveries_due on webhook_deliveries (workspace_id, mode, w
 create index webhook_deliveries_failed
   on webhook_deliveries (workspace_id, mode, webhook_id, event_id) where status = 'failed';
 
+-- Events that wait because no node has capacity for them: for one endpoint, those between two positions
+-- of the event log, inclusive, that it subscribes to. A claim turns them into leased deliveries, so an
+-- event is written twice (leased, and with its result) however long it waits, and a backlog takes
+-- next to no space.
+create table webhook_backlogs (
+  workspace_id uuid not null,
+  mode mode not null,
+  webhook_id uuid not null,
+  first_tx bigint not null,
+  first_id uuid not null,
+  last_tx bigint not null,
+  last_id uuid not null,
+  -- How many they were when they were set aside.
+  events integer not null,
+  -- When they were set aside; later while the workspace moves to another database.
+  due_at timestamptz not null,
+  primary key (workspace_id, mode, webhook_id, first_tx, first_id)
+);
+
 -- The second attempt of a delivery and those after it.
 create table webhook_attempts (
   workspace_id uuid not null,
