@@ -153,13 +153,13 @@ test('a workspace moves under load while its mover is killed after every step', 
   for (const step of STEPS) {
     expect([step, await runMove([...args, step])]).toEqual([step, null]);
     // Nothing is active twice: until the last step but two, the target refuses the key.
-    const statuses = [];
-    for (const place of [source, target]) {
-      statuses.push((await place.call('GET', '/events', { key })).status);
-    }
-    expect([step, ...statuses]).toEqual([step, ...statusesAfter(step)]);
+    // The source learns it by a notification.
+    const expected = statusesAfter(step);
+    await until(async () => (await statusesOf(key, source, target)).join() === expected.join());
+    // And it stays so.
+    expect([step, ...(await statusesOf(key, source, target))]).toEqual([step, ...expected]);
     await progress(otherLoad);
-    if (statuses.includes(200)) await progress(load);
+    if (expected.includes(200)) await progress(load);
   }
   const succeeded: string[] = [];
   receiver.answer = (request) => {
@@ -248,6 +248,11 @@ test('a workspace moves under load while its mover is killed after every step', 
   );
   expect(fences).toEqual([]);
 }, 240_000);
+
+async function statusesOf(key: string, ...places: readonly TestApp[]): Promise<number[]> {
+  const responses = places.map((place) => place.call('GET', '/events', { key }));
+  return (await Promise.all(responses)).map(({ status }) => status);
+}
 
 /** What the key gets from source and target after a step. */
 function statusesAfter(step: MoveStep): [source: number, target: number] {
