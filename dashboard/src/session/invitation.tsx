@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { api, unwrap } from '../api/client.ts';
+import { api, type Schema, unwrap } from '../api/client.ts';
 import { fieldError, hasOnlyFieldErrors } from '../api/problem.ts';
 import { ErrorAlert } from '../components/alert.tsx';
 import { Button } from '../components/button.tsx';
@@ -16,33 +16,12 @@ const FIELDS = ['/name', '/password'];
 
 /** Accepts an invitation: new users create an account, existing users sign in and join. */
 export function InvitationPage() {
-  const queries = useQueryClient();
-  const navigate = useNavigate();
   const [token] = useState(() => location.hash.slice(1));
-  const [form, setForm] = useState({ name: '', password: '' });
   const me = useMeQuery();
   const invitation = useQuery({
     queryKey: ['invitation', token],
     queryFn: () => unwrap(api.POST('/api/v1/invitations/inspect', { body: { token } })),
     retry: false,
-  });
-  const joined = (user: Me | null) => {
-    if (!user) return;
-    completeSignIn(queries, user);
-    const newest = user.workspaces.find(({ name }) => name === invitation.data?.workspace_name);
-    if (newest) selectWorkspace(newest.id);
-    void navigate({ to: '/' });
-  };
-  const accepting = useMutation({
-    mutationFn: () =>
-      unwrap(
-        api.POST('/api/v1/invitations/accept', {
-          body: invitation.data?.account_exists
-            ? { token }
-            : { token, name: form.name.trim(), password: form.password },
-        }),
-      ),
-    onSuccess: (response) => joined(response.me),
   });
   if (invitation.isPending) {
     return (
@@ -65,8 +44,43 @@ export function InvitationPage() {
       </CardPage>
     );
   }
-  const { workspace_name, email, role, invited_by_name, account_exists } = invitation.data;
-  const isMe = me.data?.email.toLowerCase() === email.toLowerCase();
+  return (
+    <AcceptInvitation token={token} invitation={invitation.data} signedInAs={me.data?.email} />
+  );
+}
+
+function AcceptInvitation({
+  token,
+  invitation,
+  signedInAs,
+}: {
+  token: string;
+  invitation: Schema<'InspectedInvitation'>;
+  signedInAs: string | undefined;
+}) {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const [form, setForm] = useState({ name: '', password: '' });
+  const { workspace_name, email, role, invited_by_name, account_exists } = invitation;
+  const joined = (user: Me | null) => {
+    if (!user) return;
+    completeSignIn(queries, user);
+    const newest = user.workspaces.find(({ name }) => name === workspace_name);
+    if (newest) selectWorkspace(newest.id);
+    void navigate({ to: '/' });
+  };
+  const accepting = useMutation({
+    mutationFn: () =>
+      unwrap(
+        api.POST('/api/v1/invitations/accept', {
+          body: account_exists
+            ? { token }
+            : { token, name: form.name.trim(), password: form.password },
+        }),
+      ),
+    onSuccess: (response) => joined(response.me),
+  });
+  const isMe = signedInAs?.toLowerCase() === email.toLowerCase();
   return (
     <CardPage
       title={`Join ${workspace_name}`}

@@ -53,123 +53,109 @@ export interface EventLabel {
 
 /** The title and explanation of a message event. */
 export function labelEvent(type: string, data: EventData): EventLabel {
-  switch (type) {
-    case 'message.accepted':
-      return {
-        icon: Inbox,
-        tone: 'info',
-        title: 'Accepted',
-        detail: 'Queued for delivery.',
-      };
-    case 'message.scheduled':
-      return {
-        icon: CalendarClock,
-        tone: 'plum',
-        title: 'Scheduled',
-        detail: (
-          <>
-            Will be sent <Time at={data.scheduled_at} />.
-          </>
-        ),
-      };
-    case 'message.rescheduled':
-      return {
-        icon: CalendarClock,
-        tone: 'plum',
-        title: 'Rescheduled',
-        detail: (
-          <>
-            Will now be sent <Time at={data.scheduled_at} />.
-          </>
-        ),
-      };
-    case 'message.cancelled':
-      return {
-        icon: CircleX,
-        tone: 'plain',
-        title: 'Cancelled',
-        detail: 'Cancelled before delivery.',
-      };
-    case 'message.suppressed':
-      return {
-        icon: Ban,
-        tone: 'plain',
-        title: 'Not sent: suppressed',
-        detail: describeSuppression(data.reason ?? null),
-      };
-    case 'message.deferred':
-      return {
-        icon: Clock,
-        tone: 'warn',
-        title: 'Deferred, will retry',
-        detail: data.bounce?.explanation ?? 'The receiving server asked us to retry later.',
-      };
-    case 'message.delivered':
-      return {
-        icon: CircleCheck,
-        tone: 'good',
-        title: 'Delivered',
-        detail: data.smtp?.mx
-          ? `Delivered to ${data.smtp.mx}${data.smtp.tls ? ` over ${tlsName(data.smtp.tls)}` : ''}.`
-          : 'Delivered to the test inbox.',
-      };
-    case 'message.bounced':
-      return {
-        icon: CircleX,
-        tone: 'bad',
-        title: data.report ? 'Bounced after delivery' : 'Bounced',
-        detail: [describeReporter(data), data.bounce?.explanation].filter(Boolean).join(' '),
-      };
-    case 'message.failed':
-      return {
-        icon: TriangleAlert,
-        tone: 'bad',
-        title: 'Failed',
-        detail: describeFailure(data.reason ?? null),
-      };
-    case 'message.expired':
-      return {
-        icon: Hourglass,
-        tone: 'bad',
-        title: 'Expired',
-        detail: 'Not accepted by a receiving server in time.',
-      };
-    case 'message.complained':
-      return {
-        icon: Flag,
-        tone: 'bad',
-        title: 'Spam complaint',
-        detail: isSimulated(data.recipient)
-          ? 'The recipient marked it as spam. A real address would now be suppressed.'
-          : 'The recipient marked it as spam. The address is now suppressed.',
-        // The SMTP reply belongs to the delivery and is shown there.
-        hideReply: true,
-      };
-    case 'message.unsubscribed':
-      return {
-        icon: LogOut,
-        tone: 'warn',
-        title: 'Unsubscribed',
-        detail: 'The recipient left this stream. The address is suppressed in it.',
-      };
-    case 'message.opened':
-      return {
-        icon: Eye,
-        tone: 'info',
-        title: 'Opened',
-        detail: data.machine ? 'Probably an automatic image preload.' : undefined,
-      };
-    case 'message.clicked':
-      return {
-        icon: MousePointerClick,
-        tone: 'info',
-        title: 'Clicked',
-        detail: [data.url, data.machine && 'Probably a link scanner.'].filter(Boolean).join(' · '),
-      };
-    default:
-      return { icon: Inbox, tone: 'plain', title: type };
-  }
+  return LABELS[type]?.(data) ?? { icon: Inbox, tone: 'plain', title: type };
 }
+
+const LABELS: Record<string, (data: EventData) => EventLabel> = {
+  'message.accepted': () => ({
+    icon: Inbox,
+    tone: 'info',
+    title: 'Accepted',
+    detail: 'Queued for delivery.',
+  }),
+  'message.scheduled': (data) => ({
+    icon: CalendarClock,
+    tone: 'plum',
+    title: 'Scheduled',
+    detail: (
+      <>
+        Will be sent <Time at={data.scheduled_at} />.
+      </>
+    ),
+  }),
+  'message.rescheduled': (data) => ({
+    icon: CalendarClock,
+    tone: 'plum',
+    title: 'Rescheduled',
+    detail: (
+      <>
+        Will now be sent <Time at={data.scheduled_at} />.
+      </>
+    ),
+  }),
+  'message.cancelled': () => ({
+    icon: CircleX,
+    tone: 'plain',
+    title: 'Cancelled',
+    detail: 'Cancelled before delivery.',
+  }),
+  'message.suppressed': (data) => ({
+    icon: Ban,
+    tone: 'plain',
+    title: 'Not sent: suppressed',
+    detail: describeSuppression(data.reason ?? null),
+  }),
+  'message.deferred': (data) => ({
+    icon: Clock,
+    tone: 'warn',
+    title: 'Deferred, will retry',
+    detail: data.bounce?.explanation ?? 'The receiving server asked us to retry later.',
+  }),
+  'message.delivered': (data) => ({
+    icon: CircleCheck,
+    tone: 'good',
+    title: 'Delivered',
+    detail: data.smtp?.mx
+      ? `Delivered to ${data.smtp.mx}${data.smtp.tls ? ` over ${tlsName(data.smtp.tls)}` : ''}.`
+      : 'Delivered to the test inbox.',
+  }),
+  'message.bounced': (data) => ({
+    icon: CircleX,
+    tone: 'bad',
+    title: data.report ? 'Bounced after delivery' : 'Bounced',
+    detail: [describeReporter(data), data.bounce?.explanation].filter(Boolean).join(' '),
+  }),
+  'message.failed': (data) => ({
+    icon: TriangleAlert,
+    tone: 'bad',
+    title: 'Failed',
+    detail: describeFailure(data.reason ?? null),
+  }),
+  'message.expired': () => ({
+    icon: Hourglass,
+    tone: 'bad',
+    title: 'Expired',
+    detail: 'Not accepted by a receiving server in time.',
+  }),
+  'message.complained': (data) => ({
+    icon: Flag,
+    tone: 'bad',
+    title: 'Spam complaint',
+    detail: isSimulated(data.recipient)
+      ? 'The recipient marked it as spam. A real address would now be suppressed.'
+      : 'The recipient marked it as spam. The address is now suppressed.',
+    // The SMTP reply belongs to the delivery and is shown there.
+    hideReply: true,
+  }),
+  'message.unsubscribed': () => ({
+    icon: LogOut,
+    tone: 'warn',
+    title: 'Unsubscribed',
+    detail: 'The recipient left this stream. The address is suppressed in it.',
+  }),
+  'message.opened': (data) => ({
+    icon: Eye,
+    tone: 'info',
+    title: 'Opened',
+    detail: data.machine ? 'Probably an automatic image preload.' : undefined,
+  }),
+  'message.clicked': (data) => ({
+    icon: MousePointerClick,
+    tone: 'info',
+    title: 'Clicked',
+    detail: [data.url, data.machine && 'Probably a link scanner.'].filter(Boolean).join(' · '),
+  }),
+};
 
 /** Who reported a bounce after delivery. */
 function describeReporter({ report, smtp }: EventData): string | undefined {

@@ -136,19 +136,8 @@ function MoreFilters({
   onChange: (next: MessageFilters) => void;
 }) {
   const [open, setOpen] = useState(false);
-  const [draft, setDraft] = useState<MessageFilters>({});
-  const providers = useId();
-  const keys = useApiKeys(open);
-  const set = (name: MoreFilter) => (event: { target: { value: string } }) =>
-    setDraft({ ...draft, [name]: event.target.value });
   return (
-    <Popover.Root
-      open={open}
-      onOpenChange={(next) => {
-        setDraft(filters);
-        setOpen(next);
-      }}
-    >
+    <Popover.Root open={open} onOpenChange={setOpen}>
       <Popover.Trigger asChild>
         <Button icon={ListFilter}>Filters</Button>
       </Popover.Trigger>
@@ -160,89 +149,112 @@ function MoreFilters({
           aria-label="More filters"
           className="pop z-40 max-h-(--radix-popover-content-available-height) w-72 overflow-y-auto rounded-xl border border-line bg-raised p-4 shadow-pop"
         >
-          <form
-            className="grid gap-3"
-            onSubmit={(event) => {
-              event.preventDefault();
+          <MoreFiltersForm
+            filters={filters}
+            onApply={(next) => {
               setOpen(false);
-              onChange({ ...filters, ...draft });
+              onChange(next);
             }}
-          >
-            <Field label="Recipient">
-              <TextInput
-                value={draft.recipient ?? ''}
-                onChange={set('recipient')}
-                placeholder="jane@example.com"
-              />
-            </Field>
-            <Field label="Mailbox provider" hint="A provider (google) or a recipient domain.">
-              <TextInput
-                value={draft.receiver ?? ''}
-                onChange={set('receiver')}
-                placeholder="google or example.com"
-                list={providers}
-              />
-              <datalist id={providers}>
-                {Object.entries(PROVIDERS).map(([provider, label]) => (
-                  <option key={provider} value={provider} label={label} />
-                ))}
-              </datalist>
-            </Field>
-            <Field label="Sender domain">
-              <TextInput
-                value={draft.domain ?? ''}
-                onChange={set('domain')}
-                placeholder="yourdomain.com"
-              />
-            </Field>
-            <Field label="Stream">
-              <StreamSelect
-                none="Any stream"
-                value={draft.stream ?? ''}
-                onChange={(stream) => setDraft({ ...draft, stream })}
-              />
-            </Field>
-            <Field label="Tag">
-              <TextInput value={draft.tag ?? ''} onChange={set('tag')} placeholder="welcome" />
-            </Field>
-            <Field label="Template">
-              <TextInput value={draft.template ?? ''} onChange={set('template')} />
-            </Field>
-            <Field label="Metadata" hint="key=value">
-              <TextInput
-                value={draft.metadata ?? ''}
-                onChange={set('metadata')}
-                placeholder="order_id=1234"
-              />
-            </Field>
-            <Field label="Reason">
-              <Select value={draft.reason ?? ''} onChange={set('reason')}>
-                <option value="">Any reason</option>
-                {Object.entries(BOUNCE_REASONS).map(([reason, label]) => (
-                  <option key={reason} value={reason}>
-                    {label}
-                  </option>
-                ))}
-              </Select>
-            </Field>
-            {keys.length > 0 && (
-              <Field label="API key">
-                <Select value={draft.key ?? ''} onChange={set('key')}>
-                  <option value="">Any key</option>
-                  {keys.map(({ id, name, token_hint }) => (
-                    <option key={id} value={id}>
-                      {name} ({token_hint})
-                    </option>
-                  ))}
-                </Select>
-              </Field>
-            )}
-            <Button type="submit" kind="primary">
-              Apply
-            </Button>
-          </form>
+          />
         </Popover.Content>
       </Popover.Portal>
     </Popover.Root>
+  );
+}
+
+/** Mounted when the popover opens, so edits that were not applied are forgotten. */
+function MoreFiltersForm({
+  filters,
+  onApply,
+}: {
+  filters: MessageFilters;
+  onApply: (next: MessageFilters) => void;
+}) {
+  const [draft, setDraft] = useState(filters);
+  const providers = useId();
+  const keys = useApiKeys(true);
+  const set = (name: MoreFilter) => (event: { target: { value: string } }) =>
+    setDraft({ ...draft, [name]: event.target.value });
+  return (
+    <form
+      className="grid gap-3"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onApply({ ...filters, ...draft });
+      }}
+    >
+      <Field label="Recipient">
+        <TextInput
+          value={draft.recipient ?? ''}
+          onChange={set('recipient')}
+          placeholder="jane@example.com"
+        />
+      </Field>
+      <Field label="Mailbox provider" hint="A provider (google) or a recipient domain.">
+        <TextInput
+          value={draft.receiver ?? ''}
+          onChange={set('receiver')}
+          placeholder="google or example.com"
+          list={providers}
+        />
+        <datalist id={providers}>
+          {Object.entries(PROVIDERS).map(([provider, label]) => (
+            <option key={provider} value={provider} label={label} />
+          ))}
+        </datalist>
+      </Field>
+      <Field label="Sender domain">
+        <TextInput
+          value={draft.domain ?? ''}
+          onChange={set('domain')}
+          placeholder="yourdomain.com"
+        />
+      </Field>
+      <Field label="Stream">
+        <StreamSelect
+          none="Any stream"
+          value={draft.stream ?? ''}
+          onChange={(stream) => setDraft({ ...draft, stream })}
+        />
+      </Field>
+      <Field label="Tag">
+        <TextInput value={draft.tag ?? ''} onChange={set('tag')} placeholder="welcome" />
+      </Field>
+      <Field label="Template">
+        <TextInput value={draft.template ?? ''} onChange={set('template')} />
+      </Field>
+      <Field label="Metadata" hint="key=value">
+        <TextInput
+          value={draft.metadata ?? ''}
+          onChange={set('metadata')}
+          placeholder="order_id=1234"
+        />
+      </Field>
+      <Field label="Reason">
+        <Select value={draft.reason ?? ''} onChange={set('reason')}>
+          <option value="">Any reason</option>
+          {Object.entries(BOUNCE_REASONS).map(([reason, label]) => (
+            <option key={reason} value={reason}>
+              {label}
+            </option>
+          ))}
+        </Select>
+      </Field>
+      {keys.length > 0 && (
+        <Field label="API key">
+          <Select value={draft.key ?? ''} onChange={set('key')}>
+            <option value="">Any key</option>
+            {keys.map(({ id, name, token_hint }) => (
+              <option key={id} value={id}>
+                {name} ({token_hint})
+              </option>
+            ))}
+          </Select>
+        </Field>
+      )}
+      <Button type="submit" kind="primary">
+        Apply
+      </Button>
+    </form>
   );
 }

@@ -68,17 +68,6 @@ export function EditStream({ stream, onClose }: { stream: Stream; onClose: () =>
   const [tracking, setTracking] = useState(stream.tracking);
   const [brand, setBrand] = useState(stream.brand);
   const [defaults, setDefaults] = useState(() => defaultsOf(stream));
-  const routes = useRoutes(stream.route);
-  const defaultInput = (field: keyof StreamDefaults) => ({
-    value: defaults[field],
-    onChange: (event: { target: { value: string } }) =>
-      setDefaults({ ...defaults, [field]: event.target.value }),
-  });
-  const brandInput = (field: keyof Stream['brand']) => ({
-    value: brand[field] ?? '',
-    onChange: (event: { target: { value: string } }) =>
-      setBrand({ ...brand, [field]: event.target.value.trim() === '' ? null : event.target.value }),
-  });
   const changing = useMutation({
     mutationFn: () =>
       unwrap(
@@ -114,76 +103,111 @@ export function EditStream({ stream, onClose }: { stream: Stream; onClose: () =>
           value={tracking.clicks}
           onChange={(clicks) => setTracking({ ...tracking, clicks })}
         />
-        <div className="grid items-start gap-4 sm:grid-cols-2">
-          <Field
-            label="Default sender"
-            optional
-            hint="For mail without a sender."
-            error={fieldError(changing.error, '/from/email')}
-          >
-            <TextInput
-              type="email"
-              placeholder="digest@yourdomain.com"
-              {...defaultInput('fromEmail')}
-            />
-          </Field>
-          <Field
-            label="Sender’s display name"
-            optional
-            error={fieldError(changing.error, '/from/name')}
-          >
-            <TextInput maxLength={100} {...defaultInput('fromName')} />
-          </Field>
-          {routes.length > 0 && (
-            <Field label="Route" optional error={fieldError(changing.error, '/route')}>
-              <Select {...defaultInput('route')}>
-                <option value="">Default route</option>
-                {routes.map((route) => (
-                  <option key={route}>{route}</option>
-                ))}
-              </Select>
-            </Field>
-          )}
-          <Field
-            label="Recipients per minute"
-            optional
-            hint="Live mail above this rate waits in the queue."
-            error={fieldError(changing.error, '/messages_per_minute')}
-          >
-            <TextInput type="number" min={1} {...defaultInput('messagesPerMinute')} />
-          </Field>
-          <Field
-            label="Keep content (days)"
-            optional
-            hint="Leave empty to use the server’s setting."
-            error={fieldError(changing.error, '/content_retention_days')}
-          >
-            <TextInput type="number" min={1} {...defaultInput('contentRetentionDays')} />
-          </Field>
-        </div>
+        <DefaultFields
+          stream={stream}
+          value={defaults}
+          onChange={setDefaults}
+          error={changing.error}
+        />
         {stream.purpose === 'subscription' && (
-          <fieldset className="grid gap-4 rounded-lg border border-line p-3">
-            <legend className="px-1 text-sm font-medium">Unsubscribe page</legend>
-            <Field
-              label="Sender name"
-              hint="Default: the name of the workspace."
-              error={fieldError(changing.error, '/brand/name')}
-            >
-              <TextInput maxLength={100} {...brandInput('name')} />
-            </Field>
-            <Field label="Logo URL" optional error={fieldError(changing.error, '/brand/logo_url')}>
-              <TextInput
-                placeholder="https://yourdomain.com/logo.png"
-                {...brandInput('logo_url')}
-              />
-            </Field>
-            <Field label="Button color" optional error={fieldError(changing.error, '/brand/color')}>
-              <TextInput mono placeholder="#0a7cff" {...brandInput('color')} />
-            </Field>
-          </fieldset>
+          <UnsubscribePageFields value={brand} onChange={setBrand} error={changing.error} />
         )}
       </DialogForm>
     </Dialog>
+  );
+}
+
+function DefaultFields({
+  stream,
+  value,
+  onChange,
+  error,
+}: {
+  stream: Stream;
+  value: StreamDefaults;
+  onChange: (next: StreamDefaults) => void;
+  error: unknown;
+}) {
+  const routes = useRoutes(stream.route);
+  const input = (field: keyof StreamDefaults) => ({
+    value: value[field],
+    onChange: (event: { target: { value: string } }) =>
+      onChange({ ...value, [field]: event.target.value }),
+  });
+  return (
+    <div className="grid items-start gap-4 sm:grid-cols-2">
+      <Field
+        label="Default sender"
+        optional
+        hint="For mail without a sender."
+        error={fieldError(error, '/from/email')}
+      >
+        <TextInput type="email" placeholder="digest@yourdomain.com" {...input('fromEmail')} />
+      </Field>
+      <Field label="Sender’s display name" optional error={fieldError(error, '/from/name')}>
+        <TextInput maxLength={100} {...input('fromName')} />
+      </Field>
+      {routes.length > 0 && (
+        <Field label="Route" optional error={fieldError(error, '/route')}>
+          <Select {...input('route')}>
+            <option value="">Default route</option>
+            {routes.map((route) => (
+              <option key={route}>{route}</option>
+            ))}
+          </Select>
+        </Field>
+      )}
+      <Field
+        label="Recipients per minute"
+        optional
+        hint="Live mail above this rate waits in the queue."
+        error={fieldError(error, '/messages_per_minute')}
+      >
+        <TextInput type="number" min={1} {...input('messagesPerMinute')} />
+      </Field>
+      <Field
+        label="Keep content (days)"
+        optional
+        hint="Leave empty to use the server’s setting."
+        error={fieldError(error, '/content_retention_days')}
+      >
+        <TextInput type="number" min={1} {...input('contentRetentionDays')} />
+      </Field>
+    </div>
+  );
+}
+
+function UnsubscribePageFields({
+  value,
+  onChange,
+  error,
+}: {
+  value: Stream['brand'];
+  onChange: (next: Stream['brand']) => void;
+  error: unknown;
+}) {
+  const input = (field: keyof Stream['brand']) => ({
+    value: value[field] ?? '',
+    onChange: (event: { target: { value: string } }) =>
+      onChange({ ...value, [field]: event.target.value.trim() === '' ? null : event.target.value }),
+  });
+  return (
+    <fieldset className="grid gap-4 rounded-lg border border-line p-3">
+      <legend className="px-1 text-sm font-medium">Unsubscribe page</legend>
+      <Field
+        label="Sender name"
+        hint="Default: the name of the workspace."
+        error={fieldError(error, '/brand/name')}
+      >
+        <TextInput maxLength={100} {...input('name')} />
+      </Field>
+      <Field label="Logo URL" optional error={fieldError(error, '/brand/logo_url')}>
+        <TextInput placeholder="https://yourdomain.com/logo.png" {...input('logo_url')} />
+      </Field>
+      <Field label="Button color" optional error={fieldError(error, '/brand/color')}>
+        <TextInput mono placeholder="#0a7cff" {...input('color')} />
+      </Field>
+    </fieldset>
   );
 }
 
