@@ -35,8 +35,7 @@ export default defineConfig({
   test: {
     // Failed tests are not retried: a flaky test is a bug in the test or in the code.
     retry: 0,
-    // One more than the cores of a small machine: tests wait for timeouts, processes and PostgreSQL.
-    maxWorkers: 3,
+    maxWorkers: 2,
     sequence: { sequencer: LongestFirst },
     projects: [
       {
