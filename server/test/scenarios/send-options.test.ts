@@ -159,6 +159,10 @@ test('inline_css: false leaves the HTML of a template as written', async () => {
   const defaults = { placeholders: true, inline_css: true };
   expect((await post(SEND, validMessage(defaults))).status).toBe(202);
   expect((await post(SEND, { ...template, ...defaults })).status).toBe(202);
+  const empty = { template_variables: {}, variables: {} };
+  expect((await post(SEND, validMessage(empty))).status).toBe(202);
+  expect((await post(SEND, validMessage({ ...empty, placeholders: false }))).status).toBe(202);
+  expect((await post(SEND, { ...template, ...empty })).status).toBe(202);
 });
 
 const bulk = (more: object = {}) => ({

@@ -261,7 +261,8 @@ test('content is either inline or a template', async () => {
   expect(await codeOf({ template_key: 'welcome' })).toBe('content_conflict');
   expect(await codeOf({ subject: undefined, html: undefined })).toBe('content_missing');
   expect(await codeOf({ html: undefined })).toBe('content_missing');
-  expect(await codeOf({ placeholders: false, variables: {} })).toBe('content_conflict');
+  expect(await codeOf({ placeholders: false, variables: { a: 1 } })).toBe('content_conflict');
+  expect(await codeOf({ template_variables: { a: 1 } })).toBe('content_conflict');
   expect(await codeOf({ subject: undefined, html: undefined, template_key: 'none' })).toBe(
     'template_not_found',
   );

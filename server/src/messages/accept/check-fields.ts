@@ -149,7 +149,7 @@ function contentError(request: Partial<SendRequest>): RefusedError | undefined {
     const detail = 'Use either subject and html or a template, not both.';
     return new RefusedError('content_conflict', detail, { errors });
   }
-  if (request.placeholders === false && request.variables !== undefined) {
+  if (request.placeholders === false && isGiven(request.variables)) {
     const detail = 'Without placeholders there is nothing to fill with variables.';
     const errors = [{ pointer: '/variables', code: 'content_conflict', detail }];
     return new RefusedError('content_conflict', detail, { errors });
@@ -165,8 +165,12 @@ function contentError(request: Partial<SendRequest>): RefusedError | undefined {
   return new RefusedError('content_missing', detail, { errors });
 }
 
-/** `true` is the default of both switches, and some generated clients send every default. */
+/**
+ * Some generated clients send every default, which says nothing: `true` is that of both switches, and
+ * an empty object that of variables.
+ */
 function isGiven(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
   return value !== undefined && value !== true;
 }
 
