@@ -195,7 +195,7 @@ export async function endSessionByToken(
        update sessions set revoked_at = $2 where token_hash = $1 and revoked_at is null
        returning person_id, workspace_id, id_token)
      select workspace_id as "workspaceId", id_token as "idToken",
-       pg_notify('people', person_id::text) from ended`,
+       pg_notify(${channel('people')}, person_id::text) from ended`,
     [tokenHash, sqlTime(nowMs)],
   );
   const { workspaceId = null, idToken = null } = rows[0] ?? {};
