@@ -1,4 +1,5 @@
 import type { Pool, Queryable } from '../db/pool.ts';
+import { uuidFloor } from '../lib/ids.ts';
 import type { EventPosition } from './events-store.ts';
 
 /** The positions up to which consumers have processed the event log. The migrations insert the rows. */
@@ -79,17 +80,22 @@ export async function areEventsConsumed(db: Queryable, workspaceId: string): Pro
 }
 
 /**
- * Moves the consumers to the first number of the log after a gap, once they have processed everything
- * before it: events with numbers in the gap, which were processed elsewhere, are not processed again.
- * Returns whether all of them are there.
+ * Moves the consumers over a gap in the numbers of the log, of which `last` is the end, once they have
+ * processed everything before it: events with numbers in the gap, which were processed elsewhere, are not
+ * processed again. The id of a position contains the time up to which all events are processed, which is
+ * now. Returns whether all consumers are there.
  */
-export async function skipConsumersTo(db: Queryable, tx: number): Promise<boolean> {
+export async function skipConsumersTo(
+  db: Queryable,
+  last: number,
+  nowMs: number,
+): Promise<boolean> {
   await db.query(
-    `update event_consumers c set tx = $1, id = '00000000-0000-0000-0000-000000000000'
+    `update event_consumers c set tx = $1, id = $2
       where c.tx < $1 and not exists (
         select from events e where (e.tx, e.id) > (c.tx, c.id) and e.tx < $1)`,
-    [tx],
+    [last, uuidFloor(nowMs)],
   );
-  const { rowCount } = await db.query('select from event_consumers where tx < $1', [tx]);
+  const { rowCount } = await db.query('select from event_consumers where tx < $1', [last]);
   return rowCount === 0;
 }

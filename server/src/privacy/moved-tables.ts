@@ -42,7 +42,6 @@ const WAYS: Readonly<Record<TenantTable, Way>> = {
   domains: 'switch',
   domain_keys: 'switch',
   quotas: 'switch',
-  quota_leases: 'switch',
   quota_notices: 'switch',
   brakes: 'switch',
   alarms: 'switch',
@@ -65,6 +64,9 @@ const WAYS: Readonly<Record<TenantTable, Way>> = {
 
   // Members sign in again.
   sessions: 'none',
+  // What servers of the source have leased and not used is not used any more. The statistics have counted
+  // all messages by then, and the first lease at the target starts with their count.
+  quota_leases: 'none',
   // Their contents are in the bucket of the source: such a workspace is refused.
   archived_contents: 'none',
 };

@@ -190,7 +190,7 @@ export class WorkspaceMove {
       await inTransaction(target, (client) => continueLogAfter(client, last));
       await this.#until('the consumers of the target have processed its event log', async () => {
         await consumeEvents(target, clock);
-        return skipConsumersTo(target, last + 1);
+        return skipConsumersTo(target, last, clock.now());
       });
     }
     await this.#step('numbered');

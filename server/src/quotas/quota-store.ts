@@ -298,6 +298,8 @@ const QUOTAS: PurgedTable<'quotas'> = {
     const { rowCount } = await db.query('delete from quotas where workspace_id = $1', [
       workspaceId,
     ]);
+    // Nodes drop what they have leased: the workspace may move back within the hour.
+    await db.query(`select pg_notify(${channel('quotas')}, $1)`, [workspaceId]);
     return { deleted: { quotas: rowCount ?? 0 }, next: undefined };
   },
 };

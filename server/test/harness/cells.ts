@@ -1,9 +1,17 @@
+import { expect } from 'vitest';
+import { openRouter } from '../../src/bootstrap/start-router.ts';
+import { readConfig } from '../../src/config/read-config.ts';
 import { parseDatabaseUrl } from '../../src/db/database-url.ts';
 import { openPool, type Pool } from '../../src/db/pool.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
+import { WorkspaceMove } from '../../src/privacy/workspace-move.ts';
 import { WorkspacePurges } from '../../src/privacy/workspace-purges.ts';
-import type { TestDatabase } from './database.ts';
+import { startApp, type TestApp } from './app.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
+import { freePort } from './free-port.ts';
+import { mailboxRoute } from './mailbox-route.ts';
 import { until } from './until.ts';
 
 /** Several installations in the schemas of one database. */
@@ -31,4 +39,76 @@ export async function purge(database: TestDatabase, schema: string, id: string):
       return (await pool.query('select from workspaces where id = $1', [id])).rowCount === 0;
     }),
   );
+}
+
+export const ROUTER_TOKEN = 'a router token for tests, long enough to be one'.replaceAll(' ', '-');
+interface CellServer {
+  app: TestApp;
+  stop(): Promise<void>;
+}
+
+/** One server per cell, and a router in front of them. */
+export async function startCells(names: readonly string[], env: Record<string, string> = {}) {
+  const database = await createTestDatabase({ empty: true });
+  const ports = await Promise.all(names.map(() => freePort()));
+  const route = mailboxRoute();
+  const servers = new Map<string, CellServer>();
+  const start = async (name: string): Promise<TestApp> => {
+    const app = await startApp({
+      database,
+      liveRoute: route,
+      env: {
+        DATABASE_SCHEMA: name,
+        PORT: String(ports[names.indexOf(name)]),
+        ROUTER_TOKEN,
+        TRUST_PROXY: '127.0.0.1',
+        ...env,
+      },
+    });
+    servers.set(name, { app, stop: () => app.app.stop() });
+    return app;
+  };
+  for (const name of names) await start(name);
+  const router = await openRouter(
+    readConfig({
+      PORT: '0',
+      SUBMISSION_PORT: '0',
+      ROUTER_CELLS: names.map((name, n) => `${name}=http://127.0.0.1:${ports[n]}`).join(),
+      ROUTER_TOKEN,
+      BASE_URL: 'http://postrider.test',
+    }),
+    silentLog,
+  );
+  return {
+    database,
+    route,
+    router,
+    start,
+    app: (name: string) => (servers.get(name) as CellServer).app,
+    async stop(name: string) {
+      await servers.get(name)?.stop();
+      servers.delete(name);
+    },
+    async [Symbol.asyncDispose]() {
+      await router.stop();
+      for (const server of servers.values()) await server.stop();
+      await database[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export type Cells = Awaited<ReturnType<typeof startCells>>;
+
+export async function move(
+  { database }: Cells,
+  id: string,
+  from: string,
+  to: string,
+): Promise<void> {
+  const { state } = await withPool(database, from, (source) =>
+    withPool(database, to, (target) =>
+      new WorkspaceMove({ source, target, clock: systemClock }, id).run(),
+    ),
+  );
+  expect(state).toBe('moved');
 }

@@ -9,12 +9,8 @@ import { readConfig } from '../../src/config/read-config.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { encodeId } from '../../src/lib/ids.ts';
 import { silentLog } from '../../src/lib/log.ts';
-import { WorkspaceMove } from '../../src/privacy/workspace-move.ts';
-import { startApp, type TestApp, validMessage } from '../harness/app.ts';
-import { purge, withPool } from '../harness/cells.ts';
-import { createTestDatabase } from '../harness/database.ts';
-import { freePort } from '../harness/free-port.ts';
-import { mailboxRoute } from '../harness/mailbox-route.ts';
+import { validMessage } from '../harness/app.ts';
+import { move, purge, ROUTER_TOKEN, startCells, withPool } from '../harness/cells.ts';
 import { SubmissionClient } from '../harness/submission-client.ts';
 import { until } from '../harness/until.ts';
 
@@ -23,72 +19,7 @@ import { until } from '../harness/until.ts';
  * their workspace moves from cell to cell.
  */
 
-const TOKEN = 'a router token for tests, long enough to be one'.replaceAll(' ', '-');
 const CLIENTS = 4;
-
-interface CellServer {
-  app: TestApp;
-  stop(): Promise<void>;
-}
-
-async function startCells(names: readonly string[]) {
-  const database = await createTestDatabase({ empty: true });
-  const ports = await Promise.all(names.map(() => freePort()));
-  const route = mailboxRoute();
-  const servers = new Map<string, CellServer>();
-  const start = async (name: string): Promise<TestApp> => {
-    const app = await startApp({
-      database,
-      liveRoute: route,
-      env: {
-        DATABASE_SCHEMA: name,
-        PORT: String(ports[names.indexOf(name)]),
-        ROUTER_TOKEN: TOKEN,
-        TRUST_PROXY: '127.0.0.1',
-      },
-    });
-    servers.set(name, { app, stop: () => app.app.stop() });
-    return app;
-  };
-  for (const name of names) await start(name);
-  const router = await openRouter(
-    readConfig({
-      PORT: '0',
-      SUBMISSION_PORT: '0',
-      ROUTER_CELLS: names.map((name, n) => `${name}=http://127.0.0.1:${ports[n]}`).join(),
-      ROUTER_TOKEN: TOKEN,
-      BASE_URL: 'http://postrider.test',
-    }),
-    silentLog,
-  );
-  return {
-    database,
-    route,
-    router,
-    start,
-    app: (name: string) => (servers.get(name) as CellServer).app,
-    async stop(name: string) {
-      await servers.get(name)?.stop();
-      servers.delete(name);
-    },
-    async [Symbol.asyncDispose]() {
-      await router.stop();
-      for (const server of servers.values()) await server.stop();
-      await database[Symbol.asyncDispose]();
-    },
-  };
-}
-
-type Cells = Awaited<ReturnType<typeof startCells>>;
-
-async function move({ database }: Cells, id: string, from: string, to: string): Promise<void> {
-  const { state } = await withPool(database, from, (source) =>
-    withPool(database, to, (target) =>
-      new WorkspaceMove({ source, target, clock: systemClock }, id).run(),
-    ),
-  );
-  expect(state).toBe('moved');
-}
 
 interface Sent {
   subject: string;
@@ -276,8 +207,8 @@ test('requests find their cell by key, link or host name', async () => {
   // Only the router may ask where a key is.
   const lookup = `/cell-lookup?kind=workspace&value=${west.workspaceId}`;
   expect((await get(west.url, lookup)).status).toBe(401);
-  expect((await get(west.url, lookup, bearer(TOKEN))).status).toBe(200);
-  expect((await get(router.url, lookup, bearer(TOKEN))).status).toBe(404);
+  expect((await get(west.url, lookup, bearer(ROUTER_TOKEN))).status).toBe(200);
+  expect((await get(router.url, lookup, bearer(ROUTER_TOKEN))).status).toBe(404);
 }, 120_000);
 
 test('requests follow a workspace that has moved, though its first cell is up', async () => {
@@ -406,7 +337,7 @@ test('a response that breaks off breaks off at the client', async () => {
     readConfig({
       PORT: '0',
       ROUTER_CELLS: `only=http://127.0.0.1:${(cell.address() as AddressInfo).port}`,
-      ROUTER_TOKEN: TOKEN,
+      ROUTER_TOKEN,
     }),
     silentLog,
   );
