@@ -5,6 +5,7 @@ import {
   type KeyObject,
 } from 'node:crypto';
 import { promisify } from 'node:util';
+import { generateRsaKey } from '../../lib/rsa-key.ts';
 
 /**
  * Generates DKIM key pairs: the private key as PEM, and the public key as the value of the TXT
@@ -27,23 +28,13 @@ export interface GeneratedDkimKeys {
 const generateKeyPair = promisify(generateKeyPairCallback);
 
 export async function generateDkimKeys(): Promise<GeneratedDkimKeys> {
-  const [rsa, ed25519] = await Promise.all([generateRsaKey(), generateEd25519Key()]);
-  return { rsa, ed25519 };
+  const [rsa, ed25519] = await Promise.all([generateRsaKey(), generateKeyPair('ed25519')]);
+  return { rsa: generated('rsa', rsa), ed25519: generated('ed25519', ed25519.privateKey) };
 }
 
 /** Loads a private key that generateDkimKeys created. */
 export function loadPrivateKey(pem: string): KeyObject {
   return createPrivateKey(pem);
-}
-
-async function generateRsaKey(): Promise<GeneratedDkimKey> {
-  const { privateKey } = await generateKeyPair('rsa', { modulusLength: 2048 });
-  return generated('rsa', privateKey);
-}
-
-async function generateEd25519Key(): Promise<GeneratedDkimKey> {
-  const { privateKey } = await generateKeyPair('ed25519');
-  return generated('ed25519', privateKey);
 }
 
 function generated(algorithm: 'rsa' | 'ed25519', privateKey: KeyObject): GeneratedDkimKey {

@@ -1,9 +1,11 @@
 // Goal: our signatures verify with an independent implementation, for any message, and fail when
 // anything they cover is changed. Method: mailauth verifies against a resolver that serves the
 // records of our keys; examples of known pitfalls, and properties over arbitrary content.
+import { createPublicKey } from 'node:crypto';
 import fc from 'fast-check';
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
 import { describe, expect, it } from 'vitest';
+import { generateThreePrimeKey } from '../../lib/rsa-key.ts';
 import { type NamedMailbox, parseMailbox } from '../address.ts';
 import { compose } from '../mime/compose.ts';
 import { generateDkimKeys, loadPrivateKey } from './keys.ts';
@@ -54,6 +56,17 @@ describe('a DKIM signature', () => {
   it('is created for each key, and each verifies', async () => {
     await expectPass(message('Hello\r\n'), [rsaKey, edKey]);
     expect(await signDkim(message('Hello\r\n'), [], { dateMs })).toBe('');
+  });
+
+  it('verifies with an RSA key of three primes, on every architecture', async () => {
+    const key = { ...rsaKey, privateKey: await generateThreePrimeKey() };
+    const published = createPublicKey(key.privateKey).export({ type: 'spki', format: 'der' });
+    const signed = await signedMessage(message('Hello\r\n'), [key]);
+    const { results } = await dkimVerify(signed, {
+      resolver: async () => [[`v=DKIM1; k=rsa; p=${published.toString('base64')}`]],
+      curTime: new Date(dateMs + 1000),
+    });
+    expect(results.map(({ status }) => status.result)).toEqual(['pass']);
   });
 
   it('is a well-folded field with a time and no expiry', async () => {

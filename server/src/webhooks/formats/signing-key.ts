@@ -8,6 +8,7 @@ import {
 import { promisify } from 'node:util';
 import { assert } from '../../lib/assert.ts';
 import { createHmacSha256, type Hmac } from '../../lib/hmac.ts';
+import { generateRsaKey } from '../../lib/rsa-key.ts';
 import { formatSecret, newSecret } from '../sign-webhook.ts';
 import { selfSignedCertificate } from './self-signed-certificate.ts';
 import type { KeyKind, SigningKey } from './webhook-format.ts';
@@ -42,7 +43,7 @@ export async function newSigningKey(kind: KeyKind): Promise<NewSigningKey> {
       return { ...exported(pair.privateKey), publicKey };
     }
     case 'rsa': {
-      const { privateKey } = await generate('rsa', { modulusLength: 2048 });
+      const privateKey = await generateRsaKey();
       const publicKey = selfSignedCertificate(privateKey, 'Postrider webhooks');
       return { ...exported(privateKey), publicKey };
     }
