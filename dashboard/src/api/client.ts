@@ -82,7 +82,12 @@ export async function fetchRaw(
 }
 
 const SESSION_ENDED = ['missing_api_key', 'invalid_session'];
-const ROLE_REFUSED = ['insufficient_role', 'not_a_member', 'single_sign_on_required'];
+const ROLE_REFUSED = [
+  'insufficient_role',
+  'not_a_member',
+  'single_sign_on_required',
+  'workspace_moved',
+];
 
 function errorFrom(response: Response, body: unknown): ProblemError {
   const error = new ProblemError(problemFromResponse(response.status, body));

@@ -2,6 +2,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { Check, ChevronsUpDown, LogOut, Monitor, Moon, Plus, Sun, UserRound } from 'lucide-react';
 import { useState } from 'react';
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from '../components/menu.tsx';
+import { dashboardAt } from '../session/moved-workspaces.tsx';
 import { NewWorkspace } from '../session/new-workspace.tsx';
 import { switchWorkspace, useMe, useWorkspace } from '../session/session.ts';
 import { useSignOut } from '../session/use-sign-out.ts';
@@ -9,7 +10,7 @@ import { setTheme, type Theme, useTheme } from './theme.ts';
 
 /** Shows the selected workspace and switches to others. */
 export function WorkspaceMenu() {
-  const { workspaces } = useMe();
+  const { workspaces, moved_workspaces: moved } = useMe();
   const current = useWorkspace();
   const [creating, setCreating] = useState(false);
   const open = workspaces.filter(({ removed }) => !removed);
@@ -45,6 +46,21 @@ export function WorkspaceMenu() {
             }
           >
             {workspace.name}
+          </MenuItem>
+        ))}
+        {moved.length > 0 && <MenuLabel>Moved to another server</MenuLabel>}
+        {moved.map(({ id, name, url }) => (
+          <MenuItem
+            key={id}
+            disabled={url === null}
+            onSelect={() => location.assign(dashboardAt(url as string))}
+            hint={
+              <span className="min-w-0 truncate text-xs text-faint">
+                {url === null ? 'Ask the operator' : new URL(url).host}
+              </span>
+            }
+          >
+            {name}
           </MenuItem>
         ))}
         {canCreate && (

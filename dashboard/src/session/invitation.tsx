@@ -2,9 +2,9 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, type Schema, unwrap } from '../api/client.ts';
-import { fieldError, hasOnlyFieldErrors } from '../api/problem.ts';
+import { fieldError, hasOnlyFieldErrors, toProblem } from '../api/problem.ts';
 import { ErrorAlert } from '../components/alert.tsx';
-import { Button } from '../components/button.tsx';
+import { Button, buttonClass } from '../components/button.tsx';
 import { Field, TextInput } from '../components/field.tsx';
 import { SkeletonRows } from '../components/skeleton.tsx';
 import { CardPage } from './card-page.tsx';
@@ -31,6 +31,7 @@ export function InvitationPage() {
     );
   }
   if (invitation.isError) {
+    const movedTo = toProblem(invitation.error).moved_to;
     return (
       <CardPage
         title="Invitation"
@@ -41,6 +42,14 @@ export function InvitationPage() {
         }
       >
         <ErrorAlert error={invitation.error} />
+        {movedTo !== undefined && (
+          <a
+            href={`${movedTo}/app/invitation#${token}`}
+            className={`${buttonClass('primary')} mt-4 w-full`}
+          >
+            Open the invitation there
+          </a>
+        )}
       </CardPage>
     );
   }

@@ -9,7 +9,8 @@ import { AppLayout } from '../layout/app-layout.tsx';
 import { showToast } from '../layout/toasts.tsx';
 import { AccountDeletion } from '../pages/settings/delete-account.tsx';
 import { CardPage } from './card-page.tsx';
-import { useSelection } from './selection.ts';
+import { MovedWorkspaces } from './moved-workspaces.tsx';
+import { currentSelection, useSelection } from './selection.ts';
 import { ensureWorkspace, ME_QUERY_KEY, useMe, useMeQuery, type Workspace } from './session.ts';
 import { SingleSignOnRequired } from './single-sign-on.tsx';
 import { useSignOut } from './use-sign-out.ts';
@@ -23,7 +24,13 @@ export function RequireSession() {
   // opens over the page, because leaving the page would lose unsaved text.
   const signedOut = me.isLoadingError && toProblem(me.error).status === 401;
   useEffect(() => {
-    if (me.data) ensureWorkspace(me.data);
+    if (!me.data) return;
+    const before = currentSelection().workspaceId;
+    ensureWorkspace(me.data);
+    if (currentSelection().workspaceId === before) return;
+    // Otherwise the user would wonder why another workspace is open.
+    const moved = me.data.moved_workspaces.find(({ id }) => id === before);
+    if (moved) showToast(`${moved.name} has moved to ${moved.url ?? 'another server'}.`);
   }, [me.data]);
   useRoleChanges(me.data?.workspaces.find(({ id }) => id === workspaceId));
   useEffect(() => {
@@ -69,13 +76,22 @@ function useRoleChanges(workspace: Workspace | undefined): void {
 }
 
 function NoWorkspace() {
-  const { has_password: hasPassword, session } = useMe();
+  const { has_password: hasPassword, session, moved_workspaces: moved } = useMe();
   const signOut = useSignOut();
   return (
-    <CardPage title="No workspace">
-      <p className="text-sm text-soft">
-        You are not a member of any workspace. Ask an owner to invite you.
-      </p>
+    <CardPage
+      title={moved.length > 0 ? 'Workspace moved' : 'No workspace'}
+      {...(moved.length > 0
+        ? { description: 'Sign in at the new address with the same email and password.' }
+        : {})}
+    >
+      {moved.length > 0 ? (
+        <MovedWorkspaces moved={moved} />
+      ) : (
+        <p className="text-sm text-soft">
+          You are not a member of any workspace. Ask an owner to invite you.
+        </p>
+      )}
       <div className="mt-4 flex flex-wrap items-end gap-2">
         <Button onClick={signOut}>Sign out</Button>
         {hasPassword && session.limited_to === null && <AccountDeletion />}

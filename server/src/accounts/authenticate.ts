@@ -8,7 +8,9 @@ import { ApiKeyCache, type CachedKey, type SigningCredential } from './api-key-c
 import { type ApiKey, findKeyByHash, writeLastUsed } from './api-key-store.ts';
 import { hashToken, hasOperatorPrefix, isAccessKeyId, isToken } from './api-key-token.ts';
 import type { Caller } from './caller.ts';
+import { findMovedBySecret } from './moved-workspace-store.ts';
 import { findKeyBySesCredential } from './ses-credential-store.ts';
+import { WorkspaceMovedError } from './workspace-moved.ts';
 import { WorkspaceMovingError } from './workspace-moving.ts';
 
 /**
@@ -100,8 +102,13 @@ export class Authenticator {
   }
 
   async #findByToken(token: string): Promise<CachedKey | undefined> {
-    const row = await findKeyByHash(this.#pool, hashToken(token));
-    if (!row) return undefined;
+    const hash = hashToken(token);
+    const row = await findKeyByHash(this.#pool, hash);
+    if (!row) {
+      const moved = await findMovedBySecret(this.#pool, hash, this.#clock.now());
+      if (moved) throw new WorkspaceMovedError(moved);
+      return undefined;
+    }
     const { secretEndsAtMs, isMoving, ...key } = row;
     if (isMoving) throw new WorkspaceMovingError();
     return toCachedKey(key, secretEndsAtMs);

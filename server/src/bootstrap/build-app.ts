@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { ApiKeys } from '../accounts/api-keys.ts';
+import { saveBaseUrl } from '../accounts/moved-workspace-store.ts';
 import type { PasswordCost } from '../accounts/people/passwords.ts';
 import type { People } from '../accounts/people/people.ts';
 import type { Workspaces } from '../accounts/workspaces.ts';
@@ -249,7 +250,10 @@ async function openDatabase(
   await migrate(pool, log, abort);
   await verifySecretKey(pool, storage.secretKey, { allowOther: config.allowOtherSecretKey });
   // Workers may run without the settings of the API nodes, such as BASE_URL.
-  if (config.roles.has('api')) await saveMailHosts(pool, config.domains);
+  if (config.roles.has('api')) {
+    await saveMailHosts(pool, config.domains);
+    await saveBaseUrl(pool, config.http.baseUrl);
+  }
   const maintenance = await startPartitionMaintenance({ pool, clock, log, retention, ...abort });
   cleanup.defer(() => maintenance.stop());
   if (storage.exclusive) await expireLeasesOfDeadNode(pool, clock.now(), log);

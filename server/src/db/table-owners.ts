@@ -7,6 +7,10 @@ import type { Tables } from './tables.ts';
  */
 export const TABLE_OWNERS = {
   workspaces: 'accounts',
+  installation: 'accounts',
+  moved_workspaces: 'accounts',
+  moved_members: 'accounts',
+  moved_secrets: 'accounts',
   operator_keys: 'accounts',
   api_keys: 'accounts',
   api_key_secrets: 'accounts',

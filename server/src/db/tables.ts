@@ -301,6 +301,11 @@ export interface IdempotencyKeysRow {
   created_at: number;
 }
 
+export interface InstallationRow {
+  singleton: boolean;
+  base_url: string;
+}
+
 export interface InvitationsRow {
   workspace_id: string;
   id: string;
@@ -390,6 +395,24 @@ export interface MessagesRow {
   ttl_seconds: number | null;
   api_key_id: string | null;
   header_message_id: string | null;
+}
+
+export interface MovedMembersRow {
+  person_id: string;
+  moved_id: string;
+}
+
+export interface MovedSecretsRow {
+  token_hash: Buffer;
+  moved_id: string;
+  expires_at: number | null;
+}
+
+export interface MovedWorkspacesRow {
+  id: string;
+  name: string;
+  url: string | null;
+  moved_at: number;
 }
 
 export interface OidcConnectionsRow {
@@ -794,6 +817,7 @@ export interface Tables {
   event_consumers: EventConsumersRow;
   events: EventsRow;
   idempotency_keys: IdempotencyKeysRow;
+  installation: InstallationRow;
   invitations: InvitationsRow;
   late_contents: LateContentsRow;
   lease_holders: LeaseHoldersRow;
@@ -803,6 +827,9 @@ export interface Tables {
   message_contents: MessageContentsRow;
   message_id_reservations: MessageIdReservationsRow;
   messages: MessagesRow;
+  moved_members: MovedMembersRow;
+  moved_secrets: MovedSecretsRow;
+  moved_workspaces: MovedWorkspacesRow;
   oidc_connections: OidcConnectionsRow;
   oidc_identities: OidcIdentitiesRow;
   one_time_tokens: OneTimeTokensRow;

@@ -9,6 +9,7 @@ export class RefusedError extends Error {
   readonly retryAfterSeconds: number | undefined;
   readonly fix: string | undefined;
   readonly quota: ExceededQuota | undefined;
+  readonly movedTo: string | undefined;
 
   constructor(code: string, detail: string, more: RefusedErrorOptions = {}) {
     super(detail);
@@ -18,6 +19,7 @@ export class RefusedError extends Error {
     this.retryAfterSeconds = more.retryAfterSeconds;
     this.fix = more.fix;
     this.quota = more.quota;
+    this.movedTo = more.movedTo;
   }
 }
 
@@ -69,6 +71,8 @@ interface RefusedErrorOptions {
   /** Overrides the fix of the problem code. */
   fix?: string;
   quota?: ExceededQuota;
+  /** The URL of the server that has the workspace now. */
+  movedTo?: string;
 }
 
 /** The quota of the workspace that refused a request. */

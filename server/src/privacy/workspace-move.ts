@@ -1,10 +1,13 @@
 import {
+  forgetMovedWorkspace,
+  readBaseUrl,
+  recordMovedWorkspace,
+} from '../accounts/moved-workspace-store.ts';
+import {
   countArchived,
-  findPeopleByEmail,
   type MoveState,
   markActive,
   markMoving,
-  personExists,
   readMoveState,
   readProfile,
 } from '../accounts/workspace-move-store.ts';
@@ -16,26 +19,20 @@ import {
   insertRows,
   inTextTransaction,
   readRows,
-  type TextRow,
   withTextFormat,
 } from '../db/copy-rows.ts';
-import { continueLogAfter } from '../db/event-log-offset.ts';
-import { ensurePartitions, PARTITIONED_TABLES, partitionsStartMs } from '../db/partitions.ts';
-import { inTransaction, type Pool, type PoolClient, type Queryable } from '../db/pool.ts';
+import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
 import { removeFence } from '../db/write-fence.ts';
-import {
-  newestEventTx,
-  readConsumerPosition,
-  skipConsumersTo,
-} from '../events/event-consumer-store.ts';
+import { newestEventTx } from '../events/event-consumer-store.ts';
 import type { Clock } from '../lib/clock.ts';
-import { encodeId, uuidTime, uuidv7 } from '../lib/ids.ts';
+import { encodeId } from '../lib/ids.ts';
 import { silentLog } from '../lib/log.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import { closeWorkspace, reopenWorkspace } from './close-workspace.ts';
-import { consumeEvents } from './consume-events.ts';
+import { copyMembers } from './move-members.ts';
 import { tablesThatMove } from './moved-tables.ts';
 import { MOVING_QUEUES, unparkQueues } from './moving-queues.ts';
+import { continueLogOf, createPartitions, isLogAhead, skipGap } from './prepare-target.ts';
 import { insertPurge } from './workspace-purge-store.ts';
 import { WorkspacePurges } from './workspace-purges.ts';
 
@@ -53,12 +50,15 @@ import { WorkspacePurges } from './workspace-purges.ts';
  *    events processed and its tables fenced.
  * 4. Target: history and queues are copied until both sides are equal. Then, in one transaction, keys,
  *    domains, members and the rest are copied, and the workspace becomes active.
- * 5. Source: the copy there is purged, and the fence removed with it.
+ * 5. Source: former members and holders of keys learn where the workspace is. The copy there is purged,
+ *    and the fence removed with it.
  */
 export interface WorkspaceMoveParts {
   source: Pool;
   target: Pool;
   clock: Clock;
+  /** The public URL of the target, if it is not the one that its servers have written. */
+  targetUrl?: string | undefined;
   /** Called after every step. */
   onStep?: (step: MoveStep) => Promise<void> | void;
   /** Called often while a table is copied or compared, with the rows that are done. */
@@ -87,7 +87,6 @@ export interface MoveResult {
 /** More transactions than the source can have until the move has finished. */
 const NUMBERS_AHEAD = 2 ** 30;
 const PASSES_MAX = 5;
-const DAY_MS = 86_400_000;
 /** Rows that are copied in a moment. */
 const LEFT_MAX = 10_000;
 
@@ -185,24 +184,14 @@ export class WorkspaceMove {
   async #numberTarget(): Promise<void> {
     const { source, target, clock } = this.#parts;
     const newest = await newestEventTx(source, this.#id);
-    if (!(await this.#isTargetAhead(newest + NUMBERS_AHEAD / 2))) {
+    if (!(await isLogAhead(target, newest + NUMBERS_AHEAD / 2))) {
       const last = newest + NUMBERS_AHEAD;
-      await inTransaction(target, (client) => continueLogAfter(client, last));
-      await this.#until('the consumers of the target have processed its event log', async () => {
-        await consumeEvents(target, clock);
-        return skipConsumersTo(target, last, clock.now());
-      });
+      await continueLogOf(target, last);
+      await this.#until('the consumers of the target have processed its event log', () =>
+        skipGap(target, last, clock),
+      );
     }
     await this.#step('numbered');
-  }
-
-  async #isTargetAhead(tx: number): Promise<boolean> {
-    const { target } = this.#parts;
-    const positions = await Promise.all([
-      readConsumerPosition(target, 'webhooks'),
-      readConsumerPosition(target, 'statistics'),
-    ]);
-    return positions.every((position) => position.tx > tx);
   }
 
   async #arrive(there: MoveState): Promise<void> {
@@ -223,19 +212,8 @@ export class WorkspaceMove {
         });
       });
     }
-    await this.#createPartitions();
+    await createPartitions(source, target, this.#id, clock);
     await this.#step('arriving');
-  }
-
-  /** For rows as old as those of the workspace. */
-  async #createPartitions(): Promise<void> {
-    const { source, target, clock } = this.#parts;
-    for (const table of PARTITIONED_TABLES) {
-      const oldestMs = Math.max(await partitionsStartMs(source, table.table), uuidTime(this.#id));
-      for (let atMs = oldestMs; atMs < clock.now(); atMs += (table.aheadDays - 1) * DAY_MS) {
-        await ensurePartitions(target, atMs, [table]);
-      }
-    }
   }
 
   /** Again while much has changed meanwhile, so that little is left for when the workspace is closed. */
@@ -309,7 +287,8 @@ export class WorkspaceMove {
 
   /** Nothing changes at the source any more, so what was equal once stays equal. */
   async #copyClosed(): Promise<void> {
-    if (!(await this.#isTargetAhead(await newestEventTx(this.#parts.source, this.#id)))) {
+    const { source, target } = this.#parts;
+    if (!(await isLogAhead(target, await newestEventTx(source, this.#id)))) {
       throw new Error('Broken invariant: the event log of the source has overtaken the target');
     }
     await this.#until('both copies are equal', async () => {
@@ -319,71 +298,41 @@ export class WorkspaceMove {
   }
 
   async #activate(): Promise<void> {
-    const { source, target } = this.#parts;
+    const { source, target, clock } = this.#parts;
     await withTextFormat(source, (from) =>
       inTextTransaction(target, async (to) => {
         // Servers of the source still write when a key was last used, or a domain checked.
         for (let pass = 1; (await this.#copyTables(from, to, 'switch')).unequal > 0; pass += 1) {
           if (pass === PASSES_MAX) throw this.#tooLong('both copies are equal');
         }
-        await this.#copyMembers(from, to);
+        Object.assign(this.#rows, await copyMembers(from, to, this.#id, clock));
+        await forgetMovedWorkspace(to, this.#id);
         await unparkQueues(to, this.#id);
         await markActive(to, this.#id, await readProfile(from, this.#id));
       }),
     );
   }
 
-  /** Members with an account at the target keep it; the others get theirs copied. */
-  async #copyMembers(from: PoolClient, to: PoolClient): Promise<void> {
-    const people = await describeTable(from, 'people');
-    const found = await readRows(
-      from,
-      people,
-      't.id in (select person_id from memberships where workspace_id = $1)',
-      [this.#id],
-    );
-    const known = await findPeopleByEmail(
-      to,
-      found.map((person) => String(person.email_key)),
-    );
-    const ids = new Map<string, string>();
-    for (const person of found) {
-      const id = String(person.id);
-      const same = known.get(String(person.email_key));
-      const isFree = same === undefined && !(await personExists(to, id));
-      ids.set(id, same ?? (isFree ? id : uuidv7(this.#parts.clock.now())));
-    }
-    const added = found.filter((person) => !known.has(String(person.email_key)));
-    await insertRows(
-      to,
-      people,
-      // Who may manage the target is decided there.
-      added.map((person) => ({
-        ...person,
-        id: ids.get(String(person.id)) ?? null,
-        is_instance_owner: 'false',
-      })),
-    );
-    for (const name of tablesThatMove('person')) {
-      const table = await describeTable(from, name);
-      const rows = await readRows(from, table, 't.workspace_id = $1', [this.#id]);
-      const mapped: TextRow[] = rows.flatMap((row) => {
-        const personId = ids.get(String(row.person_id));
-        return personId === undefined ? [] : [{ ...row, person_id: personId }];
-      });
-      this.#rows[name] = await insertRows(to, table, mapped);
-    }
-  }
-
   async #purgeSource(): Promise<void> {
     const { source, clock } = this.#parts;
     if ((await this.#stateIn(source)) === 'moving') {
       const purge = { id: this.#id, requestedAtMs: clock.now() };
-      await inTransaction(source, (client) => insertPurge(client, purge, clock.now()));
+      const url = await this.#newUrl();
+      await inTransaction(source, async (client) => {
+        await insertPurge(client, purge, clock.now());
+        await recordMovedWorkspace(client, this.#id, url, clock.now());
+      });
     }
     await this.#step('purging');
     await new WorkspacePurges({ pool: source, clock, log: silentLog }).work();
     await this.#step('purged');
+  }
+
+  /** Where members and clients find the workspace; null if that is not known or not another address. */
+  async #newUrl(): Promise<string | null> {
+    const { source, target, targetUrl } = this.#parts;
+    const url = targetUrl ?? (await readBaseUrl(target));
+    return url === undefined || url === (await readBaseUrl(source)) ? null : url;
   }
 
   async #until(what: string, check: () => Promise<boolean>): Promise<void> {

@@ -40,6 +40,7 @@ const REPLY_CODES: Record<string, ReplyCodes> = {
   revoked_api_key: NOT_PERMITTED,
   insufficient_scope: NOT_PERMITTED,
   ip_not_allowed: NOT_PERMITTED,
+  workspace_moved: NOT_PERMITTED,
   workspace_suspended: NOT_PERMITTED,
   domain_not_owned: NOT_PERMITTED,
   domain_not_verified: NOT_PERMITTED,

@@ -48,7 +48,10 @@ interface CellServer {
 }
 
 /** One server per cell, and a router in front of them. */
-export async function startCells(names: readonly string[], env: Record<string, string> = {}) {
+export async function startCells(
+  names: readonly string[],
+  env: Record<string, string> | ((cell: string) => Record<string, string>) = {},
+) {
   const database = await createTestDatabase({ empty: true });
   const ports = await Promise.all(names.map(() => freePort()));
   const route = mailboxRoute();
@@ -62,7 +65,7 @@ export async function startCells(names: readonly string[], env: Record<string, s
         PORT: String(ports[names.indexOf(name)]),
         ROUTER_TOKEN,
         TRUST_PROXY: '127.0.0.1',
-        ...env,
+        ...(typeof env === 'function' ? env(name) : env),
       },
     });
     servers.set(name, { app, stop: () => app.app.stop() });

@@ -221,7 +221,7 @@ test('requests follow a workspace that has moved, though its first cell is up', 
   }
   await move(cells, id, 'east', 'west');
   const east = cells.app('east');
-  expect((await get(east.url, '/api/v1/events', bearer(liveKey))).status).toBe(401);
+  expect((await get(east.url, '/api/v1/events', bearer(liveKey))).status).toBe(403);
   expect((await get(router.url, '/api/v1/events', bearer(liveKey))).status).toBe(200);
   const metrics = await (await get(router.url, '/metrics')).text();
   expect(metrics).toContain('postrider_router_repeated_requests_total 1');

@@ -2,9 +2,11 @@ import { inTransaction, type Pool, type Queryable } from '../../db/pool.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { encodeId, uuidv7 } from '../../lib/ids.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
+import { listMovedByMember } from '../moved-workspace-store.ts';
 import { rightsOf } from '../roles.ts';
 import { publicDeletion, publicSuspension } from '../workspace.ts';
 import { lockDeletions, restoreWorkspace, scheduleDeletion } from '../workspace-deletion.ts';
+import { publicMovedWorkspace } from '../workspace-moved.ts';
 import {
   findOriginBelowLimit,
   insertWorkspace,
@@ -73,6 +75,7 @@ export class Account {
     const person = await findPerson(pool, id);
     if (!person) throw new RefusedError('not_found', 'This person does not exist.');
     const memberships = await listMemberships(pool, id, { limitedTo: limitOf(session) });
+    const moved = session.isLimited ? [] : await listMovedByMember(pool, id);
     return {
       id: encodeId('usr', id),
       email: person.email,
@@ -91,6 +94,7 @@ export class Account {
         limited_to: session.isLimited ? encodeId('wsp', session.workspaceId as string) : null,
       },
       workspaces: memberships.map((one) => publicMembership(one, session)),
+      moved_workspaces: moved.map(publicMovedWorkspace),
     };
   }
 

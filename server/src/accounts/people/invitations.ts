@@ -3,7 +3,9 @@ import type { Clock } from '../../lib/clock.ts';
 import { encodeId, uuidv7 } from '../../lib/ids.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import { parseMailbox } from '../../mail/address.ts';
+import { findMovedBySecret } from '../moved-workspace-store.ts';
 import type { Role } from '../roles.ts';
+import { WorkspaceMovedError } from '../workspace-moved.ts';
 import { findWorkspace } from '../workspace-store.ts';
 import type { AttemptLimits } from './attempt-limits.ts';
 import {
@@ -214,7 +216,7 @@ export class Invitations {
   async #inspect(token: string) {
     const { pool, clock } = this.#parts;
     const found = await findOpenInvitation(pool, hashSecret(token), clock.now());
-    if (!found) throw invalidLink();
+    if (!found) throw await this.#unknownLink(hashSecret(token));
     return {
       workspace_name: found.workspaceName,
       email: found.email,
@@ -246,13 +248,19 @@ export class Invitations {
     // The provider of one workspace must not join an account to another one.
     const signedIn = found?.session.isLimited ? undefined : found;
     const open = await findOpenInvitation(pool, hash, clock.now());
-    if (!open) throw invalidLink();
+    if (!open) throw await this.#unknownLink(hash);
     if (signedIn?.person.emailKey === open.emailKey) {
       await inTransaction(pool, (db) => this.#join(db, hash, signedIn.person));
       return signedIn;
     }
     if (await findPersonByEmail(pool, open.emailKey)) throw signInFirst(open.email);
     return this.#acceptWithNewAccount(hash, open, given, presented, client);
+  }
+
+  async #unknownLink(hash: Buffer): Promise<RefusedError> {
+    const { pool, clock } = this.#parts;
+    const moved = await findMovedBySecret(pool, hash, clock.now());
+    return moved ? new WorkspaceMovedError(moved) : invalidLink();
   }
 
   async #acceptWithNewAccount(

@@ -2,6 +2,7 @@ import type { Pool } from '../../db/pool.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createEncryptor } from '../../lib/encryption.ts';
 import type { Log } from '../../lib/log.ts';
+import { deleteOldMovedWorkspaces } from '../moved-workspace-store.ts';
 import { Account } from './account.ts';
 import { AccountDeletion } from './account-deletion.ts';
 import { AccountMailer } from './account-mailer.ts';
@@ -109,9 +110,13 @@ export function createPeople(parts: PeopleParts): People {
       await emailChanges.sweep();
       await accountDeletion.sendDueEmails();
       await accountDeletion.deleteDue();
+      await deleteOldMovedWorkspaces(pool, clock.now() - MOVED_MS);
     },
   };
 }
+
+/** How long former members of a workspace that has moved find its address. */
+const MOVED_MS = 90 * 24 * 60 * 60 * 1000;
 
 function createSingleSignOn(
   parts: PeopleParts,

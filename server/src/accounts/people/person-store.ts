@@ -222,6 +222,7 @@ export async function deletePeopleWithoutWorkspace(
   const { rowCount } = await db.query(
     `delete from people p where p.id = any($1)
        and not exists (select from memberships m where m.person_id = p.id)
+       and not exists (select from moved_members m where m.person_id = p.id)
        and p.id <> (select id from people order by
          exists (select from memberships m where m.person_id = people.id) desc, id limit 1)`,
     [ids],

@@ -3,7 +3,9 @@ import type { Clock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';
 import { clientNetwork } from '../../lib/net/client-network.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
+import { findMovedByMember } from '../moved-workspace-store.ts';
 import type { Role } from '../roles.ts';
+import { WorkspaceMovedError } from '../workspace-moved.ts';
 import type { Person } from './person-store.ts';
 import { hashSecret, newSecret } from './secret-token.ts';
 import {
@@ -124,6 +126,12 @@ export class Sessions {
    */
   roleIn(workspaceId: string, { session }: SignedInPerson): Promise<Role | undefined> {
     return roleOfSession(this.#pool, session.id, workspaceId, this.#clock.now());
+  }
+
+  /** Throws if the workspace, of which the person was a member, has moved to another installation. */
+  async rejectMoved({ person }: SignedInPerson, workspaceId: string): Promise<void> {
+    const moved = await findMovedByMember(this.#pool, person.id, workspaceId);
+    if (moved) throw new WorkspaceMovedError(moved);
   }
 
   list(

@@ -23,12 +23,17 @@ export const workspacesMove: Command = {
   name: 'workspaces move',
   summary: 'Move a workspace to another database.',
   details:
-    'Set MOVE_TO_DATABASE_URL to the other database, and MOVE_TO_DATABASE_SCHEMA to a schema in it. Both installations need the same release and SECRET_KEY, and their servers can keep running. The command copies the history, closes the workspace here, copies what has changed, verifies the copy, and makes the workspace active in the other database. While it is closed, requests for it get 503 with Retry-After, and SMTP clients a temporary error; other workspaces are not affected. An interrupted command can be repeated at any time. Sessions, passkeys and archived contents do not move.',
+    'Set MOVE_TO_DATABASE_URL to the other database, and MOVE_TO_DATABASE_SCHEMA to a schema in it. Both installations need the same release and SECRET_KEY, and their servers can keep running. The command copies the history, closes the workspace here, copies what has changed, verifies the copy, and makes the workspace active in the other database. While it is closed, requests for it get 503 with Retry-After, and SMTP clients a temporary error; other workspaces are not affected. An interrupted command can be repeated at any time. Former members who sign in here, and clients that still use their API key here, get the address of the other installation, for 90 days. Sessions and archived contents do not move, and passkeys only between installations with the same host name.',
   arguments: [{ name: 'WORKSPACE', description: 'The id (wsp_…) or name.' }],
   options: {
     'copy-only': {
       description:
         'Only copy the history. The workspace stays open here, and moving it later takes less time.',
+    },
+    url: {
+      value: 'URL',
+      description:
+        'The public URL of the other installation, for members and clients. By default BASE_URL of its servers.',
     },
     cancel: { description: 'Cancel a move that has not finished. The workspace stays here.' },
   },
@@ -36,9 +41,11 @@ export const workspacesMove: Command = {
     withDatabase(async (parts) => {
       const found = await findWorkspace(new Workspaces(parts), input.arguments[0] as string);
       const id = encodeId('wsp', found.id);
+      const targetUrl = parseTargetUrl(input.option('url'));
       await using target = await openTarget(parts);
+      const { pool: source, clock } = parts;
       const move = new WorkspaceMove(
-        { source: parts.pool, target: target.pool, clock: parts.clock, ...progressOn(parts.clock) },
+        { source, target: target.pool, clock, targetUrl, ...progressOn(clock) },
         found.id,
       );
       if (input.flag('cancel')) {
@@ -57,6 +64,14 @@ export const workspacesMove: Command = {
       return { data: { id, state, rows }, text };
     }),
 };
+
+function parseTargetUrl(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isOrigin = url?.pathname === '/' && !url.search && !url.hash && !url.username;
+  if (url && isOrigin && /^https?:$/.test(url.protocol)) return url.origin;
+  throw new UsageError('--url must be an http or https URL without a path.');
+}
 
 async function openTarget({ config, secretKey, clock }: DatabaseContext) {
   const { databaseUrl, schema } = moveEnvironment();

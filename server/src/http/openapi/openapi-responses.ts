@@ -90,6 +90,7 @@ const NAMED_GROUPS: [string, ProblemCode[]][] = [
       'ip_not_allowed',
       'not_a_member',
       'single_sign_on_required',
+      'workspace_moved',
       'workspace_suspended',
     ],
   ],
@@ -102,6 +103,7 @@ const NAMED_GROUPS: [string, ProblemCode[]][] = [
       'ip_not_allowed',
       'not_a_member',
       'single_sign_on_required',
+      'workspace_moved',
     ],
   ],
   [
@@ -112,6 +114,7 @@ const NAMED_GROUPS: [string, ProblemCode[]][] = [
       'ip_not_allowed',
       'not_a_member',
       'single_sign_on_required',
+      'workspace_moved',
     ],
   ],
   [
@@ -122,18 +125,31 @@ const NAMED_GROUPS: [string, ProblemCode[]][] = [
       'insufficient_scope',
       'ip_not_allowed',
       'limited_session',
+      'workspace_moved',
     ],
   ],
   [
     'AccountWriteForbidden',
-    ['cross_site_request', 'insufficient_scope', 'ip_not_allowed', 'limited_session'],
+    [
+      'cross_site_request',
+      'insufficient_scope',
+      'ip_not_allowed',
+      'limited_session',
+      'workspace_moved',
+    ],
   ],
   [
     'ReadForbidden',
-    ['insufficient_scope', 'ip_not_allowed', 'not_a_member', 'single_sign_on_required'],
+    [
+      'insufficient_scope',
+      'ip_not_allowed',
+      'not_a_member',
+      'single_sign_on_required',
+      'workspace_moved',
+    ],
   ],
-  ['AccountReadForbidden', ['insufficient_scope', 'ip_not_allowed']],
-  ['Forbidden', ['ip_not_allowed', 'not_a_member', 'single_sign_on_required']],
+  ['AccountReadForbidden', ['insufficient_scope', 'ip_not_allowed', 'workspace_moved']],
+  ['Forbidden', ['ip_not_allowed', 'not_a_member', 'single_sign_on_required', 'workspace_moved']],
   [
     'InvalidMessage',
     [
@@ -166,7 +182,8 @@ export function problemCodesOf(spec: Spec): ProblemCode[] {
     for (const code of API_KEY_PROBLEMS) codes.add(code);
     for (const code of sessionProblems(spec)) codes.add(code);
     if (spec.scope === 'operator') codes.add('operator_key_required');
-    else if (spec.scope !== 'any') codes.add('insufficient_scope');
+    else codes.add('workspace_moved');
+    if (spec.scope !== 'operator' && spec.scope !== 'any') codes.add('insufficient_scope');
     if (spec.mode) codes.add('wrong_mode');
     codes.add('storage_unavailable');
   } else if (spec.csrfProtected) {

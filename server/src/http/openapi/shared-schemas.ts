@@ -95,6 +95,11 @@ export const Problem = Type.Object(
         { description: 'For `quota_exceeded`: the quota, and when it is reset.' },
       ),
     ),
+    moved_to: Type.Optional(
+      Type.String({
+        description: 'For `workspace_moved`: the URL of the server that has the workspace now.',
+      }),
+    ),
     errors: Type.Optional(
       Type.Array(
         Type.Object({

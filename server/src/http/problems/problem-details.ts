@@ -16,6 +16,8 @@ export interface ProblemDetails {
   errors?: FieldError[];
   /** The quota of the workspace that is exhausted, and when it is reset. */
   quota?: { name: string; resets_at: string | null };
+  /** The URL of the server that has the workspace now. */
+  moved_to?: string;
 }
 
 export interface ProblemResponse {
@@ -48,6 +50,7 @@ export function toProblemResponse(
   if (refused.quota) {
     problem.quota = { name: refused.quota.name, resets_at: refused.quota.resetsAt };
   }
+  if (refused.movedTo !== undefined) problem.moved_to = refused.movedTo;
   return { problem, headers: problemHeaders(refused, status) };
 }
 

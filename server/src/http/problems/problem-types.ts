@@ -143,6 +143,13 @@ export const PROBLEMS = {
     meaning: 'The key is restricted to certain networks, and the request came from outside them.',
     fix: `Call from an allowed network, or change the key’s allowed_ips at ${KEYS_PAGE}.`,
   },
+  workspace_moved: {
+    status: 403,
+    title: 'The workspace has moved',
+    meaning:
+      'The operator has moved the workspace to another server. `moved_to` is its URL, if it is known.',
+    fix: 'Use the new server. API keys stay the same. Ask the operator for its URL.',
+  },
   workspace_suspended: {
     status: 403,
     title: 'The workspace is suspended',

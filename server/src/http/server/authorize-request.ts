@@ -31,7 +31,7 @@ import type { SessionCookie } from './session-cookie.ts';
  */
 
 export interface AuthorizationDependencies {
-  sessions: Pick<Sessions, 'find'>;
+  sessions: Pick<Sessions, 'find' | 'rejectMoved'>;
   operatorKeys: Pick<OperatorKeys, 'authenticate'>;
   cookie: SessionCookie;
   rateLimiter: RateLimiter;
@@ -224,6 +224,7 @@ async function authorizeSession(
   }
   const mode = requireModeHeaders(request);
   if (!member) {
+    if (workspaceId !== undefined) await deps.sessions.rejectMoved(signedIn, workspaceId);
     const detail = 'The workspace does not exist, or you are not a member of it.';
     throw new RefusedError('not_a_member', detail);
   }

@@ -54,7 +54,10 @@ export function sendProblem(
   }
   reply.header('x-request-id', request.id);
   reply.header('x-content-type-options', 'nosniff');
-  const isElsewhere = problem.code === 'invalid_api_key' || error instanceof WorkspaceMovingError;
+  const isElsewhere =
+    problem.code === 'invalid_api_key' ||
+    problem.code === 'workspace_moved' ||
+    error instanceof WorkspaceMovingError;
   if (deps.hasRouter && isElsewhere) reply.header(MISDIRECTED_HEADER, '1');
   // The rest of an unread body must not be parsed as the next request.
   if (problem.status === 413 || problem.status === 408) reply.header('connection', 'close');

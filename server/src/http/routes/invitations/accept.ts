@@ -30,7 +30,7 @@ export function acceptInvitation(deps: { people: People; cookie: SessionCookie }
       responses: {
         200: { description: 'The invitation was accepted.', body: SignedIn, headers: SET_COOKIE },
       },
-      problems: ['invalid_link', 'sign_in_first', 'too_many_attempts'],
+      problems: ['invalid_link', 'sign_in_first', 'too_many_attempts', 'workspace_moved'],
     },
     async ({ body, client }) => {
       const joined = await deps.people.invitations.accept(body, client.sessionToken, client);

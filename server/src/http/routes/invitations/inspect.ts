@@ -19,7 +19,7 @@ export function inspectInvitation({ people }: { people: People }): Operation {
       body: closed({ token: Token }, { title: 'InspectInvitation' }),
       examples: { link: { summary: 'Token from a link', value: { token: 'fZ0nQb0mS8-2kJc1' } } },
       responses: { 200: { description: 'The invitation.', body: InspectedInvitation } },
-      problems: ['invalid_link', 'too_many_attempts'],
+      problems: ['invalid_link', 'too_many_attempts', 'workspace_moved'],
     },
     async ({ body, client }) => ({
       status: 200,

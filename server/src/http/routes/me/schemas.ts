@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { Code, Email, Name, Password } from '../../openapi/account-fields.ts';
 import { closed, id, NullableTime, Time } from '../../openapi/shared-schemas.ts';
 import { PASSKEY, Passkey } from '../passkeys/schemas.ts';
-import { WORKSPACE, Workspace } from '../workspaces/schemas.ts';
+import { MovedWorkspace, WORKSPACE, Workspace } from '../workspaces/schemas.ts';
 
 export const ME = {
   id: 'usr_01kc8wzq4he2x9v7n5m3k1j0h8',
@@ -22,6 +22,7 @@ export const ME = {
     limited_to: null,
   },
   workspaces: [WORKSPACE],
+  moved_workspaces: [],
 };
 
 const SingleSignOn = Type.Boolean({
@@ -56,6 +57,10 @@ export const Me = Type.Object(
       }),
     }),
     workspaces: Type.Array(Workspace),
+    moved_workspaces: Type.Array(MovedWorkspace, {
+      description:
+        'Workspaces of yours that the operator has moved to another server in the last 90 days. Sign in there with the same password.',
+    }),
   },
   { title: 'Me', examples: [ME] },
 );

@@ -40,6 +40,28 @@ export const Workspace = Type.Object(
   { title: 'Workspace', examples: [WORKSPACE] },
 );
 
+export const MovedWorkspace = Type.Object(
+  {
+    id: id('wsp', 'the workspace'),
+    name: Type.String(),
+    url: Type.Union([Type.String(), Type.Null()], {
+      description: 'The URL of the server that has the workspace now; null if it is not known.',
+    }),
+    moved_at: Time,
+  },
+  {
+    title: 'MovedWorkspace',
+    examples: [
+      {
+        id: WORKSPACE.id,
+        name: WORKSPACE.name,
+        url: 'https://west.mail.example.com',
+        moved_at: '2026-11-18T09:30:00.000Z',
+      },
+    ],
+  },
+);
+
 export const WorkspaceInput = closed({ name: WorkspaceName }, { title: 'WorkspaceInput' });
 
 export const DeleteWorkspace = closed(

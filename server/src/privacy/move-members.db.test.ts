@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { createTestDatabase } from '../../test/harness/database.ts';
+import { saveBaseUrl } from '../accounts/moved-workspace-store.ts';
+import { systemClock } from '../lib/clock.ts';
+import { uuidv7 } from '../lib/ids.ts';
+import { WorkspaceMove } from './workspace-move.ts';
+
+/** A passkey works at one host name only, so it is copied to an installation that has the same. */
+test.each([
+  ['https://mail.example.com', 1],
+  ['https://west.example.com', 0],
+])('passkeys move to %s: %i', async (targetUrl, expected) => {
+  await using source = await createTestDatabase();
+  await using target = await createTestDatabase();
+  const now = new Date();
+  const [workspaceId, personId] = [uuidv7(now.getTime()), uuidv7(now.getTime())];
+  await saveBaseUrl(source.pool, 'https://mail.example.com');
+  await saveBaseUrl(target.pool, targetUrl);
+  await source.pool.query('insert into workspaces (id, name, created_at) values ($1, $2, $3)', [
+    workspaceId,
+    'Shop',
+    now,
+  ]);
+  await source.pool.query(
+    `insert into people (id, email, email_key, name, created_at)
+     values ($1, 'jane@shop.example', 'jane@shop.example', 'Jane', $2)`,
+    [personId, now],
+  );
+  await source.pool.query(
+    `insert into memberships (workspace_id, person_id, role, created_at) values ($1, $2, 'owner', $3)`,
+    [workspaceId, personId, now],
+  );
+  await source.pool.query(
+    `insert into passkeys (person_id, id, credential_id, public_key, counter, transports, name,
+       is_backed_up, created_at) values ($1, $1, '\\x01', '\\x02', 0, '{}', 'Phone', true, $2)`,
+    [personId, now],
+  );
+  const parts = { source: source.pool, target: target.pool, clock: systemClock };
+  await new WorkspaceMove(parts, workspaceId).run();
+  const { rows } = await target.pool.query(
+    `select (select count(*)::int from memberships) as members,
+            (select count(*)::int from passkeys) as passkeys`,
+  );
+  expect(rows).toEqual([{ members: 1, passkeys: expected }]);
+  // The address of the other one, unless it is the same.
+  const { rows: moved } = await source.pool.query('select url from moved_workspaces');
+  expect(moved).toEqual([{ url: expected === 1 ? null : targetUrl }]);
+});
