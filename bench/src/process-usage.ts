@@ -31,11 +31,13 @@ export function usageOf(pid: number | undefined): Usage | undefined {
 
 /**
  * CPU time of PostgreSQL, which is a child of the server and has a process for each connection. Precise,
- * because none of them has threads.
+ * because none of them has threads; of those that ended, to a hundredth of a second.
  */
 export function databaseCpuMicros(serverPid: number): number {
   try {
-    return databasePids(serverPid).reduce((sum, pid) => sum + scheduledMicros(pid), 0);
+    const ended = childrenOf(serverPid).map(endedChildrenMicros);
+    const running = databasePids(serverPid).map((pid) => scheduledMicros(pid));
+    return [...ended, ...running].reduce((sum, micros) => sum + micros, 0);
   } catch {
     return Number.NaN;
   }

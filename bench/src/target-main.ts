@@ -8,6 +8,7 @@ import { bodyValidator } from '../../server/src/http/validation/schema-validator
 import { systemClock } from '../../server/src/lib/clock.ts';
 import { encodeId, uuidv7 } from '../../server/src/lib/ids.ts';
 import { createLog } from '../../server/src/lib/log.ts';
+import { releaseMemoryWhenIdle } from '../../server/src/lib/release-memory.ts';
 import { RequestLog } from '../../server/src/logs/request-log.ts';
 import { SendMessage } from '../../server/src/messages/accept/send-request.ts';
 import { SENDER_DOMAIN } from './sample-message.ts';
@@ -48,6 +49,7 @@ if (kind === 'no-storage') await serveWithoutStorage();
 else await serve();
 
 async function serve(): Promise<void> {
+  releaseMemoryWhenIdle();
   const config = readConfig(process.env);
   const log = createLog({ level: config.log.level });
   const app = await buildApp({

@@ -15,6 +15,7 @@ import { assert } from '../lib/assert.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLog, type LogLevel } from '../lib/log.ts';
 import { isOwnListener } from '../lib/net/local-address.ts';
+import { releaseMemoryWhenIdle } from '../lib/release-memory.ts';
 import type { BounceRule } from '../messages/verdict/bounce-rules.ts';
 import { setOperatorRules } from '../messages/verdict/verdict-rules.ts';
 import { type BuiltEngine, buildEngine, type TransportFactory } from './build-engine.ts';
@@ -65,6 +66,7 @@ export function runDeliveryThread(options: { liveTransport?: TransportFactory } 
   });
   const parts = { ...built, port, keysPool, databaseClock, notifications, localListeners };
   port.on('message', (command: EngineCommand) => void execute(command, parts));
+  releaseMemoryWhenIdle();
   send(port, { kind: 'ready' });
 }
 

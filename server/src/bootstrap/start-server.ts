@@ -1,6 +1,7 @@
 import { sshServer, unknownSettings } from '../config/env.ts';
 import type { Config } from '../config/read-config.ts';
 import { createLog } from '../lib/log.ts';
+import { releaseMemoryWhenIdle } from '../lib/release-memory.ts';
 import { type App, buildApp } from './build-app.ts';
 import { startErrorMessage } from './start-errors.ts';
 import { startupBanner } from './startup-banner.ts';
@@ -28,6 +29,7 @@ export async function start(config: Config): Promise<number> {
   startupBanner(app, config, sshServer()).then(console.log, (error) =>
     log.warn({ err: error }, 'could not print the startup banner'),
   );
+  releaseMemoryWhenIdle();
   const reason = await Promise.race([app.storage.lost, signal]);
   const lost = reason instanceof Error;
   log.info({ reason: lost ? reason.message : reason }, 'stopping');
