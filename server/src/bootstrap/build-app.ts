@@ -24,6 +24,7 @@ import { notifyEventsAppended } from '../events/events-store.ts';
 import { createRegistry } from '../http/observability/http-metrics.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
+import type { GenerateDkimKeys } from '../mail/dkim/keys.ts';
 import { noHandoff } from '../messages/accept/delivery-handoff.ts';
 import { DELIVERIES } from '../messages/deliveries/delivery-lease-store.ts';
 import { readOperatorRules } from '../messages/verdict/operator-rules.ts';
@@ -75,6 +76,7 @@ export interface AppOverrides {
   delivery?: DeliveryOverrides | undefined;
   acceptGroup?: AcceptGroup | undefined;
   passwordCost?: PasswordCost | undefined;
+  generateDkimKeys?: GenerateDkimKeys | undefined;
   webhooks?: EventConsumersOptions['webhooks'];
   streams?: EventConsumersOptions['streams'];
   submission?: SubmissionOptions['limits'];

@@ -26,6 +26,7 @@ import type { Log } from '../lib/log.ts';
 import { openBucket } from '../lib/object-bucket.ts';
 import { AuditLog } from '../logs/audit-log.ts';
 import { RequestLog } from '../logs/request-log.ts';
+import type { GenerateDkimKeys } from '../mail/dkim/keys.ts';
 import type { MessageAcceptor } from '../messages/accept/accept-message.ts';
 import type { DeliveryHandoff } from '../messages/accept/delivery-handoff.ts';
 import type { Idempotency } from '../messages/accept/idempotency.ts';
@@ -102,6 +103,7 @@ export interface ServicesOptions {
   onEventsAppended: () => void;
   acceptGroup?: AcceptGroup | undefined;
   passwordCost?: PasswordCost | undefined;
+  generateDkimKeys?: GenerateDkimKeys | undefined;
   /** What requests to hosts that a tenant has chosen must pass. */
   webhookTargets: EventConsumers['webhookTargets'];
 }
@@ -126,6 +128,7 @@ export function buildServices(options: ServicesOptions): Services {
     secretKey,
     dnsServers: config.delivery.dnsServers,
     settings: config.domains,
+    generateDkimKeys: options.generateDkimKeys,
   });
   const recipients = createRecipients(options, streamCache, contactQuota);
   const messages = createMessages(options, caches, recipients.contactLookup, sendQuotas);

@@ -1,6 +1,7 @@
 import type { Pool } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
+import type { GenerateDkimKeys } from '../mail/dkim/keys.ts';
 import { createResolver } from '../mail/dns/resolver.ts';
 import { DkimKeyGenerator, dkimEncryptor } from './dkim-key-generator.ts';
 import type { MailHosts } from './domain.ts';
@@ -16,6 +17,7 @@ export interface CreateDomainsParts {
   /** Empty: the system's resolvers. */
   dnsServers: readonly { host: string; port: number }[];
   settings: MailHosts & { graceMs: number };
+  generateDkimKeys?: GenerateDkimKeys | undefined;
 }
 
 /** Concurrent lookups of all workspaces; delivery has a resolver of its own. */
@@ -35,7 +37,7 @@ export function createDomains(parts: CreateDomainsParts): {
   });
   const resolvers = new PerWorkspaceResolver(resolver, DNS_CONCURRENCY_MAX);
   const verifier = new DomainVerifier({ pool, clock, log, resolvers, hosts, graceMs });
-  const keyGenerator = new DkimKeyGenerator(dkimEncryptor(parts.secretKey));
+  const keyGenerator = new DkimKeyGenerator(dkimEncryptor(parts.secretKey), parts.generateDkimKeys);
   return {
     domains: new Domains({ pool, clock, keyGenerator, verifier, resolvers, hosts, graceMs }),
     verifier,

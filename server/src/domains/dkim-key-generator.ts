@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { createEncryptor, type Encryptor } from '../lib/encryption.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import { type GeneratedDkimKey, generateDkimKeys } from '../mail/dkim/keys.ts';
+import {
+  type GenerateDkimKeys,
+  type GeneratedDkimKey,
+  generateDkimKeys,
+} from '../mail/dkim/keys.ts';
 import type { DomainKey } from './domain.ts';
 
 /** A key with its encrypted private key, the only form in which private keys leave this file. */
@@ -23,18 +27,20 @@ const WAITING_MAX = 50;
 /** Generates the DKIM keys of domains, a few at a time. */
 export class DkimKeyGenerator {
   readonly #encryptor: Encryptor;
+  readonly #generateKeys: GenerateDkimKeys;
   readonly #waiting: (() => void)[] = [];
   #running = 0;
 
-  constructor(encryptor: Encryptor) {
+  constructor(encryptor: Encryptor, generateKeys: GenerateDkimKeys = generateDkimKeys) {
     this.#encryptor = encryptor;
+    this.#generateKeys = generateKeys;
   }
 
   /** One RSA and one Ed25519 key, with selectors unique to this workspace. */
   async generate(slot: 'current' | 'next', nowMs: number): Promise<EncryptedDomainKey[]> {
     await this.#acquireSlot();
     try {
-      const { rsa, ed25519 } = await generateDkimKeys();
+      const { rsa, ed25519 } = await this.#generateKeys();
       // Two workspaces may send for one domain, so their selectors share its zone.
       const prefix = `pr-${randomBytes(5).toString('hex')}`;
       return [

@@ -7,6 +7,7 @@ import type { Transport } from '../../src/delivery/delivery.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { type Log, silentLog } from '../../src/lib/log.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
+import { nextDkimKeys } from './dkim-keys.ts';
 import { recordResponse } from './response-log.ts';
 import { createResponseCheck, type ResponseCheck } from './response-schemas.ts';
 
@@ -62,6 +63,7 @@ export interface TestAppOptions {
   liveRoute?: Transport;
   database?: TestDatabase;
   log?: Log;
+  generateDkimKeys?: AppOverrides['generateDkimKeys'];
   webhooks?: AppOverrides['webhooks'];
   streams?: AppOverrides['streams'];
   submission?: AppOverrides['submission'];
@@ -93,6 +95,7 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
     ...(options.clock ? { clock: options.clock } : {}),
     overrides: {
       passwordCost: PASSWORD_COST,
+      generateDkimKeys: options.generateDkimKeys ?? nextDkimKeys,
       delivery: { liveTransport: liveRoute && (() => liveRoute) },
       webhooks: options.webhooks,
       streams: options.streams,

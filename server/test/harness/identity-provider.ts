@@ -37,11 +37,12 @@ export const CLIENT_SECRET = 'a client secret that only the two know';
 const SCOPES = 'openid email profile groups';
 const KEY_ID = 'test';
 
+const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const { privateKey: otherKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+
 export async function startIdentityProvider(redirectUris: string[]): Promise<TestProvider> {
   const port = await freePort();
   const issuer = `http://127.0.0.1:${port}`;
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  const { privateKey: otherKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const users = new Map<string, TestUser>();
   const provider = new Provider(issuer, {
     clients: [

@@ -25,6 +25,8 @@ export interface GeneratedDkimKeys {
   ed25519: GeneratedDkimKey;
 }
 
+export type GenerateDkimKeys = () => Promise<GeneratedDkimKeys>;
+
 const generateKeyPair = promisify(generateKeyPairCallback);
 
 export async function generateDkimKeys(): Promise<GeneratedDkimKeys> {
