@@ -20,6 +20,7 @@ export interface DatabaseRequirements {
 export async function checkDedicatedSessions(pool: Pool): Promise<void> {
   const client = await pool.connect();
   const other = await pool.connect();
+  let isDedicated = false;
   try {
     const first = await sessionOf(client);
     for (let round = 0; round < ROUNDS; round += 1) {
@@ -29,12 +30,13 @@ export async function checkDedicatedSessions(pool: Pool): Promise<void> {
       await other.query('rollback');
       if (again !== first) throw new StorageStartError(SHARED_SESSIONS);
     }
+    isDedicated = true;
   } catch (error) {
     if ((error as { code?: unknown }).code !== PROTOCOL_VIOLATION) throw error;
     throw new StorageStartError(SHARED_SESSIONS, { cause: error });
   } finally {
-    client.release(true);
-    other.release(true);
+    client.release(!isDedicated);
+    other.release(!isDedicated);
   }
 }
 

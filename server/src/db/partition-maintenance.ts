@@ -29,14 +29,15 @@ export async function startPartitionMaintenance(
   const { pool, clock, log, retention } = options;
   const stopping = new AbortController();
   const { signal = stopping.signal } = options;
-  await ensurePartitions(pool, clock.now(), PARTITIONED_TABLES, { log, signal });
+  let ensuredAtMs = clock.now();
+  await ensurePartitions(pool, ensuredAtMs, PARTITIONED_TABLES, { log, signal });
   const wait = { signal: stopping.signal };
   let timer: Timer | undefined;
   let running: Promise<void> = Promise.resolve();
 
   async function maintain(): Promise<void> {
     try {
-      const created = await ensurePartitions(pool, clock.now(), PARTITIONED_TABLES, wait);
+      const created = await createAhead();
       const dropped = await dropOld();
       if (created.length + dropped.length > 0) {
         log.info({ created, dropped }, 'partitions updated');
@@ -47,6 +48,15 @@ export async function startPartitionMaintenance(
         log.warn({ err: error }, 'partition maintenance failed: retrying');
       schedule(RETRY_MS);
     }
+  }
+
+  /** The first time, the start has just done it. */
+  async function createAhead(): Promise<string[]> {
+    const nowMs = clock.now();
+    if (nowMs - ensuredAtMs < HOUR_MS / 2) return [];
+    const created = await ensurePartitions(pool, nowMs, PARTITIONED_TABLES, wait);
+    ensuredAtMs = nowMs;
+    return created;
   }
 
   async function dropOld(): Promise<string[]> {

@@ -65,15 +65,23 @@ interface Partition {
   detaching: boolean;
 }
 
-/** Creates missing partitions from a day ago to well ahead; returns their names. */
+/**
+ * Creates missing partitions from a day ago to well ahead; returns their names. Usually none is missing,
+ * which takes neither the lock nor a session of its own.
+ */
 export async function ensurePartitions(
   pool: Pool,
   nowMs: number,
   tables: readonly PartitionedTable[] = PARTITIONED_TABLES,
   wait: LockWait = {},
 ): Promise<string[]> {
+  const known = await readPartitions(pool, tables);
+  const isComplete = (one: PartitionedTable): boolean =>
+    missingPartitions(one, known.get(one.table) ?? [], nowMs).length === 0;
+  if (tables.every(isComplete)) return [];
   return withLock(pool, wait, async (client) => {
     const created: string[] = [];
+    // Another node may have created them meanwhile.
     const partitions = await readPartitions(client, tables);
     for (const one of tables) {
       const missing = missingPartitions(one, partitions.get(one.table) ?? [], nowMs);
@@ -122,15 +130,21 @@ export async function dropExpired(
   tables: readonly PartitionedTable[] = PARTITIONED_TABLES,
   wait: LockWait = {},
 ): Promise<string[]> {
+  const expired = (partitions: Map<string, Partition[]>, one: PartitionedTable): Partition[] => {
+    const days = retention[`${one.keep}Days`] + (one.keep === 'webhook' ? WEBHOOK_RETRY_DAYS : 0);
+    const limitMs = nowMs - days * DAY_MS;
+    return (partitions.get(one.table) ?? []).filter(({ toMs }) => toMs <= limitMs);
+  };
+  const known = await readPartitions(pool, tables);
+  const isAnyExpired = tables.some((one) => expired(known, one).length > 0);
+  if (!isAnyExpired && (await readDetached(pool, tables)).length === 0) return [];
   return withLock(pool, wait, async (client) => {
     const dropped: string[] = [];
     for (const name of await readDetached(client, tables)) await client.query(`drop table ${name}`);
     const partitions = await readPartitions(client, tables);
-    for (const { table, keep, standalone = false } of tables) {
-      const days = retention[`${keep}Days`] + (keep === 'webhook' ? WEBHOOK_RETRY_DAYS : 0);
-      const limitMs = nowMs - days * DAY_MS;
-      for (const partition of partitions.get(table) ?? []) {
-        if (partition.toMs > limitMs) continue;
+    for (const one of tables) {
+      const { table, standalone = false } = one;
+      for (const partition of expired(partitions, one)) {
         if (!standalone && (await hasUnfinished(client, partition))) continue;
         await detach(client, table, partition);
         await client.query(`drop table ${partition.name}`);
@@ -147,32 +161,22 @@ export async function partitionsEndMs(
   nowMs: number,
   tables: readonly PartitionedTable[] = PARTITIONED_TABLES,
 ): Promise<number> {
-  const client = await pool.connect();
-  try {
-    let reachMs = Number.POSITIVE_INFINITY;
-    const partitions = await readPartitions(client, tables);
-    for (const { table } of tables) {
-      let atMs = nowMs;
-      for (const { fromMs, toMs } of partitions.get(table) ?? []) {
-        if (fromMs <= atMs && toMs > atMs) atMs = toMs;
-      }
-      reachMs = Math.min(reachMs, atMs === nowMs ? 0 : atMs);
+  let reachMs = Number.POSITIVE_INFINITY;
+  const partitions = await readPartitions(pool, tables);
+  for (const { table } of tables) {
+    let atMs = nowMs;
+    for (const { fromMs, toMs } of partitions.get(table) ?? []) {
+      if (fromMs <= atMs && toMs > atMs) atMs = toMs;
     }
-    return reachMs;
-  } finally {
-    client.release();
+    reachMs = Math.min(reachMs, atMs === nowMs ? 0 : atMs);
   }
+  return reachMs;
 }
 
 /** The start of the oldest partition of a table. */
 export async function partitionsStartMs(pool: Pool, table: string): Promise<number> {
-  const client = await pool.connect();
-  try {
-    const [first] = (await readPartitions(client, [{ table }])).get(table) ?? [];
-    return first?.fromMs ?? Number.POSITIVE_INFINITY;
-  } finally {
-    client.release();
-  }
+  const [first] = (await readPartitions(pool, [{ table }])).get(table) ?? [];
+  return first?.fromMs ?? Number.POSITIVE_INFINITY;
 }
 
 /** One node at a time creates or drops partitions; the others wait for as long as it takes. */
@@ -202,10 +206,10 @@ type TableName = Pick<PartitionedTable, 'table'>;
 
 /** Partitions by table, each sorted by time. One statement, because every start reads all tables. */
 async function readPartitions(
-  client: pg.ClientBase,
+  db: Queryable,
   tables: readonly TableName[],
 ): Promise<Map<string, Partition[]>> {
-  const { rows } = await client.query<PartitionRow>(
+  const { rows } = await db.query<PartitionRow>(
     `select parent.name as "table", c.relname as name,
             pg_get_expr(c.relpartbound, c.oid) as bound, i.inhdetachpending as detaching
        from unnest($1::text[]) as parent (name)
@@ -272,11 +276,8 @@ async function detach(client: pg.ClientBase, table: string, partition: Partition
 }
 
 /** Partitions that were detached but not dropped because of a crash. */
-async function readDetached(
-  client: pg.ClientBase,
-  tables: readonly TableName[],
-): Promise<string[]> {
-  const { rows } = await client.query<{ name: string }>(
+async function readDetached(db: Queryable, tables: readonly TableName[]): Promise<string[]> {
+  const { rows } = await db.query<{ name: string }>(
     `select c.relname as name
        from unnest($1::text[]) as partitioned (name)
        join pg_class parent on parent.oid = to_regclass(partitioned.name)

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { acceptedCoding, type Coding } from '../server/content-coding.ts';
@@ -86,9 +86,20 @@ export function registerDashboard(server: FastifyInstance, { folder }: Dashboard
   }
 }
 
+/** The build that was read last: several servers in one process, as in tests, read it once. */
+let lastRead: { build: string; files: Map<string, StoredFile> } | undefined;
+
 function readFiles(folder: string): Map<string, StoredFile> {
+  if (!existsSync(folder)) return new Map();
+  // Each build has a folder of its own, which replaces the one of the build before.
+  const { ino, ctimeMs } = statSync(folder);
+  const build = `${folder} ${ino} ${ctimeMs}`;
+  if (lastRead?.build !== build) lastRead = { build, files: readBuild(folder) };
+  return lastRead.files;
+}
+
+function readBuild(folder: string): Map<string, StoredFile> {
   const files = new Map<string, StoredFile>();
-  if (!existsSync(folder)) return files;
   for (const entry of readdirSync(folder, { withFileTypes: true, recursive: true })) {
     const location = path.join(entry.parentPath, entry.name);
     const type = TYPES[path.extname(entry.name)];
