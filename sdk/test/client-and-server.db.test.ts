@@ -8,6 +8,7 @@ import {
   type Schema,
   verifyWebhook,
 } from '../src/index.ts';
+import { collect } from './harness/collect.ts';
 
 let app: TestApp;
 let postrider: Postrider;
@@ -80,8 +81,8 @@ test('lists continue across pages, with filters, and stop when the loop breaks',
   const five = Array.from({ length: 5 }, () => message({ metadata: { run } }));
   await postrider.sendBatch(five);
   const query = { limit: 2, metadata: { run } };
-  expect(await Array.fromAsync(postrider.messages.list(query))).toHaveLength(5);
-  const pages = await Array.fromAsync(postrider.pages('/messages', { query }));
+  expect(await collect(postrider.messages.list(query))).toHaveLength(5);
+  const pages = await collect(postrider.pages('/messages', { query }));
   expect(pages.map(({ data }) => data.length)).toEqual([2, 2, 1]);
   for await (const { subject } of postrider.all('/messages', { query })) {
     expect(subject).toBe('Hello');

@@ -9,6 +9,7 @@ import {
   type PostriderOptions,
 } from '../src/index.ts';
 import { systemTime } from '../src/time.ts';
+import { collect } from './harness/collect.ts';
 import { fakeTime } from './harness/fake-time.ts';
 import { startScriptedServer } from './harness/scripted-server.ts';
 
@@ -40,7 +41,7 @@ test('a response lost after the commit: the retry gets the first response, and o
   );
   const postrider = clientOf(server, { apiKey: app.testKey });
   const accepted = await postrider.send(validMessage() as Message);
-  const stored = await Array.fromAsync(postrider.messages.list());
+  const stored = await collect(postrider.messages.list());
   expect(stored.map(({ id }) => id)).toEqual([accepted.id]);
   const [first, second] = server.requests;
   expect(second?.body).toBe(first?.body);

@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { Postrider } from '../src/index.ts';
+import { collect } from './harness/collect.ts';
 import { fakeTime } from './harness/fake-time.ts';
 import { startScriptedServer } from './harness/scripted-server.ts';
 
@@ -162,7 +163,7 @@ test('listing events ends at the current end of the feed', async () => {
     page([{ id: 'evt_2' }], 'c2', false),
   );
   const postrider = new Postrider({ apiKey: KEY, baseUrl: server.url, time: fakeTime() });
-  const events = await Array.fromAsync(postrider.all('/events'));
+  const events = await collect(postrider.all('/events'));
   expect(events.map(({ id }) => id)).toEqual(['evt_1', 'evt_2']);
   expect(server.requests).toHaveLength(2);
 });

@@ -1,0 +1,6 @@
+/** Array.fromAsync, which the oldest Node that the client supports does not have. */
+export async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const collected: Item[] = [];
+  for await (const item of items) collected.push(item);
+  return collected;
+}
