@@ -15,5 +15,9 @@ test('a statement belongs to the first step whose tables it writes', () => {
     'other statements': 'select from webhooks where enabled',
   };
   for (const [step, text] of Object.entries(texts)) expect(stepOf({ text })).toBe(step);
+  const chunk =
+    'with chunk as (delete from event_chunks), made as (insert into webhook_deliveries)';
+  expect(stepOf({ text: chunk })).toBe('fan-out');
+  expect(stepOf({ text: `select string_agg(a, ',') as about from events` })).toBe('statistics');
   expect(STEPS).toEqual(expect.arrayContaining(Object.keys(texts)));
 });

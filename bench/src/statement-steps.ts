@@ -28,10 +28,11 @@ const PATTERNS = {
   record: /insert into attempts\b/,
   contents: /from message_(contents|attachments)\b/,
   claim: /(from|update) deliveries\b/,
-  'fan-out': /^with place as .*insert into webhook_deliveries\b/s,
+  'fan-out': /^with (place|chunk) as .*insert into webhook_deliveries\b/s,
   'webhook record': /insert into webhook_attempts\b/,
   'webhook claim': /\bwebhook_(deliveries|backlogs)\b/,
-  statistics: /\bstatistics_|select sender, template_key, stream/,
+  statistics:
+    /\bstatistics_|select sender, template_key, stream|\bas about\b|\bnext as materialized\b/,
 } as const;
 
 export type Step = keyof typeof PATTERNS | 'other statements';

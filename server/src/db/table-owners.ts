@@ -38,6 +38,7 @@ export const TABLE_OWNERS = {
   template_publications: 'templates',
   events: 'events',
   event_consumers: 'events',
+  event_chunks: 'events',
   idempotency_keys: 'messages',
   message_id_reservations: 'messages',
   messages: 'messages',

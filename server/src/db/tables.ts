@@ -273,6 +273,17 @@ export interface ErasuresRow {
   requests_cursor: string | null;
 }
 
+export interface EventChunksRow {
+  consumer: string;
+  after_tx: number;
+  after_id: string;
+  last_tx: number;
+  last_id: string;
+  events: number;
+  attempt: number;
+  due_at: number;
+}
+
 export interface EventConsumersRow {
   name: string;
   tx: number;
@@ -814,6 +825,7 @@ export interface Tables {
   domains: DomainsRow;
   email_changes: EmailChangesRow;
   erasures: ErasuresRow;
+  event_chunks: EventChunksRow;
   event_consumers: EventConsumersRow;
   events: EventsRow;
   idempotency_keys: IdempotencyKeysRow;

@@ -2,21 +2,61 @@ import type { Pool, Queryable } from '../db/pool.ts';
 import { uuidFloor } from '../lib/ids.ts';
 import type { EventPosition } from './events-store.ts';
 
-/** The positions up to which consumers have processed the event log. The migrations insert the rows. */
+/**
+ * The positions up to which consumers have processed the event log, except chunks that are in progress
+ * (event-chunk-store.ts). The migrations insert the rows.
+ */
 
 export type EventConsumer = 'webhooks' | 'statistics';
 
+/** The consumer has processed all events up to here. */
 export async function readConsumerPosition(
   pool: Pool,
   consumer: EventConsumer,
 ): Promise<EventPosition> {
   const { rows } = await pool.query<EventPosition>({
     name: 'read-consumer-position',
-    text: 'select tx, id from event_consumers where name = $1',
+    text: `select p.* from event_consumers c cross join lateral ${PROCESSED} where c.name = $1`,
     values: [consumer],
   });
   return rows[0] as EventPosition;
 }
+
+/** The position `p` up to which the consumer `c` has processed all events. */
+const PROCESSED = `(
+  select tx, id from (
+    select c.tx, c.id union all
+    select after_tx, after_id from event_chunks where consumer = c.name) starts
+   order by tx, id limit 1) p`;
+
+/** Whether the consumer `c` has yet to process the event `e`. */
+const IS_UNPROCESSED = `(
+  (e.tx, e.id) > (c.tx, c.id) or exists (
+    select from event_chunks k where k.consumer = c.name
+       and (e.tx, e.id) > (k.after_tx, k.after_id) and (e.tx, e.id) <= (k.last_tx, k.last_id)))`;
+
+/** The same for a statement about one consumer. */
+export function isUnprocessed(consumer: EventConsumer, event: string): string {
+  return `exists (select from event_consumers c cross join lateral (
+    select ${event}.tx, ${event}.id) e where c.name = '${consumer}' and ${IS_UNPROCESSED})`;
+}
+
+/** A table expression: events that a consumer has yet to process, at most `limit`. */
+export function unprocessedEvents(consumer: EventConsumer, limit: number): string {
+  return `(
+    select e.* from (
+        select after_tx, after_id, last_tx, last_id from event_chunks where consumer = '${consumer}'
+        union all
+        select c.tx, c.id, ${LAST_POSITION} from event_consumers c where c.name = '${consumer}'
+      ) part (after_tx, after_id, last_tx, last_id)
+      cross join lateral (
+        select * from events e where (e.tx, e.id) > (part.after_tx, part.after_id)
+           and (e.tx, e.id) <= (part.last_tx, part.last_id)
+         order by e.tx, e.id limit ${limit}) e
+     limit ${limit})`;
+}
+
+const LAST_POSITION = `9223372036854775807, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid`;
 
 /**
  * When the oldest event was committed that a consumer has not processed; null if it has processed all.
@@ -28,9 +68,9 @@ export async function oldestUnprocessed(
   const { rows } = await pool.query<{ consumer: EventConsumer; createdAtMs: number | null }>({
     name: 'event-consumers-oldest-unprocessed',
     text: `select c.name as consumer, (
-        select e.created_at from events e where (e.tx, e.id) > (c.tx, c.id)
+        select e.created_at from events e where (e.tx, e.id) > (p.tx, p.id)
          order by e.tx, e.id limit 1) as "createdAtMs"
-      from event_consumers c
+      from event_consumers c cross join lateral ${PROCESSED}
      where c.name <> 'webhooks' or exists (select from webhooks where enabled)`,
   });
   return rows;
@@ -72,8 +112,10 @@ export async function newestEventTx(db: Queryable, workspaceId: string): Promise
 /** Whether all consumers have processed all events of a workspace. */
 export async function areEventsConsumed(db: Queryable, workspaceId: string): Promise<boolean> {
   const { rows } = await db.query<{ left: boolean }>(
-    `select exists (select from event_consumers c join events e on (e.tx, e.id) > (c.tx, c.id)
-                     where e.workspace_id = $1) as left`,
+    `select exists (
+       select from event_consumers c cross join lateral ${PROCESSED}
+         join events e on (e.tx, e.id) > (p.tx, p.id)
+        where e.workspace_id = $1 and ${IS_UNPROCESSED}) as left`,
     [workspaceId],
   );
   return !rows[0]?.left;
@@ -96,6 +138,9 @@ export async function skipConsumersTo(
         select from events e where (e.tx, e.id) > (c.tx, c.id) and e.tx < $1)`,
     [last, uuidFloor(nowMs)],
   );
-  const { rowCount } = await db.query('select from event_consumers where tx < $1', [last]);
+  const { rowCount } = await db.query(
+    `select from event_consumers c cross join lateral ${PROCESSED} where p.tx < $1`,
+    [last],
+  );
   return rowCount === 0;
 }

@@ -107,3 +107,18 @@ export class WorkLoop {
     }
   }
 }
+
+/**
+ * Runs work several times at once. Returns true if all of them may have more to do immediately. Waits for
+ * all even if one fails, so that nothing continues after the loop has stopped.
+ */
+export async function inParallel(
+  count: number,
+  work: (index: number) => Promise<boolean>,
+): Promise<boolean> {
+  const ends = await Promise.allSettled(Array.from({ length: count }, (_, index) => work(index)));
+  return ends.every((end) => {
+    if (end.status === 'rejected') throw end.reason;
+    return end.value;
+  });
+}

@@ -2,6 +2,7 @@ import { channel } from '../db/notification-channels.ts';
 import type { Queryable } from '../db/pool.ts';
 import { type PurgedTable, purgeRows } from '../db/purge-rows.ts';
 import { sqlTime } from '../db/row-types.ts';
+import { unprocessedEvents } from '../events/event-consumer-store.ts';
 import { type MessageUsage, type Quotas, WARN_AT_PERCENT_DEFAULT } from './quota.ts';
 
 /** Quotas, the leases of nodes, and the usage that they are compared with. */
@@ -272,11 +273,8 @@ export async function readContentBytes(
           select sum(n) from statistics_day where workspace_id = $1 and mode in ('live', 'test')
             and dimension = 'all' and at >= $2 and counter = 'content_bytes'), 0)
         + coalesce((
-          select sum((data->>'content_bytes')::bigint) from (
-            select e.workspace_id, e.type, e.data from events e
-             where (e.tx, e.id) > (
-               select c.tx, c.id from event_consumers c where c.name = 'statistics')
-             order by e.tx, e.id limit ${UNCOUNTED_EVENTS_MAX}) uncounted
+          select sum((data->>'content_bytes')::bigint)
+            from ${unprocessedEvents('statistics', UNCOUNTED_EVENTS_MAX)} uncounted
           where workspace_id = $1 and type = 'message.accepted'), 0))::float8 as bytes`,
     values: [workspaceId, sqlTime(sinceMs)],
   });

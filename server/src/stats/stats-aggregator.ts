@@ -1,11 +1,26 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
 import { checkRetentionClock } from '../db/retention-clock.ts';
+import {
+  type BatchLimits,
+  type EventChunk,
+  type EventRange,
+  readNextBatch,
+  takeChunk,
+  takeOverChunk,
+} from '../events/event-chunk-store.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import { WorkLoop } from '../lib/work-loop.ts';
-import { type CountedEvent, countEvents, type Dimension } from './count-events.ts';
-import { deleteOldCounts, knownValues, readUncounted, writeCounts } from './stats-store.ts';
+import { inParallel, WorkLoop } from '../lib/work-loop.ts';
+import { type Count, type CountedEvent, countEvents, type Dimension } from './count-events.ts';
+import {
+  type AcceptedMessages,
+  deleteOldCounts,
+  knownValues,
+  readUncounted,
+  writeCountsOfBatch,
+  writeCountsOfChunk,
+} from './stats-store.ts';
 
 /**
  * Consumes the event log and keeps counts. Events come in, rows of counts go out, in one commit
@@ -19,6 +34,11 @@ export interface StatsAggregatorParts {
 }
 
 const BATCH_SIZE = 2_000;
+const BATCH_BYTES_MAX = 16 * 2 ** 20;
+/** PostgreSQL reads the next one while this process counts the last one. */
+const CHUNKS_AT_ONCE = 2;
+/** Gives the process a chance to stop. */
+const CHUNKS_PER_RUN = 10;
 /** Counts may lag a little, so that many events become one write. */
 const SPACING_MS = 1_000;
 const DAY_MS = 86_400_000;
@@ -34,6 +54,7 @@ export class StatsAggregator {
   readonly #loop: WorkLoop;
   /** Known values by workspace and mode. */
   readonly #known = new Map<string, KnownValues>();
+  readonly #accepted: AcceptedMessages = new Map();
 
   constructor(parts: StatsAggregatorParts) {
     this.#parts = parts;
@@ -55,18 +76,43 @@ export class StatsAggregator {
     return this.#loop.stop();
   }
 
-  /** Counts the next batch. Returns true when there may be more. */
+  /** Counts the next events. Returns true when there may be more. */
   async aggregateNext(eventsMax = BATCH_SIZE): Promise<boolean> {
     const { pool } = this.#parts;
-    const batch = await readUncounted(pool, eventsMax);
-    if (batch.scanned === 0) return false;
-    const knownOf = await this.#loadKnownValues(batch.events);
-    const counts = countEvents(batch.events, (event, dimension, value) =>
+    const limits = { eventsMax, bytesMax: BATCH_BYTES_MAX };
+    const next = await readNextBatch(pool, 'statistics', limits);
+    if (next.isChunkDue) {
+      const chunk = await takeOverChunk(pool, 'statistics');
+      if (chunk) await this.#countChunk(chunk);
+      return true;
+    }
+    if (next.more) return inParallel(CHUNKS_AT_ONCE, () => this.#countChunks(limits));
+    // False if another node was faster, which then continues.
+    if (next.events > 0) await writeCountsOfBatch(pool, next, await this.#count(next));
+    return false;
+  }
+
+  /** Returns true when there may be more. */
+  async #countChunks(limits: BatchLimits): Promise<boolean> {
+    for (let n = 0; n < CHUNKS_PER_RUN; n++) {
+      const chunk = await takeChunk(this.#parts.pool, 'statistics', limits);
+      if (chunk) await this.#countChunk(chunk);
+      if (!chunk?.more) return false;
+    }
+    return true;
+  }
+
+  /** One that fails is repeated when it is due again, by this node or another. */
+  async #countChunk(chunk: EventChunk): Promise<void> {
+    await writeCountsOfChunk(this.#parts.pool, chunk, await this.#count(chunk));
+  }
+
+  async #count(range: EventRange): Promise<Count[]> {
+    const events = await readUncounted(this.#parts.pool, range, this.#accepted);
+    const knownOf = await this.#loadKnownValues(events);
+    return countEvents(events, (event, dimension, value) =>
       isUserDefined(dimension) ? labelFor(knownOf(event)[dimension], value) : value,
     );
-    const written = await writeCounts(pool, batch, counts);
-    // Another node was faster and continues: two competing nodes would do all work twice.
-    return written && batch.scanned === eventsMax;
   }
 
   /** Minutes are kept for two days, hours for 90 days, days forever. */
@@ -81,43 +127,38 @@ export class StatsAggregator {
   /** The known values of the workspaces in these events. */
   async #loadKnownValues(
     events: readonly CountedEvent[],
-  ): Promise<(event: CountedEvent) => KnownValues['values']> {
+  ): Promise<(event: CountedEvent) => ValueSets> {
     const nowMs = this.#parts.clock.now();
     if (this.#known.size > 10_000) this.#known.clear();
-    const loaded = { live: new Map<string, KnownValues>(), test: new Map<string, KnownValues>() };
+    const loaded = { live: new Map<string, ValueSets>(), test: new Map<string, ValueSets>() };
     for (const { workspaceId, mode } of events) {
       if (loaded[mode].has(workspaceId)) continue;
       loaded[mode].set(workspaceId, await this.#valuesOf(workspaceId, mode, nowMs));
     }
-    return ({ workspaceId, mode }) => (loaded[mode].get(workspaceId) as KnownValues).values;
+    return ({ workspaceId, mode }) => loaded[mode].get(workspaceId) as ValueSets;
   }
 
-  async #valuesOf(workspaceId: string, mode: Mode, nowMs: number): Promise<KnownValues> {
+  /** Events of a workspace that are counted at the same time share what is known. */
+  async #valuesOf(workspaceId: string, mode: Mode, nowMs: number): Promise<ValueSets> {
     const key = `${workspaceId} ${mode}`;
     const known = this.#known.get(key);
-    if (known && nowMs - known.readAtMs < KNOWN_VALUES_TTL_MS) return known;
+    if (known && nowMs - known.readAtMs < KNOWN_VALUES_TTL_MS) return known.values;
+    const values = this.#readValues({ workspaceId, mode }, nowMs - 7 * DAY_MS);
+    this.#known.set(key, { readAtMs: nowMs, values });
+    values.catch(() => this.#known.delete(key));
+    return values;
+  }
+
+  async #readValues(scope: { workspaceId: string; mode: Mode }, sinceMs: number) {
     const { pool } = this.#parts;
-    const read = async (dimension: UserDefinedDimension): Promise<Set<string>> => {
-      const sinceMs = nowMs - 7 * DAY_MS;
-      return new Set(
-        await knownValues(
-          pool,
-          { workspaceId, mode },
-          dimension,
-          sinceMs,
-          VALUES_PER_DIMENSION_MAX,
-        ),
-      );
-    };
-    const values = {
+    const read = async (dimension: UserDefinedDimension): Promise<Set<string>> =>
+      new Set(await knownValues(pool, scope, dimension, sinceMs, VALUES_PER_DIMENSION_MAX));
+    return {
       stream: await read('stream'),
       tag: await read('tag'),
       template: await read('template'),
       domain: await read('domain'),
     };
-    const fresh = { readAtMs: nowMs, values };
-    this.#known.set(key, fresh);
-    return fresh;
   }
 }
 
@@ -125,9 +166,11 @@ export class StatsAggregator {
 const USER_DEFINED = ['stream', 'tag', 'template', 'domain'] as const;
 type UserDefinedDimension = (typeof USER_DEFINED)[number];
 
+type ValueSets = Readonly<Record<UserDefinedDimension, Set<string>>>;
+
 interface KnownValues {
   readAtMs: number;
-  values: Readonly<Record<UserDefinedDimension, Set<string>>>;
+  values: Promise<ValueSets>;
 }
 
 function isUserDefined(dimension: Dimension): dimension is UserDefinedDimension {

@@ -9,7 +9,7 @@ import { releaseLeases, renewLeases } from '../queue/lease-store.ts';
 import { createAttempt } from './attempt-webhook.ts';
 import { disableWebhook } from './disable-webhook.ts';
 import { EndpointCache } from './endpoint-cache.ts';
-import { anyEnabled, fanOut, skipToEnd } from './fan-out-store.ts';
+import { anyEnabled, fanOut, fanOutDueChunk, fanOutNextChunk, skipToEnd } from './fan-out-store.ts';
 import { createReadMessage } from './read-message.ts';
 import { createTargetGuard, type TargetGuard } from './target-guard.ts';
 import type { TargetRules } from './target-url.ts';
@@ -134,6 +134,9 @@ function createDispatcher(
       anyEnabled: () => anyEnabled(pool),
       skipToEnd: () => skipToEnd(pool),
       fanOut: (eventsMax, capacity, terms) => fanOut(pool, eventsMax, capacity, terms),
+      fanOutNextChunk: (eventsMax, capacity, terms) =>
+        fanOutNextChunk(pool, eventsMax, capacity, terms),
+      fanOutDueChunk: (capacity, terms) => fanOutDueChunk(pool, capacity, terms),
       scan: (after, endpointsMax) => scanEndpoints(pool, after, endpointsMax),
       claim: (queues, terms) => claimDueWebhooks(pool, queues, terms),
       renew: (items, endsAtMs) => renewLeases(pool, WEBHOOK_DELIVERIES, items, endsAtMs),

@@ -28,7 +28,9 @@ function dispatcherWith(
   const store: DispatchStore = {
     anyEnabled: async () => false,
     skipToEnd: async () => {},
-    fanOut: async () => ({ seen: 0, made: 0, leased: [] }),
+    fanOut: async () => ({ seen: 0, made: 0, leased: [], chunkDue: false }),
+    fanOutNextChunk: async () => undefined,
+    fanOutDueChunk: async () => undefined,
     scan: async () =>
       [...Map.groupBy(queued.due, ({ webhook_id }) => webhook_id)].map(([webhookId, rows]) => {
         const workspaceId = rows[0]?.workspace_id ?? '';

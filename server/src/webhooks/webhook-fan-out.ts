@@ -1,19 +1,29 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import { WorkLoop } from '../lib/work-loop.ts';
+import { inParallel, WorkLoop } from '../lib/work-loop.ts';
 import { type LeaseTerms, newLease } from '../queue/lease.ts';
-import type { FanOutCapacity, LeasedRow } from './fan-out-store.ts';
+import {
+  type FanOutCapacity,
+  type FanOutResult,
+  type LeasedRow,
+  NO_CAPACITY,
+} from './fan-out-store.ts';
 import type { WebhookThrottle } from './webhook-throttle.ts';
 
 /** The database statements of the fan-out. */
 export interface FanOutStore {
   anyEnabled: () => Promise<boolean>;
   skipToEnd: () => Promise<void>;
-  fanOut: (
+  fanOut: (eventsMax: number, capacity: FanOutCapacity, terms: LeaseTerms) => Promise<FanOutResult>;
+  fanOutNextChunk: (
     eventsMax: number,
     capacity: FanOutCapacity,
     terms: LeaseTerms,
-  ) => Promise<{ seen: number; made: number; leased: LeasedRow[] }>;
+  ) => Promise<(FanOutResult & { more: boolean }) | undefined>;
+  fanOutDueChunk: (
+    capacity: FanOutCapacity,
+    terms: LeaseTerms,
+  ) => Promise<FanOutResult | undefined>;
 }
 
 export interface WebhookFanOutParts {
@@ -75,14 +85,50 @@ export class WebhookFanOut {
 
   /** True when there may be more events at once. */
   async #run(): Promise<boolean> {
-    const { store, clock, capacity, admit, throttle, holderId, leaseMs } = this.#parts;
+    const { store, clock, capacity, throttle } = this.#parts;
     if (!(await this.#hasEnabledEndpoints())) return false;
+    const startedAtMs = clock.now();
+    const { seen, chunkDue } = await this.#admit(capacity(), (offered, terms) =>
+      store.fanOut(BATCH, offered, terms),
+    );
+    this.#tookMs = clock.now() - startedAtMs;
+    if (chunkDue) {
+      await this.#admit(capacity(), (offered, terms) => store.fanOutDueChunk(offered, terms));
+      return true;
+    }
+    if (seen < BATCH) return false;
+    // Behind, like other nodes perhaps. Mail has priority for the cores of a small installation.
+    const count = throttle.throttled ? 1 : CHUNKS_AT_ONCE;
+    return inParallel(count, (index) => this.#fanOutChunks(index === 0));
+  }
+
+  /**
+   * True when there may be more events. Only one of several at the same time leases what it finds,
+   * because the capacity is there once.
+   */
+  async #fanOutChunks(leases: boolean): Promise<boolean> {
+    const { store, capacity } = this.#parts;
+    for (let n = 0; n < CHUNKS_PER_RUN; n++) {
+      const result = await this.#admit(leases ? capacity() : NO_CAPACITY, (offered, terms) =>
+        store.fanOutNextChunk(BATCH, offered, terms),
+      );
+      if (!result?.more) return false;
+    }
+    return true;
+  }
+
+  async #admit<Result extends FanOutResult | undefined>(
+    capacity: FanOutCapacity,
+    fanOut: (offered: FanOutCapacity, terms: LeaseTerms) => Promise<Result>,
+  ): Promise<Result> {
+    const { clock, admit, throttle, holderId, leaseMs } = this.#parts;
     const terms = newLease(holderId(), clock.now(), leaseMs);
-    const { seen, made, leased } = await store.fanOut(BATCH, capacity(), terms);
-    this.#tookMs = clock.now() - terms.nowMs;
-    throttle.addEvents(seen);
-    admit(made, leased, terms);
-    return seen === BATCH;
+    const result = await fanOut(capacity, terms);
+    if (result) {
+      throttle.addEvents(result.seen);
+      admit(result.made, result.leased, terms);
+    }
+    return result;
   }
 
   /** Without enabled endpoints the event log is not read at all. */
@@ -103,6 +149,9 @@ export class WebhookFanOut {
 }
 
 const BATCH = 1_000;
+const CHUNKS_AT_ONCE = 2;
+/** Gives the process a chance to stop. */
+const CHUNKS_PER_RUN = 10;
 const SOON_MS = 5;
 const THROTTLED_MS = 250;
 const SKIP_TO_END_INTERVAL_MS = 10_000;

@@ -7,6 +7,7 @@ import type {
   WebhookDeliveriesRow,
   WebhookDeliveryStatus,
 } from '../db/tables.ts';
+import { isUnprocessed } from '../events/event-consumer-store.ts';
 import type { EventPosition } from '../events/events-store.ts';
 import { uuidFloor } from '../lib/ids.ts';
 import { lockThenChange } from '../queue/lease-store.ts';
@@ -261,16 +262,14 @@ export async function replayEvents(
           and created_at >= $10::timestamptz and created_at < $11::timestamptz
           and tx < event_log_horizon()
         order by tx, id limit $9),
-     place as materialized (
-       select tx, id from event_consumers where name = 'webhooks'),
      queued as (
        insert into webhook_deliveries as d (workspace_id, mode, webhook_id, event_id, event_tx,
                                             event_type, due_at, created_at)
        select w.workspace_id, w.mode, w.id, s.id, s.tx, s.type, $4::timestamptz, $4
-         from scanned s cross join place p
+         from scanned s
          join webhooks w on w.workspace_id = $1 and w.mode = $2 and w.id = $3
         where ${subscribesTo('s')}
-          and ((s.tx, s.id) <= (p.tx, p.id) or s.tx <= w.since_tx)
+          and (not ${isUnprocessed('webhooks', 's')} or s.tx <= w.since_tx)
           and not exists (select from webhook_backlogs b
             where b.workspace_id = $1 and b.mode = $2 and b.webhook_id = $3
               and (b.first_tx, b.first_id) <= (s.tx, s.id) and (s.tx, s.id) <= (b.last_tx, b.last_id))

@@ -35,12 +35,29 @@ create index events_without_message on events (workspace_id, mode, id)
 -- which is the cheapest insert there is.
 create index events_log_order on events (tx, id);
 
--- The last event that each consumer has processed. A consumer commits its position together with
+-- The last event that each consumer has processed, except event_chunks. A consumer commits its position together with
 -- its own writes, so every event is processed exactly once, even across crashes.
 create table event_consumers (
   name text primary key,
   tx bigint not null,
   id uuid not null
+);
+
+-- Parts of the log that consumers process at the same time because they have fallen behind. Their position
+-- is after all of them. A part is deleted in the commit that processes it.
+create table event_chunks (
+  consumer text not null,
+  -- The last event before it, and its last event.
+  after_tx bigint not null,
+  after_id uuid not null,
+  last_tx bigint not null,
+  last_id uuid not null,
+  events integer not null,
+  -- Incremented when another process takes it over, so that only the latest one can finish it.
+  attempt smallint not null default 1,
+  -- From then on it may be taken over.
+  due_at timestamptz not null,
+  primary key (consumer, after_tx, after_id)
 );
 
 -- The number of the current transaction in the log, and the lowest number that may still be running.
