@@ -160,6 +160,7 @@ async function untilProcessed(environment: WebhookEnvironment): Promise<void> {
     const { rows } = await environment.client.query(`select
         exists (select from webhook_deliveries where status = 'pending')
         or exists (select from webhook_backlogs)
+        or exists (select from event_chunks)
         or exists (select from events e join event_consumers c on (e.tx, e.id) > (c.tx, c.id)
                     where e.tx >= (select min(tx) from event_consumers)
                       and (c.name = 'statistics' or exists (select from webhooks))) as waiting`);
