@@ -36,8 +36,8 @@ const MAY_IMPORT = {
   // Other providers' APIs translate to operations of ours, and see nothing below them.
   compat: ['lib', 'mail', 'accounts', 'http'],
   smtp: BELOW_LISTENERS,
-  // It knows the forms of credentials and links, and the answers of the servers behind it.
-  router: ['lib', 'accounts', 'messages', 'tracking', 'webhooks', 'http'],
+  // It knows the forms of credentials, links and return paths, and the answers of the servers behind it.
+  router: ['lib', 'mail', 'accounts', 'messages', 'tracking', 'webhooks', 'http'],
   cli: [...BELOW_LISTENERS, 'config'],
   bootstrap: [...BELOW_LISTENERS, 'config', 'http', 'compat', 'smtp', 'router', 'cli'],
 };
@@ -55,8 +55,10 @@ const EXCEPTIONS = {
   compat: { types: ['events/event-types'], files: '^server/src/webhooks/formats/[a-z-]+\\.ts$' },
   // Workers and listeners may name the types of their own settings; only bootstrap/ reads the configuration.
   ...Object.fromEntries(
-    [...WORKERS, 'http', 'smtp', 'router'].map((module) => [module, { types: ['config'] }]),
+    [...WORKERS, 'http', 'smtp'].map((module) => [module, { types: ['config'] }]),
   ),
+  // What the SMTP listener asks of what processes reports.
+  router: { types: ['config', 'bounces', 'smtp'] },
 };
 
 const TEST = '\\.test\\.ts$';

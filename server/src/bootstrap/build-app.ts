@@ -36,7 +36,12 @@ import type { AcceptGroup } from './build-acceptor.ts';
 import { buildDelivery, type DeliveryOverrides } from './build-delivery.ts';
 import { returnPathKey } from './build-engine.ts';
 import { buildHttp } from './build-http.ts';
-import { buildReturnPath, type ReturnPath, type ReturnPathOptions } from './build-return-path.ts';
+import {
+  buildReturnPath,
+  createReports,
+  type ReturnPath,
+  type ReturnPathOptions,
+} from './build-return-path.ts';
 import { buildServices, type Services } from './build-services.ts';
 import { buildSubmission, type Submission, type SubmissionOptions } from './build-submission.ts';
 import { createEventConsumers, type EventConsumersOptions } from './event-consumers.ts';
@@ -80,7 +85,7 @@ export interface AppOverrides {
   webhooks?: EventConsumersOptions['webhooks'];
   streams?: EventConsumersOptions['streams'];
   submission?: SubmissionOptions['limits'];
-  returnPath?: ReturnPathOptions['limits'];
+  returnPath?: ReturnPathOptions<unknown>['limits'];
 }
 
 type NodeState = 'starting' | 'ready' | 'draining';
@@ -135,17 +140,16 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
   const outage = new StorageOutage({ clock, log });
   const smtp = { config, clock, log, registry, localListeners, outage };
   const submission = await buildSubmission({ ...smtp, ...services, limits: overrides.submission });
-  const returnPath = await buildReturnPath({
-    ...smtp,
-    pool,
+  const reports = createReports({
+    ...{ config, clock, log, pool, onEventsAppended },
     suppressions: services.suppressions,
     unsubscribes: services.unsubscribes,
     returnPathKey: returnPathKey(storage.secretKey),
-    onEventsAppended,
-    limits: overrides.returnPath,
   });
+  const returnPath = await buildReturnPath({ ...smtp, reports, limits: overrides.returnPath });
   const { http, listener } = buildHttp({
     ...{ config, clock, log, registry, pool, services, consumers, delivery, submission, outage },
+    reports,
     reads: replica ?? readsFromPrimary(pool),
     replica,
     secretKey: storage.secretKey,

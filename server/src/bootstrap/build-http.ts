@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import { RateLimiter } from '../accounts/rate-limit.ts';
+import type { InboundReports } from '../bounces/inbound-reports.ts';
 import { compatSurfaces } from '../compat/compat-surfaces.ts';
 import type { Config } from '../config/read-config.ts';
 import type { Pool } from '../db/pool.ts';
@@ -18,6 +19,7 @@ import { openapiDocument } from '../http/openapi/openapi-document.ts';
 import type { Operation } from '../http/operation.ts';
 import { createOperations } from '../http/operations.ts';
 import { registerCellLookup } from '../http/pages/cell-lookup.ts';
+import { registerCellReports } from '../http/pages/cell-reports.ts';
 import { registerDashboard } from '../http/pages/dashboard-files.ts';
 import { registerPages } from '../http/pages/register-pages.ts';
 import { registerSingleSignOn } from '../http/pages/single-sign-on-endpoints.ts';
@@ -58,6 +60,7 @@ export interface HttpOptions {
   delivery: DeliveryRuntime;
   submission: Submission;
   outage: StorageOutage;
+  reports: InboundReports;
   /** `ready`, or why the node is not ready. */
   state: () => string;
   /** Called after requests that may have appended events. */
@@ -191,7 +194,7 @@ function registerApiPages(
   sessionCookie: SessionCookie,
   document: () => object,
 ): void {
-  const { config, log, pool, services, consumers, secretKey } = options;
+  const { config, log, pool, services, consumers, secretKey, reports } = options;
   const routerToken = config.router.token;
   consumers.registerPublicEndpoints(pages);
   registerUnsubscribeEndpoints(pages, services);
@@ -199,8 +202,10 @@ function registerApiPages(
   registerDashboard(pages, { folder: DASHBOARD });
   registerDocs(pages, { document, root: ROOT });
   if (routerToken === undefined) return;
+  registerCellReports(pages, { routerToken, reports });
   registerCellLookup(pages, {
     routerToken,
+    reports,
     pool,
     unsubscribeLinks: createUnsubscribeLinks(config, secretKey),
     webhooks: consumers.routes.webhooks,

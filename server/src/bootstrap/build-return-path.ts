@@ -8,7 +8,11 @@ import type { StorageOutage } from '../db/storage-outage.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { IpRanges } from '../lib/net/ip-ranges.ts';
-import { type ReturnPathLimits, ReturnPathListener } from '../smtp/return-path-listener.ts';
+import {
+  type ReportReceiver,
+  type ReturnPathLimits,
+  ReturnPathListener,
+} from '../smtp/return-path-listener.ts';
 import { explainListenError, isHostError } from '../smtp/smtp-service.ts';
 import type { Suppressions } from '../suppressions/suppressions.ts';
 import type { Unsubscribes } from '../unsubscribe/unsubscribes.ts';
@@ -23,23 +27,41 @@ export interface ReturnPath {
   drain(limitMs: number): Promise<void>;
 }
 
-export interface ReturnPathOptions {
+export interface ReturnPathOptions<Address> {
   config: Config;
   clock: Clock;
   log: Log;
   registry: Registry;
   outage: StorageOutage;
-  pool: Pool;
-  suppressions: Suppressions;
-  unsubscribes: Pick<Unsubscribes, 'unsubscribeByMail'>;
-  returnPathKey: Buffer;
-  onEventsAppended: () => void;
+  reports: ReportReceiver<Address>;
   /** The address is added when the listener is open. */
   localListeners: AddressInfo[];
   limits?: Partial<ReturnPathLimits> | undefined;
 }
 
-export async function buildReturnPath(options: ReturnPathOptions): Promise<ReturnPath> {
+/** What this node does with bounces and complaints. */
+export function createReports(parts: {
+  config: Config;
+  clock: Clock;
+  log: Log;
+  pool: Pool;
+  suppressions: Suppressions;
+  unsubscribes: Pick<Unsubscribes, 'unsubscribeByMail'>;
+  returnPathKey: Buffer;
+  onEventsAppended: () => void;
+}): InboundReports {
+  const { config, unsubscribes } = parts;
+  return new InboundReports({
+    ...parts,
+    bounceHost: config.domains.bounceHost,
+    complaintScope: config.returnPath.complaintScope,
+    unsubscribe: (sent) => unsubscribes.unsubscribeByMail(sent),
+  });
+}
+
+export async function buildReturnPath<Address>(
+  options: ReturnPathOptions<Address>,
+): Promise<ReturnPath> {
   const { config, log, localListeners } = options;
   const { host, port, portIsExplicit } = config.returnPath;
   const isEnabled = port !== undefined && config.roles.has('smtp');
@@ -71,19 +93,16 @@ export async function buildReturnPath(options: ReturnPathOptions): Promise<Retur
   };
 }
 
-function createListener(options: ReturnPathOptions): Promise<ReturnPathListener> {
-  const { config, clock, log, registry } = options;
+function createListener<Address>(
+  options: ReturnPathOptions<Address>,
+): Promise<ReturnPathListener<Address>> {
+  const { config, clock, log, registry, reports } = options;
   return ReturnPathListener.open({
     clock,
     log,
     registry,
     outage: options.outage,
-    reports: new InboundReports({
-      ...options,
-      bounceHost: config.domains.bounceHost,
-      complaintScope: config.returnPath.complaintScope,
-      unsubscribe: (sent) => options.unsubscribes.unsubscribeByMail(sent),
-    }),
+    reports,
     hostname: config.delivery.heloName,
     baseUrl: config.http.baseUrl,
     certificate: config.submission.tls,

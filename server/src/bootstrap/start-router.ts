@@ -9,10 +9,12 @@ import { type Clock, systemClock } from '../lib/clock.ts';
 import { createLog, type Log } from '../lib/log.ts';
 import { PeriodicTasks } from '../lib/periodic-tasks.ts';
 import { CellDirectory } from '../router/cell-directory.ts';
+import { ReportForwarder } from '../router/report-forwarder.ts';
 import { createRouterServer } from '../router/router-server.ts';
 import { SubmissionForwarder } from '../router/submission-forwarder.ts';
 import { VERSION } from '../version.ts';
-import { buildSubmission, type Submission } from './build-submission.ts';
+import { buildReturnPath, type ReturnPath } from './build-return-path.ts';
+import { buildSubmission } from './build-submission.ts';
 import { startErrorMessage } from './start-errors.ts';
 import { exitAfter, firstSignal } from './stop-signals.ts';
 
@@ -21,6 +23,8 @@ export interface RunningRouter {
   url: string;
   /** Undefined if mail is not accepted over SMTP. */
   submissionPort: number | undefined;
+  /** Undefined if bounces and complaints are not received. */
+  returnPathPort: number | undefined;
   stop(): Promise<void>;
 }
 
@@ -62,7 +66,10 @@ export async function openRouter(config: Config, log: Log): Promise<RunningRoute
       isReady: () => isReady,
     }),
   );
-  const submission = await openSubmission(config, { directory, registry, clock, log });
+  const smtp = { directory, registry, clock, log };
+  const submission = await openSubmission(config, smtp);
+  const forwarder = new ReportForwarder({ cells, directory, token, log });
+  const returnPath = await openReturnPath(config, forwarder, smtp);
   const url = await listener.listen(await resolveListenAddresses(host), port);
   for (const { cell, reason } of await directory.check()) {
     log.warn({ cell: cell.name, url: cell.url, reason }, 'a cell does not answer lookups');
@@ -70,15 +77,20 @@ export async function openRouter(config: Config, log: Log): Promise<RunningRoute
   return {
     url,
     submissionPort: submission?.port,
+    returnPathPort: returnPath?.port,
     async stop() {
       isReady = false;
       await listener.discourage(shutdownDelayMs);
-      await Promise.all([listener.drain(drainMs), submission?.drain(drainMs)]);
+      await Promise.all([
+        listener.drain(drainMs),
+        submission?.drain(drainMs),
+        returnPath?.drain(drainMs),
+      ]);
     },
   };
 }
 
-interface SubmissionContext {
+interface SmtpContext {
   directory: CellDirectory;
   registry: Registry;
   clock: Clock;
@@ -88,8 +100,8 @@ interface SubmissionContext {
 /** Only if a port was set: most installations have the router for HTTP. */
 async function openSubmission(
   config: Config,
-  { directory, registry, clock, log }: SubmissionContext,
-): Promise<Pick<Submission, 'port' | 'drain'> | undefined> {
+  { directory, registry, clock, log }: SmtpContext,
+): Promise<SmtpPort | undefined> {
   const { portIsExplicit, tlsPort } = config.submission;
   if (!portIsExplicit && tlsPort === undefined) return undefined;
   const forwarder = new SubmissionForwarder({ directory, clock });
@@ -105,13 +117,44 @@ async function openSubmission(
     localListeners: [],
   });
   await submission.listen();
-  const tasks = new PeriodicTasks({ clock, log });
-  tasks.schedule(CERTIFICATE_MS, 'reload certificate', () => submission.renewCertificate());
+  return withCertificate(submission, submission.port, { clock, log });
+}
+
+/** Only if a port was set, too. */
+async function openReturnPath(
+  config: Config,
+  reports: ReportForwarder,
+  { registry, clock, log }: SmtpContext,
+): Promise<SmtpPort | undefined> {
+  if (!config.returnPath.portIsExplicit || config.returnPath.port === undefined) return undefined;
+  const returnPath = await buildReturnPath({
+    config: { ...config, roles: new Set(['smtp']) },
+    ...{ clock, log, registry, reports },
+    outage: new StorageOutage({ clock, log }),
+    localListeners: [],
+  });
+  await returnPath.listen();
+  return withCertificate(returnPath, returnPath.address?.port, { clock, log });
+}
+
+interface SmtpPort {
+  port: number | undefined;
+  drain(limitMs: number): Promise<void>;
+}
+
+/** Reloads the certificate of a listener when it was renewed. */
+function withCertificate(
+  listener: Pick<ReturnPath, 'renewCertificate' | 'drain'>,
+  port: number | undefined,
+  parts: { clock: Clock; log: Log },
+): SmtpPort {
+  const tasks = new PeriodicTasks(parts);
+  tasks.schedule(CERTIFICATE_MS, 'reload certificate', () => listener.renewCertificate());
   return {
-    port: submission.port,
+    port,
     async drain(limitMs) {
       await tasks.stop();
-      await submission.drain(limitMs);
+      await listener.drain(limitMs);
     },
   };
 }

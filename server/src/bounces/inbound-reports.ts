@@ -9,6 +9,7 @@ import { type MailStructure, parseMailStructure } from '../mail/reports/mime-str
 import {
   domainPart,
   findReturnPaths,
+  isComplaintsAddress,
   parseReturnPath,
   parseUnsubscribeAddress,
 } from '../mail/return-path-address.ts';
@@ -29,7 +30,8 @@ import { findSentMessage, type SentMessage } from './report-store.ts';
 export type ReportAddress =
   | { kind: 'return_path'; sent: SentMessage }
   | { kind: 'unsubscribe'; sent: SentMessage }
-  | { kind: 'complaints' };
+  /** `anyHost`: the return path in the complaint may have the bounce host of another cell. */
+  | { kind: 'complaints'; anyHost: boolean };
 
 export interface InboundReportsParts extends RecordReportParts {
   log: Log;
@@ -40,8 +42,6 @@ export interface InboundReportsParts extends RecordReportParts {
   /** Called after events were appended. */
   onEventsAppended: () => void;
 }
-
-export const COMPLAINTS_LOCAL_PART = 'complaints';
 
 /**
  * RFC 5965 section 7.3, and `opt-out` of its drafts. `not-spam` means the opposite, and the other
@@ -56,19 +56,34 @@ export class InboundReports {
     this.#parts = parts;
   }
 
-  /** Undefined: not one of our addresses, or its message is no longer stored. */
-  async resolveAddress(address: string): Promise<ReportAddress | undefined> {
+  /**
+   * Undefined: not one of our addresses, or its message is no longer stored. Throws if its workspace is
+   * on its way to another installation.
+   */
+  resolveAddress(address: string): Promise<ReportAddress | undefined> {
+    return this.#resolve(address, { anyHost: false });
+  }
+
+  /** The same for a router: the address may have the bounce host of the cell from which the mail was sent. */
+  resolveRouted(address: string): Promise<ReportAddress | undefined> {
+    return this.#resolve(address, { anyHost: true });
+  }
+
+  async #resolve(
+    address: string,
+    { anyHost }: { anyHost: boolean },
+  ): Promise<ReportAddress | undefined> {
     const { pool, returnPathKey, bounceHost } = this.#parts;
     const host = domainPart(address);
-    const atBounceHost = host === bounceHost;
-    if (atBounceHost && address.toLowerCase().startsWith(`${COMPLAINTS_LOCAL_PART}@`)) {
-      return { kind: 'complaints' };
-    }
+    const atBounceHost = host === bounceHost || anyHost;
+    if (atBounceHost && isComplaintsAddress(address)) return { kind: 'complaints', anyHost };
     // Verified first, because it needs no database access: forged addresses must not cause queries.
     const leaving = atBounceHost ? parseUnsubscribeAddress(address, returnPathKey) : undefined;
     const path = leaving ?? parseReturnPath(address, returnPathKey);
     if (!path) return undefined;
-    const sent = await findSentMessage(pool, path, atBounceHost ? undefined : host);
+    const sent = await findSentMessage(pool, path, host === bounceHost ? undefined : host, {
+      anyHost,
+    });
     return sent && { kind: leaving ? 'unsubscribe' : 'return_path', sent };
   }
 
@@ -125,7 +140,7 @@ export class InboundReports {
     if (!COMPLAINT_TYPES.has(feedback.type)) return 'feedback';
     const sent =
       address.kind === 'complaints'
-        ? await this.#findByReturnPath(feedback.returned)
+        ? await this.#findByReturnPath(feedback.returned, address)
         : address.sent;
     if (!sent) return 'unverified';
     const outcome = await recordComplaint(this.#parts, sent, feedback, id);
@@ -134,10 +149,15 @@ export class InboundReports {
   }
 
   /** The message whose return path occurs in what the provider returned. */
-  async #findByReturnPath(returned: string): Promise<SentMessage | undefined> {
+  async #findByReturnPath(
+    returned: string,
+    { anyHost }: { anyHost: boolean },
+  ): Promise<SentMessage | undefined> {
     const { pool, returnPathKey, bounceHost } = this.#parts;
     for (const { host, ...path } of findReturnPaths(returned, returnPathKey)) {
-      const sent = await findSentMessage(pool, path, host === bounceHost ? undefined : host);
+      const sent = await findSentMessage(pool, path, host === bounceHost ? undefined : host, {
+        anyHost,
+      });
       if (sent) return sent;
     }
     return undefined;

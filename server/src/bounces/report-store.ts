@@ -1,3 +1,5 @@
+import { NOT_PURGED } from '../accounts/api-key-store.ts';
+import { WorkspaceMovingError } from '../accounts/workspace-moving.ts';
 import type { Pool, Queryable } from '../db/pool.ts';
 import { selectList } from '../db/select-list.ts';
 import type { DeliveriesRow, MessagesRow } from '../db/tables.ts';
@@ -25,22 +27,26 @@ export interface SentMessage {
 /**
  * Finds the message of a return path. The host limits the search to the workspaces whose domain
  * uses it. The domain may have been deleted or changed its host since; in that case the sender of
- * the message decides. An undefined host means the server's own bounce host.
+ * the message decides. With `anyHost`, a host of no domain is accepted too: it is the bounce host of the
+ * cell from which the mail was sent. An undefined host means the server's own bounce host.
  */
 export async function findSentMessage(
   pool: Pool,
   path: ReturnPath,
   host: string | undefined,
+  { anyHost = false } = {},
 ): Promise<SentMessage | undefined> {
   const sent = await findSender(pool, path, host);
   if (sent || host === undefined) return sent;
   const anywhere = await findSender(pool, path, undefined);
-  return anywhere && (await isSentByParentDomain(pool, anywhere, host)) ? anywhere : undefined;
+  if (!anywhere || (await isSentByParentDomain(pool, anywhere, host))) return anywhere;
+  return anyHost && !(await isHostOfDomain(pool, host)) ? anywhere : undefined;
 }
 
 /**
  * An undefined host searches all workspaces. That is expensive where there are many, and done only
- * for return paths that we signed.
+ * for return paths that we signed. A workspace that is being purged is not searched: it was deleted, or has
+ * moved, and what is recorded would be lost.
  */
 async function findSender(
   pool: Pool,
@@ -51,11 +57,14 @@ async function findSender(
     host === undefined
       ? 'select id as workspace_id from workspaces where $3::text is null'
       : 'select distinct workspace_id from domains where return_path_host = $3 and name = any($4)';
-  const { rows } = await pool.query<{ workspaceId: string }>({
-    text: `select w.workspace_id as "workspaceId" from (${workspaces}) w
+  const { rows } = await pool.query<{ workspaceId: string; isMoving: boolean }>({
+    text: `select c.workspace_id as "workspaceId", w.purge_started_at is not null as "isMoving"
+      from (${workspaces}) c
       cross join lateral (select 1 from deliveries
-        where workspace_id = w.workspace_id and mode = 'live' and message_id = $1
-          and ($2::smallint is null or ordinal = $2) limit 1) d limit 1`,
+        where workspace_id = c.workspace_id and mode = 'live' and message_id = $1
+          and ($2::smallint is null or ordinal = $2) limit 1) d
+      join workspaces w on w.id = c.workspace_id
+      where ${NOT_PURGED} limit 1`,
     values: [
       messageId,
       ordinal ?? null,
@@ -63,7 +72,18 @@ async function findSender(
       ...(host === undefined ? [] : [parentDomains(host)]),
     ],
   });
-  return rows[0] && { workspaceId: rows[0].workspaceId, mode: 'live', messageId, ordinal };
+  const [found] = rows;
+  if (found?.isMoving) throw new WorkspaceMovingError();
+  return found && { workspaceId: found.workspaceId, mode: 'live', messageId, ordinal };
+}
+
+/** Whether a workspace uses the host as its return path. Others cannot. */
+async function isHostOfDomain(pool: Pool, host: string): Promise<boolean> {
+  const { rows } = await pool.query(
+    'select from domains where return_path_host = $1 and name = any($2) limit 1',
+    [host, parentDomains(host)],
+  );
+  return rows.length > 0;
 }
 
 async function isSentByParentDomain(pool: Pool, sent: SentMessage, host: string): Promise<boolean> {

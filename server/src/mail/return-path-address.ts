@@ -91,6 +91,24 @@ export function findReturnPaths(text: string, key: Buffer): (ReturnPath & { host
   return found;
 }
 
+/** Whether it has the form of an address that we sign. Costs nothing; the key decides. */
+export function mayBeSignedAddress(address: string): boolean {
+  return SIGNED_FORM.test(address);
+}
+
+const SIGNED_FORM = new RegExp(
+  `^(?:${Object.values(KINDS)
+    .map(({ prefix }) => prefix)
+    .join('|')})[a-z2-7]{${TOKEN_CHARS}}@`,
+  'i',
+);
+
+const COMPLAINTS_LOCAL_PART = 'complaints';
+
+export function isComplaintsAddress(address: string): boolean {
+  return address.toLowerCase().startsWith(`${COMPLAINTS_LOCAL_PART}@`);
+}
+
 export function domainPart(address: string): string {
   return address
     .slice(address.lastIndexOf('@') + 1)

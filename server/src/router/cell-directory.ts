@@ -112,7 +112,10 @@ export class CellDirectory {
         return state === 'here' ? one : undefined;
       }),
     );
-    if (cell) this.#entries.set(nameOf(subject), { cell, foundAtMs: this.#parts.clock.now() }, 1);
+    // The address of a report is used once.
+    if (cell && subject.kind !== 'report') {
+      this.#entries.set(nameOf(subject), { cell, foundAtMs: this.#parts.clock.now() }, 1);
+    }
     const found: Location = cell
       ? { state: 'here', cell }
       : { state: isUncertain ? 'unavailable' : 'absent' };

@@ -5,6 +5,7 @@ import type { Registry } from 'prom-client';
 import type { CellAddress } from '../config/cell-settings.ts';
 import { addCollectedMetric } from '../http/observability/http-metrics.ts';
 import { CELL_LOOKUP_PATH, MISDIRECTED_HEADER } from '../http/pages/cell-lookup.ts';
+import { CELL_REPORTS_PATH } from '../http/pages/cell-reports.ts';
 import {
   pathNotFound,
   problemDocument,
@@ -168,6 +169,7 @@ class Router {
         sendText(response, 200, registry.contentType, await registry.metrics());
         return true;
       case CELL_LOOKUP_PATH:
+      case CELL_REPORTS_PATH:
         throw pathNotFound();
       default:
         return false;

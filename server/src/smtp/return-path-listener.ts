@@ -1,6 +1,5 @@
 import type { AddressInfo, Socket } from 'node:net';
 import type { Registry } from 'prom-client';
-import type { InboundReports, ReportAddress } from '../bounces/inbound-reports.ts';
 import type { ReportOutcome } from '../bounces/report-outcome.ts';
 import { MemoryBudget } from '../lib/memory-budget.ts';
 import type { ClientOrigin } from './client-origin.ts';
@@ -23,9 +22,20 @@ import { type Certificate, type CertificateFiles, readCertificate } from './tls-
  * means that the report is committed; if it cannot be, the sender is asked to retry.
  */
 
-export interface ReturnPathListenerParts extends Omit<SmtpServiceParts, 'label'> {
+/** What processes the reports: this node, or the cells behind a router. */
+export interface ReportReceiver<Address> {
+  /** Undefined if the address is not one of ours. */
+  resolveAddress(address: string): Promise<Address | undefined>;
+  /** Everything is committed when it resolves. */
+  process(
+    data: Buffer,
+    envelope: { from: string; to: readonly Address[] },
+  ): Promise<ReportOutcome[]>;
+}
+
+export interface ReturnPathListenerParts<Address> extends Omit<SmtpServiceParts, 'label'> {
   registry: Registry;
-  reports: Pick<InboundReports, 'resolveAddress' | 'process'>;
+  reports: ReportReceiver<Address>;
   /** The host name in the greeting. */
   hostname: string;
   /** Where a person can find the operator. */
@@ -59,19 +69,24 @@ const RECIPIENTS_MAX = 100;
 /** A client that tries more unknown addresses than this is guessing. */
 const UNKNOWN_RECIPIENTS_MAX = 10;
 
-export class ReturnPathListener {
-  readonly #parts: ReturnPathListenerParts;
+export class ReturnPathListener<Address> {
+  readonly #parts: ReturnPathListenerParts<Address>;
   readonly #limits: ReturnPathLimits;
-  readonly #service: SmtpService<ReturnPathSession>;
+  readonly #service: SmtpService<ReturnPathSession<Address>>;
   readonly #memory: MemoryBudget;
   readonly #metrics: ReturnPathMetrics;
 
-  static async open(parts: ReturnPathListenerParts): Promise<ReturnPathListener> {
+  static async open<Address>(
+    parts: ReturnPathListenerParts<Address>,
+  ): Promise<ReturnPathListener<Address>> {
     const certificate = parts.certificate && (await readCertificate(parts.certificate));
     return new ReturnPathListener(parts, certificate);
   }
 
-  private constructor(parts: ReturnPathListenerParts, certificate: Certificate | undefined) {
+  private constructor(
+    parts: ReturnPathListenerParts<Address>,
+    certificate: Certificate | undefined,
+  ) {
     this.#parts = parts;
     const limits = { ...RETURN_PATH_LIMITS, ...parts.limits };
     this.#limits = limits;
@@ -84,7 +99,7 @@ export class ReturnPathListener {
       recipientsMax: RECIPIENTS_MAX,
       handlers: {
         resolveRecipient: (address: string) => this.#resolveRecipient(address),
-        acceptReport: (data: MessageData, from: string, to: ReportAddress[]) =>
+        acceptReport: (data: MessageData, from: string, to: Address[]) =>
           this.#acceptReport(data, from, to),
       },
     };
@@ -117,7 +132,7 @@ export class ReturnPathListener {
     return this.#service.drain(limitMs);
   }
 
-  async #resolveRecipient(address: string): Promise<ReportAddress> {
+  async #resolveRecipient(address: string): Promise<Address> {
     const found = await this.#parts.reports.resolveAddress(address);
     if (found) return found;
     this.#metrics.recipientRefused();
@@ -133,7 +148,7 @@ export class ReturnPathListener {
     );
   }
 
-  #acceptReport(data: MessageData, from: string, to: ReportAddress[]): Promise<string> {
+  #acceptReport(data: MessageData, from: string, to: Address[]): Promise<string> {
     return withReceivedData(
       data,
       this.#memory.reserve('reports'),
@@ -148,21 +163,21 @@ export class ReturnPathListener {
   }
 }
 
-interface ReturnPathRules extends SessionRules {
+interface ReturnPathRules<Address> extends SessionRules {
   handlers: {
     /** Rejects when the address is not one of ours. */
-    resolveRecipient(address: string): Promise<ReportAddress>;
-    acceptReport(data: MessageData, from: string, to: ReportAddress[]): Promise<string>;
+    resolveRecipient(address: string): Promise<Address>;
+    acceptReport(data: MessageData, from: string, to: Address[]): Promise<string>;
   };
 }
 
-class ReturnPathSession extends SmtpSession {
-  readonly #rules: ReturnPathRules;
+class ReturnPathSession<Address> extends SmtpSession {
+  readonly #rules: ReturnPathRules<Address>;
   /** The report addresses of the current mail, by the address as given. */
-  readonly #reportAddresses = new Map<string, ReportAddress>();
+  readonly #reportAddresses = new Map<string, Address>();
   #unknownRecipients = 0;
 
-  constructor(socket: Socket, rules: ReturnPathRules, origin: ClientOrigin) {
+  constructor(socket: Socket, rules: ReturnPathRules<Address>, origin: ClientOrigin) {
     super(socket, rules, origin);
     this.#rules = rules;
   }

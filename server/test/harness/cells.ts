@@ -76,6 +76,7 @@ export async function startCells(
     readConfig({
       PORT: '0',
       SUBMISSION_PORT: '0',
+      RETURN_PATH_PORT: '0',
       ROUTER_CELLS: names.map((name, n) => `${name}=http://127.0.0.1:${ports[n]}`).join(),
       ROUTER_TOKEN,
       BASE_URL: 'http://postrider.test',

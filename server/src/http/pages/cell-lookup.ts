@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, onRequestHookHandler } from 'fastify';
 import { hashToken } from '../../accounts/api-key-token.ts';
 import {
   type MoveState,
@@ -7,8 +7,11 @@ import {
   readMoveStateOfCredential,
   readMoveStateOfKey,
 } from '../../accounts/workspace-move-store.ts';
+import { WorkspaceMovingError } from '../../accounts/workspace-moving.ts';
+import type { InboundReports } from '../../bounces/inbound-reports.ts';
 import type { Pool } from '../../db/pool.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
+import { isComplaintsAddress } from '../../mail/return-path-address.ts';
 import { UNSUBSCRIBE_PATH } from '../../messages/unsubscribe-path.ts';
 import type { UnsubscribeLinks } from '../../unsubscribe/unsubscribe-links.ts';
 import { certificateKeyId, keyIdOfToken, SNS_PATH } from '../../webhooks/formats/ses-sns.ts';
@@ -23,6 +26,7 @@ export interface CellLookupDependencies {
   pool: Pool;
   unsubscribeLinks: Pick<UnsubscribeLinks, 'read'>;
   webhooks: Pick<Webhooks, 'findCertificate'>;
+  reports: Pick<InboundReports, 'resolveAddress' | 'resolveRouted'>;
 }
 
 export const CELL_LOOKUP_PATH = '/cell-lookup';
@@ -36,24 +40,37 @@ export const MISDIRECTED_HEADER = 'postrider-misdirected';
 /** `moving`: here, but on its way to another installation, and not usable. */
 export type CellState = 'here' | 'moving' | 'absent';
 
-/** What a request names: the SHA-256 of a key, an access key ID, a workspace, or its own path. */
-export type LookupKind = 'key' | 'credential' | 'workspace' | 'link';
+/**
+ * What a request names: the SHA-256 of a key, an access key ID, a workspace, or its own path. `report`: the
+ * recipient of a bounce or complaint.
+ */
+export type LookupKind = 'key' | 'credential' | 'workspace' | 'link' | 'report';
 
 export function registerCellLookup(server: FastifyInstance, deps: CellLookupDependencies): void {
-  const expected = hashToken(`Bearer ${deps.routerToken}`);
-  server.get<{ Querystring: Record<string, unknown> }>(CELL_LOOKUP_PATH, async (request, reply) => {
-    if (!timingSafeEqual(hashToken(request.headers.authorization ?? ''), expected)) {
-      throw new RefusedError('invalid_api_key', 'This path requires ROUTER_TOKEN.');
-    }
-    const { kind, value } = request.query;
-    const state = await find(deps, kind, typeof value === 'string' ? value : '');
-    if (!state) throw new RefusedError('malformed_request', 'Unknown kind of lookup.');
-    return reply.header('cache-control', 'no-store').send({ state });
-  });
+  server.get<{ Querystring: Record<string, unknown> }>(
+    CELL_LOOKUP_PATH,
+    { onRequest: requireRouterToken(deps.routerToken) },
+    async (request, reply) => {
+      const { kind, value } = request.query;
+      const state = await find(deps, kind, typeof value === 'string' ? value : '');
+      if (!state) throw new RefusedError('malformed_request', 'Unknown kind of lookup.');
+      return reply.header('cache-control', 'no-store').send({ state });
+    },
+  );
+}
+
+/** A hook that refuses all others before their body is read. */
+export function requireRouterToken(routerToken: string): onRequestHookHandler {
+  const expected = hashToken(`Bearer ${routerToken}`);
+  return ({ headers }, _reply, done) => {
+    const isRouter = timingSafeEqual(hashToken(headers.authorization ?? ''), expected);
+    if (isRouter) done();
+    else done(new RefusedError('invalid_api_key', 'This path requires ROUTER_TOKEN.'));
+  };
 }
 
 async function find(
-  { pool, unsubscribeLinks, webhooks }: CellLookupDependencies,
+  { pool, unsubscribeLinks, webhooks, reports }: CellLookupDependencies,
   kind: unknown,
   value: string,
 ): Promise<CellState | undefined> {
@@ -72,8 +89,26 @@ async function find(
       const keyId = signingKeyOf(value);
       return keyId && (await webhooks.findCertificate(keyId)) ? 'here' : 'absent';
     }
+    case 'report':
+      return findReport(reports, value);
     default:
       return undefined;
+  }
+}
+
+/** Complaints are for the cell with the bounce host; a signed address may be of any. */
+async function findReport(
+  reports: CellLookupDependencies['reports'],
+  address: string,
+): Promise<CellState> {
+  try {
+    const found = isComplaintsAddress(address)
+      ? await reports.resolveAddress(address)
+      : await reports.resolveRouted(address);
+    return found ? 'here' : 'absent';
+  } catch (error) {
+    if (error instanceof WorkspaceMovingError) return 'moving';
+    throw error;
   }
 }
 
