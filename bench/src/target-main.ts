@@ -2,6 +2,7 @@ import Fastify from 'fastify';
 import { operatorIssuer } from '../../server/src/accounts/api-keys.ts';
 import { buildApp } from '../../server/src/bootstrap/build-app.ts';
 import type { DeliveryOverrides } from '../../server/src/bootstrap/build-delivery.ts';
+import { sizeThreadPool } from '../../server/src/config/env.ts';
 import { readConfig } from '../../server/src/config/read-config.ts';
 import { openPool, type Pool } from '../../server/src/db/pool.ts';
 import { bodyValidator } from '../../server/src/http/validation/schema-validator.ts';
@@ -17,6 +18,8 @@ import type { TargetKind } from './start-target.ts';
 import { withoutSigning } from './unsigned-transport.ts';
 
 /** The server under test; start-target.ts starts it. */
+
+sizeThreadPool();
 
 const kind = process.argv[2] as TargetKind;
 const report = (message: object): void => {

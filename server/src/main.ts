@@ -1,4 +1,7 @@
 import { onOutputError, runCommand } from './cli/run-command.ts';
+import { sizeThreadPool } from './config/env.ts';
+
+sizeThreadPool();
 
 process.stdout.on('error', onOutputError);
 // An error on stderr cannot be reported anywhere.

@@ -1,4 +1,4 @@
-import { homedir } from 'node:os';
+import { availableParallelism, homedir } from 'node:os';
 import path from 'node:path';
 import { type Config, readConfig } from './read-config.ts';
 import { findUnknownSettings } from './unknown-settings.ts';
@@ -7,6 +7,17 @@ import { findUnknownSettings } from './unknown-settings.ts';
 export function configFromEnvironment(): Config {
   return readConfig(process.env);
 }
+
+/**
+ * Gives Node's thread pool, which has four threads otherwise, one for each core: RSA signatures are
+ * made there. Has no effect once the pool has been used.
+ */
+export function sizeThreadPool(env = process.env, cores = availableParallelism()): void {
+  env.UV_THREADPOOL_SIZE ??= String(Math.max(THREADS_MIN, cores));
+}
+
+/** Node's default. Threads also wait for files and name servers, so few cores need as many. */
+const THREADS_MIN = 4;
 
 /** Warnings about variables that look like misspelled settings. */
 export function unknownSettings(): string[] {
