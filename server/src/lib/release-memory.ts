@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 
 /**
  * V8 lets the young generation of a thread grow up to 64 MiB while it is busy, as during startup, and
- * never shrinks it by itself. A collection of the kind that V8 reserves for low memory does, and also
+ * never shrinks it on its own. A collection of the kind that V8 reserves for low memory does, and also
  * returns what is free elsewhere. It stops the thread for a tenth of a second or two, so it waits until
  * the thread has nothing to do.
  */
