@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync } from 'node:fs';
+import { mkdirSync, openSync, writeSync } from 'node:fs';
 import path from 'node:path';
 
 /**
@@ -31,6 +31,14 @@ export function recordResponse(
 export function appendRecord(noted: RecordedResponse): void {
   const folder = process.env.POSTRIDER_RESPONSES_DIR;
   if (folder === undefined) return;
+  file ??= openLog(folder);
+  writeSync(file, `${JSON.stringify(noted)}\n`);
+}
+
+/** Stays open until the process ends, because a run has tens of thousands of responses. */
+let file: number | undefined;
+
+function openLog(folder: string): number {
   mkdirSync(folder, { recursive: true });
-  appendFileSync(path.join(folder, `${process.pid}.ndjson`), `${JSON.stringify(noted)}\n`);
+  return openSync(path.join(folder, `${process.pid}.ndjson`), 'a');
 }

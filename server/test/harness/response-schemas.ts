@@ -14,7 +14,15 @@ interface DocumentedResponse {
   content?: Record<string, object>;
 }
 
-export async function createResponseCheck(baseUrl: string): Promise<ResponseCheck> {
+let known: Promise<ResponseCheck> | undefined;
+
+/** The same for all servers of a worker, as the validator is. */
+export function createResponseCheck(baseUrl: string): Promise<ResponseCheck> {
+  known ??= newResponseCheck(baseUrl);
+  return known;
+}
+
+async function newResponseCheck(baseUrl: string): Promise<ResponseCheck> {
   const { document, errorsFor } = await openapiValidator<Document>(baseUrl);
   const paths = Object.keys(document.paths)
     .sort((a, b) => a.split('{').length - b.split('{').length)

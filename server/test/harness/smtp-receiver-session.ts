@@ -381,7 +381,10 @@ export class ReceiverSession {
   #unstuffed(stuffed: Buffer): Buffer {
     const text = stuffed.toString('latin1');
     if (/\r(?!\n)|(?<!\r)\n/.test(text)) this.#violation('bare CR or LF in a message');
-    if (/[^\r\n]{999}/.test(text)) this.#violation('line over 998 bytes');
+    // Not a pattern of 999 characters, which would be tried at every character of large messages.
+    if (text.split(/[\r\n]/).some((line) => line.length > 998)) {
+      this.#violation('line over 998 bytes');
+    }
     return Buffer.from(text.replace(/(^|\n)\./g, '$1'), 'latin1');
   }
 }

@@ -9,6 +9,8 @@ type Spec = ApiSurface['operations'][number]['spec'];
  */
 export class AllowedMethods {
   readonly #paths = new Map<string, AllowedPath>();
+  /** Only paths of the same length can match. */
+  readonly #byLength = new Map<number, AllowedPath[]>();
 
   constructor(surfaces: readonly ApiSurface[]) {
     for (const surface of surfaces) {
@@ -17,10 +19,17 @@ export class AllowedMethods {
   }
 
   #add(route: string, spec: Spec): void {
-    const path = this.#paths.get(route) ?? { route, segments: route.split('/'), methods: [] };
-    this.#paths.set(route, path);
+    const path = this.#paths.get(route) ?? this.#newPath(route);
     path.methods.push(spec.method);
     if (supportsHead(spec)) path.methods.push('HEAD');
+  }
+
+  #newPath(route: string): AllowedPath {
+    const path: AllowedPath = { route, segments: route.split('/'), methods: [] };
+    this.#paths.set(route, path);
+    const sameLength = this.#byLength.get(path.segments.length) ?? [];
+    this.#byLength.set(path.segments.length, [...sameLength, path]);
+    return path;
   }
 
   /** The methods of the path that a URL names, or undefined if it names none. */
@@ -44,12 +53,11 @@ export class AllowedMethods {
 
   #matches(path: string): AllowedPath[] {
     const given = path.split('/');
-    return [...this.#paths.values()].filter(
-      ({ segments }) =>
-        segments.length === given.length &&
-        segments.every((segment, at) =>
-          segment.startsWith(':') ? given[at] !== '' : segment === given[at],
-        ),
+    const sameLength = this.#byLength.get(given.length) ?? [];
+    return sameLength.filter(({ segments }) =>
+      segments.every((segment, at) =>
+        segment.startsWith(':') ? given[at] !== '' : segment === given[at],
+      ),
     );
   }
 }
