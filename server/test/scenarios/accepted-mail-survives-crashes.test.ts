@@ -20,7 +20,7 @@ test(
       clients: 8,
       failures: 3,
       kinds: ['node-kill', 'postmaster-kill', 'backend-kill'],
-      sendPauseMs: 10,
+      sendPauseMs: 30,
       pauseMaxMs: 800,
       holdMaxMs: 0,
     }),

@@ -50,7 +50,7 @@ async function sendUntil(over: AbortSignal, url: string, key: string, client: nu
       refused.add(response.status);
       await sleep(20);
     }
-    await sleep(5);
+    await sleep(25);
   }
   return { sent, refused };
 }

@@ -14,7 +14,7 @@ test('killed and suspended nodes lose no accepted message', { timeout: 1_800_000
     clients: 6,
     failures: 4,
     kinds: ['node-kill', 'node-freeze', 'postmaster-kill', 'clock-jump'],
-    sendPauseMs: 10,
+    sendPauseMs: 30,
     pauseMaxMs: 800,
     holdMaxMs: 6_000,
   }),

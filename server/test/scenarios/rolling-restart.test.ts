@@ -90,7 +90,7 @@ async function sendUntil(over: AbortSignal, url: string, key: string, client: nu
       }),
     });
     sent.push({ to, status });
-    await sleep(10);
+    await sleep(25);
   }
   return sent;
 }

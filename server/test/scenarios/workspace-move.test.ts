@@ -96,7 +96,7 @@ function sendSteadily(places: readonly TestApp[], key: string, name: string): Lo
       const subject = `${name}-${n}`;
       const id = await send(subject);
       if (id !== '') accepted.set(id, subject);
-      await sleep(10);
+      await sleep(25);
     }
   })();
   const stop = () => {
