@@ -187,7 +187,7 @@ test('a node that has fallen behind divides the log, and takes over what another
   expect(Math.max(...concurrent)).toBe(1);
 });
 
-test('what a chunk contains is not processed until it is finished', async () => {
+test('events of a chunk are not processed until it is finished', async () => {
   await using database = await createTestDatabase();
   const { pool } = database;
   const workspaceId = await newWorkspace(pool, nowMs);
