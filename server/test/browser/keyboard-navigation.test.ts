@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { validMessage } from '../harness/app.ts';
 import { browserSuite } from '../harness/browser.ts';
+import { changeLast } from '../harness/change-last.ts';
 import { createPerson, PASSWORD } from '../harness/dashboard-session.ts';
 import { until } from '../harness/until.ts';
 
@@ -100,7 +101,7 @@ browserSuite('keyboard navigation', (suite) => {
       // Otherwise it would open above the palette.
       if (address?.includes('?open=')) await page.getByRole('dialog').waitFor();
     }
-    await page.goto(`/app/find/${(delivery as string).replace(/.$/, '0')}`);
+    await page.goto(`/app/find/${changeLast(delivery as string)}`);
     await page.getByText('ID not found').waitFor();
   });
 

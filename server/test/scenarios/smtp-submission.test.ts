@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sendLimits } from '../../src/bootstrap/build-acceptor.ts';
 import { readConfig } from '../../src/config/read-config.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
+import { changeLast } from '../harness/change-last.ts';
 import { SubmissionClient } from '../harness/submission-client.ts';
 
 const LIMITS = sendLimits(readConfig({}));
@@ -380,7 +381,7 @@ describe('authentication', () => {
     await client.reply();
     await client.command('EHLO client.example');
     expect((await client.command('MAIL FROM:<a@example.org>')).code).toBe(530);
-    const wrong = `${app.testKey.slice(0, -1)}${app.testKey.endsWith('a') ? 'b' : 'a'}`;
+    const wrong = changeLast(app.testKey);
     for (const key of [wrong, '', 'pr_test_x\r\nQUIT']) {
       const reply = await client.login(key);
       expect(reply.code).toBe(535);

@@ -112,7 +112,7 @@ test('the mailto form leaves the digest too, and automatic replies do not', asyn
   const mail = (more = '') => `From: ${email}\r\nSubject: unsubscribe\r\n${more}\r\nBye\r\n`;
   await server.report(address, mail('Auto-Submitted: auto-replied\r\n'), email);
   expect(await suppressionsOf(email)).toEqual([]);
-  const forged = address.replace(/^u-./, 'u-2');
+  const forged = address.replace(/^u-./, (start) => (start === 'u-2' ? 'u-3' : 'u-2'));
   expect(await server.report(forged, mail(), email)).toMatchObject({ code: 550 });
   expect(await server.report(address, mail(), email)).toMatchObject({ code: 250 });
   expect(await suppressionsOf(email)).toMatchObject([{ stream: 'digest', reason: 'unsubscribe' }]);
@@ -207,7 +207,12 @@ test('recipients choose among the streams of the sender, and see no others', asy
 
 test('a forged token is not found and changes nothing', async () => {
   const { path } = await sendDigest('forged@example.com');
-  const forged = [`${path.slice(0, -2)}AA`, '/u/x', `${path}x`, `/u/${'A'.repeat(120)}`];
+  const forged = [
+    `${path.slice(0, -2)}${path.endsWith('AA') ? 'BB' : 'AA'}`,
+    '/u/x',
+    `${path}x`,
+    `/u/${'A'.repeat(120)}`,
+  ];
   for (const wrong of forged) {
     expect((await get(wrong)).status).toBe(404);
     expect((await oneClick(wrong)).status).toBe(404);
