@@ -44,32 +44,27 @@ export async function findSentMessage(
 }
 
 /**
- * An undefined host searches all workspaces. That is expensive where there are many, and done only
- * for return paths that we signed. A workspace that is being purged is not searched: it was deleted, or has
- * moved, and what is recorded would be lost.
+ * A workspace that is being purged is not searched: it was deleted, or has moved, and what is recorded would
+ * be lost.
  */
 async function findSender(
   pool: Pool,
-  { messageId, ordinal }: ReturnPath,
+  { messageId, workspaceTail, ordinal }: ReturnPath,
   host: string | undefined,
 ): Promise<SentMessage | undefined> {
-  const workspaces =
-    host === undefined
-      ? 'select id as workspace_id from workspaces where $3::text is null'
-      : 'select distinct workspace_id from domains where return_path_host = $3 and name = any($4)';
+  const usesHost = `exists (select from domains
+    where workspace_id = w.id and return_path_host = $4 and name = any($5))`;
   const { rows } = await pool.query<{ workspaceId: string; isMoving: boolean }>({
-    text: `select c.workspace_id as "workspaceId", w.purge_started_at is not null as "isMoving"
-      from (${workspaces}) c
+    text: `select w.id as "workspaceId", w.purge_started_at is not null as "isMoving"
+      from workspaces w
       cross join lateral (select 1 from deliveries
-        where workspace_id = c.workspace_id and mode = 'live' and message_id = $1
+        where workspace_id = w.id and mode = 'live' and message_id = $1
           and ($2::smallint is null or ordinal = $2) limit 1) d
-      join workspaces w on w.id = c.workspace_id
-      where ${NOT_PURGED} limit 1`,
+      where right(w.id::text, 8) = $3 and ${NOT_PURGED}
+        ${host === undefined ? '' : `and ${usesHost}`} limit 1`,
     values: [
-      messageId,
-      ordinal ?? null,
-      host ?? null,
-      ...(host === undefined ? [] : [parentDomains(host)]),
+      ...[messageId, ordinal ?? null, workspaceTail],
+      ...(host === undefined ? [] : [host, parentDomains(host)]),
     ],
   });
   const [found] = rows;

@@ -117,7 +117,8 @@ class SmtpTransport implements Transport {
 
   #envelope(mail: OutgoingMail, message: Message, deliveries: readonly Delivery[]): SmtpMessage {
     const [only] = deliveries.length === 1 ? deliveries : [];
-    const named = { messageId: message.id, ordinal: only?.ordinal };
+    const { id: messageId, workspaceId } = message;
+    const named = { workspaceId, messageId, ordinal: only?.ordinal };
     return {
       mailFrom: returnPathFor(named, mail.sender.returnPathHost, this.#parts.returnPathKey),
       recipients: deliveries.map((delivery) => delivery.recipient),

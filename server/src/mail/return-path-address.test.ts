@@ -6,24 +6,27 @@ import { parseMailbox } from './address.ts';
 import { findReturnPaths, parseReturnPath, returnPathFor } from './return-path-address.ts';
 
 const key = randomBytes(32);
+const workspaceId = '01997f2a-0000-7000-8000-0000fedcba98';
+const workspaceTail = 'fedcba98';
 
 test('identifies its delivery, even when a server has changed the case', () => {
   for (let ordinal = 0; ordinal < 50; ordinal++) {
     const delivery = { messageId: uuidv7(systemClock.now()), ordinal };
-    const path = returnPathFor(delivery, 'bounces.example.com', key);
-    expect(parseReturnPath(path, key)).toEqual(delivery);
-    expect(parseReturnPath(path.toUpperCase(), key)).toEqual(delivery);
+    const path = returnPathFor({ workspaceId, ...delivery }, 'bounces.example.com', key);
+    expect(parseReturnPath(path, key)).toEqual({ workspaceTail, ...delivery });
+    expect(parseReturnPath(path.toUpperCase(), key)).toEqual({ workspaceTail, ...delivery });
     expect(parseMailbox(path)).toMatchObject({ ok: true });
   }
 });
 
 test('several recipients of one transaction share a path without an ordinal', () => {
   const shared = { messageId: uuidv7(systemClock.now()), ordinal: undefined };
-  expect(parseReturnPath(returnPathFor(shared, 'b.example', key), key)).toEqual(shared);
+  const path = returnPathFor({ workspaceId, ...shared }, 'b.example', key);
+  expect(parseReturnPath(path, key)).toEqual({ workspaceTail, ...shared });
 });
 
 test('a path that was changed, invented, or signed with another key is rejected', () => {
-  const path = returnPathFor({ messageId: uuidv7(1), ordinal: 3 }, 'b.example', key);
+  const path = returnPathFor({ workspaceId, messageId: uuidv7(1), ordinal: 3 }, 'b.example', key);
   const changed = path.replace(
     /^(b-.{5})(.)/,
     (_, before, one) => before + (one === 'a' ? 'b' : 'a'),
@@ -51,10 +54,13 @@ test('a path that was changed, invented, or signed with another key is rejected'
 
 test('is found anywhere in a header, but only if we issued it', () => {
   const delivery = { messageId: uuidv7(systemClock.now()), ordinal: 2 };
-  const path = returnPathFor(delivery, 'Bounce.example.com', key);
-  const forged = returnPathFor(delivery, 'bounce.example.com', randomBytes(32));
+  const path = returnPathFor({ workspaceId, ...delivery }, 'Bounce.example.com', key);
+  const other = randomBytes(32);
+  const forged = returnPathFor({ workspaceId, ...delivery }, 'bounce.example.com', other);
   const header = `Return-Path: <${forged}>\r\nReceived-SPF: pass (x) smtp.mailfrom=${path.toUpperCase()}; x`;
-  expect(findReturnPaths(header, key)).toEqual([{ ...delivery, host: 'bounce.example.com' }]);
+  expect(findReturnPaths(header, key)).toEqual([
+    { workspaceTail, ...delivery, host: 'bounce.example.com' },
+  ]);
   expect(findReturnPaths(forged, key)).toEqual([]);
   expect(findReturnPaths(`b-${path}`.repeat(5000), key).length).toBeLessThanOrEqual(10);
 });

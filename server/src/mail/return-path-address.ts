@@ -5,11 +5,15 @@ import { createHmacSha256, type Hmac } from '../lib/hmac.ts';
 /**
  * The return path of a delivery (MAIL FROM). Its local part identifies the delivery and is
  * authenticated by a MAC, so that a bounce that arrives days later can be matched and none can be
- * forged. The domain is the return-path host of the sender's domain, which also identifies the
- * workspace. Lower-case base32, because some servers change the case.
+ * forged. Lower-case base32, because some servers change the case.
  */
 export interface ReturnPath {
   messageId: string;
+  /**
+   * The end of the ID of its workspace, in hexadecimal, so that not all workspaces have to be searched for
+   * the message. The whole ID would not fit: a local part has at most 64 characters.
+   */
+  workspaceTail: string;
   /**
    * Undefined when several recipients shared the transaction; the bounce then names the recipient.
    */
@@ -19,6 +23,11 @@ export interface ReturnPath {
 /** A process has one key, which every delivery needs. */
 const hmacs = new WeakMap<Buffer, Hmac>();
 const SHARED_ORDINAL = 0xff;
+const UUID_BYTES = 16;
+const TAIL_BYTES = 4;
+/** In hexadecimal. */
+const TAIL_CHARS = 2 * TAIL_BYTES;
+const PAYLOAD_BYTES = UUID_BYTES + 1 + TAIL_BYTES;
 const MAC_BYTES = 10;
 /** The purpose is part of the MAC, so that an address of one kind cannot be used as another. */
 const KINDS = {
@@ -27,19 +36,34 @@ const KINDS = {
 };
 type AddressKind = keyof typeof KINDS;
 const PREFIX = KINDS.returnPath.prefix;
-/** Base32 of the 17-byte payload and the MAC. */
-const TOKEN_CHARS = Math.ceil(((17 + MAC_BYTES) * 8) / 5);
+/** In base32. */
+const TOKEN_CHARS = Math.ceil(((PAYLOAD_BYTES + MAC_BYTES) * 8) / 5);
 
 /** RFC 5321 section 4.5.3.1.3: a path has at most 256 octets, including its angle brackets. */
 export const RETURN_PATH_HOST_OCTETS_MAX = 254 - PREFIX.length - TOKEN_CHARS - '@'.length;
 
-export function returnPathFor(delivery: ReturnPath, host: string, key: Buffer): string {
+/** What a signed address names. */
+export interface AddressedDelivery {
+  workspaceId: string;
+  messageId: string;
+  ordinal: number | undefined;
+}
+
+export function returnPathFor(delivery: AddressedDelivery, host: string, key: Buffer): string {
   return signedAddress('returnPath', delivery, host, key);
 }
 
 /** Where the recipient of a message writes to unsubscribe. The message has one recipient. */
-export function unsubscribeAddressFor(messageId: string, host: string, key: Buffer): string {
-  return signedAddress('unsubscribe', { messageId, ordinal: 0 }, host, key);
+export function unsubscribeAddressFor(
+  message: Omit<AddressedDelivery, 'ordinal'>,
+  host: string,
+  key: Buffer,
+): string {
+  return signedAddress('unsubscribe', { ...message, ordinal: 0 }, host, key);
+}
+
+function workspaceTailOf(workspaceId: string): string {
+  return workspaceId.slice(-TAIL_CHARS);
 }
 
 /** The delivery of a return path, or undefined when we did not issue it. */
@@ -51,7 +75,12 @@ export function parseUnsubscribeAddress(address: string, key: Buffer): ReturnPat
   return parseSignedAddress('unsubscribe', address, key);
 }
 
-function signedAddress(kind: AddressKind, delivery: ReturnPath, host: string, key: Buffer): string {
+function signedAddress(
+  kind: AddressKind,
+  delivery: AddressedDelivery,
+  host: string,
+  key: Buffer,
+): string {
   const payload = encodePayload(delivery);
   const token = Buffer.concat([payload, computeMac(kind, payload, key)]);
   return `${KINDS[kind].prefix}${encodeBase32(token)}@${host}`;
@@ -70,12 +99,14 @@ function parseSignedAddress(
   const token = text.length === TOKEN_CHARS ? decodeBase32(text) : undefined;
   // The last character has spare bits: only the exact spelling that we issued is valid.
   if (!token || encodeBase32(token) !== text) return undefined;
-  const payload = token.subarray(0, 17);
-  if (!timingSafeEqual(token.subarray(17), computeMac(kind, payload, key))) return undefined;
-  const hex = payload.toString('hex', 0, 16);
-  const ordinal = payload[16] as number;
+  const payload = token.subarray(0, PAYLOAD_BYTES);
+  const mac = token.subarray(PAYLOAD_BYTES);
+  if (!timingSafeEqual(mac, computeMac(kind, payload, key))) return undefined;
+  const hex = payload.toString('hex', 0, UUID_BYTES);
+  const ordinal = payload[UUID_BYTES] as number;
   return {
     messageId: `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`,
+    workspaceTail: payload.toString('hex', UUID_BYTES + 1),
     ordinal: ordinal === SHARED_ORDINAL ? undefined : ordinal,
   };
 }
@@ -116,15 +147,14 @@ export function domainPart(address: string): string {
     .replace(/\.$/, '');
 }
 
-const ANYWHERE = /\bb-[a-z2-7]{44}@[a-z0-9.-]{1,253}/gi;
+const ANYWHERE = new RegExp(`\\b${PREFIX}[a-z2-7]{${TOKEN_CHARS}}@[a-z0-9.-]{1,253}`, 'gi');
 const FOUND_MAX = 10;
 
-function encodePayload({ messageId, ordinal = SHARED_ORDINAL }: ReturnPath): Buffer {
+function encodePayload(delivery: AddressedDelivery): Buffer {
+  const { workspaceId, messageId, ordinal = SHARED_ORDINAL } = delivery;
   assert(ordinal >= 0 && ordinal <= SHARED_ORDINAL, 'an ordinal fits into one byte');
-  return Buffer.from(
-    `${messageId.replaceAll('-', '')}${ordinal.toString(16).padStart(2, '0')}`,
-    'hex',
-  );
+  const octet = ordinal.toString(16).padStart(2, '0');
+  return Buffer.from(messageId.replaceAll('-', '') + octet + workspaceTailOf(workspaceId), 'hex');
 }
 
 function computeMac(kind: AddressKind, named: Buffer, key: Buffer): Buffer {

@@ -58,10 +58,14 @@ export class UnsubscribeLinks {
   }
 
   /** The mailto form, for email clients without the button. */
-  mailtoFor({ messageId, mode }: UnsubscribeLink): string | undefined {
+  mailtoFor({ workspaceId, messageId, mode }: UnsubscribeLink): string | undefined {
     // Test mail is not delivered, so no one can answer it.
     if (this.#bounceHost === undefined || mode === 'test') return undefined;
-    const address = unsubscribeAddressFor(messageId, this.#bounceHost, this.#returnPathKey);
+    const address = unsubscribeAddressFor(
+      { workspaceId, messageId },
+      this.#bounceHost,
+      this.#returnPathKey,
+    );
     return `mailto:${address}?subject=unsubscribe`;
   }
 

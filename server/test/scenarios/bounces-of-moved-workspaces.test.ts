@@ -24,7 +24,7 @@ const bounceHostOf = (cell: string): string => `bounces.${cell}.test`;
 
 /** Delivers a message from the first cell, and returns the address to which its bounces are sent. */
 async function deliver(cells: Cells, email: string): Promise<Sent> {
-  const { app, call, liveKey: key } = cells.app('east');
+  const { app, call, liveKey: key, workspaceId } = cells.app('east');
   const { status, json } = await call('POST', '/transactional/send', {
     key,
     body: validMessage({ to: { email } }),
@@ -34,7 +34,8 @@ async function deliver(cells: Cells, email: string): Promise<Sent> {
     const found = await call('GET', `/messages/${json.id}`, { key });
     return found.json.status === 'delivered';
   });
-  const delivery = { messageId: decodeId('msg', json.id) as string, ordinal: 0 };
+  const messageId = decodeId('msg', json.id) as string;
+  const delivery = { workspaceId, messageId, ordinal: 0 };
   const secret = returnPathKey(app.storage.secretKey);
   return { id: json.id as string, path: returnPathFor(delivery, bounceHostOf('east'), secret) };
 }

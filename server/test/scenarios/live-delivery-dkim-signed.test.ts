@@ -58,6 +58,7 @@ test('one message with an attachment, its return path and its attempt', async ()
   expect(mail?.recipients).toEqual(['jane@example.org']);
   expect(parseReturnPath(mail?.mailFrom ?? '', RETURN_PATH_KEY)).toEqual({
     messageId: id,
+    workspaceTail: workspaceId.slice(-8),
     ordinal: 0,
   });
   expect(mail?.mailFrom).toMatch(/@bounces\.example\.com$/);

@@ -28,6 +28,8 @@ create table workspaces (
 
 create index workspaces_delete_at on workspaces (delete_at) where delete_at is not null;
 create index workspaces_origin on workspaces (origin_id) where origin_id is not null;
+-- Finds the workspace of a return path, which has the end of its ID.
+create index workspaces_tail on workspaces (right(id::text, 8));
 
 -- Credentials of the operator for the operations under /operator, which manage all workspaces. They
 -- belong to the server, not to a workspace, and only the command line creates them. Only the hash of the
