@@ -151,23 +151,25 @@ test('several nodes on one machine work without a port if none is configured', a
 });
 
 test('metrics show how long a transaction that is left open keeps events from readers', async () => {
-  await using app = await startApp();
+  const clock = new ManualClock(systemClock.now());
+  await using app = await startApp({ clock });
   const lag = async () => (await figuresOf(app.url)).of('postrider_event_log_lag_seconds');
   expect(await lag()).toBe(0);
   const open = await app.database.pool.connect();
   try {
     await open.query('begin; select pg_current_xact_id()');
     await app.call('POST', '/transactional/send', { body: validMessage() });
-    await until(async () => ((await lag()) ?? 0) > 0);
+    await until(async () => ((await lag()) ?? 0) > 0, { clock, stepMs: 1_000 });
   } finally {
     await open.query('rollback');
     open.release();
   }
-  await until(async () => (await lag()) === 0);
+  await until(async () => (await lag()) === 0, { clock, stepMs: 1_000 });
 });
 
 test('metrics show how far webhooks and statistics are behind', async () => {
-  await using app = await startApp({ env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
+  const clock = new ManualClock(systemClock.now());
+  await using app = await startApp({ clock, env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
   await using receiver = await startWebhookReceiver();
   const lag = async (consumer: string) =>
     (await figuresOf(app.url)).of(`postrider_event_consumer_lag_seconds{consumer="${consumer}"}`);
@@ -179,13 +181,13 @@ test('metrics show how far webhooks and statistics are behind', async () => {
     await open.query('begin; select pg_current_xact_id()');
     await app.call('POST', '/transactional/send', { body: validMessage() });
     for (const consumer of ['webhooks', 'statistics']) {
-      await until(async () => ((await lag(consumer)) ?? 0) > 0);
+      await until(async () => ((await lag(consumer)) ?? 0) > 0, { clock, stepMs: 1_000 });
     }
   } finally {
     await open.query('rollback');
     open.release();
   }
   for (const consumer of ['webhooks', 'statistics']) {
-    await until(async () => (await lag(consumer)) === 0);
+    await until(async () => (await lag(consumer)) === 0, { clock, stepMs: 1_000 });
   }
 });
