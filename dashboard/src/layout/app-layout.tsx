@@ -39,10 +39,11 @@ export function AppLayout() {
       >
         Skip to content
       </a>
-      <ModeBanner />
       <DeletionBanner />
       <AccountDeletionBanner />
       <RemovedFromWorkspaceBanner />
+      {/* Last, because its badge hangs over what follows. */}
+      <ModeBanner />
       <div className="flex min-h-0 flex-1 print:block">
         <aside className="hidden w-58 shrink-0 flex-col gap-3 overflow-y-auto px-2.5 pt-3 pb-2 lg:flex print:hidden">
           <SidebarContent openPalette={openPalette} />

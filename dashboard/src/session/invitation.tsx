@@ -31,7 +31,7 @@ export function InvitationPage() {
     );
   }
   if (invitation.isError) {
-    const movedTo = toProblem(invitation.error).moved_to;
+    const { moved_to: movedTo, detail } = toProblem(invitation.error);
     return (
       <CardPage
         title="Invitation"
@@ -41,14 +41,20 @@ export function InvitationPage() {
           </Link>
         }
       >
-        <ErrorAlert error={invitation.error} />
-        {movedTo !== undefined && (
-          <a
-            href={`${movedTo}/app/invitation#${token}`}
-            className={`${buttonClass('primary')} mt-4 w-full`}
-          >
-            Open the invitation there
-          </a>
+        {movedTo === undefined ? (
+          <ErrorAlert error={invitation.error} />
+        ) : (
+          <>
+            <p className="text-sm break-words text-soft">
+              {detail} Your invitation is valid there.
+            </p>
+            <a
+              href={`${movedTo}/app/invitation#${token}`}
+              className={`${buttonClass('primary')} mt-4 w-full`}
+            >
+              Open the invitation there
+            </a>
+          </>
         )}
       </CardPage>
     );
