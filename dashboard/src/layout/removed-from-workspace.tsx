@@ -4,7 +4,10 @@ import { canLeave } from '../session/leave-guards.ts';
 import { dashboardAt } from '../session/moved-workspaces.tsx';
 import { leaveWorkspace, useMe, useWorkspace } from '../session/session.ts';
 
-/** Shown when the open workspace has moved, or the user was removed from it. The page stays, so typed text can be copied. */
+/**
+ * Shown when the open workspace has moved, or the user was removed from it. The page stays, so typed text
+ * can be copied.
+ */
 export function RemovedFromWorkspaceBanner() {
   const queries = useQueryClient();
   const { id, name, removed } = useWorkspace();

@@ -44,8 +44,9 @@ export async function findSentMessage(
 }
 
 /**
- * A workspace that is being purged is not searched: it was deleted, or has moved, and what is recorded would
- * be lost.
+ * The tail of the workspace's ID has an index (workspaces_tail), so that the number of workspaces does not
+ * matter. A workspace that is being purged is not searched: it was deleted, or has moved, and what is
+ * recorded would be lost.
  */
 async function findSender(
   pool: Pool,

@@ -1,5 +1,5 @@
 import type { Pool, Queryable } from '../db/pool.ts';
-import { uuidFloor } from '../lib/ids.ts';
+import { LAST_UUID, uuidFloor } from '../lib/ids.ts';
 import type { EventPosition } from './events-store.ts';
 
 /**
@@ -56,7 +56,7 @@ export function unprocessedEvents(consumer: EventConsumer, limit: number): strin
      limit ${limit})`;
 }
 
-const LAST_POSITION = `9223372036854775807, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid`;
+const LAST_POSITION = `9223372036854775807, '${LAST_UUID}'::uuid`;
 
 /**
  * When the oldest event was committed that a consumer has not processed; null if it has processed all.

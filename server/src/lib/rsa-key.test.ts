@@ -37,20 +37,8 @@ function integersOf(der: Buffer): bigint[] {
 function numbersOf(key: KeyObject) {
   const integers = integersOf(key.export({ type: 'pkcs1', format: 'der' }));
   expect(integers).toHaveLength(12);
-  const [version, n, e, d, p, q, dP, dQ, qInv, r, dR, rInv] = integers as [
-    bigint,
-    bigint,
-    bigint,
-    bigint,
-    bigint,
-    bigint,
-    bigint,
-    bigint,
-    bigint,
-    bigint,
-    bigint,
-    bigint,
-  ];
+  const [version = 0n, n = 0n, e = 0n, d = 0n, p = 0n, q = 0n, ...more] = integers;
+  const [dP = 0n, dQ = 0n, qInv = 0n, r = 0n, dR = 0n, rInv = 0n] = more;
   return { version, n, e, d, p, q, dP, dQ, qInv, r, dR, rInv };
 }
 

@@ -220,9 +220,9 @@ export async function anyEnabled(pool: Pool): Promise<boolean> {
 }
 
 /**
- * Without endpoints nothing is read: the position moves to the horizon, and chunks are dropped. The horizon and the absence
- * of endpoints are read in one snapshot, so events after the creation of the first endpoint are
- * beyond it.
+ * Without endpoints nothing is read: the position moves to the horizon, and chunks are dropped. The
+ * horizon and the absence of endpoints are read in one snapshot, so events after the creation of the
+ * first endpoint are beyond it.
  */
 export async function skipToEnd(pool: Pool): Promise<void> {
   await pool.query({

@@ -35,8 +35,8 @@ create index events_without_message on events (workspace_id, mode, id)
 -- which is the cheapest insert there is.
 create index events_log_order on events (tx, id);
 
--- The last event that each consumer has processed, except event_chunks. A consumer commits its position together with
--- its own writes, so every event is processed exactly once, even across crashes.
+-- The last event that each consumer has processed, apart from event_chunks. A consumer commits its
+-- position together with its own writes, so every event is processed exactly once, even across crashes.
 create table event_consumers (
   name text primary key,
   tx bigint not null,
