@@ -12,6 +12,7 @@ import { fanOut } from './fan-out-store.ts';
 import { anyUnparkedBacklog, parkBacklogs, unparkBacklogs } from './webhook-backlog-store.ts';
 import { replayEvents } from './webhook-history-store.ts';
 import { claimDueWebhooks, failOrphans, scanEndpoints } from './webhook-queue-store.ts';
+import { findWebhook } from './webhook-store.ts';
 
 const nowMs = systemClock.now();
 
@@ -68,6 +69,12 @@ async function setAside(pool: Pool): Promise<number[]> {
   return rows.map(({ events }) => events);
 }
 
+/** What the API shows of it. */
+async function waiting(pool: Pool, endpoint: EndpointKey) {
+  const webhook = await findWebhook(pool, endpoint, endpoint.webhookId);
+  return [webhook?.waitingEvents, webhook?.oldestWaitingId];
+}
+
 test('events without capacity are claimed later, in order and each once', async () => {
   await using database = await createTestDatabase();
   const { pool } = database;
@@ -79,6 +86,7 @@ test('events without capacity are claimed later, in order and each once', async 
   ids.push(...(await append(pool, endpoint, 4)));
   await fanOutAll(pool);
   expect(await setAside(pool)).toEqual([3, 4]);
+  expect(await waiting(pool, endpoint)).toEqual([7, ids[2]]);
   expect(await scanEndpoints(pool)).toEqual([{ ...endpoint, dueAtMs: nowMs }]);
 
   expect(await claim(pool, endpoint, 2)).toEqual(ids.slice(2, 4));
@@ -87,6 +95,7 @@ test('events without capacity are claimed later, in order and each once', async 
   expect(await claim(pool, endpoint, 9)).toEqual(ids.slice(7));
   expect(await claim(pool, endpoint, 9)).toEqual([]);
   expect(await setAside(pool)).toEqual([]);
+  expect(await waiting(pool, endpoint)).toEqual([0, null]);
   const { rows } = await pool.query('select from webhook_deliveries where lease is not null');
   expect(rows).toHaveLength(9);
 });

@@ -26,12 +26,24 @@ export interface Webhook extends TenantScope {
   keyId: string;
   /** What receivers verify with, if the format signs with a key pair. */
   publicKey: string | null;
+  /** Events that wait for their first attempt, at least this many. */
+  waitingEvents: number;
+  oldestWaitingId: string | null;
 }
 
 const NEWEST_KEY = `from webhook_secrets s where s.workspace_id = w.workspace_id
   and s.mode = w.mode and s.webhook_id = w.id order by s.id desc limit 1`;
 
-const OWN_COLUMNS = selectList<WebhooksRow, Omit<Webhook, 'keyId' | 'publicKey'>>(
+/** Each row has a batch of the fan-out, so this is enough for a number that says what is going on. */
+const COUNTED_ROWS = 1_000;
+
+/** webhook-backlog-store.ts */
+const WAITING = `from webhook_backlogs b where b.workspace_id = w.workspace_id
+  and b.mode = w.mode and b.webhook_id = w.id order by b.first_tx, b.first_id`;
+
+type JoinedColumns = 'keyId' | 'publicKey' | 'waitingEvents' | 'oldestWaitingId';
+
+const OWN_COLUMNS = selectList<WebhooksRow, Omit<Webhook, JoinedColumns>>(
   {
     workspaceId: 'workspace_id',
     mode: 'mode',
@@ -54,7 +66,10 @@ const OWN_COLUMNS = selectList<WebhooksRow, Omit<Webhook, 'keyId' | 'publicKey'>
 );
 
 const COLUMNS = `${OWN_COLUMNS}, (select s.id ${NEWEST_KEY}) as "keyId",
-  (select s.public_key ${NEWEST_KEY}) as "publicKey"`;
+  (select s.public_key ${NEWEST_KEY}) as "publicKey",
+  (select coalesce(sum(c.events), 0) from (select b.events ${WAITING} limit ${COUNTED_ROWS}) c)
+    as "waitingEvents",
+  (select b.first_id ${WAITING} limit 1) as "oldestWaitingId"`;
 
 /**
  * The condition that an endpoint, with the alias `w`, subscribes to an event with the given alias. The

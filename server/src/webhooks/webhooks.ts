@@ -7,7 +7,7 @@ import { inTransaction, type Pool } from '../db/pool.ts';
 import { isAuditType } from '../events/event-types.ts';
 import { type Clock, pause } from '../lib/clock.ts';
 import type { Encryptor } from '../lib/encryption.ts';
-import { encodeId, uuidv7 } from '../lib/ids.ts';
+import { encodeId, uuidTime, uuidv7 } from '../lib/ids.ts';
 import { type FieldError, invalidFields, RefusedError } from '../lib/refused-error.ts';
 import { timeOrNull } from '../lib/rfc3339.ts';
 import {
@@ -123,6 +123,8 @@ export class Webhooks {
       updatedAtMs: nowMs,
       keyId: stored.id,
       publicKey: key.publicKey,
+      waitingEvents: 0,
+      oldestWaitingId: null,
     };
     await inTransaction(pool, async (client) => {
       await lockForTransaction(client, 'webhooks', scope.workspaceId);
@@ -262,6 +264,10 @@ export class Webhooks {
       failing_since: timeOrNull(webhook.failingSinceMs),
       disabled_at: timeOrNull(webhook.disabledAtMs),
       disabled_reason: webhook.disabledReason,
+      waiting_events: webhook.waitingEvents,
+      waiting_since: timeOrNull(
+        webhook.oldestWaitingId === null ? null : uuidTime(webhook.oldestWaitingId),
+      ),
     };
   }
 

@@ -16,6 +16,7 @@ import { Time } from '../../components/time.tsx';
 import { requestConfirmation } from '../../layout/confirm-dialog.tsx';
 import { NotFound } from '../../layout/not-found.tsx';
 import { showErrorToast, showToast } from '../../layout/toasts.tsx';
+import { formatCount } from '../../lib/format.ts';
 import { useCan } from '../../session/session.ts';
 import { Deliveries } from './deliveries.tsx';
 import { EndpointBadge, EndpointUrl, endpointStatus, type Webhook } from './endpoint-status.tsx';
@@ -24,6 +25,8 @@ import { TestWebhookDialog } from './test-webhook-dialog.tsx';
 import { EditWebhook, RotateSecret, useWebhookChanged } from './webhook-dialogs.tsx';
 import { VerificationDetails, WEBHOOK_FORMATS } from './webhook-formats.tsx';
 
+/** While events wait. */
+const POLL_MS = 15_000;
 const BACK = { to: '/webhooks', label: 'Webhooks' };
 
 export function WebhookPage() {
@@ -77,6 +80,7 @@ export function useWebhook(id: string) {
   return useQuery({
     queryKey: key('webhook', id),
     queryFn: () => unwrap(api.GET('/api/v1/webhooks/{id}', { params: { path: { id } } })),
+    refetchInterval: ({ state }) => (state.data?.waiting_events ? POLL_MS : false),
   });
 }
 
@@ -246,6 +250,12 @@ function Details({ webhook }: { webhook: Webhook }) {
                 {name} <span className="text-faint">Hidden</span>
               </span>
             ))}
+          </Detail>
+        )}
+        {webhook.waiting_events > 0 && (
+          <Detail name="Waiting">
+            {formatCount(webhook.waiting_events, 'event')}, the oldest from{' '}
+            <Time at={webhook.waiting_since} />
           </Detail>
         )}
         <Detail name="Added">

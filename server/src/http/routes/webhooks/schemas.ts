@@ -111,6 +111,8 @@ const WEBHOOK = {
   failing_since: null,
   disabled_at: null,
   disabled_reason: null,
+  waiting_events: 0,
+  waiting_since: null,
 };
 
 /** A well-formed value that is not a real secret. */
@@ -149,6 +151,17 @@ const Fields = {
   disabled_reason: Type.Union([Type.String(), Type.Null()], {
     description:
       '`manual`, `gone` (it returned 410) or `failing` (every delivery failed for five days).',
+  }),
+  waiting_events: Type.Integer({
+    minimum: 0,
+    description:
+      'About how many events wait for their first attempt, because they arrive faster than the ' +
+      'endpoint accepts them, or because it is disabled. They are not among the deliveries yet. ' +
+      'Of a very long queue, only the first part is counted.',
+  }),
+  waiting_since: Type.Unsafe<string | null>({
+    ...NullableTime,
+    description: 'When the oldest of them was created; null if there are none.',
   }),
 };
 
