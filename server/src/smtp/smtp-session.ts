@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
-import { type SecureContext, TLSSocket } from 'node:tls';
+import type { SecureContext } from 'node:tls';
 import ipaddr from 'ipaddr.js';
 import type { Clock, Timer } from '../lib/clock.ts';
 import { clientNetwork } from '../lib/net/client-network.ts';
@@ -16,7 +16,7 @@ import {
   parseCommand,
   parsePath,
 } from './smtp-command.ts';
-import { SmtpInput } from './smtp-input.ts';
+import { SmtpConnection } from './smtp-connection.ts';
 
 /**
  * One client connection: the server side of SMTP (RFC 5321) with PIPELINING, 8BITMIME, SMTPUTF8,
@@ -67,8 +67,6 @@ interface Envelope {
   recipients: Map<string, string>;
 }
 
-/** Time for clients to close their side after we have closed ours. */
-const CLOSE_MS = 5_000;
 /** A client that does nothing else is not a mail client. */
 const UNRECOGNIZED_MAX = 10;
 const UNAUTHENTICATED_MAX = 10;
@@ -77,30 +75,23 @@ export abstract class SmtpSession {
   readonly id = randomUUID();
   readonly remoteAddress: string;
   readonly #rules: SessionRules;
-  readonly #input: SmtpInput;
-  readonly #timers = new Set<Timer>();
-  #socket: Socket;
-  #encrypted: boolean;
+  readonly #connection: SmtpConnection;
   /** Whether the client has sent EHLO or HELO. */
   #greeted = false;
   #envelope: Envelope | undefined;
   #processing = false;
   #disconnectReply: string | undefined;
-  /** `upgrading`: the TLS handshake is running and nothing may be written. */
-  #state: 'open' | 'upgrading' | 'closing' | 'closed' = 'open';
   #unrecognizedCommands = 0;
   #unauthenticatedCommands = 0;
 
   constructor(socket: Socket, rules: SessionRules, { ip, encrypted }: ClientOrigin) {
     this.#rules = rules;
-    this.#socket = socket;
     this.remoteAddress = ipaddr.isValid(ip) ? ipaddr.process(ip).toString() : ip;
-    // TLS may end at a proxy: then STARTTLS must not be offered (RFC 3207 section 4.2).
-    this.#encrypted = encrypted || socket instanceof TLSSocket;
-    this.#input = new SmtpInput({
+    this.#connection = new SmtpConnection(socket, {
       clock: rules.clock,
       idleMs: rules.timeouts.idleMs,
-      onIdle: () => this.#closeWith('4.4.2 Timeout: closing the connection.'),
+      encrypted,
+      onClosed: () => rules.onClosed(this),
     });
   }
 
@@ -110,15 +101,13 @@ export abstract class SmtpSession {
   }
 
   get isEncrypted(): boolean {
-    return this.#encrypted;
+    return this.#connection.isEncrypted;
   }
 
   start(): void {
-    const socket = this.#socket;
-    this.#prepare(socket);
     const refusal = this.#rules.onReady(this);
     if (refusal !== undefined) {
-      this.#closeWith(refusal);
+      this.#connection.closeWith(refusal);
       return;
     }
     const { timeouts, hostname } = this.#rules;
@@ -126,7 +115,7 @@ export abstract class SmtpSession {
       this.disconnect('4.4.2 Maximum session duration reached.'),
     );
     this.onAdmitted();
-    this.#input.attach(socket);
+    this.#connection.startReading();
     this.reply(220, `${hostname} ESMTP Postrider`);
     void this.#serve();
   }
@@ -134,12 +123,12 @@ export abstract class SmtpSession {
   /** Sends 421 and closes, now or after the message in progress. */
   disconnect(text: string): void {
     if (this.#processing) this.#disconnectReply = text;
-    else this.#closeWith(text);
+    else this.#connection.closeWith(text);
   }
 
   /** Closes without a reply. */
   destroySocket(): void {
-    this.#socket.destroy();
+    this.#connection.destroy();
   }
 
   /** Called before the greeting of a session that was not refused. */
@@ -186,41 +175,34 @@ export abstract class SmtpSession {
 
   /** The text starts with an enhanced status code (RFC 3463), except in 220, 334 and 354. */
   protected reply(code: number, ...lines: string[]): void {
-    if (this.#state !== 'open' || !this.#socket.writable) return;
-    const last = lines.length - 1;
-    const text = lines.map((line, index) => `${code}${index < last ? '-' : ' '}${line}\r\n`);
-    this.#socket.write(text.join(''));
+    this.#connection.reply(code, ...lines);
   }
 
   /** The client's answer to a 334; undefined when the connection has ended. */
   protected async readResponse(): Promise<string | undefined> {
-    const line = await this.#input.readLine();
+    const line = await this.#connection.input.readLine();
     return line === undefined || line === 'too_long' ? undefined : line.toString('latin1').trim();
   }
 
   /** Runs a task after a delay, unless the connection closes first. */
   protected schedule(delayMs: number, task: () => void): Timer {
-    const timer = this.#rules.clock.after(delayMs, () => {
-      this.#timers.delete(timer);
-      task();
-    });
-    this.#timers.add(timer);
-    return timer;
+    return this.#connection.schedule(delayMs, task);
   }
 
   async #serve(): Promise<void> {
     try {
-      while (this.#state === 'open') {
-        const line = await this.#input.readLine();
+      while (this.#connection.isOpen) {
+        const line = await this.#connection.input.readLine();
         // Every command that was sent before the client closed its side has been answered by now.
-        if (line === undefined) return this.#close();
-        if (line === 'too_long') return this.#closeWith('5.5.2 The command line is too long.');
+        if (line === undefined) return this.#connection.close();
+        if (line === 'too_long')
+          return this.#connection.closeWith('5.5.2 The command line is too long.');
         await this.#handleLine(line);
-        await this.#input.untilFlushed();
+        await this.#connection.input.untilFlushed();
       }
     } catch (error) {
       this.#rules.replyForError(error, this);
-      this.#closeWith('4.3.0 Internal error.');
+      this.#connection.closeWith('4.3.0 Internal error.');
     }
   }
 
@@ -232,13 +214,13 @@ export abstract class SmtpSession {
       const status = verb === 'RCPT' ? '5.1.3' : verb === 'MAIL' ? '5.1.7' : '5.5.2';
       return this.reply(501, `${status} The command is not valid UTF-8.`);
     }
-    if (isHttpRequest(line)) return this.#closeWith('5.5.2 This is not a web server.');
+    if (isHttpRequest(line)) return this.#connection.closeWith('5.5.2 This is not a web server.');
     const { verb, argument } = parseCommand(line);
     const required = this.authenticationRequired();
     if (required !== undefined && verb !== 'AUTH') {
       this.#unauthenticatedCommands += 1;
       if (this.#unauthenticatedCommands >= UNAUTHENTICATED_MAX) {
-        return this.#closeWith('4.7.0 Too many commands without authentication.');
+        return this.#connection.closeWith('4.7.0 Too many commands without authentication.');
       }
     }
     if (TRANSACTION.has(verb) || verb === 'AUTH') {
@@ -272,7 +254,7 @@ export abstract class SmtpSession {
         return this.reply(502, '5.5.1 EXPN is not supported.');
       case 'QUIT':
         this.reply(221, '2.0.0 Bye');
-        return this.#close();
+        return this.#connection.close();
       case 'STARTTLS':
         if (this.#rules.secureContext) return this.#startTls(argument, this.#rules.secureContext());
     }
@@ -282,7 +264,7 @@ export abstract class SmtpSession {
   #countUnrecognized(): void {
     this.#unrecognizedCommands += 1;
     if (this.#unrecognizedCommands < UNRECOGNIZED_MAX) this.reply(500, '5.5.2 Unknown command.');
-    else this.#closeWith('4.7.0 Too many unknown commands.');
+    else this.#connection.closeWith('4.7.0 Too many unknown commands.');
   }
 
   #handleHello(verb: string, name: string): void {
@@ -296,7 +278,7 @@ export abstract class SmtpSession {
     const extensions = [
       ...['PIPELINING', '8BITMIME', 'SMTPUTF8', 'ENHANCEDSTATUSCODES'],
       ...this.extensions(),
-      ...(secureContext && !this.#encrypted ? ['STARTTLS'] : []),
+      ...(secureContext && !this.isEncrypted ? ['STARTTLS'] : []),
       `SIZE ${messageBytesMax}`,
     ];
     this.reply(250, hostname, ...(verb === 'EHLO' ? extensions : []));
@@ -368,7 +350,7 @@ export abstract class SmtpSession {
     this.#processing = false;
     this.#envelope = undefined;
     this.#unrecognizedCommands = 0;
-    if (this.#disconnectReply !== undefined) this.#closeWith(this.#disconnectReply);
+    if (this.#disconnectReply !== undefined) this.#connection.closeWith(this.#disconnectReply);
     this.#rules.onMessage(reply);
   }
 
@@ -380,7 +362,7 @@ export abstract class SmtpSession {
       this.destroySocket();
     });
     let receivedAtMs = clock.now();
-    const data = new MessageData(this.#input, {
+    const data = new MessageData(this.#connection.input, {
       bytesMax: messageBytesMax,
       nextTurn: () => eventLoopTurns.next(this.turnKey),
       onEnd: () => {
@@ -401,7 +383,7 @@ export abstract class SmtpSession {
       await data.discard();
     } catch {
       timer.cancel();
-      this.#close();
+      this.#connection.close();
       return undefined;
     }
     this.reply(code, text);
@@ -415,77 +397,12 @@ export abstract class SmtpSession {
 
   async #startTls(argument: string, secureContext: SecureContext): Promise<void> {
     if (argument !== '') return this.reply(501, '5.5.4 Syntax: STARTTLS');
-    if (this.#encrypted) return this.reply(503, '5.5.1 TLS is already active.');
-    // Commands pipelined after STARTTLS arrived in plaintext: anyone could have inserted them.
-    this.#input.detach();
-    this.reply(220, '2.0.0 Ready to start TLS');
-    const raw = this.#socket;
-    // A client that closes its side during the handshake is gone; there is nothing to answer.
-    raw.allowHalfOpen = false;
-    this.#state = 'upgrading';
-    const secure = new TLSSocket(raw, { isServer: true, secureContext });
-    const timer = this.schedule(this.#rules.timeouts.handshakeMs, () => secure.destroy());
-    const completed = new Promise<boolean>((resolve) => {
-      secure.once('secure', () => resolve(true)).once('close', () => resolve(false));
-    });
-    this.#socket = secure;
-    this.#prepare(secure);
-    if (!(await completed) || this.#state !== 'upgrading') {
-      raw.destroy();
-      return;
-    }
-    timer.cancel();
-    this.#state = 'open';
-    this.#encrypted = true;
+    if (this.isEncrypted) return this.reply(503, '5.5.1 TLS is already active.');
+    const { handshakeMs } = this.#rules.timeouts;
+    if (!(await this.#connection.startTls(secureContext, handshakeMs))) return;
     this.#greeted = false;
     this.#envelope = undefined;
     this.forgetClient();
-    this.#input.attach(secure);
-  }
-
-  /**
-   * Exim half-closes the connection right after its final dot and QUIT, and still waits for our
-   * reply. Closing in turn would accept the message without confirming it, and Exim would send it
-   * again.
-   */
-  #prepare(socket: Socket): void {
-    socket.allowHalfOpen = true;
-    // Replies are written whole, so waiting for more to send only delays them.
-    socket.setNoDelay(true);
-    socket.on('error', () => {});
-    socket.once('close', () => this.#onClosed());
-  }
-
-  #closeWith(text: string): void {
-    this.reply(421, text);
-    this.#close();
-  }
-
-  /**
-   * Closes our side. What the client still sends is discarded, because it sees our close only after
-   * its own bytes were read.
-   */
-  #close(): void {
-    if (this.#state === 'closing' || this.#state === 'closed') return;
-    const socket = this.#socket;
-    if (this.#state === 'upgrading') {
-      socket.destroy();
-      return;
-    }
-    this.#state = 'closing';
-    this.#input.detach();
-    socket.end();
-    socket.resume();
-    this.schedule(CLOSE_MS, () => socket.destroy());
-  }
-
-  #onClosed(): void {
-    if (this.#state === 'closed') return;
-    this.#state = 'closed';
-    this.#input.detach();
-    for (const timer of this.#timers) timer.cancel();
-    this.#timers.clear();
-    this.#rules.onClosed(this);
   }
 }
 
