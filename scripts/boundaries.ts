@@ -7,7 +7,8 @@ import { foreignWriteErrors } from './table-writes.ts';
 
 /**
  * Checks module boundaries: imports as .dependency-cruiser.js allows them, SQL only in db/ and the
- * stores, writes only to tables of the own module, and no statement that crashes PostgreSQL.
+ * stores, writes only to tables of the own module, no statement that crashes PostgreSQL, and no
+ * notification on the channel of another schema.
  * dependency-cruiser reports "no violations" for a language that it cannot parse, so a run that saw
  * hardly any files counts as failed.
  */
@@ -32,6 +33,7 @@ export async function boundaryErrors(): Promise<string[]> {
     ...sqlErrors(source),
     ...writeErrors(source),
     ...lockErrors(source),
+    ...channelErrors(source),
   ];
 }
 
@@ -96,6 +98,18 @@ export function locksAndChanges(statement: string, partitioned: ReadonlySet<stri
   if (!/\bfor (no key )?update\b/.test(statement)) return false;
   const changed = statement.matchAll(/\b(?:update|delete from) (\w+)/g);
   return [...changed].some(([, table = '']) => partitioned.has(table));
+}
+
+function channelErrors(source: readonly string[]): string[] {
+  return source
+    .filter((file) => !file.endsWith('.test.ts'))
+    .filter((file) => hasFixedChannel(readFileSync(path.join(ROOT, file), 'utf8')))
+    .map((file) => `${file}: use channel() of db/notification-channels.ts for pg_notify`);
+}
+
+/** It would be that of the schema `public`, and reach no node of an installation in another one. */
+export function hasFixedChannel(source: string): boolean {
+  return /\b(?:pg_notify\(\s*'|notify\s+\w+\s*[,`';])/.test(source);
 }
 
 function partitionedTables(): Set<string> {
