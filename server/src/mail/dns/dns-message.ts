@@ -83,14 +83,12 @@ const AUTHENTIC_DATA = 1 << 5;
 const DNSSEC_OK = 1 << 15;
 
 export function encodeQuery(query: DnsQuery): Buffer {
-  const name = encodeName(query.name);
-  const message = Buffer.alloc(HEADER_LENGTH + name.length + 4 + (query.edns ? 11 : 0));
+  const message = Buffer.alloc(HEADER_LENGTH + query.name.length + 6 + (query.edns ? 11 : 0));
   message.writeUInt16BE(query.id, 0);
   // RFC 6840 section 5.7: AD in a query requests AD in the response.
   message.writeUInt16BE(RECURSION_DESIRED | (query.requestAuthenticated ? AUTHENTIC_DATA : 0), 2);
   message.writeUInt16BE(1, 4);
-  name.copy(message, HEADER_LENGTH);
-  const afterName = HEADER_LENGTH + name.length;
+  const afterName = writeName(message, HEADER_LENGTH, query.name);
   message.writeUInt16BE(TYPE_CODES[query.type], afterName);
   message.writeUInt16BE(CLASS_IN, afterName + 2);
   if (query.edns) {
@@ -307,11 +305,19 @@ function readLabel(bytes: Buffer, start: number, end: number): string {
   });
 }
 
-function encodeName(name: string): Buffer {
-  const parts: Buffer[] = [];
-  for (const label of name.split('.')) {
-    parts.push(Buffer.from([label.length]), Buffer.from(label, 'latin1'));
+/** Writes a name of plain labels and returns where it ends. */
+function writeName(message: Buffer, start: number, name: string): number {
+  message.write(name, start + 1, 'latin1');
+  let label = start;
+  const end = start + 1 + name.length;
+  // Every dot is the place of the length of the label behind it.
+  for (let at = start + 1; at <= end; at++) {
+    if (at < end && message[at] !== DOT) continue;
+    message[label] = at - label - 1;
+    label = at;
   }
-  parts.push(Buffer.from([0]));
-  return Buffer.concat(parts);
+  message[end] = 0;
+  return end + 1;
 }
+
+const DOT = 0x2e;

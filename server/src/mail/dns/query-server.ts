@@ -1,6 +1,6 @@
-import { randomBytes, randomInt } from 'node:crypto';
-import { createSocket } from 'node:dgram';
-import { connect, isIPv6 } from 'node:net';
+import { randomFillSync, randomInt } from 'node:crypto';
+import { connect } from 'node:net';
+import { unreachable } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import {
   type DnsQuery,
@@ -11,11 +11,12 @@ import {
   type RecordType,
   TYPE_CODES,
 } from './dns-message.ts';
+import { UdpSocket } from './udp-socket.ts';
 
 /**
- * Sends one query to one DNS server, over UDP and, if the response is truncated or looks forged,
- * over TCP. An off-path attacker must guess the id, the source port and the case of every letter of
- * the name, and has one attempt: the first datagram that does not match ends UDP for this query.
+ * Sends queries to DNS servers, over UDP and, if the response is truncated or looks forged, over
+ * TCP. An off-path attacker must guess the id, the source port and the case of every letter of the
+ * name, and has one attempt: the first datagram that does not match ends UDP for this query.
  */
 
 export interface DnsServer {
@@ -29,47 +30,70 @@ export type QueryResult =
   | { kind: 'reply'; response: DnsResponse }
   | { kind: 'failed'; detail: string };
 
-type UdpResult = QueryResult | { kind: 'use_tcp' };
-
 export interface QuerySettings {
   timeoutMs: number;
   clock: Clock;
 }
 
-export async function queryServer(
+export type QueryServer = (
   server: DnsServer,
   type: RecordType,
   name: string,
-  settings: QuerySettings,
-): Promise<QueryResult> {
-  const result = await queryOnce(server, type, name, true, settings);
-  if (result.kind === 'reply' && refusesEdns(result.response)) {
-    return queryOnce(server, type, name, false, settings);
+) => Promise<QueryResult>;
+
+export function createQueryServer(settings: QuerySettings): QueryServer {
+  /** The socket that takes the next queries to a server. */
+  const sockets = new WeakMap<DnsServer, UdpSocket>();
+
+  return async (server, type, name) => {
+    const result = await queryOnce(server, type, name, true);
+    if (result.kind === 'reply' && refusesEdns(result.response)) {
+      return queryOnce(server, type, name, false);
+    }
+    return result;
+  };
+
+  async function queryOnce(
+    server: DnsServer,
+    type: RecordType,
+    name: string,
+    edns: boolean,
+  ): Promise<QueryResult> {
+    const query: DnsQuery = {
+      id: randomInt(0x10000),
+      name: randomizeCase(name),
+      type,
+      edns,
+      requestAuthenticated: server.trusted,
+    };
+    const result = await socketFor(server, query.id).query(query, settings.timeoutMs);
+    switch (result.kind) {
+      case 'reply':
+        return result;
+      case 'use_tcp':
+        return queryTcp(server, query, settings);
+      case 'timeout':
+        return timeoutResult(settings.timeoutMs);
+      case 'unreachable':
+        return connectionFailure(result.error);
+      default:
+        return unreachable(result);
+    }
   }
-  return result;
+
+  function socketFor(server: DnsServer, id: number): UdpSocket {
+    const current = sockets.get(server);
+    if (current?.accepts(id)) return current;
+    const { address, port } = server;
+    const matches = (response: DnsResponse, query: DnsQuery) => matchesQuery(response, query, true);
+    const socket = new UdpSocket({ address, port, clock: settings.clock, matches });
+    sockets.set(server, socket);
+    return socket;
+  }
 }
 
 function refusesEdns(reply: DnsResponse): boolean {
   return reply.rcode === RCODE.FORMERR || reply.rcode === RCODE.NOTIMP;
-}
-
-async function queryOnce(
-  server: DnsServer,
-  type: RecordType,
-  name: string,
-  edns: boolean,
-  settings: QuerySettings,
-): Promise<QueryResult> {
-  const query: DnsQuery = {
-    id: randomInt(0x10000),
-    name: randomizeCase(name),
-    type,
-    edns,
-    requestAuthenticated: server.trusted,
-  };
-  const udpResult = await queryUdp(server, query, settings);
-  if (udpResult.kind !== 'use_tcp') return udpResult;
-  return queryTcp(server, query, settings);
 }
 
 /**
@@ -77,51 +101,23 @@ async function queryOnce(
  * encoding).
  */
 function randomizeCase(name: string): string {
-  const bits = randomBytes(Math.ceil(name.length / 8));
+  if (randomBitsUsed + name.length > randomBits.length * 8) {
+    randomFillSync(randomBits);
+    randomBitsUsed = 0;
+  }
   let mixed = '';
   for (let i = 0; i < name.length; i++) {
+    const bit = randomBitsUsed + i;
     const letter = name[i] as string;
-    mixed += ((bits[i >> 3] as number) >> (i & 7)) & 1 ? letter.toUpperCase() : letter;
+    mixed += ((randomBits[bit >> 3] as number) >> (bit & 7)) & 1 ? letter.toUpperCase() : letter;
   }
+  randomBitsUsed += name.length;
   return mixed;
 }
 
-/**
- * A socket per query has a source port chosen randomly by the kernel. A connected socket lets the
- * kernel drop datagrams from other senders and report a closed port immediately.
- */
-function queryUdp(
-  server: DnsServer,
-  query: DnsQuery,
-  { timeoutMs, clock }: QuerySettings,
-): Promise<UdpResult> {
-  return new Promise((resolve) => {
-    const socket = createSocket(isIPv6(server.address) ? 'udp6' : 'udp4');
-    let ended = false;
-    const timer = clock.after(timeoutMs, () => end(timeoutResult(timeoutMs)));
-    socket.on('error', (error) => end(connectionFailure(error)));
-    socket.on('message', (bytes) => {
-      const reply = decodeResponse(bytes);
-      if (!reply || !matchesQuery(reply, query, true)) return end({ kind: 'use_tcp' });
-      end(reply.truncated ? { kind: 'use_tcp' } : { kind: 'reply', response: reply });
-    });
-    // An event listener instead of a callback: the callback would also run when there is no route
-    // to the server, and sending would then throw an uncaught exception.
-    socket.on('connect', () => {
-      if (!ended)
-        socket.send(encodeQuery(query), (error) => error && end(connectionFailure(error)));
-    });
-    socket.connect(server.port, server.address);
-
-    function end(outcome: UdpResult): void {
-      if (ended) return;
-      ended = true;
-      timer.cancel();
-      socket.close();
-      resolve(outcome);
-    }
-  });
-}
+/** Each bit is used once; a call of the random number generator for each query would cost more. */
+const randomBits = Buffer.alloc(4096);
+let randomBitsUsed = randomBits.length * 8;
 
 function queryTcp(
   server: DnsServer,

@@ -6,7 +6,7 @@ import { isLoopback } from '../../lib/net/client-network.ts';
 import { type DnsAnswer, type DnsAnswerWithTtl, toDnsAnswer } from './answer.ts';
 import { RCODE, type RecordType } from './dns-message.ts';
 import { normalizeDnsName } from './dns-name.ts';
-import { type DnsServer, queryServer } from './query-server.ts';
+import { createQueryServer, type DnsServer } from './query-server.ts';
 
 /**
  * A stub resolver: typed lookups in, typed answers out; a lookup never throws. Node's own resolver
@@ -67,6 +67,7 @@ export function createResolver(settings: ResolverSettings): Resolver {
   const cache = new Map<string, CacheEntry>();
   const limitConcurrency = concurrencyLimit(inFlightMax);
   const servers = serverList(settings);
+  const queryServer = createQueryServer({ timeoutMs, clock });
 
   return { lookup };
 
@@ -123,7 +124,7 @@ export function createResolver(settings: ResolverSettings): Resolver {
     let detail = 'no DNS server is configured';
     for (let round = 0; round < ATTEMPTS_PER_SERVER; round++) {
       for (const server of remaining) {
-        const outcome = await queryServer(server, type, name, { timeoutMs, clock });
+        const outcome = await queryServer(server, type, name);
         if (outcome.kind === 'failed') {
           detail = outcome.detail;
           continue;
