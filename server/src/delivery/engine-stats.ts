@@ -2,6 +2,8 @@
 export interface EngineStats {
   /** Deliveries in memory that wait to be attempted. */
   readonly ready: number;
+  /** How many may wait at the current pace (ready-limit.ts). */
+  readonly readyLimit: number;
   /** Transactions in preparation or in flight. */
   readonly inFlight: number;
   /** Outcomes that are not written to the database yet. */
@@ -37,6 +39,7 @@ export type MutableEngineStats = { -readonly [Name in keyof EngineStats]: number
 
 const NAMES = [
   'ready',
+  'readyLimit',
   'inFlight',
   'unrecorded',
   'contentBytes',

@@ -18,7 +18,7 @@ import { WithheldWorkspaces } from '../queue/withheld-workspaces.ts';
 import type { Delivery, DeliveryOutcome, Transport } from './delivery.ts';
 import { expiredOutcome, outcomeAtClaim, withoutText } from './delivery-outcome.ts';
 import type { DeliveryStore } from './delivery-store.ts';
-import type { EngineLimits } from './engine-limits.ts';
+import { type EngineLimits, READY_GROWTH_MAX } from './engine-limits.ts';
 import {
   allocateStatsMemory,
   type EngineStats,
@@ -27,6 +27,7 @@ import {
 } from './engine-stats.ts';
 import { releaseReservation, reserveCapacity } from './handoff.ts';
 import { includesAll, LeasedMessages } from './leased-messages.ts';
+import { ReadyLimit } from './ready-limit.ts';
 import { TransactionRunner } from './transaction-runner.ts';
 import { UnfinishedRange } from './unfinished-range.ts';
 
@@ -77,6 +78,7 @@ class DeliveryEngine implements LocalEngine {
   readonly #stats: MutableEngineStats;
   readonly #leased: LeasedMessages;
   readonly #ready: ReadyQueue<Delivery>;
+  readonly #readyLimit: ReadyLimit;
   readonly #inFlight: InFlight;
   readonly #recorder: ResultRecorder<DeliveryOutcome>;
   readonly #transactions: TransactionRunner;
@@ -98,6 +100,13 @@ class DeliveryEngine implements LocalEngine {
     this.#withheld = new WithheldWorkspaces(clock);
     this.#stats = sharedStats(parts.memory ?? allocateStatsMemory());
     this.#leased = new LeasedMessages(this.#stats);
+    this.#readyLimit = new ReadyLimit({
+      clock,
+      min: limits.readyMax,
+      max: limits.readyMax * READY_GROWTH_MAX,
+      isAlone: () => this.#holder.isAlone,
+    });
+    this.#stats.readyLimit = this.#readyLimit.current;
     this.#inFlight = new InFlight(limits.inFlightMax, this.#stats);
     this.#ready = new ReadyQueue({
       workspaceOf: ({ message }) => message.workspaceId,
@@ -138,6 +147,7 @@ class DeliveryEngine implements LocalEngine {
       expire: (delivery, nowMs) => this.#expire(delivery, nowMs),
       pump: () => {
         this.#updateAccepting();
+        this.#updateReadyLimit();
         this.#pump();
       },
       leaseMs: limits.leaseMs,
@@ -287,22 +297,29 @@ class DeliveryEngine implements LocalEngine {
     this.#stats.accepting = this.#running && !this.#recorder.stalled && isAlive ? 1 : 0;
   }
 
+  #updateReadyLimit(): void {
+    const { delivered, deferred, bounced, failed } = this.#stats;
+    this.#readyLimit.update(delivered + deferred + bounced + failed);
+    this.#stats.readyLimit = this.#readyLimit.current;
+  }
+
   #claimCapacity(): ClaimCapacity<Queue> {
-    const { readyMax } = this.#limits;
+    const { readyLimit } = this.#stats;
     const blocked =
       this.#recorder.stalled ||
       !this.#holder.isAlive ||
       this.#stats.unrecorded >= this.#limits.unrecordedMax;
     const reserved = this.#stats.reserved - this.#stats.released;
-    const free = readyMax - this.#ready.size - reserved;
+    const free = readyLimit - this.#ready.size - reserved;
     // A nearly full queue is not refilled: many small claims cost more than a few large ones.
-    if (blocked || free < readyMax / 8) return { rowsMax: 0, perQueue: () => 0 };
-    const share = Math.floor(readyMax / 4);
-    const full = new Set(this.#ready.workspacesHolding(share));
+    if (blocked || free < readyLimit / 8) return { rowsMax: 0, perQueue: () => 0 };
+    const full = new Set(this.#ready.workspacesHolding(Math.floor(readyLimit / 4)));
+    // Rows are locked while they are claimed, so a claim stays small whatever the limit.
+    const rowsMax = Math.min(free, Math.floor(this.#limits.readyMax / 4));
     return {
-      rowsMax: Math.min(free, share),
+      rowsMax,
       perQueue: ({ workspaceId }) =>
-        full.has(workspaceId) || this.#withheld.has(workspaceId) ? 0 : share,
+        full.has(workspaceId) || this.#withheld.has(workspaceId) ? 0 : rowsMax,
     };
   }
 

@@ -9,7 +9,8 @@ function handoff() {
   const memory = allocateStatsMemory();
   const engine = sharedStats(memory);
   engine.accepting = 1;
-  const limits = { readyMax: 100, contentBytesMax: 1_000, leaseMs: 60_000 };
+  engine.readyLimit = 100;
+  const limits = { contentBytesMax: 1_000, leaseMs: 60_000 };
   const parts = { stats: sharedStats(memory), clock: new ManualClock(5_000), limits };
   return {
     engine,

@@ -19,7 +19,7 @@ export function reserveCapacity(
   const ready = stats.ready + stats.reserved - stats.released + count;
   const contentBytes = stats.contentBytes + stats.reservedBytes - stats.releasedBytes + bytes;
   // A quarter stays free for claims. Otherwise a flood of sends would starve deliveries due now.
-  const full = ready > limits.readyMax * 0.75 || contentBytes > limits.contentBytesMax;
+  const full = ready > stats.readyLimit * 0.75 || contentBytes > limits.contentBytesMax;
   if (stats.accepting === 0 || full) return undefined;
   stats.reserved += count;
   stats.reservedBytes += bytes;
@@ -30,7 +30,7 @@ export function reserveCapacity(
 export interface HandoffParts {
   stats: MutableEngineStats;
   clock: Clock;
-  limits: Pick<EngineLimits, 'readyMax' | 'contentBytesMax' | 'leaseMs'>;
+  limits: Pick<EngineLimits, 'contentBytesMax' | 'leaseMs'>;
 }
 
 /** Called by the engine when reserved messages have arrived, or will not arrive. */

@@ -12,6 +12,8 @@ export interface LeaseHolder {
   readonly id: number;
   /** Whether no other process can have taken over its leases. */
   readonly isAlive: boolean;
+  /** Whether no other process holds leases of this queue. */
+  readonly isAlone: boolean;
   /** Whether the lease is of this holder, alive or not. */
   issued(lease: number): boolean;
   /** Whether work under this lease may continue. */
@@ -34,6 +36,7 @@ export interface LeaseHolderEvents {
 export const soleHolder: LeaseHolder = {
   id: 0,
   isAlive: true,
+  isAlone: true,
   issued: () => true,
   holds: () => true,
   start: () => {},
@@ -105,6 +108,10 @@ export class SharedHolder implements LeaseHolder {
     const { stopwatchMs, systemClock } = this.#parts;
     const { stopwatchMs: fromMs, wallMs } = this.#confirmed;
     return stopwatchMs() - fromMs < LAPSE_MS && systemClock.now() - wallMs < LAPSE_MS;
+  }
+
+  get isAlone(): boolean {
+    return this.#others.size === 0;
   }
 
   issued(lease: number): boolean {

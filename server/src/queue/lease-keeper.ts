@@ -30,6 +30,8 @@ export interface LeaseStore<Item> {
 }
 
 const UPKEEP_MS = 1_000;
+/** Rows that one statement renews or releases, so that results do not wait for it. */
+const GROUP_MAX = 2_000;
 
 /**
  * Maintains the leases of all items in memory: renews them while the node works, releases them when
@@ -111,11 +113,13 @@ export class LeaseKeeper<Item extends LeasedItem> {
 
   async #writeRelease(items: readonly Item[], delayMs: number): Promise<void> {
     const { store, clock, log } = this.#parts;
-    try {
-      await store.release(items, clock.now() + delayMs);
-    } catch (error) {
-      log.warn({ err: error, count: items.length }, 'releasing leases failed, retrying');
-      this.#unreleased.push(...items);
+    for (const group of groupsOf(items)) {
+      try {
+        await store.release(group, clock.now() + delayMs);
+      } catch (error) {
+        log.warn({ err: error, count: group.length }, 'releasing leases failed, retrying');
+        this.#unreleased.push(...group);
+      }
     }
   }
 
@@ -130,7 +134,7 @@ export class LeaseKeeper<Item extends LeasedItem> {
       if (waits && nowMs >= item.leaseEndsAtMs) this.lose(item);
       else if (item.leaseEndsAtMs - nowMs < leaseMs / 2) renew.push(item);
     }
-    if (renew.length > 0) await this.#renew(renew, nowMs + leaseMs);
+    for (const group of groupsOf(renew)) await this.#renew(group, clock.now() + leaseMs);
   }
 
   /** After an outage of the database, mail must not wait until the leases expire. */
@@ -152,4 +156,10 @@ export class LeaseKeeper<Item extends LeasedItem> {
       log.warn({ err: error, count: items.length }, 'renewing leases failed');
     }
   }
+}
+
+function groupsOf<Item>(items: readonly Item[]): Item[][] {
+  const groups: Item[][] = [];
+  for (let at = 0; at < items.length; at += GROUP_MAX) groups.push(items.slice(at, at + GROUP_MAX));
+  return groups;
 }
