@@ -108,7 +108,7 @@ describe('counting events', () => {
     expect(countEvents(types.map((type) => event(type)))).toEqual([]);
   });
 
-  test('minutes, modes and workspaces are separate', () => {
+  test('minutes, modes and workspaces are separate, in the order of their keys', () => {
     const counts = countEvents([
       event('message.failed', { createdAtMs: 59_999 }),
       event('message.failed', { createdAtMs: 60_000 }),
@@ -118,10 +118,10 @@ describe('counting events', () => {
     ]);
     const all = counts.filter(({ dimension }) => dimension === 'all');
     expect(all.map(({ workspaceId, mode, atMs, n }) => [workspaceId, mode, atMs, n])).toEqual([
+      ['other', 'live', 60_000, 1],
       ['w', 'live', 0, 1],
       ['w', 'live', 60_000, 2],
       ['w', 'test', 60_000, 1],
-      ['other', 'live', 60_000, 1],
     ]);
   });
 

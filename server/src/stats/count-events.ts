@@ -76,7 +76,7 @@ export const LATENCY_PREFIX = 'latency.';
 
 const MINUTE_MS = 60_000;
 
-/** `labelFor` may count excess values under another label. */
+/** In the order of their keys. `labelFor` may count excess values under another label. */
 export function countEvents(
   events: readonly CountedEvent[],
   labelFor: (event: CountedEvent, dimension: Dimension, value: string) => string = (_e, _d, v) => v,
@@ -119,9 +119,17 @@ class MinuteBuckets {
   }
 
   all(): Count[] {
-    return [...this.#minutes.values()].flatMap((minute) => minute.all());
+    return [...this.#minutes.values()].sort(byScope).flatMap((minute) => minute.all());
   }
 }
+
+function byScope(a: MinuteBucket, b: MinuteBucket): number {
+  if (a.workspaceId !== b.workspaceId) return a.workspaceId < b.workspaceId ? -1 : 1;
+  return a.mode === b.mode ? a.atMs - b.atMs : a.mode < b.mode ? -1 : 1;
+}
+
+const byKey = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number =>
+  a < b ? -1 : 1;
 
 class MinuteBucket {
   readonly workspaceId: string;
@@ -152,9 +160,9 @@ class MinuteBucket {
   all(): Count[] {
     const { workspaceId, mode, atMs } = this;
     const counts: Count[] = [];
-    for (const [dimension, values] of this.#dimensions) {
-      for (const [value, sums] of values) {
-        for (const [counter, n] of sums) {
+    for (const [dimension, values] of [...this.#dimensions].sort(byKey)) {
+      for (const [value, sums] of [...values].sort(byKey)) {
+        for (const [counter, n] of [...sums].sort(byKey)) {
           counts.push({ workspaceId, mode, dimension, value, atMs, counter, n });
         }
       }

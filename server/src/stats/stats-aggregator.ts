@@ -1,4 +1,4 @@
-import type { Mode } from '../accounts/tenant-scope.ts';
+import type { Mode, TenantScope } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
 import { checkRetentionClock } from '../db/retention-clock.ts';
 import {
@@ -16,7 +16,7 @@ import { type Count, type CountedEvent, countEvents, type Dimension } from './co
 import {
   type AcceptedMessages,
   deleteOldCounts,
-  knownValues,
+  readKnownValues,
   readUncounted,
   writeCountsOfBatch,
   writeCountsOfChunk,
@@ -47,6 +47,9 @@ const HOURS_KEPT_MS = 90 * DAY_MS;
 /** A tenant that tags every message with a unique value must not fill the tables. */
 const VALUES_PER_DIMENSION_MAX = 500;
 const KNOWN_VALUES_TTL_MS = 600_000;
+const KNOWN_SCOPES_MAX = 20_000;
+/** Each may have 500 values in each of four dimensions. */
+const SCOPES_PER_READ = 100;
 const OTHER_VALUES = '(other)';
 
 export class StatsAggregator {
@@ -129,37 +132,56 @@ export class StatsAggregator {
     events: readonly CountedEvent[],
   ): Promise<(event: CountedEvent) => ValueSets> {
     const nowMs = this.#parts.clock.now();
-    if (this.#known.size > 10_000) this.#known.clear();
-    const loaded = { live: new Map<string, ValueSets>(), test: new Map<string, ValueSets>() };
+    const scopes = { live: new Map<string, ValueSets>(), test: new Map<string, ValueSets>() };
+    const unknown: TenantScope[] = [];
     for (const { workspaceId, mode } of events) {
-      if (loaded[mode].has(workspaceId)) continue;
-      loaded[mode].set(workspaceId, await this.#valuesOf(workspaceId, mode, nowMs));
+      if (scopes[mode].has(workspaceId)) continue;
+      const known = this.#known.get(scopeKey(workspaceId, mode));
+      const isCurrent = known && nowMs - known.readAtMs < KNOWN_VALUES_TTL_MS;
+      scopes[mode].set(workspaceId, isCurrent ? known.values : noValues());
+      if (!isCurrent) unknown.push({ workspaceId, mode });
     }
-    return ({ workspaceId, mode }) => loaded[mode].get(workspaceId) as ValueSets;
+    for (let at = 0; at < unknown.length; at += SCOPES_PER_READ) {
+      await this.#readValues(unknown.slice(at, at + SCOPES_PER_READ), scopes, nowMs);
+    }
+    return ({ workspaceId, mode }) => scopes[mode].get(workspaceId) as ValueSets;
   }
 
-  /** Events of a workspace that are counted at the same time share what is known. */
-  async #valuesOf(workspaceId: string, mode: Mode, nowMs: number): Promise<ValueSets> {
-    const key = `${workspaceId} ${mode}`;
-    const known = this.#known.get(key);
-    if (known && nowMs - known.readAtMs < KNOWN_VALUES_TTL_MS) return known.values;
-    const values = this.#readValues({ workspaceId, mode }, nowMs - 7 * DAY_MS);
-    this.#known.set(key, { readAtMs: nowMs, values });
-    values.catch(() => this.#known.delete(key));
-    return values;
+  /** Chunks that are counted at the same time share what is known from the next one on. */
+  async #readValues(
+    scopes: readonly TenantScope[],
+    sets: Record<Mode, Map<string, ValueSets>>,
+    nowMs: number,
+  ): Promise<void> {
+    const sinceMs = nowMs - 7 * DAY_MS;
+    const max = VALUES_PER_DIMENSION_MAX;
+    const rows = await readKnownValues(this.#parts.pool, scopes, USER_DEFINED, sinceMs, max);
+    for (const { workspace_id, mode, dimension, values } of rows) {
+      const known = sets[mode].get(workspace_id)?.[dimension as UserDefinedDimension];
+      for (const value of values) known?.add(value);
+    }
+    for (const { workspaceId, mode } of scopes) {
+      const key = scopeKey(workspaceId, mode);
+      this.#known.delete(key);
+      this.#known.set(key, {
+        readAtMs: nowMs,
+        values: sets[mode].get(workspaceId) as ValueSets,
+      });
+    }
+    // The oldest are first.
+    for (const key of this.#known.keys()) {
+      if (this.#known.size <= KNOWN_SCOPES_MAX) break;
+      this.#known.delete(key);
+    }
   }
+}
 
-  async #readValues(scope: { workspaceId: string; mode: Mode }, sinceMs: number) {
-    const { pool } = this.#parts;
-    const read = async (dimension: UserDefinedDimension): Promise<Set<string>> =>
-      new Set(await knownValues(pool, scope, dimension, sinceMs, VALUES_PER_DIMENSION_MAX));
-    return {
-      stream: await read('stream'),
-      tag: await read('tag'),
-      template: await read('template'),
-      domain: await read('domain'),
-    };
-  }
+function scopeKey(workspaceId: string, mode: Mode): string {
+  return `${workspaceId} ${mode}`;
+}
+
+function noValues(): ValueSets {
+  return { stream: new Set(), tag: new Set(), template: new Set(), domain: new Set() };
 }
 
 /** Dimensions whose values tenants choose. */
@@ -170,7 +192,7 @@ type ValueSets = Readonly<Record<UserDefinedDimension, Set<string>>>;
 
 interface KnownValues {
   readAtMs: number;
-  values: Promise<ValueSets>;
+  values: ValueSets;
 }
 
 function isUserDefined(dimension: Dimension): dimension is UserDefinedDimension {
