@@ -21,33 +21,32 @@ export interface SigningCredential {
 }
 
 const CACHE_MAX = 20_000;
-const CACHE_TTL_MS = 60_000;
-const CACHE_TTL_NOT_LISTENING_MS = 1_000;
 
 /**
  * API keys by what was presented, a token or an access key ID, so that a request costs neither a hash
  * nor a query. lib/notify-cache.ts does not fit, because the workspace of a key is not known before it
- * is read. Changes on other nodes arrive as notifications; while notifications may be lost, entries
- * expire after a second.
+ * is read. Changes on other nodes arrive as notifications.
  */
 export class ApiKeyCache {
   readonly #clock: Clock;
-  readonly #isListening: () => boolean;
+  readonly #maxAgeMs: () => number;
+  /** Oldest first. */
   readonly #entries = new Map<string, { cached: CachedKey; readAtMs: number }>();
+  /** What was presented, by workspace. */
+  readonly #byWorkspace = new Map<string, Set<string>>();
   readonly #reading = new Map<string, Promise<CachedKey | undefined>>();
   #generation = 0;
 
-  constructor(parts: { clock: Clock; isListening: () => boolean }) {
+  constructor(parts: { clock: Clock; maxAgeMs: () => number }) {
     this.#clock = parts.clock;
-    this.#isListening = parts.isListening;
+    this.#maxAgeMs = parts.maxAgeMs;
   }
 
   get(presented: string): CachedKey | undefined {
     const entry = this.#entries.get(presented);
     if (!entry) return undefined;
     const age = this.#clock.now() - entry.readAtMs;
-    const ttlMs = this.#isListening() ? CACHE_TTL_MS : CACHE_TTL_NOT_LISTENING_MS;
-    return age < ttlMs ? entry.cached : undefined;
+    return age < this.#maxAgeMs() ? entry.cached : undefined;
   }
 
   /** Concurrent requests with the same key share a read. A key that does not exist is not cached. */
@@ -67,9 +66,10 @@ export class ApiKeyCache {
   /** A key of the workspace was changed, on this node or another. */
   invalidateWorkspace(workspaceId: string): void {
     this.#generation += 1;
-    for (const [presented, { cached }] of this.#entries) {
-      if (cached.key.workspaceId === workspaceId) this.#entries.delete(presented);
+    for (const presented of this.#byWorkspace.get(workspaceId) ?? []) {
+      this.#entries.delete(presented);
     }
+    this.#byWorkspace.delete(workspaceId);
     // A read in progress may have started before the change, so later requests must not share it.
     this.#reading.clear();
   }
@@ -78,6 +78,7 @@ export class ApiKeyCache {
   invalidateAll(): void {
     this.#generation += 1;
     this.#entries.clear();
+    this.#byWorkspace.clear();
     this.#reading.clear();
   }
 
@@ -89,10 +90,26 @@ export class ApiKeyCache {
     const readAtMs = this.#clock.now();
     const cached = await find();
     // A change that was announced during the read may be newer than what was read.
-    if (cached && generation === this.#generation) {
-      if (this.#entries.size >= CACHE_MAX) this.#entries.clear();
-      this.#entries.set(presented, { cached, readAtMs });
-    }
+    if (cached && generation === this.#generation) this.#store(presented, cached, readAtMs);
     return cached;
+  }
+
+  #store(presented: string, cached: CachedKey, readAtMs: number): void {
+    this.#evict(presented);
+    if (this.#entries.size >= CACHE_MAX) this.#evict(this.#entries.keys().next().value as string);
+    this.#entries.set(presented, { cached, readAtMs });
+    const { workspaceId } = cached.key;
+    const ofWorkspace = this.#byWorkspace.get(workspaceId);
+    if (ofWorkspace) ofWorkspace.add(presented);
+    else this.#byWorkspace.set(workspaceId, new Set([presented]));
+  }
+
+  #evict(presented: string): void {
+    const workspaceId = this.#entries.get(presented)?.cached.key.workspaceId;
+    if (workspaceId === undefined) return;
+    this.#entries.delete(presented);
+    const ofWorkspace = this.#byWorkspace.get(workspaceId);
+    ofWorkspace?.delete(presented);
+    if (ofWorkspace?.size === 0) this.#byWorkspace.delete(workspaceId);
   }
 }

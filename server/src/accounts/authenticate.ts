@@ -31,7 +31,7 @@ export class Authenticator {
   constructor(parts: {
     pool: Pool;
     clock: Clock;
-    isListening: () => boolean;
+    maxAgeMs: () => number;
     /** Decrypts the secrets of SES credentials. */
     encryptor: Encryptor;
   }) {

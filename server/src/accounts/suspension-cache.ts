@@ -12,7 +12,7 @@ export class SuspensionCache {
   readonly #clock: Clock;
   readonly #cache: NotifyCache<boolean>;
 
-  constructor(parts: { pool: Pool; clock: Clock; isListening: () => boolean }) {
+  constructor(parts: { pool: Pool; clock: Clock; maxAgeMs: () => number }) {
     this.#pool = parts.pool;
     this.#clock = parts.clock;
     this.#cache = new NotifyCache({ ...parts, entriesMax: 20_000 });

@@ -1,4 +1,4 @@
-import { channel } from '../db/notification-channels.ts';
+import { channel, workspaceChanged } from '../db/notification-channels.ts';
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 
@@ -52,7 +52,11 @@ export async function markMoving(db: Queryable, id: string, nowMs: number): Prom
       where id = $1`,
     [id, sqlTime(nowMs)],
   );
-  await notify(db, id);
+  // Nodes cache keys, and with the domains that mail is held.
+  await db.query(
+    `select pg_notify(${channel('accounts')}, $1), pg_notify(${channel('domains')}, $1)`,
+    [id],
+  );
 }
 
 /** What may have changed at the source since the workspace began to arrive. */
@@ -77,15 +81,8 @@ export async function markActive(db: Queryable, id: string, profile: Profile): P
       where id = $1`,
     [id, profile.name, sqlTime(profile.suspended_at), profile.suspension_reason],
   );
-  await notify(db, id);
-}
-
-/** Nodes cache keys, and with the domains that mail is held. */
-async function notify(db: Queryable, id: string): Promise<void> {
-  await db.query(
-    `select pg_notify(${channel('accounts')}, $1), pg_notify(${channel('domains')}, $1)`,
-    [id],
-  );
+  // A workspace that comes back may find what nodes cached before it left.
+  await db.query(`select ${workspaceChanged('$1')}`, [id]);
 }
 
 /** Asks servers to start nothing for the workspace in the next seconds. */

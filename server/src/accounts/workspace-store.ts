@@ -1,4 +1,4 @@
-import { channel } from '../db/notification-channels.ts';
+import { channel, workspaceChanged } from '../db/notification-channels.ts';
 import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import { selectList } from '../db/select-list.ts';
@@ -181,16 +181,21 @@ export async function setDeletion(
   return rowCount === 1;
 }
 
-/** Claims a workspace whose time to be restored is over. From now on it cannot be restored. */
+/**
+ * Claims a workspace whose time to be restored is over. From now on it cannot be restored, and nodes
+ * refuse its keys.
+ */
 export async function startPurge(
   db: Queryable,
   nowMs: number,
 ): Promise<{ id: string; requestedAtMs: number } | undefined> {
   const { rows } = await db.query<{ id: string; requestedAtMs: number }>(
-    `update workspaces set purge_started_at = $1 where id = (
-       select id from workspaces where delete_at <= $1 and purge_started_at is null
-       order by delete_at limit 1 for update skip locked)
-     returning id, deletion_requested_at as "requestedAtMs"`,
+    `with started as (
+       update workspaces set purge_started_at = $1 where id = (
+         select id from workspaces where delete_at <= $1 and purge_started_at is null
+         order by delete_at limit 1 for update skip locked)
+       returning id, deletion_requested_at as "requestedAtMs")
+     select started.*, ${workspaceChanged('id::text')} from started`,
     [sqlTime(nowMs)],
   );
   return rows[0];

@@ -175,7 +175,7 @@ function createSigningDomainCache(options: EngineOptions): SigningDomainCache {
     pool,
     clock,
     encryptor: dkimEncryptor(secretKey),
-    isListening: () => notifications.connected,
+    maxAgeMs: () => notifications.cacheMaxAgeMs,
   });
   notifications.on('domains', (workspaceId) => cache.invalidateWorkspace(workspaceId));
   notifications.onGap(() => cache.invalidateAll());

@@ -179,7 +179,7 @@ type Caches = ReturnType<typeof createCaches>;
 
 /** Caches that other nodes invalidate through notifications. */
 function createCaches({ clock, storage, notifications }: ServicesOptions) {
-  const options = { pool: storage.pool, clock, isListening: () => notifications.connected };
+  const options = { pool: storage.pool, clock, maxAgeMs: () => notifications.cacheMaxAgeMs };
   const authenticator = new Authenticator({ ...options, encryptor: sesEncryptor(storage) });
   const senderDomains = new SenderDomainCache(options);
   const templateCache = new TemplateCache(options);

@@ -138,8 +138,8 @@ export function createEventConsumers(options: EventConsumersOptions): EventConsu
 
 function createSuspensions({ storage, notifications, clock }: EventConsumersOptions) {
   const { pool } = storage;
-  const isListening = () => notifications.connected;
-  const suspensions = new SuspensionCache({ pool, clock, isListening });
+  const maxAgeMs = () => notifications.cacheMaxAgeMs;
+  const suspensions = new SuspensionCache({ pool, clock, maxAgeMs });
   // Suspending a workspace is announced with its domains.
   notifications.on('domains', (workspaceId) => suspensions.invalidateWorkspace(workspaceId));
   notifications.onGap(() => suspensions.invalidateAll());

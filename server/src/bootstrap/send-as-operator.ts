@@ -17,14 +17,14 @@ export async function sendAsOperator(parts: DatabaseContext, send: OperatorSend)
   bodyValidator(SendMessage).check(send.body);
   const request = send.body as SendRequest;
   const { pool, clock, config, secretKey } = parts;
-  const isListening = (): boolean => false;
+  const maxAgeMs = (): number => 1_000;
   const acceptor = createAcceptor({
     pool,
     clock,
     config,
-    domains: new SenderDomainCache({ pool, clock, isListening }),
-    templates: new TemplateCache({ pool, clock, isListening }),
-    streams: new StreamCache({ pool, clock, isListening }),
+    domains: new SenderDomainCache({ pool, clock, maxAgeMs }),
+    templates: new TemplateCache({ pool, clock, maxAgeMs }),
+    streams: new StreamCache({ pool, clock, maxAgeMs }),
     contacts: new ContactLookup({ pool }),
     handoff: noHandoff,
     idempotency: createIdempotency(pool, clock, secretKey),

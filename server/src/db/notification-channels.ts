@@ -19,6 +19,13 @@ export function channel(name: NotificationChannel): string {
                 else left(current_schema(), ${SCHEMA_LENGTH_MAX}) || '.${name}' end)`;
 }
 
+/** SQL expressions that invalidate all that nodes cache of a workspace. */
+export function workspaceChanged(id: string): string {
+  return CACHED.map((name) => `pg_notify(${channel(name)}, ${id})`).join(', ');
+}
+
+const CACHED = ['accounts', 'domains', 'quotas', 'streams', 'templates'] as const;
+
 /** The same name for `listen`. */
 export function channelIn(schema: string | null, name: string): string {
   return schema === null || schema === 'public'

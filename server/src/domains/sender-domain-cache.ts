@@ -11,7 +11,7 @@ export class SenderDomainCache {
   readonly #pool: Pool;
   readonly #cache: NotifyCache<SenderDomain | undefined>;
 
-  constructor(parts: { pool: Pool; clock: Clock; isListening: () => boolean }) {
+  constructor(parts: { pool: Pool; clock: Clock; maxAgeMs: () => number }) {
     this.#pool = parts.pool;
     this.#cache = new NotifyCache({ ...parts, entriesMax: ENTRIES_MAX });
   }

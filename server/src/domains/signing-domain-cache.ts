@@ -37,7 +37,7 @@ export class SigningDomainCache {
     pool: Pool;
     clock: Clock;
     encryptor: Encryptor;
-    isListening: () => boolean;
+    maxAgeMs: () => number;
   }) {
     this.#pool = parts.pool;
     this.#encryptor = parts.encryptor;

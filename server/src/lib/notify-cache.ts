@@ -2,9 +2,9 @@ import type { Clock } from './clock.ts';
 
 /**
  * A cache of database reads that is invalidated by notifications (db/listen.ts). Entries belong to a
- * group, usually a workspace; a notification invalidates the whole group. While notifications may be
- * lost, entries are used for one second only. Concurrent callers share a read, but a read that started
- * before an invalidation is not used by callers that come after it.
+ * group, usually a workspace; a notification invalidates the whole group. How long an entry is used
+ * depends on how certain it is that notifications arrive. Concurrent callers share a read, but a read
+ * that started before an invalidation is not used by callers that come after it.
  */
 export class NotifyCache<T> {
   readonly #options: NotifyCacheOptions;
@@ -21,8 +21,7 @@ export class NotifyCache<T> {
   get(group: string, name: string, read: () => Promise<T>): T | Promise<T> {
     const nowMs = this.#options.clock.now();
     const cached = this.#groups.get(group)?.get(name);
-    const maxAgeMs = this.#options.isListening() ? MAX_AGE_MS : MAX_AGE_WHILE_NOT_LISTENING_MS;
-    if (cached && nowMs - cached.readAtMs < maxAgeMs) {
+    if (cached && nowMs - cached.readAtMs < this.#options.maxAgeMs()) {
       return cached.settled ? cached.settled.value : cached.reading;
     }
     if (cached) this.#evict(cached);
@@ -70,8 +69,8 @@ export class NotifyCache<T> {
 
 export interface NotifyCacheOptions {
   clock: Clock;
-  /** Whether notifications currently reach this process. */
-  isListening: () => boolean;
+  /** How long an entry may be used that was not invalidated (NotificationListener.cacheMaxAgeMs). */
+  maxAgeMs: () => number;
   entriesMax: number;
 }
 
@@ -82,7 +81,3 @@ interface Entry<T> {
   reading: Promise<T>;
   settled: { value: T } | undefined;
 }
-
-/** Bounds the effect of a notification that was lost unnoticed. */
-const MAX_AGE_MS = 60_000;
-const MAX_AGE_WHILE_NOT_LISTENING_MS = 1_000;

@@ -1,11 +1,11 @@
 import type { NotificationListener } from '../db/listen.ts';
 import type { Pool } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
-import { type BrakeSettings, effectiveQuotas } from './brake.ts';
+import { type BrakeSettings, effectiveQuotas, probationEndOf } from './brake.ts';
 import { CountedQuota, type CountedQuotaParts } from './counted-quota.ts';
 import { type CountedQuotaName, CountedQuotaNotices } from './counted-quota-notices.ts';
-import { MessageQuotas } from './message-quotas.ts';
-import { contactQuotaExceeded, contentQuotaExceeded, NO_QUOTAS, type Quotas } from './quota.ts';
+import { type CurrentQuotas, MessageQuotas } from './message-quotas.ts';
+import { contactQuotaExceeded, contentQuotaExceeded, NO_QUOTAS } from './quota.ts';
 import { findQuotaContext } from './quota-context-store.ts';
 import { QuotaLeases } from './quota-leases.ts';
 import { countContacts, readContentBytes } from './quota-store.ts';
@@ -34,14 +34,19 @@ export function createQuotas(parts: {
   onEventsAppended: () => void;
 }): QuotaServices {
   const { pool, clock, brake, contentDays, notifications, onEventsAppended } = parts;
-  const read = async (workspaceId: string): Promise<Quotas | undefined> => {
+  const read = async (workspaceId: string): Promise<CurrentQuotas> => {
     const found = await findQuotaContext(pool, workspaceId);
-    return found && effectiveQuotas(found.quotas, NO_QUOTAS, found.context, brake, clock.now());
+    if (!found) return { quotas: undefined, endsAtMs: Infinity };
+    const nowMs = clock.now();
+    return {
+      quotas: effectiveQuotas(found.quotas, NO_QUOTAS, found.context, brake, nowMs),
+      endsAtMs: probationEndOf(found.context, brake, nowMs) ?? Infinity,
+    };
   };
   const leases = new QuotaLeases({ pool, clock, onEventsAppended });
   const messageQuotas = new MessageQuotas({
     clock,
-    isListening: () => notifications.connected,
+    maxAgeMs: () => notifications.cacheMaxAgeMs,
     read,
     lease: (workspaceId, quotas, messages) => leases.lease(workspaceId, quotas, messages),
     giveBack: (workspaceId, hourMs, messages) => leases.giveBack(workspaceId, hourMs, messages),
@@ -91,7 +96,7 @@ export function createQuotas(parts: {
     workspaceQuotas: new WorkspaceQuotas({
       pool,
       clock,
-      effective: read,
+      effective: async (workspaceId) => (await read(workspaceId)).quotas,
       countContentBytes,
       onChange: (workspaceId) => {
         invalidate(workspaceId);

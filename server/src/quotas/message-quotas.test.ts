@@ -12,8 +12,8 @@ function setup(quotas: Quotas | undefined) {
   const node = () =>
     new MessageQuotas({
       clock,
-      isListening: () => true,
-      read: async () => quotas,
+      maxAgeMs: () => 60_000,
+      read: async () => ({ quotas, endsAtMs: Infinity }),
       lease: async (_, wanted, messages): Promise<LeaseResult> => {
         ledger.queries += 1;
         const leased = ledger.hours.get(hourOf()) ?? 0;
@@ -124,4 +124,25 @@ test('recipients per message are limited without a lease', async () => {
   const one = node();
   expect([await admit(one, 1, 2), await admit(one, 1, 3)]).toEqual([true, false]);
   expect(ledger.queries).toBe(0);
+});
+
+test('quotas that end at a time, such as those of probation, are read again then', async () => {
+  const clock = new ManualClock(0);
+  let limit = 1;
+  const node = new MessageQuotas({
+    clock,
+    maxAgeMs: () => HOUR_MS,
+    read: async () => ({
+      quotas: { ...NO_QUOTAS, recipients_per_message: limit },
+      endsAtMs: limit === 1 ? 10_000 : Infinity,
+    }),
+    lease: async () => ({ granted: 1 }),
+    giveBack: async () => {},
+  });
+  expect(await admit(node, 1, 2)).toBe(false);
+  limit = 2;
+  clock.advance(9_999);
+  expect(await admit(node, 1, 2)).toBe(false);
+  clock.advance(1);
+  expect(await admit(node, 1, 2)).toBe(true);
 });

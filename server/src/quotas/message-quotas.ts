@@ -17,12 +17,18 @@ export type LeaseResult =
 
 export interface MessageQuotaParts {
   clock: Clock;
-  isListening: () => boolean;
-  /** Undefined if the workspace has no quotas. */
-  read(workspaceId: string): Promise<Quotas | undefined>;
+  maxAgeMs: () => number;
+  read(workspaceId: string): Promise<CurrentQuotas>;
   /** Leases a chunk, or more if one request needs it. */
   lease(workspaceId: string, quotas: Quotas, messages: number): Promise<LeaseResult>;
   giveBack(workspaceId: string, hourMs: number, messages: number): Promise<void>;
+}
+
+export interface CurrentQuotas {
+  /** Undefined if the workspace has no quotas. */
+  quotas: Quotas | undefined;
+  /** When they change without a notification. */
+  endsAtMs: number;
 }
 
 /** What a node may still accept in an hour. */
@@ -37,7 +43,7 @@ const WORKSPACES_MAX = 20_000;
 
 export class MessageQuotas {
   readonly #parts: MessageQuotaParts;
-  readonly #cache: NotifyCache<Quotas | undefined>;
+  readonly #cache: NotifyCache<CurrentQuotas>;
   readonly #leases = new Map<string, Lease>();
 
   constructor(parts: MessageQuotaParts) {
@@ -96,7 +102,16 @@ export class MessageQuotas {
 
   /** Cached; undefined if the workspace has no quotas. */
   quotasOf(workspaceId: string): Quotas | undefined | Promise<Quotas | undefined> {
-    return this.#cache.get(workspaceId, '', () => this.#parts.read(workspaceId));
+    const found = this.#current(workspaceId);
+    return found instanceof Promise ? found.then(({ quotas }) => quotas) : found.quotas;
+  }
+
+  #current(workspaceId: string): CurrentQuotas | Promise<CurrentQuotas> {
+    const read = () => this.#parts.read(workspaceId);
+    const found = this.#cache.get(workspaceId, '', read);
+    if (found instanceof Promise || this.#parts.clock.now() < found.endsAtMs) return found;
+    this.#cache.invalidate(workspaceId);
+    return this.#cache.get(workspaceId, '', read);
   }
 
   /**

@@ -12,8 +12,8 @@ function setUp(given: Partial<Quotas> | undefined) {
   const state = { leasable: quotas?.messages_per_hour ?? 0 };
   const messages = new MessageQuotas({
     clock,
-    isListening: () => true,
-    read: async () => quotas,
+    maxAgeMs: () => 60_000,
+    read: async () => ({ quotas, endsAtMs: Infinity }),
     async lease(_workspaceId, { messages_per_hour: limit }) {
       const granted = state.leasable;
       state.leasable = 0;

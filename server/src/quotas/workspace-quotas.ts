@@ -23,6 +23,7 @@ const LEASES_KEPT_MS = 40 * 24 * 60 * 60 * 1000;
 /** Counting more contacts would take too long, and no quota is that large. */
 export const CONTACTS_COUNTED_MAX = 10_000_000;
 const COUNTS_KEPT_MAX = 10_000;
+const COUNTS_KEPT_MS = 60_000;
 
 export class WorkspaceQuotas {
   readonly #pool: Pool;
@@ -49,7 +50,7 @@ export class WorkspaceQuotas {
     this.#onChange = parts.onChange ?? (() => {});
     this.#contactCounts = new NotifyCache({
       clock: parts.clock,
-      isListening: () => true,
+      maxAgeMs: () => COUNTS_KEPT_MS,
       entriesMax: COUNTS_KEPT_MAX,
     });
   }

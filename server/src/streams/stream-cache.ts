@@ -13,7 +13,7 @@ export class StreamCache {
   readonly #pool: Pool;
   readonly #cache: NotifyCache<StreamsByKey>;
 
-  constructor(parts: { pool: Pool; clock: Clock; isListening: () => boolean }) {
+  constructor(parts: { pool: Pool; clock: Clock; maxAgeMs: () => number }) {
     this.#pool = parts.pool;
     this.#cache = new NotifyCache({ ...parts, entriesMax: WORKSPACES_MAX });
   }

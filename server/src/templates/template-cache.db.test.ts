@@ -20,7 +20,7 @@ beforeAll(async () => {
   const { pool } = database;
   const clock = systemClock;
   workspaceId = await newWorkspace(pool, clock.now());
-  cache = new TemplateCache({ pool, clock, isListening: () => true });
+  cache = new TemplateCache({ pool, clock, maxAgeMs: () => 60_000 });
   const changed = (id: string) => cache.invalidateWorkspace(id);
   templates = new Templates({ pool, clock, onChange: changed });
 });

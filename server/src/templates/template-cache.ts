@@ -28,7 +28,7 @@ export class TemplateCache implements TemplateResolver {
   readonly #compiled = new WeightedCache<CompiledTemplate>(WEIGHT_MAX);
   readonly #compiling = new Map<string, Promise<CompiledTemplate>>();
 
-  constructor(parts: { pool: Pool; clock: Clock; isListening: () => boolean }) {
+  constructor(parts: { pool: Pool; clock: Clock; maxAgeMs: () => number }) {
     this.#pool = parts.pool;
     this.#lookups = new NotifyCache({ ...parts, entriesMax: LOOKUPS_MAX });
   }

@@ -48,7 +48,7 @@ async function start() {
     pool,
     clock,
     encryptor: createEncryptor(secretKey, 'dkim'),
-    isListening: () => notices.arrive,
+    maxAgeMs: () => (notices.arrive ? 60_000 : 1_000),
   });
   /** Signs as delivery would, in a process that has just been notified of all changes. */
   const sign = async (): Promise<Buffer> => {
@@ -283,7 +283,7 @@ test('with a different SECRET_KEY nothing is signed and nothing is sent', async 
     pool: setup.app.app.storage.pool,
     clock: setup.clock,
     encryptor: createEncryptor(Buffer.alloc(32, 1), 'dkim'),
-    isListening: () => true,
+    maxAgeMs: () => 60_000,
   });
   await expect(otherCache.find(setup.app.workspaceId, 'shop.test')).rejects.toThrow();
 });
