@@ -66,7 +66,7 @@ export function createQueryServer(settings: QuerySettings): QueryServer {
       edns,
       requestAuthenticated: server.trusted,
     };
-    const result = await socketFor(server, query.id).query(query, settings.timeoutMs);
+    const result = await socketFor(server, query.id).send(query, settings.timeoutMs);
     switch (result.kind) {
       case 'reply':
         return result;

@@ -323,6 +323,38 @@ describe('memory', () => {
     expect(dns.server.queries).toHaveLength(2);
   });
 
+  test('of the absence of records is as long as the caller and the zone allow', async () => {
+    await using dns = await resolverFor({ 'example.test': a('192.0.2.1', 1800) });
+    const { resolver, clock, server } = dns;
+    const lookup = () => resolver.lookup('TXT', 'example.test', { negativeTtlMaxSeconds: 3600 });
+    await lookup();
+    await resolver.lookup('MX', 'example.test');
+    clock.advance(300_000);
+    await lookup();
+    await resolver.lookup('MX', 'example.test');
+    clock.advance(1_500_000);
+    await lookup();
+    expect(server.queries.map(({ type }) => type)).toEqual(['TXT', 'MX', 'MX', 'TXT']);
+  });
+
+  test('counts the size of answers: a large one takes the place of many', async () => {
+    const script: Script = { 'large.test': { TXT: ['x'.repeat(20_000)], ttlSeconds: 60 } };
+    for (let n = 0; n < 20; n++) script[`n${n}.test`] = a('192.0.2.1', 60);
+    await using server = await startDnsServer(script);
+    const resolver = createResolver({
+      servers: [server.address],
+      clock: systemClock,
+      cacheBytesMax: 20_000,
+    });
+    for (let n = 0; n < 20; n++) await resolver.lookup('A', `n${n}.test`);
+    for (let n = 0; n < 20; n++) await resolver.lookup('A', `n${n}.test`);
+    expect(server.queries).toHaveLength(20);
+    await resolver.lookup('TXT', 'large.test');
+    await resolver.lookup('A', 'n0.test');
+    // Over UDP and TCP; then everything before it was evicted, and in the end the answer itself.
+    expect(server.queries).toHaveLength(23);
+  });
+
   test('is bounded and evicts the oldest answer first', async () => {
     await using server = await startDnsServer({
       'a.test': a('192.0.2.1', 60),
@@ -332,7 +364,8 @@ describe('memory', () => {
     const resolver = createResolver({
       servers: [server.address],
       clock: systemClock,
-      cacheEntriesMax: 2,
+      // For two answers.
+      cacheBytesMax: 2 * 400,
     });
     for (const name of ['a.test', 'b.test', 'c.test', 'c.test', 'b.test', 'a.test']) {
       await resolver.lookup('A', name);

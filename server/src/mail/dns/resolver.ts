@@ -4,7 +4,7 @@ import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { isLoopback } from '../../lib/net/client-network.ts';
 import { type DnsAnswer, type DnsAnswerWithTtl, toDnsAnswer } from './answer.ts';
-import { RCODE, type RecordType } from './dns-message.ts';
+import { RCODE, type RecordData, type RecordType } from './dns-message.ts';
 import { normalizeDnsName } from './dns-name.ts';
 import { createQueryServer, type DnsServer } from './query-server.ts';
 
@@ -19,12 +19,18 @@ export type { DnsAnswer as Answer } from './answer.ts';
 export type { MxRecord, RecordData, RecordType, TlsaRecord } from './dns-message.ts';
 
 export interface Resolver {
-  /** `fresh` bypasses the cache and replaces the cached answer. */
   lookup<T extends RecordType>(
     type: T,
     name: string,
-    options?: { fresh?: boolean },
+    options?: LookupOptions,
   ): Promise<DnsAnswer<T>>;
+}
+
+export interface LookupOptions {
+  /** Bypasses the cache and replaces the cached answer. */
+  fresh?: boolean;
+  /** How long the absence of records may be cached, if the zone allows; five minutes by default. */
+  negativeTtlMaxSeconds?: number;
 }
 
 export interface DnsServerAddress {
@@ -38,7 +44,8 @@ export interface ResolverSettings {
   servers?: readonly (string | DnsServerAddress)[];
   /** For one attempt at one server. Servers that time out are tried twice. */
   timeoutMs?: number;
-  cacheEntriesMax?: number;
+  /** The approximate memory of the cached answers. */
+  cacheBytesMax?: number;
   inFlightMax?: number;
   /**
    * Trust the AD bit of servers that are not on this machine. Off by default, because an attacker
@@ -57,14 +64,24 @@ const NEGATIVE_TTL_MAX_SECONDS = 300;
 const FAILURE_TTL_SECONDS = 5;
 const SYSTEM_SERVERS_TTL_MS = 30_000;
 
+/** The answers for some 120,000 receiving domains: an MX record and no MTA-STS policy. */
+const CACHE_BYTES_MAX = 64 * 1024 * 1024;
+
+/** Of an entry without its key and answer, and of one record without its texts. */
+const ENTRY_BYTES = 150;
+const RECORD_BYTES = 100;
+
 interface CacheEntry {
-  answer: Promise<DnsAnswer>;
+  /** A promise while the query is in progress. */
+  answer: Promise<DnsAnswer> | DnsAnswer;
   expiresAtMs: number;
+  bytes: number;
 }
 
 export function createResolver(settings: ResolverSettings): Resolver {
-  const { clock, timeoutMs = 2000, cacheEntriesMax = 20_000, inFlightMax = 256 } = settings;
+  const { clock, timeoutMs = 2000, cacheBytesMax = CACHE_BYTES_MAX, inFlightMax = 256 } = settings;
   const cache = new Map<string, CacheEntry>();
+  let cacheBytes = 0;
   const limitConcurrency = concurrencyLimit(inFlightMax);
   const servers = serverList(settings);
   const queryServer = createQueryServer({ timeoutMs, clock });
@@ -74,7 +91,7 @@ export function createResolver(settings: ResolverSettings): Resolver {
   function lookup<T extends RecordType>(
     type: T,
     text: string,
-    options?: { fresh?: boolean },
+    options?: LookupOptions,
   ): Promise<DnsAnswer<T>> {
     const name = normalizeDnsName(text);
     // A name that is not valid in DNS does not exist.
@@ -82,34 +99,60 @@ export function createResolver(settings: ResolverSettings): Resolver {
     const key = `${type} ${name}`;
     const cached = cache.get(key);
     if (cached && !options?.fresh && cached.expiresAtMs > clock.now()) {
-      return cached.answer as Promise<DnsAnswer<T>>;
+      return Promise.resolve(cached.answer) as Promise<DnsAnswer<T>>;
     }
-    return queryAndCache(key, type, name);
+    return queryAndCache(key, type, name, options?.negativeTtlMaxSeconds);
   }
 
   function queryAndCache<T extends RecordType>(
     key: string,
     type: T,
     name: string,
+    negativeTtlMaxSeconds = NEGATIVE_TTL_MAX_SECONDS,
   ): Promise<DnsAnswer<T>> {
-    const entry: CacheEntry = { expiresAtMs: Number.POSITIVE_INFINITY, answer: query() };
-    // Deleting first moves the key to the end, so the first entry is always the oldest.
-    cache.delete(key);
+    remove(key);
+    const answering = query();
+    const entry: CacheEntry = {
+      answer: answering,
+      expiresAtMs: Number.POSITIVE_INFINITY,
+      bytes: ENTRY_BYTES + key.length,
+    };
     cache.set(key, entry);
-    if (cache.size > cacheEntriesMax) {
-      for (const oldest of cache.keys()) {
-        cache.delete(oldest);
-        break;
-      }
-    }
-    return entry.answer as Promise<DnsAnswer<T>>;
+    cacheBytes += entry.bytes;
+    evict();
+    return answering;
 
     async function query(): Promise<DnsAnswer<T>> {
       const { answer, ttlSeconds } = await limitConcurrency(() => queryServers(type, name));
-      const boundedSeconds = Math.min(ttlSeconds, ttlMaxSeconds(answer));
-      if (boundedSeconds > 0) entry.expiresAtMs = clock.now() + boundedSeconds * 1000;
-      else if (cache.get(key) === entry) cache.delete(key);
+      // Replaced by a fresh lookup, or evicted.
+      if (cache.get(key) !== entry) return answer;
+      const maxSeconds = answer.kind === 'found' ? TTL_MAX_SECONDS : negativeTtlMaxSeconds;
+      const boundedSeconds = Math.min(ttlSeconds, maxSeconds);
+      if (boundedSeconds <= 0) {
+        remove(key);
+        return answer;
+      }
+      entry.expiresAtMs = clock.now() + boundedSeconds * 1000;
+      entry.answer = answer;
+      const bytes = answerBytes(answer);
+      entry.bytes += bytes;
+      cacheBytes += bytes;
+      evict();
       return answer;
+    }
+  }
+
+  function remove(key: string): void {
+    cacheBytes -= cache.get(key)?.bytes ?? 0;
+    cache.delete(key);
+  }
+
+  /** Makes space, oldest first. Entries are in order of their queries, so the first expire first. */
+  function evict(): void {
+    const nowMs = clock.now();
+    for (const [key, { expiresAtMs }] of cache) {
+      if (cacheBytes <= cacheBytesMax && expiresAtMs > nowMs) return;
+      remove(key);
     }
   }
 
@@ -143,8 +186,18 @@ export function createResolver(settings: ResolverSettings): Resolver {
   }
 }
 
-function ttlMaxSeconds(answer: DnsAnswer): number {
-  return answer.kind === 'found' ? TTL_MAX_SECONDS : NEGATIVE_TTL_MAX_SECONDS;
+function answerBytes(answer: DnsAnswer): number {
+  if (answer.kind !== 'found') return answer.kind === 'failed' ? answer.detail.length : 0;
+  let bytes = RECORD_BYTES + answer.canonical.length;
+  for (const record of answer.records) bytes += RECORD_BYTES + textBytes(record);
+  return bytes;
+}
+
+function textBytes(record: RecordData[RecordType]): number {
+  if (typeof record === 'string') return record.length;
+  if ('host' in record) return record.host.length;
+  if ('data' in record) return record.data.length;
+  return record.reduce((bytes, text) => bytes + text.length, 0);
 }
 
 function rcodeName(rcode: number): string {

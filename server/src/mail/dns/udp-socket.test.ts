@@ -49,8 +49,8 @@ const query = (id: number, name: string): DnsQuery => ({
 
 test('queries share a socket and get their own replies, in whatever order', async () => {
   await using peer = await startPeer();
-  const first = peer.socket.query(query(1, 'one.test'), 2000);
-  const second = peer.socket.query(query(2, 'two.test'), 2000);
+  const first = peer.socket.send(query(1, 'one.test'), 2000);
+  const second = peer.socket.send(query(2, 'two.test'), 2000);
   await expect.poll(() => peer.received.length).toBe(2);
   expect(peer.received[0]?.port).toBe(peer.received[1]?.port);
   peer.reply(1);
@@ -67,8 +67,8 @@ test('queries share a socket and get their own replies, in whatever order', asyn
 
 test('a reply to the name of another query looks forged: no query of the socket believes UDP', async () => {
   await using peer = await startPeer();
-  const first = peer.socket.query(query(1, 'one.test'), 2000);
-  const second = peer.socket.query(query(2, 'two.test'), 2000);
+  const first = peer.socket.send(query(1, 'one.test'), 2000);
+  const second = peer.socket.send(query(2, 'two.test'), 2000);
   await expect.poll(() => peer.received.length).toBe(2);
   peer.reply(0, (reply) => reply.writeUInt16BE(2, 0));
   expect(await Promise.all([first, second])).toEqual([{ kind: 'use_tcp' }, { kind: 'use_tcp' }]);
@@ -77,7 +77,7 @@ test('a reply to the name of another query looks forged: no query of the socket 
 
 test('a reply to an ID that was never used looks forged', async () => {
   await using peer = await startPeer();
-  const only = peer.socket.query(query(1, 'one.test'), 2000);
+  const only = peer.socket.send(query(1, 'one.test'), 2000);
   await expect.poll(() => peer.received.length).toBe(1);
   peer.reply(0, (reply) => reply.writeUInt16BE(7, 0));
   expect(await only).toEqual({ kind: 'use_tcp' });
@@ -85,9 +85,9 @@ test('a reply to an ID that was never used looks forged', async () => {
 
 test('a second reply, and one that is late, disturb no other query', async () => {
   await using peer = await startPeer();
-  const answered = peer.socket.query(query(1, 'one.test'), 2000);
-  const late = peer.socket.query(query(2, 'two.test'), 1000);
-  const waiting = peer.socket.query(query(3, 'three.test'), 2000);
+  const answered = peer.socket.send(query(1, 'one.test'), 2000);
+  const late = peer.socket.send(query(2, 'two.test'), 1000);
+  const waiting = peer.socket.send(query(3, 'three.test'), 2000);
   await expect.poll(() => peer.received.length).toBe(3);
   peer.clock.advance(1000);
   expect(await late).toEqual({ kind: 'timeout' });
@@ -100,7 +100,7 @@ test('a second reply, and one that is late, disturb no other query', async () =>
 test('takes no query with an ID that it used, after a timeout, or when it is old', async () => {
   await using peer = await startPeer();
   expect(peer.socket.accepts(1)).toBe(true);
-  const pending = peer.socket.query(query(1, 'one.test'), 1000);
+  const pending = peer.socket.send(query(1, 'one.test'), 1000);
   expect(peer.socket.accepts(1)).toBe(false);
   expect(peer.socket.accepts(2)).toBe(true);
   peer.clock.advance(1000);
@@ -116,7 +116,7 @@ test('takes a limited number of queries', async () => {
   await using peer = await startPeer();
   let taken = 0;
   while (taken < 1000 && peer.socket.accepts(taken)) {
-    void peer.socket.query(query(taken, 'one.test'), 2000);
+    void peer.socket.send(query(taken, 'one.test'), 2000);
     taken += 1;
   }
   expect(taken).toBe(64);

@@ -41,7 +41,7 @@ export class UdpSocket {
     return !this.#retired && this.#queries.size < QUERIES_MAX && !this.#queries.has(id);
   }
 
-  query(query: DnsQuery, timeoutMs: number): Promise<UdpResult> {
+  send(query: DnsQuery, timeoutMs: number): Promise<UdpResult> {
     return new Promise((resolve) => {
       const timer = this.#parts.clock.after(timeoutMs, () => {
         // The network may have changed. The next attempt uses another socket.
@@ -68,9 +68,9 @@ export class UdpSocket {
   #onMessage(bytes: Buffer): void {
     const response = decodeResponse(bytes);
     if (response && this.#queries.has(response.id)) {
-      const asked = this.#queries.get(response.id);
-      if (!asked) return;
-      if (this.#parts.matches(response, asked.query)) {
+      const pending = this.#queries.get(response.id);
+      if (!pending) return;
+      if (this.#parts.matches(response, pending.query)) {
         const useTcp = response.truncated;
         this.#end(response.id, useTcp ? { kind: 'use_tcp' } : { kind: 'reply', response });
         return;

@@ -34,6 +34,8 @@ interface CachedPolicy {
 
 const FETCH_RETRY_MS = 5 * 60_000;
 const REFRESH_MAX_MS = 24 * 3_600_000;
+/** Most domains have no policy, and one that adds it announces nothing that must apply at once. */
+const ABSENCE_MAX_SECONDS = 3600;
 /** Minimum cache time, so that max_age 0 does not cause a request for every message. */
 const CACHE_MIN_MS = 5 * 60_000;
 
@@ -47,7 +49,9 @@ export function createMtaSts(settings: MtaStsSettings): MtaSts {
   async function policyFor(text: string): Promise<StsPolicy | undefined> {
     const domain = normalizeDnsName(text);
     if (domain === undefined) return undefined;
-    const answer = await resolver.lookup('TXT', `_mta-sts.${domain}`);
+    const answer = await resolver.lookup('TXT', `_mta-sts.${domain}`, {
+      negativeTtlMaxSeconds: ABSENCE_MAX_SECONDS,
+    });
     const id = answer.kind === 'found' ? readStsId(answer.records) : undefined;
     const entry = policies.get(domain);
     const cachedPolicy = unexpired(entry);
