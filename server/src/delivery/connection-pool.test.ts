@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { freePort } from '../../test/harness/free-port.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
 import { SmtpConnectionPool } from './connection-pool.ts';
+import { IdleConnections } from './idle-connections.ts';
 import { createShaping } from './shaping.ts';
 
 test('a failure is cached for a while, but not after the clock is set back', async () => {
@@ -16,6 +17,7 @@ test('a failure is cached for a while, but not after the clock is set back', asy
     clock,
     heloName: 'mail.example',
     shaping: createShaping()('mx.example'),
+    idle: new IdleConnections(),
     isOwnServer: () => false,
     hasFallback: false,
   });

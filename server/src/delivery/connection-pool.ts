@@ -19,6 +19,7 @@ import {
   type SmtpTranscript,
 } from '../mail/smtp-client/transcript.ts';
 import type { RouteError } from '../messages/verdict/verdict.ts';
+import type { IdleConnections } from './idle-connections.ts';
 import type { Shaping } from './shaping.ts';
 
 /**
@@ -82,11 +83,13 @@ export class SmtpConnectionPool {
     const { idleMs } = this.#parts.shaping;
     this.#connections = this.#connections.filter((open) => {
       const { connection } = open;
-      if (!connection.usable) return false;
-      const resting = connection.inFlight === 0;
-      if (!resting) return true;
-      if (nowMs - open.lastUsedAtMs < idleMs && nowMs - open.openedAtMs < AGE_MAX_MS) return true;
-      void connection.quit();
+      if (connection.usable) {
+        const resting = connection.inFlight === 0;
+        if (!resting) return true;
+        if (nowMs - open.lastUsedAtMs < idleMs && nowMs - open.openedAtMs < AGE_MAX_MS) return true;
+        void connection.quit();
+      }
+      this.#parts.idle.delete(open);
       return false;
     });
   }
@@ -133,13 +136,19 @@ export class SmtpConnectionPool {
         best ??= open;
       }
     }
-    if (hasUnusable) this.#connections = this.#connections.filter((open) => open.connection.usable);
+    if (hasUnusable) {
+      this.#connections = this.#connections.filter((open) => {
+        if (!open.connection.usable) this.#parts.idle.delete(open);
+        return open.connection.usable;
+      });
+    }
     return best;
   }
 
   #assign(open: PooledConnection, job: Job): void {
-    const { shaping, clock } = this.#parts;
+    const { shaping, clock, idle } = this.#parts;
     const { connection } = open;
+    idle.delete(open);
     job.onAssigned();
     open.messagesSent += 1;
     open.exhausted = open.messagesSent >= shaping.messagesPerConnectionMax;
@@ -149,6 +158,7 @@ export class SmtpConnectionPool {
         if (open.exhausted && connection.usable) this.#retire(open);
         job.resolve({ ok: true, result: withTlsTranscript(result, open.tlsTranscript) });
         this.#dispatch();
+        if (connection.inFlight === 0 && connection.usable && !open.exhausted) idle.add(open);
       },
       (error: unknown) => {
         connection.destroy();
@@ -160,6 +170,7 @@ export class SmtpConnectionPool {
 
   #retire(open: PooledConnection): void {
     void open.connection.quit();
+    this.#parts.idle.delete(open);
     this.#connections = this.#connections.filter((other) => other !== open);
   }
 
@@ -174,14 +185,17 @@ export class SmtpConnectionPool {
       const nowMs = clock.now();
       this.#failed = undefined;
       this.#consecutiveFailures = 0;
-      this.#connections.push({
+      const open: PooledConnection = {
         connection: opened.connection,
         tlsTranscript: before,
         openedAtMs: nowMs,
         lastUsedAtMs: nowMs,
         messagesSent: 0,
         exhausted: false,
-      });
+        retire: () => this.#retire(open),
+      };
+      this.#connections.push(open);
+      this.#parts.idle.add(open);
     } else if (opened.ok) {
       opened.connection.destroy();
     } else {
@@ -258,6 +272,8 @@ export interface ConnectionPoolParts {
   clock: Clock;
   heloName: string;
   shaping: Shaping;
+  /** Shared by all pools. */
+  idle: IdleConnections;
   /** Whether the server that greeted us is this server. */
   isOwnServer: (session: SmtpSessionInfo) => boolean;
   /** Messages that fail here have another route. */
@@ -285,6 +301,8 @@ interface PooledConnection {
   lastUsedAtMs: number;
   messagesSent: number;
   exhausted: boolean;
+  /** Closes the connection. */
+  retire: () => void;
 }
 
 interface Job {

@@ -36,6 +36,8 @@ export class Receiver {
   readonly pools = new Map<string, SmtpConnectionPool>();
   readonly shaping: Shaping;
   lastUsedAtMs: number;
+  /** Another object has taken its place, or will. */
+  isRemoved = false;
   readonly #clock: Clock;
   readonly #onThrottleChange: ReceiverOptions['onThrottleChange'];
   #throttledAtMs = Number.NEGATIVE_INFINITY;

@@ -6,6 +6,7 @@ import type { SmtpTimeouts } from '../mail/smtp-client/timeouts.ts';
 import { ConcurrencyLimit } from '../queue/concurrency-limit.ts';
 import { SmtpConnectionPool } from './connection-pool.ts';
 import { type MailServer, type RouteSetting, relayKey } from './delivery-route.ts';
+import { IdleConnections } from './idle-connections.ts';
 import { NO_OPENING, type Opening, OpeningLimits } from './opening-limits.ts';
 import { Receiver, type Throttle } from './receiver.ts';
 import type { ShapingFor } from './shaping.ts';
@@ -23,14 +24,25 @@ export interface ReceiversParts {
   onThrottleChange?: (throttle: Throttle) => void;
 }
 
-/** The receiving systems in use, and which domain belongs to which. */
+/**
+ * The receiving systems in use, and which domain belongs to which. Nothing here takes longer with
+ * more domains or receivers, and both are bounded: a server that is alone with its domain is cheap
+ * to forget.
+ */
 export class Receivers {
   readonly #parts: ReceiversParts;
+  /** By name, in order of their last use to the second. */
   readonly #receivers = new Map<string, Receiver>();
+  /** The servers of a cached route serve many messages. */
+  readonly #byServer = new WeakMap<object, Receiver>();
+  /** Those with pools, which alone need sweeping every second. */
+  readonly #pooled = new Set<Receiver>();
+  readonly #throttled = new Set<Receiver>();
+  readonly #idle = new IdleConnections();
   readonly #openings: OpeningLimits;
   /** Throttles of an earlier process, for receivers that have not been used since. */
   readonly #remembered = new Map<string, Throttle>();
-  readonly #domains = new Map<string, { receiver: Receiver; address: string | undefined }>();
+  readonly #domains = new Map<string, KnownDomain>();
   /** Domains whose servers are not known yet: the first message resolves them, the others wait. */
   readonly #unresolved = new Map<string, ConcurrencyLimit>();
   readonly #relay: Receiver | undefined;
@@ -50,7 +62,7 @@ export class Receivers {
   /** What a message waits for: its receiver, or for places to open a connection to it. */
   limitFor(domain: string, workspaceId: string): ConcurrencyLimit {
     if (this.#relay) return this.#relay.concurrency;
-    const known = this.#domains.get(domain);
+    const known = this.#knownDomain(domain);
     if (known) {
       const { receiver, address } = known;
       const { concurrency } = receiver;
@@ -67,24 +79,47 @@ export class Receivers {
 
   /** The receiver of a server: its provider, or else all servers of the same domain. */
   forServer(server: Pick<MailServer, 'receiver' | 'host'>): Receiver {
-    const shaping = this.#parts.shaping(server.host);
-    const name = shaping.provider ?? server.receiver;
-    let receiver = this.#receivers.get(name);
-    if (!receiver) {
-      const { clock, onCapacity, onThrottleChange } = this.#parts;
-      const more = onThrottleChange ? { onThrottleChange } : {};
-      receiver = new Receiver({ name, shaping, clock, onCapacity, ...more });
-      this.#receivers.set(name, receiver);
-      this.#resume(receiver);
+    let receiver = this.#byServer.get(server);
+    if (!receiver || receiver.isRemoved) {
+      receiver = this.#findReceiver(server);
+      this.#byServer.set(server, receiver);
     }
-    receiver.lastUsedAtMs = this.#parts.clock.now();
+    const nowMs = this.#parts.clock.now();
+    if (Math.abs(nowMs - receiver.lastUsedAtMs) >= USE_RESOLUTION_MS) {
+      receiver.lastUsedAtMs = nowMs;
+      this.#receivers.delete(receiver.name);
+      this.#receivers.set(receiver.name, receiver);
+    }
     return receiver;
   }
 
+  #findReceiver(server: Pick<MailServer, 'receiver' | 'host'>): Receiver {
+    const shaping = this.#parts.shaping(server.host);
+    const name = shaping.provider ?? server.receiver;
+    const known = this.#receivers.get(name);
+    if (known) return known;
+    const { clock, onCapacity } = this.#parts;
+    const receiver: Receiver = new Receiver({
+      name,
+      shaping,
+      clock,
+      onCapacity,
+      onThrottleChange: (throttle) => this.#throttleChanged(receiver, throttle),
+    });
+    this.#receivers.set(name, receiver);
+    if (this.#receivers.size > RECEIVERS_MAX) this.#evictReceiver();
+    this.#resume(receiver);
+    return receiver;
+  }
+
+  #throttleChanged(receiver: Receiver, throttle: Throttle): void {
+    if (throttle.level > 0) this.#throttled.add(receiver);
+    else this.#throttled.delete(receiver);
+    this.#parts.onThrottleChange?.(throttle);
+  }
+
   get throttledCount(): number {
-    let count = this.#remembered.size;
-    for (const { throttle } of this.#receivers.values()) if (throttle.level > 0) count += 1;
-    return count;
+    return this.#remembered.size + this.#throttled.size;
   }
 
   /** Continues the throttles of an earlier process. */
@@ -99,6 +134,7 @@ export class Receivers {
   #resume(receiver: Receiver): void {
     const throttle = this.#remembered.get(receiver.name);
     if (throttle) receiver.resumeThrottle(throttle);
+    if (receiver.throttle.level > 0) this.#throttled.add(receiver);
     this.#remembered.delete(receiver.name);
   }
 
@@ -119,7 +155,7 @@ export class Receivers {
    * wait: its domain was not known before, and `limitFor` says what for from now on.
    */
   startOpening(domain: string, workspaceId: string): Opening {
-    const known = this.#domains.get(domain);
+    const known = this.#knownDomain(domain);
     if (this.#relay || !known) return NO_OPENING;
     const { concurrency } = known.receiver;
     if (concurrency.inUse > concurrency.limit || concurrency.isPaused)
@@ -131,7 +167,7 @@ export class Receivers {
   }
 
   poolFor(receiver: Receiver, target: SmtpTarget, relay: boolean): SmtpConnectionPool {
-    const key = poolKey(target);
+    const key = poolKey(target, !relay && receiver.shaping.provider !== null);
     let pool = receiver.pools.get(key);
     if (!pool) {
       const { clock, heloName, timeouts } = this.#parts;
@@ -139,11 +175,13 @@ export class Receivers {
         clock,
         heloName,
         shaping: receiver.shaping,
+        idle: this.#idle,
         hasFallback: relay && this.#parts.routes.length > 1,
         isOwnServer: (session) => !relay && identifiesAs(session, heloName),
         ...(timeouts ? { timeouts } : {}),
       });
       receiver.pools.set(key, pool);
+      this.#pooled.add(receiver);
     }
     return pool;
   }
@@ -151,16 +189,18 @@ export class Receivers {
   /** Closes idle connections and removes receivers that have been unused for long. */
   sweep(): void {
     const nowMs = this.#parts.clock.now();
-    for (const [name, receiver] of this.#receivers) {
+    for (const receiver of this.#pooled) {
       for (const [key, pool] of receiver.pools) {
         pool.sweep(nowMs);
         if (pool.isDisposable(nowMs)) receiver.pools.delete(key);
       }
-      const unused = receiver.pools.size === 0 && receiver.concurrency.inUse === 0;
+      if (receiver.pools.size === 0) this.#pooled.delete(receiver);
+    }
+    for (const receiver of this.#receivers.values()) {
+      if (nowMs - receiver.lastUsedAtMs <= UNUSED_MAX_MS) break;
       // A throttled receiver is kept until its pause is over, and then as long as any other.
-      const usedAtMs = Math.max(receiver.lastUsedAtMs, receiver.throttle.pausedUntilMs);
-      const old = nowMs - usedAtMs > UNUSED_MAX_MS;
-      if (unused && old && receiver !== this.#relay) this.#remove(name, receiver);
+      const pausedRecently = nowMs - receiver.throttle.pausedUntilMs <= UNUSED_MAX_MS;
+      if (this.#isUnused(receiver) && !pausedRecently) this.#remove(receiver);
     }
     for (const [name, throttle] of this.#remembered) {
       if (nowMs - throttle.pausedUntilMs <= UNUSED_MAX_MS) continue;
@@ -183,6 +223,13 @@ export class Receivers {
     await Promise.all(all.map((pool) => pool.close()));
   }
 
+  #knownDomain(domain: string): KnownDomain | undefined {
+    const known = this.#domains.get(domain);
+    if (!known?.receiver.isRemoved) return known;
+    this.#domains.delete(domain);
+    return undefined;
+  }
+
   /** A large provider is always in use, so without a bound its domains would never be removed. */
   #evictOldestDomain(): void {
     if (this.#domains.size <= DOMAINS_MAX) return;
@@ -190,15 +237,35 @@ export class Receivers {
     if (!oldest.done) this.#domains.delete(oldest.value);
   }
 
-  #remove(name: string, receiver: Receiver): void {
-    this.#receivers.delete(name);
-    if (receiver.throttle.level > 0) {
-      this.#parts.onThrottleChange?.({ ...receiver.throttle, level: 0 });
-    }
-    for (const [domain, its] of this.#domains) {
-      if (its.receiver === receiver) this.#domains.delete(domain);
+  /** Removes the receiver that has been unused for longest and has nothing to remember. */
+  #evictReceiver(): void {
+    let examined = 0;
+    for (const receiver of this.#receivers.values()) {
+      if (this.#isUnused(receiver) && receiver.throttle.level === 0) {
+        this.#remove(receiver);
+        return;
+      }
+      examined += 1;
+      if (examined >= EVICTION_CANDIDATES_MAX) return;
     }
   }
+
+  #isUnused(receiver: Receiver): boolean {
+    return receiver !== this.#relay && receiver.pools.size === 0 && receiver.concurrency.isUnused;
+  }
+
+  #remove(receiver: Receiver): void {
+    receiver.isRemoved = true;
+    this.#receivers.delete(receiver.name);
+    if (!this.#throttled.delete(receiver)) return;
+    this.#parts.onThrottleChange?.({ ...receiver.throttle, level: 0 });
+  }
+}
+
+interface KnownDomain {
+  receiver: Receiver;
+  /** The address that is tried first. */
+  address: string | undefined;
 }
 
 /** The attempt has not begun: its deliveries wait until their receiver has capacity. */
@@ -209,12 +276,19 @@ export class ReceiverBusyError extends Error {
 /** The targets of a route serve all its messages, so most keys are cached. */
 const poolKeys = new WeakMap<SmtpTarget, string>();
 
-function poolKey(target: SmtpTarget): string {
+/**
+ * Messages share connections to the same server under the same TLS policy. Names of servers at one
+ * address are kept apart, because anyone can point a name of their own at any address; except among
+ * the servers of one provider, which have a name for each customer. Where the policy checks the
+ * certificate, the name is part of what was checked, and counts there as well.
+ */
+function poolKey(target: SmtpTarget, ofProvider: boolean): string {
   let key = poolKeys.get(target);
   if (key === undefined) {
+    const { host, ip, port, tls, auth } = target;
+    const anyName = ofProvider && (tls.kind === 'opportunistic' || tls.kind === 'required');
     // A relay may be configured twice, with one account as the fallback of another.
-    // Names of servers at one address are kept apart: reports name the server of the recipient.
-    key = `${target.host} ${target.ip} ${target.port} ${JSON.stringify([canonicalTlsPolicy(target.tls), target.auth])}`;
+    key = `${anyName ? '*' : host} ${ip} ${port} ${JSON.stringify([canonicalTlsPolicy(tls), auth])}`;
     poolKeys.set(target, key);
   }
   return key;
@@ -237,8 +311,12 @@ function canonicalTlsPolicy(tls: TlsPolicy): unknown {
 const DANE_TA = 2;
 
 const UNUSED_MAX_MS = 10 * 60_000;
-/** A domain that is evicted too early is resolved again by its next message. */
-const DOMAINS_MAX = 20_000;
+const USE_RESOLUTION_MS = 1_000;
+/** A domain that is evicted too early is resolved again by its next message: some 20 MB. */
+const DOMAINS_MAX = 150_000;
+/** A receiver that is evicted too early starts with few connections again: some 25 MB. */
+const RECEIVERS_MAX = 20_000;
+const EVICTION_CANDIDATES_MAX = 10;
 
 /** RFC 5321 section 6.3: a server that gives our own name is this server, whatever its address. */
 function identifiesAs(session: SmtpSessionInfo, heloName: string): boolean {

@@ -135,7 +135,7 @@ class SmtpAttempt {
     const pool = this.#parts.receivers.poolFor(receiver, target, relay);
     const known = pool.recentFailure;
     if (known) {
-      this.#skip(known, target, relay, receiver);
+      this.#skip(underName(known, target.host), target, relay, receiver);
       return undefined;
     }
     this.#addressesTried += 1;
@@ -144,10 +144,10 @@ class SmtpAttempt {
       const sent = await pool.send(this.#message, this.#parts.onConnected);
       if ('error' in sent) throw sent.error;
       if (!sent.ok) {
-        this.#openFailed(sent.failed, receiver, relay);
+        this.#openFailed(underName(sent.failed, target.host), receiver, relay);
         return undefined;
       }
-      const { result } = sent;
+      const result = underName(sent.result, target.host);
       this.#transcript = joinTranscripts(this.#transcript, result.transcript);
       if (stale >= STALE_RETRIES_MAX || !result.recipients.every(wasStale)) {
         adjustReceiver(receiver, result, this.#startedAtMs);
@@ -227,6 +227,23 @@ class SmtpAttempt {
 function loopEnd(server: MailServer): AttemptResult {
   const detail = `The mail server ${server.host} [${server.addresses.join(', ')}] is this server.`;
   return { kind: 'loop', detail };
+}
+
+/**
+ * Customers of a provider share connections, which were opened by the name of one of them. Reports
+ * show the recipient's server only: the names of others tell to whom other workspaces write.
+ */
+function underName<T extends { session: SmtpSessionInfo; transcript: SmtpTranscript }>(
+  seen: T,
+  host: string,
+): T {
+  const { session, transcript } = seen;
+  if (session.host === host) return seen;
+  const lines = transcript.lines.map((line) => ({
+    ...line,
+    text: line.text.replaceAll(session.host, host),
+  }));
+  return { ...seen, session: { ...session, host }, transcript: { ...transcript, lines } };
 }
 
 function wasStale(recipient: SmtpRecipientResult): boolean {
