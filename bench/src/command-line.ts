@@ -24,7 +24,7 @@ const SETTINGS = {
   BENCH_WARM_UP_SECONDS: 'Time before measuring (compat, cost, deliver, idle, scale).',
   BENCH_ROUNDS:
     'Measurements of which the best counts (accept, scale, templates, webhooks), or slices (compat).',
-  BENCH_RATE: 'Messages per second of the paced part (cost).',
+  BENCH_RATE: 'Messages per second of the paced parts (cost, scale).',
   BENCH_PEER_MESSAGES: 'Messages sent through Postfix and Haraka (deliver).',
   BENCH_FAR_MESSAGES: 'Messages to a distant receiver (deliver).',
   BENCH_HISTORY: 'Stored or waiting messages (history).',

@@ -3,18 +3,20 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 
 /**
- * A name server for receiving domains that do not exist: every domain `…<n>.example` has one of a
- * fixed number of mail servers, all of which are on this machine. Everything else has no records.
+ * A name server for receiving domains that do not exist: `shared<n>.example` has one of a fixed number
+ * of mail servers, and `own<n>.example` one of its own, all of which are on this machine. Everything
+ * else has no records, and that may be cached as long as the records.
  */
 export interface NameServer extends AsyncDisposable {
   port: number;
 }
 
-const MAIL_SERVERS = 20;
+const MAIL_SERVERS = 500;
 const TTL_SECONDS = 3600;
-const TYPE = { A: 1, MX: 15 };
-const MAIL_SERVER = /^mx(\d+)\.servers\.example$/;
-const DOMAIN = /^[^.]*?(\d+)\.example$/;
+const TYPE = { A: 1, SOA: 6, MX: 15 };
+const DOMAIN = /^(shared|own)(\d+)\.example$/;
+const SHARED_SERVER = /^mx(\d+)\.servers\.example$/;
+const OWN_SERVER = /^mx\.own(\d+)\.example$/;
 
 export async function startNameServer(): Promise<NameServer> {
   const socket = createSocket('udp4');
@@ -43,7 +45,10 @@ function respond(query: Buffer): Buffer {
   // A response, recursion desired and available.
   header.writeUInt16BE(0x8180, 2);
   header.writeUInt16BE(1, 4);
-  if (!data) return Buffer.concat([header, question]);
+  if (!data) {
+    header.writeUInt16BE(1, 8);
+    return Buffer.concat([header, question, NO_RECORDS]);
+  }
   header.writeUInt16BE(1, 6);
   // The name of the question, its type and class, TTL and length.
   const answer = Buffer.alloc(12);
@@ -55,11 +60,27 @@ function respond(query: Buffer): Buffer {
 }
 
 function recordData(type: number, name: string): Buffer | undefined {
-  const server = MAIL_SERVER.exec(name);
-  if (server) return type === TYPE.A ? Buffer.from([127, 0, 1, Number(server[1])]) : undefined;
-  const domain = DOMAIN.exec(name);
-  if (!domain || type !== TYPE.MX) return undefined;
-  const host = `mx${(Number(domain[1]) % MAIL_SERVERS) + 1}.servers.example`;
+  const address = addressOf(name);
+  if (address) return type === TYPE.A ? Buffer.from(address) : undefined;
+  const [, kind, number] = DOMAIN.exec(name) ?? [];
+  if (!kind || type !== TYPE.MX) return undefined;
+  const shared = `mx${Number(number) % MAIL_SERVERS}.servers.example`;
+  const host = kind === 'own' ? `mx.${name}` : shared;
   const labels = host.split('.').map((label) => String.fromCharCode(label.length) + label);
   return Buffer.concat([Buffer.from([0, 10]), Buffer.from(`${labels.join('')}\0`, 'latin1')]);
 }
+
+function addressOf(name: string): number[] | undefined {
+  const shared = SHARED_SERVER.exec(name);
+  if (shared) return [127, 1, Number(shared[1]) >> 8, Number(shared[1]) & 0xff];
+  const own = OWN_SERVER.exec(name);
+  return own ? [127, 2 + (Number(own[1]) >> 16), Number(own[1]) >> 8, Number(own[1])] : undefined;
+}
+
+/** The SOA record of the root zone, with empty names: its last field allows negative answers to be cached. */
+const NO_RECORDS = Buffer.alloc(11 + 22);
+NO_RECORDS.writeUInt16BE(TYPE.SOA, 1);
+NO_RECORDS.writeUInt16BE(1, 3);
+NO_RECORDS.writeUInt32BE(TTL_SECONDS, 5);
+NO_RECORDS.writeUInt16BE(22, 9);
+NO_RECORDS.writeUInt32BE(TTL_SECONDS, 29);
