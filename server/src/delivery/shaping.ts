@@ -35,12 +35,25 @@ export type ShapingFor = (mxHost: string) => Shaping;
 export function createShaping(operators: ShapingRules = {}): ShapingFor {
   const defaults = { ...SHIPPED.default, ...operators.default };
   const receivers = [...(operators.receivers ?? []), ...(SHIPPED.receivers ?? [])];
-  return (mxHost) => {
+  const shapingOf = (mxHost: string): Shaping => {
     const rule = receivers.find(({ mx }) => mx.some((pattern) => matches(pattern, mxHost)));
     const { idleSeconds, ...numbers } = { ...defaults, ...limitsOf(rule) };
     return { ...numbers, idleMs: idleSeconds * 1000, provider: rule?.name ?? null };
   };
+  // Every message asks, mostly about the same hosts.
+  const known = new Map<string, Shaping>();
+  return (mxHost) => {
+    let shaping = known.get(mxHost);
+    if (!shaping) {
+      if (known.size >= KNOWN_HOSTS_MAX) known.clear();
+      shaping = shapingOf(mxHost);
+      known.set(mxHost, shaping);
+    }
+    return shaping;
+  };
 }
+
+const KNOWN_HOSTS_MAX = 1_000;
 
 /** The errors in an operator's file; empty when it is valid. */
 export function shapingErrors(rules: unknown): string[] {

@@ -192,15 +192,18 @@ class SmtpAttempt {
   ): AttemptReport[] {
     const finishedAtMs = this.#parts.clock.now();
     const transcript = this.#transcript ?? null;
-    return recipients.map((recipient) => ({
-      end: endOf(recipient),
-      startedAtMs: this.#startedAtMs,
-      finishedAtMs,
-      smtp: factsOf(endOf(recipient), session),
-      transcript,
-      relay,
-      ...throttleOf(endOf(recipient), receiver),
-    }));
+    return recipients.map((recipient) => {
+      const end = endOf(recipient);
+      const report: AttemptReport = {
+        end,
+        startedAtMs: this.#startedAtMs,
+        finishedAtMs,
+        smtp: factsOf(end, session),
+        transcript,
+        relay,
+      };
+      return end.kind === 'accepted' ? report : { ...report, ...throttleOf(end, receiver) };
+    });
   }
 
   /**

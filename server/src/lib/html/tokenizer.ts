@@ -42,8 +42,7 @@ export class HtmlTokenizer {
     if (this.#rawTextEnd !== -1) return this.#readRawText();
     while (this.#position < html.length) {
       const start = this.#position;
-      const markup = findMarkup(html, start);
-      if (markup > start) return this.#emit('text', start, markup);
+      if (!isMarkup(html, start)) return this.#emit('text', start, findMarkup(html, start + 1));
       const isEndTag = html.charCodeAt(start + 1) === SLASH;
       const nameStart = start + (isEndTag ? 2 : 1);
       if (isAsciiLetter(html.charCodeAt(nameStart))) {
@@ -113,7 +112,8 @@ export class HtmlTokenizer {
   #readTag(start: number, nameStart: number, isEndTag: boolean): boolean {
     const html = this.#html;
     const nameEnd = findNameEnd(html, nameStart);
-    const close = findTagClose(html, nameEnd);
+    const hasNoAttributes = html.charCodeAt(nameEnd) === GREATER;
+    const close = hasNoAttributes ? nameEnd : findTagClose(html, nameEnd);
     if (close === -1) {
       this.unclosedAt = start;
       return false;
@@ -163,20 +163,24 @@ const BANG = 0x21;
 const DOUBLE_QUOTE = 0x22;
 const SINGLE_QUOTE = 0x27;
 const SLASH = 0x2f;
+const LESS = 0x3c;
 const EQUALS = 0x3d;
 const GREATER = 0x3e;
 const QUESTION = 0x3f;
 
-/** Where the next tag, comment or declaration starts; other `<` are text. */
+/** Whether a tag, comment or declaration starts here; other `<` are text. */
+function isMarkup(html: string, at: number): boolean {
+  if (html.charCodeAt(at) !== LESS) return false;
+  const next = html.charCodeAt(at + 1);
+  if (isAsciiLetter(next) || next === BANG || next === QUESTION) return true;
+  return next === SLASH && at + 2 < html.length;
+}
+
+/** Where the next tag, comment or declaration starts. */
 function findMarkup(html: string, from: number): number {
   let at = html.indexOf('<', from);
-  while (at !== -1) {
-    const next = html.charCodeAt(at + 1);
-    if (isAsciiLetter(next) || next === BANG || next === QUESTION) return at;
-    if (next === SLASH && at + 2 < html.length) return at;
-    at = html.indexOf('<', at + 1);
-  }
-  return html.length;
+  while (at !== -1 && !isMarkup(html, at)) at = html.indexOf('<', at + 1);
+  return at === -1 ? html.length : at;
 }
 
 /**

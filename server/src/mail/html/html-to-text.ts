@@ -28,11 +28,12 @@ export function htmlToText(html: string): string {
     } else if (tokens.kind === 'text') {
       builder.addSourceText(html, tokens.start, tokens.end);
     } else if (tokens.kind === 'start-tag') {
-      const isHidden = NEVER_DISPLAYED.has(tokens.name) || (mayHide && isHiddenElement(tokens));
-      if (isHidden) builder.hide(tokens.name);
-      else builder.open(tokens);
+      const layout = LAYOUT.get(tokens.name) ?? INLINE;
+      if (layout === NOT_DISPLAYED || (mayHide && isHiddenElement(tokens))) {
+        builder.hide(tokens.name);
+      } else builder.open(tokens, layout);
     } else if (tokens.kind === 'end-tag') {
-      builder.close(tokens.name);
+      builder.close(tokens.name, LAYOUT.get(tokens.name) ?? INLINE);
     } else if (DISPLAYED_RAW_TEXT.has(tokens.name)) {
       builder.addLines(html.slice(tokens.start, tokens.end));
     }
@@ -41,24 +42,36 @@ export function htmlToText(html: string): string {
   return builder.text;
 }
 
-/** Line breaks before and after an element; two make an empty line. */
-const BREAKS_AROUND = new Map<string, 1 | 2>();
-for (const name of 'p h1 h2 h3 h4 h5 h6 ul ol dl table blockquote pre xmp plaintext hr form'.split(
-  ' ',
-)) {
-  BREAKS_AROUND.set(name, 2);
-}
-for (const name of `div tr li dt dd section article header footer main nav aside address center
-  figure figcaption caption fieldset option body`.split(/\s+/)) {
-  BREAKS_AROUND.set(name, 1);
+/** How an element is written as text. One lookup for each tag has everything about it. */
+interface Layout {
+  /** Line breaks before and after the element; two make an empty line. */
+  readonly breaks: 0 | 1 | 2;
+  /** A start or end tag has an effect besides the line breaks. */
+  readonly isSpecial: boolean;
 }
 
-/** Elements whose content is markup that no client displays. */
-const NEVER_DISPLAYED = new Set(['head', 'template']);
+const INLINE: Layout = { breaks: 0, isSpecial: false };
+/** Its content is markup that no client displays. */
+const NOT_DISPLAYED: Layout = { breaks: 0, isSpecial: false };
+
+const LAYOUT = new Map<string, Layout>([
+  ['head', NOT_DISPLAYED],
+  ['template', NOT_DISPLAYED],
+]);
+const SPECIAL = new Set('a br img hr td th ul ol li blockquote pre'.split(' '));
+const ONE_BREAK = `div tr li dt dd section article header footer main nav aside address center figure
+  figcaption caption fieldset option body`;
+const TWO_BREAKS = 'p h1 h2 h3 h4 h5 h6 ul ol dl table blockquote pre xmp plaintext hr form';
+for (const name of SPECIAL) LAYOUT.set(name, { breaks: 0, isSpecial: true });
+for (const name of ONE_BREAK.split(/\s+/)) {
+  LAYOUT.set(name, { breaks: 1, isSpecial: SPECIAL.has(name) });
+}
+for (const name of TWO_BREAKS.split(' ')) {
+  LAYOUT.set(name, { breaks: 2, isSpecial: SPECIAL.has(name) });
+}
+
 /** Elements whose raw text is displayed as it is; that of all others, such as `<style>`, is not. */
 const DISPLAYED_RAW_TEXT = new Set(['xmp', 'plaintext']);
-
-const ACTS_ON_CLOSE = new Set(['a', 'ul', 'ol', 'li', 'blockquote', 'pre']);
 
 const MAYBE_HIDDEN = /none|hidden|opacity|max-height/i;
 const HIDDEN_STYLE =
@@ -76,7 +89,7 @@ function mayHideElements(html: string): boolean {
 }
 
 function isHiddenElement(tokens: HtmlTokenizer): boolean {
-  if (NEVER_DISPLAYED.has(tokens.name)) return true;
+  if (LAYOUT.get(tokens.name) === NOT_DISPLAYED) return true;
   if (!tokens.mentions(MAYBE_HIDDEN)) return false;
   return (
     tokens.attribute('hidden') !== undefined || HIDDEN_STYLE.test(tokens.attribute('style') ?? '')
@@ -118,7 +131,7 @@ class TextBuilder {
     if (tokens.kind === 'start-tag' && implicitlyCloses(hidden.name, tokens.name)) {
       this.#hidden = undefined;
       if (isHiddenElement(tokens)) this.hide(tokens.name);
-      else this.open(tokens);
+      else this.open(tokens, LAYOUT.get(tokens.name) ?? INLINE);
     } else if (tokens.name === hidden.name) {
       hidden.depth += tokens.kind === 'start-tag' ? 1 : -1;
       if (hidden.depth === 0) this.#hidden = undefined;
@@ -148,10 +161,18 @@ class TextBuilder {
     this.#spaces = to < text.length ? 1 : 0;
   }
 
-  open(tokens: HtmlTokenizer): void {
+  open(tokens: HtmlTokenizer, { breaks, isSpecial }: Layout): void {
+    this.#break(breaks);
+    if (isSpecial) this.#openSpecial(tokens);
+  }
+
+  #openSpecial(tokens: HtmlTokenizer): void {
     const { name } = tokens;
-    this.#break(BREAKS_AROUND.get(name) ?? 0);
     switch (name) {
+      case 'td':
+      case 'th':
+        this.#spaces = 2;
+        break;
       case 'a':
         this.closeLink();
         this.#link = { address: displayAddress(tokens.attribute('href')), text: '' };
@@ -165,10 +186,6 @@ class TextBuilder {
       case 'hr':
         this.#write('-----');
         this.#break(2);
-        break;
-      case 'td':
-      case 'th':
-        this.#spaces = 2;
         break;
       case 'ul':
       case 'ol':
@@ -187,14 +204,15 @@ class TextBuilder {
     }
   }
 
-  close(name: string): void {
-    if (!ACTS_ON_CLOSE.has(name)) {
-      this.#break(BREAKS_AROUND.get(name) ?? 0);
+  close(name: string, { breaks, isSpecial }: Layout): void {
+    if (!isSpecial) {
+      this.#break(breaks);
       return;
     }
+    if (name === 'td') return;
     if (name === 'a') this.closeLink();
     const nested = (name === 'ul' || name === 'ol') && this.#lists.length > 1;
-    this.#break(nested ? 1 : (BREAKS_AROUND.get(name) ?? 0));
+    this.#break(nested ? 1 : breaks);
     if (name === 'ul' || name === 'ol') this.#lists.pop();
     if (name === 'li') this.#marker = '';
     if (name === 'blockquote') this.#quoteDepth = Math.max(0, this.#quoteDepth - 1);
@@ -285,7 +303,7 @@ function isPlainAscii(text: string): boolean {
 /** A head ends where the body starts, and a paragraph where another block starts. */
 function implicitlyCloses(hidden: string, opened: string): boolean {
   if (hidden === 'head') return opened === 'body';
-  return hidden === 'p' && BREAKS_AROUND.has(opened);
+  return hidden === 'p' && (LAYOUT.get(opened)?.breaks ?? 0) > 0;
 }
 
 /** The address to show next to a link; empty for scripts, fragments and relative paths. */

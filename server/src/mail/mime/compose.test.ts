@@ -122,6 +122,18 @@ describe('compose', () => {
     );
   });
 
+  it('dates each message by its own time', () => {
+    const dateAt = (dateMs: number): string | undefined =>
+      /^Date: (.+)\r$/m.exec(compose(outgoing({ dateMs })).toString())?.[1];
+    const noonMs = Date.UTC(2026, 0, 5, 12);
+    expect([0, 999, 1_000, 0].map((ms) => dateAt(noonMs + ms))).toEqual([
+      'Mon, 05 Jan 2026 12:00:00 +0000',
+      'Mon, 05 Jan 2026 12:00:00 +0000',
+      'Mon, 05 Jan 2026 12:00:01 +0000',
+      'Mon, 05 Jan 2026 12:00:00 +0000',
+    ]);
+  });
+
   it('produces the same bytes for the same message, and different boundaries for another', () => {
     const message = outgoing({ attachments: [png, pdf] });
     expect(compose({ ...message }).equals(compose(message))).toBe(true);

@@ -87,8 +87,15 @@ function formatHeaders(message: OutgoingMail): string {
   return `${header}MIME-Version: 1.0\r\n`;
 }
 
+/** Messages of the same second have the same date, which takes longer to format than a header field. */
+let lastDate = { second: Number.NaN, text: '' };
+
 function formatDate(dateMs: number): string {
-  return new Date(dateMs).toUTCString().replace('GMT', '+0000');
+  const second = Math.floor(dateMs / 1000);
+  if (second !== lastDate.second) {
+    lastDate = { second, text: new Date(dateMs).toUTCString().replace('GMT', '+0000') };
+  }
+  return lastDate.text;
 }
 
 function writeOriginal(
