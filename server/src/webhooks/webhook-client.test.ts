@@ -62,6 +62,18 @@ describe('responses', () => {
     });
   });
 
+  test('an interim response, for which nobody asked, is skipped', async () => {
+    const server = createServer((socket) => {
+      const response =
+        'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+      socket.once('data', () => socket.end(response));
+    }).listen(0, '127.0.0.1');
+    await new Promise((resolve) => server.once('listening', resolve));
+    const { port } = server.address() as AddressInfo;
+    expect(await post(`http://127.0.0.1:${port}/`)).toMatchObject({ status: 200, body: 'ok' });
+    server.close();
+  });
+
   test('410, 429 and 500 are reported with their Retry-After', async () => {
     expect((await respondWith({ status: 410 })).response.error).toContain('permanently gone');
     const limited = await respondWith({ status: 429, headers: { 'retry-after': '120' } });
@@ -200,6 +212,28 @@ describe('connections', () => {
     const response = await several(receiver, 5);
     expect(response.every((one) => one.error === null)).toBe(true);
     expect(receiver.connections).toBe(1);
+  });
+
+  test('of concurrent attempts are reused as well, up to a limit', async () => {
+    await using receiver = await startWebhookReceiver();
+    const wave = () => Promise.all(Array.from({ length: 20 }, () => post(receiver.url)));
+    await wave();
+    expect(receiver.connections).toBe(20);
+    // Sockets are returned in the same turn of the event loop.
+    await new Promise(setImmediate);
+    await wave();
+    expect(receiver.connections).toBe(24);
+    expect(receiver.received).toHaveLength(40);
+  });
+
+  test('over TLS resume the session of an earlier one', async () => {
+    await using receiver = await startWebhookReceiver({
+      tls: tlsFixtures.good,
+      answer: () => ({ status: 200, headers: { connection: 'close' } }),
+    });
+    await several(receiver, 3);
+    expect(receiver.connections).toBe(3);
+    expect(receiver.resumedSessions).toBe(2);
   });
 
   test('closed by the receiver are replaced transparently', async () => {

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import https from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 
 /** A scripted webhook receiver on loopback that records all requests in order. */
 export interface ReceivedWebhook {
@@ -32,6 +33,8 @@ export interface WebhookReceiver extends AsyncDisposable {
   readonly received: ReceivedWebhook[];
   /** Number of connections so far. */
   readonly connections: number;
+  /** How many of them resumed a TLS session. */
+  readonly resumedSessions: number;
   /** The response to the next requests; may be changed at any time. */
   answer: (request: ReceivedWebhook) => ScriptedResponse;
 }
@@ -48,6 +51,7 @@ export async function startWebhookReceiver(
   const received: ReceivedWebhook[] = [];
   const sockets = new Set<Socket>();
   let connections = 0;
+  let resumedSessions = 0;
   const receiver = { answer: options.answer ?? ((): ScriptedResponse => ({ status: 204 })) };
   const server = options.tls ? https.createServer(options.tls, handle) : http.createServer(handle);
   server.on('connection', (socket: Socket) => {
@@ -57,6 +61,9 @@ export async function startWebhookReceiver(
     socket.on('error', () => {});
   });
   server.on('tlsClientError', () => {});
+  server.on('secureConnection', (socket: TLSSocket) => {
+    if (socket.isSessionReused()) resumedSessions += 1;
+  });
   server.listen(0, options.host ?? '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -84,6 +91,9 @@ export async function startWebhookReceiver(
     received,
     get connections() {
       return connections;
+    },
+    get resumedSessions() {
+      return resumedSessions;
     },
     get answer() {
       return receiver.answer;
