@@ -1,23 +1,23 @@
 import type { Caller } from '../../accounts/caller.ts';
 import { isConnectionError, isNoConnection } from '../../db/database-errors.ts';
-import type { Pool } from '../../db/pool.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { Encryptor } from '../../lib/encryption.ts';
-import { GroupCommit, GroupCommitFullError } from '../../lib/group-commit.ts';
 import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
 import { eventLoopTurns } from '../../lib/turns.ts';
 import type { ChargedSend, SendQuotas } from '../../quotas/send-quotas.ts';
-import type { AddressHash } from '../../suppressions/erased-address.ts';
 import { SharedWork } from '../../templates/template-engine.ts';
 import { SYSTEM_TAG } from '../system-tag.ts';
-import { type InsertOutcome, insertSubmissions, type RecipientRef } from './accept-store.ts';
+import type { InsertOutcome } from './accept-store.ts';
 import type { AcceptedMessage } from './accepted-message.ts';
-import { type BatchItem, parseBatch, serializeBatch } from './batch-result.ts';
+import {
+  type BatchItem,
+  batchItems,
+  batchRejected,
+  isPrepared,
+  parseBatch,
+  serializeBatch,
+} from './batch-result.ts';
 import { checkRemainingFields } from './check-fields.ts';
-import type { DeliveryHandoff } from './delivery-handoff.ts';
 import { prefixPointers } from './field-errors.ts';
 import type { Idempotency, IdempotencyRequest } from './idempotency.ts';
-import { isMessageIdTaken } from './message-id-store.ts';
 import { MessageIds, messageIdInUse } from './message-ids.ts';
 import {
   type PreparedMessage,
@@ -27,18 +27,8 @@ import {
 } from './prepare-message.ts';
 import type { SendRequest } from './send-request.ts';
 import { StreamPacer } from './stream-pacer.ts';
-import {
-  assumeNoSuppressions,
-  canSkipSuppressionLookup,
-  groupRows,
-  isDueNow,
-  messagesToHandOff,
-  recipientRefs,
-  resolveSuppressions,
-  type Submission,
-  type SuppressionReasons,
-} from './submission.ts';
-import { UnconfirmedLeases } from './unconfirmed-leases.ts';
+import type { Submission } from './submission.ts';
+import { SubmissionWriter, type SubmissionWriterParts } from './submission-writer.ts';
 
 /**
  * Accepts messages. In comes a send whose shape is valid, from a caller that may send; out goes the
@@ -47,23 +37,10 @@ import { UnconfirmedLeases } from './unconfirmed-leases.ts';
  * nothing.
  */
 
-export interface AcceptParts extends PrepareParts {
-  pool: Pool;
-  clock: Clock;
-  handoff: DeliveryHandoff;
+export interface AcceptParts extends PrepareParts, SubmissionWriterParts {
   idempotency: Idempotency;
-  addressHash: AddressHash;
   /** Undefined for sends of the operator, which are counted but not limited. */
   quotas: SendQuotas | undefined;
-  /** Encrypts the content of messages that contain secret values. */
-  encryptor: Encryptor;
-  group: {
-    itemsMax: number;
-    bytesMax: number;
-    inFlightMax: number;
-    waitingMax: number;
-    waitingBytesMax: number;
-  };
 }
 
 export interface AcceptOptions extends PrepareOptions {
@@ -95,51 +72,22 @@ export interface AcceptedBatch {
   replayed: boolean;
 }
 
-/**
- * Commits of at least this size are slow. They have queues of their own, so that small sends do not
- * wait for them.
- */
-const LARGE_BYTES_MIN = 256 * 1024;
-/** The share of the queue that large submissions may fill. */
-const LARGE_QUEUE_SHARE = 3 / 4;
-
 /** A batch waits for its next turn after this long, so that other requests are served. */
 const YIELD_AFTER_MS = 5;
-
-interface Writers {
-  /** Submissions whose recipients are assumed not to be suppressed. */
-  optimistic: GroupCommit<Submission, InsertOutcome>;
-  /** Submissions whose recipients were looked up in the suppression list first. */
-  checked: GroupCommit<Submission, InsertOutcome>;
-}
 
 /** `stored` is the result of the first request with the same idempotency key. */
 type SubmitResult = { written: Submission } | { stored: string };
 
-/** Clearing the set costs each workspace in it one extra lookup. */
-const WORKSPACES_WITH_ERASURES_MAX = 10_000;
-
 export class MessageAcceptor {
   readonly #parts: AcceptParts;
   readonly #messageIds: MessageIds;
-  readonly #unconfirmed: UnconfirmedLeases;
   readonly #pacer = new StreamPacer();
-  readonly #small: Writers;
-  readonly #large: Writers;
-  /** In draining order: a checked submission may have waited in an optimistic queue before. */
-  readonly #groups: readonly GroupCommit<Submission, InsertOutcome>[];
-  /** Workspaces that are known to have erased an address. */
-  readonly #workspacesWithErasures = new Set<string>();
+  readonly #writer: SubmissionWriter;
 
   constructor(parts: AcceptParts) {
     this.#parts = parts;
     this.#messageIds = new MessageIds(parts.pool);
-    this.#unconfirmed = new UnconfirmedLeases(parts.pool, parts.clock);
-    this.#small = this.#createWriters();
-    this.#large = this.#createWriters();
-    this.#groups = [this.#small, this.#large].flatMap(
-      ({ optimistic: usual, checked: lookedUp }) => [usual, lookedUp],
-    );
+    this.#writer = new SubmissionWriter(parts);
   }
 
   /** Accepts one message. */
@@ -219,28 +167,12 @@ export class MessageAcceptor {
   }
 
   /** Resolves when everything accepted so far is committed. */
-  async drained(): Promise<void> {
-    for (const group of this.#groups) await group.drained();
+  drained(): Promise<void> {
+    return this.#writer.drained();
   }
 
   get waiting(): number {
-    return this.#groups.reduce((sum, { waiting }) => sum + waiting, 0);
-  }
-
-  #createWriters(): Writers {
-    const { group } = this.#parts;
-    const options = {
-      isItemError: (error: unknown) => !isConnectionError(error),
-      groupItemsMax: group.itemsMax,
-      groupBytesMax: group.bytesMax,
-      groupsInFlightMax: group.inFlightMax,
-      waitingItemsMax: group.waitingMax,
-      waitingBytesMax: group.waitingBytesMax,
-    };
-    return {
-      optimistic: new GroupCommit({ ...options, commit: (group) => this.#commitOptimistic(group) }),
-      checked: new GroupCommit({ ...options, commit: (group) => this.#commitChecked(group) }),
-    };
+    return this.#writer.waiting;
   }
 
   /**
@@ -304,8 +236,8 @@ export class MessageAcceptor {
     try {
       const limited = quotas?.isLimited((messages[0] as PreparedMessage).workspaceId);
       outcome = await (limited
-        ? this.#addWithinQuotas(submission, bytes, limited)
-        : this.#add(submission, bytes));
+        ? this.#writeWithinQuotas(submission, bytes, limited)
+        : this.#writer.write(submission, bytes));
     } finally {
       if (outcome !== 'written') this.#pacer.refund(messages);
     }
@@ -315,120 +247,22 @@ export class MessageAcceptor {
     throw new Error('Broken invariant: a submission without a duplicate key is written');
   }
 
-  async #addWithinQuotas(
+  async #writeWithinQuotas(
     submission: Submission,
     bytes: number,
     limited: true | Promise<boolean>,
   ): Promise<InsertOutcome> {
     const send = (await limited) ? chargedSend(submission) : undefined;
     const charge = send && (await this.#parts.quotas?.charge(send));
-    if (!charge) return await this.#add(submission, bytes);
+    if (!charge) return await this.#writer.write(submission, bytes);
     try {
-      const outcome = await this.#add(submission, bytes);
+      const outcome = await this.#writer.write(submission, bytes);
       charge.settle(outcome === 'written');
       return outcome;
     } catch (error) {
       // After the loss of a connection, the commit may have succeeded.
       const isUnknown = isConnectionError(error) && !isNoConnection(error);
       charge.settle(isUnknown ? 'unknown' : false);
-      throw error;
-    }
-  }
-
-  async #add(submission: Submission, bytes: number): Promise<InsertOutcome> {
-    const isLarge = bytes >= LARGE_BYTES_MIN;
-    const writers = isLarge ? this.#large : this.#small;
-    try {
-      this.#checkCapacity(bytes, isLarge ? LARGE_QUEUE_SHARE : 1);
-      if (canSkipSuppressionLookup(submission)) {
-        const outcome = await writers.optimistic.add(submission, bytes);
-        if (outcome === 'needs_address_hash') this.#rememberErasures(submission);
-        else if (outcome !== 'has_suppression') return outcome;
-      }
-      return await writers.checked.add(submission, bytes);
-    } catch (error) {
-      if (error instanceof GroupCommitFullError) {
-        const detail = 'Too many messages are waiting to be stored. Nothing was accepted.';
-        throw new RefusedError('overloaded', detail, { retryAfterSeconds: 1 });
-      }
-      if (isMessageIdTaken(error)) throw messageIdInUse();
-      throw error;
-    }
-  }
-
-  /** All queues share one capacity. */
-  #checkCapacity(bytes: number, share: number): void {
-    const { waitingMax, waitingBytesMax } = this.#parts.group;
-    let waiting = 0;
-    let waitingBytes = 0;
-    for (const group of this.#groups) {
-      waiting += group.waiting;
-      waitingBytes += group.waitingBytes;
-    }
-    const overBytes = waiting > 0 && waitingBytes + bytes > waitingBytesMax * share;
-    if (waiting >= waitingMax || overBytes) {
-      throw new GroupCommitFullError('Too many commits are waiting');
-    }
-  }
-
-  /**
-   * Recipients of these workspaces are hashed from now on, because one of their addresses was
-   * erased.
-   */
-  #rememberErasures({ messages }: Submission): void {
-    if (this.#workspacesWithErasures.size >= WORKSPACES_WITH_ERASURES_MAX)
-      this.#workspacesWithErasures.clear();
-    for (const { workspaceId } of messages) this.#workspacesWithErasures.add(workspaceId);
-  }
-
-  #commitOptimistic(submissions: Submission[]): Promise<InsertOutcome[]> {
-    const recipients = recipientRefs(submissions, this.#parts.addressHash, (workspaceId) =>
-      this.#workspacesWithErasures.has(workspaceId),
-    );
-    return this.#commit(submissions, assumeNoSuppressions(submissions), recipients);
-  }
-
-  async #commitChecked(submissions: Submission[]): Promise<InsertOutcome[]> {
-    const { pool, clock, addressHash } = this.#parts;
-    const suppressed = await resolveSuppressions(pool, submissions, addressHash, clock.now());
-    return this.#commit(submissions, suppressed, []);
-  }
-
-  async #commit(
-    submissions: Submission[],
-    suppressed: SuppressionReasons,
-    recipients: RecipientRef[],
-  ): Promise<InsertOutcome[]> {
-    const { pool, clock, handoff, encryptor } = this.#parts;
-    const waiting = submissions.flatMap((one) => one.messages);
-    const queued = waiting.filter(isDueNow);
-    const lease = handoff.reserveCapacity(
-      queued.reduce((sum, message) => sum + message.recipients.length, 0),
-      queued.reduce((sum, message) => sum + message.bytes, 0),
-    );
-    try {
-      const rows = groupRows(submissions, lease, encryptor);
-      const { length: count } = submissions;
-      const outcomes = await insertSubmissions(pool, rows, count, recipients, clock.now());
-      if (lease) {
-        const accepted = submissions.filter((_, index) => outcomes[index] === 'written');
-        handoff.handOff(
-          lease,
-          accepted.flatMap((one) => messagesToHandOff(one, suppressed)),
-        );
-      }
-      return outcomes;
-    } catch (error) {
-      if (lease) {
-        handoff.handOff(lease, []);
-        // A statement was sent, so the commit may have succeeded.
-        if (isConnectionError(error) && !isNoConnection(error)) {
-          this.#unconfirmed.add(
-            lease,
-            submissions.flatMap((one) => messagesToHandOff(one, suppressed)),
-          );
-        }
-      }
       throw error;
     }
   }
@@ -449,31 +283,4 @@ function chargedSend({ messages }: Submission): ChargedSend | undefined {
     recipientsMax: Math.max(...charged.map(({ recipients }) => recipients.length)),
     contentBytes: charged.reduce((sum, message) => sum + message.contentBytes, 0),
   };
-}
-
-function isPrepared(one: PreparedMessage | RefusedError): one is PreparedMessage {
-  return !(one instanceof RefusedError);
-}
-
-function batchItems(
-  prepared: readonly (PreparedMessage | RefusedError)[],
-  accepted: readonly AcceptedMessage[],
-): BatchItem[] {
-  const messages = accepted.values();
-  return prepared.map((one, index) =>
-    one instanceof RefusedError
-      ? { index, error: one }
-      : { index, message: messages.next().value as AcceptedMessage },
-  );
-}
-
-function batchRejected(refused: RefusedError[]): RefusedError {
-  const errors = refused.flatMap((one) => one.errors);
-  const codes = new Set(refused.map((one) => one.code));
-  const code = codes.size === 1 ? (refused[0] as RefusedError).code : 'validation_failed';
-  const detail =
-    refused.length === 1
-      ? `One message is invalid; nothing was accepted. ${refused[0]?.message ?? ''}`
-      : `${refused.length} messages are invalid; nothing was accepted.`;
-  return new RefusedError(code, detail, { errors });
 }
