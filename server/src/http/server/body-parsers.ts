@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { runInLoopBatch } from '../../lib/loop-batch.ts';
 import type { MemoryBudget } from '../../lib/memory-budget.ts';
 import { clientNetwork } from '../../lib/net/client-network.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
@@ -92,8 +93,9 @@ function addBodyParser(
   server.addContentTypeParser([...mediaTypes], (request, payload, done) => {
     const onBody = (error: Error | null, body?: ReceivedBody): void => {
       if (!body) done(error);
-      else if (body.bytes <= PARSED_AT_ONCE_BYTES_MAX) parseBody(request, body, parse, done);
-      else {
+      else if (body.bytes <= PARSED_AT_ONCE_BYTES_MAX) {
+        runInLoopBatch(() => parseBody(request, body, parse, done));
+      } else {
         const turn = eventLoopTurns.next(bodyOwner(request));
         void turn.then(() => parseBody(request, body, parse, done));
       }
