@@ -21,6 +21,9 @@ export const EMBEDDED_SETTINGS: Readonly<Record<string, string>> = {
   maintenance_work_mem: '64MB',
   effective_cache_size: '1GB',
   wal_buffers: '16MB',
+  // A new WAL file is not filled with zeros first, which would hold up all commits for 35 ms, every
+  // 5,000 messages until files are used again.
+  wal_init_zero: 'off',
   // Checkpoints are rare, because after each one the next change of a page writes it to the WAL.
   checkpoint_timeout: '15min',
   max_wal_size: '4GB',
