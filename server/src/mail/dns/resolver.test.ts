@@ -365,7 +365,7 @@ describe('memory', () => {
       servers: [server.address],
       clock: systemClock,
       // For two answers.
-      cacheBytesMax: 2 * 400,
+      cacheBytesMax: 2 * 600,
     });
     for (const name of ['a.test', 'b.test', 'c.test', 'c.test', 'b.test', 'a.test']) {
       await resolver.lookup('A', name);
