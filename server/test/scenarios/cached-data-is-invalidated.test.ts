@@ -13,8 +13,7 @@ import { NO_POLICY } from '../../src/quotas/brake.ts';
 import { NO_QUOTAS } from '../../src/quotas/quota.ts';
 import { saveQuotas } from '../../src/quotas/quota-store.ts';
 import { WorkspaceBrakes } from '../../src/quotas/workspace-brakes.ts';
-import { startApp, validMessage } from '../harness/app.ts';
-import { createTestDatabase } from '../harness/database.ts';
+import { startApp } from '../harness/app.ts';
 import { until } from '../harness/until.ts';
 
 /**
@@ -132,20 +131,4 @@ test('a workspace that is purged, or opened after a move, notifies nodes of ever
   clock.advance(2_000);
   const purges = new WorkspacePurges({ pool, clock, log: silentLog });
   await notifies(() => purges.work(), channels, other.id);
-});
-
-test('a key of a workspace whose purge has started is refused by other nodes', async () => {
-  await using database = await createTestDatabase();
-  await using app = await startApp({ database });
-  const clock = new ManualClock(Date.now());
-  const workspaces = new Workspaces({ pool: database.pool, clock });
-  const other = await workspaces.create('Other');
-  const issuer = operatorIssuer(other.id);
-  const { token } = await app.app.apiKeys.create(issuer, { name: 'one', mode: 'test' });
-  const send = () => app.call('POST', '/transactional/send', { key: token, body: validMessage() });
-  expect((await send()).status).toBe(202);
-  await workspaces.scheduleDeletion(other, clock.now() + 1_000);
-  clock.advance(2_000);
-  await new WorkspacePurges({ pool: database.pool, clock, log: silentLog }).work();
-  await until(async () => (await send()).status !== 202);
 });
