@@ -62,7 +62,7 @@ describe('responses', () => {
     });
   });
 
-  test('an interim response, for which nobody asked, is skipped', async () => {
+  test('an interim response that was not asked for is skipped', async () => {
     const server = createServer((socket) => {
       const response =
         'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';

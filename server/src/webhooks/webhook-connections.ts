@@ -6,7 +6,7 @@ import { hostOf, portOf } from './target-url.ts';
 /**
  * Connections to receivers, kept open for the next request to the same origin. It does for http.request
  * what http.Agent does, with a third less CPU time for the whole request: the agent composes a key from
- * all options for each request, and prepares the socket for asynchronous hooks that nobody uses.
+ * all options for each request, and prepares the socket for asynchronous hooks that are not used here.
  */
 export interface ConnectionOptions {
   lookup: LookupFunction;
