@@ -1,6 +1,7 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
+import { onceInLoopBatch } from '../lib/loop-batch.ts';
 import type {
   DeliveryHandoff,
   HandedOffMessage,
@@ -87,6 +88,8 @@ class DeliveryEngine implements LocalEngine {
   readonly #holder: LeaseHolder;
   readonly #leases: LeaseKeeper<Delivery>;
   readonly #withheld: WithheldWorkspaces;
+  /** Results that arrive together are taken in before the next transactions start. */
+  readonly #pumpSoon = onceInLoopBatch(() => this.#pump());
   #running = false;
   #pumping = false;
   /** More is claimed when the ready queue shrinks to this size. */
@@ -165,7 +168,7 @@ class DeliveryEngine implements LocalEngine {
         this.#inFlight.end(message.workspaceId);
         this.#ready.capacityFreed();
         limit.release();
-        this.#pump();
+        this.#pumpSoon();
       },
     });
     this.#range = new UnfinishedRange(store.findRange, clock);
@@ -204,7 +207,7 @@ class DeliveryEngine implements LocalEngine {
     this.#running = true;
     this.#updateAccepting();
     const { live, test } = this.#parts.transports;
-    live.onCapacity = test.onCapacity = () => this.#pump();
+    live.onCapacity = test.onCapacity = this.#pumpSoon;
     live.onThrottleChange = (count) => {
       this.#stats.throttled = count;
     };
@@ -424,7 +427,7 @@ class DeliveryEngine implements LocalEngine {
   #recorded(delivery: Delivery): void {
     this.#stats.unrecorded -= 1;
     this.#leases.drop(delivery);
-    this.#pump();
+    this.#pumpSoon();
   }
 }
 

@@ -3,6 +3,7 @@ import { assert } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
 import { fairShare } from '../lib/fair-shares.ts';
 import type { Log } from '../lib/log.ts';
+import { onceInLoopBatch } from '../lib/loop-batch.ts';
 import { WorkLoop } from '../lib/work-loop.ts';
 import { type ClaimCapacity, ClaimLoop } from '../queue/claim-loop.ts';
 import type { ClaimableQueue, FoundQueue } from '../queue/due-queues.ts';
@@ -122,6 +123,8 @@ export class WebhookDispatcher {
   readonly stats = { inFlight: 0, ready: 0, succeeded: 0, failed: 0, fannedOut: 0 };
   readonly #endpoints: EndpointLimits;
   readonly #held = new Set<WebhookDelivery>();
+  /** Responses that arrive together are read before the next requests start. */
+  readonly #pumpSoon = onceInLoopBatch(() => this.#pump());
   readonly #ready: ReadyQueue<WebhookDelivery>;
   readonly #inFlight: InFlight;
   readonly #throttle: WebhookThrottle;
@@ -142,7 +145,7 @@ export class WebhookDispatcher {
     this.#withheld = new WithheldWorkspaces(clock);
     const holderId = () => holder.id;
     const { leaseMs, inFlightMax, perEndpointMax, pollMs, claimMs } = this.#limits;
-    const onCapacity = () => this.#pump();
+    const onCapacity = this.#pumpSoon;
     this.#endpoints = new EndpointLimits({ clock, perEndpointMax, onCapacity });
     this.#throttle = new WebhookThrottle({ clock, mailCommits });
     this.#inFlight = new InFlight(inFlightMax, this.stats);
@@ -415,7 +418,7 @@ export class WebhookDispatcher {
     this.#inFlight.end(workspaceId);
     this.#ready.capacityFreed();
     endpoint.release();
-    this.#pump();
+    this.#pumpSoon();
     // Slightly delayed, so that endpoints that run out of deliveries together share a claim.
     if (this.#claims.hasBacklog && endpoint.waiting === 0) {
       this.#once('refill', REFILL_DELAY_MS, () => this.#claims.wake());
