@@ -217,9 +217,10 @@ const COUNTS = recordset<CountRow>({
  */
 function write(done: string, { first, minutes }: { first: number; minutes: 'one' | 'several' }) {
   const selected = (span: StatsInterval): string => {
-    const columns = `w, m, d, date_trunc('${span}', at, 'UTC'), v, c`;
-    if (minutes === 'one') return `select ${columns}, n from counts`;
-    return `select ${columns}, sum(n) from counts
+    const at = `date_trunc('${span}', at, 'UTC')`;
+    if (minutes === 'one') return `select w, m, d, ${at}, v, c, n from counts`;
+    // In the order of `byKey`, whatever the collation of the database: both lock the same rows.
+    return `select w, m, d collate "C", ${at}, v collate "C", c collate "C", sum(n) from counts
      group by 1, 2, 3, 4, 5, 6 order by 1, 2, 3, 4, 5, 6`;
   };
   return `
@@ -293,7 +294,7 @@ function countParameters(counts: readonly Count[]): Buffer[] {
   );
 }
 
-/** Any order that all processes share: text is compared by code units, not as PostgreSQL does. */
+/** The order in which all processes lock counters. */
 function byKey(a: Count, b: Count): number {
   return (
     compare(a.workspaceId, b.workspaceId) ||
