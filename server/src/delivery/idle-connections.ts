@@ -13,7 +13,6 @@ export class IdleConnections {
   }
 
   add(connection: IdleConnection): void {
-    this.#idle.delete(connection);
     this.#idle.add(connection);
     if (this.#idle.size <= this.#max) return;
     for (const oldest of this.#idle) {

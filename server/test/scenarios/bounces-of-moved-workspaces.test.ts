@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { markActive, markMoving, readProfile } from '../../src/accounts/workspace-move-store.ts';
 import { returnPathKey } from '../../src/bootstrap/build-engine.ts';
 import { decodeId } from '../../src/lib/ids.ts';
-import { returnPathFor } from '../../src/mail/return-path-address.ts';
+import { returnPathFor, unsubscribeAddressFor } from '../../src/mail/return-path-address.ts';
 import { insertPurge } from '../../src/privacy/workspace-purge-store.ts';
 import { validMessage } from '../harness/app.ts';
 import { type Cells, move, ROUTER_TOKEN, startCells, withPool } from '../harness/cells.ts';
@@ -10,24 +10,25 @@ import { complaint, connectAndGreet, dsn } from '../harness/return-path-setup.ts
 import { until } from '../harness/until.ts';
 
 /**
- * The router receives bounces and complaints, and passes each to the cell that has the message: also those
- * about mail that another cell sent before the workspace moved. Nothing is confirmed that is not
- * recorded, and nothing is accepted that no cell has asked for.
+ * The router receives bounces, complaints and requests to unsubscribe, and passes each to the cell that has
+ * the message: also those about mail that another cell sent before the workspace moved. Nothing is confirmed
+ * that is not recorded, and nothing is accepted that no cell has asked for.
  */
 
 interface Sent {
   id: string;
   path: string;
+  unsubscribe: string;
 }
 
 const bounceHostOf = (cell: string): string => `bounces.${cell}.test`;
 
-/** Delivers a message from the first cell, and returns the address to which its bounces are sent. */
-async function deliver(cells: Cells, email: string): Promise<Sent> {
+/** Delivers a message from the first cell, and returns the addresses to which others write about it. */
+async function deliver(cells: Cells, email: string, more = {}): Promise<Sent> {
   const { app, call, liveKey: key, workspaceId } = cells.app('east');
   const { status, json } = await call('POST', '/transactional/send', {
     key,
-    body: validMessage({ to: { email } }),
+    body: validMessage({ to: { email }, ...more }),
   });
   expect(status).toBe(202);
   await until(async () => {
@@ -36,11 +37,15 @@ async function deliver(cells: Cells, email: string): Promise<Sent> {
   });
   const messageId = decodeId('msg', json.id) as string;
   const delivery = { workspaceId, messageId, ordinal: 0 };
-  const secret = returnPathKey(app.storage.secretKey);
-  return { id: json.id as string, path: returnPathFor(delivery, bounceHostOf('east'), secret) };
+  const signed = [bounceHostOf('east'), returnPathKey(app.storage.secretKey)] as const;
+  return {
+    id: json.id as string,
+    path: returnPathFor(delivery, ...signed),
+    unsubscribe: unsubscribeAddressFor(delivery, ...signed),
+  };
 }
 
-test('bounces and complaints reach the cell that has the message', async () => {
+test('bounces, complaints and requests to unsubscribe reach the cell that has the message', async () => {
   await using cells = await startCells(['east', 'west'], (cell) => ({
     BOUNCE_HOST: bounceHostOf(cell),
   }));
@@ -50,6 +55,9 @@ test('bounces and complaints reach the cell that has the message', async () => {
   const sent: Sent[] = [];
   for (let n = 0; n < 4; n += 1) sent.push(await deliver(cells, `jane-${n}@example.com`));
   const [first, second, third, fourth] = sent as [Sent, Sent, Sent, Sent];
+  const digest = { key: 'digest', name: 'Digest', purpose: 'subscription' };
+  await cells.app('east').call('POST', '/streams', { key, body: digest });
+  const subscribed = await deliver(cells, 'reader@example.com', { stream: 'digest' });
   const report = async (to: string, data: string, from = '') => {
     using client = await connectAndGreet(router.returnPathPort as number);
     const { code, text } = await client.send({ from, to: [to], data });
@@ -85,6 +93,10 @@ test('bounces and complaints reach the cell that has the message', async () => {
   const complaints = `complaints@${bounceHostOf('east')}`;
   expect(await report(complaints, aboutThird, 'feedback@provider.test')).toBe(ACCEPTED);
   expect(await eventsOf('west', third.id)).toEqual(['message.complained']);
+
+  const goodbye = 'From: reader@example.com\r\nSubject: unsubscribe\r\n\r\nBye\r\n';
+  expect(await report(subscribed.unsubscribe, goodbye, 'reader@example.com')).toBe(ACCEPTED);
+  expect(await eventsOf('west', subscribed.id)).toEqual(['message.unsubscribed']);
 
   // What no cell has signed or asked for.
   const [local = '', host = ''] = fourth.path.split('@');
