@@ -119,9 +119,7 @@ interface OptionalWrites {
  */
 function statement(parts: OptionalWrites): string {
   return `
-with r as materialized (
-    select * from ${OUTCOMES.table('r', 1)}),
-moved as (
+with moved as (
     update deliveries d
        set status = r.status, due_at = r.due, lease = null,
            attempts = d.attempts + (r.started is not null)::int,
@@ -131,7 +129,7 @@ moved as (
            bounce = case when r.started is not null then r.bounce else d.bounce end,
            smtp = case when r.started is not null then r.smtp else d.smtp end,
            finished_at = case when r.status <> 'deferred' then r.at end
-      from r
+      from ${OUTCOMES.table('r', 1)}
      where d.workspace_id = r.w and d.mode = r.m and d.message_id = r.id and d.ordinal = r.o
        and d.lease = r.lease
  returning r.*, d.attempts as number, d.event_sequence),
