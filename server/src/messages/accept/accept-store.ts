@@ -47,10 +47,15 @@ const RECIPIENTS = recordset<RecipientRef>({
   submission: 'integer',
 });
 
-/** Suppressions s that apply to recipient r at $1, including those of a whole domain. */
-const SUPPRESSIONS = `suppressions s where s.workspace_id = r.workspace_id and s.mode = r.mode
+/**
+ * Suppressions s that apply to recipient r, including those of a whole domain; `now` is the number of a
+ * parameter.
+ */
+const suppressionsAt = (
+  now: number,
+): string => `suppressions s where s.workspace_id = r.workspace_id and s.mode = r.mode
         and s.key in (r.key, r.domain_key, r.hash_key) and (s.stream = '' or s.stream = r.stream)
-        and (s.expires_at is null or s.expires_at > $1)`;
+        and (s.expires_at is null or s.expires_at > $${now})`;
 
 /** Suppression reasons by suppressionKey. */
 export async function findSuppressionReasons(
@@ -61,7 +66,7 @@ export async function findSuppressionReasons(
   const { rows } = await pool.query<RecipientRef & { reason: string }>({
     name: 'find-suppressed',
     text: `select r.workspace_id, r.mode, r.stream, r.key, s.reason from ${RECIPIENTS.table('r', 2)}
-      cross join lateral (select reason from ${SUPPRESSIONS}) s`,
+      cross join lateral (select reason from ${suppressionsAt(1)}) s`,
     values: [sqlTime(nowMs), ...RECIPIENTS.parameters(recipients)],
   });
   return new Map(
@@ -258,83 +263,113 @@ const EVENTS = recordset<SubmittedEvent>({ ...EVENT_COLUMNS, submission: 'intege
 /** Keys are kept for 24 hours. An older key counts as missing. */
 export const IDEMPOTENCY_MS = 24 * 60 * 60 * 1000;
 
-/** Parameters follow the current time and the recipients. */
-const KEYS_AT = 2 + RECIPIENTS.width;
-const MESSAGES_AT = KEYS_AT + 1 + KEYS.width;
+/** The parameters of all groups; those of optional parts follow. */
+const MESSAGES_AT = 1;
 const DELIVERIES_AT = MESSAGES_AT + MESSAGES.width;
 const EVENTS_AT = DELIVERIES_AT + DELIVERIES.width;
-/** The optional ones, in this order. */
 const OPTIONAL_AT = EVENTS_AT + EVENTS.width;
 
-/** Few groups have attachments, and every table in a statement adds to its cost. */
-const newAttachments = (at: number): string => `
-  new_attachments as (insert into message_attachments (${ATTACHMENTS.columns('submission')})
-    select ${ATTACHMENTS.columns('submission')}
-    from ${ATTACHMENTS.table('a', at)}
-    where submission not in (select submission from left_out)),`;
-
 /**
- * Fails with a unique violation when another node stores the same Message-ID at this moment; older
- * ones were looked up before (message-ids.ts).
+ * Parts of the statement that a group may not need. Every table in a statement adds to its cost, and a
+ * group of 32 without keys takes a twentieth less time without their part. `sql` gets the number of the
+ * first parameter.
  */
-const newMessageIds = (at: number): string => `
-  new_message_ids as (insert into message_id_reservations (${MESSAGE_IDS.columns('submission')})
-    select ${MESSAGE_IDS.columns('submission')} from ${MESSAGE_IDS.table('i', at)}
-    where submission not in (select submission from left_out)),`;
+const OPTIONAL_PARTS = {
+  recipients: { width: 1 + RECIPIENTS.width, sql: checkSuppressions },
+  keys: { width: 1 + KEYS.width, sql: insertKeys },
+  attachments: { width: ATTACHMENTS.width, sql: insertAttachments },
+  messageIds: { width: MESSAGE_IDS.width, sql: insertMessageIds },
+};
+
+type OptionalPart = keyof typeof OPTIONAL_PARTS;
+
+/** In the order of their parameters. */
+const PART_NAMES = Object.keys(OPTIONAL_PARTS) as OptionalPart[];
+
+/** The first parameter is the current time. */
+function checkSuppressions(at: number): string {
+  return `concerned as materialized (select r.submission, found.outcome
+    from ${RECIPIENTS.table('r', at + 1)} cross join lateral (
+      select 'has_suppression' as outcome from ${suppressionsAt(at)}
+      union all (select 'needs_address_hash' from suppressions e where r.hash_key is null
+        and e.workspace_id = r.workspace_id and e.mode = r.mode and e.key like '#%' limit 1)) found),`;
+}
 
 /**
  * The transaction that inserts an idempotency key owns the request. A concurrent transaction with
  * the same key waits here for the first to commit, then inserts nothing. Keys are inserted in
- * order, so that two groups cannot deadlock.
+ * order, so that two groups cannot deadlock. The first parameter is the time at which keys expire.
  */
-const insertStatement = (optional: string): string => `
-  with concerned as materialized (select r.submission, found.outcome
-    from ${RECIPIENTS.table('r', 2)} cross join lateral (
-      select 'has_suppression' as outcome from ${SUPPRESSIONS}
-      union all (select 'needs_address_hash' from suppressions e where r.hash_key is null
-        and e.workspace_id = r.workspace_id and e.mode = r.mode and e.key like '#%' limit 1)) found),
-  keys as materialized (select * from ${KEYS.table('k', KEYS_AT + 1)}
-    where submission not in (select submission from concerned)),
+function insertKeys(at: number, parts: readonly OptionalPart[]): string {
+  const unconcerned = parts.includes('recipients')
+    ? 'where submission not in (select submission from concerned)'
+    : '';
+  return `keys as materialized (select * from ${KEYS.table('k', at + 1)} ${unconcerned}),
   inserted_keys as (insert into idempotency_keys as old (workspace_id, mode, key, request_hash, result, created_at)
     select workspace_id, mode, key, decode(request_hash, 'hex'), result, created_at
     from keys order by workspace_id, mode, key
     on conflict (workspace_id, mode, key) do update set request_hash = excluded.request_hash,
       result = excluded.result, result_encrypted = false, created_at = excluded.created_at
-    where old.created_at < $${KEYS_AT}
-    returning workspace_id, mode, key),
-  left_out as materialized (select submission, outcome from concerned
-    union all select submission, 'duplicate_key' from keys k where not exists (select from inserted_keys t
-      where t.workspace_id = k.workspace_id and t.mode = k.mode and t.key = k.key)),
-  m as materialized (select * from ${MESSAGES.table('m', MESSAGES_AT)}
-    where submission not in (select submission from left_out)),
+    where old.created_at < $${at}
+    returning workspace_id, mode, key),`;
+}
+
+function insertAttachments(at: number): string {
+  return `new_attachments as (insert into message_attachments (${ATTACHMENTS.columns('submission')})
+    select ${ATTACHMENTS.columns('submission')}
+    from ${ATTACHMENTS.table('a', at)} where ${NOT_LEFT_OUT}),`;
+}
+
+/**
+ * Fails with a unique violation when another node stores the same Message-ID at this moment; older
+ * ones were looked up before (message-ids.ts).
+ */
+function insertMessageIds(at: number): string {
+  return `new_message_ids as (insert into message_id_reservations (${MESSAGE_IDS.columns('submission')})
+    select ${MESSAGE_IDS.columns('submission')} from ${MESSAGE_IDS.table('i', at)}
+    where ${NOT_LEFT_OUT}),`;
+}
+
+const NOT_LEFT_OUT = 'submission not in (select submission from left_out)';
+
+function leftOut(parts: readonly OptionalPart[]): string {
+  const selects: string[] = [];
+  if (parts.includes('recipients')) selects.push('select submission, outcome from concerned');
+  if (parts.includes('keys'))
+    selects.push(`select submission, 'duplicate_key' as outcome from keys k
+      where not exists (select from inserted_keys t
+        where t.workspace_id = k.workspace_id and t.mode = k.mode and t.key = k.key)`);
+  return selects.join(' union all ') || 'select 0 as submission, null::text as outcome where false';
+}
+
+function insertStatement(parts: readonly OptionalPart[]): string {
+  let at = OPTIONAL_AT;
+  const sql: Partial<Record<OptionalPart, string>> = {};
+  for (const part of parts) {
+    sql[part] = OPTIONAL_PARTS[part].sql(at, parts);
+    at += OPTIONAL_PARTS[part].width;
+  }
+  const { recipients = '', keys = '', attachments = '', messageIds = '' } = sql;
+  return `
+  with ${recipients} ${keys}
+  left_out as materialized (${leftOut(parts)}),
+  m as materialized (select * from ${MESSAGES.table('m', MESSAGES_AT)} where ${NOT_LEFT_OUT}),
   new_messages as (insert into messages (${MESSAGE_COLUMNS}) select ${MESSAGE_COLUMNS} from m),
   new_contents as (insert into message_contents (${CONTENT_COLUMNS})
-    select ${CONTENT_COLUMNS} from m),${optional}
+    select ${CONTENT_COLUMNS} from m),
+  ${attachments} ${messageIds}
   new_deliveries as (insert into deliveries (${DELIVERIES.columns('submission')})
     select ${DELIVERIES.columns('submission')}
-    from ${DELIVERIES.table('d', DELIVERIES_AT)}
-    where submission not in (select submission from left_out)),
+    from ${DELIVERIES.table('d', DELIVERIES_AT)} where ${NOT_LEFT_OUT}),
   new_events as (${INSERT_EVENTS}
     select workspace_id, mode, event_log_tx(), id, type, created_at, message_id,
       sequence, data
-    from ${EVENTS.table('e', EVENTS_AT)}
-    where submission not in (select submission from left_out))
+    from ${EVENTS.table('e', EVENTS_AT)} where ${NOT_LEFT_OUT})
   select submission, outcome from left_out`;
-
-const INSERTS = {
-  'insert-submissions': insertStatement(''),
-  'insert-submissions-with-attachments': insertStatement(newAttachments(OPTIONAL_AT)),
-  'insert-submissions-with-message-ids': insertStatement(newMessageIds(OPTIONAL_AT)),
-  'insert-submissions-with-both': insertStatement(
-    newAttachments(OPTIONAL_AT) + newMessageIds(OPTIONAL_AT + ATTACHMENTS.width),
-  ),
-};
-
-function insertName(hasAttachments: boolean, hasMessageIds: boolean): keyof typeof INSERTS {
-  if (hasAttachments && hasMessageIds) return 'insert-submissions-with-both';
-  if (hasMessageIds) return 'insert-submissions-with-message-ids';
-  return hasAttachments ? 'insert-submissions-with-attachments' : 'insert-submissions';
 }
+
+/** The statements composed so far, by their parts. */
+const statements = new Map<string, string>();
 
 /**
  * `duplicate_key`: the idempotency key was already used. `has_suppression`: a recipient is
@@ -355,22 +390,27 @@ export async function insertSubmissions(
   nowMs: number,
 ): Promise<InsertOutcome[]> {
   const { keys, messages, attachments, messageIds, deliveries, events } = group;
-  const hasAttachments = attachments.length > 0;
-  const hasMessageIds = messageIds.length > 0;
-  const name = insertName(hasAttachments, hasMessageIds);
+  const optional: Record<OptionalPart, readonly unknown[]> = {
+    recipients,
+    keys,
+    attachments,
+    messageIds,
+  };
+  const parts = PART_NAMES.filter((part) => optional[part].length > 0);
+  const name = ['insert-submissions', ...parts].join('-');
+  const text = statements.get(name) ?? insertStatement(parts);
+  statements.set(name, text);
   const { rows } = await pool.query<{ submission: number; outcome: InsertOutcome }>({
     name,
-    text: INSERTS[name],
+    text,
     values: [
-      sqlTime(nowMs),
-      ...RECIPIENTS.parameters(recipients),
-      sqlTime(nowMs - IDEMPOTENCY_MS),
-      ...KEYS.parameters(keys),
       ...MESSAGES.parameters(messages),
       ...DELIVERIES.parameters(deliveries),
       ...EVENTS.parameters(events),
-      ...(hasAttachments ? ATTACHMENTS.parameters(attachments) : []),
-      ...(hasMessageIds ? MESSAGE_IDS.parameters(messageIds) : []),
+      ...(recipients.length > 0 ? [sqlTime(nowMs), ...RECIPIENTS.parameters(recipients)] : []),
+      ...(keys.length > 0 ? [sqlTime(nowMs - IDEMPOTENCY_MS), ...KEYS.parameters(keys)] : []),
+      ...(attachments.length > 0 ? ATTACHMENTS.parameters(attachments) : []),
+      ...(messageIds.length > 0 ? MESSAGE_IDS.parameters(messageIds) : []),
     ],
   });
   const outcomes: InsertOutcome[] = Array(count).fill('written');
