@@ -100,6 +100,7 @@ export function createEventConsumers(options: EventConsumersOptions): EventConsu
   const tasks = new PeriodicTasks({ clock, log });
   if (statistics) {
     const alarms = new Alarms({ pool, clock, thresholds: config.alarms });
+    tasks.schedule(STATS_CLEANUP_MS, 'add up statistics', () => statistics.foldOld());
     tasks.schedule(STATS_CLEANUP_MS, 'delete old statistics', () => statistics.deleteOld());
     tasks.schedule(ALARM_CHECK_MS, 'check alarms', () => alarms.check());
     const brakes = new BrakeChecks({ pool, clock, settings: config.brake });

@@ -70,12 +70,20 @@ export async function trySessionLock(session: Queryable, lock: number): Promise<
 }
 
 /**
- * Serializes changes of one kind in a workspace (deletions: on the server) until the transaction ends,
- * so that what was checked in it (a count, the absence of cycles) still holds at the commit.
+ * Serializes changes of one kind in a workspace (deletions, statistics: on the server) until the
+ * transaction ends, so that what was checked in it (a count, the absence of cycles) still holds at the commit.
  */
 export async function lockForTransaction(
   db: Queryable,
-  resource: 'deletions' | 'domains' | 'imports' | 'quotas' | 'streams' | 'templates' | 'webhooks',
+  resource:
+    | 'deletions'
+    | 'domains'
+    | 'imports'
+    | 'quotas'
+    | 'statistics'
+    | 'streams'
+    | 'templates'
+    | 'webhooks',
   workspaceId: string,
 ): Promise<void> {
   await db.query(

@@ -68,6 +68,8 @@ export const TABLE_OWNERS = {
   webhook_deliveries: 'webhooks',
   webhook_backlogs: 'webhooks',
   webhook_attempts: 'webhooks',
+  statistics_recent: 'stats',
+  statistics_minutes: 'stats',
   statistics_minute: 'stats',
   statistics_hour: 'stats',
   statistics_day: 'stats',

@@ -610,6 +610,40 @@ export interface StatisticsMinuteRow {
   n: number;
 }
 
+export interface StatisticsMinutesRow {
+  workspace_id: string;
+  mode: Mode;
+  hour: number;
+  id: string;
+  totals: unknown;
+  streams: unknown;
+  tags: unknown;
+  templates: unknown;
+  domains: unknown;
+  receivers: unknown;
+}
+
+export interface StatisticsRecentRow {
+  workspace_id: string;
+  mode: Mode;
+  at: number;
+  messages: number | null;
+  accepted: number | null;
+  content_bytes: number | null;
+  delivered: number | null;
+  bounced: number | null;
+  bounced_later: number | null;
+  complained: number | null;
+  failed: number | null;
+  expired: number | null;
+  totals: unknown;
+  streams: unknown;
+  tags: unknown;
+  templates: unknown;
+  domains: unknown;
+  receivers: unknown;
+}
+
 export interface StreamsRow {
   workspace_id: string;
   key: string;
@@ -860,6 +894,8 @@ export interface Tables {
   statistics_day: StatisticsDayRow;
   statistics_hour: StatisticsHourRow;
   statistics_minute: StatisticsMinuteRow;
+  statistics_minutes: StatisticsMinutesRow;
+  statistics_recent: StatisticsRecentRow;
   streams: StreamsRow;
   suppressions: SuppressionsRow;
   template_publications: TemplatePublicationsRow;

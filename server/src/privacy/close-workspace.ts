@@ -11,6 +11,7 @@ import { type FencedTable, fenceTables, removeFence } from '../db/write-fence.ts
 import { areEventsConsumed } from '../events/event-consumer-store.ts';
 import { type Clock, pause } from '../lib/clock.ts';
 import { RefusedError } from '../lib/refused-error.ts';
+import { areCountsFolded, foldCounts } from '../stats/fold-counts-store.ts';
 import { consumeEvents } from './consume-events.ts';
 import { areQueuesParked, isWorkLeft, parkQueues, unparkQueues } from './moving-queues.ts';
 
@@ -129,10 +130,12 @@ async function drain({ pool, clock }: ClosingParts, id: string): Promise<void> {
   }
 }
 
-/** Fences the queues at a moment when they are parked, and all events are processed. */
+/** Fences the queues at a moment when they are parked, and all events are processed and added up. */
 async function settle({ pool, clock, stillAlone }: ClosingParts, id: string): Promise<void> {
   const isSettled = async (): Promise<boolean> =>
-    (await areQueuesParked(pool, id)) && (await areEventsConsumed(pool, id));
+    (await areQueuesParked(pool, id)) &&
+    (await areEventsConsumed(pool, id)) &&
+    (await areCountsFolded(pool, id));
   for (const untilMs = clock.now() + SETTLE_MAX_MS; ; ) {
     await stillAlone?.();
     await announceMove(pool, id);
@@ -141,6 +144,10 @@ async function settle({ pool, clock, stillAlone }: ClosingParts, id: string): Pr
       await removeFence(pool, id, RESULT_TABLES);
       await parkQueues(pool, id, { evenLeased: stillAlone !== undefined });
       await consumeEvents(pool, clock);
+      await foldCounts(pool, [
+        { workspaceId: id, mode: 'live' },
+        { workspaceId: id, mode: 'test' },
+      ]);
     }
     if (await isSettled()) {
       await fenceTables(pool, id, RESULT_TABLES);

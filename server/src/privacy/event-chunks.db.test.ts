@@ -16,6 +16,7 @@ import { uuidv7 } from '../lib/ids.ts';
 import { silentLog } from '../lib/log.ts';
 import { newLease } from '../queue/lease.ts';
 import { readContentBytes } from '../quotas/quota-store.ts';
+import { CountBucket } from '../stats/count-buckets.ts';
 import { StatsAggregator } from '../stats/stats-aggregator.ts';
 import { readUncounted, writeCountsOfBatch, writeCountsOfChunk } from '../stats/stats-store.ts';
 import {
@@ -248,13 +249,13 @@ test('only the last process that took a chunk over writes its counts', async () 
   const second = await takeOverChunk(pool, 'statistics');
   if (!first || !second) throw new Error('no chunk');
   expect(second).toMatchObject({ from: first.from, to: first.to, events: 20, attempt: 2 });
-  const count = { workspaceId, mode: 'live', dimension: 'all', value: '', atMs: nowMs } as const;
-  const counts = [{ ...count, counter: 'messages', n: 10 }];
+  const counts = [new CountBucket(workspaceId, 'live', nowMs)];
+  counts[0]?.sumsOf('all', '').set('messages', 10);
   expect(await readUncounted(pool, first, new Map())).toHaveLength(10);
   expect(await writeCountsOfChunk(pool, first, counts)).toBe(false);
   expect(await writeCountsOfChunk(pool, second, counts)).toBe(true);
   expect(await writeCountsOfChunk(pool, second, counts)).toBe(false);
-  const { rows } = await pool.query(`select n from statistics_day where counter = 'messages'`);
+  const { rows } = await pool.query(`select n from statistics_by_day where counter = 'messages'`);
   expect(rows).toEqual([{ n: 10 }]);
 });
 
@@ -265,11 +266,11 @@ test('of several processes that counted the same batch, one writes', async () =>
   await append(pool, [workspaceId], 20);
   const batch = await readNextBatch(pool, 'statistics', { eventsMax: 100, ...BYTES });
   expect(batch).toMatchObject({ events: 20, more: false, isChunkDue: false });
-  const count = { workspaceId, mode: 'live', dimension: 'all', value: '', atMs: nowMs } as const;
-  const counts = [{ ...count, counter: 'messages', n: 10 }];
+  const counts = [new CountBucket(workspaceId, 'live', nowMs)];
+  counts[0]?.sumsOf('all', '').set('messages', 10);
   const written = await Promise.all([1, 2, 3].map(() => writeCountsOfBatch(pool, batch, counts)));
   expect(written.toSorted()).toEqual([false, false, true]);
-  const { rows } = await pool.query(`select n from statistics_day where counter = 'messages'`);
+  const { rows } = await pool.query(`select n from statistics_by_day where counter = 'messages'`);
   expect(rows).toEqual([{ n: 10 }]);
 });
 
@@ -306,46 +307,6 @@ test('without endpoints, chunks of events for them are dropped', async () => {
   expect(rows).toEqual([{ consumer: 'statistics' }]);
 });
 
-test('statistics of several chunks lock the counters that they share in one order', async () => {
-  await using database = await createTestDatabase();
-  const { pool } = database;
-  const workspaceId = await newWorkspace(pool, nowMs);
-  await append(pool, [workspaceId], 12);
-  const counts = Array.from({ length: 40 }, (_, n) => ({
-    workspaceId,
-    mode: 'live' as const,
-    dimension: 'tag' as const,
-    value: `tag-${n}`,
-    atMs: nowMs,
-    counter: 'messages',
-    n: 1,
-  }));
-  const write = async (some: typeof counts) => {
-    const chunk = await takeChunk(pool, 'statistics', { eventsMax: 1, ...BYTES });
-    return chunk && writeCountsOfChunk(pool, chunk, some);
-  };
-  await write(counts);
-  for (let round = 0; round < 5; round++) {
-    const holder = await pool.connect();
-    await holder.query('begin');
-    for (const span of ['minute', 'hour', 'day']) {
-      await holder.query(`select from statistics_${span} where value = 'tag-20' for update`);
-    }
-    const writes = Promise.all([write(counts), write(counts.toReversed())]);
-    await until(async () => {
-      const { rows } = await pool.query(
-        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      );
-      return rows.length === 2;
-    });
-    await holder.query('commit');
-    holder.release();
-    expect(await writes).toEqual([true, true]);
-  }
-  const { rows } = await pool.query(`select distinct n from statistics_day`);
-  expect(rows).toEqual([{ n: 11 }]);
-});
-
 test('nodes that count at the same time count each event once', async () => {
   await using database = await createTestDatabase();
   const { pool } = database;
@@ -362,7 +323,8 @@ test('nodes that count at the same time count each event once', async () => {
     }),
   );
   const { rows } = await pool.query(
-    `select n from statistics_day where dimension = 'all' and counter = 'messages'`,
+    `select sum(n)::bigint as n from statistics_by_day
+      where dimension = 'all' and counter = 'messages' group by workspace_id`,
   );
   expect(rows.map(({ n }) => n)).toEqual(workspaces.map(() => 20));
   expect(await chunksLeft(pool)).toBe(0);

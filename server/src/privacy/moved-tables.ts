@@ -30,6 +30,7 @@ const WAYS: Readonly<Record<TenantTable, Way>> = {
   contact_subscriptions: 'history',
   suppressions: 'history',
   streams: 'history',
+  statistics_minutes: 'history',
   statistics_minute: 'history',
   statistics_hour: 'history',
   statistics_day: 'history',
@@ -62,6 +63,8 @@ const WAYS: Readonly<Record<TenantTable, Way>> = {
   memberships: 'person',
   oidc_identities: 'person',
 
+  // Closing the workspace adds them to the others (close-workspace.ts).
+  statistics_recent: 'none',
   // Members sign in again.
   sessions: 'none',
   // What servers of the source have leased and not used is not used any more. The statistics have counted

@@ -44,7 +44,7 @@ async function dueAt({ pool }: TestDatabase): Promise<string> {
   return rows[0]?.due as string;
 }
 
-test('events that no server has processed lead to webhooks at the target, each to one', async () => {
+test('events that no server has processed lead to webhooks and statistics at the target, each once', async () => {
   await using source = await createTestDatabase();
   await using target = await createTestDatabase();
   const id = await createWorkspace(source);
@@ -80,6 +80,12 @@ test('events that no server has processed lead to webhooks at the target, each t
             (select delete_at is null from workspaces) as active`,
   );
   expect(rows).toEqual([{ pending: EVENTS, ahead: 2, continues: true, active: true }]);
+  for (const span of ['minute', 'hour', 'day']) {
+    const counted = await target.pool.query(
+      `select sum(n)::int as n from statistics_by_${span} where counter = 'messages'`,
+    );
+    expect(counted.rows).toEqual([{ n: EVENTS }]);
+  }
   const left = await source.pool.query('select from events union all select from deliveries');
   expect(left.rowCount).toBe(0);
 });

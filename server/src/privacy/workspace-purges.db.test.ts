@@ -277,7 +277,8 @@ async function addMessages(workspaceId: string, count: number): Promise<void> {
 async function tenantTables(): Promise<string[]> {
   const { rows } = await database.pool.query<{ name: string }>(
     `select c.table_name as name from information_schema.columns c
-     join pg_class t on t.oid = format('public.%I', c.table_name)::regclass and not t.relispartition
+     join pg_class t on t.oid = format('public.%I', c.table_name)::regclass and t.relkind in ('r', 'p')
+      and not t.relispartition
      where c.table_schema = 'public' and c.column_name = 'workspace_id' order by 1`,
   );
   return rows.map(({ name }) => name);

@@ -48,8 +48,9 @@ export async function saveQuotas(
 }
 
 /** Live messages of a workspace by hour, as the statistics count them: without mail of the service. */
-const COUNTED = `select at, n from statistics_hour
-  where workspace_id = $1 and mode = 'live' and dimension = 'all' and counter = 'messages'`;
+const counted = (when: string): string => `
+  select at, sum(n) as n from statistics_totals_by_hour
+   where workspace_id = $1 and mode = 'live' and counter = 'messages' and ${when} group by at`;
 
 /**
  * Locks the lease of the hour, which serializes the nodes that lease for this workspace. An hour in which
@@ -58,7 +59,7 @@ const COUNTED = `select at, n from statistics_hour
 export async function lockLease(db: Queryable, workspaceId: string, hourMs: number): Promise<void> {
   await db.query(
     `insert into quota_leases (workspace_id, hour, leased)
-     values ($1, $2, coalesce((select sum(n) from (${COUNTED} and at = $2) c), 0))
+     values ($1, $2, coalesce((select n from (${counted('at = $2')}) c), 0))
      on conflict (workspace_id, hour) do nothing`,
     [workspaceId, sqlTime(hourMs)],
   );
@@ -91,7 +92,7 @@ export async function readLeasedUsage(
         select coalesce(c.at, l.hour) as at,
           case when coalesce(c.at, l.hour) + interval '1 hour' <= $5 then coalesce(c.n, 0)
             else greatest(coalesce(c.n, 0), coalesce(l.leased, 0)) end as n
-        from (${COUNTED} and at >= $4) c
+        from (${counted('at >= $4')}) c
         full join (select hour, leased from quota_leases where workspace_id = $1 and hour >= $4) l
           on l.hour = c.at)
       select coalesce(sum(n) filter (where at >= $2), 0)::float8 as messages_per_hour,
@@ -194,7 +195,7 @@ export async function readCountedUsage(
     `select coalesce(sum(n) filter (where at >= $2), 0)::float8 as messages_per_hour,
        coalesce(sum(n) filter (where at >= $3), 0)::float8 as messages_per_day,
        coalesce(sum(n), 0)::float8 as messages_per_month
-     from (${COUNTED} and at >= $4) c`,
+     from (${counted('at >= $4')}) c`,
     [workspaceId, sqlTime(hourMs), sqlTime(dayMs), sqlTime(monthMs)],
   );
   return rows[0] as MessageUsage;
@@ -209,8 +210,8 @@ export async function readCountedPeriod(
   const { rows } = await db.query<{ messages: number; recipients: number }>(
     `select coalesce(sum(n) filter (where counter = 'messages'), 0)::float8 as messages,
        coalesce(sum(n) filter (where counter = 'accepted'), 0)::float8 as recipients
-     from statistics_day
-     where workspace_id = $1 and mode = 'live' and dimension = 'all'
+     from statistics_totals_by_day
+     where workspace_id = $1 and mode = 'live'
        and counter in ('messages', 'accepted') and at >= $2 and at < $3`,
     [workspaceId, sqlTime(startMs), sqlTime(endMs)],
   );
@@ -232,8 +233,8 @@ export async function readSummaries(
 ): Promise<Map<string, WorkspaceSummary>> {
   const { rows } = await db.query<WorkspaceSummary & { id: string }>(
     `select w.id, b.state as brake, coalesce((
-         select sum(n) from statistics_day where workspace_id = w.id and mode = 'live'
-           and dimension = 'all' and at >= $2 and counter = 'messages'), 0)::float8 as messages
+         select sum(n) from statistics_totals_by_day where workspace_id = w.id and mode = 'live'
+           and at >= $2 and counter = 'messages'), 0)::float8 as messages
      from unnest($1::uuid[]) as w (id) left join brakes b on b.workspace_id = w.id`,
     [workspaceIds, sqlTime(sinceMs)],
   );
@@ -270,8 +271,9 @@ export async function readContentBytes(
   const { rows } = await db.query<{ bytes: number }>({
     name: 'read-content-bytes',
     text: `select (coalesce((
-          select sum(n) from statistics_day where workspace_id = $1 and mode in ('live', 'test')
-            and dimension = 'all' and at >= $2 and counter = 'content_bytes'), 0)
+          select sum(n) from statistics_totals_by_day
+           where workspace_id = $1 and mode in ('live', 'test')
+             and at >= $2 and counter = 'content_bytes'), 0)
         + coalesce((
           select sum((data->>'content_bytes')::bigint)
             from ${unprocessedEvents('statistics', UNCOUNTED_EVENTS_MAX)} uncounted

@@ -15,17 +15,15 @@ export async function readBrakeCounts(
   const { rows } = await db.query<BrakeCounts & { workspaceId: string }>(
     `with sums as (
        select s.workspace_id,
-         coalesce(sum(n) filter (where counter = 'delivered'), 0)::float8 as delivered,
-         coalesce(sum(n) filter (where counter = 'bounced'), 0)::float8 as bounced,
-         coalesce(sum(n) filter (where counter = 'complained'), 0)::float8 as complained,
-         (coalesce(sum(n) filter (where counter in ('bounced', 'failed', 'expired')), 0)
+         coalesce(sum(delivered), 0)::float8 as delivered,
+         coalesce(sum(bounced), 0)::float8 as bounced,
+         coalesce(sum(complained), 0)::float8 as complained,
+         (coalesce(sum(bounced), 0) + coalesce(sum(failed), 0) + coalesce(sum(expired), 0)
            -- A late bounce was counted as delivered first (query-stats.ts).
-           + greatest(0, coalesce(sum(n) filter (where counter = 'delivered'), 0)
-             - coalesce(sum(n) filter (where counter = 'bounced_later'), 0)))::float8 as ended
-       from statistics_hour s left join brakes b on b.workspace_id = s.workspace_id
-       where s.mode = 'live' and s.dimension = 'all' and s.at >= $1
-         and (b.judged_from is null or s.at >= b.judged_from)
-         and s.counter in ('delivered', 'bounced', 'bounced_later', 'complained', 'failed', 'expired')
+           + greatest(0, coalesce(sum(delivered), 0) - coalesce(sum(bounced_later), 0)))::float8 as ended
+       from statistics_outcomes s left join brakes b on b.workspace_id = s.workspace_id
+       where s.mode = 'live' and s.at >= $1
+         and (b.judged_from is null or date_trunc('hour', s.at, 'UTC') >= b.judged_from)
        group by s.workspace_id)
      select workspace_id as "workspaceId", delivered, bounced, complained, ended from sums
      where ended >= $2 or delivered >= $2`,

@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { EventType } from '../events/event-types.ts';
 import { SYSTEM_TAG } from '../messages/system-tag.ts';
-import { type Count, type CountedEvent, countEvents, type Dimension } from './count-events.ts';
+import type { Count, Dimension } from './count-buckets.ts';
+import { type CountedEvent, countEvents } from './count-events.ts';
+
+const countsOf = (...args: Parameters<typeof countEvents>): Count[] =>
+  countEvents(...args).flatMap((minute) => minute.counts());
 
 function event(type: EventType, change: Partial<CountedEvent> = {}): CountedEvent {
   return {
@@ -39,11 +43,11 @@ describe('counting events', () => {
       event('message.accepted', { tags, recipients }),
       event('message.bounced', { tags, bounceReason: 'unknown_mailbox' }),
     ];
-    expect(countEvents(events)).toEqual([]);
+    expect(countsOf(events)).toEqual([]);
   });
 
   test('an accepted message counts once, and its recipients each by their receiver', () => {
-    const counts = countEvents([
+    const counts = countsOf([
       event('message.accepted', {
         recipient: null,
         recipients: ['a@gmail.com', 'b@gmail.com', 'c@outlook.com'],
@@ -66,8 +70,8 @@ describe('counting events', () => {
   });
 
   test('a delivery counts its latency when the start is known', () => {
-    expect(counters(countEvents([event('message.delivered')]), 'all')).toEqual({ delivered: 1 });
-    const timed = countEvents([event('message.delivered', { startedAtMs: 89_000 })]);
+    expect(counters(countsOf([event('message.delivered')]), 'all')).toEqual({ delivered: 1 });
+    const timed = countsOf([event('message.delivered', { startedAtMs: 89_000 })]);
     expect(Object.keys(counters(timed, 'all'))).toEqual([
       'delivered',
       expect.stringMatching(/^latency\.\d+$/),
@@ -75,7 +79,7 @@ describe('counting events', () => {
   });
 
   test('a bounce counts its reason, and a late one is marked', () => {
-    const counts = countEvents([
+    const counts = countsOf([
       event('message.bounced', { bounceReason: 'mailbox_full' }),
       event('message.bounced', { afterDelivery: true }),
     ]);
@@ -88,7 +92,7 @@ describe('counting events', () => {
   });
 
   test('opens and clicks of machines are separate, and only the first click counts', () => {
-    const counts = countEvents([
+    const counts = countsOf([
       event('message.opened'),
       event('message.opened', { machine: true }),
       event('message.clicked'),
@@ -109,7 +113,7 @@ describe('counting events', () => {
   });
 
   test('minutes, modes and workspaces are separate, in the order of their keys', () => {
-    const counts = countEvents([
+    const counts = countsOf([
       event('message.failed', { createdAtMs: 59_999 }),
       event('message.failed', { createdAtMs: 60_000 }),
       event('message.failed', { createdAtMs: 60_001 }),
@@ -127,7 +131,7 @@ describe('counting events', () => {
 
   test('the caller may count a value under another label', () => {
     const events = ['a', 'b'].map((tag) => event('message.failed', { tags: [tag] }));
-    const counts = countEvents(events, (_event, dimension, value) =>
+    const counts = countsOf(events, (_event, dimension, value) =>
       dimension === 'tag' ? '(other)' : value,
     );
     expect(counters(counts, 'tag', '(other)')).toEqual({ failed: 2 });

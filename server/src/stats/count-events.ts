@@ -2,6 +2,7 @@ import type { Mode } from '../accounts/tenant-scope.ts';
 import type { EventType } from '../events/event-types.ts';
 import { mailboxProvider } from '../mail/policy/mailbox-provider.ts';
 import { SYSTEM_TAG } from '../messages/system-tag.ts';
+import { addTo, type CountBucket, CountBuckets, type Dimension } from './count-buckets.ts';
 import { bucketOf } from './latency-histogram.ts';
 
 /**
@@ -37,20 +38,6 @@ export interface CountedEvent {
   startedAtMs: number | null;
 }
 
-export const DIMENSIONS = ['stream', 'tag', 'template', 'domain', 'receiver'] as const;
-export type Dimension = (typeof DIMENSIONS)[number] | 'all';
-
-export interface Count {
-  workspaceId: string;
-  mode: Mode;
-  dimension: Dimension;
-  value: string;
-  /** The start of the minute. */
-  atMs: number;
-  counter: string;
-  n: number;
-}
-
 export const COUNTERS = [
   'messages',
   'accepted',
@@ -76,99 +63,24 @@ export const LATENCY_PREFIX = 'latency.';
 
 const MINUTE_MS = 60_000;
 
-/** In the order of their keys. `labelFor` may count excess values under another label. */
+/** By minute, in the order of their keys. `labelFor` may count excess values under another label. */
 export function countEvents(
   events: readonly CountedEvent[],
   labelFor: (event: CountedEvent, dimension: Dimension, value: string) => string = (_e, _d, v) => v,
-): Count[] {
-  const minutes = new MinuteBuckets();
+): CountBucket[] {
+  const minutes = new CountBuckets();
   for (const event of events) {
     if (event.tags.includes(SYSTEM_TAG)) continue;
     const targets = countTargets(event);
     if (targets.length === 0) continue;
-    const minute = minutes.of(event);
+    const atMs = Math.floor(event.createdAtMs / MINUTE_MS) * MINUTE_MS;
+    const minute = minutes.of(event.workspaceId, event.mode, atMs);
     for (const { dimension, value, counters } of targets) {
       const sums = minute.sumsOf(dimension, labelFor(event, dimension, value));
-      for (const [counter, n] of counters) sums.set(counter, (sums.get(counter) ?? 0) + n);
+      for (const [counter, n] of counters) addTo(sums, counter, n);
     }
   }
   return minutes.all();
-}
-
-/**
- * Counts by workspace, mode and minute, and below that by dimension, value and counter. A key of
- * all six would be built and hashed a dozen times per message; consecutive events are mostly of the
- * same minute, which is kept at hand.
- */
-class MinuteBuckets {
-  readonly #minutes = new Map<string, MinuteBucket>();
-  #last: MinuteBucket | undefined;
-
-  of({ workspaceId, mode, createdAtMs }: CountedEvent): MinuteBucket {
-    const atMs = Math.floor(createdAtMs / MINUTE_MS) * MINUTE_MS;
-    const last = this.#last;
-    if (last?.atMs === atMs && last.mode === mode && last.workspaceId === workspaceId) return last;
-    const key = `${workspaceId} ${mode} ${atMs}`;
-    let minute = this.#minutes.get(key);
-    if (!minute) {
-      minute = new MinuteBucket(workspaceId, mode, atMs);
-      this.#minutes.set(key, minute);
-    }
-    this.#last = minute;
-    return minute;
-  }
-
-  all(): Count[] {
-    return [...this.#minutes.values()].sort(byScope).flatMap((minute) => minute.all());
-  }
-}
-
-function byScope(a: MinuteBucket, b: MinuteBucket): number {
-  if (a.workspaceId !== b.workspaceId) return a.workspaceId < b.workspaceId ? -1 : 1;
-  return a.mode === b.mode ? a.atMs - b.atMs : a.mode < b.mode ? -1 : 1;
-}
-
-const byKey = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number =>
-  a < b ? -1 : 1;
-
-class MinuteBucket {
-  readonly workspaceId: string;
-  readonly mode: Mode;
-  readonly atMs: number;
-  readonly #dimensions = new Map<Dimension, Map<string, Map<string, number>>>();
-
-  constructor(workspaceId: string, mode: Mode, atMs: number) {
-    this.workspaceId = workspaceId;
-    this.mode = mode;
-    this.atMs = atMs;
-  }
-
-  sumsOf(dimension: Dimension, value: string): Map<string, number> {
-    let values = this.#dimensions.get(dimension);
-    if (!values) {
-      values = new Map();
-      this.#dimensions.set(dimension, values);
-    }
-    let sums = values.get(value);
-    if (!sums) {
-      sums = new Map();
-      values.set(value, sums);
-    }
-    return sums;
-  }
-
-  all(): Count[] {
-    const { workspaceId, mode, atMs } = this;
-    const counts: Count[] = [];
-    for (const [dimension, values] of [...this.#dimensions].sort(byKey)) {
-      for (const [value, sums] of [...values].sort(byKey)) {
-        for (const [counter, n] of [...sums].sort(byKey)) {
-          counts.push({ workspaceId, mode, dimension, value, atMs, counter, n });
-        }
-      }
-    }
-    return counts;
-  }
 }
 
 type Counters = readonly (readonly [counter: string, n: number])[];

@@ -1,13 +1,8 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
 import { RefusedError } from '../lib/refused-error.ts';
-import {
-  BOUNCE_REASON_PREFIX,
-  COUNTERS,
-  type Counter,
-  type Dimension,
-  LATENCY_PREFIX,
-} from './count-events.ts';
+import type { Dimension } from './count-buckets.ts';
+import { BOUNCE_REASON_PREFIX, COUNTERS, type Counter, LATENCY_PREFIX } from './count-events.ts';
 import { percentileMs } from './latency-histogram.ts';
 import { type PointRow, readPoints, readTotals, type StatsInterval } from './stats-store.ts';
 

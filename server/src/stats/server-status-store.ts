@@ -32,17 +32,17 @@ export interface ServerCounts {
   complained: number;
 }
 
-/** Live mail of all workspaces since a time. Reads the hours of the period only. */
+const HOUR_MS = 3_600_000;
+
+/** Live mail of all workspaces in the whole hours since a time. */
 export async function readServerCounts(db: Queryable, sinceMs: number): Promise<ServerCounts> {
   const { rows } = await db.query<ServerCounts>(
-    `select coalesce(sum(n) filter (where counter = 'messages'), 0)::float8 as messages,
-       coalesce(sum(n) filter (where counter = 'delivered'), 0)::float8 as delivered,
-       coalesce(sum(n) filter (where counter = 'bounced'), 0)::float8 as bounced,
-       coalesce(sum(n) filter (where counter = 'complained'), 0)::float8 as complained
-     from statistics_hour
-     where mode = 'live' and dimension = 'all' and at >= $1
-       and counter in ('messages', 'delivered', 'bounced', 'complained')`,
-    [sqlTime(sinceMs)],
+    `select coalesce(sum(messages), 0)::float8 as messages,
+       coalesce(sum(delivered), 0)::float8 as delivered,
+       coalesce(sum(bounced), 0)::float8 as bounced,
+       coalesce(sum(complained), 0)::float8 as complained
+     from statistics_outcomes where mode = 'live' and at >= $1`,
+    [sqlTime(Math.ceil(sinceMs / HOUR_MS) * HOUR_MS)],
   );
   return rows[0] as ServerCounts;
 }

@@ -40,7 +40,7 @@ test('each workspace has 500 tags of its own, in each mode; more are counted tog
   );
   const tagsOf = async (workspaceId: string | undefined) => {
     const { rows } = await pool.query(
-      `select mode, value, n from statistics_minute
+      `select mode, value, n from statistics_by_minute
         where workspace_id = $1 and dimension = 'tag' order by 1, 2`,
       [workspaceId],
     );

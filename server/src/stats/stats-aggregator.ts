@@ -12,7 +12,9 @@ import {
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { inParallel, WorkLoop } from '../lib/work-loop.ts';
-import { type Count, type CountedEvent, countEvents, type Dimension } from './count-events.ts';
+import type { CountBucket, Dimension } from './count-buckets.ts';
+import { type CountedEvent, countEvents } from './count-events.ts';
+import { findUnfolded, foldCounts } from './fold-counts-store.ts';
 import {
   type AcceptedMessages,
   deleteOldCounts,
@@ -41,6 +43,9 @@ const CHUNKS_AT_ONCE = 2;
 const CHUNKS_PER_RUN = 10;
 /** Counts may lag a little, so that many events become one write. */
 const SPACING_MS = 1_000;
+/** Each costs a reader a few microseconds, and more of them at once make adding them cheaper. */
+const APPENDED_MAX = 64;
+const APPENDED_KEPT_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 const MINUTES_KEPT_MS = 2 * DAY_MS;
 const HOURS_KEPT_MS = 90 * DAY_MS;
@@ -58,6 +63,8 @@ export class StatsAggregator {
   /** Known values by workspace and mode. */
   readonly #known = new Map<string, KnownValues>();
   readonly #accepted: AcceptedMessages = new Map();
+  /** How many rows this process has appended since the last fold, by workspace and mode. */
+  readonly #appended = new Map<string, number>();
 
   constructor(parts: StatsAggregatorParts) {
     this.#parts = parts;
@@ -91,7 +98,9 @@ export class StatsAggregator {
     }
     if (next.more) return inParallel(CHUNKS_AT_ONCE, () => this.#countChunks(limits));
     // False if another node was faster, which then continues.
-    if (next.events > 0) await writeCountsOfBatch(pool, next, await this.#count(next));
+    if (next.events === 0) return false;
+    const minutes = await this.#count(next);
+    if (await writeCountsOfBatch(pool, next, minutes)) await this.#foldFrequent(minutes);
     return false;
   }
 
@@ -107,10 +116,13 @@ export class StatsAggregator {
 
   /** One that fails is repeated when it is due again, by this node or another. */
   async #countChunk(chunk: EventChunk): Promise<void> {
-    await writeCountsOfChunk(this.#parts.pool, chunk, await this.#count(chunk));
+    const minutes = await this.#count(chunk);
+    if (await writeCountsOfChunk(this.#parts.pool, chunk, minutes)) {
+      await this.#foldFrequent(minutes);
+    }
   }
 
-  async #count(range: EventRange): Promise<Count[]> {
+  async #count(range: EventRange): Promise<CountBucket[]> {
     const events = await readUncounted(this.#parts.pool, range, this.#accepted);
     const knownOf = await this.#loadKnownValues(events);
     return countEvents(events, (event, dimension, value) =>
@@ -118,13 +130,43 @@ export class StatsAggregator {
     );
   }
 
+  /** Adds the appended counts of workspaces that have many by now, so that reading them stays cheap. */
+  async #foldFrequent(minutes: readonly CountBucket[]): Promise<void> {
+    const due: TenantScope[] = [];
+    for (const { workspaceId, mode } of minutes) {
+      const key = scopeKey(workspaceId, mode);
+      const appended = (this.#appended.get(key) ?? 0) + 1;
+      this.#appended.set(key, appended % APPENDED_MAX);
+      if (appended === APPENDED_MAX) due.push({ workspaceId, mode });
+    }
+    // Those that have been here longest are first. The others are added by their age.
+    for (const key of this.#appended.keys()) {
+      if (this.#appended.size <= KNOWN_SCOPES_MAX) break;
+      this.#appended.delete(key);
+    }
+    if (due.length > 0) await foldCounts(this.#parts.pool, due);
+  }
+
+  /** Adds the appended counts of workspaces that send rarely. */
+  async foldOld(): Promise<void> {
+    const { pool, clock } = this.#parts;
+    for (;;) {
+      const beforeMs = clock.now() - APPENDED_KEPT_MS;
+      const scopes = await findUnfolded(pool, beforeMs, SCOPES_PER_READ);
+      if (scopes.length === 0) return;
+      await foldCounts(pool, scopes);
+    }
+  }
+
   /** Minutes are kept for two days, hours for 90 days, days forever. */
   async deleteOld(): Promise<void> {
     const { pool, clock } = this.#parts;
     const time = await checkRetentionClock(pool, clock.now());
     if (!('nowMs' in time)) return;
-    await deleteOldCounts(pool, 'minute', time.nowMs - MINUTES_KEPT_MS);
-    await deleteOldCounts(pool, 'hour', time.nowMs - HOURS_KEPT_MS);
+    await deleteOldCounts(pool, {
+      minutesBeforeMs: time.nowMs - MINUTES_KEPT_MS,
+      hoursBeforeMs: time.nowMs - HOURS_KEPT_MS,
+    });
   }
 
   /** The known values of the workspaces in these events. */

@@ -1,7 +1,24 @@
-import { purgeRows } from '../db/purge-rows.ts';
+import { type PurgedTable, purgeRows } from '../db/purge-rows.ts';
+
+/** Few enough for one statement. It waits for a process that is adding them to the others. */
+const RECENT: PurgedTable<'statistics_recent'> = {
+  table: 'statistics_recent',
+  async deleteRows(db, workspaceId) {
+    const { rowCount } = await db.query('delete from statistics_recent where workspace_id = $1', [
+      workspaceId,
+    ]);
+    return { deleted: { statistics_recent: rowCount ?? 0 }, next: undefined };
+  },
+};
 
 /** Statistics and alarms. */
 export const STATS_PURGES = [
+  RECENT,
+  purgeRows({
+    table: 'statistics_minutes',
+    delete: 'delete from statistics_minutes d',
+    key: ['mode mode', 'hour timestamptz', 'id uuid'],
+  }),
   purgeRows({
     table: 'statistics_minute',
     delete: 'delete from statistics_minute d',

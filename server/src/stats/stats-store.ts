@@ -10,19 +10,27 @@ import {
 } from '../events/event-chunk-store.ts';
 import { moveConsumer } from '../events/event-consumer-store.ts';
 import type { EventType } from '../events/event-types.ts';
-import type { Count, CountedEvent, Dimension } from './count-events.ts';
+import type { CountBucket, Dimension } from './count-buckets.ts';
+import type { CountedEvent } from './count-events.ts';
+import {
+  PACKED_COLUMNS,
+  type PackedRow,
+  packedRow,
+  SCOPES,
+  type ScopeRow,
+  scopeParameters,
+} from './fold-counts-store.ts';
 
-/** Reads uncounted events, writes counts and queries them. */
+/** Reads uncounted events, appends their counts and queries them. fold-counts-store.ts adds them up. */
 
-interface UncountedRow {
-  workspace_id: string;
-  mode: Mode;
-  type: EventType;
-  /** JSON, separated by commas. */
-  data: string;
-  /** The message and the time in milliseconds of each. */
-  about: string;
-}
+/** Events of a workspace and type: their message and time in milliseconds, separated by commas, and data. */
+type UncountedGroup = [
+  workspaceId: string,
+  mode: Mode,
+  type: EventType,
+  about: string,
+  data: MessageData[],
+];
 
 /** The fields of an event's data that are counted, for events about a message. */
 interface MessageData {
@@ -42,22 +50,25 @@ interface MessageData {
 }
 
 /**
- * The events of a part of the log that are counted, one row for each workspace and type: PostgreSQL and
- * the driver take longer for a row of several columns than this process takes to parse its JSON.
- * Rejected: extracting fields in PostgreSQL, which costs ten times as much, and joining the messages,
+ * The events of a part of the log that are counted, grouped by workspace and type, as one JSON text:
+ * PostgreSQL and the driver take longer for a row of several columns than this process takes to parse its
+ * JSON. Rejected: extracting fields in PostgreSQL, which costs ten times as much, and joining the messages,
  * which was two thirds of the statement. Most events follow the one that accepted their message within
  * a second, and that one has what is needed of it.
  */
 const READ = `
-select e.workspace_id, e.mode, e.type, string_agg(e.data::text, ',') as data,
-       string_agg(coalesce(e.message_id::text, '') || ' '
-         || (date_part('epoch', e.created_at) * 1000)::bigint::text, ',') as about
+select string_agg('["' || workspace_id::text || '","' || mode::text || '","' || type || '","' || about
+         || '",[' || data || ']]', ',') as groups
   from (
-    select workspace_id, mode, type, created_at, message_id, data from events
-     where (tx, id) > ($1::bigint, $2::uuid) and (tx, id) <= ($3::bigint, $4::uuid)
-     order by tx, id limit $5) e
- where e.type like 'message.%'
- group by e.workspace_id, e.mode, e.type`;
+    select e.workspace_id, e.mode, e.type, string_agg(e.data::text, ',') as data,
+           string_agg(coalesce(e.message_id::text, '') || ' '
+             || (date_part('epoch', e.created_at) * 1000)::bigint::text, ',') as about
+      from (
+        select workspace_id, mode, type, created_at, message_id, data from events
+         where (tx, id) > ($1::bigint, $2::uuid) and (tx, id) <= ($3::bigint, $4::uuid)
+         order by tx, id limit $5) e
+     where e.type like 'message.%'
+     group by e.workspace_id, e.mode, e.type) groups`;
 
 interface MessageEvent {
   workspaceId: string;
@@ -86,12 +97,13 @@ export async function readUncounted(
   { from, to, events: limit }: EventRange,
   accepted: AcceptedMessages,
 ): Promise<CountedEvent[]> {
-  const { rows } = await pool.query<UncountedRow>({
+  const { rows } = await pool.query<{ groups: string | null }>({
     name: 'statistics-read',
     text: READ,
     values: [from.tx, from.id, to.tx, to.id, limit],
   });
-  const events = rows.flatMap(toMessageEvents);
+  const groups = JSON.parse(`[${rows[0]?.groups ?? ''}]`) as UncountedGroup[];
+  const events = groups.flatMap(toMessageEvents);
   for (const event of events) {
     const facts = acceptedFacts(event);
     if (facts) accepted.set(event.messageId, facts);
@@ -111,10 +123,9 @@ export async function readUncounted(
   );
 }
 
-function toMessageEvents(row: UncountedRow): MessageEvent[] {
-  const { workspace_id: workspaceId, mode, type } = row;
-  const about = row.about.split(',');
-  return (JSON.parse(`[${row.data}]`) as MessageData[]).map((data, index) => {
+function toMessageEvents([workspaceId, mode, type, abouts, group]: UncountedGroup): MessageEvent[] {
+  const about = abouts.split(',');
+  return group.map((data, index) => {
     const one = about[index] as string;
     const space = one.indexOf(' ');
     const messageId = one.slice(0, space);
@@ -186,80 +197,65 @@ function toCountedEvent(event: MessageEvent, message: MessageFacts | undefined):
   };
 }
 
-const INTERVALS = ['minute', 'hour', 'day'] as const;
-export type StatsInterval = (typeof INTERVALS)[number];
+export type StatsInterval = 'minute' | 'hour' | 'day';
 
-interface CountRow {
-  w: string;
-  m: Mode;
-  d: Dimension;
-  v: string;
-  at: number;
-  c: string;
-  n: number;
+/** With the counters that are columns, because they are read for many workspaces at once. */
+interface RecentRow extends PackedRow {
+  messages: number | null;
+  accepted: number | null;
+  content_bytes: number | null;
+  delivered: number | null;
+  bounced: number | null;
+  bounced_later: number | null;
+  complained: number | null;
+  failed: number | null;
+  expired: number | null;
 }
 
-const COUNTS = recordset<CountRow>({
-  w: 'uuid',
-  m: 'mode',
-  d: 'text',
-  v: 'text',
-  at: 'timestamptz',
-  c: 'text',
-  n: 'bigint',
+const RECENT = recordset<RecentRow>({
+  ...PACKED_COLUMNS,
+  messages: 'integer',
+  accepted: 'integer',
+  content_bytes: 'bigint',
+  delivered: 'integer',
+  bounced: 'integer',
+  bounced_later: 'integer',
+  complained: 'integer',
+  failed: 'integer',
+  expired: 'integer',
 });
 
 /**
- * Adds counts in one statement with `done`, which finds no row if other processes have counted the
- * events, and then nothing is written. Counters are locked in the order of their keys, because several
- * processes may write at the same time. If all are of one minute, as they nearly always are, no two are
- * of the same counter of an hour or day, and summing and sorting them here would be a fifth of the cost.
+ * Appends counts in one statement with `done`, which finds no row if other processes have counted the
+ * events, and then nothing is written. Only appending costs little where each message is of another
+ * workspace: its 16 counters for the minute, the hour and the day would be 48 rows to find and change.
  */
-function write(done: string, { first, minutes }: { first: number; minutes: 'one' | 'several' }) {
-  const selected = (span: StatsInterval): string => {
-    const at = `date_trunc('${span}', at, 'UTC')`;
-    if (minutes === 'one') return `select w, m, d, ${at}, v, c, n from counts`;
-    // In the order of `byKey`, whatever the collation of the database: both lock the same rows.
-    return `select w, m, d collate "C", ${at}, v collate "C", c collate "C", sum(n) from counts
-     group by 1, 2, 3, 4, 5, 6 order by 1, 2, 3, 4, 5, 6`;
-  };
+function append(done: string, first: number): string {
   return `
 with done as (${done}),
-counts as materialized (
-    select * from ${COUNTS.table('c', first)} where exists (select from done)),
-${INTERVALS.map(
-  (span) => `${span} as (
-    insert into statistics_${span} as s (workspace_id, mode, dimension, at, value, counter, n)
-    ${selected(span)}
-        on conflict (workspace_id, mode, dimension, at, value, counter)
-        do update set n = s.n + excluded.n)`,
-).join(',\n')}
+appended as (
+    insert into statistics_recent (${RECENT.columns()})
+    select ${RECENT.columns()} from ${RECENT.table('c', first)} where exists (select from done))
 select count(*)::int as done from done`;
 }
 
-const isOneMinute = (counts: readonly Count[]): boolean =>
-  counts.every(({ atMs }) => atMs === counts[0]?.atMs);
-
 /** The position must still be where the batch begins. */
-const MOVED = `${moveConsumer('statistics', { tx: '$1', id: '$2', when: 'tx = $3 and id = $4' })} returning 1`;
-const WRITE_BATCH = write(MOVED, { first: 5, minutes: 'several' });
-const WRITE_BATCH_OF_MINUTE = write(MOVED, { first: 5, minutes: 'one' });
-
-const FINISHED = finishChunk('statistics', 1);
-const WRITE_CHUNK = write(FINISHED, { first: 4, minutes: 'several' });
-const WRITE_CHUNK_OF_MINUTE = write(FINISHED, { first: 4, minutes: 'one' });
+const APPEND_BATCH = append(
+  `${moveConsumer('statistics', { tx: '$1', id: '$2', when: 'tx = $3 and id = $4' })} returning 1`,
+  5,
+);
+const APPEND_CHUNK = append(finishChunk('statistics', 1), 4);
 
 /** Moves the position past the batch. Returns false when another process was faster. */
 export async function writeCountsOfBatch(
   pool: Pool,
   { from, to }: EventRange,
-  counts: readonly Count[],
+  minutes: readonly CountBucket[],
 ): Promise<boolean> {
   const { rows } = await pool.query<{ done: number }>({
-    ...(isOneMinute(counts)
-      ? { name: 'statistics-write-minute', text: WRITE_BATCH_OF_MINUTE }
-      : { name: 'statistics-write', text: WRITE_BATCH }),
-    values: [to.tx, to.id, from.tx, from.id, ...countParameters(counts)],
+    name: 'statistics-append-batch',
+    text: APPEND_BATCH,
+    values: [to.tx, to.id, from.tx, from.id, ...recentParameters(minutes)],
   });
   return rows[0]?.done === 1;
 }
@@ -268,53 +264,32 @@ export async function writeCountsOfBatch(
 export async function writeCountsOfChunk(
   pool: Pool,
   chunk: EventChunk,
-  counts: readonly Count[],
+  minutes: readonly CountBucket[],
 ): Promise<boolean> {
   const { rows } = await pool.query<{ done: number }>({
-    ...(isOneMinute(counts)
-      ? { name: 'statistics-write-chunk-minute', text: WRITE_CHUNK_OF_MINUTE }
-      : { name: 'statistics-write-chunk', text: WRITE_CHUNK }),
-    values: [...chunkParameters(chunk), ...countParameters(counts)],
+    name: 'statistics-append-chunk',
+    text: APPEND_CHUNK,
+    values: [...chunkParameters(chunk), ...recentParameters(minutes)],
   });
   return rows[0]?.done === 1;
 }
 
-function countParameters(counts: readonly Count[]): Buffer[] {
-  return COUNTS.parameters(
-    // As `countEvents` returns them in order, this is one pass.
-    counts.toSorted(byKey).map((count) => ({
-      w: count.workspaceId,
-      m: count.mode,
-      d: count.dimension,
-      v: count.value,
-      at: count.atMs,
-      c: count.counter,
-      n: count.n,
+function recentParameters(minutes: readonly CountBucket[]): Buffer[] {
+  return RECENT.parameters(
+    minutes.map((minute) => ({
+      ...packedRow(minute),
+      messages: minute.total('messages'),
+      accepted: minute.total('accepted'),
+      content_bytes: minute.total('content_bytes'),
+      delivered: minute.total('delivered'),
+      bounced: minute.total('bounced'),
+      bounced_later: minute.total('bounced_later'),
+      complained: minute.total('complained'),
+      failed: minute.total('failed'),
+      expired: minute.total('expired'),
     })),
   );
 }
-
-/** The order in which all processes lock counters. */
-function byKey(a: Count, b: Count): number {
-  return (
-    compare(a.workspaceId, b.workspaceId) ||
-    compare(a.mode, b.mode) ||
-    compare(a.dimension, b.dimension) ||
-    compare(a.value, b.value) ||
-    compare(a.counter, b.counter)
-  );
-}
-
-function compare(a: string, b: string): number {
-  return a === b ? 0 : a < b ? -1 : 1;
-}
-
-interface ScopeRow {
-  workspace_id: string;
-  mode: Mode;
-}
-
-const SCOPES = recordset<ScopeRow>({ workspace_id: 'uuid', mode: 'mode' });
 
 /**
  * The values of each scope and dimension that have their own rows, at most `limit`. One statement for
@@ -333,18 +308,11 @@ export async function readKnownValues(
         from ${SCOPES.table('k', 4)} cross join unnest($1::text[]) as d(dimension)
        cross join lateral (
           select array_agg(value) as values from (
-            select distinct value from statistics_day s
+            select distinct value from statistics_by_day s
              where s.workspace_id = k.workspace_id and s.mode = k.mode
                and s.dimension = d.dimension and s.at >= $2 limit $3) found) v
        where v.values is not null`,
-    values: [
-      dimensions,
-      sqlTime(sinceMs),
-      limit,
-      ...SCOPES.parameters(
-        scopes.map(({ workspaceId, mode }) => ({ workspace_id: workspaceId, mode })),
-      ),
-    ],
+    values: [dimensions, sqlTime(sinceMs), limit, ...scopeParameters(scopes)],
   });
   return rows;
 }
@@ -375,8 +343,8 @@ export async function readTotals(
   const { rows } = await pool.query<TotalRow>({
     name: `statistics-totals-${query.span}`,
     text: `with sums as materialized (
-        select value, counter, sum(n)::bigint as n from statistics_${query.span}
-         where ${IN_RANGE} and ($6::text is null or value = $6) group by value, counter),
+        select value, counter, sum(n)::bigint as n from statistics_by_${query.span}
+         where ${inRange(query.span)} and ($6::text is null or value = $6) group by value, counter),
       largest as (
         select value from sums group by value order by greatest(
             coalesce(sum(n) filter (where counter = 'accepted'), 0),
@@ -405,14 +373,19 @@ export async function readPoints(
   const { rows } = await pool.query<PointRow>({
     name: `statistics-points-${query.span}`,
     text: `select at as "atMs", value, json_object_agg(counter, n) as counts
-        from statistics_${query.span} where ${IN_RANGE} and value = any($6)
+        from (select at, value, counter, sum(n)::bigint as n from statistics_by_${query.span}
+               where ${inRange(query.span)} and value = any($6) group by at, value, counter) sums
        group by at, value order by at limit $7`,
     values: [...rangeOf(scope, query), values, limit],
   });
   return rows;
 }
 
-const IN_RANGE = 'workspace_id = $1 and mode = $2 and dimension = $3 and at >= $4 and at < $5';
+function inRange(span: StatsInterval): string {
+  const scope = 'workspace_id = $1 and mode = $2 and dimension = $3 and at >= $4 and at < $5';
+  if (span !== 'minute') return scope;
+  return `${scope} and hour >= date_trunc('hour', $4::timestamptz, 'UTC') and hour < $5`;
+}
 
 function rangeOf(
   { workspaceId, mode }: TenantScope,
@@ -421,10 +394,15 @@ function rangeOf(
   return [workspaceId, mode, dimension, sqlTime(fromMs), sqlTime(toMs)];
 }
 
+const HOUR_MS = 3_600_000;
+
 export async function deleteOldCounts(
   pool: Pool,
-  span: 'minute' | 'hour',
-  beforeMs: number,
+  { minutesBeforeMs, hoursBeforeMs }: { minutesBeforeMs: number; hoursBeforeMs: number },
 ): Promise<void> {
-  await pool.query(`delete from statistics_${span} where at < $1`, [sqlTime(beforeMs)]);
+  await pool.query('delete from statistics_minutes where hour < $1', [
+    sqlTime(minutesBeforeMs - HOUR_MS),
+  ]);
+  await pool.query('delete from statistics_minute where at < $1', [sqlTime(minutesBeforeMs)]);
+  await pool.query('delete from statistics_hour where at < $1', [sqlTime(hoursBeforeMs)]);
 }

@@ -33,21 +33,28 @@ async function scene() {
       domainRecords: 1,
     },
   });
+  const counted = new Map<string, number>();
   return {
     clock,
     pool,
     workspaceId,
     alarms,
+    /** Sets a counter of this minute. */
     async count(
       counter: string,
       n: number,
       mode: Mode = 'live',
       [dimension, value]: [string, string] = ['domain', 'a.example'],
     ) {
+      const at = Math.floor(clock.now() / MINUTE_MS) * MINUTE_MS;
+      const key = [mode, dimension, value, counter, at].join();
+      const more = n - (counted.get(key) ?? 0);
+      counted.set(key, n);
       await pool.query(
-        `insert into statistics_minute values ($1, $5, $6, date_trunc('minute', $2::timestamptz), $7, $3, $4)
-         on conflict (workspace_id, mode, dimension, at, value, counter) do update set n = excluded.n`,
-        [workspaceId, new Date(clock.now()), counter, n, mode, dimension, value],
+        `insert into statistics_recent (workspace_id, mode, at, ${counter}, totals, ${dimension}s)
+         values ($1, $2, $3, $4::integer, json_build_object('', json_build_object($5::text, $4::integer)),
+           json_build_object($6::text, json_build_object($5::text, $4::integer)))`,
+        [workspaceId, mode, new Date(at), more, counter, value],
       );
     },
     async alarmEvents() {

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Reads } from '../../../db/read-replica.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { RefusedError } from '../../../lib/refused-error.ts';
-import { DIMENSIONS } from '../../../stats/count-events.ts';
+import { DIMENSIONS } from '../../../stats/count-buckets.ts';
 import { queryStats } from '../../../stats/query-stats.ts';
 import type { StatsInterval } from '../../../stats/stats-store.ts';
 import { closed, oneOf } from '../../openapi/shared-schemas.ts';
