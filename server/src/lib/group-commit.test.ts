@@ -46,7 +46,7 @@ test('drained() does not wait for the spacing', async () => {
 });
 
 /** A writer whose commits end when the test decides. */
-function rig(options: { groupItemsMax?: number; callersWaitMs?: () => number } = {}) {
+function rig(options: { groupItemsMax?: number } = {}) {
   const groups: { items: number[]; end: () => void }[] = [];
   const commits = new GroupCommit<number, number>({
     commit: (items) =>
@@ -144,35 +144,4 @@ test('groups of one item do not wait for each other', async () => {
   for (const n of [1, 2, 3]) void commits.add(n, 1);
   await nextTurn();
   expect(sizes()).toEqual([1, 1]);
-});
-
-test('a group waits for the callers of the last one, and takes all', async () => {
-  const { commits, groups, sizes } = rig({ callersWaitMs: () => 1_000_000 });
-  const first = Array.from({ length: 20 }, (_, n) => commits.add(n, 1));
-  await nextTurn();
-  void commits.add(20, 1);
-  groups[0]?.end();
-  await Promise.all(first);
-  for (let n = 0; n < 19; n++) void commits.add(n, 1);
-  await nextTurn();
-  expect(sizes()).toEqual([20]);
-  void commits.add(19, 1);
-  await nextTurn();
-  expect(sizes()).toEqual([20, 21]);
-});
-
-test('a full group does not wait for callers, and neither does drained()', async () => {
-  const { commits, groups, sizes } = rig({ callersWaitMs: () => 1_000_000, groupItemsMax: 20 });
-  const first = Array.from({ length: 20 }, (_, n) => commits.add(n, 1));
-  await nextTurn();
-  groups[0]?.end();
-  await Promise.all(first);
-  for (let n = 0; n < 10; n++) void commits.add(n, 1);
-  await nextTurn();
-  expect(sizes()).toEqual([20]);
-  const drained = commits.drained();
-  await nextTurn();
-  expect(sizes()).toEqual([20, 10]);
-  groups[1]?.end();
-  await drained;
 });

@@ -17,12 +17,6 @@ export interface GroupCommitOptions<Item, Result> {
    * items that arrive meanwhile share a commit. The first group after a pause starts immediately.
    */
   spacingMs?: number;
-  /**
-   * How long the next group waits for the callers of the last one, at most; asked after each group.
-   * They are probably about to return, and larger groups cost less. 0, the default, lets the writing of
-   * one half overlap with the reading of the other, which is faster while there is a core to spare.
-   */
-  callersWaitMs?: () => number;
   waitingItemsMax: number;
   waitingBytesMax: number;
 }
@@ -51,7 +45,6 @@ export class GroupCommit<Item, Result> {
   #expectedBack = 0;
   #startScheduled = false;
   #spacing: NodeJS.Timeout | undefined;
-  #callersWait: NodeJS.Timeout | undefined;
   #idle: (() => void)[] = [];
 
   constructor(options: GroupCommitOptions<Item, Result>) {
@@ -92,7 +85,6 @@ export class GroupCommit<Item, Result> {
     if (this.#inFlight.length === 0 && this.#waiting.length === 0) return Promise.resolve();
     return new Promise((resolve) => {
       this.#idle.push(resolve);
-      this.#endCallersWait();
       this.#endSpacing();
     });
   }
@@ -120,34 +112,10 @@ export class GroupCommit<Item, Result> {
   #canStart(): boolean {
     const { groupsInFlightMax, groupItemsMax } = this.#options;
     if (this.#waiting.length === 0 || this.#spacing !== undefined) return false;
-    if (this.#isWaitingForCallers()) return false;
     if (this.#inFlight.length === 0) return true;
     if (this.#inFlight.length >= groupsInFlightMax) return false;
     const smallest = Math.min(groupItemsMax, ...this.#inFlight);
     return this.#waiting.length >= (smallest < SMALL_GROUP ? smallest : 2 * groupItemsMax);
-  }
-
-  #isWaitingForCallers(): boolean {
-    return (
-      this.#callersWait !== undefined &&
-      this.#expectedBack > 0 &&
-      this.#waiting.length < this.#options.groupItemsMax
-    );
-  }
-
-  #beginCallersWait(): void {
-    clearTimeout(this.#callersWait);
-    this.#callersWait = undefined;
-    const waitMs = this.#options.callersWaitMs?.() ?? 0;
-    // A small group is not worth the wait, and drained() does not wait for callers.
-    if (waitMs === 0 || this.#expectedBack <= SMALL_GROUP || this.#idle.length > 0) return;
-    this.#callersWait = setTimeout(() => this.#endCallersWait(), waitMs);
-  }
-
-  #endCallersWait(): void {
-    clearTimeout(this.#callersWait);
-    this.#callersWait = undefined;
-    this.#startGroups();
   }
 
   #beginSpacing(): void {
@@ -166,8 +134,7 @@ export class GroupCommit<Item, Result> {
   /**
    * Takes at most half of the active callers: those waiting, and those just answered, which will be
    * back. One half is then written while the requests of the other half are read. If a group took all,
-   * every caller would soon be in the same group, and reading and writing would alternate, which is
-   * the aim while groups wait for their callers.
+   * every caller would soon be in the same group, and reading and writing would alternate.
    */
   #takeGroup(): Waiting<Item, Result>[] {
     const { groupItemsMax, groupBytesMax } = this.#options;
@@ -185,9 +152,7 @@ export class GroupCommit<Item, Result> {
 
   #targetGroupSize(): number {
     const { length } = this.#waiting;
-    const { spacingMs, callersWaitMs } = this.#options;
-    const takesAll =
-      length <= SMALL_GROUP || spacingMs !== undefined || (callersWaitMs?.() ?? 0) > 0;
+    const takesAll = length <= SMALL_GROUP || this.#options.spacingMs !== undefined;
     return takesAll ? length : Math.ceil((length + this.#expectedBack) / 2);
   }
 
@@ -195,7 +160,6 @@ export class GroupCommit<Item, Result> {
     try {
       const results = await this.#options.commit(group.map((waiting) => waiting.item));
       this.#expectedBack = group.length;
-      this.#beginCallersWait();
       group.forEach((waiting, index) => {
         waiting.resolve(results[index] as Result);
       });

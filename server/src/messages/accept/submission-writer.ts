@@ -1,7 +1,6 @@
 import { isConnectionError, isNoConnection } from '../../db/database-errors.ts';
 import type { Pool } from '../../db/pool.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { CoreContention } from '../../lib/core-contention.ts';
 import type { Encryptor } from '../../lib/encryption.ts';
 import { GroupCommit, GroupCommitFullError } from '../../lib/group-commit.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
@@ -50,11 +49,6 @@ export interface SubmissionWriterParts {
  * wait for them.
  */
 const LARGE_BYTES_MIN = 256 * 1024;
-/**
- * How long a group waits for the callers of the last one while no core is free to write it meanwhile:
- * about as long as it takes to answer 64 callers and to read their next requests.
- */
-const CALLERS_WAIT_MS = 12;
 /** The share of the queue that large submissions may fill. */
 const LARGE_QUEUE_SHARE = 3 / 4;
 
@@ -71,7 +65,6 @@ const WORKSPACES_WITH_ERASURES_MAX = 10_000;
 export class SubmissionWriter {
   readonly #parts: SubmissionWriterParts;
   readonly #unconfirmed: UnconfirmedLeases;
-  readonly #contention = new CoreContention();
   readonly #small: Writers;
   readonly #large: Writers;
   /** In draining order: a checked submission may have waited in an optimistic queue before. */
@@ -127,7 +120,6 @@ export class SubmissionWriter {
       groupItemsMax: group.itemsMax,
       groupBytesMax: group.bytesMax,
       groupsInFlightMax: group.inFlightMax,
-      callersWaitMs: () => (this.#contention.isHigh() ? CALLERS_WAIT_MS : 0),
       waitingItemsMax: group.waitingMax,
       waitingBytesMax: group.waitingBytesMax,
     };
