@@ -5,6 +5,7 @@ import type { Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import { selectList } from '../db/select-list.ts';
 import type { AlarmsRow } from '../db/tables.ts';
+import { fewestThatMatter, troubledWorkspaces } from './troubled-workspaces.ts';
 
 /** The readings behind the alarms, from the tables of several modules, and the raised alarms. */
 
@@ -37,15 +38,14 @@ export interface AlarmReading {
 export async function readRates(
   db: Queryable,
   window: { fromMs: number; recipientsMin: number },
+  thresholds: { bounceRate: number; complaintRate: number },
 ): Promise<AlarmReading[]> {
+  const { fromMs, recipientsMin } = window;
   const { rows } = await db.query<AlarmReading>(
-    // Minutes take long to read, so only those of workspaces with enough mail in these hours are.
-    `with busy as materialized (
-       select workspace_id from statistics_outcomes
-        where mode = 'live' and at >= date_trunc('hour', $1::timestamptz, 'UTC')
-        group by workspace_id
-       having coalesce(sum(delivered), 0) + coalesce(sum(bounced), 0) + coalesce(sum(failed), 0)
-         + coalesce(sum(expired), 0) >= $2),
+    // Minutes take long to read, so only those of workspaces that can have an alarm are.
+    `with suspects as materialized (
+       ${troubledWorkspaces(`date_trunc('hour', $1::timestamptz, 'UTC')`, '$3', '$4')}
+       union select workspace_id from alarms where kind like '%_rate'),
      sums as (
        select m.workspace_id, mode, dimension, value as subject,
          dimension = 'stream'
@@ -57,9 +57,9 @@ export async function readRates(
            -- A late bounce was counted as delivered first (query-stats.ts).
            + greatest(0, coalesce(sum(n) filter (where counter = 'delivered'), 0)
              - coalesce(sum(n) filter (where counter = 'bounced_later'), 0)) as ended
-       from busy cross join lateral (
+       from suspects w cross join lateral (
          -- The offset keeps the planner from joining, which would read the minutes of all workspaces.
-         select * from statistics_by_minute m where m.workspace_id = busy.workspace_id
+         select * from statistics_by_minute m where m.workspace_id = w.workspace_id
             and mode = 'live' and dimension in ('domain', 'stream') and at >= $1
             and hour >= date_trunc('hour', $1::timestamptz, 'UTC') offset 0) m
        group by m.workspace_id, mode, dimension, value)
@@ -71,7 +71,12 @@ export async function readRates(
             case dimension when 'stream' then 'stream_complaint_rate' else 'complaint_rate' end,
             subject, (complained / delivered)::float8
        from sums where delivered >= $2 and not is_only`,
-    [sqlTime(window.fromMs), window.recipientsMin],
+    [
+      sqlTime(fromMs),
+      recipientsMin,
+      fewestThatMatter(recipientsMin, [thresholds.bounceRate]),
+      fewestThatMatter(recipientsMin, [thresholds.complaintRate]),
+    ],
   );
   return rows;
 }

@@ -84,7 +84,7 @@ export class Alarms {
     const { windowMs, recipientsMin, queueAgeMs, webhookFailingMs, keyExpiryMs, domainRecords } =
       this.#thresholds;
     return [
-      ...(await readRates(db, { fromMs: nowMs - windowMs, recipientsMin })),
+      ...(await readRates(db, { fromMs: nowMs - windowMs, recipientsMin }, this.#thresholds)),
       ...(queueAgeMs > 0 ? await readQueueAges(db, nowMs, queueAgeMs) : []),
       ...(webhookFailingMs > 0 ? await readFailingWebhooks(db, nowMs, webhookFailingMs) : []),
       ...(keyExpiryMs > 0 ? await readExpiringKeys(db, nowMs, keyExpiryMs) : []),

@@ -13,7 +13,8 @@ import {
 } from '../quotas/brake.ts';
 import { applyBrake, listBrakes, releaseBrake } from '../quotas/brake-store.ts';
 import { publicBrake } from '../quotas/public-brake.ts';
-import { lockBrakes, readBrakeCounts } from './brake-rates-store.ts';
+import { type BrakeWindow, lockBrakes, readBrakeCounts } from './brake-rates-store.ts';
+import { fewestThatMatter } from './troubled-workspaces.ts';
 
 /**
  * Applies the automatic brake. Each change commits with its event. A pause is a suspension with the
@@ -48,7 +49,7 @@ export class BrakeChecks {
       const nowMs = this.#clock.now();
       const fromMs = Math.floor((nowMs - this.#settings.windowMs) / HOUR_MS) * HOUR_MS;
       const { recipientsMin } = this.#settings;
-      const all = await readBrakeCounts(db, { fromMs, recipientsMin });
+      const all = await readBrakeCounts(db, { fromMs, ...significantCounts(this.#settings) });
       const judged = new Set<string>();
       for (const { workspaceId, ...counts } of all) {
         judged.add(workspaceId);
@@ -107,6 +108,17 @@ export class BrakeChecks {
     const atMs = this.#clock.now();
     await appendEvents(db, [{ workspaceId, mode: 'live', type, atMs, data }]);
   }
+}
+
+/** The fewest recipients, bounces and complaints that can put a brake on by the settings. */
+function significantCounts(settings: BrakeSettings): Omit<BrakeWindow, 'fromMs'> {
+  const { recipientsMin, slowBounceRate, pauseBounceRate, slowComplaintRate, pauseComplaintRate } =
+    settings;
+  return {
+    recipientsMin,
+    bouncedMin: fewestThatMatter(recipientsMin, [slowBounceRate, pauseBounceRate]),
+    complainedMin: fewestThatMatter(recipientsMin, [slowComplaintRate, pauseComplaintRate]),
+  };
 }
 
 function isEnabled(settings: BrakeSettings): boolean {
