@@ -2,6 +2,7 @@ import type { Mode, TenantScope } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
 import { recordset } from '../db/recordset.ts';
 import { sqlTime } from '../db/row-types.ts';
+import type { StatisticsRecentRow } from '../db/tables.ts';
 import {
   chunkParameters,
   type EventChunk,
@@ -199,21 +200,8 @@ function toCountedEvent(event: MessageEvent, message: MessageFacts | undefined):
 
 export type StatsInterval = 'minute' | 'hour' | 'day';
 
-/** With the counters that are columns, because they are read for many workspaces at once. */
-interface RecentRow extends PackedRow {
-  messages: number | null;
-  accepted: number | null;
-  content_bytes: number | null;
-  delivered: number | null;
-  bounced: number | null;
-  bounced_later: number | null;
-  complained: number | null;
-  failed: number | null;
-  expired: number | null;
-}
-
-const RECENT = recordset<RecentRow>({
-  ...PACKED_COLUMNS,
+/** Counters that are columns, because they are read for many workspaces at once. */
+const TOTALS = {
   messages: 'integer',
   accepted: 'integer',
   content_bytes: 'bigint',
@@ -223,7 +211,11 @@ const RECENT = recordset<RecentRow>({
   complained: 'integer',
   failed: 'integer',
   expired: 'integer',
-});
+} as const;
+
+type RecentRow = PackedRow & Pick<StatisticsRecentRow, keyof typeof TOTALS>;
+
+const RECENT = recordset<RecentRow>({ ...PACKED_COLUMNS, ...TOTALS });
 
 /**
  * Appends counts in one statement with `done`, which finds no row if other processes have counted the
