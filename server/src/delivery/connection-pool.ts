@@ -44,6 +44,8 @@ export class SmtpConnectionPool {
   #refusedAt: { connections: number; untilMs: number } | undefined;
   /** Until then connections are unencrypted, because TLS is broken and not required. */
   #plaintextUntilMs = 0;
+  /** Until then messages are sent with DATA, because some in chunks got no reply. */
+  #unchunkedUntilMs = 0;
 
   constructor(target: SmtpTarget, parts: ConnectionPoolParts) {
     this.#target = target;
@@ -67,7 +69,8 @@ export class SmtpConnectionPool {
     const idle = this.#connections.length === 0 && this.#opening === 0 && this.#waiting.size === 0;
     const rememberMs = this.#parts.hasFallback ? FAILURE_CACHE_MAX_MS : 0;
     const failedUntilMs = this.#failed ? this.#failed.untilMs + rememberMs : 0;
-    return idle && nowMs >= failedUntilMs && nowMs >= this.#plaintextUntilMs;
+    const rememberedUntilMs = Math.max(this.#plaintextUntilMs, this.#unchunkedUntilMs);
+    return idle && nowMs >= failedUntilMs && nowMs >= rememberedUntilMs;
   }
 
   /** `onAssigned` is called when the message has a connection, which was greeted. */
@@ -155,6 +158,7 @@ export class SmtpConnectionPool {
     connection.send(job.message).then(
       (result) => {
         open.lastUsedAtMs = clock.now();
+        if (connection.lostChunks) this.#stopChunking();
         if (open.exhausted && connection.usable) this.#retire(open);
         job.resolve({ ok: true, result: withTlsTranscript(result, open.tlsTranscript) });
         this.#dispatch();
@@ -166,6 +170,11 @@ export class SmtpConnectionPool {
         this.#dispatch();
       },
     );
+  }
+
+  #stopChunking(): void {
+    this.#unchunkedUntilMs = this.#parts.clock.now() + UNCHUNKED_CACHE_MS;
+    for (const { connection } of this.#connections) connection.stopChunking();
   }
 
   #retire(open: PooledConnection): void {
@@ -183,10 +192,13 @@ export class SmtpConnectionPool {
       this.#detectedLoop(opened.connection, before);
     } else if (opened.ok && !this.#stop.signal.aborted) {
       const nowMs = clock.now();
+      const { connection } = opened;
       this.#failed = undefined;
       this.#consecutiveFailures = 0;
+      if (nowMs < this.#unchunkedUntilMs) connection.stopChunking();
+      this.#parts.onConnected(connection);
       const open: PooledConnection = {
-        connection: opened.connection,
+        connection,
         tlsTranscript: before,
         openedAtMs: nowMs,
         lastUsedAtMs: nowMs,
@@ -276,6 +288,7 @@ export interface ConnectionPoolParts {
   idle: IdleConnections;
   /** Whether the server that greeted us is this server. */
   isOwnServer: (session: SmtpSessionInfo) => boolean;
+  onConnected: (connection: SmtpConnection) => void;
   /** Messages that fail here have another route. */
   hasFallback: boolean;
   timeouts?: Partial<SmtpTimeouts>;
@@ -316,6 +329,8 @@ const FAILURE_CACHE_MS = 30_000;
 const FAILURE_CACHE_MAX_MS = 5 * 60_000;
 const REFUSAL_CACHE_MS = 60_000;
 const PLAINTEXT_CACHE_MS = 10 * 60_000;
+/** Longer than the first retries of what got no reply. */
+const UNCHUNKED_CACHE_MS = 60 * 60_000;
 
 function withTlsTranscript(
   result: SmtpSendResult,

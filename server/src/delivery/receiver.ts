@@ -40,6 +40,7 @@ export class Receiver {
   isRemoved = false;
   readonly #clock: Clock;
   readonly #onThrottleChange: ReceiverOptions['onThrottleChange'];
+  #transactionsMax: number;
   #throttledAtMs = Number.NEGATIVE_INFINITY;
   #level = 0;
 
@@ -48,7 +49,13 @@ export class Receiver {
     this.shaping = shaping;
     this.#clock = clock;
     this.#onThrottleChange = onThrottleChange;
-    this.concurrency = new ReceiverLimit(shaping, clock, onCapacity);
+    this.#transactionsMax = shaping.connectionsMax * TRANSACTIONS_PER_CONNECTION;
+    this.concurrency = new ReceiverLimit(
+      Math.min(TRANSACTIONS_INITIAL, this.#transactionsMax),
+      shaping,
+      clock,
+      onCapacity,
+    );
     this.lastUsedAtMs = clock.now();
   }
 
@@ -79,6 +86,12 @@ export class Receiver {
     if (leftMs > 0) this.concurrency.pauseFor(leftMs);
   }
 
+  /** A connection was opened that takes this many messages at a time. */
+  connected(depth: number): void {
+    const transactions = Math.max(depth, TRANSACTIONS_PER_CONNECTION);
+    this.#transactionsMax = this.shaping.connectionsMax * transactions;
+  }
+
   /** The receiver accepted a message: one step less of the throttle, or one more at a time. */
   succeeded(): void {
     const { concurrency } = this;
@@ -90,10 +103,7 @@ export class Receiver {
       return;
     }
     // An unused limit says nothing about how much the receiver can take.
-    if (
-      concurrency.limit >= transactionsMax(this.shaping) ||
-      concurrency.inUse < concurrency.limit - 1
-    )
+    if (concurrency.limit >= this.#transactionsMax || concurrency.inUse < concurrency.limit - 1)
       return;
     concurrency.limit += 1;
     concurrency.notifyWaiters();
@@ -126,8 +136,8 @@ export class ReceiverLimit extends ConcurrencyLimit {
   #pausedUntilMs = 0;
   #wakeScheduled = false;
 
-  constructor(shaping: Shaping, clock: Clock, onCapacity: () => void) {
-    super(Math.min(TRANSACTIONS_INITIAL, transactionsMax(shaping)));
+  constructor(limit: number, shaping: Shaping, clock: Clock, onCapacity: () => void) {
+    super(limit);
     this.#clock = clock;
     this.#onCapacity = onCapacity;
     this.#spacingMs = shaping.messagesPerMinute === null ? 0 : 60_000 / shaping.messagesPerMinute;
@@ -181,7 +191,10 @@ export class ReceiverLimit extends ConcurrencyLimit {
   }
 }
 
-/** One message waiting for its reply and one envelope pipelined behind it: see SmtpConnection. */
+/**
+ * One message waiting for its reply and one envelope pipelined behind it, until a connection shows that
+ * the receiver takes more: see SmtpConnection.
+ */
 const TRANSACTIONS_PER_CONNECTION = 2;
 const TRANSACTIONS_INITIAL = 4;
 const BURST_MS = 1_000;
@@ -196,8 +209,4 @@ const LEVEL_MAX = 7;
 
 function pauseMs(level: number): number {
   return Math.min(PAUSE_FIRST_MS * 3 ** (level - 1), PAUSE_MAX_MS);
-}
-
-function transactionsMax(shaping: Shaping): number {
-  return shaping.connectionsMax * TRANSACTIONS_PER_CONNECTION;
 }

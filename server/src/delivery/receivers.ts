@@ -178,6 +178,7 @@ export class Receivers {
         idle: this.#idle,
         hasFallback: relay && this.#parts.routes.length > 1,
         isOwnServer: (session) => !relay && identifiesAs(session, heloName),
+        onConnected: ({ depth }) => receiver.connected(depth),
         ...(timeouts ? { timeouts } : {}),
       });
       receiver.pools.set(key, pool);

@@ -38,7 +38,9 @@ export interface ReceiverScript {
   onData?: (session: ReceiverSession) => ScriptedReply;
   /** Called while a message arrives, with the byte count so far; a reply interrupts it. */
   onDataBytes?: (bytes: number, session: ReceiverSession) => PlainReply;
-  /** The reply to the final dot. */
+  /** A reply before the message after BDAT is read, as of a server that does not know the command. */
+  onBdat?: (session: ReceiverSession) => ScriptedReply;
+  /** The reply to the final dot, or to BDAT. */
   onMessage?: (message: ReceivedMessage, session: ReceiverSession) => ScriptedReply;
   onRset?: (session: ReceiverSession) => ScriptedReply;
   onQuit?: (session: ReceiverSession) => ScriptedReply;
@@ -161,6 +163,7 @@ export class ReceiverSession {
     else if (verb === 'MAIL') await this.#handleMail(rest);
     else if (verb === 'RCPT') await this.#handleRcpt(rest);
     else if (verb === 'DATA') await this.#handleData();
+    else if (verb === 'BDAT' && this.#offers('CHUNKING')) await this.#handleBdat(rest);
     else if (verb === 'RSET') {
       this.#resetTransaction();
       await this.#reply(script.onRset?.(this), '250 2.0.0 reset', verb);
@@ -241,22 +244,48 @@ export class ReceiverSession {
     if (!reply.startsWith('354')) return;
     const stuffed = await this.#readMessage();
     if (!stuffed) return;
-    const message: ReceivedMessage = {
-      mailFrom: this.mailFrom ?? '',
-      mailParameters: this.mailParameters,
-      recipients: this.recipients,
-      raw: this.#unstuffed(stuffed),
-      accepted: false,
-      tls: this.tls,
-      session: this,
-    };
-    this.messageCount += 1;
+    const envelope = this.#envelope();
     this.#resetTransaction();
+    await this.#receive({ ...envelope, raw: this.#unstuffed(stuffed) });
+  }
+
+  /** RFC 3030: the message is read whatever the reply, and a rejected one must be followed by RSET. */
+  async #handleBdat(rest: string): Promise<void> {
+    const [, octets = '', last] = /^(\d+)( LAST)?$/.exec(rest) ?? [];
+    if (last === undefined) this.#violation(`BDAT ${rest}`);
+    const reply = await this.#script.onBdat?.(this);
+    if (reply !== undefined) {
+      await this.#reply(reply, '');
+      return;
+    }
+    while (this.#unread.length < Number(octets)) if (!(await this.#more())) return;
+    const raw = Buffer.from(this.#unread.subarray(0, Number(octets)));
+    this.#unread = this.#unread.subarray(Number(octets));
+    if (this.recipients.length === 0) await this.#reply(undefined, '503 5.5.1 no valid recipients');
+    else {
+      this.#checkLines(raw.toString('latin1'));
+      const isAccepted = await this.#receive({ ...this.#envelope(), raw });
+      if (isAccepted) this.#resetTransaction();
+    }
+  }
+
+  #envelope(): Pick<ReceivedMessage, 'mailFrom' | 'mailParameters' | 'recipients'> {
+    const { mailFrom = '', mailParameters, recipients } = this;
+    return { mailFrom, mailParameters, recipients };
+  }
+
+  /** Returns whether the message was accepted. */
+  async #receive(
+    received: Pick<ReceivedMessage, 'mailFrom' | 'mailParameters' | 'recipients' | 'raw'>,
+  ): Promise<boolean> {
+    const message = { ...received, accepted: false, tls: this.tls, session: this };
+    this.messageCount += 1;
     this.#receiver.messages.push(message);
     this.#receiver.notifyWatchers();
     const final = await this.#reply(this.#script.onMessage?.(message, this), '250 2.0.0 queued');
     message.accepted = final.startsWith('2');
     this.#receiver.notifyWatchers();
+    return message.accepted;
   }
 
   #resetTransaction(): void {
@@ -288,9 +317,12 @@ export class ReceiverSession {
   /** Called before the reply is sent: unread bytes were sent without waiting for it. */
   #checkGroup(verb: string): void {
     if (this.#unread.length === 0) return;
-    const pipelining = (this.#script.keywords ?? KEYWORDS).includes('PIPELINING');
-    if (!pipelining) this.#violation(`did not wait for the reply to ${verb}`);
+    if (!this.#offers('PIPELINING')) this.#violation(`did not wait for the reply to ${verb}`);
     else if (ENDS_GROUP.has(verb)) this.#violation(`pipelined after ${verb}`);
+  }
+
+  #offers(keyword: string): boolean {
+    return (this.#script.keywords ?? KEYWORDS).includes(keyword);
   }
 
   #violation(what: string): void {
@@ -380,12 +412,16 @@ export class ReceiverSession {
 
   #unstuffed(stuffed: Buffer): Buffer {
     const text = stuffed.toString('latin1');
+    this.#checkLines(text);
+    return Buffer.from(text.replace(/(^|\n)\./g, '$1'), 'latin1');
+  }
+
+  #checkLines(text: string): void {
     if (/\r(?!\n)|(?<!\r)\n/.test(text)) this.#violation('bare CR or LF in a message');
     // Not a pattern of 999 characters, which would be tried at every character of large messages.
     if (text.split(/[\r\n]/).some((line) => line.length > 998)) {
       this.#violation('line over 998 bytes');
     }
-    return Buffer.from(text.replace(/(^|\n)\./g, '$1'), 'latin1');
   }
 }
 

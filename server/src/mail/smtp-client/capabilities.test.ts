@@ -5,6 +5,7 @@ test('extensions are parsed in any case, and the first line is a name, not an ex
   const offered = parseCapabilities([
     '250-PIPELINING.example.test says hello',
     '250-pipelining',
+    '250-chunking',
     '250-SIZE 10485760',
     '250-8BitMime',
     '250-SMTPUTF8',
@@ -15,6 +16,7 @@ test('extensions are parsed in any case, and the first line is a name, not an ex
   ]);
   expect(offered).toEqual({
     pipelining: true,
+    chunking: true,
     eightBitMime: true,
     smtpUtf8: true,
     startTls: true,

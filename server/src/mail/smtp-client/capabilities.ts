@@ -1,6 +1,8 @@
 /** The extensions that a receiver offers, parsed from its EHLO reply (RFC 5321 section 4.1.1.1). */
 export interface SmtpCapabilities {
   pipelining: boolean;
+  /** RFC 3030: messages are sent with BDAT instead of DATA. */
+  chunking: boolean;
   eightBitMime: boolean;
   smtpUtf8: boolean;
   startTls: boolean;
@@ -17,6 +19,7 @@ export interface SmtpCapabilities {
 /** After HELO, no extension may be used. */
 export const NO_CAPABILITIES: SmtpCapabilities = {
   pipelining: false,
+  chunking: false,
   eightBitMime: false,
   smtpUtf8: false,
   startTls: false,
@@ -32,6 +35,7 @@ export function parseCapabilities(ehloLines: readonly string[]): SmtpCapabilitie
   for (const line of ehloLines.slice(1)) {
     const [keyword = '', ...parameters] = line.slice(4).trim().toUpperCase().split(/\s+/);
     if (keyword === 'PIPELINING') capabilities.pipelining = true;
+    else if (keyword === 'CHUNKING') capabilities.chunking = true;
     else if (keyword === '8BITMIME') capabilities.eightBitMime = true;
     else if (keyword === 'SMTPUTF8') capabilities.smtpUtf8 = true;
     else if (keyword === 'STARTTLS') capabilities.startTls = true;

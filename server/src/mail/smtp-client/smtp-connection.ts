@@ -3,11 +3,12 @@ import { unreachable } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { SmtpCapabilities } from './capabilities.ts';
 import type { CommandChannel, ReplyHandler } from './command-channel.ts';
+import { concatPieces, type Piece } from './concat-pieces.ts';
 import type { ReceivedReply } from './reply-parser.ts';
 import { type SendableMessage, type SmtpMessage, toSendableMessage } from './smtp-message.ts';
 import {
+  isTemporarilyUnavailable,
   type SmtpError,
-  type SmtpRecipientResult,
   type SmtpSendResult,
   type SmtpSessionInfo,
   smtpError,
@@ -19,8 +20,9 @@ import { TranscriptRecorder } from './transcript.ts';
 /**
  * An open SMTP session: takes messages and returns one result per recipient. With PIPELINING, MAIL,
  * RCPT and DATA are sent in one write, together with the previous message (RFC 2920 section 3.1),
- * so that a busy connection needs one round trip per message. `send` never throws because of the
- * receiver, and every call completes exactly once, whatever happens to the connection.
+ * so that a busy connection needs one round trip per message. With CHUNKING too (RFC 3030), several
+ * messages are sent in one write. `send` never throws because of the receiver, and every call
+ * completes exactly once, whatever happens to the connection.
  */
 export class SmtpConnection {
   readonly capabilities: SmtpCapabilities;
@@ -40,12 +42,17 @@ export class SmtpConnection {
   #awaitingData: ActiveSend | undefined;
   /** What to write next for that message, after the reply to DATA. */
   #dataAction: 'send_body' | 'send_lone_dot' | undefined;
-  /** The message is written, or being written; the reply to its final dot comes next. */
-  #awaitingFinalReply: ActiveSend | undefined;
+  /** Messages that are written, or being written; their final replies come next, in this order. */
+  readonly #awaitingFinalReply: ActiveSend[] = [];
   #writingBlocks = false;
   #resetFirst = false;
   #flushScheduled = false;
   #messagesSent = 0;
+  #lastReplyAtMs: number;
+  /** After a 421 the receiver reads nothing more (RFC 5321 section 3.8). */
+  #receiverCloses = false;
+  #usesChunking: boolean;
+  #lostChunks = false;
   #quitting: PromiseWithResolvers<void> | undefined;
 
   constructor(parts: SmtpConnectionParts) {
@@ -55,6 +62,8 @@ export class SmtpConnection {
     this.#clock = parts.clock;
     this.#timeouts = parts.timeouts;
     this.#openingTranscript = parts.openingTranscript;
+    this.#lastReplyAtMs = this.#clock.now();
+    this.#usesChunking = this.capabilities.pipelining && this.capabilities.chunking;
     this.#channel.onClosed = (lost) => this.#onClosed(lost);
   }
 
@@ -65,12 +74,28 @@ export class SmtpConnection {
 
   /** Whether another `send` now would be pipelined or start at once. */
   get hasCapacity(): boolean {
-    return this.usable && this.inFlight < (this.capabilities.pipelining ? PIPELINE_DEPTH_MAX : 1);
+    return this.usable && this.inFlight < this.depth;
+  }
+
+  /** How many messages may be in flight. */
+  get depth(): number {
+    if (this.#usesChunking) return CHUNKING_DEPTH;
+    return this.capabilities.pipelining ? PIPELINING_DEPTH : 1;
+  }
+
+  /** Whether messages sent in chunks got no reply, perhaps because a firewall does not know BDAT. */
+  get lostChunks(): boolean {
+    return this.#lostChunks;
+  }
+
+  /** From now on messages are sent with DATA. */
+  stopChunking(): void {
+    this.#usesChunking = false;
   }
 
   /** Messages passed to `send` that have no result yet. */
   get inFlight(): number {
-    return this.#queued.length + (this.#awaitingData ? 1 : 0) + (this.#awaitingFinalReply ? 1 : 0);
+    return this.#queued.length + (this.#awaitingData ? 1 : 0) + this.#awaitingFinalReply.length;
   }
 
   get messagesSent(): number {
@@ -90,7 +115,9 @@ export class SmtpConnection {
     if ('kind' in sendable) return Promise.resolve(this.#notSent(message.recipients, sendable));
     return new Promise((resolve) => {
       this.#queued.push({ message: sendable, resolve });
-      if (!this.#flushScheduled) this.#flush();
+      // Messages that are passed at the same time share a write where the receiver allows it.
+      if (this.#usesChunking) this.#scheduleFlush();
+      else if (!this.#flushScheduled) this.#flush();
     });
   }
 
@@ -111,7 +138,7 @@ export class SmtpConnection {
 
   /**
    * Writes everything that can be written now in one piece: the message whose DATA was answered,
-   * followed by the next envelope.
+   * followed by the next envelope, or by messages in chunks.
    */
   #flush(): void {
     this.#flushScheduled = false;
@@ -119,18 +146,23 @@ export class SmtpConnection {
     const sending = this.#awaitingData;
     const due = this.#dataAction;
     if (!sending || !due) {
-      const commands = this.#nextEnvelope(this.#clock.now());
-      if (commands !== '') this.#channel.write(commands);
+      this.#writeAll(this.#nextMessages(this.#clock.now()));
       return;
     }
     if (due === 'send_body' && !this.#mayTransmit(sending)) return;
     this.#awaitingData = undefined;
     this.#dataAction = undefined;
-    this.#awaitingFinalReply = sending;
+    this.#awaitingFinalReply.push(sending);
     const body = due === 'send_body' ? sending.transaction.message.body : NO_BODY;
     this.#channel.expectReply('body', this.#timeouts.finalDotMs, sending);
     if (body.blocksBytes > ONE_WRITE_BYTES_MAX) void this.#writeBlocks(sending);
-    else this.#channel.write(concatBlocks(body.blocks, this.#finalDot(sending, body.blocksBytes)));
+    else this.#writeAll([...body.blocks, ...this.#finalDot(sending, body.blocksBytes)]);
+  }
+
+  #writeAll(pieces: readonly Piece[]): void {
+    const [first] = pieces;
+    if (first === undefined || !this.#channel.open) return;
+    this.#channel.write(pieces.length === 1 ? first : concatPieces(pieces));
   }
 
   /** Writes a large message as fast as the receiver reads it, so that memory stays bounded. */
@@ -150,7 +182,7 @@ export class SmtpConnection {
     }
     this.#writingBlocks = false;
     this.#channel.setDeadline(this.#timeouts.finalDotMs);
-    this.#channel.write(this.#finalDot(sending, blocksBytes));
+    this.#writeAll(this.#finalDot(sending, blocksBytes));
   }
 
   /** The receiver discards what has no final dot. */
@@ -160,28 +192,47 @@ export class SmtpConnection {
     return false;
   }
 
-  /** The end of a message, and the next envelope if it may be pipelined. */
-  #finalDot({ transaction }: ActiveSend, bytes: number): string {
+  /** The end of a message, and what may be pipelined behind it. */
+  #finalDot({ transaction }: ActiveSend, bytes: number): Piece[] {
     transaction.finalDotSent = true;
     const nowMs = this.#clock.now();
     transaction.transcript.add(nowMs, 'note', `(${bytes} bytes of message)`);
-    return `.\r\n${this.#nextEnvelope(nowMs)}`;
+    return ['.\r\n', ...this.#nextMessages(nowMs)];
   }
 
-  /** The commands that can be sent now, each with its reply registered; often none. */
-  #nextEnvelope(nowMs: number): string {
-    const { pipelining } = this.capabilities;
-    if (this.#awaitingData || (this.#awaitingFinalReply && !pipelining)) return '';
-    const next = this.#queued.shift();
-    if (!next) return '';
-    const sending = this.#begin(next, nowMs);
-    this.#awaitingData = sending;
+  /** What can be sent now, each command with its reply registered; often nothing. */
+  #nextMessages(nowMs: number): Piece[] {
+    const pieces: Piece[] = [];
+    let bytes = 0;
+    while (!this.#awaitingData && bytes < ONE_WRITE_BYTES_MAX) {
+      if (this.#awaitingFinalReply.length >= this.depth) break;
+      const next = this.#queued.shift();
+      if (!next) break;
+      const sending = this.#begin(next, nowMs);
+      const { transaction } = sending;
+      const commands = this.#nextCommands(sending, nowMs);
+      if (transaction.chunked) {
+        this.#awaitingFinalReply.push(sending);
+        if (!this.#mayTransmit(sending)) return [];
+        transaction.finalDotSent = true;
+        const { blocks, blocksBytes } = transaction.message.body;
+        pieces.push(commands, ...blocks);
+        bytes += blocksBytes;
+      } else {
+        this.#awaitingData = sending;
+        pieces.push(commands);
+      }
+    }
+    return pieces;
+  }
+
+  #nextCommands(sending: ActiveSend, nowMs: number): string {
     let commands = '';
     for (;;) {
       const command = sending.transaction.nextCommand();
       if (!command) return commands;
       commands += this.#recordCommand(sending, command, nowMs);
-      if (!pipelining) return commands;
+      if (!this.capabilities.pipelining) return commands;
     }
   }
 
@@ -193,13 +244,31 @@ export class SmtpConnection {
     }
     const transaction = new SmtpTransaction(message, transcript, {
       pipelined: this.capabilities.pipelining,
-      resetFirst: this.#resetFirst,
+      chunked: this.#mayChunk(message, nowMs),
+      // A message in chunks that is rejected leaves its transaction open, and its reply is not known yet.
+      resetFirst:
+        this.#resetFirst || this.#awaitingFinalReply.some((one) => one.transaction.chunked),
       reused: messageNumber > 1,
     });
     this.#resetFirst = false;
     const onReply: ReplyHandler['onReply'] = (received, at) => this.#onReply(sending, received, at);
     const sending: ActiveSend = { transaction, messageNumber, resolve, onReply };
     return sending;
+  }
+
+  /**
+   * Whether a message is sent with BDAT, which saves a round trip and lets messages share a write. A large
+   * message waits for the replies to its recipients, and so does one on a connection that has been
+   * silent: if the receiver has closed it, nothing of the message may have been sent.
+   */
+  #mayChunk({ body }: SendableMessage, nowMs: number): boolean {
+    const isStuffed = body.blocksBytes !== body.sizeBytes;
+    return (
+      this.#usesChunking &&
+      !isStuffed &&
+      body.blocksBytes <= CHUNK_BYTES_MAX &&
+      nowMs - this.#lastReplyAtMs < SILENCE_MS
+    );
   }
 
   #takeTranscript(nowMs: number): TranscriptRecorder {
@@ -209,18 +278,17 @@ export class SmtpConnection {
   }
 
   #recordCommand(sending: ActiveSend, { line, stage }: SmtpCommand, nowMs: number): string {
-    const { mailMs, rcptMs, dataMs } = this.#timeouts;
-    this.#channel.expectReply(
-      stage,
-      stage === 'mail' ? mailMs : stage === 'rcpt' ? rcptMs : dataMs,
-      sending,
-    );
+    const { mailMs, rcptMs, dataMs, finalDotMs } = this.#timeouts;
+    const timeoutMs = { mail: mailMs, rcpt: rcptMs, data: dataMs, body: finalDotMs }[stage];
+    this.#channel.expectReply(stage, timeoutMs, sending);
     sending.transaction.transcript.add(nowMs, 'client', line);
     return `${line}\r\n`;
   }
 
   #onReply(sending: ActiveSend, received: ReceivedReply, nowMs: number): void {
     const { transaction } = sending;
+    this.#lastReplyAtMs = nowMs;
+    this.#receiverCloses = received.reply.code === 421;
     transaction.transcript.addAll(nowMs, 'server', received.lines);
     const step = transaction.handleReply(received);
     // The channel closes after a 421, and everything in flight fails then.
@@ -253,8 +321,8 @@ export class SmtpConnection {
   /** Completes a call of `send`. */
   #complete(sending: ActiveSend): void {
     const { transaction, messageNumber, resolve } = sending;
-    if (this.#awaitingFinalReply === sending) this.#awaitingFinalReply = undefined;
-    else this.#awaitingData = undefined;
+    if (this.#awaitingData === sending) this.#awaitingData = undefined;
+    else this.#awaitingFinalReply.splice(this.#awaitingFinalReply.indexOf(sending), 1);
     this.#resetFirst ||= transaction.needsReset;
     const recipients = transaction.results();
     resolve({
@@ -285,9 +353,13 @@ export class SmtpConnection {
   }
 
   #onClosed(error: SmtpError): void {
-    for (const sending of [this.#awaitingFinalReply, this.#awaitingData]) {
+    this.#lostChunks =
+      error.kind !== 'aborted' &&
+      !this.#receiverCloses &&
+      this.#awaitingFinalReply.some(({ transaction }) => transaction.chunked);
+    for (const sending of [...this.#awaitingFinalReply, this.#awaitingData]) {
       if (!sending) continue;
-      sending.transaction.fail(error);
+      sending.transaction.fail(error, this.#receiverCloses);
       sending.transaction.transcript.add(this.#clock.now(), 'note', `(${error.detail})`);
       this.#complete(sending);
     }
@@ -311,15 +383,6 @@ export class SmtpConnection {
       messageNumber: this.#messagesSent + 1,
     };
   }
-}
-
-/**
- * RFC 3463 code 4.3.2. Postscreen sends it to new clients until they reconnect, so a connection
- * that is kept open would never get through.
- */
-function isTemporarilyUnavailable(recipient: SmtpRecipientResult): boolean {
-  if (recipient.accepted || recipient.failure.kind !== 'refused') return false;
-  return recipient.failure.reply.enhanced === '4.3.2';
 }
 
 export interface SmtpConnectionParts {
@@ -349,21 +412,15 @@ interface ActiveSend {
 }
 
 /** One message waiting for its reply and the next envelope behind it; more would not help. */
-const PIPELINE_DEPTH_MAX = 2;
+const PIPELINING_DEPTH = 2;
+/** More gain little, and all of them may arrive twice if the connection is lost. */
+const CHUNKING_DEPTH = 4;
 /** Messages up to this size are copied into one write; larger ones are written in blocks. */
 const ONE_WRITE_BYTES_MAX = 128 * 1024;
 const BLOCK_BYTES = 64 * 1024;
 const NO_BODY = { blocks: [], blocksBytes: 0 };
 
-/**
- * One buffer means one system call and few packets; copying 2 KB is cheaper than a second write.
- */
-function concatBlocks(blocks: readonly Buffer[], tail: string): Buffer {
-  let bytes = Buffer.byteLength(tail);
-  for (const block of blocks) bytes += block.length;
-  const all = Buffer.allocUnsafe(bytes);
-  let at = 0;
-  for (const block of blocks) at += block.copy(all, at);
-  all.write(tail, at);
-  return all;
-}
+/** Larger messages are not sent before the receiver has accepted a recipient. */
+const CHUNK_BYTES_MAX = 64 * 1024;
+/** A connection whose last reply is older may have been closed by the receiver. */
+const SILENCE_MS = 1_000;

@@ -113,3 +113,12 @@ export function smtpRejection(
 ): SmtpRejection {
   return { kind: 'refused', stage, reply, afterFinalDot: false, staleConnection };
 }
+
+/**
+ * RFC 3463 code 4.3.2. Postscreen sends it to new clients until they reconnect, so a connection
+ * that is kept open would never get through.
+ */
+export function isTemporarilyUnavailable(recipient: SmtpRecipientResult): boolean {
+  if (recipient.accepted || recipient.failure.kind !== 'refused') return false;
+  return recipient.failure.reply.enhanced === '4.3.2';
+}

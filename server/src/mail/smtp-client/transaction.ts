@@ -28,7 +28,8 @@ export type NextStep =
 
 export interface SmtpCommand {
   line: string;
-  stage: 'mail' | 'rcpt' | 'data';
+  /** `body` is BDAT, which the message follows at once. */
+  stage: 'mail' | 'rcpt' | 'data' | 'body';
 }
 
 /**
@@ -39,7 +40,7 @@ export interface SmtpCommand {
 export class SmtpTransaction {
   readonly message: SendableMessage;
   readonly transcript: TranscriptRecorder;
-  /** True once the final dot was passed to the socket. */
+  /** True once the final dot, or the message after BDAT, was passed to the socket. */
   finalDotSent = false;
 
   readonly #context: TransactionContext;
@@ -65,8 +66,13 @@ export class SmtpTransaction {
     const commands: SmtpCommand[] = circumstances.resetFirst ? [RSET] : [];
     commands.push({ line: message.mailCommand, stage: 'mail' });
     for (const line of message.recipientCommands) commands.push({ line, stage: 'rcpt' });
-    commands.push(DATA);
+    commands.push(circumstances.chunked ? bdatOf(message) : DATA);
     this.#commands = commands;
+  }
+
+  /** The message follows its commands at once. */
+  get chunked(): boolean {
+    return this.#context.chunked;
   }
 
   /** The next command to send; undefined after the last. */
@@ -74,9 +80,12 @@ export class SmtpTransaction {
     return this.#commands[this.#sent++];
   }
 
-  /** Whether the receiver still has an open transaction that must be reset. */
+  /**
+   * Whether the receiver may still have an open transaction. A final dot always ends it, but a rejected
+   * BDAT leaves it in an indeterminate state (RFC 3030 section 2).
+   */
   get needsReset(): boolean {
-    return this.#mailAccepted && !this.finalDotSent;
+    return this.#mailAccepted && !(this.#context.chunked ? this.#finalReply : this.finalDotSent);
   }
 
   /** Handles the reply to the oldest unanswered command, or to the message. */
@@ -93,13 +102,16 @@ export class SmtpTransaction {
     return next;
   }
 
-  /** The connection failed: every recipient without a result of its own fails with this error. */
-  fail(error: SmtpError): void {
+  /**
+   * The connection failed: every recipient without a result of its own fails with this error. `unread`
+   * says that the receiver did not read what was sent.
+   */
+  fail(error: SmtpError, unread: boolean): void {
     if (this.#finalReply) return;
     const stage: SmtpStage = this.#commands[this.#answered]?.stage ?? 'body';
     this.#failRemaining(
       smtpError(error.kind, stage, error.detail, {
-        afterFinalDot: this.finalDotSent,
+        afterFinalDot: this.finalDotSent && !unread,
         staleConnection: this.#isStale(),
       }),
     );
@@ -115,6 +127,7 @@ export class SmtpTransaction {
 
   #onCommandReply(stage: SmtpCommand['stage'], reply: SmtpReply): NextStep {
     if (stage === 'data') return this.#onData(reply);
+    if (stage === 'body') return this.#onFinalReply(reply);
     if (reply.code >= 300 && reply.code < 400) return 'broken';
     return stage === 'mail' ? this.#onMail(reply) : this.#onRcpt(reply);
   }
@@ -150,6 +163,9 @@ export class SmtpTransaction {
   }
 
   #onFinalReply(reply: SmtpReply): NextStep {
+    const { chunked } = this.#context;
+    const isUnknown = chunked && this.#recipientsAccepted > 0 && UNKNOWN_COMMAND.has(reply.code);
+    if (isUnknown) return 'broken';
     if (reply.code >= 400) {
       this.#failRemaining(this.#rejection('body', reply));
       // Rejected while we are still writing: the rest would be read as commands.
@@ -157,7 +173,8 @@ export class SmtpTransaction {
     }
     if (reply.code >= 300 || !this.finalDotSent) return 'broken';
     this.#finalReply = reply;
-    return 'over';
+    // BDAT was accepted although MAIL was rejected: whatever it delivered, and to whom, is unknown.
+    return chunked && !this.#mailAccepted ? 'broken' : 'over';
   }
 
   #rejection(stage: SmtpStage, reply: SmtpReply): SmtpFailure {
@@ -180,6 +197,8 @@ export class SmtpTransaction {
 export interface TransactionContext {
   /** All commands are sent at once, so each gets a reply regardless of the others. */
   pipelined: boolean;
+  /** The message follows the commands at once (RFC 3030); only if `pipelined`. */
+  chunked: boolean;
   /** An earlier transaction was left open. */
   resetFirst: boolean;
   /** The connection has carried other messages before. */
@@ -188,3 +207,10 @@ export interface TransactionContext {
 
 const RSET: SmtpCommand = { line: 'RSET', stage: 'mail' };
 const DATA: SmtpCommand = { line: 'DATA', stage: 'data' };
+
+/** To BDAT, from a receiver that offers it and does not know it: it reads the message as commands. */
+const UNKNOWN_COMMAND = new Set([500, 502, 503, 504]);
+
+function bdatOf({ body }: SendableMessage): SmtpCommand {
+  return { line: `BDAT ${body.blocksBytes} LAST`, stage: 'body' };
+}
