@@ -10,12 +10,6 @@ export function isAsciiLetter(code: number): boolean {
   return (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a);
 }
 
-export function skipWhitespace(html: string, from: number): number {
-  let position = from;
-  while (isWhitespace(html.charCodeAt(position))) position += 1;
-  return position;
-}
-
 /** The end of a comment starts here: `-->` or `--!>`. */
 export const COMMENT_END = /--!?>/g;
 

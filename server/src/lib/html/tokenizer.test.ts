@@ -30,6 +30,13 @@ it.each<[string, string[]]>([
   ['<p title="a > b">c', ['start-tag p: <p title="a > b">', 'text: c']],
   ["<p a=b'>c", ["start-tag p: <p a=b'>", 'text: c']],
   ['<br/>a', ['start-tag br: <br/>', 'text: a']],
+  [
+    '<BlockQuote>a</TD>b',
+    ['start-tag blockquote: <BlockQuote>', 'text: a', 'end-tag td: </TD>', 'text: b'],
+  ],
+  ['<o:p>a</tdx\0>', ['start-tag o:p: <o:p>', 'text: a', 'end-tag tdx\0: </tdx\0>']],
+  ['<lin\u212a>a', ['start-tag link: <lin\u212a>', 'text: a']],
+  ['<h\x11>a', ['start-tag h\x11: <h\x11>', 'text: a']],
   ['<a\u00a0b>c', ['start-tag a\u00a0b: <a\u00a0b>', 'text: c']],
   ['<style></style>', ['start-tag style: <style>', 'raw-text style: ', 'end-tag style: </style>']],
   [
@@ -42,6 +49,16 @@ it.each<[string, string[]]>([
   ],
 ])('%s', (html, tokens) => {
   expect(tokensOf(html)).toEqual(tokens);
+});
+
+it('reads several documents at once, and none beyond its end', () => {
+  expect(tokensOf(`<i>${'long '.repeat(9)}</i>`)).toHaveLength(3);
+  const outer = new HtmlTokenizer('<p title="a">');
+  expect(tokensOf('<b')).toEqual([]);
+  const inner = new HtmlTokenizer('<i>');
+  expect(inner.next() && outer.next()).toBe(true);
+  expect([inner.name, outer.name, outer.attribute('title')]).toEqual(['i', 'p', 'a']);
+  expect([inner.next(), inner.next(), outer.next()]).toEqual([false, false, false]);
 });
 
 it.each([

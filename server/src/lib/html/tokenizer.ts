@@ -1,12 +1,17 @@
-import {
-  COMMENT_END,
-  findRawTextEnd,
-  isAsciiLetter,
-  isWhitespace,
-  skipWhitespace,
-} from './characters.ts';
+import { COMMENT_END, findRawTextEnd, isAsciiLetter, isWhitespace } from './characters.ts';
+import { type CodeUnits, releaseCodeUnits, takeCodeUnits } from './code-units.ts';
 import { ENDLESS_ELEMENT, RAW_TEXT_ELEMENTS } from './elements.ts';
 import { decodeEntities } from './entities.ts';
+import {
+  ELEMENT_COUNT,
+  elementName,
+  elementNumber,
+  elementOfPackedName,
+  NAME_CHARACTER_BITS,
+  NAME_CHARACTERS,
+  OTHER_ELEMENT,
+  PACKED_NAME_CHARS_MAX,
+} from './tag-names.ts';
 
 /**
  * Splits HTML into text, start tags, end tags and raw text, each with its offsets, following the
@@ -18,45 +23,59 @@ import { decodeEntities } from './entities.ts';
 export class HtmlTokenizer {
   /** The kind of the current token. `raw-text` is the content of elements such as `<style>`. */
   kind: 'text' | 'start-tag' | 'end-tag' | 'raw-text' = 'text';
-  /** The lowercase name of the current tag, or of the element that the raw text is in. */
-  name = '';
+  /** The number of the current tag, or of the element that the raw text is in (tag-names.ts). */
+  element = OTHER_ELEMENT;
   /** The range of the current token; for tags, from `<` to after `>`. */
   start = 0;
   end = 0;
   /** Where the tag, comment or raw text element starts that the document ends in. */
   unclosedAt: number | undefined;
+  /** The document, followed by a NUL; not to be read after `next` has returned false. */
+  codes: Uint16Array;
   readonly #html: string;
+  readonly #codeUnits: CodeUnits;
   #position = 0;
-  /** The end of the tag's name, where its attributes start. */
+  /** The range of the tag's name. Its attributes start where it ends. */
+  #nameStart = 0;
   #nameEnd = 0;
   /** The end of the raw text that follows the current tag, or -1. */
   #rawTextEnd = -1;
 
   constructor(html: string) {
     this.#html = html;
+    this.#codeUnits = takeCodeUnits(html);
+    this.codes = this.#codeUnits.units;
+  }
+
+  /** The lowercase name of the current tag, or of the element that the raw text is in. */
+  get name(): string {
+    if (this.element !== OTHER_ELEMENT) return elementName(this.element);
+    return this.#html.slice(this.#nameStart, this.#nameEnd).toLowerCase();
   }
 
   /** Advances to the next token; false at the end. */
   next(): boolean {
-    const html = this.#html;
     if (this.#rawTextEnd !== -1) return this.#readRawText();
-    while (this.#position < html.length) {
+    const { codes } = this;
+    const { length } = this.#html;
+    while (this.#position < length) {
       const start = this.#position;
-      if (!isMarkup(html, start)) return this.#emit('text', start, findMarkup(html, start + 1));
-      const isEndTag = html.charCodeAt(start + 1) === SLASH;
+      if (codes[start] !== LESS) return this.#readText(start);
+      const isEndTag = codes[start + 1] === SLASH;
       const nameStart = start + (isEndTag ? 2 : 1);
-      if (isAsciiLetter(html.charCodeAt(nameStart))) {
+      if (isAsciiLetter(codes[nameStart]!)) {
         if (this.#readTag(start, nameStart, isEndTag)) return true;
         break;
       }
-      const end = findCommentEnd(html, start);
+      if (!isMarkup(codes, start, length)) return this.#readText(start);
+      const end = findCommentEnd(this.#html, start);
       if (end === -1) {
         this.unclosedAt = start;
         break;
       }
       this.#position = end;
     }
-    this.#position = html.length;
+    this.#finish();
     return false;
   }
 
@@ -98,31 +117,69 @@ export class HtmlTokenizer {
     return attributes;
   }
 
-  /** Whether the attributes of the current tag match a pattern anywhere; cheaper than parsing them. */
-  mentions(pattern: RegExp): boolean {
-    return this.end > this.#nameEnd + 2 && pattern.test(this.#html.slice(this.#nameEnd, this.end));
+  /** Where the attributes of the current tag start. */
+  get attributesStart(): number {
+    return this.#nameEnd;
   }
 
   /** Parses one attribute into `attributeOffsets`; -1 at the end of the tag. */
   #nextAttribute(from: number): number {
-    const start = skipToAttribute(this.#html, from);
-    return start >= this.end - 1 ? -1 : readAttribute(this.#html, start);
+    const start = skipToAttribute(this.codes, from);
+    return start >= this.end - 1 ? -1 : readAttribute(this.#html, this.codes, start);
+  }
+
+  #finish(): void {
+    if (this.codes === FINISHED) return;
+    this.#position = this.#html.length;
+    this.codes = FINISHED;
+    releaseCodeUnits(this.#codeUnits);
+  }
+
+  /** The text up to the next tag, comment or declaration. */
+  #readText(start: number): true {
+    const html = this.#html;
+    let end = html.indexOf('<', start + 1);
+    while (end !== -1 && !isMarkup(this.codes, end, html.length)) end = html.indexOf('<', end + 1);
+    return this.#emit('text', start, end === -1 ? html.length : end);
   }
 
   #readTag(start: number, nameStart: number, isEndTag: boolean): boolean {
-    const html = this.#html;
-    const nameEnd = findNameEnd(html, nameStart);
-    const hasNoAttributes = html.charCodeAt(nameEnd) === GREATER;
-    const close = hasNoAttributes ? nameEnd : findTagClose(html, nameEnd);
+    const nameEnd = this.#readName(nameStart);
+    const hasNoAttributes = this.codes[nameEnd] === GREATER;
+    const close = hasNoAttributes ? nameEnd : findTagClose(this.#html, this.codes, nameEnd);
     if (close === -1) {
       this.unclosedAt = start;
       return false;
     }
-    this.name = lowercaseName(html, nameStart, nameEnd);
-    this.#nameEnd = nameEnd;
     this.#emit(isEndTag ? 'end-tag' : 'start-tag', start, close + 1);
-    if (!isEndTag && RAW_TEXT_ELEMENTS.has(this.name)) this.#findRawText(start);
+    if (!isEndTag && IS_RAW_TEXT[this.element] === 1) this.#findRawText(start);
     return true;
+  }
+
+  /** Sets `element`, and returns the end of the name. */
+  #readName(start: number): number {
+    const { codes } = this;
+    let packed = 0;
+    let end = start;
+    let code = codes[start]!;
+    while (code < 0x80) {
+      const character = NAME_CHARACTERS[code]!;
+      // The NUL after the document ends a name, too.
+      if (character === 0) break;
+      packed = (packed << NAME_CHARACTER_BITS) | character;
+      end += 1;
+      code = codes[end]!;
+    }
+    if (isNameEnd(code) && end - start <= PACKED_NAME_CHARS_MAX) {
+      this.element = elementOfPackedName(packed);
+    } else {
+      // Lowercasing makes ASCII letters of some others.
+      end = findNameEnd(codes, end, this.#html.length);
+      this.element = elementNumber(this.#html.slice(start, end).toLowerCase());
+    }
+    this.#nameStart = start;
+    this.#nameEnd = end;
+    return end;
   }
 
   #findRawText(tagStart: number): void {
@@ -158,7 +215,6 @@ export interface HtmlAttribute {
   valueStart: number;
 }
 
-const SPACE = 0x20;
 const BANG = 0x21;
 const DOUBLE_QUOTE = 0x22;
 const SINGLE_QUOTE = 0x27;
@@ -168,19 +224,14 @@ const EQUALS = 0x3d;
 const GREATER = 0x3e;
 const QUESTION = 0x3f;
 
-/** Whether a tag, comment or declaration starts here; other `<` are text. */
-function isMarkup(html: string, at: number): boolean {
-  if (html.charCodeAt(at) !== LESS) return false;
-  const next = html.charCodeAt(at + 1);
-  if (isAsciiLetter(next) || next === BANG || next === QUESTION) return true;
-  return next === SLASH && at + 2 < html.length;
-}
+/** What `codes` is after the end. */
+const FINISHED = new Uint16Array();
 
-/** Where the next tag, comment or declaration starts. */
-function findMarkup(html: string, from: number): number {
-  let at = html.indexOf('<', from);
-  while (at !== -1 && !isMarkup(html, at)) at = html.indexOf('<', at + 1);
-  return at === -1 ? html.length : at;
+/** Whether this `<` starts a tag, comment or declaration; others are text. */
+function isMarkup(codes: Uint16Array, at: number, length: number): boolean {
+  const next = codes[at + 1]!;
+  if (isAsciiLetter(next) || next === BANG || next === QUESTION) return true;
+  return next === SLASH && at + 2 < length;
 }
 
 /**
@@ -195,62 +246,57 @@ function findCommentEnd(html: string, start: number): number {
   return COMMENT_END.test(html) ? COMMENT_END.lastIndex : -1;
 }
 
-function findNameEnd(html: string, from: number): number {
+function isNameEnd(code: number): boolean {
+  return code <= GREATER && (code === GREATER || code === SLASH || isWhitespace(code));
+}
+
+function findNameEnd(codes: Uint16Array, from: number, length: number): number {
   let end = from;
-  while (end < html.length) {
-    const code = html.charCodeAt(end);
-    if (code <= GREATER && (code === GREATER || code === SLASH || isWhitespace(code))) break;
-    end += 1;
-  }
+  while (end < length && !isNameEnd(codes[end]!)) end += 1;
   return end;
 }
 
 /** The `>` that ends the tag, which is not the one inside a quoted value; -1 when it is missing. */
-function findTagClose(html: string, from: number): number {
-  let position = skipToAttribute(html, from);
+function findTagClose(html: string, codes: Uint16Array, from: number): number {
+  let position = skipToAttribute(codes, from);
   while (position !== -1 && position < html.length) {
-    if (html.charCodeAt(position) === GREATER) return position;
-    const end = readAttribute(html, position);
-    position = end === -1 ? -1 : skipToAttribute(html, end);
+    if (codes[position] === GREATER) return position;
+    const end = readAttribute(html, codes, position);
+    position = end === -1 ? -1 : skipToAttribute(codes, end);
   }
   return -1;
 }
 
-function skipToAttribute(html: string, from: number): number {
+function skipToAttribute(codes: Uint16Array, from: number): number {
   let position = from;
-  for (;;) {
-    const code = html.charCodeAt(position);
-    if (code !== SLASH && !isWhitespace(code)) return position;
-    position += 1;
-  }
+  while (codes[position] === SLASH || isWhitespace(codes[position]!)) position += 1;
+  return position;
+}
+
+function skipWhitespace(codes: Uint16Array, from: number): number {
+  let position = from;
+  while (isWhitespace(codes[position]!)) position += 1;
+  return position;
 }
 
 /** Written by readAttribute, so that scanning a tag allocates nothing. */
 const attributeOffsets = { nameStart: 0, nameEnd: 0, valueStart: 0, valueEnd: 0 };
 
 /** Parses the attribute that starts here into `attributeOffsets` and returns its end; -1 when it is not closed. */
-function readAttribute(html: string, start: number): number {
+function readAttribute(html: string, codes: Uint16Array, start: number): number {
   // A leading `=` is part of the name.
   let nameEnd = start + 1;
-  let code = html.charCodeAt(nameEnd);
-  while (code > GREATER || (code < EQUALS && code !== SLASH && !isWhitespace(code))) {
-    nameEnd += 1;
-    code = html.charCodeAt(nameEnd);
-  }
+  while (nameEnd < html.length && !isAttributeNameEnd(codes[nameEnd]!)) nameEnd += 1;
   attributeOffsets.nameStart = start;
   attributeOffsets.nameEnd = nameEnd;
-  let position = nameEnd;
-  if (code <= SPACE) {
-    position = skipWhitespace(html, nameEnd);
-    code = html.charCodeAt(position);
-  }
-  if (code !== EQUALS) {
+  let position = codes[nameEnd] === EQUALS ? nameEnd : skipWhitespace(codes, nameEnd);
+  if (codes[position] !== EQUALS) {
     attributeOffsets.valueStart = nameEnd;
     attributeOffsets.valueEnd = nameEnd;
     return nameEnd;
   }
-  position = skipWhitespace(html, position + 1);
-  const quote = html.charCodeAt(position);
+  position = skipWhitespace(codes, position + 1);
+  const quote = codes[position];
   if (quote === DOUBLE_QUOTE || quote === SINGLE_QUOTE) {
     const close = html.indexOf(quote === DOUBLE_QUOTE ? '"' : "'", position + 1);
     attributeOffsets.valueStart = position + 1;
@@ -258,34 +304,16 @@ function readAttribute(html: string, start: number): number {
     return close === -1 ? -1 : close + 1;
   }
   attributeOffsets.valueStart = position;
-  while (position < html.length) {
-    code = html.charCodeAt(position);
-    if (code === GREATER || isWhitespace(code)) break;
+  while (position < html.length && codes[position] !== GREATER && !isWhitespace(codes[position]!)) {
     position += 1;
   }
   attributeOffsets.valueEnd = position;
   return position;
 }
 
-/** The lowercase name. The names that email uses most are recognized without allocating a string. */
-function lowercaseName(html: string, start: number, end: number): string {
-  const length = end - start;
-  const known = COMMON_NAMES[length] ?? [];
-  next: for (const name of known) {
-    for (let i = 0; i < length; i++) {
-      const code = html.charCodeAt(start + i);
-      const lower = code >= 0x41 && code <= 0x5a ? code | LOWERCASE_BIT : code;
-      if (lower !== name.charCodeAt(i)) continue next;
-    }
-    return name;
-  }
-  return html.slice(start, end).toLowerCase();
+function isAttributeNameEnd(code: number): boolean {
+  return code === EQUALS || isNameEnd(code);
 }
 
-const LOWERCASE_BIT = 0x20;
-/** By length, the most frequent first. */
-const COMMON_NAMES: readonly string[][] = [[], [], [], [], [], []];
-for (const name of `a p b i u td tr br li th ul ol h1 h2 h3 hr em dd dt dl img div pre col sup sub span
-  body head html font meta link table tbody thead tfoot style small title`.split(/\s+/)) {
-  COMMON_NAMES[name.length]?.push(name);
-}
+const IS_RAW_TEXT = new Uint8Array(ELEMENT_COUNT);
+for (const name of RAW_TEXT_ELEMENTS) IS_RAW_TEXT[elementNumber(name)] = 1;

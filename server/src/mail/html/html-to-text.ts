@@ -1,5 +1,6 @@
 import { VOID_ELEMENTS } from '../../lib/html/elements.ts';
 import { decodeEntities } from '../../lib/html/entities.ts';
+import { ELEMENT_COUNT, elementNumber } from '../../lib/html/tag-names.ts';
 import { HtmlTokenizer } from '../../lib/html/tokenizer.ts';
 
 /**
@@ -20,21 +21,17 @@ export function textPartOf(email: { subject: string; html: string; text: string 
  */
 export function htmlToText(html: string): string {
   const tokens = new HtmlTokenizer(html);
-  const builder = new TextBuilder();
-  const mayHide = mayHideElements(html);
+  const builder = new TextBuilder(html);
   while (tokens.next()) {
     if (builder.isHidden()) {
       builder.skipHidden(tokens);
     } else if (tokens.kind === 'text') {
-      builder.addSourceText(html, tokens.start, tokens.end);
+      builder.addSourceText(tokens);
     } else if (tokens.kind === 'start-tag') {
-      const layout = LAYOUT.get(tokens.name) ?? INLINE;
-      if (layout === NOT_DISPLAYED || (mayHide && isHiddenElement(tokens))) {
-        builder.hide(tokens.name);
-      } else builder.open(tokens, layout);
+      builder.open(tokens);
     } else if (tokens.kind === 'end-tag') {
-      builder.close(tokens.name, LAYOUT.get(tokens.name) ?? INLINE);
-    } else if (DISPLAYED_RAW_TEXT.has(tokens.name)) {
+      builder.close(tokens);
+    } else if ((LAYOUT[tokens.element]! & DISPLAYED_RAW_TEXT) !== 0) {
       builder.addLines(html.slice(tokens.start, tokens.end));
     }
   }
@@ -42,59 +39,67 @@ export function htmlToText(html: string): string {
   return builder.text;
 }
 
-/** How an element is written as text. One lookup for each tag has everything about it. */
-interface Layout {
-  /** Line breaks before and after the element; two make an empty line. */
-  readonly breaks: 0 | 1 | 2;
-  /** A start or end tag has an effect besides the line breaks. */
-  readonly isSpecial: boolean;
-}
-
-const INLINE: Layout = { breaks: 0, isSpecial: false };
+/** How each element is written as text: one lookup for each tag has everything about it. */
+const LAYOUT = new Uint8Array(ELEMENT_COUNT);
+/** The bits for the line breaks before and after the element, 0 to 2; two make an empty line. */
+const BREAKS = 3;
+/** A start or end tag has an effect besides the line breaks. */
+const SPECIAL = 4;
 /** Its content is markup that no client displays. */
-const NOT_DISPLAYED: Layout = { breaks: 0, isSpecial: false };
+const NOT_DISPLAYED = 8;
+/** Its raw text is displayed as it is; that of all other elements, such as `<style>`, is not. */
+const DISPLAYED_RAW_TEXT = 16;
 
-const LAYOUT = new Map<string, Layout>([
-  ['head', NOT_DISPLAYED],
-  ['template', NOT_DISPLAYED],
-]);
-const SPECIAL = new Set('a br img hr td th ul ol li blockquote pre'.split(' '));
-const ONE_BREAK = `div tr li dt dd section article header footer main nav aside address center figure
-  figcaption caption fieldset option body`;
-const TWO_BREAKS = 'p h1 h2 h3 h4 h5 h6 ul ol dl table blockquote pre xmp plaintext hr form';
-for (const name of SPECIAL) LAYOUT.set(name, { breaks: 0, isSpecial: true });
-for (const name of ONE_BREAK.split(/\s+/)) {
-  LAYOUT.set(name, { breaks: 1, isSpecial: SPECIAL.has(name) });
+for (const [names, layout] of [
+  [
+    `div tr li dt dd section article header footer main nav aside address center figure figcaption
+     caption fieldset option body`,
+    1,
+  ],
+  ['p h1 h2 h3 h4 h5 h6 ul ol dl table blockquote pre xmp plaintext hr form', 2],
+  ['a br img hr td th ul ol li blockquote pre', SPECIAL],
+  ['head template', NOT_DISPLAYED],
+  ['xmp plaintext', DISPLAYED_RAW_TEXT],
+] as const) {
+  for (const name of names.split(/\s+/)) LAYOUT[elementNumber(name)]! |= layout;
 }
-for (const name of TWO_BREAKS.split(' ')) {
-  LAYOUT.set(name, { breaks: 2, isSpecial: SPECIAL.has(name) });
-}
 
-/** Elements whose raw text is displayed as it is; that of all others, such as `<style>`, is not. */
-const DISPLAYED_RAW_TEXT = new Set(['xmp', 'plaintext']);
+const [A, BR, IMG, HR, TD, TH, UL, OL, LI, BLOCKQUOTE, PRE] = [
+  ...['a', 'br', 'img', 'hr', 'td', 'th', 'ul', 'ol', 'li', 'blockquote', 'pre'],
+].map(elementNumber);
 
-const MAYBE_HIDDEN = /none|hidden|opacity|max-height/i;
 const HIDDEN_STYLE =
   /(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hidden|(?:opacity|max-height)\s*:\s*0+(?:px)?\s*(?:[;!]|$))/i;
 
-/** One search of the whole document avoids checking every tag. */
-function mayHideElements(html: string): boolean {
-  const lower = html.toLowerCase();
-  return (
-    lower.includes('none') ||
-    lower.includes('hidden') ||
-    lower.includes('opacity') ||
-    lower.includes('max-height')
-  );
+/** Finds the elements that are not displayed. */
+class HiddenElements {
+  readonly #html: string;
+  /** No start tag before this offset can hide its element by its attributes. */
+  #mentionedAt = 0;
+
+  constructor(html: string) {
+    this.#html = html;
+  }
+
+  includes(tokens: HtmlTokenizer): boolean {
+    if ((LAYOUT[tokens.element]! & NOT_DISPLAYED) !== 0) return true;
+    const from = tokens.attributesStart;
+    if (this.#mentionedAt < from) this.#mentionedAt = this.#findMention(from);
+    // A mention contains no ">", so it does not extend beyond the tag.
+    if (this.#mentionedAt >= tokens.end) return false;
+    return (
+      tokens.attribute('hidden') !== undefined || HIDDEN_STYLE.test(tokens.attribute('style') ?? '')
+    );
+  }
+
+  /** Each search starts after the previous result, so that the document is only read once. */
+  #findMention(from: number): number {
+    MAYBE_HIDDEN.lastIndex = from;
+    return MAYBE_HIDDEN.test(this.#html) ? MAYBE_HIDDEN.lastIndex - 1 : this.#html.length;
+  }
 }
 
-function isHiddenElement(tokens: HtmlTokenizer): boolean {
-  if (LAYOUT.get(tokens.name) === NOT_DISPLAYED) return true;
-  if (!tokens.mentions(MAYBE_HIDDEN)) return false;
-  return (
-    tokens.attribute('hidden') !== undefined || HIDDEN_STYLE.test(tokens.attribute('style') ?? '')
-  );
-}
+const MAYBE_HIDDEN = /none|hidden|opacity|max-height/gi;
 
 const LIST_DEPTH_MAX = 8;
 const QUOTE_DEPTH_MAX = 4;
@@ -115,12 +120,19 @@ class TextBuilder {
   #preDepth = 0;
   #link: { address: string; text: string } | undefined;
   #hidden: { name: string; depth: number } | undefined;
+  readonly #hiddenElements: HiddenElements;
+  readonly #html: string;
+
+  constructor(html: string) {
+    this.#html = html;
+    this.#hiddenElements = new HiddenElements(html);
+  }
 
   isHidden(): boolean {
     return this.#hidden !== undefined;
   }
 
-  hide(name: string): void {
+  #hide(name: string): void {
     if (!VOID_ELEMENTS.has(name)) this.#hidden = { name, depth: 1 };
   }
 
@@ -128,10 +140,9 @@ class TextBuilder {
   skipHidden(tokens: HtmlTokenizer): void {
     const hidden = this.#hidden;
     if (hidden === undefined || tokens.kind === 'text' || tokens.kind === 'raw-text') return;
-    if (tokens.kind === 'start-tag' && implicitlyCloses(hidden.name, tokens.name)) {
+    if (tokens.kind === 'start-tag' && implicitlyCloses(hidden.name, tokens)) {
       this.#hidden = undefined;
-      if (isHiddenElement(tokens)) this.hide(tokens.name);
-      else this.open(tokens, LAYOUT.get(tokens.name) ?? INLINE);
+      this.open(tokens);
     } else if (tokens.name === hidden.name) {
       hidden.depth += tokens.kind === 'start-tag' ? 1 : -1;
       if (hidden.depth === 0) this.#hidden = undefined;
@@ -139,19 +150,31 @@ class TextBuilder {
   }
 
   /** Adds text from the document. Most of it is plain ASCII, or only whitespace between two tags. */
-  addSourceText(html: string, start: number, end: number): void {
-    if (this.#preDepth === 0 && isBlank(html, start, end)) this.#spaces ||= 1;
-    else this.addText(html.slice(start, end));
+  addSourceText({ codes, start, end }: HtmlTokenizer): void {
+    const html = this.#html;
+    if (this.#preDepth > 0) {
+      this.addText(html.slice(start, end));
+      return;
+    }
+    let from = start;
+    while (from < end && isBlank(codes[from]!)) from += 1;
+    if (from > start) this.#spaces ||= 1;
+    if (from === end) return;
+    let to = end;
+    while (isBlank(codes[to - 1]!)) to -= 1;
+    const text = html.slice(from, to);
+    if (isPlainAscii(codes, from, to)) this.#write(text);
+    else this.#addEncodedText(text);
+    if (to < end) this.#spaces ||= 1;
   }
 
   addText(raw: string): void {
-    if (this.#preDepth > 0) {
-      this.addLines(decodeEntities(raw));
-      return;
-    }
-    const text = isPlainAscii(raw)
-      ? raw
-      : decodeEntities(raw).replace(INVISIBLE, '').replace(WHITESPACE, ' ');
+    if (this.#preDepth > 0) this.addLines(decodeEntities(raw));
+    else this.#addEncodedText(raw);
+  }
+
+  #addEncodedText(raw: string): void {
+    const text = decodeEntities(raw).replace(INVISIBLE, '').replace(WHITESPACE, ' ');
     if (text === '') return;
     const from = text.charCodeAt(0) === SPACE ? 1 : 0;
     const to = text.charCodeAt(text.length - 1) === SPACE ? text.length - 1 : text.length;
@@ -161,62 +184,69 @@ class TextBuilder {
     this.#spaces = to < text.length ? 1 : 0;
   }
 
-  open(tokens: HtmlTokenizer, { breaks, isSpecial }: Layout): void {
-    this.#break(breaks);
-    if (isSpecial) this.#openSpecial(tokens);
+  open(tokens: HtmlTokenizer): void {
+    if (this.#hiddenElements.includes(tokens)) {
+      this.#hide(tokens.name);
+      return;
+    }
+    const layout = LAYOUT[tokens.element]!;
+    this.#break(layout & BREAKS);
+    if ((layout & SPECIAL) !== 0) this.#openSpecial(tokens);
   }
 
   #openSpecial(tokens: HtmlTokenizer): void {
-    const { name } = tokens;
-    switch (name) {
-      case 'td':
-      case 'th':
+    const { element } = tokens;
+    switch (element) {
+      case TD:
+      case TH:
         this.#spaces = 2;
         break;
-      case 'a':
+      case A:
         this.closeLink();
         this.#link = { address: displayAddress(tokens.attribute('href')), text: '' };
         break;
-      case 'br':
+      case BR:
         this.#breaks = Math.min(2, this.#breaks + 1);
         break;
-      case 'img':
+      case IMG:
         this.addText(tokens.attribute('alt') ?? '');
         break;
-      case 'hr':
+      case HR:
         this.#write('-----');
         this.#break(2);
         break;
-      case 'ul':
-      case 'ol':
-        this.#lists.push({ next: name === 'ol' ? 1 : undefined });
+      case UL:
+      case OL:
+        this.#lists.push({ next: element === OL ? 1 : undefined });
         if (this.#lists.length > 1) this.#breaks = Math.min(this.#breaks, 1);
         break;
-      case 'li':
+      case LI:
         this.#marker = this.#nextMarker();
         break;
-      case 'blockquote':
+      case BLOCKQUOTE:
         this.#quoteDepth += 1;
         break;
-      case 'pre':
+      case PRE:
         this.#preDepth += 1;
         break;
     }
   }
 
-  close(name: string, { breaks, isSpecial }: Layout): void {
-    if (!isSpecial) {
-      this.#break(breaks);
-      return;
-    }
-    if (name === 'td') return;
-    if (name === 'a') this.closeLink();
-    const nested = (name === 'ul' || name === 'ol') && this.#lists.length > 1;
+  close(tokens: HtmlTokenizer): void {
+    const layout = LAYOUT[tokens.element]!;
+    if ((layout & SPECIAL) === 0) this.#break(layout & BREAKS);
+    else this.#closeSpecial(tokens.element, layout & BREAKS);
+  }
+
+  #closeSpecial(element: number, breaks: number): void {
+    if (element === TD) return;
+    if (element === A) this.closeLink();
+    const nested = (element === UL || element === OL) && this.#lists.length > 1;
     this.#break(nested ? 1 : breaks);
-    if (name === 'ul' || name === 'ol') this.#lists.pop();
-    if (name === 'li') this.#marker = '';
-    if (name === 'blockquote') this.#quoteDepth = Math.max(0, this.#quoteDepth - 1);
-    if (name === 'pre') this.#preDepth = Math.max(0, this.#preDepth - 1);
+    if (element === UL || element === OL) this.#lists.pop();
+    if (element === LI) this.#marker = '';
+    if (element === BLOCKQUOTE) this.#quoteDepth = Math.max(0, this.#quoteDepth - 1);
+    if (element === PRE) this.#preDepth = Math.max(0, this.#preDepth - 1);
   }
 
   closeLink(): void {
@@ -280,19 +310,15 @@ const WHITESPACE = /[ \t\n\r\f\u00a0\u2000-\u200a\u202f]+/g;
 // Characters that senders pad preview text with, and soft hyphens.
 const INVISIBLE = /\u034f|[\u00ad\u200b\u2060\ufeff]/g;
 
-function isBlank(html: string, start: number, end: number): boolean {
-  for (let i = start; i < end; i++) {
-    const code = html.charCodeAt(i);
-    if (code !== SPACE && code !== 0x0a && code !== 0x0d && code !== 0x09) return false;
-  }
-  return true;
+function isBlank(code: number): boolean {
+  return code === SPACE || code === 0x0a || code === 0x0d || code === 0x09;
 }
 
 /** Printable ASCII with single spaces and no character references. */
-function isPlainAscii(text: string): boolean {
+function isPlainAscii(codes: Uint16Array, from: number, to: number): boolean {
   let before = 0;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
+  for (let i = from; i < to; i++) {
+    const code = codes[i]!;
     if (code < SPACE || code > 0x7e || code === AMPERSAND) return false;
     if (code === SPACE && before === SPACE) return false;
     before = code;
@@ -301,9 +327,9 @@ function isPlainAscii(text: string): boolean {
 }
 
 /** A head ends where the body starts, and a paragraph where another block starts. */
-function implicitlyCloses(hidden: string, opened: string): boolean {
-  if (hidden === 'head') return opened === 'body';
-  return hidden === 'p' && (LAYOUT.get(opened)?.breaks ?? 0) > 0;
+function implicitlyCloses(hidden: string, opened: HtmlTokenizer): boolean {
+  if (hidden === 'head') return opened.name === 'body';
+  return hidden === 'p' && (LAYOUT[opened.element]! & BREAKS) > 0;
 }
 
 /** The address to show next to a link; empty for scripts, fragments and relative paths. */
