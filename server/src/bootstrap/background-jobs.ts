@@ -8,7 +8,6 @@ import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { PeriodicTasks } from '../lib/periodic-tasks.ts';
 import type { AuditLog } from '../logs/audit-log.ts';
-import { REQUEST_LOG_WRITE_MS, type RequestLog } from '../logs/request-log.ts';
 import { deleteExpiredKeys } from '../messages/accept/idempotency-store.ts';
 import { deleteOldReservations } from '../messages/accept/message-id-store.ts';
 import type { ContentArchive } from '../messages/archive/content-archive.ts';
@@ -39,7 +38,6 @@ export interface BackgroundJobsOptions {
   erasures: Erasures;
   purges: WorkspacePurges;
   suppressions: Suppressions;
-  requestLog: RequestLog;
   workspaceQuotas: WorkspaceQuotas;
   publishQuotaNotices: () => Promise<void>;
   contents: ContentArchive;
@@ -53,10 +51,9 @@ export interface BackgroundJobsOptions {
 /** Starts the periodic jobs. They run on every node; the database prevents duplicate work. */
 export function startBackgroundJobs(options: BackgroundJobsOptions): PeriodicTasks {
   const { pool, clock, log, authenticator, apiKeys, people, imports, signal } = options;
-  const { verifier, erasures, purges, suppressions, requestLog, auditLog } = options;
+  const { verifier, erasures, purges, suppressions, auditLog } = options;
   const { contents, listeners } = options;
   const jobs = new PeriodicTasks({ clock, log });
-  jobs.schedule(REQUEST_LOG_WRITE_MS, 'write request log', () => requestLog.flush());
   jobs.schedule(RESUME_MS, 'resume contact imports', () => imports.work());
   jobs.schedule(RESUME_MS, 'resume erasures', () => erasures.work());
   jobs.schedule(FREQUENT_MS, 'delete workspaces', () => purges.work());

@@ -153,6 +153,8 @@ class DeliveryEngine implements LocalEngine {
         this.#updateReadyLimit();
         this.#pump();
       },
+      // The pace and the state of the holder change while nothing is held, except where it is the only one.
+      pumpsAlways: this.#holder !== soleHolder,
       leaseMs: limits.leaseMs,
     });
     this.#transactions = new TransactionRunner({
@@ -239,6 +241,7 @@ class DeliveryEngine implements LocalEngine {
     releaseReservation(this.#stats, lease);
     const taken = accepted.flatMap((handed) => this.#leased.addHandoff(handed, lease));
     this.#stats.handedOff += taken.length;
+    this.#leases.added();
     // Committed after stop was requested, or under a lease that has been taken over since: any node can
     // claim them at once.
     if (!this.#running || !this.#holder.issued(lease.token)) {
@@ -331,6 +334,7 @@ class DeliveryEngine implements LocalEngine {
     const nowMs = clock.now();
     const wanted = this.#running && this.#holder.issued(lease);
     this.#stats.claimed += rows.length;
+    this.#leases.added();
     const unwanted: Delivery[] = [];
     for (const row of rows) {
       const unrecorded = this.#leased.findUnrecorded(row);

@@ -328,6 +328,7 @@ export class WebhookDispatcher {
       return { row, lease, leaseEndsAtMs, state: 'leased' };
     });
     for (const delivery of deliveries) this.#held.add(delivery);
+    if (deliveries.length > 0) this.#leases.added();
     if (this.#mode !== 'RUNNING' || !this.#holder.issued(lease)) {
       void this.#leases.release(deliveries);
       return;
