@@ -18,7 +18,8 @@ import type { WorkspacePurges } from '../privacy/workspace-purges.ts';
 import type { WorkspaceQuotas } from '../quotas/workspace-quotas.ts';
 import type { Suppressions } from '../suppressions/suppressions.ts';
 
-const RESUME_MS = 2_000;
+const RESUME_FIRST_MS = 2_000;
+const RESUME_MS = 5_000;
 const FREQUENT_MS = 10_000;
 const CERTIFICATE_MS = 30_000;
 const MINUTE_MS = 60_000;
@@ -54,8 +55,10 @@ export function startBackgroundJobs(options: BackgroundJobsOptions): PeriodicTas
   const { verifier, erasures, purges, suppressions, auditLog } = options;
   const { contents, listeners } = options;
   const jobs = new PeriodicTasks({ clock, log });
-  jobs.schedule(RESUME_MS, 'resume contact imports', () => imports.work());
-  jobs.schedule(RESUME_MS, 'resume erasures', () => erasures.work());
+  const scheduleResume = (task: string, work: () => Promise<void>): void =>
+    jobs.schedule(RESUME_MS, task, work, RESUME_FIRST_MS);
+  scheduleResume('resume contact imports', () => imports.work());
+  scheduleResume('resume erasures', () => erasures.work());
   jobs.schedule(FREQUENT_MS, 'delete workspaces', () => purges.work());
   jobs.schedule(FREQUENT_MS, 'verify domains', () => verifier.verifyDue(signal));
   jobs.schedule(FREQUENT_MS, 'save API key usage', () => authenticator.flushLastUsed());

@@ -68,6 +68,7 @@ export interface EngineParts {
 
 const STOP_DEADLINE_MS = 25_000;
 const ABORT_GRACE_MS = 1_000;
+const POLL_REST_MS = 5_000;
 
 export function createEngine(parts: EngineParts): LocalEngine {
   return new DeliveryEngine(parts);
@@ -198,6 +199,7 @@ class DeliveryEngine implements LocalEngine {
       holderId: () => this.#holder.id,
       leaseMs: limits.leaseMs,
       pollMs: limits.pollMs,
+      pollRestMs: this.#holder === soleHolder ? POLL_REST_MS : limits.pollMs,
     });
   }
 
@@ -242,6 +244,7 @@ class DeliveryEngine implements LocalEngine {
     const taken = accepted.flatMap((handed) => this.#leased.addHandoff(handed, lease));
     this.#stats.handedOff += taken.length;
     this.#leases.added();
+    this.#claims.expectRows();
     // Committed after stop was requested, or under a lease that has been taken over since: any node can
     // claim them at once.
     if (!this.#running || !this.#holder.issued(lease.token)) {
