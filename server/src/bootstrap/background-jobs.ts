@@ -8,7 +8,6 @@ import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { PeriodicTasks } from '../lib/periodic-tasks.ts';
 import type { AuditLog } from '../logs/audit-log.ts';
-import { REQUEST_LOG_WRITE_MS, type RequestLog } from '../logs/request-log.ts';
 import { deleteExpiredKeys } from '../messages/accept/idempotency-store.ts';
 import { deleteOldReservations } from '../messages/accept/message-id-store.ts';
 import type { ContentArchive } from '../messages/archive/content-archive.ts';
@@ -19,7 +18,8 @@ import type { WorkspacePurges } from '../privacy/workspace-purges.ts';
 import type { WorkspaceQuotas } from '../quotas/workspace-quotas.ts';
 import type { Suppressions } from '../suppressions/suppressions.ts';
 
-const RESUME_MS = 2_000;
+const RESUME_FIRST_MS = 2_000;
+const RESUME_MS = 5_000;
 const FREQUENT_MS = 10_000;
 const CERTIFICATE_MS = 30_000;
 const MINUTE_MS = 60_000;
@@ -39,7 +39,6 @@ export interface BackgroundJobsOptions {
   erasures: Erasures;
   purges: WorkspacePurges;
   suppressions: Suppressions;
-  requestLog: RequestLog;
   workspaceQuotas: WorkspaceQuotas;
   publishQuotaNotices: () => Promise<void>;
   contents: ContentArchive;
@@ -53,12 +52,13 @@ export interface BackgroundJobsOptions {
 /** Starts the periodic jobs. They run on every node; the database prevents duplicate work. */
 export function startBackgroundJobs(options: BackgroundJobsOptions): PeriodicTasks {
   const { pool, clock, log, authenticator, apiKeys, people, imports, signal } = options;
-  const { verifier, erasures, purges, suppressions, requestLog, auditLog } = options;
+  const { verifier, erasures, purges, suppressions, auditLog } = options;
   const { contents, listeners } = options;
   const jobs = new PeriodicTasks({ clock, log });
-  jobs.schedule(REQUEST_LOG_WRITE_MS, 'write request log', () => requestLog.flush());
-  jobs.schedule(RESUME_MS, 'resume contact imports', () => imports.work());
-  jobs.schedule(RESUME_MS, 'resume erasures', () => erasures.work());
+  const scheduleResume = (task: string, work: () => Promise<void>): void =>
+    jobs.schedule(RESUME_MS, task, work, RESUME_FIRST_MS);
+  scheduleResume('resume contact imports', () => imports.work());
+  scheduleResume('resume erasures', () => erasures.work());
   jobs.schedule(FREQUENT_MS, 'delete workspaces', () => purges.work());
   jobs.schedule(FREQUENT_MS, 'verify domains', () => verifier.verifyDue(signal));
   jobs.schedule(FREQUENT_MS, 'save API key usage', () => authenticator.flushLastUsed());

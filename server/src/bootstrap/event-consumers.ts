@@ -97,6 +97,7 @@ export function createEventConsumers(options: EventConsumersOptions): EventConsu
     onEventsAppended: () => notifier.publish(),
   });
   const statistics = hasRole ? new StatsAggregator({ pool, clock, log }) : undefined;
+  notifier.subscribe(() => statistics?.wake());
   const tasks = new PeriodicTasks({ clock, log });
   if (statistics) {
     const alarms = new Alarms({ pool, clock, thresholds: config.alarms });

@@ -8,6 +8,7 @@ import { noHandoff } from '../messages/accept/delivery-handoff.ts';
 import type { SendRequest } from '../messages/accept/send-request.ts';
 import { SendMessage } from '../messages/accept/send-request.ts';
 import { previewMessage } from '../messages/content/content-view.ts';
+import { notifyDeliveriesDue } from '../messages/lookup/message-store.ts';
 import { StreamCache } from '../streams/stream-cache.ts';
 import { TemplateCache } from '../templates/template-cache.ts';
 import { createAcceptor, createIdempotency } from './build-acceptor.ts';
@@ -32,7 +33,9 @@ export async function sendAsOperator(parts: DatabaseContext, send: OperatorSend)
   });
   const caller = operator(send);
   if (send.dryRun) return await previewMessage(await acceptor.dryRun(caller, request));
-  return (await acceptor.accept(caller, request)).message;
+  const { message } = await acceptor.accept(caller, request);
+  await notifyDeliveriesDue(pool);
+  return message;
 }
 
 function operator({ workspaceId, mode }: OperatorSend): Caller {

@@ -68,6 +68,7 @@ export interface EngineParts {
 
 const STOP_DEADLINE_MS = 25_000;
 const ABORT_GRACE_MS = 1_000;
+const POLL_REST_MS = 5_000;
 
 export function createEngine(parts: EngineParts): LocalEngine {
   return new DeliveryEngine(parts);
@@ -153,6 +154,8 @@ class DeliveryEngine implements LocalEngine {
         this.#updateReadyLimit();
         this.#pump();
       },
+      // The pace and the state of the holder change while nothing is held, except where it is the only one.
+      pumpsAlways: this.#holder !== soleHolder,
       leaseMs: limits.leaseMs,
     });
     this.#transactions = new TransactionRunner({
@@ -196,6 +199,7 @@ class DeliveryEngine implements LocalEngine {
       holderId: () => this.#holder.id,
       leaseMs: limits.leaseMs,
       pollMs: limits.pollMs,
+      pollRestMs: this.#holder === soleHolder ? POLL_REST_MS : limits.pollMs,
     });
   }
 
@@ -239,6 +243,8 @@ class DeliveryEngine implements LocalEngine {
     releaseReservation(this.#stats, lease);
     const taken = accepted.flatMap((handed) => this.#leased.addHandoff(handed, lease));
     this.#stats.handedOff += taken.length;
+    this.#leases.added();
+    this.#claims.expectRows();
     // Committed after stop was requested, or under a lease that has been taken over since: any node can
     // claim them at once.
     if (!this.#running || !this.#holder.issued(lease.token)) {
@@ -331,6 +337,7 @@ class DeliveryEngine implements LocalEngine {
     const nowMs = clock.now();
     const wanted = this.#running && this.#holder.issued(lease);
     this.#stats.claimed += rows.length;
+    this.#leases.added();
     const unwanted: Delivery[] = [];
     for (const row of rows) {
       const unrecorded = this.#leased.findUnrecorded(row);

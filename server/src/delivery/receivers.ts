@@ -187,6 +187,11 @@ export class Receivers {
     return pool;
   }
 
+  /** Whether connections may have to be closed soon. */
+  get hasPools(): boolean {
+    return this.#pooled.size > 0;
+  }
+
   /** Closes idle connections and removes receivers that have been unused for long. */
   sweep(): void {
     const nowMs = this.#parts.clock.now();

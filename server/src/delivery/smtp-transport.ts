@@ -40,6 +40,8 @@ export function smtpTransport(parts: SmtpTransportParts): Transport {
 }
 
 const SWEEP_MS = 1_000;
+/** While there are no connections, only receivers that have been unused for long are removed. */
+const SWEEP_REST_MS = 60_000;
 
 class SmtpTransport implements Transport {
   readonly needsContent = true;
@@ -49,6 +51,7 @@ class SmtpTransport implements Transport {
   readonly #routes: DeliveryRouteCache;
   readonly #receivers: Receivers;
   #sweepTimer: Timer | undefined;
+  #sweepIsSoon = false;
 
   constructor(parts: SmtpTransportParts) {
     this.#parts = parts;
@@ -61,7 +64,7 @@ class SmtpTransport implements Transport {
         parts.throttles.save(throttle);
       },
     });
-    this.#scheduleSweep();
+    this.#scheduleSweep(false);
   }
 
   start(): void {
@@ -96,6 +99,7 @@ class SmtpTransport implements Transport {
       return reports.map((report) => ({ ...report, signature: mail.signature }));
     } finally {
       opening.finish();
+      if (!this.#sweepIsSoon && this.#receivers.hasPools) this.#scheduleSweep(true);
     }
   }
 
@@ -127,10 +131,12 @@ class SmtpTransport implements Transport {
     };
   }
 
-  #scheduleSweep(): void {
-    this.#sweepTimer = this.#parts.clock.after(SWEEP_MS, () => {
+  #scheduleSweep(soon: boolean): void {
+    this.#sweepTimer?.cancel();
+    this.#sweepIsSoon = soon;
+    this.#sweepTimer = this.#parts.clock.after(soon ? SWEEP_MS : SWEEP_REST_MS, () => {
       this.#receivers.sweep();
-      this.#scheduleSweep();
+      this.#scheduleSweep(this.#receivers.hasPools);
     });
   }
 }

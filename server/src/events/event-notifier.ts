@@ -5,7 +5,7 @@ import type { Clock } from '../lib/clock.ts';
  * Wakes the consumers of the event log. Code that commits events in this process calls `publish`:
  * local subscribers are woken at once, those of other nodes by NOTIFY, at most once every 100 ms.
  * NOTIFY in the writing transactions was rejected, because PostgreSQL serializes all commits that
- * carry one. A lost notification costs little: consumers also poll every 200 ms.
+ * carry one. A lost notification costs little: consumers also poll every few seconds.
  */
 export class EventNotifier {
   readonly #clock: Clock;

@@ -96,7 +96,6 @@ export class EventStreams {
       firstDelayMs: SOON_MS,
       minIntervalMs: () => SOON_MS,
     });
-    this.#readLoop.start();
   }
 
   get count(): number {
@@ -105,7 +104,7 @@ export class EventStreams {
 
   /** Called after events were appended. */
   wake(): void {
-    if (this.#streams.size > 0) this.#readLoop.wake();
+    this.#readLoop.wake();
   }
 
   /**
@@ -200,9 +199,17 @@ export class EventStreams {
       stream.closed = true;
       for (const timer of stream.timers) timer.cancel();
       this.#streams.delete(stream);
+      if (this.#streams.size === 0) void this.#readLoop.stop();
     });
     this.#streams.add(stream);
+    if (this.#streams.size === 1) this.#startReading();
     return stream;
+  }
+
+  /** The event log is only read while there are streams. What was read before is long out of date. */
+  #startReading(): void {
+    this.#position = undefined;
+    this.#readLoop.start();
   }
 
   /** Reads the feed until the stream has caught up with the shared reader. */
@@ -256,10 +263,6 @@ export class EventStreams {
 
   /** Reads the event log once for all streams. Returns true when there may be more. */
   async #read(): Promise<boolean> {
-    if (this.#streams.size === 0) {
-      this.#position = undefined;
-      return false;
-    }
     const { pool } = this.#parts;
     if (!this.#position) {
       this.#position = await committedPosition(pool);

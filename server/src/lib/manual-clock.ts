@@ -26,6 +26,11 @@ export class ManualClock implements Clock {
     return { cancel: () => this.#waiting.delete(entry) };
   }
 
+  /** How many timers are set. */
+  get timers(): number {
+    return this.#waiting.size;
+  }
+
   /** Sets the wall clock back. Timers are unaffected, as with a monotonic clock. */
   setBack(byMs: number): void {
     this.#now -= byMs;

@@ -104,6 +104,19 @@ test('does not run again after stop()', async () => {
   expect(runs).toEqual([0]);
 });
 
+test('starts again after a stop, even if it was failing', async () => {
+  const { loop, clock, runs, pass } = loopWith({ results: [new Error('no')] });
+  loop.start();
+  await pass(1);
+  await loop.stop();
+  expect(clock.timers).toBe(0);
+  await pass(300);
+  loop.start();
+  await pass(200);
+  expect(runs).toEqual([0, 301, 401, 501]);
+  await loop.stop();
+});
+
 test('a clock that is set back during a run does not delay the next one', async () => {
   const { loop, clock, runs, pass } = loopWith({ minIntervalMs: () => 50 });
   loop.start();

@@ -40,8 +40,10 @@ export class WorkLoop {
     this.#delayMs = options.idleMs;
   }
 
+  /** Also after a stop. */
   start(): void {
     this.#started = true;
+    this.#failing = false;
     this.wake();
   }
 
@@ -55,6 +57,7 @@ export class WorkLoop {
   async stop(): Promise<void> {
     this.#started = false;
     this.#timer?.cancel();
+    this.#timer = undefined;
     await this.#running;
   }
 

@@ -54,6 +54,21 @@ test('successful requests are sampled when there are many; each workspace has it
   expect(request(50, 202)).toBe(50);
 });
 
+test('entries are written after a second, and no timer is set while there are none', async () => {
+  const { clock, log, request } = setUp();
+  for (const written of [3, 6]) {
+    expect(clock.timers).toBe(0);
+    request(3, 202);
+    clock.advance(999);
+    expect(log.counts.written).toBe(written - 3);
+    clock.advance(1);
+    await expect.poll(() => log.counts.written).toBe(written);
+  }
+  request(1, 202);
+  await log.flush();
+  expect([clock.timers, log.counts.written]).toEqual([0, 7]);
+});
+
 test('memory is bounded, and a write frees it', async () => {
   const { clock, log, request } = setUp();
   for (let second = 0; second < 60; second++) {

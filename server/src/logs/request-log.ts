@@ -1,15 +1,15 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
 import { isConnectionError } from '../db/database-errors.ts';
 import type { Pool } from '../db/pool.ts';
-import type { Clock } from '../lib/clock.ts';
+import type { Clock, Timer } from '../lib/clock.ts';
 import { decodeId } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
 import { type RedactedRequest, redactPath } from './redact-request.ts';
 import { insertRequests, type NewRequestRow } from './request-log-store.ts';
 
 /**
- * The log of API requests. Entries are gathered in memory and written in groups by a background job,
- * so that a request neither waits nor fails because of its entry. Memory is bounded: each workspace
+ * The log of API requests. Entries are gathered in memory and written in groups within a second, so
+ * that a request neither waits nor fails because of its entry. Memory is bounded: each workspace
  * has a budget per second, beyond which only a sample of its successful requests is kept and failed
  * ones are dropped, and all of them share a limit. What is left out is counted.
  */
@@ -33,7 +33,7 @@ export interface RequestEntry {
   details: RedactedRequest | null;
 }
 
-export const REQUEST_LOG_WRITE_MS = 1_000;
+const WRITE_MS = 1_000;
 
 const BUDGET_MS = 1_000;
 /** Successful requests of a workspace per second that are all kept. */
@@ -58,6 +58,8 @@ export class RequestLog {
   #budgetsSinceMs = 0;
   #entries: RequestEntry[] = [];
   #detailsChars = 0;
+  /** Set while entries wait. */
+  #timer: Timer | undefined;
   #writing: Promise<void> = Promise.resolve();
 
   constructor(parts: { pool: Pool; clock: Clock; log: Log }) {
@@ -92,12 +94,15 @@ export class RequestLog {
 
   add(entry: RequestEntry): void {
     this.#entries.push(entry);
+    this.#timer ??= this.#clock.after(WRITE_MS, () => void this.flush());
     const { details } = entry;
     if (details) this.#detailsChars += (details.body?.length ?? 0) + (details.problem?.length ?? 0);
   }
 
   /** Writes all entries so far. Never rejects: entries that cannot be written are dropped. */
   flush(): Promise<void> {
+    this.#timer?.cancel();
+    this.#timer = undefined;
     this.#writing = this.#writing.then(() => this.#write());
     return this.#writing;
   }

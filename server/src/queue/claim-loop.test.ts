@@ -3,6 +3,7 @@ import type { Clock, Timer } from '../lib/clock.ts';
 import { silentLog } from '../lib/log.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
 import { ClaimLoop, type ClaimLoopParts } from './claim-loop.ts';
+import type { FoundQueue } from './due-queues.ts';
 
 /** Timers fire up to a millisecond early by the wall clock, as real ones do. */
 class HastyClock implements Clock {
@@ -54,6 +55,7 @@ function loopWith(
     holderId: () => 1,
     leaseMs: 10_000,
     pollMs: 500,
+    pollRestMs: 500,
     ...parts,
   });
 }
@@ -161,5 +163,60 @@ test('a clock set back by an hour does not delay the next scan', async () => {
   const before = scans;
   await pass(2_000);
   expect(scans - before).toBeGreaterThan(2);
+  await loop.stop();
+});
+
+/** A loop that may rest, with the times of its scans and the rows that they find. */
+function restingLoop() {
+  const clock = new HastyClock();
+  const startMs = clock.now();
+  const scans: number[] = [];
+  const found: FoundQueue<NamedQueue>[] = [];
+  const during = { scan: () => {} };
+  const loop = loopWith(clock, {
+    pollRestMs: 5_000,
+    scan: async () => {
+      scans.push(Math.round((clock.now() - startMs) / 100) / 10);
+      during.scan();
+      return found;
+    },
+  });
+  loop.start();
+  return { clock, loop, scans, found, during };
+}
+
+test('scans become rare while there are no rows, and stay frequent while there are', async () => {
+  const { clock, loop, scans, found } = restingLoop();
+  await clock.pass(20_000);
+  expect(scans).toEqual([0, 1, 3, 7, 12, 17]);
+  found.push({ name: 'w', dueAtMs: clock.now() + 3_600_000 });
+  scans.length = 0;
+  await clock.pass(3_600);
+  expect(scans).toEqual([22, 22.5, 23, 23.5]);
+  await loop.stop();
+});
+
+test('rows that are expected end the rest', async () => {
+  const { clock, loop, scans } = restingLoop();
+  await clock.pass(13_000);
+  scans.length = 0;
+  loop.expectRows();
+  loop.expectRows();
+  await clock.pass(3_100);
+  // The last scan was a second ago.
+  expect(scans).toEqual([13, 14, 16]);
+  await loop.stop();
+});
+
+test('rows that are expected during a scan, which may not see them, end the rest after it', async () => {
+  const { clock, loop, scans, during } = restingLoop();
+  await clock.pass(11_900);
+  scans.length = 0;
+  during.scan = () => {
+    loop.expectRows();
+    during.scan = () => {};
+  };
+  await clock.pass(700);
+  expect(scans).toEqual([12, 12.5]);
   await loop.stop();
 });

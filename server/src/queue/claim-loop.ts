@@ -8,7 +8,8 @@ import { type LeaseTerms, newLease } from './lease.ts';
 /**
  * Claims due rows into memory while there is capacity: a few rows of each queue in turn. The owner
  * decides what a queue is, such as the rows of one webhook endpoint. A scan over all queues finds
- * those with due rows. It runs after a notification of new rows and otherwise twice a second. With so
+ * those with due rows. It runs after a notification of new rows and otherwise every `pollMs`, or at
+ * growing intervals up to `pollRestMs` while there are no rows at all, due or not. With so
  * many queues that a scan takes noticeable time, scans become proportionally rarer, and claims rely on
  * what the last scan found.
  *
@@ -41,6 +42,8 @@ export class ClaimLoop<Queue, Row> {
   /** How far the current scan has come; undefined between scans. */
   #scanCursor: Queue | undefined;
   #scanRequested = true;
+  #scanFoundRows = false;
+  #pollMs: number;
   #scanDurationMs = 0;
   #scanEndedAtMs = 0;
   #pickedAtMs = 0;
@@ -48,6 +51,7 @@ export class ClaimLoop<Queue, Row> {
   constructor(parts: ClaimLoopParts<Queue, Row>) {
     this.#parts = parts;
     this.#queues = new DueQueues(parts.queueId);
+    this.#pollMs = parts.pollMs;
   }
 
   /** Due rows were left in the database for lack of capacity. */
@@ -70,7 +74,17 @@ export class ClaimLoop<Queue, Row> {
   /** Rows became due. */
   notifyDue(): void {
     this.#scanRequested = true;
+    this.#pollMs = this.#parts.pollMs;
     this.wake();
+  }
+
+  /** There are rows that may become due without a notification, such as those that this node has leased. */
+  expectRows(): void {
+    if (this.#pollMs === this.#parts.pollMs) return;
+    this.#pollMs = this.#parts.pollMs;
+    if (this.#mode !== 'WAITING') return;
+    this.#timer?.cancel();
+    this.#scheduleTimer();
   }
 
   /** Resolves when the rows of a claim in progress, if there is one, have been admitted. */
@@ -98,10 +112,15 @@ export class ClaimLoop<Queue, Row> {
   }
 
   #scheduleWake(): void {
+    const pauseMs = this.#pausedUntilMs - this.#parts.clock.now();
+    this.#enter(pauseMs > 0 ? 'PAUSED' : 'WAITING');
+    this.#scheduleTimer();
+  }
+
+  #scheduleTimer(): void {
     const { clock, pollMs } = this.#parts;
     const nowMs = clock.now();
     const pauseMs = this.#pausedUntilMs - nowMs;
-    this.#enter(pauseMs > 0 ? 'PAUSED' : 'WAITING');
     const waitMs = this.#wakePending ? 0 : this.#isFull ? pollMs : this.#nextAtMs() - nowMs;
     // Bounds the wait when the clock has been set back since these times were computed.
     const waitMaxMs = Math.max(pollMs, SCAN_REST_MAX_MS);
@@ -124,8 +143,7 @@ export class ClaimLoop<Queue, Row> {
       Math.max(restMinMs, this.#scanDurationMs * SCAN_REST_FACTOR),
       SCAN_REST_MAX_MS,
     );
-    const { pollMs } = this.#parts;
-    return this.#scanEndedAtMs + (this.#scanRequested ? restMs : Math.max(restMs, pollMs));
+    return this.#scanEndedAtMs + (this.#scanRequested ? restMs : Math.max(restMs, this.#pollMs));
   }
 
   async #claimAll(): Promise<void> {
@@ -193,17 +211,22 @@ export class ClaimLoop<Queue, Row> {
     const startedAtMs = stopwatchMs();
     if (this.#scanCursor === undefined) {
       this.#scanRequested = false;
+      this.#scanFoundRows = false;
       this.#scanDurationMs = 0;
+      // Before the scan, so that what is expected while it runs counts.
+      this.#pollMs = Math.min(this.#pollMs * 2, this.#parts.pollRestMs);
     }
     const found = await scan(this.#scanCursor, SCAN_BATCH);
     this.#scanDurationMs += stopwatchMs() - startedAtMs;
     this.#queues.update(found, nowMs);
+    if (found.length > 0) this.#scanFoundRows = true;
     if (found.length >= SCAN_BATCH) {
       this.#scanCursor = found.at(-1);
       return;
     }
     this.#queues.finishScan(nowMs);
     this.#scanCursor = undefined;
+    if (this.#scanFoundRows) this.#pollMs = this.#parts.pollMs;
     this.#scanEndedAtMs = clock.now();
   }
 
@@ -246,6 +269,11 @@ export interface ClaimLoopParts<Queue, Row> {
   holderId: () => number;
   leaseMs: number;
   pollMs: number;
+  /**
+   * The longest interval between scans while no queue has rows. More than `pollMs` only where every row
+   * that is added is announced: other processes may insert rows without a notification.
+   */
+  pollRestMs: number;
 }
 
 /** How many rows may be claimed now; none while results cannot be recorded. */

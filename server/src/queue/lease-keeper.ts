@@ -16,10 +16,12 @@ export interface LeaseKeeperParts<Item extends LeasedItem> {
   expire?: (item: Item, nowMs: number) => boolean;
   onLost: (item: Item) => void;
   /**
-   * Runs every second. Starts what may be started: its leases are renewed, so an item whose turn was
-   * missed would wait forever.
+   * Runs every second while items are held. Starts what may be started: its leases are renewed, so an
+   * item whose turn was missed would wait forever.
    */
   pump: () => void;
+  /** `pump` also runs while nothing is held. */
+  pumpsAlways?: boolean;
 }
 
 export interface LeaseStore<Item> {
@@ -41,6 +43,8 @@ export class LeaseKeeper<Item extends LeasedItem> {
   readonly #parts: LeaseKeeperParts<Item>;
   #timer: Timer | undefined;
   #stopped = false;
+  /** Items may have come since the last run began. */
+  #added = false;
   readonly #releases = new Set<Promise<void>>();
   /** Dropped, but not released yet, because the database was not available. */
   #unreleased: Item[] = [];
@@ -56,18 +60,31 @@ export class LeaseKeeper<Item extends LeasedItem> {
   }
 
   start(): void {
-    this.#timer = this.#parts.clock.after(UPKEEP_MS, () => {
-      void this.#renewAndExpire().finally(() => {
-        if (this.#stopped) return;
-        this.#parts.pump();
-        this.start();
-      });
-    });
+    this.added();
+  }
+
+  /** Must be called after items were added to those held. */
+  added(): void {
+    this.#added = true;
+    if (!this.#timer && !this.#stopped) this.#schedule();
   }
 
   stop(): void {
     this.#stopped = true;
     this.#timer?.cancel();
+  }
+
+  /** `#timer` stays set until the run has ended, so that runs never overlap. */
+  #schedule(): void {
+    this.#timer = this.#parts.clock.after(UPKEEP_MS, () => {
+      this.#added = false;
+      void this.#renewAndExpire().then((found) => {
+        if (this.#stopped) return;
+        this.#parts.pump();
+        if (found || this.#added || this.#parts.pumpsAlways) this.#schedule();
+        else this.#timer = undefined;
+      });
+    });
   }
 
   /** Removes an item that is finished or no longer leased. */
@@ -119,22 +136,27 @@ export class LeaseKeeper<Item extends LeasedItem> {
       } catch (error) {
         log.warn({ err: error, count: group.length }, 'releasing leases failed, retrying');
         this.#unreleased.push(...group);
+        this.added();
       }
     }
   }
 
-  async #renewAndExpire(): Promise<void> {
+  /** Returns whether there was anything to keep. */
+  async #renewAndExpire(): Promise<boolean> {
     const { clock, held, leaseMs, expire } = this.#parts;
     const nowMs = clock.now();
     await this.#releaseAgain(nowMs);
     const renew: Item[] = [];
+    let found = false;
     for (const item of held()) {
+      found = true;
       const waits = item.state === 'ready';
       if (waits && expire?.(item, nowMs)) continue;
       if (waits && nowMs >= item.leaseEndsAtMs) this.lose(item);
       else if (item.leaseEndsAtMs - nowMs < leaseMs / 2) renew.push(item);
     }
     for (const group of groupsOf(renew)) await this.#renew(group, clock.now() + leaseMs);
+    return found;
   }
 
   /** After an outage of the database, mail must not wait until the leases expire. */

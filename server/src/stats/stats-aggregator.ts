@@ -43,6 +43,8 @@ const CHUNKS_AT_ONCE = 2;
 const CHUNKS_PER_RUN = 10;
 /** Counts may lag a little, so that many events become one write. */
 const SPACING_MS = 1_000;
+/** Events wake it; this finds those that were appended without a notification. */
+const POLL_MS = 5_000;
 /** Each costs a reader a few microseconds, and more of them at once make adding them cheaper. */
 const APPENDED_MAX = 64;
 const APPENDED_KEPT_MS = 3_600_000;
@@ -73,13 +75,19 @@ export class StatsAggregator {
       log: parts.log,
       task: 'counting events',
       work: () => this.aggregateNext(),
-      idleMs: SPACING_MS,
+      idleMs: POLL_MS,
+      firstDelayMs: SPACING_MS,
       minIntervalMs: () => SPACING_MS,
     });
   }
 
   start(): void {
     this.#loop.start();
+  }
+
+  /** Events were appended to the event log. */
+  wake(): void {
+    this.#loop.wake();
   }
 
   stop(): Promise<void> {

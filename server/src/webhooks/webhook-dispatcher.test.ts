@@ -18,6 +18,9 @@ interface Queued {
   due: LeasedRow[];
   attempted: string[];
   released: string[];
+  /** What the next fan-out leases. */
+  leased?: LeasedRow[];
+  scans?: number;
 }
 
 function dispatcherWith(
@@ -26,16 +29,23 @@ function dispatcherWith(
   limits: Partial<DispatcherLimits> = {},
 ): WebhookDispatcher {
   const store: DispatchStore = {
-    anyEnabled: async () => false,
+    anyEnabled: async () => queued.leased !== undefined,
     skipToEnd: async () => {},
-    fanOut: async () => ({ seen: 0, made: 0, leased: [], chunkDue: false }),
+    fanOut: async () => {
+      const leased = queued.leased?.splice(0) ?? [];
+      return { seen: leased.length, made: leased.length, leased, chunkDue: false };
+    },
     fanOutNextChunk: async () => undefined,
     fanOutDueChunk: async () => undefined,
-    scan: async () =>
-      [...Map.groupBy(queued.due, ({ webhook_id }) => webhook_id)].map(([webhookId, rows]) => {
-        const workspaceId = rows[0]?.workspace_id ?? '';
-        return { workspaceId, mode: 'live' as const, webhookId, dueAtMs: 0 };
-      }),
+    scan: async () => {
+      queued.scans = (queued.scans ?? 0) + 1;
+      return [...Map.groupBy(queued.due, ({ webhook_id }) => webhook_id)].map(
+        ([webhookId, rows]) => {
+          const workspaceId = rows[0]?.workspace_id ?? '';
+          return { workspaceId, mode: 'live' as const, webhookId, dueAtMs: 0 };
+        },
+      );
+    },
     claim: async (queues) =>
       queues.flatMap(({ webhookId, max }) => {
         const rows = queued.due.filter((row) => row.webhook_id === webhookId).slice(0, max);
@@ -108,6 +118,19 @@ test('waiting deliveries are released when the node stops', async () => {
   await stopped;
   expect(queued.released).toHaveLength(6);
   expect(dispatcher.stats.ready).toBe(0);
+});
+
+test('scans are rare while there are no deliveries, and frequent from the first one on', async () => {
+  const clock = new ManualClock(1_000_000);
+  const queued: Queued = { due: [], attempted: [], released: [], leased: [] };
+  const dispatcher = dispatcherWith(clock, queued);
+  dispatcher.start();
+  await passes(clock, 17_000);
+  expect(queued.scans).toBe(5);
+  queued.leased?.push(rowOf('a', 'a’s'));
+  dispatcher.wake();
+  await passes(clock, 2_000);
+  expect([queued.attempted, queued.scans]).toEqual([['a’s'], 6]);
 });
 
 async function passes(clock: ManualClock, ms: number): Promise<void> {

@@ -90,7 +90,7 @@ const DEFAULT_LIMITS: DispatcherLimits = {
   inFlightMax: 100,
   perEndpointMax: 16,
   readyMax: 2_000,
-  pollMs: 1_000,
+  pollMs: 5_000,
   claimMs: 1_000,
 };
 
@@ -105,6 +105,7 @@ const TRANSITIONS: Record<DispatcherMode, DispatcherMode> = {
 /** What a workspace may hold while mail has priority. */
 const READY_THROTTLED_MAX = 200;
 const THROTTLED_RETRY_MS = 100;
+const CLAIM_REST_MS = 5_000;
 const RELEASE_DELAY_MS = 1_000;
 const REFILL_DELAY_MS = 10;
 const SWEEP_INTERVAL_MS = 60_000;
@@ -211,6 +212,7 @@ export class WebhookDispatcher {
       holderId,
       leaseMs,
       pollMs: claimMs,
+      pollRestMs: holder === soleHolder ? CLAIM_REST_MS : claimMs,
     });
     this.#sweeps = new WorkLoop({
       clock,
@@ -328,6 +330,10 @@ export class WebhookDispatcher {
       return { row, lease, leaseEndsAtMs, state: 'leased' };
     });
     for (const delivery of deliveries) this.#held.add(delivery);
+    if (deliveries.length > 0) {
+      this.#leases.added();
+      this.#claims.expectRows();
+    }
     if (this.#mode !== 'RUNNING' || !this.#holder.issued(lease)) {
       void this.#leases.release(deliveries);
       return;

@@ -145,6 +145,7 @@ async function openStreams(
     ...(limits ? { limits } : {}),
   });
   return {
+    pool,
     scope,
     streams,
     async tell(count: number, bytes = 10) {
@@ -162,6 +163,27 @@ async function openStreams(
     },
   };
 }
+
+test('the event log is read only while there are streams', async () => {
+  const clock = new ManualClock(Date.now());
+  await using scene = await openStreams(undefined, clock);
+  const { streams, scope } = scene;
+  for (let visit = 0; visit < 2; visit++) {
+    const stream = await streams.open(scope, undefined, {});
+    let text = '';
+    stream.on('data', (chunk) => {
+      text += chunk;
+    });
+    await scene.tell(1);
+    await until(() => text.includes('template.published'), { clock });
+    stream.destroy();
+    await until(() => clock.timers === 0, { clock });
+    // A read that was in progress has ended, and no other one follows.
+    await scene.pool.query('select');
+    await scene.pool.query('select');
+    expect(clock.timers).toBe(0);
+  }
+});
 
 test('a reader that does not read is disconnected, and the others get all events', async () => {
   await using scene = await openStreams({ bufferedBytesMax: 50_000 });

@@ -24,6 +24,8 @@ export const EMBEDDED_SETTINGS: Readonly<Record<string, string>> = {
   // A new WAL file is not filled with zeros first, which would hold up all commits for 35 ms, every
   // 5,000 messages until files are used again.
   wal_init_zero: 'off',
+  // Every commit writes its own WAL. The WAL writer would wake up five times a second for what is left.
+  wal_writer_delay: '10s',
   // Checkpoints are rare, because after each one the next change of a page writes it to the WAL.
   checkpoint_timeout: '15min',
   max_wal_size: '4GB',
