@@ -106,7 +106,9 @@ test('counts that cannot be added stay where they are', async () => {
   const scope = newScope();
   await count(pool, someEvents(scope, systemClock.now()));
   const before = await read(pool);
-  await pool.query('alter table statistics_day add constraint broken check (n < 0) not valid');
+  await pool.query(
+    'alter table statistics_days add constraint broken check (at is null) not valid',
+  );
   await expect(foldCounts(pool, [scope])).rejects.toThrow('broken');
   expect(await areCountsFolded(pool, scope.workspaceId)).toBe(false);
   expect(await read(pool)).toEqual(before);

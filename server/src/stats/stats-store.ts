@@ -2,7 +2,6 @@ import type { Mode, TenantScope } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
 import { recordset } from '../db/recordset.ts';
 import { sqlTime } from '../db/row-types.ts';
-import type { StatisticsRecentRow } from '../db/tables.ts';
 import {
   chunkParameters,
   type EventChunk,
@@ -13,14 +12,8 @@ import { moveConsumer } from '../events/event-consumer-store.ts';
 import type { EventType } from '../events/event-types.ts';
 import type { CountBucket, Dimension } from './count-buckets.ts';
 import type { CountedEvent } from './count-events.ts';
-import {
-  PACKED_COLUMNS,
-  type PackedRow,
-  packedRow,
-  SCOPES,
-  type ScopeRow,
-  scopeParameters,
-} from './fold-counts-store.ts';
+import { COUNTS_ROWS, countsRow } from './counts-row.ts';
+import { SCOPES, type ScopeRow, scopeParameters } from './fold-counts-store.ts';
 
 /** Reads uncounted events, appends their counts and queries them. fold-counts-store.ts adds them up. */
 
@@ -200,23 +193,6 @@ function toCountedEvent(event: MessageEvent, message: MessageFacts | undefined):
 
 export type StatsInterval = 'minute' | 'hour' | 'day';
 
-/** Counters that are columns, because they are read for many workspaces at once. */
-const TOTALS = {
-  messages: 'integer',
-  accepted: 'integer',
-  content_bytes: 'bigint',
-  delivered: 'integer',
-  bounced: 'integer',
-  bounced_later: 'integer',
-  complained: 'integer',
-  failed: 'integer',
-  expired: 'integer',
-} as const;
-
-type RecentRow = PackedRow & Pick<StatisticsRecentRow, keyof typeof TOTALS>;
-
-const RECENT = recordset<RecentRow>({ ...PACKED_COLUMNS, ...TOTALS });
-
 /**
  * Appends counts in one statement with `done`, which finds no row if other processes have counted the
  * events, and then nothing is written. Only appending costs little where each message is of another
@@ -226,8 +202,8 @@ function append(done: string, first: number): string {
   return `
 with done as (${done}),
 appended as (
-    insert into statistics_recent (${RECENT.columns()})
-    select ${RECENT.columns()} from ${RECENT.table('c', first)} where exists (select from done))
+    insert into statistics_recent (${COUNTS_ROWS.columns()})
+    select ${COUNTS_ROWS.columns()} from ${COUNTS_ROWS.table('c', first)} where exists (select from done))
 select count(*)::int as done from done`;
 }
 
@@ -247,7 +223,7 @@ export async function writeCountsOfBatch(
   const { rows } = await pool.query<{ done: number }>({
     name: 'statistics-append-batch',
     text: APPEND_BATCH,
-    values: [to.tx, to.id, from.tx, from.id, ...recentParameters(minutes)],
+    values: [to.tx, to.id, from.tx, from.id, ...COUNTS_ROWS.parameters(minutes.map(countsRow))],
   });
   return rows[0]?.done === 1;
 }
@@ -261,26 +237,9 @@ export async function writeCountsOfChunk(
   const { rows } = await pool.query<{ done: number }>({
     name: 'statistics-append-chunk',
     text: APPEND_CHUNK,
-    values: [...chunkParameters(chunk), ...recentParameters(minutes)],
+    values: [...chunkParameters(chunk), ...COUNTS_ROWS.parameters(minutes.map(countsRow))],
   });
   return rows[0]?.done === 1;
-}
-
-function recentParameters(minutes: readonly CountBucket[]): Buffer[] {
-  return RECENT.parameters(
-    minutes.map((minute) => ({
-      ...packedRow(minute),
-      messages: minute.total('messages'),
-      accepted: minute.total('accepted'),
-      content_bytes: minute.total('content_bytes'),
-      delivered: minute.total('delivered'),
-      bounced: minute.total('bounced'),
-      bounced_later: minute.total('bounced_later'),
-      complained: minute.total('complained'),
-      failed: minute.total('failed'),
-      expired: minute.total('expired'),
-    })),
-  );
 }
 
 /**
@@ -396,5 +355,7 @@ export async function deleteOldCounts(
     sqlTime(minutesBeforeMs - HOUR_MS),
   ]);
   await pool.query('delete from statistics_minute where at < $1', [sqlTime(minutesBeforeMs)]);
-  await pool.query('delete from statistics_hour where at < $1', [sqlTime(hoursBeforeMs)]);
+  const hoursBefore = [sqlTime(hoursBeforeMs)];
+  await pool.query('delete from statistics_hours where at < $1', hoursBefore);
+  await pool.query('delete from statistics_hour where at < $1', hoursBefore);
 }
