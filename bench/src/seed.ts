@@ -79,3 +79,23 @@ const SEED = `
   insert into events (workspace_id, mode, tx, id, type, created_at, message_id, sequence, data)
     select $1, 'live', pg_current_xact_id()::text::bigint, id, 'message.accepted', at, id, 1, '{}'
     from made`;
+
+/**
+ * Appends counts to the statistics of all workspaces, as many as wait on average to be added up, as if each
+ * had sent a message a minute. Without them, sending to many workspaces would not cause what it does later.
+ */
+export async function seedAppendedCounts(pool: Pool): Promise<void> {
+  await pool.query(SEED_APPENDED_COUNTS);
+  await pool.query('vacuum analyze statistics_recent');
+}
+
+const SEED_APPENDED_COUNTS = `
+  insert into statistics_recent (workspace_id, mode, at, messages, accepted, content_bytes, delivered,
+    totals, streams, domains, receivers)
+  select w.id, 'live', date_trunc('minute', now()) - n % 50 * interval '1 minute', 1, 1, 2048, 1,
+    format('{"":{"messages":1,"accepted":1,"content_bytes":2048,"delivered":1,"%1$s":1}}', l.latency)::json,
+    format('{"transactional":{"messages":1,"accepted":1,"delivered":1,"%1$s":1}}', l.latency)::json,
+    format('{"example.com":{"messages":1,"accepted":1,"delivered":1,"%1$s":1}}', l.latency)::json,
+    format('{"other":{"accepted":1,"delivered":1,"%1$s":1}}', l.latency)::json
+    from generate_series(1, 64) n cross join workspaces w
+   cross join lateral (select 'latency.' || 10 + n % 10 as latency) l`;

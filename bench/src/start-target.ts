@@ -23,6 +23,8 @@ export interface Target extends AsyncDisposable {
   seed(count: number, state: 'delivered' | 'waiting'): Promise<void>;
   /** Adds workspaces that may send from the same domain; returns an API key of each. */
   addWorkspaces(count: number): Promise<string[]>;
+  /** Gives all workspaces counts that have not been added up. */
+  seedAppendedCounts(): Promise<void>;
   /** Transactions of the database since it was created. */
   transactions(): Promise<number>;
 }
@@ -69,6 +71,10 @@ export async function startTarget(kind: TargetKind, options: TargetOptions = {})
     async addWorkspaces(count) {
       child.send({ workspaces: count });
       return (await nextMessage<{ keys: string[] }>(child)).keys;
+    },
+    async seedAppendedCounts() {
+      child.send('appended counts');
+      await nextMessage(child);
     },
     async transactions() {
       child.send('transactions');

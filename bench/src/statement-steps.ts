@@ -32,7 +32,7 @@ const PATTERNS = {
   'webhook record': /insert into webhook_attempts\b/,
   'webhook claim': /\bwebhook_(deliveries|backlogs)\b/,
   statistics:
-    /\bstatistics_|select sender, template_key, stream|\bas about\b|\bnext as materialized\b/,
+    /\bstatistics_|select sender, template_key, stream|\bas uncounted\b|\bnext as materialized\b/,
 } as const;
 
 export type Step = keyof typeof PATTERNS | 'other statements';

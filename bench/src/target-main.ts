@@ -13,7 +13,7 @@ import { releaseMemoryWhenIdle } from '../../server/src/lib/release-memory.ts';
 import { RequestLog } from '../../server/src/logs/request-log.ts';
 import { SendMessage } from '../../server/src/messages/accept/send-request.ts';
 import { SENDER_DOMAIN } from './sample-message.ts';
-import { addWorkspaces, countTransactions, seed } from './seed.ts';
+import { addWorkspaces, countTransactions, seed, seedAppendedCounts } from './seed.ts';
 import type { TargetKind } from './start-target.ts';
 import { withoutSigning } from './unsigned-transport.ts';
 
@@ -29,6 +29,7 @@ type Command =
   | 'memory'
   | 'cpu'
   | 'transactions'
+  | 'appended counts'
   | { seed: number; state: 'delivered' | 'waiting' }
   | { workspaces: number };
 
@@ -80,6 +81,11 @@ async function serve(): Promise<void> {
   process.on('message', (command: Command) => {
     if (command === 'transactions') {
       void withPool(async (pool) => ({ transactions: await countTransactions(pool) }));
+    } else if (command === 'appended counts') {
+      void withPool(async (pool) => {
+        await seedAppendedCounts(pool);
+        return {};
+      });
     } else if (typeof command === 'object' && 'seed' in command) {
       void withPool(async (pool) => {
         await seed(pool, command.seed, command.state);

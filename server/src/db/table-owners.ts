@@ -70,6 +70,8 @@ export const TABLE_OWNERS = {
   webhook_attempts: 'webhooks',
   statistics_recent: 'stats',
   statistics_minutes: 'stats',
+  statistics_hours: 'stats',
+  statistics_days: 'stats',
   statistics_minute: 'stats',
   statistics_hour: 'stats',
   statistics_day: 'stats',

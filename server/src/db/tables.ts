@@ -590,6 +590,27 @@ export interface StatisticsDayRow {
   n: number;
 }
 
+export interface StatisticsDaysRow {
+  workspace_id: string;
+  mode: Mode;
+  at: number;
+  messages: number | null;
+  accepted: number | null;
+  content_bytes: number | null;
+  delivered: number | null;
+  bounced: number | null;
+  bounced_later: number | null;
+  complained: number | null;
+  failed: number | null;
+  expired: number | null;
+  totals: unknown;
+  streams: unknown;
+  tags: unknown;
+  templates: unknown;
+  domains: unknown;
+  receivers: unknown;
+}
+
 export interface StatisticsHourRow {
   workspace_id: string;
   mode: Mode;
@@ -598,6 +619,27 @@ export interface StatisticsHourRow {
   value: string;
   counter: string;
   n: number;
+}
+
+export interface StatisticsHoursRow {
+  workspace_id: string;
+  mode: Mode;
+  at: number;
+  messages: number | null;
+  accepted: number | null;
+  content_bytes: number | null;
+  delivered: number | null;
+  bounced: number | null;
+  bounced_later: number | null;
+  complained: number | null;
+  failed: number | null;
+  expired: number | null;
+  totals: unknown;
+  streams: unknown;
+  tags: unknown;
+  templates: unknown;
+  domains: unknown;
+  receivers: unknown;
 }
 
 export interface StatisticsMinuteRow {
@@ -892,7 +934,9 @@ export interface Tables {
   ses_credentials: SesCredentialsRow;
   sessions: SessionsRow;
   statistics_day: StatisticsDayRow;
+  statistics_days: StatisticsDaysRow;
   statistics_hour: StatisticsHourRow;
+  statistics_hours: StatisticsHoursRow;
   statistics_minute: StatisticsMinuteRow;
   statistics_minutes: StatisticsMinutesRow;
   statistics_recent: StatisticsRecentRow;

@@ -31,6 +31,8 @@ const WAYS: Readonly<Record<TenantTable, Way>> = {
   suppressions: 'history',
   streams: 'history',
   statistics_minutes: 'history',
+  statistics_hours: 'history',
+  statistics_days: 'history',
   statistics_minute: 'history',
   statistics_hour: 'history',
   statistics_day: 'history',

@@ -3,17 +3,6 @@ import type { Mode } from '../accounts/tenant-scope.ts';
 export const DIMENSIONS = ['stream', 'tag', 'template', 'domain', 'receiver'] as const;
 export type Dimension = (typeof DIMENSIONS)[number] | 'all';
 
-export interface Count {
-  workspaceId: string;
-  mode: Mode;
-  dimension: Dimension;
-  value: string;
-  /** The start of the minute, hour or day. */
-  atMs: number;
-  counter: string;
-  n: number;
-}
-
 /** The counts of a value by counter. */
 export type Sums = Map<string, number>;
 
@@ -26,10 +15,14 @@ export class CountBuckets {
   readonly #buckets = new Map<string, CountBucket>();
   #last: CountBucket | undefined;
 
+  constructor(buckets: readonly CountBucket[] = []) {
+    for (const bucket of buckets) this.#buckets.set(keyOf(bucket), bucket);
+  }
+
   of(workspaceId: string, mode: Mode, atMs: number): CountBucket {
     const last = this.#last;
     if (last?.atMs === atMs && last.mode === mode && last.workspaceId === workspaceId) return last;
-    const key = `${workspaceId} ${mode} ${atMs}`;
+    const key = keyOf({ workspaceId, mode, atMs });
     let bucket = this.#buckets.get(key);
     if (!bucket) {
       bucket = new CountBucket(workspaceId, mode, atMs);
@@ -72,34 +65,16 @@ export class CountBucket {
     return sums;
   }
 
-  /** A counter of the whole bucket; null if it is zero. */
-  total(counter: string): number | null {
-    return this.#dimensions.get('all')?.get('')?.get(counter) ?? null;
-  }
-
-  /** In the order of their keys. */
-  counts(): Count[] {
-    const { workspaceId, mode, atMs } = this;
-    const counts: Count[] = [];
-    for (const [dimension, values] of [...this.#dimensions].sort(byKey)) {
-      for (const [value, sums] of [...values].sort(byKey)) {
-        for (const [counter, n] of [...sums].sort(byKey)) {
-          counts.push({ workspaceId, mode, dimension, value, atMs, counter, n });
-        }
-      }
-    }
-    return counts;
-  }
-
   /** The counts of a dimension as they are stored; null if there are none. */
   pack(dimension: Dimension): string | null {
     const values = this.#dimensions.get(dimension);
     if (!values) return null;
-    // Written here, because objects whose keys are chosen by tenants are slow and full of surprises.
+    // Written here, because objects whose keys are chosen by tenants are slow and full of surprises. The
+    // names of counters are ours and need no escapes.
     const members: string[] = [];
     for (const [value, sums] of values) {
       const counters: string[] = [];
-      for (const [counter, n] of sums) counters.push(`${JSON.stringify(counter)}:${n}`);
+      for (const [counter, n] of sums) counters.push(`"${counter}":${n}`);
       members.push(`${JSON.stringify(value)}:{${counters.join()}}`);
     }
     return `{${members.join()}}`;
@@ -132,11 +107,15 @@ export function addTo(sums: Sums, counter: string, n: number): void {
   sums.set(counter, (sums.get(counter) ?? 0) + n);
 }
 
+function keyOf({
+  workspaceId,
+  mode,
+  atMs,
+}: Pick<CountBucket, 'workspaceId' | 'mode' | 'atMs'>): string {
+  return `${workspaceId} ${mode} ${atMs}`;
+}
+
 function byScope(a: CountBucket, b: CountBucket): number {
   if (a.workspaceId !== b.workspaceId) return a.workspaceId < b.workspaceId ? -1 : 1;
   return a.mode === b.mode ? a.atMs - b.atMs : a.mode < b.mode ? -1 : 1;
-}
-
-function byKey([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
-  return a < b ? -1 : 1;
 }

@@ -1,11 +1,32 @@
 import { describe, expect, test } from 'vitest';
 import type { EventType } from '../events/event-types.ts';
 import { SYSTEM_TAG } from '../messages/system-tag.ts';
-import type { Count, Dimension } from './count-buckets.ts';
+import { DIMENSIONS, type Dimension, type PackedCounts } from './count-buckets.ts';
 import { type CountedEvent, countEvents } from './count-events.ts';
 
-const countsOf = (...args: Parameters<typeof countEvents>): Count[] =>
-  countEvents(...args).flatMap((minute) => minute.counts());
+interface Count {
+  workspaceId: string;
+  mode: string;
+  atMs: number;
+  dimension: Dimension;
+  value: string;
+  counter: string;
+  n: number;
+}
+
+function countsOf(...args: Parameters<typeof countEvents>): Count[] {
+  return countEvents(...args).flatMap((minute) =>
+    (['all', ...DIMENSIONS] as const).flatMap((dimension) => {
+      const packed = JSON.parse(minute.pack(dimension) ?? '{}') as PackedCounts;
+      return Object.entries(packed).flatMap(([value, sums]) =>
+        Object.entries(sums).map(([counter, n]) => {
+          const { workspaceId, mode, atMs } = minute;
+          return { workspaceId, mode, atMs, dimension, value, counter, n };
+        }),
+      );
+    }),
+  );
+}
 
 function event(type: EventType, change: Partial<CountedEvent> = {}): CountedEvent {
   return {

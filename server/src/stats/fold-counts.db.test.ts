@@ -106,7 +106,9 @@ test('counts that cannot be added stay where they are', async () => {
   const scope = newScope();
   await count(pool, someEvents(scope, systemClock.now()));
   const before = await read(pool);
-  await pool.query('alter table statistics_day add constraint broken check (n < 0) not valid');
+  await pool.query(
+    'alter table statistics_days add constraint broken check (at is null) not valid',
+  );
   await expect(foldCounts(pool, [scope])).rejects.toThrow('broken');
   expect(await areCountsFolded(pool, scope.workspaceId)).toBe(false);
   expect(await read(pool)).toEqual(before);
@@ -119,14 +121,16 @@ test('few rows are left of a workspace that sends often, and none of one that no
   const node = aggregator(pool);
   const nowMs = systemClock.now();
   await count(pool, someEvents(rarely, nowMs - 2 * HOUR_MS), node);
-  for (let batch = 0; batch < 70; batch++) {
+  let rowsMax = 0;
+  for (let batch = 0; batch < 130; batch++) {
     await count(pool, someEvents(often, nowMs).slice(0, 1), node);
+    rowsMax = Math.max(rowsMax, await recentRows(pool));
   }
   const before = await read(pool);
-  // Those of the rare one, and those after the 64th.
-  expect(await recentRows(pool)).toBe(1 + 6);
+  // One is of the rare one. The first batch of the test may have been the one that adds the other up.
+  expect(rowsMax).toBe(1 + 63);
   await node.foldOld();
   expect(await areCountsFolded(pool, rarely.workspaceId)).toBe(true);
-  expect(await recentRows(pool)).toBe(6);
+  expect(await areCountsFolded(pool, often.workspaceId)).toBe(false);
   expect(await read(pool)).toEqual(before);
 });

@@ -45,7 +45,10 @@ const CHUNKS_PER_RUN = 10;
 const SPACING_MS = 1_000;
 /** Events wake it; this finds those that were appended without a notification. */
 const POLL_MS = 5_000;
-/** Each costs a reader a few microseconds, and more of them at once make adding them cheaper. */
+/**
+ * How many rows a workspace appends, on average, until they are added up. Each costs a reader some
+ * microseconds, and more of them at once make adding them cheaper.
+ */
 const APPENDED_MAX = 64;
 const APPENDED_KEPT_MS = 3_600_000;
 const DAY_MS = 86_400_000;
@@ -65,8 +68,8 @@ export class StatsAggregator {
   /** Known values by workspace and mode. */
   readonly #known = new Map<string, KnownValues>();
   readonly #accepted: AcceptedMessages = new Map();
-  /** How many rows this process has appended since the last fold, by workspace and mode. */
-  readonly #appended = new Map<string, number>();
+  /** Batches and chunks that this process has counted. */
+  #batches = 0;
 
   constructor(parts: StatsAggregatorParts) {
     this.#parts = parts;
@@ -138,21 +141,18 @@ export class StatsAggregator {
     );
   }
 
-  /** Adds the appended counts of workspaces that have many by now, so that reading them stays cheap. */
+  /**
+   * Adds the appended counts of one in 64 of the workspaces in a batch, which are others in each of 64
+   * batches. So every workspace is added after about 64 rows, without a count of the rows of each.
+   */
   async #foldFrequent(minutes: readonly CountBucket[]): Promise<void> {
-    const due: TenantScope[] = [];
+    this.#batches += 1;
+    const due = new Map<string, TenantScope>();
     for (const { workspaceId, mode } of minutes) {
-      const key = scopeKey(workspaceId, mode);
-      const appended = (this.#appended.get(key) ?? 0) + 1;
-      this.#appended.set(key, appended % APPENDED_MAX);
-      if (appended === APPENDED_MAX) due.push({ workspaceId, mode });
+      const isDue = (this.#batches - randomPartOf(workspaceId)) % APPENDED_MAX === 0;
+      if (isDue) due.set(scopeKey(workspaceId, mode), { workspaceId, mode });
     }
-    // Those that have been here longest are first. The others are added by their age.
-    for (const key of this.#appended.keys()) {
-      if (this.#appended.size <= KNOWN_SCOPES_MAX) break;
-      this.#appended.delete(key);
-    }
-    if (due.length > 0) await foldCounts(this.#parts.pool, due);
+    if (due.size > 0) await foldCounts(this.#parts.pool, [...due.values()]);
   }
 
   /** Adds the appended counts of workspaces that send rarely. */
@@ -228,6 +228,11 @@ export class StatsAggregator {
 
 function scopeKey(workspaceId: string, mode: Mode): string {
   return `${workspaceId} ${mode}`;
+}
+
+/** From 0 to 255. */
+function randomPartOf(uuid: string): number {
+  return Number.parseInt(uuid.slice(-2), 16);
 }
 
 function noValues(): ValueSets {

@@ -20,6 +20,16 @@ export const STATS_PURGES = [
     key: ['mode mode', 'hour timestamptz', 'id uuid'],
   }),
   purgeRows({
+    table: 'statistics_hours',
+    delete: 'delete from statistics_hours d',
+    key: ['mode mode', 'at timestamptz'],
+  }),
+  purgeRows({
+    table: 'statistics_days',
+    delete: 'delete from statistics_days d',
+    key: ['mode mode', 'at timestamptz'],
+  }),
+  purgeRows({
     table: 'statistics_minute',
     delete: 'delete from statistics_minute d',
     key: ['mode mode', 'dimension text', 'at timestamptz', 'value text', 'counter text'],

@@ -1,6 +1,6 @@
 /**
  * Selects the workspaces whose live mail had at least so many bounces or complaints since a time; null for
- * a number: they do not matter. The brake and the alarms look at these only: two indexes have nothing but
+ * a number: they do not matter. The brake and the alarms look at these only: these indexes have nothing but
  * bounces and complaints, so the cost does not grow with the number of workspaces in good standing. The
  * parameters are parts of the statement.
  */
@@ -14,6 +14,9 @@ export function troubledWorkspaces(
              case counter when 'complained' then n end as complained
         from statistics_hour where mode = 'live' and dimension = 'all'
          and counter in ('bounced', 'complained') and at >= ${since}
+      union all
+      select workspace_id, bounced, complained from statistics_hours
+       where mode = 'live' and (bounced is not null or complained is not null) and at >= ${since}
       union all
       select workspace_id, bounced, complained from statistics_recent
        where mode = 'live' and (bounced is not null or complained is not null) and at >= ${since}) t
