@@ -11,8 +11,7 @@ import { insertRequests, type NewRequestRow } from './request-log-store.ts';
  * The log of API requests. Entries are gathered in memory and written in groups within a second, so
  * that a request neither waits nor fails because of its entry. Memory is bounded: each workspace
  * has a budget per second, beyond which only a sample of its successful requests is kept and failed
- * ones are dropped, and all of them share a limit. So that logging costs the same with many workspaces as
- * with one, successful requests also have a budget that all workspaces share. What is left out is counted.
+ * ones are dropped, and all of them share a limit. What is left out is counted.
  */
 
 export interface RequestEntry {
@@ -39,8 +38,6 @@ const WRITE_MS = 1_000;
 const BUDGET_MS = 1_000;
 /** Successful requests of a workspace per second that are all kept. */
 const SUCCESSES_MAX = 50;
-/** The same of all workspaces together. */
-const ALL_SUCCESSES_MAX = 250;
 /** Of more successful requests, one in this many is kept. */
 const SAMPLED_ONE_IN = 20;
 /** Failed requests of a workspace per second that are kept. */
@@ -59,8 +56,6 @@ export class RequestLog {
   readonly #counts = { written: 0, sampled: 0, dropped: 0 };
   readonly #budgets = new Map<string, { successes: number; failures: number }>();
   #budgetsSinceMs = 0;
-  /** Successful requests of all workspaces in this second: those that were kept, and those after the budget. */
-  #successes = { kept: 0, excess: 0 };
   #entries: RequestEntry[] = [];
   #detailsChars = 0;
   /** Set while entries wait. */
@@ -84,15 +79,15 @@ export class RequestLog {
       this.#counts.dropped += 1;
       return false;
     }
-    this.#renewBudgets();
+    const budget = this.#budgetOf(workspaceId);
     if (status >= 400) {
-      const budget = this.#budgetOf(workspaceId);
       budget.failures += 1;
       if (budget.failures <= FAILURES_MAX) return true;
       this.#counts.dropped += 1;
       return false;
     }
-    if (this.#keepsSuccess(workspaceId)) return true;
+    budget.successes += 1;
+    if (budget.successes <= SUCCESSES_MAX || budget.successes % SAMPLED_ONE_IN === 0) return true;
     this.#counts.sampled += 1;
     return false;
   }
@@ -112,29 +107,12 @@ export class RequestLog {
     return this.#writing;
   }
 
-  #renewBudgets(): void {
-    const nowMs = this.#clock.now();
-    if (nowMs - this.#budgetsSinceMs < BUDGET_MS && nowMs >= this.#budgetsSinceMs) return;
-    this.#budgets.clear();
-    this.#successes = { kept: 0, excess: 0 };
-    this.#budgetsSinceMs = nowMs;
-  }
-
-  #keepsSuccess(workspaceId: string): boolean {
-    const all = this.#successes;
-    if (all.kept >= ALL_SUCCESSES_MAX) {
-      all.excess += 1;
-      return all.excess % SAMPLED_ONE_IN === 0;
-    }
-    const budget = this.#budgetOf(workspaceId);
-    budget.successes += 1;
-    const { successes } = budget;
-    if (successes > SUCCESSES_MAX && successes % SAMPLED_ONE_IN !== 0) return false;
-    all.kept += 1;
-    return true;
-  }
-
   #budgetOf(workspaceId: string): { successes: number; failures: number } {
+    const nowMs = this.#clock.now();
+    if (nowMs - this.#budgetsSinceMs >= BUDGET_MS || nowMs < this.#budgetsSinceMs) {
+      this.#budgets.clear();
+      this.#budgetsSinceMs = nowMs;
+    }
     let budget = this.#budgets.get(workspaceId);
     if (!budget) {
       budget = { successes: 0, failures: 0 };

@@ -33,9 +33,9 @@ export function listRequests(deps: {
       description:
         'Newest first, a second after they were answered at the latest. Requests of your API keys, ' +
         'and requests of signed-in users that changed something or failed. When a workspace sends ' +
-        'more than 50 successful requests per second, or all workspaces of a server more than 250, ' +
-        'one in 20 of the others is kept. Filters can be combined. A request examines a limited ' +
-        'number of entries, so a page may be short or empty and still have a `next_cursor`.',
+        'more than 50 successful requests per second, one in 20 of the others is kept. Filters ' +
+        'can be combined. A request examines a limited number of entries, so a page may be short ' +
+        'or empty and still have a `next_cursor`.',
       scope: 'read:logs',
       query: closed({
         ...PAGE,
