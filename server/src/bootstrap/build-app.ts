@@ -25,8 +25,9 @@ import { createRegistry } from '../http/observability/http-metrics.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { GenerateDkimKeys } from '../mail/dkim/keys.ts';
-import { noHandoff } from '../messages/accept/delivery-handoff.ts';
+import { remoteHandoff } from '../messages/accept/delivery-handoff.ts';
 import { DELIVERIES } from '../messages/deliveries/delivery-lease-store.ts';
+import { notifyDeliveriesDue } from '../messages/lookup/message-store.ts';
 import { readOperatorRules } from '../messages/verdict/operator-rules.ts';
 import { setOperatorRules } from '../messages/verdict/verdict-rules.ts';
 import { expireAllLeases } from '../queue/lease-store.ts';
@@ -134,7 +135,7 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
   });
   const services = buildServices({
     ...{ ...base, ...overrides, onEventsAppended },
-    handoff: engine ?? noHandoff,
+    handoff: engine ?? remoteHandoff(clock, () => notifyDeliveriesDue(pool)),
     webhookTargets: consumers.webhookTargets,
   });
   const outage = new StorageOutage({ clock, log });

@@ -89,6 +89,9 @@ async function execute(command: EngineCommand, parts: ThreadParts): Promise<void
     case 'take':
       engine.handOff(command.lease, command.accepted.map(restoreAttachmentBuffers));
       break;
+    case 'leave':
+      engine.leave();
+      break;
     case 'wake':
       engine.wake();
       break;

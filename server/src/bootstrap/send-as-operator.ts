@@ -34,6 +34,7 @@ export async function sendAsOperator(parts: DatabaseContext, send: OperatorSend)
   const caller = operator(send);
   if (send.dryRun) return await previewMessage(await acceptor.dryRun(caller, request));
   const { message } = await acceptor.accept(caller, request);
+  // Awaited, because the command ends now.
   await notifyDeliveriesDue(pool);
   return message;
 }

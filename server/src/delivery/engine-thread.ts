@@ -58,6 +58,10 @@ export class EngineThread implements Engine {
     return reserveCapacity({ stats: this.#stats, clock, limits }, count, bytes);
   }
 
+  leave(): void {
+    this.#send({ kind: 'leave' });
+  }
+
   handOff(lease: Lease, accepted: readonly HandedOffMessage[]): void {
     try {
       const messages = accepted.map(withTransferableAttachments);
@@ -183,6 +187,7 @@ export type EngineCommand =
       leased: readonly number[];
     }
   | { kind: 'connections'; requestId: number }
+  | { kind: 'leave' }
   | { kind: 'wake' }
   | { kind: 'stop'; deadlineMs: number | undefined };
 

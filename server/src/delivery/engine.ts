@@ -257,6 +257,10 @@ class DeliveryEngine implements LocalEngine {
     this.#pump();
   }
 
+  leave(): void {
+    this.#claims.expectRows();
+  }
+
   withhold(workspaceId: string): void {
     this.#withheld.add(workspaceId);
     const waiting = this.#leased

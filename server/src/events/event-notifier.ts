@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
+import { SpacedCall } from '../lib/spaced-call.ts';
 
 /**
  * Wakes the consumers of the event log. Code that commits events in this process calls `publish`:
@@ -8,18 +9,17 @@ import type { Clock } from '../lib/clock.ts';
  * carry one. A lost notification costs little: consumers also poll every few seconds.
  */
 export class EventNotifier {
-  readonly #clock: Clock;
-  readonly #notifyNodes: (from: string) => Promise<void>;
+  readonly #notifyNodes: SpacedCall;
   readonly #subscribers = new Set<() => void>();
   readonly #nodeId = randomBytes(8).toString('hex');
   /** How often events were committed in this process. */
   publishedCount = 0;
-  #notifiedAtMs = Number.NEGATIVE_INFINITY;
-  #isScheduled = false;
 
   constructor(parts: { clock: Clock; notifyNodes: (from: string) => Promise<void> }) {
-    this.#clock = parts.clock;
-    this.#notifyNodes = parts.notifyNodes;
+    this.#notifyNodes = new SpacedCall(parts.clock, NOTIFY_INTERVAL_MS, () => {
+      // Not awaited: a consumer that misses it polls.
+      parts.notifyNodes(this.#nodeId).catch(() => {});
+    });
   }
 
   subscribe(subscriber: () => void): () => void {
@@ -31,11 +31,7 @@ export class EventNotifier {
   publish(): void {
     this.publishedCount += 1;
     this.#wakeSubscribers();
-    if (this.#isScheduled) return;
-    this.#isScheduled = true;
-    const waitMs = this.#notifiedAtMs + NOTIFY_INTERVAL_MS - this.#clock.now();
-    if (waitMs <= 0) this.#sendNotification();
-    else this.#clock.after(waitMs, () => this.#sendNotification());
+    this.#notifyNodes.request();
   }
 
   /** Called for every notification. A node also receives its own. */
@@ -45,13 +41,6 @@ export class EventNotifier {
 
   #wakeSubscribers(): void {
     for (const subscriber of this.#subscribers) subscriber();
-  }
-
-  #sendNotification(): void {
-    this.#isScheduled = false;
-    this.#notifiedAtMs = this.#clock.now();
-    // Not awaited: a consumer that misses it polls.
-    this.#notifyNodes(this.#nodeId).catch(() => {});
   }
 }
 

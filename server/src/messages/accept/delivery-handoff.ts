@@ -1,4 +1,6 @@
 import type { Mode } from '../../accounts/tenant-scope.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { SpacedCall } from '../../lib/spaced-call.ts';
 import type { MessageContent } from '../content/message-content.ts';
 
 /**
@@ -15,6 +17,8 @@ export interface DeliveryHandoff {
   reserveCapacity(count: number, bytes: number): Lease | undefined;
   /** Passes on what was committed, and releases reserved capacity that is not needed. */
   handOff(lease: Lease, accepted: readonly HandedOffMessage[]): void;
+  /** Deliveries that are due now were committed without a lease. */
+  leave(): void;
   /**
    * Removes the deliveries of a message from the ready queue. Returns false when one of them is being
    * sent, or when one of `leased` is not in this process: another node may be sending it.
@@ -58,9 +62,25 @@ export interface HandedOffDelivery {
   expiresAtMs: number;
 }
 
-/** For nodes that accept messages but do not deliver them. */
+/** For processes that accept messages but do not deliver them. */
 export const noHandoff: DeliveryHandoff = {
   reserveCapacity: () => undefined,
   handOff: () => {},
+  leave: () => {},
   withdraw: async () => false,
 };
+
+/**
+ * For nodes that accept messages but do not deliver them: notifies those that do, because mail would wait
+ * for their next poll otherwise.
+ */
+export function remoteHandoff(clock: Clock, notifyNodes: () => Promise<void>): DeliveryHandoff {
+  const notification = new SpacedCall(clock, NOTIFY_INTERVAL_MS, () => {
+    // Not awaited: a node that misses it polls.
+    notifyNodes().catch(() => {});
+  });
+  return { ...noHandoff, leave: () => notification.request() };
+}
+
+/** PostgreSQL serializes all commits that carry a notification. */
+const NOTIFY_INTERVAL_MS = 100;

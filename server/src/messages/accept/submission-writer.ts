@@ -189,7 +189,7 @@ export class SubmissionWriter {
           lease,
           accepted.flatMap((one) => messagesToHandOff(one, suppressed)),
         );
-      }
+      } else if (queued.length > 0 && outcomes.includes('written')) handoff.leave();
       return outcomes;
     } catch (error) {
       if (lease) {
