@@ -52,6 +52,8 @@ export const WIDTHS = [1440, 1024, 390];
 /** Expects that nothing is wider than its window at any of the usual widths. */
 export async function expectToFit(page: Page): Promise<void> {
   const before = page.viewportSize();
+  // A page in the background may render no frames, and then charts never learn of their new width.
+  await page.bringToFront();
   for (const width of WIDTHS) {
     await page.setViewportSize({ width, height: 800 });
     // Charts resize a moment later.
