@@ -74,7 +74,14 @@ interface SessionOwner {
   notifyWatchers(): void;
 }
 
-const KEYWORDS = ['PIPELINING', 'SIZE 26214400', '8BITMIME', 'SMTPUTF8', 'ENHANCEDSTATUSCODES'];
+/** What a receiver offers unless its script says otherwise. */
+export const KEYWORDS = [
+  'PIPELINING',
+  'SIZE 26214400',
+  '8BITMIME',
+  'SMTPUTF8',
+  'ENHANCEDSTATUSCODES',
+];
 /** RFC 2920 3.1: these may only be the last of a group of pipelined commands. */
 const ENDS_GROUP = new Set(['EHLO', 'HELO', 'DATA', 'STARTTLS', 'AUTH', 'QUIT', 'VRFY', 'NOOP']);
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ScriptedDnsServer, startDnsServer } from '../harness/dns-server.ts';
-import { type SmtpReceiver, startSmtpReceiver } from '../harness/smtp-receiver.ts';
+import { KEYWORDS, type SmtpReceiver, startSmtpReceiver } from '../harness/smtp-receiver.ts';
 import { RECEIVER_DOMAINS } from './load-clients.ts';
 import type { AppendOnlyLog } from './log-files.ts';
 
@@ -30,6 +30,8 @@ export async function startLoggingReceiver(
   });
   const deferred = new Set<string>();
   const receiver: SmtpReceiver = await startSmtpReceiver({
+    // Like most receivers: several messages may be in flight on a connection.
+    keywords: [...KEYWORDS, 'CHUNKING'],
     onRcpt(to) {
       const reply = replyTo(to, deferred);
       if (reply) log.append({ at: Date.now(), event: 'rejection', to, reply });
