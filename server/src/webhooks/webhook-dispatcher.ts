@@ -1,11 +1,10 @@
 import { isConnectionError } from '../db/database-errors.ts';
 import { assert } from '../lib/assert.ts';
 import type { Clock } from '../lib/clock.ts';
-import { fairShare } from '../lib/fair-shares.ts';
 import type { Log } from '../lib/log.ts';
 import { onceInLoopBatch } from '../lib/loop-batch.ts';
 import { WorkLoop } from '../lib/work-loop.ts';
-import { type ClaimCapacity, ClaimLoop } from '../queue/claim-loop.ts';
+import { ClaimLoop } from '../queue/claim-loop.ts';
 import type { ClaimableQueue, FoundQueue } from '../queue/due-queues.ts';
 import { InFlight } from '../queue/in-flight.ts';
 import { enterState, type LeasedItem, type LeaseTerms } from '../queue/lease.ts';
@@ -16,9 +15,9 @@ import { ResultRecorder } from '../queue/result-recorder.ts';
 import { WithheldWorkspaces } from '../queue/withheld-workspaces.ts';
 import type { WebhookAttempt } from './attempt-webhook.ts';
 import { type EndpointKey, endpointId } from './endpoint-key.ts';
-import { LEASED_INITIAL } from './endpoint-limit.ts';
 import { EndpointLimits } from './endpoint-limits.ts';
-import type { FanOutCapacity, LeasedRow } from './fan-out-store.ts';
+import type { LeasedRow } from './fan-out-store.ts';
+import { WebhookCapacity } from './webhook-capacity.ts';
 import { type FanOutStore, WebhookFanOut } from './webhook-fan-out.ts';
 import type { AttemptRecord } from './webhook-queue-store.ts';
 import { WebhookThrottle } from './webhook-throttle.ts';
@@ -102,8 +101,6 @@ const TRANSITIONS: Record<DispatcherMode, DispatcherMode> = {
   DRAINING: 'STOPPED',
 };
 
-/** What a workspace may hold while mail has priority. */
-const READY_THROTTLED_MAX = 200;
 const THROTTLED_RETRY_MS = 100;
 const CLAIM_REST_MS = 5_000;
 const RELEASE_DELAY_MS = 1_000;
@@ -181,12 +178,20 @@ export class WebhookDispatcher {
         log.warn({ webhookId: row.webhook_id, eventId: row.event_id }, 'webhook lease expired'),
       pump: () => this.#pump(),
     });
+    const capacity = new WebhookCapacity({
+      ready: this.#ready,
+      endpoints: this.#endpoints,
+      withheld: this.#withheld,
+      throttle: this.#throttle,
+      readyMax: this.#limits.readyMax,
+      mayLease: () => this.#mode === 'RUNNING' && !this.#recorder.stalled && this.#holder.isAlive,
+    });
     this.#fanOut = new WebhookFanOut({
       store,
       clock,
       log,
       throttle: this.#throttle,
-      capacity: () => this.#fanOutCapacity(),
+      capacity: () => capacity.fanOut(),
       admit: (made, leased, terms) => {
         this.stats.fannedOut += made;
         if (made > leased.length) this.#claims.notifyDue();
@@ -207,7 +212,7 @@ export class WebhookDispatcher {
       scan: store.scan,
       claim: store.claim,
       probe: store.anyEnabled,
-      capacity: () => this.#claimCapacity(),
+      capacity: () => capacity.claim(),
       admit: (rows, terms) => this.#admit(this.#withoutUnrecorded(rows, terms), terms),
       holderId,
       leaseMs,
@@ -277,52 +282,6 @@ export class WebhookDispatcher {
   #enter(mode: DispatcherMode): void {
     assert(TRANSITIONS[this.#mode] === mode, `dispatcher went from ${this.#mode} to ${mode}`);
     this.#mode = mode;
-  }
-
-  #claimCapacity(): ClaimCapacity<EndpointKey> {
-    const free = this.#freeForOne();
-    const left = new Map<string, number>();
-    return {
-      rowsMax: free,
-      perQueue: ({ workspaceId, webhookId }) => {
-        const ofWorkspace = left.get(workspaceId) ?? this.#workspaceCapacity(workspaceId, free);
-        const capacity = Math.min(ofWorkspace, this.#endpoints.leaseCapacityOf(webhookId));
-        left.set(workspaceId, ofWorkspace - capacity);
-        return capacity;
-      },
-    };
-  }
-
-  #fanOutCapacity(): FanOutCapacity {
-    const free = this.#freeForOne();
-    return {
-      total: free,
-      defaultPerEndpoint: LEASED_INITIAL,
-      perEndpoint: this.#endpoints.leaseCapacities(),
-      defaultPerWorkspace: this.#workspaceCapacity('', free),
-      // Smaller ones may have nearly as much as the default, and the list stays short.
-      perWorkspace: [
-        ...new Set([...this.#ready.workspacesHolding(LEASED_INITIAL), ...this.#withheld.list()]),
-      ].map((id) => ({ id, capacity: this.#workspaceCapacity(id, free) })),
-    };
-  }
-
-  /** Half of what is free, because a fan-out and a claim may run at the same time. */
-  #freeForOne(): number {
-    if (this.#mode !== 'RUNNING' || this.#recorder.stalled || !this.#holder.isAlive) return 0;
-    return Math.max(0, Math.floor((this.#limits.readyMax - this.#ready.size) / 2));
-  }
-
-  /**
-   * No workspace gets all the memory. Deliveries to endpoints that do not respond stay in it for
-   * minutes, and meanwhile the events of other workspaces would wait in the database.
-   */
-  #workspaceCapacity(workspaceId: string, free: number): number {
-    if (this.#withheld.has(workspaceId)) return 0;
-    const own = this.#ready.sizeOf(workspaceId);
-    const fair = fairShare(own, free);
-    if (!this.#throttle.throttled) return fair;
-    return Math.max(0, Math.min(fair, READY_THROTTLED_MAX - own));
   }
 
   #admit(rows: readonly LeasedRow[], { lease, leaseEndsAtMs, nowMs }: LeaseTerms): void {
