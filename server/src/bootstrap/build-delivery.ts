@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import { namedAddresses, type OutgoingAddresses } from '../config/outgoing-addresses.ts';
+import { namedSources } from '../config/delivery-routes.ts';
+import { namedAddresses } from '../config/outgoing-addresses.ts';
 import type { Config } from '../config/read-config.ts';
 import { DatabaseClock } from '../db/database-clock.ts';
 import { StorageStartError } from '../db/database-errors.ts';
@@ -71,7 +72,7 @@ export async function buildDelivery(options: DeliveryOptions): Promise<DeliveryR
     };
   }
   const shaping = readShaping(delivery.shapingFile);
-  await checkOutgoing(delivery.outgoing);
+  await checkOutgoing(delivery);
   return usesThread(options.config) ? buildInThread(options, shaping) : buildHere(options, shaping);
 }
 
@@ -155,12 +156,13 @@ function buildHere(options: DeliveryOptions, shaping: ShapingRules | undefined):
 }
 
 /** With a source address of another machine, all mail would be deferred until it expires. */
-async function checkOutgoing(outgoing: OutgoingAddresses): Promise<void> {
-  for (const address of namedAddresses(outgoing)) {
-    if (await isLocalAddress(address)) continue;
-    throw new StorageStartError(
-      `OUTGOING_ADDRESSES: ${address} is not an address of this machine.`,
-    );
+async function checkOutgoing(settings: Config['delivery']): Promise<void> {
+  const standard = { setting: 'OUTGOING_ADDRESSES', outgoing: settings.outgoing };
+  for (const { setting, outgoing } of [standard, ...namedSources(settings)]) {
+    for (const address of namedAddresses(outgoing)) {
+      if (await isLocalAddress(address)) continue;
+      throw new StorageStartError(`${setting}: ${address} is not an address of this machine.`);
+    }
   }
 }
 

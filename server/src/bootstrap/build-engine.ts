@@ -1,5 +1,6 @@
 import { hkdfSync } from 'node:crypto';
 import { hostname } from 'node:os';
+import { type MailSource, mailSource } from '../config/delivery-routes.ts';
 import type { Config } from '../config/read-config.ts';
 import type { DatabaseHosts } from '../db/database-url.ts';
 import type { NotificationListener } from '../db/listen.ts';
@@ -127,8 +128,7 @@ function createSmtpTransport(options: EngineOptions, pool: Pool): Transport {
     }),
     mxPort: settings.mxPort,
     addressAllowed,
-    outgoing: settings.outgoing,
-    heloName: settings.heloName,
+    listenerName: settings.heloName,
     senders: senderDomains(createSigningDomainCache(options)),
     returnPathKey: returnPathKey(options.secretKey),
     shaping: createShaping(options.shaping),
@@ -136,12 +136,16 @@ function createSmtpTransport(options: EngineOptions, pool: Pool): Transport {
     openingsMax: Math.max(1, Math.floor(settings.concurrency / OPENINGS_PART)),
   };
   const memory = throttleMemory(pool, options.log);
-  const transportFor = (name: string | null, routes: Config['delivery']['routes']): Transport =>
-    smtpTransport({ ...parts, routes, throttles: throttlesOf(memory, name) });
+  const transportFor = (
+    name: string | null,
+    routes: Config['delivery']['routes'],
+    { outgoing, heloName }: Pick<MailSource, 'outgoing' | 'heloName'>,
+  ): Transport =>
+    smtpTransport({ ...parts, routes, outgoing, heloName, throttles: throttlesOf(memory, name) });
   const named = Object.entries(settings.streamRoutes).map(
-    ([name, route]) => [name, transportFor(name, [route])] as const,
+    ([name, route]) => [name, transportFor(name, [route], mailSource(route, settings))] as const,
   );
-  return routedTransport(transportFor(null, settings.routes), new Map(named));
+  return routedTransport(transportFor(null, settings.routes, settings), new Map(named));
 }
 
 /** Three quarters of the transactions in flight are for mail that has a connection. */

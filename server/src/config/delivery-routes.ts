@@ -1,8 +1,9 @@
-import { type Setting, setting, splitList } from './setting-types.ts';
+import { type OutgoingAddresses, parseOutgoingAddresses } from './outgoing-addresses.ts';
+import { HOST_NAME, type Setting, setting, splitList } from './setting-types.ts';
 
 /** How live mail is delivered: directly to the receivers' mail servers, or through a relay. */
 export type RouteConfig =
-  | { kind: 'direct' }
+  | { kind: 'direct'; source?: RouteSource }
   | {
       kind: 'relay';
       host: string;
@@ -11,6 +12,42 @@ export type RouteConfig =
       tls: 'opportunistic' | 'required' | 'implicit';
       auth: { user: string; password: string } | undefined;
     };
+
+/** Where a direct route sends from, instead of `OUTGOING_ADDRESSES` and `HELO_NAME`. */
+export interface RouteSource {
+  readonly outgoing: OutgoingAddresses;
+  /** Undefined: `HELO_NAME`. */
+  readonly heloName: string | undefined;
+}
+
+/** Where mail is sent from, and the setting that says so. */
+export interface MailSource {
+  readonly setting: string;
+  readonly outgoing: OutgoingAddresses;
+  readonly heloName: string;
+}
+
+interface SourceSettings {
+  readonly outgoing: OutgoingAddresses;
+  readonly heloName: string;
+  readonly streamRoutes: Readonly<Record<string, RouteConfig>>;
+}
+
+/** The source of mail on a route. */
+export function mailSource(route: RouteConfig, settings: SourceSettings): MailSource {
+  const { outgoing, heloName } = settings;
+  if (route.kind === 'relay' || !route.source)
+    return { setting: 'OUTGOING_ADDRESSES', outgoing, heloName };
+  const { source } = route;
+  return { setting: 'STREAM_ROUTES', ...source, heloName: source.heloName ?? heloName };
+}
+
+/** The source of mail on named routes that have their own. */
+export function namedSources(settings: SourceSettings): MailSource[] {
+  return Object.values(settings.streamRoutes)
+    .filter((route) => route.kind === 'direct' && route.source !== undefined)
+    .map((route) => mailSource(route, settings));
+}
 
 export function routes(text: { description: string }): Setting<readonly RouteConfig[]> {
   const base = setting<readonly RouteConfig[]>(
@@ -32,11 +69,11 @@ export function namedRoutes(text: {
 }): Setting<Readonly<Record<string, RouteConfig>>> {
   const base = setting<Readonly<Record<string, RouteConfig>>>(
     { ...text, default: {}, defaultText: 'none' },
-    'name=route, several separated by commas; names have lowercase letters, digits, hyphens and underscores, routes are as in DELIVERY_ROUTE',
+    'name=route, several separated by commas; names have lowercase letters, digits, hyphens and underscores; a route is as in DELIVERY_ROUTE, or direct?address=203.0.113.8&helo=mail2.example.com to send from another address of this machine (repeat address= for one of each IP version; without helo=, HELO_NAME is sent)',
     (value) => {
       const parsed = splitList(value).map((one) => {
         const [, name = '', target = ''] = /^([a-z0-9][a-z0-9_-]{0,63})=(.+)$/.exec(one) ?? [];
-        return [name, route(target)] as const;
+        return [name, directFrom(target) ?? route(target)] as const;
       });
       const names = new Set(parsed.map(([name]) => name));
       const isValid = parsed.every(([name, found]) => name !== '' && found !== undefined);
@@ -45,6 +82,17 @@ export function namedRoutes(text: {
     },
   );
   return { ...base, secret: true };
+}
+
+function directFrom(text: string): RouteConfig | undefined {
+  if (!text.startsWith('direct?')) return undefined;
+  const parameters = new URLSearchParams(text.slice('direct?'.length));
+  const outgoing = parseOutgoingAddresses(parameters.getAll('address'));
+  const [heloName, ...moreNames] = parameters.getAll('helo');
+  const isUnknown = [...parameters.keys()].some((key) => key !== 'address' && key !== 'helo');
+  if (!outgoing || isUnknown || moreNames.length > 0) return undefined;
+  if (heloName !== undefined && !HOST_NAME.test(heloName)) return undefined;
+  return { kind: 'direct', source: { outgoing, heloName } };
 }
 
 function route(text: string): RouteConfig | undefined {

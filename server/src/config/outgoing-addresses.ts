@@ -23,15 +23,17 @@ export function outgoingAddresses(text: { description: string }): Setting<Outgoi
       defaultText: 'chosen by the operating system',
     },
     'an IPv4 address of this machine (or ipv4 for any), an IPv6 address (or ipv6 for any), or one of each separated by a comma',
-    (value) => {
-      const items = splitList(value);
-      const [ipv4, ...moreIpv4] = items.map(ipv4In).filter((found) => found !== undefined);
-      const [ipv6, ...moreIpv6] = items.map(ipv6In).filter((found) => found !== undefined);
-      const understood = [ipv4, ipv6].filter((found) => found !== undefined).length;
-      if (moreIpv4.length + moreIpv6.length > 0 || understood === 0) return undefined;
-      return understood === items.length ? { ipv4, ipv6 } : undefined;
-    },
+    (value) => parseOutgoingAddresses(splitList(value)),
   );
+}
+
+/** At most one address of each family; undefined if that is not what they are. */
+export function parseOutgoingAddresses(items: readonly string[]): OutgoingAddresses | undefined {
+  const [ipv4, ...moreIpv4] = items.map(ipv4In).filter((found) => found !== undefined);
+  const [ipv6, ...moreIpv6] = items.map(ipv6In).filter((found) => found !== undefined);
+  const understood = [ipv4, ipv6].filter((found) => found !== undefined).length;
+  if (moreIpv4.length + moreIpv6.length > 0 || understood === 0) return undefined;
+  return understood === items.length ? { ipv4, ipv6 } : undefined;
 }
 
 function ipv4In(text: string): string | undefined {

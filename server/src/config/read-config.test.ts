@@ -147,6 +147,23 @@ describe('values', () => {
       },
       slow_1: { kind: 'direct' },
     });
+    const addressed = {
+      STREAM_ROUTES:
+        'a=direct?address=203.0.113.8, b=direct?address=203.0.113.9&address=2001:db8::9&helo=mail2.example.com',
+    };
+    expect(readConfig(addressed).delivery.streamRoutes).toEqual({
+      a: {
+        kind: 'direct',
+        source: { outgoing: { ipv4: '203.0.113.8', ipv6: undefined }, heloName: undefined },
+      },
+      b: {
+        kind: 'direct',
+        source: {
+          outgoing: { ipv4: '203.0.113.9', ipv6: '2001:db8::9' },
+          heloName: 'mail2.example.com',
+        },
+      },
+    });
   });
 
   test.each([
@@ -300,6 +317,14 @@ describe('errors', () => {
     ['STREAM_ROUTES', 'Bulk=smtp://host'],
     ['STREAM_ROUTES', 'bulk=http://host'],
     ['STREAM_ROUTES', 'bulk=direct,bulk=direct'],
+    ['STREAM_ROUTES', 'bulk=direct?'],
+    ['STREAM_ROUTES', 'bulk=direct?helo=mail2.example.com'],
+    ['STREAM_ROUTES', 'bulk=direct?address=mail2.example.com'],
+    ['STREAM_ROUTES', 'bulk=direct?address=203.0.113.8&address=203.0.113.9'],
+    ['STREAM_ROUTES', 'bulk=direct?address=203.0.113.8&helo=-'],
+    ['STREAM_ROUTES', 'bulk=direct?address=203.0.113.8&port=26'],
+    ['STREAM_ROUTES', 'bulk=smtp://host?address=203.0.113.8'],
+    ['DELIVERY_ROUTE', 'direct?address=203.0.113.8'],
     ['OIDC_GROUP_ROLES', 'engineers'],
     ['OIDC_GROUP_ROLES', 'engineers=developer, bosses=owner'],
     ['OIDC_GROUP_ROLES', '=viewer'],

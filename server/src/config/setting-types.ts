@@ -19,6 +19,9 @@ export interface Setting<T> {
   parse(text: string): T | undefined;
 }
 
+export const HOST_NAME =
+  /^(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/;
+
 interface SettingText {
   description: string;
   defaultText?: string;

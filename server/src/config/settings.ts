@@ -7,6 +7,7 @@ import { outgoingAddresses } from './outgoing-addresses.ts';
 import { returnPath } from './return-path-settings.ts';
 import {
   boolean,
+  HOST_NAME,
   integer,
   networks,
   oneOf,
@@ -23,9 +24,6 @@ import { submission } from './submission-settings.ts';
 
 export const ROLES = ['api', 'delivery', 'webhooks', 'smtp'] as const;
 export type Role = (typeof ROLES)[number];
-
-const HOST_NAME =
-  /^(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/;
 
 const http = {
   HOST: text({
@@ -103,7 +101,7 @@ const delivery = {
   }),
   STREAM_ROUTES: namedRoutes({
     description:
-      'Routes by name that streams can use instead, for example to send newsletters through another relay.',
+      'Routes by name that streams can use instead, for example to send newsletters from another address or through another relay.',
   }),
   MX_PORT: integer({
     description: "Port of the receivers' mail servers.",

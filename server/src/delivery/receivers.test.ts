@@ -167,6 +167,7 @@ function receiversOf(
   return new Receivers({
     clock,
     heloName: 'mail.example.com',
+    listenerName: 'mail.example.com',
     shaping: createShaping(),
     routes,
     openingsMax: 10,

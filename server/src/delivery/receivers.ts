@@ -14,6 +14,8 @@ import type { ShapingFor } from './shaping.ts';
 export interface ReceiversParts {
   clock: Clock;
   heloName: string;
+  /** The name with which the listeners of this server greet. */
+  listenerName: string;
   shaping: ShapingFor;
   routes: readonly RouteSetting[];
   timeouts?: Partial<SmtpTimeouts>;
@@ -170,14 +172,14 @@ export class Receivers {
     const key = poolKey(target, !relay && receiver.shaping.provider !== null);
     let pool = receiver.pools.get(key);
     if (!pool) {
-      const { clock, heloName, timeouts } = this.#parts;
+      const { clock, heloName, listenerName, timeouts } = this.#parts;
       pool = new SmtpConnectionPool(target, {
         clock,
         heloName,
         shaping: receiver.shaping,
         idle: this.#idle,
         hasFallback: relay && this.#parts.routes.length > 1,
-        isOwnServer: (session) => !relay && identifiesAs(session, heloName),
+        isOwnServer: (session) => !relay && identifiesAs(session, listenerName),
         onConnected: ({ depth }) => receiver.connected(depth),
         ...(timeouts ? { timeouts } : {}),
       });
@@ -325,6 +327,6 @@ const RECEIVERS_MAX = 20_000;
 const EVICTION_CANDIDATES_MAX = 10;
 
 /** RFC 5321 section 6.3: a server that gives our own name is this server, whatever its address. */
-function identifiesAs(session: SmtpSessionInfo, heloName: string): boolean {
-  return session.receiverName === heloName.toLowerCase();
+function identifiesAs(session: SmtpSessionInfo, listenerName: string): boolean {
+  return session.receiverName === listenerName.toLowerCase();
 }

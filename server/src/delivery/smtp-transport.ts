@@ -18,6 +18,8 @@ import { attemptBySmtp, endAll } from './smtp-attempt.ts';
  */
 export interface SmtpTransportParts extends RoutingParts {
   heloName: string;
+  /** The name with which the listeners of this server greet. */
+  listenerName: string;
   senders: SenderDomains;
   returnPathKey: Buffer;
   shaping: ShapingFor;

@@ -51,6 +51,7 @@ export function liveRoute(options: LiveRouteOptions): Transport {
     addressAllowed: () => true,
     outgoing: options.outgoing ?? { ipv4: 'any', ipv6: 'any' },
     heloName: HELO_NAME,
+    listenerName: HELO_NAME,
     senders: options.senders,
     returnPathKey: RETURN_PATH_KEY,
     shaping: createShaping(options.shaping),

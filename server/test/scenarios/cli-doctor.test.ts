@@ -148,6 +148,56 @@ it('compares the HELO name with the outbound addresses and their PTR records', a
   expect(relayed.of('reverse DNS')).toBeUndefined();
 });
 
+it('checks the addresses and names of routes that send from their own', async () => {
+  await using dns = await startDnsServer({
+    'mail.example.org': { A: ['1.1.1.1'] },
+    'bulk.example.org': { A: ['1.1.1.2'] },
+    '1.1.1.1.in-addr.arpa': { PTR: ['mail.example.org'] },
+    '2.1.1.1.in-addr.arpa': { PTR: ['bulk.example.org'] },
+  });
+  await using database = await createTestDatabase();
+  const env = {
+    ...databaseEnv(database),
+    PORT: '0',
+    DNS_SERVERS: dns.address,
+    HELO_NAME: 'mail.example.org',
+    OUTGOING_ADDRESSES: 'ipv4',
+  };
+  const lines = async (routes: string, more: Record<string, string> = {}) => {
+    const { checks } = await examine({ ...env, STREAM_ROUTES: routes, ...more });
+    return checks
+      .filter(({ name }) => ['outgoing address', 'helo', 'reverse DNS', 'SPF'].includes(name))
+      .map(({ status, detail, fix }) => `${status} ${detail}${fix ? ` ${fix}` : ''}`);
+  };
+  const named = 'bulk=direct?address=1.1.1.2&helo=bulk.example.org';
+  const notHere = 'fail 1.1.1.2 is not an address of this host. Set STREAM_ROUTES.';
+  const ofStandard = [
+    'ok HELO name: mail.example.org (1.1.1.1).',
+    'ok 1.1.1.1 is mail.example.org.',
+  ];
+  const ofBulk = ['ok HELO name: bulk.example.org (1.1.1.2).', 'ok 1.1.1.2 is bulk.example.org.'];
+  expect(await lines(named)).toEqual([
+    notHere,
+    ...ofStandard,
+    ...ofBulk,
+    expect.stringMatching(
+      /^warn The SPF records of domains contain a:mail.example.org, which does/,
+    ),
+  ]);
+  const covered = { SPF_MECHANISM: 'include:spf.example.org' };
+  expect(await lines(named, covered)).toEqual([notHere, ...ofStandard, ...ofBulk]);
+  const relayed = { ...covered, DELIVERY_ROUTE: 'smtp://relay.example.net' };
+  expect(await lines(named, relayed)).toEqual([
+    notHere,
+    'ok HELO name for the relay: mail.example.org.',
+    ...ofBulk,
+  ]);
+  // Without a name of its own, the route is part of the standard one.
+  expect((await lines('bulk=direct?address=1.1.1.2'))[1]).toBe(
+    'warn HELO name: mail.example.org (1.1.1.1), but mail is sent from 1.1.1.2. Add that address to the name.',
+  );
+});
+
 it('finds a return path host that does not resolve or points elsewhere', async () => {
   await using other = await startSmtpReceiver();
   await using dns = await startDnsServer({ 'mail.example.org': { A: ['127.0.0.1'] } });

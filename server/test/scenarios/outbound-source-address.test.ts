@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
-import { startApp } from '../harness/app.ts';
+import { startApp, validMessage } from '../harness/app.ts';
 import { setUpDelivery } from '../harness/delivery-setup.ts';
+import { startReturnPathServer } from '../harness/return-path-setup.ts';
 import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
+import { until } from '../harness/until.ts';
 
 /**
  * On a machine with several addresses, mail is sent from the configured one, and a disabled address family
@@ -59,7 +61,46 @@ test('a relay without an address of the enabled family: deferred', async () => {
   expect((await setup.attempts(id))[0]?.bounce?.explanation).toContain('No relay could be reached');
 });
 
+test('a stream can send from an address and under a name of its own', async () => {
+  const STREAM_ROUTES =
+    'bulk=direct?address=127.0.0.9&helo=bulk.sender.test, slow=direct?address=127.0.0.8';
+  await using server = await startReturnPathServer({ env: { STREAM_ROUTES } });
+  const { app, receiver } = server;
+  const key = app.liveKey;
+  const send = async (stream: string, route: string | null) => {
+    const body = { key: stream, purpose: 'transactional', route };
+    expect((await app.call('POST', '/streams', { key, body })).status).toBe(201);
+    const sent = await app.call('POST', '/transactional/send', {
+      key,
+      body: validMessage({ stream }),
+    });
+    await until(async () => (await server.message(sent.json.id)).status === 'delivered');
+    const session = receiver.sessions.at(-1);
+    return [session?.from, session?.commands[0]];
+  };
+  expect(await send('digest', 'bulk')).toEqual(['127.0.0.9', 'EHLO bulk.sender.test']);
+  expect(await send('reports', 'slow')).toEqual(['127.0.0.8', 'EHLO mail.house.test']);
+  expect(await send('receipts', null)).toEqual(['127.0.0.1', 'EHLO mail.house.test']);
+});
+
+test('a route never delivers to the listeners of its own server', async () => {
+  await using server = await startReturnPathServer({
+    env: { STREAM_ROUTES: 'bulk=direct?address=127.0.0.9&helo=bulk.sender.test' },
+    script: { onEhlo: () => '250 mail.house.test' },
+  });
+  const key = server.app.liveKey;
+  const body = { key: 'digest', purpose: 'transactional', route: 'bulk' };
+  await server.app.call('POST', '/streams', { key, body });
+  const message = validMessage({ stream: 'digest' });
+  const { json } = await server.app.call('POST', '/transactional/send', { key, body: message });
+  await until(async () => (await server.message(json.id)).status !== 'queued');
+  expect(server.receiver.messages).toHaveLength(0);
+});
+
 test('an address that is not local prevents the start', async () => {
+  await expect(
+    startApp({ env: { STREAM_ROUTES: 'bulk=direct?address=192.0.2.1' } }),
+  ).rejects.toThrow('STREAM_ROUTES: 192.0.2.1 is not an address of this machine.');
   await expect(startApp({ env: { OUTGOING_ADDRESSES: '192.0.2.1' } })).rejects.toThrow(
     'OUTGOING_ADDRESSES: 192.0.2.1 is not an address of this machine.',
   );

@@ -58,7 +58,7 @@ async function runChecks(
     ...(await checkDatabase(config, systemClock)),
     await checkPort(config.http),
     ...(await checkSubmission(config, systemClock)),
-    ...(await checkHelo(config.delivery, systemClock)),
+    ...(await checkHelo(config, systemClock)),
     await checkNameServers(config.delivery, systemClock),
     ...(await checkReturnPath(config, systemClock, incoming)),
   );
