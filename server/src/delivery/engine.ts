@@ -7,17 +7,14 @@ import type {
   HandedOffMessage,
   Lease,
 } from '../messages/accept/delivery-handoff.ts';
-import type { ClaimedRow, Queue } from '../messages/deliveries/claim-store.ts';
-import { type ClaimCapacity, ClaimLoop } from '../queue/claim-loop.ts';
 import { InFlight } from '../queue/in-flight.ts';
-import { enterState, type LeaseTerms } from '../queue/lease.ts';
 import { type LeaseHolder, soleHolder } from '../queue/lease-holder.ts';
 import { LeaseKeeper } from '../queue/lease-keeper.ts';
 import { ReadyQueue } from '../queue/ready-queue.ts';
-import { ResultRecorder } from '../queue/result-recorder.ts';
 import { WithheldWorkspaces } from '../queue/withheld-workspaces.ts';
-import type { Delivery, DeliveryOutcome, Transport } from './delivery.ts';
-import { expiredOutcome, outcomeAtClaim, withoutText } from './delivery-outcome.ts';
+import type { Delivery, Transport } from './delivery.ts';
+import { DeliveryClaims } from './delivery-claims.ts';
+import { expiredOutcome } from './delivery-outcome.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import { type EngineLimits, READY_GROWTH_MAX } from './engine-limits.ts';
 import {
@@ -28,9 +25,9 @@ import {
 } from './engine-stats.ts';
 import { releaseReservation, reserveCapacity } from './handoff.ts';
 import { includesAll, LeasedMessages } from './leased-messages.ts';
+import { OutcomeRecorder } from './outcome-recorder.ts';
 import { ReadyLimit } from './ready-limit.ts';
 import { TransactionRunner } from './transaction-runner.ts';
-import { UnfinishedRange } from './unfinished-range.ts';
 
 /**
  * The delivery engine: claim → prepare → attempt → verdict → record. Deliveries come in by claims
@@ -68,7 +65,6 @@ export interface EngineParts {
 
 const STOP_DEADLINE_MS = 25_000;
 const ABORT_GRACE_MS = 1_000;
-const POLL_REST_MS = 5_000;
 
 export function createEngine(parts: EngineParts): LocalEngine {
   return new DeliveryEngine(parts);
@@ -82,10 +78,9 @@ class DeliveryEngine implements LocalEngine {
   readonly #ready: ReadyQueue<Delivery>;
   readonly #readyLimit: ReadyLimit;
   readonly #inFlight: InFlight;
-  readonly #recorder: ResultRecorder<DeliveryOutcome>;
+  readonly #recorder: OutcomeRecorder;
   readonly #transactions: TransactionRunner;
-  readonly #range: UnfinishedRange;
-  readonly #claims: ClaimLoop<Queue, ClaimedRow>;
+  readonly #claims: DeliveryClaims;
   readonly #holder: LeaseHolder;
   readonly #leases: LeaseKeeper<Delivery>;
   readonly #withheld: WithheldWorkspaces;
@@ -93,8 +88,6 @@ class DeliveryEngine implements LocalEngine {
   readonly #pumpSoon = onceInLoopBatch(() => this.#pump());
   #running = false;
   #pumping = false;
-  /** More is claimed when the ready queue shrinks to this size. */
-  #refillBelow = 0;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
@@ -124,18 +117,20 @@ class DeliveryEngine implements LocalEngine {
       sharesTransaction,
       stats: this.#stats,
     });
-    this.#recorder = new ResultRecorder({
-      what: 'results',
-      write: store.record,
-      findWritten: store.findRecorded,
-      withoutText,
-      groupMax: 500,
+    this.#recorder = new OutcomeRecorder({
+      store,
       clock,
       log,
+      stats: this.#stats,
+      claimed: () => this.#claims.claimed(),
       onStalled: () => this.#updateAccepting(),
       onRecovered: () => {
         this.#updateAccepting();
         this.#pump();
+      },
+      onFinished: ({ delivery }) => {
+        this.#leases.drop(delivery);
+        this.#pumpSoon();
       },
     });
     this.#leases = new LeaseKeeper({
@@ -165,7 +160,7 @@ class DeliveryEngine implements LocalEngine {
       leases: this.#leases,
       mayStart: (delivery) => this.#running && this.#mayContinue(delivery),
       mayTransmit: (delivery) => this.#mayContinue(delivery),
-      record: (outcome) => this.#record(outcome),
+      record: (outcome) => this.#recorder.record(outcome),
       requeue: (delivery) => this.#ready.add(delivery),
       onFinished: ({ message, limit }) => {
         this.#inFlight.end(message.workspaceId);
@@ -174,32 +169,17 @@ class DeliveryEngine implements LocalEngine {
         this.#pumpSoon();
       },
     });
-    this.#range = new UnfinishedRange(store.findRange, clock);
-    this.#claims = new ClaimLoop({
-      what: 'deliveries',
-      clock,
-      stopwatchMs: () => performance.now(),
-      log,
-      queueId: ({ workspaceId, shard }) => `${workspaceId}/${shard}`,
-      queueIdOfRow: (row) => `${row.workspace_id}/${row.shard}`,
-      scan: async (after, queuesMax) => {
-        if (!after) await this.#range.refresh();
-        return store.scan({ after, queuesMax, range: this.#range.current });
-      },
-      claim: (queues, terms) =>
-        store.claim({
-          queues,
-          terms,
-          range: this.#range.current,
-          retryWindowMs: limits.retryWindowMs,
-        }),
-      probe: () => this.#range.probe(),
-      capacity: () => this.#claimCapacity(),
-      admit: (rows, terms) => this.#admit(rows, terms),
-      holderId: () => this.#holder.id,
-      leaseMs: limits.leaseMs,
-      pollMs: limits.pollMs,
-      pollRestMs: this.#holder === soleHolder ? POLL_REST_MS : limits.pollMs,
+    this.#claims = new DeliveryClaims({
+      ...parts,
+      stats: this.#stats,
+      holder: this.#holder,
+      leased: this.#leased,
+      leases: this.#leases,
+      ready: this.#ready,
+      withheld: this.#withheld,
+      recorder: this.#recorder,
+      isRunning: () => this.#running,
+      onAdmitted: () => this.#pump(),
     });
   }
 
@@ -230,7 +210,6 @@ class DeliveryEngine implements LocalEngine {
   }
 
   wake(): void {
-    this.#range.notifyDue();
     this.#claims.notifyDue();
   }
 
@@ -316,56 +295,6 @@ class DeliveryEngine implements LocalEngine {
     this.#stats.readyLimit = this.#readyLimit.current;
   }
 
-  #claimCapacity(): ClaimCapacity<Queue> {
-    const { readyLimit } = this.#stats;
-    const blocked =
-      this.#recorder.stalled ||
-      !this.#holder.isAlive ||
-      this.#stats.unrecorded >= this.#limits.unrecordedMax;
-    const reserved = this.#stats.reserved - this.#stats.released;
-    const free = readyLimit - this.#ready.size - reserved;
-    // A nearly full queue is not refilled: many small claims cost more than a few large ones.
-    if (blocked || free < readyLimit / 8) return { rowsMax: 0, perQueue: () => 0 };
-    const full = new Set(this.#ready.workspacesHolding(Math.floor(readyLimit / 4)));
-    // Rows are locked while they are claimed, so a claim stays small whatever the limit.
-    const rowsMax = Math.min(free, Math.floor(this.#limits.readyMax / 4));
-    return {
-      rowsMax,
-      perQueue: ({ workspaceId }) =>
-        full.has(workspaceId) || this.#withheld.has(workspaceId) ? 0 : rowsMax,
-    };
-  }
-
-  #admit(rows: ClaimedRow[], { lease, leaseEndsAtMs }: LeaseTerms): void {
-    const { clock, nodeName, log } = this.#parts;
-    const nowMs = clock.now();
-    const wanted = this.#running && this.#holder.issued(lease);
-    this.#stats.claimed += rows.length;
-    this.#leases.added();
-    const unwanted: Delivery[] = [];
-    for (const row of rows) {
-      const unrecorded = this.#leased.findUnrecorded(row);
-      if (unrecorded) {
-        // Sending it again would be a duplicate: the outcome is written under the new lease.
-        unrecorded.lease = row.lease;
-        unrecorded.leaseEndsAtMs = leaseEndsAtMs;
-        continue;
-      }
-      const delivery = this.#leased.addClaimed(row, leaseEndsAtMs, nowMs);
-      const ended = outcomeAtClaim(delivery, row, nowMs, nodeName);
-      if (ended) this.#record(ended);
-      else if (wanted && !this.#withheld.has(row.workspace_id)) this.#ready.add(delivery);
-      else unwanted.push(delivery);
-      if (ended?.reason === 'internal_error') {
-        const { message_id: messageId, ordinal } = row;
-        log.error({ messageId, ordinal }, 'delivery failed: no node survived attempting it');
-      }
-    }
-    if (unwanted.length > 0) void this.#leases.release(unwanted);
-    this.#refillBelow = this.#ready.size - this.#limits.readyMax / 8;
-    this.#pump();
-  }
-
   /** Starts as many transactions as the limits allow. */
   #pump(): void {
     if (this.#pumping) return;
@@ -385,7 +314,7 @@ class DeliveryEngine implements LocalEngine {
       this.#transactions.start(message, taken.items, taken.limit);
     }
     this.#pumping = false;
-    if (this.#claims.hasBacklog && this.#ready.size <= this.#refillBelow) this.#claims.wake();
+    this.#claims.refill();
   }
 
   /** Whether no other node can have taken over the delivery, and its workspace is not about to leave. */
@@ -397,48 +326,8 @@ class DeliveryEngine implements LocalEngine {
   #expire(delivery: Delivery, nowMs: number): boolean {
     if (nowMs < delivery.giveUpAtMs) return false;
     this.#ready.remove(delivery, 'recording');
-    this.#record(expiredOutcome(delivery, nowMs, this.#parts.nodeName));
+    this.#recorder.record(expiredOutcome(delivery, nowMs, this.#parts.nodeName));
     return true;
-  }
-
-  #record(outcome: DeliveryOutcome): void {
-    const { delivery } = outcome;
-    if (delivery.state !== 'recording') enterState(delivery, 'recording');
-    this.#stats.unrecorded += 1;
-    this.#write(outcome);
-  }
-
-  #write(outcome: DeliveryOutcome): void {
-    const { delivery } = outcome;
-    const { lease } = delivery;
-    this.#recorder.record(outcome).then(
-      async (written) => {
-        // A claim of this node may have got the row during the write, and not returned yet.
-        if (!written) await this.#claims.claimed();
-        if (written) this.#stats[outcome.status] += 1;
-        else if (delivery.lease !== lease) return this.#write(outcome);
-        else this.#logLostLease(outcome);
-        this.#recorded(delivery);
-      },
-      (error: unknown) => {
-        this.#parts.log.error({ err: error, messageId: delivery.message.id }, 'outcome lost');
-        this.#recorded(delivery);
-      },
-    );
-  }
-
-  #logLostLease(outcome: DeliveryOutcome): void {
-    this.#stats.leasesLost += 1;
-    this.#parts.log.warn(
-      { messageId: outcome.delivery.message.id, status: outcome.status },
-      'outcome discarded, lease expired',
-    );
-  }
-
-  #recorded(delivery: Delivery): void {
-    this.#stats.unrecorded -= 1;
-    this.#leases.drop(delivery);
-    this.#pumpSoon();
   }
 }
 

@@ -6,6 +6,7 @@ import PostalMime, {
   type Email,
 } from 'postal-mime';
 import { RefusedError } from '../../lib/refused-error.ts';
+import { withUtf8Headers } from './header-charset.ts';
 import {
   needForOriginal,
   type OriginalBody,
@@ -78,7 +79,8 @@ const LINES_MAX = 450_000;
 const SHORT_LINES_MAX = 50_000;
 const LINE_BYTES_USUAL = 32;
 
-export async function parseMail(data: Buffer): Promise<ParsedMail> {
+export async function parseMail(raw: Buffer): Promise<ParsedMail> {
+  const data = withUtf8Headers(raw);
   if (!isAtMost(data, '\n--', DELIMITERS_MAX)) {
     throw malformedMail('The message has too many parts.');
   }

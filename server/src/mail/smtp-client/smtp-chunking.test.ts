@@ -89,6 +89,8 @@ test.each([
   await connection.send(smtpMessage({ mailFrom: 'a@x.test', recipients: ['a@x.test'] }));
   const later = await connection.send(smtpMessage());
   expect(later.recipients[0]?.accepted).toBe(true);
+  const commands = receiver.commands.map((command) => command.slice(0, 4));
+  expect(commands.slice(-5)).toEqual(['BDAT', 'RSET', 'MAIL', 'RCPT', 'BDAT']);
   expect(receiver.violations).toEqual([]);
 });
 
@@ -172,6 +174,22 @@ test('a receiver that offers CHUNKING but does not know BDAT has rejected nothin
   expect(recipients[0]).toMatchObject({ failure: { kind: 'protocol_error' } });
   expect(connection.usable).toBe(false);
   expect(connection.lostChunks).toBe(true);
+});
+
+test('where a rejected chunk is read as commands, no other message is rejected', async () => {
+  await using receiver = await startSmtpReceiver({
+    keywords,
+    onMail: (from) => (from === 'a@x.test' ? '550 5.7.1 not from you' : undefined),
+    onBdat: ({ mailFrom }) => (mailFrom === undefined ? '503 5.5.1 MAIL first' : undefined),
+  });
+  const connection = await connectionTo(receiver);
+  const [rejected, other] = await Promise.all([
+    connection.send(smtpMessage({ mailFrom: 'a@x.test' })),
+    connection.send(smtpMessage()),
+  ]);
+  expect(rejected.recipients[0]).toMatchObject({ failure: { kind: 'refused', stage: 'mail' } });
+  expect(other.recipients[0]).toMatchObject({ failure: { kind: 'protocol_error' } });
+  expect(connection.usable).toBe(false);
 });
 
 test('nothing is sent once transmitting is no longer allowed', async () => {

@@ -1,7 +1,7 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { unreachable } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { SmtpCapabilities } from './capabilities.ts';
+import { Chunking } from './chunking.ts';
 import type { CommandChannel, ReplyHandler } from './command-channel.ts';
 import { concatPieces, type Piece } from './concat-pieces.ts';
 import type { ReceivedReply } from './reply-parser.ts';
@@ -16,6 +16,7 @@ import {
 import type { SmtpTimeouts } from './timeouts.ts';
 import { type SmtpCommand, SmtpTransaction } from './transaction.ts';
 import { TranscriptRecorder } from './transcript.ts';
+import { writeBlocks } from './write-blocks.ts';
 
 /**
  * An open SMTP session: takes messages and returns one result per recipient. With PIPELINING, MAIL,
@@ -31,6 +32,7 @@ export class SmtpConnection {
   readonly #channel: CommandChannel;
   readonly #clock: Clock;
   readonly #timeouts: SmtpTimeouts;
+  readonly #chunking: Chunking;
   #openingTranscript: TranscriptRecorder | undefined;
 
   /** Passed to `send`; nothing is written yet. */
@@ -48,11 +50,8 @@ export class SmtpConnection {
   #resetFirst = false;
   #flushScheduled = false;
   #messagesSent = 0;
-  #lastReplyAtMs: number;
   /** After a 421 the receiver reads nothing more (RFC 5321 section 3.8). */
   #receiverCloses = false;
-  #usesChunking: boolean;
-  #lostChunks = false;
   #quitting: PromiseWithResolvers<void> | undefined;
 
   constructor(parts: SmtpConnectionParts) {
@@ -62,8 +61,7 @@ export class SmtpConnection {
     this.#clock = parts.clock;
     this.#timeouts = parts.timeouts;
     this.#openingTranscript = parts.openingTranscript;
-    this.#lastReplyAtMs = this.#clock.now();
-    this.#usesChunking = this.capabilities.pipelining && this.capabilities.chunking;
+    this.#chunking = new Chunking(this.capabilities, this.#clock.now());
     this.#channel.onClosed = (lost) => this.#onClosed(lost);
   }
 
@@ -79,18 +77,18 @@ export class SmtpConnection {
 
   /** How many messages may be in flight. */
   get depth(): number {
-    if (this.#usesChunking) return CHUNKING_DEPTH;
+    if (this.#chunking.inUse) return this.#chunking.depth;
     return this.capabilities.pipelining ? PIPELINING_DEPTH : 1;
   }
 
   /** Whether messages sent in chunks got no reply, perhaps because a firewall does not know BDAT. */
   get lostChunks(): boolean {
-    return this.#lostChunks;
+    return this.#chunking.lostChunks;
   }
 
   /** From now on messages are sent with DATA. */
   stopChunking(): void {
-    this.#usesChunking = false;
+    this.#chunking.stop();
   }
 
   /** Messages passed to `send` that have no result yet. */
@@ -116,7 +114,7 @@ export class SmtpConnection {
     return new Promise((resolve) => {
       this.#queued.push({ message: sendable, resolve });
       // Messages that are passed at the same time share a write where the receiver allows it.
-      if (this.#usesChunking) this.#scheduleFlush();
+      if (this.#chunking.inUse) this.#scheduleFlush();
       else if (!this.#flushScheduled) this.#flush();
     });
   }
@@ -155,7 +153,7 @@ export class SmtpConnection {
     this.#awaitingFinalReply.push(sending);
     const body = due === 'send_body' ? sending.transaction.message.body : NO_BODY;
     this.#channel.expectReply('body', this.#timeouts.finalDotMs, sending);
-    if (body.blocksBytes > ONE_WRITE_BYTES_MAX) void this.#writeBlocks(sending);
+    if (body.blocksBytes > ONE_WRITE_BYTES_MAX) void this.#writeLarge(sending);
     else this.#writeAll([...body.blocks, ...this.#finalDot(sending, body.blocksBytes)]);
   }
 
@@ -165,23 +163,15 @@ export class SmtpConnection {
     this.#channel.write(pieces.length === 1 ? first : concatPieces(pieces));
   }
 
-  /** Writes a large message as fast as the receiver reads it, so that memory stays bounded. */
-  async #writeBlocks(sending: ActiveSend): Promise<void> {
+  /** Writes a large message; nothing else is written meanwhile. */
+  async #writeLarge(sending: ActiveSend): Promise<void> {
     const { blocks, blocksBytes } = sending.transaction.message.body;
+    const { blockMs, finalDotMs } = this.#timeouts;
     this.#writingBlocks = true;
-    for (const block of blocks) {
-      for (let at = 0; at < block.length; at += BLOCK_BYTES) {
-        this.#channel.setDeadline(this.#timeouts.blockMs);
-        this.#channel.write(block.subarray(at, at + BLOCK_BYTES));
-        await this.#channel.drained();
-        // A fast receiver drains at once; yield so that other connections, and an early rejection,
-        // are handled.
-        await nextTurn();
-        if (!this.#channel.open || !this.#mayTransmit(sending)) return;
-      }
-    }
+    const mayContinue = () => this.#mayTransmit(sending);
+    if (!(await writeBlocks(this.#channel, blocks, blockMs, mayContinue))) return;
     this.#writingBlocks = false;
-    this.#channel.setDeadline(this.#timeouts.finalDotMs);
+    this.#channel.setDeadline(finalDotMs);
     this.#writeAll(this.#finalDot(sending, blocksBytes));
   }
 
@@ -244,7 +234,7 @@ export class SmtpConnection {
     }
     const transaction = new SmtpTransaction(message, transcript, {
       pipelined: this.capabilities.pipelining,
-      chunked: this.#mayChunk(message, nowMs),
+      chunked: this.#chunking.mayChunk(message.body, nowMs),
       // A message in chunks that is rejected leaves its transaction open, and its reply is not known yet.
       resetFirst:
         this.#resetFirst || this.#awaitingFinalReply.some((one) => one.transaction.chunked),
@@ -254,21 +244,6 @@ export class SmtpConnection {
     const onReply: ReplyHandler['onReply'] = (received, at) => this.#onReply(sending, received, at);
     const sending: ActiveSend = { transaction, messageNumber, resolve, onReply };
     return sending;
-  }
-
-  /**
-   * Whether a message is sent with BDAT, which saves a round trip and lets messages share a write. A large
-   * message waits for the replies to its recipients, and so does one on a connection that has been
-   * silent: if the receiver has closed it, nothing of the message may have been sent.
-   */
-  #mayChunk({ body }: SendableMessage, nowMs: number): boolean {
-    const isStuffed = body.blocksBytes !== body.sizeBytes;
-    return (
-      this.#usesChunking &&
-      !isStuffed &&
-      body.blocksBytes <= CHUNK_BYTES_MAX &&
-      nowMs - this.#lastReplyAtMs < SILENCE_MS
-    );
   }
 
   #takeTranscript(nowMs: number): TranscriptRecorder {
@@ -287,7 +262,7 @@ export class SmtpConnection {
 
   #onReply(sending: ActiveSend, received: ReceivedReply, nowMs: number): void {
     const { transaction } = sending;
-    this.#lastReplyAtMs = nowMs;
+    this.#chunking.onReply(nowMs);
     this.#receiverCloses = received.reply.code === 421;
     transaction.transcript.addAll(nowMs, 'server', received.lines);
     const step = transaction.handleReply(received);
@@ -353,10 +328,11 @@ export class SmtpConnection {
   }
 
   #onClosed(error: SmtpError): void {
-    this.#lostChunks =
+    this.#chunking.onLost(
       error.kind !== 'aborted' &&
-      !this.#receiverCloses &&
-      this.#awaitingFinalReply.some(({ transaction }) => transaction.chunked);
+        !this.#receiverCloses &&
+        this.#awaitingFinalReply.some(({ transaction }) => transaction.chunked),
+    );
     for (const sending of [...this.#awaitingFinalReply, this.#awaitingData]) {
       if (!sending) continue;
       sending.transaction.fail(error, this.#receiverCloses);
@@ -413,14 +389,6 @@ interface ActiveSend {
 
 /** One message waiting for its reply and the next envelope behind it; more would not help. */
 const PIPELINING_DEPTH = 2;
-/** More gain little, and all of them may arrive twice if the connection is lost. */
-const CHUNKING_DEPTH = 4;
 /** Messages up to this size are copied into one write; larger ones are written in blocks. */
 const ONE_WRITE_BYTES_MAX = 128 * 1024;
-const BLOCK_BYTES = 64 * 1024;
 const NO_BODY = { blocks: [], blocksBytes: 0 };
-
-/** Larger messages are not sent before the receiver has accepted a recipient. */
-const CHUNK_BYTES_MAX = 64 * 1024;
-/** A connection whose last reply is older may have been closed by the receiver. */
-const SILENCE_MS = 1_000;

@@ -85,7 +85,7 @@ export class SmtpTransaction {
    * BDAT leaves it in an indeterminate state (RFC 3030 section 2).
    */
   get needsReset(): boolean {
-    return this.#mailAccepted && !(this.#context.chunked ? this.#finalReply : this.finalDotSent);
+    return this.#context.chunked ? !this.#finalReply : this.#mailAccepted && !this.finalDotSent;
   }
 
   /** Handles the reply to the oldest unanswered command, or to the message. */
@@ -93,7 +93,9 @@ export class SmtpTransaction {
     const command = this.#commands[this.#answered];
     if (command === RSET) {
       this.#answered += 1;
-      return 'go_on';
+      // RSET is never rejected: the reply is to something else, such as a line of an earlier message
+      // in a chunk that the receiver has rejected and then read as commands.
+      return reply.code < 300 ? 'go_on' : 'broken';
     }
     const next = command ? this.#onCommandReply(command.stage, reply) : this.#onFinalReply(reply);
     // A receiver that closes has rejected all recipients without a reply.

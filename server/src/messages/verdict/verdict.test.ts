@@ -235,6 +235,7 @@ const REPLIES: Row[] = [
     'deferred soft greylisted',
   ],
   ['rcpt', '451 4.7.1 Greylisting in action, please come back later', 'deferred soft greylisted'],
+  ['rcpt', '450 4.3.2 Service currently unavailable', 'deferred soft greylisted'],
   ['rcpt', '451 Temporary local problem - please try later', 'deferred soft unknown'],
   [
     'rcpt',
