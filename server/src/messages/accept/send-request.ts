@@ -186,7 +186,13 @@ export const SendMessage = closed(
             examples: ['JVBERi0xLjQK'],
           }),
           content_type: Type.Optional(
-            Type.String({ maxLength: 512, examples: ['application/pdf'] }),
+            Type.String({
+              maxLength: 512,
+              description:
+                'Default: the type that the extension of `filename` stands for, or else ' +
+                '`application/octet-stream`.',
+              examples: ['application/pdf'],
+            }),
           ),
           content_id: Type.Optional(
             Type.String({ maxLength: 256, description: 'Makes it an inline image: `cid:logo`.' }),
