@@ -132,7 +132,10 @@ export function sendNotFound(
 ): void {
   if (deps.surfaces[0].operations.length > 0 && prefersHtml(request))
     sendNotFoundPage(request, reply);
-  else sendProblem(deps, pathNotFound(), request, reply);
+  else {
+    const surface = surfaceOf(deps, request.url);
+    sendProblem(deps, surface.pathNotFound?.() ?? pathNotFound(), request, reply);
+  }
 }
 
 /** Errors of Fastify's router, before a route is found. */
