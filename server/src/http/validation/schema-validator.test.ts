@@ -64,10 +64,18 @@ describe('numbers', () => {
   });
 
   test('a repeated parameter is rejected', () => {
-    const detail = 'Must be of type integer.';
+    const detail = 'Must be given only once.';
     const errors = [{ parameter: 'limit', code: 'invalid_type', detail }];
     expect(checked({ limit: ['1', '2'] })).toEqual(errors);
   });
+});
+
+test.each([
+  ['limt', 'Did you mean limit?'],
+  ['page', 'Valid parameters are limit, force, q.'],
+])('the unknown parameter %s is rejected with those that exist', (parameter, known) => {
+  const detail = `Unknown parameter. ${known}`;
+  expect(checked({ [parameter]: '1' })).toEqual([{ parameter, code: 'unknown_field', detail }]);
 });
 
 describe('booleans', () => {

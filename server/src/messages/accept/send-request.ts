@@ -73,7 +73,7 @@ export const Tag = Type.String({
   minLength: 1,
   maxLength: TAG_LENGTH_MAX,
   pattern: '^[^\\x00-\\x20\\x7F-\\x9F]([^\\x00-\\x1F\\x7F-\\x9F]*[^\\x00-\\x20\\x7F-\\x9F])?$',
-  not: { pattern: RESERVED_TAGS },
+  not: { type: 'string', pattern: RESERVED_TAGS },
   description:
     'Printable characters, without a space at the beginning or end. `postrider:` is reserved.',
   examples: ['welcome'],
