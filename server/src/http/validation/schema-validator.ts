@@ -221,14 +221,24 @@ function fieldErrors(violations: ErrorObject[], part: 'body' | 'query'): FieldEr
 /** A body with more unknown fields than this is not just misspelled. */
 const SUGGESTIONS_MAX = 20;
 
-function suggestion({ params, parentSchema }: ErrorObject, part: 'body' | 'query'): string {
-  const { additionalProperty, unevaluatedProperty } = params as Record<string, unknown>;
-  const { properties = {} } = (parentSchema ?? {}) as { properties?: object };
+function suggestion(violation: ErrorObject, part: 'body' | 'query'): string {
+  const { additionalProperty, unevaluatedProperty } = violation.params as Record<string, unknown>;
   const given = String(additionalProperty ?? unevaluatedProperty);
-  const known = Object.keys(properties);
+  const known = knownNames(violation);
   const meant = didYouMean(given, known);
   if (meant !== undefined) return ` Did you mean ${meant}?`;
   return part === 'query' && known.length > 0 ? ` Valid parameters are ${known.join(', ')}.` : '';
+}
+
+function knownNames({ parentSchema }: ErrorObject): string[] {
+  const { properties = {} } = (parentSchema ?? {}) as { properties?: object };
+  return Object.keys(properties);
+}
+
+/** Few readers can tell from a pattern what it accepts. */
+function exampleOf({ parentSchema }: ErrorObject): string {
+  const { examples = [] } = (parentSchema ?? {}) as { examples?: unknown[] };
+  return examples.length > 0 ? `, such as ${String(examples[0])}` : '';
 }
 
 /** A failed anyOf, and the branch that the value was most likely meant for. */
@@ -372,12 +382,18 @@ function describeViolation(
     case 'minItems':
       return { code: 'too_few', detail: `Must have at least ${count(params.limit, 'item')}.` };
     case 'minProperties':
-      return { code: 'too_few', detail: `Must have at least ${count(params.limit, 'field')}.` };
+      return {
+        code: 'too_few',
+        detail: `Must have at least ${params.limit} of the fields ${knownNames(violation).join(', ')}.`,
+      };
     case 'minimum':
     case 'maximum':
       return { code: 'out_of_range', detail: `Must be ${params.comparison} ${params.limit}.` };
     case 'pattern':
-      return { code: 'invalid_format', detail: `Must match ${params.pattern}.` };
+      return {
+        code: 'invalid_format',
+        detail: `Must match ${params.pattern}${exampleOf(violation)}.`,
+      };
     case 'not':
       return { code: 'invalid_value', detail: 'This value is reserved.' };
     case 'anyOf':
