@@ -30,6 +30,12 @@ test('a message repeats nothing and omits missing parts', () => {
   expect(new PostriderError('POST /x', PROBLEM).errors).toEqual([]);
 });
 
+test('the only invalid field is not repeated', () => {
+  const errors = [{ pointer: '/to', code: 'wrong', detail: 'No.' }];
+  const line = 'POST /x: 422 validation_failed: /to: No. Correct them. (req_1)';
+  expect(messageFor({ detail: '/to: No.', errors })).toBe(line);
+});
+
 test('five invalid fields are listed and the rest are counted', () => {
   const field = (name: object) => ({ code: 'wrong', detail: 'no', ...name });
   const errors = [

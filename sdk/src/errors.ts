@@ -82,10 +82,11 @@ export class WebhookVerificationError extends Error {
 }
 
 function messageOf(operation: string, problem: Problem): string {
-  const errors = problem.errors ?? [];
-  const listed = errors
-    .slice(0, LISTED_FIELDS_MAX)
-    .map((one) => `${one.pointer ?? one.parameter ?? one.path ?? one.code}: ${one.detail}`);
+  // The detail of a problem with a single invalid field is that field's error.
+  const errors = (problem.errors ?? [])
+    .map((one) => `${one.pointer ?? one.parameter ?? one.path ?? one.code}: ${one.detail}`)
+    .filter((text) => text !== problem.detail);
+  const listed = errors.slice(0, LISTED_FIELDS_MAX);
   if (errors.length > listed.length) listed.push(`and ${errors.length - listed.length} more`);
   return [
     `${operation}: ${problem.status} ${problem.code}: ${problem.detail}`,

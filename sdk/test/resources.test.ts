@@ -31,6 +31,13 @@ test('every operation that a key can call has one method', () => {
   expect(called.sort()).toEqual(documented.sort());
 });
 
+test('the README names every resource', () => {
+  const readme = readFileSync(path.resolve(import.meta.dirname, '../README.md'), 'utf8');
+  const [, listed = ''] = /^The resources are (.*?)\. /m.exec(readme) ?? [];
+  const named = [...listed.matchAll(/`(\w+)`/g)].map(([, name]) => name);
+  expect(named.sort()).toEqual(Object.keys(createResources({} as Caller)).sort());
+});
+
 test('methods send the path, the query and the body, and use the environment', async () => {
   const requests: { method: string | undefined; url: string; body: unknown; key: string | null }[] =
     [];

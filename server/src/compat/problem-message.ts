@@ -7,5 +7,6 @@ export function problemMessage({ detail, errors = [] }: ProblemDetails): string 
     const location = pointer || parameter;
     return location ? `${location}: ${text}` : text;
   });
-  return `${detail} ${fields.join(' ')}`;
+  // A placeholder without a value is reported for each part of the content.
+  return [detail, ...new Set(fields)].join(' ');
 }

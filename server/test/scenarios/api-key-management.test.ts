@@ -52,7 +52,12 @@ test('changes apply immediately', async () => {
 });
 
 test('all invalid restrictions of a key are reported at once, on creation and on update', async () => {
-  const wrong = { allowed_domains: ['-'], allowed_ips: ['x'], expires_at: '2001-01-01T00:00:00Z' };
+  const wrong = {
+    allowed_domains: ['-'],
+    allowed_ips: ['x'],
+    allowed_streams: ['none'],
+    expires_at: '2001-01-01T00:00:00Z',
+  };
   const { json: key } = await app.call('POST', '/api-keys', { body: { name: 'Limited' } });
   const made = await app.call('POST', '/api-keys', { body: { name: 'Limited', ...wrong } });
   const changed = await app.call('PATCH', `/api-keys/${key.id}`, { body: wrong });
@@ -62,6 +67,7 @@ test('all invalid restrictions of a key are reported at once, on creation and on
       '/allowed_domains/0',
       '/allowed_ips/0',
       '/expires_at',
+      '/allowed_streams/0',
     ]);
   }
 });

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import http from 'node:http';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { operatorIssuer } from '../../src/accounts/api-keys.ts';
 import { startApp, type TestApp, validMessage } from '../harness/app.ts';
@@ -211,6 +212,15 @@ test('the body of a request to an unknown path is not read', async () => {
   }
 });
 
+test('headers that are too long are 400 and say so', async () => {
+  const headers = { 'x-long': 'x'.repeat(http.maxHeaderSize) };
+  const response = await fetch(app.url, { headers });
+  expect(response.status).toBe(400);
+  expect(((await response.json()) as { detail: string }).detail).toBe(
+    'The URL and the headers have more than 16384 bytes in total.',
+  );
+});
+
 test('an unknown path is 404 before authentication', async () => {
   for (const path of ['/api/v1/nothing', '/api/v2/messages', '/nothing', '/api/v1/messages/']) {
     const response = await fetch(app.url + path);
@@ -310,6 +320,22 @@ describe('bodies', () => {
       },
       ({ problems }) => problems.has(415),
     );
+  });
+
+  test('that are compressed are 415, and say so', async () => {
+    for (const [path, type] of [
+      ['/transactional/send', 'application/json'],
+      ['/contacts/import', 'text/csv'],
+    ] as const) {
+      const rawBody = gzipSync('{}');
+      const headers = { 'content-type': type, 'content-encoding': 'gzip' };
+      const { status, json } = await app.call('POST', path, { rawBody, headers });
+      expect([path, status, json.code]).toEqual([path, 415, 'unsupported_media_type']);
+      expect(json.detail).toContain('Content-Encoding: gzip');
+    }
+    const headers = { 'content-encoding': 'identity' };
+    const sent = await app.call('POST', '/transactional/send', { body: validMessage(), headers });
+    expect(sent.status).toBe(202);
   });
 
   test.each([

@@ -32,7 +32,7 @@ describe('emails', () => {
       ...EMAIL,
       cc: 'cc@example.com',
       bcc: ['bcc@example.com'],
-      replyTo: 'Support <support@acme.example>',
+      replyTo: ['"Süpport, Acme" <support@acme.example>', 'joe@acme.example'],
       text: 'plain {% text',
       headers: { 'X-Entity-Ref-ID': '1' },
       tags: [{ name: 'category', value: 'receipt' }],
@@ -56,6 +56,7 @@ describe('emails', () => {
       to: ['Jane Doe <jane@example.com>', 'joe@example.com'],
       cc: ['cc@example.com'],
       bcc: ['bcc@example.com'],
+      reply_to: ['"Süpport, Acme" <support@acme.example>', 'joe@acme.example'],
       subject: 'Costs ${5}',
       tags: [{ name: 'category', value: 'receipt' }],
     });

@@ -233,7 +233,8 @@ test.each(['application/json', 'text/plain'])(
       headers: { 'content-type': type },
     });
     expect([answer.status, answer.json.code]).toEqual([415, 'unsupported_media_type']);
-    expect(answer.json.detail).toBe('Send the file as application/x-ndjson or text/csv.');
+    expect(answer.json.detail).toBe('The file must be text/csv or application/x-ndjson.');
+    expect(answer.json.fix).toContain('"Content-Type: text/csv"');
   },
 );
 

@@ -155,6 +155,14 @@ test('NUL in one field hides no errors of the others', async () => {
   expect(pointers).toEqual(['/subject', '/tags/0', '/to/email']);
 });
 
+test('a tag of another type is not called reserved', async () => {
+  const { json } = await app.call('POST', '/transactional/send', {
+    body: validMessage({ tags: [1] }),
+  });
+  const detail = 'Must be of type string.';
+  expect(json.errors).toEqual([{ pointer: '/tags/0', code: 'invalid_type', detail }]);
+});
+
 test.each(WRONG)('%s', async (_, changes, pointer, code) => {
   const answer = await app.call('POST', '/transactional/send', { body: validMessage(changes) });
   expect(answer.status).toBe(422);

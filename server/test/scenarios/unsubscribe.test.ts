@@ -263,6 +263,7 @@ describe('content', () => {
     const body = validMessage({ html: '<p>{{ unsubscribe_url }}</p>' });
     const refused = await call('POST', '/transactional/send', body);
     expect([refused.status, refused.json.code]).toEqual([422, 'missing_variables']);
+    expect(refused.json.errors[0].detail).toContain('subscription streams only');
   });
 
   test('a sender’s own List-Unsubscribe stays', async () => {

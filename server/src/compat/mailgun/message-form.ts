@@ -337,7 +337,7 @@ function mapValues(
 interface AttachmentInput {
   filename: string;
   content: string;
-  content_type: string;
+  content_type?: string;
   content_id?: string;
 }
 
@@ -345,30 +345,12 @@ interface AttachmentInput {
 function attachmentsOf({ attachment, inline }: MessageFormBody): AttachmentInput[] {
   if (attachment === undefined && inline === undefined) return [];
   return [
-    ...[attachment ?? []].flat().map(withType),
-    ...[inline ?? []].flat().map((file) => ({ ...withType(file), content_id: file.filename })),
+    ...[attachment ?? []].flat().map(toAttachment),
+    ...[inline ?? []].flat().map((file) => ({ ...toAttachment(file), content_id: file.filename })),
   ];
 }
 
-/** Mailgun’s client sends no type of its own, so Mailgun takes it from the name. */
-function withType(file: Static<typeof File>): AttachmentInput {
-  const extension = file.filename.slice(file.filename.lastIndexOf('.') + 1).toLowerCase();
-  const type = TYPES[extension];
-  const isUnknown = file.content_type === 'application/octet-stream';
-  return isUnknown && type !== undefined ? { ...file, content_type: type } : file;
+/** Mailgun’s client sends no type of its own, so the type is taken from the name, as at Mailgun. */
+function toAttachment({ content_type: type, ...file }: Static<typeof File>): AttachmentInput {
+  return type === 'application/octet-stream' ? file : { ...file, content_type: type };
 }
-
-const TYPES: Record<string, string> = {
-  csv: 'text/csv',
-  gif: 'image/gif',
-  html: 'text/html',
-  ics: 'text/calendar',
-  jpeg: 'image/jpeg',
-  jpg: 'image/jpeg',
-  pdf: 'application/pdf',
-  png: 'image/png',
-  svg: 'image/svg+xml',
-  txt: 'text/plain',
-  webp: 'image/webp',
-  zip: 'application/zip',
-};

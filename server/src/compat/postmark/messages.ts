@@ -95,14 +95,17 @@ export function messageOperations({ call }: CompatDependencies): Operation[] {
         scope: 'any',
         responses: { 200: { description: 'The workspace of the key.', body: Type.Object({}) } },
       },
-      ({ caller }) => ({
-        status: 200,
-        body: {
-          Name: caller.workspaceId,
-          DeliveryType: caller.mode === 'live' ? 'Live' : 'Sandbox',
-          SmtpApiActivated: true,
-        },
-      }),
+      async (request) => {
+        const { body: key } = await call(request, 'getCurrentApiKey');
+        return {
+          status: 200,
+          body: {
+            Name: key.workspace.name,
+            DeliveryType: key.mode === 'live' ? 'Live' : 'Sandbox',
+            SmtpApiActivated: true,
+          },
+        };
+      },
     ),
   ];
 }

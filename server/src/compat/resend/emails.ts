@@ -1,3 +1,4 @@
+import { decodeWords } from 'postal-mime';
 import { type Static, Type } from 'typebox';
 import { closed } from '../../http/openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../http/operation.ts';
@@ -157,6 +158,7 @@ function emailLookups({ call }: CompatDependencies): Operation[] {
           status: 200,
           body: {
             ...toEmail(message),
+            reply_to: content ? replyToOf(content.headers) : null,
             html: content?.html ?? null,
             text: content?.text ?? null,
             tags: Object.entries(message.metadata).map(([name, value]) => ({ name, value })),
@@ -185,18 +187,32 @@ function emailLookups({ call }: CompatDependencies): Operation[] {
   ];
 }
 
+interface Content {
+  html: string | null;
+  text: string | null;
+  headers: { name: string; value: string }[];
+}
+
 /** Undefined once the content was deleted, as the workspace's retention says. */
 async function contentOf(
   call: CompatDependencies['call'],
   request: AnyRequest,
   params: { id: string },
-): Promise<{ html: string | null; text: string | null } | undefined> {
+): Promise<Content | undefined> {
   try {
     return (await call(request, 'getMessageContent', { params })).body;
   } catch (error) {
     if (error instanceof RefusedError && error.code === 'not_found') return undefined;
     throw error;
   }
+}
+
+function replyToOf(headers: Content['headers']): string[] | null {
+  const header = headers.find(({ name }) => name.toLowerCase() === 'reply-to');
+  if (!header) return null;
+  return parseAddressList(header.value, '/reply_to').map(({ email, name }) =>
+    formatAddress({ email, name: name === undefined ? null : decodeWords(name) }),
+  );
 }
 
 function emailChanges({ call }: CompatDependencies): Operation[] {

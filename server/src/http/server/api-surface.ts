@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../../accounts/caller.ts';
+import type { RefusedError } from '../../lib/refused-error.ts';
 import type { Operation } from '../operation.ts';
 import type { ProblemResponse } from '../problems/problem-details.ts';
 
@@ -33,6 +34,8 @@ export interface ApiSurface {
    */
   waitsAtRateLimit: boolean;
   renderProblem(response: ProblemResponse): RenderedProblem;
+  /** The error for a path without an operation, if it is not that of our own API. */
+  pathNotFound?(): RefusedError;
 }
 
 export interface RenderedProblem {

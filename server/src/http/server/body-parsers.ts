@@ -45,9 +45,10 @@ export function addBodyParsers(
   } else if (format === 'stream' || format === 'ignored') {
     // Node discards an ignored body after the response.
     scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser('*', (_request, payload, done) =>
-      done(null, format === 'stream' ? payload : undefined),
-    );
+    scope.addContentTypeParser('*', (request, payload, done) => {
+      if (format === 'ignored') done(null);
+      else done(contentCodingError(request), payload);
+    });
   }
 }
 
@@ -104,6 +105,11 @@ function addBodyParser(
       onBody(null, request.receivedBody);
       return;
     }
+    const codingError = contentCodingError(request);
+    if (codingError) {
+      done(codingError);
+      return;
+    }
     const isAnonymous = !request.caller && !request.signedIn && !request.operator;
     const limits = {
       bytesMax: isAnonymous ? Math.min(ANONYMOUS_BODY_BYTES_MAX, bytesMax) : bytesMax,
@@ -112,6 +118,15 @@ function addBodyParser(
     };
     readBody(payload, limits, onBody);
   });
+}
+
+/** A compressed body of a few bytes could become any number of bytes, so none is accepted. */
+function contentCodingError({ headers }: FastifyRequest): RefusedError | null {
+  const coding = headers['content-encoding'] || 'identity';
+  if (coding.toLowerCase() === 'identity') return null;
+  const detail = `The body is compressed (Content-Encoding: ${coding}), which is not supported.`;
+  const fix = 'Send the body uncompressed, without Content-Encoding.';
+  return new RefusedError('unsupported_media_type', detail, { fix });
 }
 
 /** Authentication is complete before a body is read, so only unauthenticated requests have no caller. */

@@ -1,3 +1,4 @@
+import { maxHeaderSize } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { WorkspaceMovingError } from '../../accounts/workspace-moving.ts';
@@ -132,7 +133,10 @@ export function sendNotFound(
 ): void {
   if (deps.surfaces[0].operations.length > 0 && prefersHtml(request))
     sendNotFoundPage(request, reply);
-  else sendProblem(deps, pathNotFound(), request, reply);
+  else {
+    const surface = surfaceOf(deps, request.url);
+    sendProblem(deps, surface.pathNotFound?.() ?? pathNotFound(), request, reply);
+  }
 }
 
 /** Errors of Fastify's router, before a route is found. */
@@ -161,7 +165,7 @@ export function handleClientError(deps: ProblemDependencies) {
     const late = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
     const refused = late
       ? new RefusedError('request_timeout', 'The request was not complete before the timeout.')
-      : new RefusedError('malformed_request', 'The request is not valid HTTP/1.1.');
+      : new RefusedError('malformed_request', describeParseError(error));
     const requestId = newId('req', deps.clock.now());
     const { problem } = toProblemResponse(refused, requestId, deps.baseUrl);
     const body = JSON.stringify(problem);
@@ -171,4 +175,9 @@ export function handleClientError(deps: ProblemDependencies) {
         `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
     );
   };
+}
+
+function describeParseError({ code }: NodeJS.ErrnoException): string {
+  if (code !== 'HPE_HEADER_OVERFLOW') return 'The request is not valid HTTP/1.1.';
+  return `The URL and the headers have more than ${maxHeaderSize} bytes in total.`;
 }

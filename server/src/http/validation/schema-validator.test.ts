@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { describe, expect, test } from 'vitest';
 import { RefusedError } from '../../lib/refused-error.ts';
 import { closed } from '../openapi/shared-schemas.ts';
-import { queryValidator } from './schema-validator.ts';
+import { bodyValidator, queryValidator } from './schema-validator.ts';
 
 /**
  * Goal: a parameter is a number or boolean only if it is written as one. Method: the query
@@ -64,10 +64,18 @@ describe('numbers', () => {
   });
 
   test('a repeated parameter is rejected', () => {
-    const detail = 'Must be of type integer.';
+    const detail = 'Must be given only once.';
     const errors = [{ parameter: 'limit', code: 'invalid_type', detail }];
     expect(checked({ limit: ['1', '2'] })).toEqual(errors);
   });
+});
+
+test.each([
+  ['limt', 'Did you mean limit?'],
+  ['page', 'Valid parameters are limit, force, q.'],
+])('the unknown parameter %s is rejected with those that exist', (parameter, known) => {
+  const detail = `Unknown parameter. ${known}`;
+  expect(checked({ [parameter]: '1' })).toEqual([{ parameter, code: 'unknown_field', detail }]);
 });
 
 describe('booleans', () => {
@@ -82,4 +90,21 @@ describe('booleans', () => {
     const detail = 'Must be of type boolean.';
     expect(checked({ force })).toEqual([{ parameter: 'force', code: 'invalid_type', detail }]);
   });
+});
+
+test.each([
+  [{ key: 'A b' }, '/key', 'Must match ^[a-z-]+$, such as weekly-digest.'],
+  [{ color: 'red' }, '/color', 'Must match ^#.*$.'],
+  [{}, '', 'Must have at least 1 of the fields key, color.'],
+])('the error of the body %j shows what is accepted', (body, pointer, detail) => {
+  const schema = closed(
+    {
+      key: Type.Optional(Type.String({ pattern: '^[a-z-]+$', examples: ['weekly-digest'] })),
+      color: Type.Optional(Type.String({ pattern: '^#.*$' })),
+    },
+    { minProperties: 1 },
+  );
+  expect(() => bodyValidator(schema).check(body)).toThrow(
+    expect.objectContaining({ errors: [expect.objectContaining({ pointer, detail })] }),
+  );
 });

@@ -208,7 +208,7 @@ function fieldErrors(violations: ErrorObject[], part: 'body' | 'query'): FieldEr
     if (unions.some((union) => isIrrelevant(violation, union))) continue;
     const error = typeError(violation, unions, part) ?? fieldError(violation, part);
     if (error.code === 'unknown_field' && errors.length < SUGGESTIONS_MAX) {
-      error.detail += suggestion(violation);
+      error.detail += suggestion(violation, part);
     }
     const name = `${error.pointer ?? error.parameter} ${error.code}`;
     if (seen.has(name)) continue;
@@ -221,12 +221,24 @@ function fieldErrors(violations: ErrorObject[], part: 'body' | 'query'): FieldEr
 /** A body with more unknown fields than this is not just misspelled. */
 const SUGGESTIONS_MAX = 20;
 
-function suggestion({ params, parentSchema }: ErrorObject): string {
-  const { additionalProperty, unevaluatedProperty } = params as Record<string, unknown>;
-  const { properties = {} } = (parentSchema ?? {}) as { properties?: object };
+function suggestion(violation: ErrorObject, part: 'body' | 'query'): string {
+  const { additionalProperty, unevaluatedProperty } = violation.params as Record<string, unknown>;
   const given = String(additionalProperty ?? unevaluatedProperty);
-  const meant = didYouMean(given, Object.keys(properties));
-  return meant === undefined ? '' : ` Did you mean ${meant}?`;
+  const known = knownNames(violation);
+  const meant = didYouMean(given, known);
+  if (meant !== undefined) return ` Did you mean ${meant}?`;
+  return part === 'query' && known.length > 0 ? ` Valid parameters are ${known.join(', ')}.` : '';
+}
+
+function knownNames({ parentSchema }: ErrorObject): string[] {
+  const { properties = {} } = (parentSchema ?? {}) as { properties?: object };
+  return Object.keys(properties);
+}
+
+/** Few readers can tell from a pattern what it accepts. */
+function exampleOf({ parentSchema }: ErrorObject): string {
+  const { examples = [] } = (parentSchema ?? {}) as { examples?: unknown[] };
+  return examples.length > 0 ? `, such as ${String(examples[0])}` : '';
 }
 
 /** A failed anyOf, and the branch that the value was most likely meant for. */
@@ -344,7 +356,10 @@ function describeViolation(
     case 'required':
       return { code: 'required', detail: `This ${PART_NOUNS[part]} is required.` };
     case 'type':
-      return { code: 'invalid_type', detail: describeTypeError(violation, String(params.type)) };
+      return {
+        code: 'invalid_type',
+        detail: describeTypeError(violation, String(params.type), part),
+      };
     case 'enum':
       return {
         code: 'invalid_value',
@@ -367,12 +382,18 @@ function describeViolation(
     case 'minItems':
       return { code: 'too_few', detail: `Must have at least ${count(params.limit, 'item')}.` };
     case 'minProperties':
-      return { code: 'too_few', detail: `Must have at least ${count(params.limit, 'field')}.` };
+      return {
+        code: 'too_few',
+        detail: `Must have at least ${params.limit} of the fields ${knownNames(violation).join(', ')}.`,
+      };
     case 'minimum':
     case 'maximum':
       return { code: 'out_of_range', detail: `Must be ${params.comparison} ${params.limit}.` };
     case 'pattern':
-      return { code: 'invalid_format', detail: `Must match ${params.pattern}.` };
+      return {
+        code: 'invalid_format',
+        detail: `Must match ${params.pattern}${exampleOf(violation)}.`,
+      };
     case 'not':
       return { code: 'invalid_value', detail: 'This value is reserved.' };
     case 'anyOf':
@@ -397,7 +418,13 @@ function acceptsAddress({ schema }: ErrorObject): boolean {
   return Array.isArray(schema) && schema.some(isAddress);
 }
 
-function describeTypeError({ parentSchema, data }: ErrorObject, type: string): string {
+function describeTypeError(
+  { parentSchema, data }: ErrorObject,
+  type: string,
+  part: 'body' | 'query',
+): string {
+  // The only lists in a query are parameters that appear more than once.
+  if (part === 'query' && Array.isArray(data)) return 'Must be given only once.';
   if (isAddress(parentSchema) && (typeof data === 'string' || Array.isArray(data))) {
     return `${ADDRESS_FORM}.`;
   }

@@ -31,3 +31,16 @@ test('finds any other character', () => {
     { numRuns: 3_000 },
   );
 });
+
+test.each([
+  ['invoice.PDF', undefined, 'application/pdf'],
+  ['logo.2x.png', undefined, 'image/png'],
+  ['README', undefined, 'application/octet-stream'],
+  ['constructor', undefined, 'application/octet-stream'],
+  ['setup.exe', undefined, 'application/octet-stream'],
+  ['data.csv', 'application/octet-stream', 'application/octet-stream'],
+])('the type of %s, given as %s, is %s', (filename, given, type) => {
+  const file = { filename, content: '', ...(given === undefined ? {} : { content_type: given }) };
+  const [parsed] = parseAttachments({ attachments: [file] }, new FieldErrors());
+  expect(parsed?.contentType).toBe(type);
+});

@@ -1,5 +1,6 @@
 import { parseTime } from '../../lib/rfc3339.ts';
 import type { Attachment } from '../../mail/mime/compose.ts';
+import { mediaTypeOfFile } from '../../mail/mime/file-media-type.ts';
 import {
   headerValueError,
   isHeaderName,
@@ -137,7 +138,7 @@ function parseAttachment(input: AttachmentInput, pointer: string, errors: FieldE
   return {
     filename,
     content: bytes ?? Buffer.alloc(0),
-    contentType: contentType ?? 'application/octet-stream',
+    contentType: contentType ?? mediaTypeOfFile(filename),
     ...(contentId === undefined ? {} : { contentId }),
   };
 }

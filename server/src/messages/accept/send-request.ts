@@ -73,7 +73,7 @@ export const Tag = Type.String({
   minLength: 1,
   maxLength: TAG_LENGTH_MAX,
   pattern: '^[^\\x00-\\x20\\x7F-\\x9F]([^\\x00-\\x1F\\x7F-\\x9F]*[^\\x00-\\x20\\x7F-\\x9F])?$',
-  not: { pattern: RESERVED_TAGS },
+  not: { type: 'string', pattern: RESERVED_TAGS },
   description:
     'Printable characters, without a space at the beginning or end. `postrider:` is reserved.',
   examples: ['welcome'],
@@ -186,7 +186,13 @@ export const SendMessage = closed(
             examples: ['JVBERi0xLjQK'],
           }),
           content_type: Type.Optional(
-            Type.String({ maxLength: 512, examples: ['application/pdf'] }),
+            Type.String({
+              maxLength: 512,
+              description:
+                'Default: the type that the extension of `filename` stands for, or else ' +
+                '`application/octet-stream`.',
+              examples: ['application/pdf'],
+            }),
           ),
           content_id: Type.Optional(
             Type.String({ maxLength: 256, description: 'Makes it an inline image: `cid:logo`.' }),

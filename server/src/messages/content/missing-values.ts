@@ -26,7 +26,7 @@ export function refuseMissingValues(
       ? valuePointer(missing, recipientPointer)
       : `/${missing.field.replaceAll('.', '/')}`,
     code: missing.code,
-    detail: missing.detail,
+    detail: missing.path === 'unsubscribe_url' ? missing.detail + UNSUBSCRIBE_HINT : missing.detail,
     path: missing.path,
     field: missing.field,
     line: missing.line,
@@ -40,6 +40,9 @@ export function refuseMissingValues(
   const detail = `Missing values: ${paths.join(', ')}.`;
   throw new RefusedError('missing_variables', detail, { errors });
 }
+
+const UNSUBSCRIBE_HINT =
+  ' The service provides it in subscription streams only: name one in `stream`.';
 
 /**
  * A missing contact field is an issue with the recipient's contact, so it points to the address.

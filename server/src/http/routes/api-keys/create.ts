@@ -1,7 +1,8 @@
 import { type ApiKeys, type NewApiKey, publicApiKey } from '../../../accounts/api-keys.ts';
 import type { Streams } from '../../../streams/streams.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { ApiKeyWithToken, allowedStreams, CreateApiKey } from './schemas.ts';
+import { checkRestrictions } from './check-restrictions.ts';
+import { ApiKeyWithToken, CreateApiKey } from './schemas.ts';
 
 export function createApiKey(deps: { apiKeys: ApiKeys; streams: Streams }): Operation {
   return operation(
@@ -28,7 +29,7 @@ export function createApiKey(deps: { apiKeys: ApiKeys; streams: Streams }): Oper
       problems: ['wrong_mode'],
     },
     async ({ caller, body }) => {
-      await deps.streams.check(caller.workspaceId, allowedStreams(body));
+      await checkRestrictions(deps, caller.workspaceId, body as NewApiKey);
       const { key, token } = await deps.apiKeys.create(caller, body as NewApiKey);
       return { status: 201, body: { ...publicApiKey(key), token } };
     },

@@ -1,6 +1,5 @@
 import { Type } from 'typebox';
 import { SCOPES } from '../../../accounts/scopes.ts';
-import type { StreamReference } from '../../../streams/streams.ts';
 import { closed, id, Mode, NullableTime, oneOf, Time } from '../../openapi/shared-schemas.ts';
 import { StreamKey } from '../streams/schemas.ts';
 
@@ -66,14 +65,6 @@ export const UpdateApiKey = closed(
   { name: Type.Optional(Name), ...Changeable },
   { title: 'UpdateApiKey', minProperties: 1 },
 );
-
-/** The streams that a key names, which must exist. */
-export function allowedStreams(body: { allowed_streams?: string[] }): StreamReference[] {
-  return (body.allowed_streams ?? []).map((key, index) => ({
-    key,
-    pointer: `/allowed_streams/${index}`,
-  }));
-}
 
 const Fields = {
   id: id('key', 'the key'),

@@ -3,7 +3,8 @@ import type { Streams } from '../../../streams/streams.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { decodePathId } from '../../validation/path-id.ts';
-import { ApiKey, allowedStreams, UpdateApiKey } from './schemas.ts';
+import { checkRestrictions } from './check-restrictions.ts';
+import { ApiKey, UpdateApiKey } from './schemas.ts';
 
 export function updateApiKey(deps: { apiKeys: ApiKeys; streams: Streams }): Operation {
   return operation(
@@ -27,7 +28,7 @@ export function updateApiKey(deps: { apiKeys: ApiKeys; streams: Streams }): Oper
     },
     async ({ caller, params, body }) => {
       const id = decodePathId('key', (params as { id: string }).id, 'API key');
-      await deps.streams.check(caller.workspaceId, allowedStreams(body));
+      await checkRestrictions(deps, caller.workspaceId, body as ApiKeyChange);
       const key = await deps.apiKeys.change(caller, id, body as ApiKeyChange);
       return { status: 200, body: publicApiKey(key) };
     },

@@ -97,7 +97,9 @@ function kindOf(contentType: string): 'csv' | 'ndjson' {
   const mediaType = contentType.split(';', 1)[0]?.trim().toLowerCase();
   if (mediaType === CSV) return 'csv';
   if (mediaType === NDJSON || mediaType === '') return 'ndjson';
-  throw new RefusedError('unsupported_media_type', `Send the file as ${NDJSON} or ${CSV}.`);
+  throw new RefusedError('unsupported_media_type', `The file must be ${CSV} or ${NDJSON}.`, {
+    fix: `Send "Content-Type: ${CSV}" or "Content-Type: ${NDJSON}".`,
+  });
 }
 
 /**

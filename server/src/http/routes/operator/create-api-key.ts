@@ -7,7 +7,8 @@ import {
 import type { Workspaces } from '../../../accounts/workspaces.ts';
 import type { Streams } from '../../../streams/streams.ts';
 import { type Operation, operation } from '../../operation.ts';
-import { ApiKeyWithToken, allowedStreams, CreateApiKey } from '../api-keys/schemas.ts';
+import { checkRestrictions } from '../api-keys/check-restrictions.ts';
+import { ApiKeyWithToken, CreateApiKey } from '../api-keys/schemas.ts';
 import { WORKSPACE_PATH, workspaceInPath } from './schemas.ts';
 
 export function createOperatorApiKey(deps: {
@@ -41,7 +42,7 @@ export function createOperatorApiKey(deps: {
     },
     async ({ operator, params, body }) => {
       const { id } = await workspaceInPath(deps.workspaces, params);
-      await deps.streams.check(id, allowedStreams(body));
+      await checkRestrictions(deps, id, body as NewApiKey);
       const issuer = operatorIssuer(id, operator.actor);
       const { key, token } = await deps.apiKeys.create(issuer, body as NewApiKey);
       return { status: 201, body: { ...publicApiKey(key), token } };

@@ -1,0 +1,49 @@
+/**
+ * The media type that the name of a file stands for, or the one for unknown content. Mail clients
+ * preview and open a file by its type, whatever its name is.
+ */
+export function mediaTypeOfFile(filename: string): string {
+  const extension = filename.slice(filename.lastIndexOf('.') + 1).toLowerCase();
+  return TYPES.get(extension) ?? 'application/octet-stream';
+}
+
+const OFFICE = 'application/vnd.openxmlformats-officedocument';
+
+/** As registered with IANA. Files that mail servers often reject, such as programs, have no entry. */
+const TYPES = new Map([
+  ['avif', 'image/avif'],
+  ['csv', 'text/csv'],
+  ['doc', 'application/msword'],
+  ['docx', `${OFFICE}.wordprocessingml.document`],
+  ['gif', 'image/gif'],
+  ['gz', 'application/gzip'],
+  ['heic', 'image/heic'],
+  ['htm', 'text/html'],
+  ['html', 'text/html'],
+  ['ics', 'text/calendar'],
+  ['jpeg', 'image/jpeg'],
+  ['jpg', 'image/jpeg'],
+  ['json', 'application/json'],
+  ['md', 'text/markdown'],
+  ['mp3', 'audio/mpeg'],
+  ['mp4', 'video/mp4'],
+  ['odp', 'application/vnd.oasis.opendocument.presentation'],
+  ['ods', 'application/vnd.oasis.opendocument.spreadsheet'],
+  ['odt', 'application/vnd.oasis.opendocument.text'],
+  ['pdf', 'application/pdf'],
+  ['pkpass', 'application/vnd.apple.pkpass'],
+  ['png', 'image/png'],
+  ['ppt', 'application/vnd.ms-powerpoint'],
+  ['pptx', `${OFFICE}.presentationml.presentation`],
+  ['rtf', 'application/rtf'],
+  ['svg', 'image/svg+xml'],
+  ['tif', 'image/tiff'],
+  ['tiff', 'image/tiff'],
+  ['txt', 'text/plain'],
+  ['vcf', 'text/vcard'],
+  ['webp', 'image/webp'],
+  ['xls', 'application/vnd.ms-excel'],
+  ['xlsx', `${OFFICE}.spreadsheetml.sheet`],
+  ['xml', 'application/xml'],
+  ['zip', 'application/zip'],
+]);
