@@ -198,7 +198,7 @@ describe('mail', () => {
     expect((sent[0].headers as Record<string, string>)['x-message-id']).toBe(first.id);
   });
 
-  test('what is the same for all personalizations counts for each of them', async () => {
+  test('fields that all personalizations share count for each of them', async () => {
     const body = {
       personalizations: Array.from({ length: 200 }, (_, n) => ({
         to: [{ email: `r${n}@example.com` }],

@@ -235,13 +235,13 @@ test('a bulk send that multiplies to more than a request may have is rejected', 
   expect(json.errors).toMatchObject([{ pointer: '/recipients', code: 'message_too_large' }]);
 });
 
-test('variables that are merged with those of each recipient count for each of them', async () => {
+test.each(['variables', 'headers'])('%s count for each recipient of a bulk send', async (field) => {
   const large = bulk({
     recipients: Array.from({ length: 500 }, (_, i) => ({
       to: { email: `r${i}@example.com` },
       variables: { name: 'Jane' },
     })),
-    variables: Object.fromEntries(Array.from({ length: 3_000 }, (_, i) => [`v${i}`, i])),
+    [field]: Object.fromEntries(Array.from({ length: 3_000 }, (_, i) => [`x-${i}`, 'v'])),
   });
   const { status, json } = await post('/transactional/bulk', large);
   expect(status).toBe(422);

@@ -127,8 +127,11 @@ function messageFor(
   };
 }
 
-/** Merging the variables of the content with those of a recipient copies their names. */
-const VARIABLE_BYTES = 32;
+/**
+ * Merging the variables of the content with those of a recipient copies their names, and the headers are
+ * checked for each recipient.
+ */
+const NAME_BYTES = 32;
 
 /**
  * Every message has its own copy of the content. Together they may be as large as a batch, which is
@@ -139,14 +142,14 @@ function checkSize(
   recipients: readonly Static<typeof BulkRecipient>[],
   bytesMax: number,
 ): void {
-  const { subject = '', html = '', text = '', attachments = [] } = content;
+  const { subject = '', html = '', text = '', attachments = [], headers = {} } = content;
   const files = attachments.reduce((sum, file) => sum + file.content.length, 0);
-  const names = Object.keys(content.variables ?? content.template_variables ?? {}).length;
-  const merged = recipients.filter(({ variables }) => variables).length;
+  const variables = Object.keys(content.variables ?? content.template_variables ?? {}).length;
+  const merged = recipients.filter((recipient) => recipient.variables).length;
+  const names = Object.keys(headers).length * recipients.length + variables * merged;
   const bytes =
-    (subject.length + html.length + text.length + files) * recipients.length +
-    names * VARIABLE_BYTES * merged;
+    (subject.length + html.length + text.length + files) * recipients.length + names * NAME_BYTES;
   if (bytes <= bytesMax) return;
-  const detail = `The messages of a bulk send can have at most ${bytesMax} bytes together; these have about ${bytes}. Use fewer recipients or variables, or link to files instead of attaching them.`;
+  const detail = `The messages of a bulk send can have at most ${bytesMax} bytes together; these have about ${bytes}. Use fewer recipients, variables or headers, or link to files instead of attaching them.`;
   throw invalidFields([{ pointer: '/recipients', code: 'message_too_large', detail }]);
 }
