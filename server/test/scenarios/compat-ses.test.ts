@@ -271,6 +271,19 @@ describe('templates', () => {
   });
 });
 
+test('template data has the limits of a body', async () => {
+  const TemplateData = `{"list":${'['.repeat(100)}${']'.repeat(100)}}`;
+  const command = new SendEmailCommand({
+    FromEmailAddress: 'hello@acme.example',
+    Destination: { ToAddresses: ['jane@example.com'] },
+    Content: { Template: { TemplateContent: { Subject: 'Hi', Text: 'Hi' }, TemplateData } },
+  });
+  await expect(ses.send(command)).rejects.toMatchObject({
+    name: 'BadRequestException',
+    message: expect.stringContaining('template data'),
+  });
+});
+
 test('the content of a bulk email counts for each entry', async () => {
   const entry = { Destination: { ToAddresses: ['jane@example.com'] } };
   const command = new SendBulkEmailCommand({

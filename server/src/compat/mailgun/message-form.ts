@@ -3,10 +3,10 @@ import { closed } from '../../http/openapi/shared-schemas.ts';
 import { type FieldError, invalidFields } from '../../lib/refused-error.ts';
 import { parseDomainName } from '../../mail/domain-name.ts';
 import { type AddressInput, parseAddress, parseAddressList } from '../address-list.ts';
+import { parseJsonObject } from '../json-object.ts';
 import {
   BATCH_RECIPIENTS_MAX,
   onOneLine,
-  parseJsonObject,
   parseRecipientVariables,
   type RecipientVariables,
   type Substitute,

@@ -1,6 +1,6 @@
-import { parseJsonBody } from '../../http/server/json-body.ts';
 import { invalidFields } from '../../lib/refused-error.ts';
 import type { AddressInput } from '../address-list.ts';
+import { isObject, parseJsonObject } from '../json-object.ts';
 import type { SizeBudget } from '../size-budget.ts';
 
 /**
@@ -28,21 +28,6 @@ export function parseRecipientVariables(text: string | undefined): RecipientVari
   return new Map(
     entries.map(([address, values]) => [address.toLowerCase(), values as Record<string, unknown>]),
   );
-}
-
-export function parseJsonObject(text: string, pointer: string): Record<string, unknown> {
-  try {
-    // With the limits of a body, because this JSON comes from outside too.
-    const { value, textErrors } = parseJsonBody(Buffer.from(text));
-    if (isObject(value) && textErrors.length === 0) return value;
-  } catch {
-    // The same answer as for JSON that is not an object.
-  }
-  throw invalidFields([{ pointer, code: 'invalid_format', detail: 'Must be a JSON object.' }]);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
 
 export type Substitute = (text: string) => string;
