@@ -114,7 +114,7 @@ const HOP_BY_HOP = new Set([
 const FRAMING = new Set(['content-length', 'host']);
 
 export function endToEndHeaders(headers: IncomingHttpHeaders): IncomingHttpHeaders {
-  const named = (headers.connection ?? '').toLowerCase().split(/ *, */);
+  const named = (headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase());
   const isOfConnection = (name: string): boolean =>
     HOP_BY_HOP.has(name) || (named.includes(name) && !FRAMING.has(name));
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !isOfConnection(name)));

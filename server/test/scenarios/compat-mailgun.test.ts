@@ -285,6 +285,23 @@ describe('a batch that is sent in parts', () => {
     expect(count.rows).toEqual([{ count: 1000 }]);
   });
 
+  test('the values that are inserted into the messages are limited together', async () => {
+    // One request of this kind was enough to use up the memory of the server.
+    const to = recipients.slice(0, 20);
+    const bomb = batch(to, {
+      html: '%recipient.a%'.repeat(20_000),
+      'recipient-variables': JSON.stringify(
+        Object.fromEntries(to.map((one) => [one, { a: 'x'.repeat(20_000) }])),
+      ),
+    });
+    for (const message of [bomb, { ...bomb, to: to.slice(0, 1) }]) {
+      await expect(live.messages.create(DOMAIN, message)).rejects.toMatchObject({
+        status: 400,
+        details: expect.stringMatching(/^\/recipient-variables: The values .* at most/),
+      });
+    }
+  });
+
   test('more than Mailgun’s limit is refused', async () => {
     await expect(
       live.messages.create(DOMAIN, batch([...recipients, 'one@example.com'])),

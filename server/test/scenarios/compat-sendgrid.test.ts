@@ -198,6 +198,22 @@ describe('mail', () => {
     expect((sent[0].headers as Record<string, string>)['x-message-id']).toBe(first.id);
   });
 
+  test('fields that all personalizations share count for each of them', async () => {
+    const body = {
+      personalizations: Array.from({ length: 200 }, (_, n) => ({
+        to: [{ email: `r${n}@example.com` }],
+      })),
+      from: MAIL.from,
+      subject: 'x',
+      content: [{ type: 'text/plain', value: 'x' }],
+      custom_args: Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`k${n}`, 'v'])),
+    };
+    expect(await failed(ask('POST', '/v3/mail/send', body))).toMatchObject({
+      status: 400,
+      errors: [{ field: 'personalizations', message: expect.stringContaining('together') }],
+    });
+  });
+
   test('one refused personalization refuses all', async () => {
     const count = await messageCount();
     const body = {

@@ -271,6 +271,37 @@ describe('templates', () => {
   });
 });
 
+test('template data has the limits of a body', async () => {
+  const TemplateData = `{"list":${'['.repeat(100)}${']'.repeat(100)}}`;
+  const command = new SendEmailCommand({
+    FromEmailAddress: 'hello@acme.example',
+    Destination: { ToAddresses: ['jane@example.com'] },
+    Content: { Template: { TemplateContent: { Subject: 'Hi', Text: 'Hi' }, TemplateData } },
+  });
+  await expect(ses.send(command)).rejects.toMatchObject({
+    name: 'BadRequestException',
+    message: expect.stringContaining('template data'),
+  });
+});
+
+test('the content of a bulk email counts for each entry', async () => {
+  const entry = { Destination: { ToAddresses: ['jane@example.com'] } };
+  const command = new SendBulkEmailCommand({
+    FromEmailAddress: 'hello@acme.example',
+    DefaultContent: {
+      Template: {
+        TemplateContent: { Subject: 'Hi', Text: 'Hi' },
+        TemplateData: JSON.stringify({ list: Array(25_000).fill([]) }),
+      },
+    },
+    BulkEmailEntries: Array(500).fill(entry),
+  });
+  await expect(ses.send(command)).rejects.toMatchObject({
+    name: 'BadRequestException',
+    message: expect.stringContaining('together'),
+  });
+});
+
 test('SendBulkEmail answers for each entry', async () => {
   const entry = (to: string, data: object) => ({
     Destination: { ToAddresses: [to] },

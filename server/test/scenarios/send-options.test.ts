@@ -234,3 +234,16 @@ test('a bulk send that multiplies to more than a request may have is rejected', 
   expect(status).toBe(422);
   expect(json.errors).toMatchObject([{ pointer: '/recipients', code: 'message_too_large' }]);
 });
+
+test.each(['variables', 'headers'])('%s count for each recipient of a bulk send', async (field) => {
+  const large = bulk({
+    recipients: Array.from({ length: 500 }, (_, i) => ({
+      to: { email: `r${i}@example.com` },
+      variables: { name: 'Jane' },
+    })),
+    [field]: Object.fromEntries(Array.from({ length: 3_000 }, (_, i) => [`x-${i}`, 'v'])),
+  });
+  const { status, json } = await post('/transactional/bulk', large);
+  expect(status).toBe(422);
+  expect(json.errors).toMatchObject([{ pointer: '/recipients', code: 'message_too_large' }]);
+});

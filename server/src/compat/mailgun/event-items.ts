@@ -63,7 +63,8 @@ export function typesOf(
   event: string | undefined,
   severity: 'temporary' | 'permanent' | undefined,
 ): string[] {
-  const names = event === undefined ? Object.keys(TYPES) : event.trim().split(/\s+or\s+/i);
+  const names =
+    event === undefined ? Object.keys(TYPES) : event.split(/\bor\b/i).map((name) => name.trim());
   const unknown = names.filter((name) => !Object.hasOwn(TYPES, name));
   if (unknown.length > 0) {
     const detail = `Unknown event: ${unknown.join(', ')}. Write ${Object.keys(TYPES).join(', ')}, or several with OR.`;

@@ -3,10 +3,10 @@ import { closed } from '../../http/openapi/shared-schemas.ts';
 import { type FieldError, invalidFields } from '../../lib/refused-error.ts';
 import { parseDomainName } from '../../mail/domain-name.ts';
 import { type AddressInput, parseAddress, parseAddressList } from '../address-list.ts';
+import { parseJsonObject } from '../json-object.ts';
 import {
   BATCH_RECIPIENTS_MAX,
   onOneLine,
-  parseJsonObject,
   parseRecipientVariables,
   type RecipientVariables,
   type Substitute,
@@ -104,7 +104,9 @@ export function toOutgoing(form: MessageFormBody, domain: string, nowMs: number)
     isTest,
     messageId,
     bytes: () =>
-      lengthOf(Object.values(content.texts)) + lengthOf(attachments.map((file) => file.content)),
+      lengthOf(Object.values(content.texts)) +
+      lengthOf(attachments.map((file) => file.content)) +
+      JSON.stringify([content.variables, metadata, headers.custom]).length,
     bodyFor(recipients, substitute) {
       const line = onOneLine(substitute);
       const sender = from.name === undefined ? from : { ...from, name: line(from.name) };
@@ -220,7 +222,8 @@ function headersOf(form: MessageFormBody, from: AddressInput): Headers {
  * entry of the header is an alternative, so it is left out if there is another one.
  */
 function withoutHostedAddress(value: string): string {
-  if (value.length > 10_000) return value;
+  // The expressions below take quadratic time.
+  if (value.length > 1_000) return value;
   const rest = value
     .replaceAll(/<[^<>]*%(?:tag_)?unsubscribe_email%[^<>]*>/g, '')
     .replaceAll(/^[\s,]+|[\s,]+$/g, '')
@@ -254,6 +257,8 @@ export function metadataOf(form: Record<string, unknown>): Record<string, string
 
 interface Content {
   texts: Record<string, string | undefined>;
+  /** Of a template. */
+  variables?: Record<string, unknown>;
   /** Sets its fields in the body of a message. */
   addTo(body: Record<string, unknown>, substitute: Substitute): void;
 }
@@ -310,6 +315,7 @@ function templateOf(
   };
   return {
     texts: { subject },
+    variables,
     addTo(body, substitute) {
       body.template_key = template.toLowerCase();
       if (version !== undefined) body.template_version = Number(version);

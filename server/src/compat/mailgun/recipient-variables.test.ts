@@ -6,9 +6,11 @@ const VARIABLES = parseRecipientVariables(
     'Jane@Example.com': { name: 'Jane %recipient.id% <b>', id: 7, 'a-b': { c: null, d: [1] } },
   }),
 );
+const PLENTY = { spend() {} };
 const jane = substituteFor(
   { email: 'jane@example.com', name: 'Jane Mary Doe' },
   VARIABLES ?? new Map(),
+  PLENTY,
 );
 
 test('values are inserted as they are, once', () => {
@@ -26,14 +28,14 @@ test('the recipient itself', () => {
 test('a placeholder without a value stays', () => {
   const text = '%recipient.missing% %recipient.a-b.c% %recipient.constructor% 100%recipient';
   expect(jane(text)).toBe(text);
-  expect(substituteFor({ email: 'joe@example.com' }, new Map())('%recipient.name%')).toBe(
+  expect(substituteFor({ email: 'joe@example.com' }, new Map(), PLENTY)('%recipient.name%')).toBe(
     '%recipient.name%',
   );
 });
 
 test('a value cannot end a header', () => {
   const variables = parseRecipientVariables('{"a@x.com":{"n":"x\\r\\nBcc: y"}}') ?? new Map();
-  expect(onOneLine(substituteFor({ email: 'a@x.com' }, variables))('%recipient.n%')).toBe(
+  expect(onOneLine(substituteFor({ email: 'a@x.com' }, variables, PLENTY))('%recipient.n%')).toBe(
     'x Bcc: y',
   );
 });

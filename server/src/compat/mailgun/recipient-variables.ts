@@ -1,6 +1,7 @@
-import { parseJsonBody } from '../../http/server/json-body.ts';
 import { invalidFields } from '../../lib/refused-error.ts';
 import type { AddressInput } from '../address-list.ts';
+import { isObject, parseJsonObject } from '../json-object.ts';
+import type { SizeBudget } from '../size-budget.ts';
 
 /**
  * Mailgun's batch sending: `recipient-variables` holds values for each address, and `%recipient.name%`
@@ -29,27 +30,16 @@ export function parseRecipientVariables(text: string | undefined): RecipientVari
   );
 }
 
-export function parseJsonObject(text: string, pointer: string): Record<string, unknown> {
-  try {
-    // With the limits of a body, because this JSON comes from outside too.
-    const { value, textErrors } = parseJsonBody(Buffer.from(text));
-    if (isObject(value) && textErrors.length === 0) return value;
-  } catch {
-    // The same answer as for JSON that is not an object.
-  }
-  throw invalidFields([{ pointer, code: 'invalid_format', detail: 'Must be a JSON object.' }]);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
-}
-
 export type Substitute = (text: string) => string;
 
 const PLACEHOLDER = /%recipient(?:\.([\w-]+(?:\.[\w-]+)*)|_(email|name|fname|lname))?%/g;
 
-/** Replaces the placeholders of one recipient. */
-export function substituteFor(recipient: AddressInput, variables: RecipientVariables): Substitute {
+/** Replaces the placeholders of one recipient. What is inserted is charged to the budget. */
+export function substituteFor(
+  recipient: AddressInput,
+  variables: RecipientVariables,
+  budget: Pick<SizeBudget, 'spend'>,
+): Substitute {
   const values = variables.get(recipient.email.toLowerCase()) ?? {};
   const names = (recipient.name ?? '').trim().split(/\s+/);
   const own: Record<string, string> = {
@@ -59,8 +49,13 @@ export function substituteFor(recipient: AddressInput, variables: RecipientVaria
     lname: names.length > 1 ? (names.at(-1) as string) : '',
   };
   const replace = (found: string, path: string | undefined, about: string | undefined): string => {
-    if (about !== undefined) return own[about] as string;
-    return path === undefined ? recipient.email : (textAt(values, path) ?? found);
+    const text = inserted(path, about) ?? found;
+    budget.spend(text.length);
+    return text;
+  };
+  const inserted = (path: string | undefined, about: string | undefined): string | undefined => {
+    if (about !== undefined) return own[about];
+    return path === undefined ? recipient.email : textAt(values, path);
   };
   return (text) => (text.includes('%recipient') ? text.replaceAll(PLACEHOLDER, replace) : text);
 }

@@ -4,6 +4,7 @@ import { invalidFields, RefusedError } from '../../lib/refused-error.ts';
 import { parseMailbox } from '../../mail/address.ts';
 import type { AddressInput } from '../address-list.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
+import { SizeBudget } from '../size-budget.ts';
 import { MESSAGE_ID_FIELD, type Outgoing, type SendBody } from './message-form.ts';
 import { type RecipientVariables, substituteFor } from './recipient-variables.ts';
 
@@ -36,7 +37,9 @@ export async function sendOutgoing(
     return await sendToEach(deps, request, outgoing, variables, origin, isDryRun);
   }
   const [first] = to as [AddressInput];
-  const substitute = variables ? substituteFor(first, variables) : (text: string) => text;
+  const substitute = variables
+    ? substituteFor(first, variables, valuesBudget(deps))
+    : (text: string) => text;
   const body = outgoing.bodyFor(to, substitute);
   if (isDryRun) {
     await deps.call(request, 'checkBatch', { body: { messages: [body] } });
@@ -54,23 +57,26 @@ export async function sendOutgoing(
  * request: when the client repeats it, the missing parts are sent and no other.
  */
 async function sendToEach(
-  { call, batchMax }: CompatDependencies,
+  deps: CompatDependencies,
   request: AnyRequest,
   outgoing: Outgoing,
   variables: RecipientVariables,
   origin: Origin,
   isDryRun: boolean,
 ): Promise<string> {
+  const { call, batchMax } = deps;
   const parts = partition(uniqueRecipients(outgoing.to), {
     itemsMax: batchMax,
     itemBytes: outgoing.bytes() + MESSAGE_BYTES,
   });
   const id = generatedId(request, origin, parts.length > 1);
-  const messagesOf = (part: readonly AddressInput[]): SendBody[] =>
-    part.map((to) => {
-      const body = outgoing.bodyFor(to, substituteFor(to, variables));
+  const messagesOf = (part: readonly AddressInput[]): SendBody[] => {
+    const budget = valuesBudget(deps);
+    return part.map((to) => {
+      const body = outgoing.bodyFor(to, substituteFor(to, variables, budget));
       return { ...body, metadata: { ...body.metadata, [MESSAGE_ID_FIELD]: id } };
     });
+  };
   if (parts.length > 1 || isDryRun) {
     for (const part of parts) {
       await withRecipients(() =>
@@ -85,6 +91,12 @@ async function sendToEach(
     await withRecipients(() => call(request, 'sendBatch', { body, idempotency }));
   }
   return id;
+}
+
+/** Of the messages that are in memory together, besides their content. */
+function valuesBudget({ bodyBytesMax }: CompatDependencies): SizeBudget {
+  const detail = `The values that are inserted into the messages can have at most ${bodyBytesMax} bytes together. Use shorter values, or fewer placeholders.`;
+  return new SizeBudget(bodyBytesMax, { pointer: '/recipient-variables', detail });
 }
 
 /** The first occurrence of each address. Invalid ones are reported by our own send. */

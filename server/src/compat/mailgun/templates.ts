@@ -5,9 +5,9 @@ import type { AnyRequest } from '../../http/server/call-operation.ts';
 import { type FieldError, invalidFields } from '../../lib/refused-error.ts';
 import { parseAddress, parseAddressList } from '../address-list.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
+import { parseJsonObject } from '../json-object.ts';
 import { DomainPath, pathDomain } from './domain-path.ts';
 import { pageUrl } from './paging.ts';
-import { parseJsonObject } from './recipient-variables.ts';
 import { toDate } from './suppressions.ts';
 
 /**

@@ -1,9 +1,10 @@
 import { BATCH_METADATA } from '../../http/routes/messages/schemas.ts';
 import { type FieldError, invalidFields, RefusedError } from '../../lib/refused-error.ts';
 import { eventLoopTurns } from '../../lib/turns.ts';
+import { SizeBudget } from '../size-budget.ts';
 import { checkBatchId } from './batch-id.ts';
 import type { Mail, Personalization } from './mail-schema.ts';
-import { SizeBudget, Substitutions } from './substitutions.ts';
+import { Substitutions } from './substitutions.ts';
 
 /** Other requests are served after this long. */
 const YIELD_AFTER_MS = 5;
@@ -20,11 +21,16 @@ export interface TranslationLimits {
  */
 export async function toMessages(mail: Mail, limits: TranslationLimits): Promise<object[]> {
   checkMail(mail);
-  const budget = new SizeBudget(limits.bytesMax);
+  const budget = new SizeBudget(limits.bytesMax, {
+    pointer: '/personalizations',
+    detail: `The messages of one request can have at most ${limits.bytesMax} bytes together. Use fewer personalizations, or link to files instead of attaching them.`,
+  });
   const common = commonFields(mail);
+  const mergedBytes = JSON.stringify([mail.headers, mail.custom_args]).length;
   const messages: object[] = [];
   let sinceMs = performance.now();
   for (const [index, personalization] of mail.personalizations.entries()) {
+    budget.spend(mergedBytes);
     messages.push({
       ...common,
       ...personalFields(mail, personalization, limits.nowMs),

@@ -1,8 +1,13 @@
 import { expect, test } from 'vitest';
-import { SizeBudget, Substitutions } from './substitutions.ts';
+import { SizeBudget } from '../size-budget.ts';
+import { Substitutions } from './substitutions.ts';
 
 function substitute(text: string, values: Record<string, string>, bytesMax = 1_000_000): string {
-  return new Substitutions(values, new SizeBudget(bytesMax), '/substitutions').apply(text);
+  return new Substitutions(values, budgetOf(bytesMax), '/substitutions').apply(text);
+}
+
+function budgetOf(max: number): SizeBudget {
+  return new SizeBudget(max, { pointer: '/personalizations', detail: `at most ${max} bytes` });
 }
 
 test.each<[string, Record<string, string>, string]>([
@@ -31,7 +36,7 @@ test.each<[string, Record<string, string>]>([
 test('the expansion of a request is limited before it is built', () => {
   const bomb = '-a-'.repeat(300_000);
   expect(() => substitute(bomb, { '-a-': 'x'.repeat(9_000) })).toThrow(/at most 1000000 bytes/);
-  const budget = new SizeBudget(10);
+  const budget = budgetOf(10);
   const same = new Substitutions({}, budget, '');
   same.apply('123456');
   expect(() => same.apply('78901')).toThrow(/at most 10 bytes/);

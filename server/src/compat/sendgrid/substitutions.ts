@@ -1,4 +1,5 @@
 import { invalidFields } from '../../lib/refused-error.ts';
+import type { SizeBudget } from '../size-budget.ts';
 
 /** As at SendGrid, for the tags and values of one personalization together. */
 const BYTES_MAX = 10_000;
@@ -111,26 +112,5 @@ function checkTags(values: Readonly<Record<string, string>>, pointer: string): v
 
   function invalid(detail: string) {
     return invalidFields([{ pointer, code: 'invalid_length', detail }]);
-  }
-}
-
-/**
- * Limits what one request expands to: every message has its own copy of the content, and a short tag
- * can have a long value. Together the messages may be as large as a request.
- */
-export class SizeBudget {
-  readonly #max: number;
-  #left: number;
-
-  constructor(max: number) {
-    this.#max = max;
-    this.#left = max;
-  }
-
-  spend(chars: number): void {
-    this.#left -= chars;
-    if (this.#left >= 0) return;
-    const detail = `The messages of one request can have at most ${this.#max} bytes together. Use fewer personalizations, or link to files instead of attaching them.`;
-    throw invalidFields([{ pointer: '/personalizations', code: 'message_too_large', detail }]);
   }
 }

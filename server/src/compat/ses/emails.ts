@@ -4,6 +4,7 @@ import { invalidFields, RefusedError } from '../../lib/refused-error.ts';
 import { parseAddress, parseAddressList } from '../address-list.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
 import { type SendResult, sendEach } from '../send-each.ts';
+import { SizeBudget } from '../size-budget.ts';
 import { refuseUnsupported, SendBulkEmail, SendEmail, unsupported } from './email-schemas.ts';
 import {
   checkContent,
@@ -14,7 +15,7 @@ import {
   toSendBody,
 } from './to-send-body.ts';
 
-export function emailOperations({ call }: CompatDependencies): Operation[] {
+export function emailOperations({ call, bodyBytesMax }: CompatDependencies): Operation[] {
   return [
     operation(
       {
@@ -68,6 +69,7 @@ export function emailOperations({ call }: CompatDependencies): Operation[] {
       async (request) => {
         const { body: bulk, idempotency } = request;
         refuseUnsupported(bulk);
+        checkSize(bulk, bodyBytesMax);
         const results = await sendEach(
           bulk.BulkEmailEntries,
           (_entry, index) => toBulkBody(bulk, index),
@@ -80,6 +82,16 @@ export function emailOperations({ call }: CompatDependencies): Operation[] {
       },
     ),
   ];
+}
+
+/** Every entry has its own copy of what is the same for all. */
+function checkSize(bulk: SendBulkEmail, bytesMax: number): void {
+  const { DefaultContent, DefaultEmailTags, ReplyToAddresses, BulkEmailEntries } = bulk;
+  const common = JSON.stringify([DefaultContent, DefaultEmailTags, ReplyToAddresses]).length;
+  new SizeBudget(bytesMax, {
+    pointer: '/BulkEmailEntries',
+    detail: `The messages of a bulk send can have at most ${bytesMax} bytes together. Use fewer entries, or link to files instead of attaching them.`,
+  }).spend(common * BulkEmailEntries.length);
 }
 
 /** The message is kept as it is, so everything about its content is in it. */

@@ -1,5 +1,6 @@
 import { type FieldError, invalidFields } from '../../lib/refused-error.ts';
 import { parseAddress } from '../address-list.ts';
+import { parseJsonObject } from '../json-object.ts';
 import { toRecord } from '../name-value-list.ts';
 import {
   type Attachment,
@@ -158,14 +159,7 @@ function templateFields(template: Template, at: string, own: Record<string, unkn
 
 function templateData(text: string | undefined, pointer: string): Record<string, unknown> {
   if (text === undefined || text === '') return {};
-  try {
-    const values: unknown = JSON.parse(text);
-    if (values !== null && typeof values === 'object' && !Array.isArray(values)) {
-      return values as Record<string, unknown>;
-    }
-  } catch {}
-  const detail = 'The template data must be a JSON object as text.';
-  throw invalidFields([{ pointer, code: 'invalid_format', detail }]);
+  return parseJsonObject(text, pointer, 'The template data must be a JSON object as text.');
 }
 
 function addExtra(

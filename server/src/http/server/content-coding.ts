@@ -13,7 +13,7 @@ export function acceptedCoding(
 
 function accepts(header: string, coding: string): boolean {
   return header.split(',').some((part) => {
-    const [name, ...parameters] = part.trim().split(/\s*;\s*/);
+    const [name, ...parameters] = part.split(';').map((one) => one.trim());
     return name === coding && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
   });
 }

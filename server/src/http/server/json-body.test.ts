@@ -15,8 +15,17 @@ test.each([
   expect((parseJsonBody(list(value, 200_000)).value as unknown[]).length).toBe(200_001);
 });
 
-test('brackets and commas inside strings do not count', () => {
-  const text = '{[,\\"'.repeat(1_000_000);
+test('too many names are rejected before they are parsed', () => {
+  const names = (count: number) =>
+    Buffer.from(`{${Array.from({ length: count }, (_, n) => `"name-${n}":1`).join()}}`);
+  expect(() => parseJsonBody(names(600_000))).toThrow(
+    expect.objectContaining({ code: 'body_too_large' }),
+  );
+  expect(parseJsonBody(names(100_000)).value).toHaveProperty('name-99999', 1);
+});
+
+test('brackets, commas and colons inside strings do not count', () => {
+  const text = '{[,:\\"'.repeat(1_000_000);
   expect(parseJsonBody(Buffer.from(JSON.stringify({ text }))).value).toEqual({ text });
 });
 

@@ -36,6 +36,20 @@ describe('a policy file', () => {
     expect(parseStsPolicy(file('version: STSv1', 'mode: none', 'max_age: 60'))?.mode).toBe('none');
   });
 
+  test('of blanks is parsed in linear time', () => {
+    const blanks = ' '.repeat(1_000_000);
+    const mx = `mx: a${blanks}b`;
+    // With a quadratic algorithm, this test would time out.
+    expect(parseStsPolicy(file('version: STSv1', mx, 'max_age: 60', 'mode: enforce'))).toBe(
+      undefined,
+    );
+    expect(
+      parseStsPolicy(
+        file('version: STSv1', `mx:${blanks}a.test${blanks}`, 'max_age: 60', 'mode: enforce'),
+      ),
+    ).toMatchObject({ mx: ['a.test'] });
+  });
+
   test.each([
     ['version', file('version: STSv2', 'mode: enforce', 'mx: a.test', 'max_age: 60')],
     ['mode', file('version: STSv1', 'mode: strict', 'mx: a.test', 'max_age: 60')],

@@ -16,12 +16,14 @@ export function parseStsPolicy(text: string): StsPolicy | undefined {
   const fields = new Map<string, string>();
   const mx: string[] = [];
   for (const line of text.split(/\r?\n/)) {
-    const match = /^([A-Za-z0-9][A-Za-z0-9_.-]{0,31})[ \t]*:[ \t]*(.*?)[ \t]*$/.exec(line);
+    const match = /^([A-Za-z0-9][A-Za-z0-9_.-]{0,31})[ \t]*:(.*)$/.exec(line);
     if (!match) {
       if (line.trim() === '') continue;
       return undefined;
     }
-    const [, key = '', value = ''] = match;
+    const [, key = '', padded = ''] = match;
+    // In linear time: the file is the receiver's, and may be 64 KB of blanks.
+    const value = padded.trim();
     if (key === 'mx') mx.push(value);
     // The first of repeated fields counts.
     else if (!fields.has(key)) fields.set(key, value);

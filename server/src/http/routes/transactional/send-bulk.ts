@@ -96,7 +96,7 @@ export function sendBulk(deps: {
     },
     async ({ caller, body, idempotency, requestId }) => {
       const { recipients, mode, ...content } = body as BulkBody;
-      checkSize(content, recipients.length, deps.bodyBytesMax);
+      checkSize(content, recipients, deps.bodyBytesMax);
       const batch = await deps.batchSender.send(
         caller,
         recipients.map((recipient) => messageFor(recipient, content)),
@@ -128,14 +128,28 @@ function messageFor(
 }
 
 /**
+ * Merging the variables of the content with those of a recipient copies their names, and the headers are
+ * checked for each recipient.
+ */
+const NAME_BYTES = 32;
+
+/**
  * Every message has its own copy of the content. Together they may be as large as a batch, which is
  * limited by the size of a request.
  */
-function checkSize(content: Content, count: number, bytesMax: number): void {
-  const { subject = '', html = '', text = '', attachments = [] } = content;
+function checkSize(
+  content: Content,
+  recipients: readonly Static<typeof BulkRecipient>[],
+  bytesMax: number,
+): void {
+  const { subject = '', html = '', text = '', attachments = [], headers = {} } = content;
   const files = attachments.reduce((sum, file) => sum + file.content.length, 0);
-  const bytes = (subject.length + html.length + text.length + files) * count;
+  const variables = Object.keys(content.variables ?? content.template_variables ?? {}).length;
+  const merged = recipients.filter((recipient) => recipient.variables).length;
+  const names = Object.keys(headers).length * recipients.length + variables * merged;
+  const bytes =
+    (subject.length + html.length + text.length + files) * recipients.length + names * NAME_BYTES;
   if (bytes <= bytesMax) return;
-  const detail = `The messages of a bulk send can have at most ${bytesMax} bytes together; these have about ${bytes}. Use fewer recipients, or link to files instead of attaching them.`;
+  const detail = `The messages of a bulk send can have at most ${bytesMax} bytes together; these have about ${bytes}. Use fewer recipients, variables or headers, or link to files instead of attaching them.`;
   throw invalidFields([{ pointer: '/recipients', code: 'message_too_large', detail }]);
 }
