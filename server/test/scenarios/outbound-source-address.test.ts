@@ -76,11 +76,11 @@ test('a stream can send from an address and under a name of its own', async () =
     });
     await until(async () => (await server.message(sent.json.id)).status === 'delivered');
     const session = receiver.sessions.at(-1);
-    return [session?.from, session?.commands[0]];
+    return [session?.from, session?.heloName];
   };
-  expect(await send('digest', 'bulk')).toEqual(['127.0.0.9', 'EHLO bulk.sender.test']);
-  expect(await send('reports', 'slow')).toEqual(['127.0.0.8', 'EHLO mail.house.test']);
-  expect(await send('receipts', null)).toEqual(['127.0.0.1', 'EHLO mail.house.test']);
+  expect(await send('digest', 'bulk')).toEqual(['127.0.0.9', 'bulk.sender.test']);
+  expect(await send('reports', 'slow')).toEqual(['127.0.0.8', 'mail.house.test']);
+  expect(await send('receipts', null)).toEqual(['127.0.0.1', 'mail.house.test']);
 });
 
 test('a route never delivers to the listeners of its own server', async () => {
