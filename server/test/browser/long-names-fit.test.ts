@@ -118,6 +118,23 @@ browserSuite('long names', (suite) => {
     expect(await page.evaluate<number>(cut)).toBe(0);
   });
 
+  test('do not push columns of a table out of view or break their links', async () => {
+    const { owner } = await longNames();
+    const page = await suite.openFor(owner, { width: 1024, height: 780 });
+    for (const path of ['streams', 'suppressions', 'webhooks', 'team']) {
+      await page.goto(`/app/${path}`);
+      const table = page.getByRole('table').first();
+      await table.waitFor();
+      for (const width of [768, 1024, 1280]) {
+        await page.setViewportSize({ width, height: 780 });
+        const outside = () =>
+          table.evaluate((one) => one.scrollWidth - one.parentElement.clientWidth);
+        await expect.poll(async () => [path, width, await outside()]).toEqual([path, width, 0]);
+        expect([path, width, await page.evaluate(BROKEN_LINKS)]).toEqual([path, width, []]);
+      }
+    }
+  });
+
   test('are shown in full on a phone where they are looked up', async () => {
     const { owner, messageId } = await longNames();
     const page = await suite.openFor(owner, { width: 360, height: 780 });
@@ -156,3 +173,8 @@ browserSuite('long names', (suite) => {
     expect(sheets.match(/\/Type \/Page\b/g)?.length).toBeGreaterThan(1);
   });
 });
+
+/** Links of one word in table cells that are broken across lines. */
+const BROKEN_LINKS = `[...document.querySelectorAll('td a')]
+  .filter((link) => link.text.length < 20 && link.offsetHeight > 30)
+  .map((link) => link.text)`;
