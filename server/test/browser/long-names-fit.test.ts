@@ -135,6 +135,28 @@ browserSuite('long names', (suite) => {
     }
   });
 
+  test('in Hebrew, the beginning of a subject is visible where it is cut off', async () => {
+    const { owner } = await longNames();
+    const subject = 'שלום לכולם '.repeat(20).trim();
+    const body = validMessage({ to: { email: 'dana@example.org' }, subject });
+    expect((await suite.app().call('POST', '/transactional/send', { body })).status).toBe(202);
+    const page = await suite.openFor(owner, { width: 1024, height: 780 });
+    for (const path of ['messages', 'test-inbox']) {
+      await page.goto(`/app/${path}`);
+      await page.getByRole('link', { name: subject }).waitFor();
+      const outside = `(() => {
+        const text = document.evaluate('//main//text()[starts-with(., "שלום")]', document, null, 9)
+          .singleNodeValue;
+        const first = document.createRange();
+        first.setStart(text, 0);
+        first.setEnd(text, 4);
+        const link = text.parentElement.closest('a');
+        return first.getBoundingClientRect().right - link.getBoundingClientRect().right;
+      })()`;
+      expect([path, await page.evaluate(outside)]).toEqual([path, 0]);
+    }
+  });
+
   test('are shown in full on a phone where they are looked up', async () => {
     const { owner, messageId } = await longNames();
     const page = await suite.openFor(owner, { width: 360, height: 780 });
