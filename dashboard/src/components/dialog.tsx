@@ -29,8 +29,7 @@ export function isBlockedByDialog(): boolean {
   return document.querySelector('dialog[open][data-blocks-navigation]') !== null;
 }
 
-const FIRST_FOCUS =
-  '[data-first-focus], form input:not([readonly]), form select, form textarea, form button';
+const FIRST_FOCUS = 'form input:not([readonly]), form select, form textarea, form button';
 
 export function Dialog({
   title,

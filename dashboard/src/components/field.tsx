@@ -49,7 +49,7 @@ export function Field({
   };
   return (
     <FieldContext value={ids}>
-      <div className={classNames('grid gap-1.5', className)}>
+      <div className={classNames('grid content-start gap-1.5', className)}>
         <label
           htmlFor={id}
           className={classNames('text-sm font-medium text-ink', hideLabel && 'sr-only')}

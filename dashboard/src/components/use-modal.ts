@@ -15,7 +15,10 @@ export function useModal(firstFocus?: string): RefObject<HTMLDialogElement | nul
     const opener = lastFocused;
     if (!dialog.open) dialog.showModal();
     modals.set([...modals.get(), dialog]);
-    if (firstFocus !== undefined) dialog.querySelector<HTMLElement>(firstFocus)?.focus();
+    // A marked element comes first, wherever it is in the dialog.
+    const marked = dialog.querySelector<HTMLElement>('[data-first-focus]');
+    const first = firstFocus === undefined ? null : dialog.querySelector<HTMLElement>(firstFocus);
+    (marked ?? first)?.focus();
     return () => {
       modals.set(modals.get().filter((one) => one !== dialog));
       dialog.close();

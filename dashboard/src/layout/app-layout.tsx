@@ -1,11 +1,12 @@
 import { Outlet } from '@tanstack/react-router';
 import { Command, Menu as MenuIcon, Search } from 'lucide-react';
-import { lazy, Suspense, useCallback, useRef, useState } from 'react';
+import { useCallback, useRef, useState } from 'react';
 import { sessionEnded } from '../api/session-signals.ts';
 import { IconButton } from '../components/button.tsx';
 import { useModal } from '../components/use-modal.ts';
 import { useStore } from '../lib/store.ts';
 import { SessionEndedDialog } from '../session/session-ended-dialog.tsx';
+import { CommandPalette } from './command-palette.tsx';
 import { ConfirmDialog } from './confirm-dialog.tsx';
 import { KeyboardHelp } from './keyboard-help.tsx';
 import { PALETTE_KEYS, useKeyboardShortcuts } from './keyboard-shortcuts.ts';
@@ -15,10 +16,6 @@ import { Navigation } from './navigation.tsx';
 import { RemovedFromWorkspaceBanner } from './removed-from-workspace.tsx';
 import { useScrollRestoration } from './scroll-restoration.ts';
 import { AccountMenu, WorkspaceMenu } from './workspace-menu.tsx';
-
-const Palette = lazy(() =>
-  import('./command-palette.tsx').then((file) => ({ default: file.CommandPalette })),
-);
 
 /** Everything around a page: navigation, mode and workspace switchers, account menu, dialogs. */
 export function AppLayout() {
@@ -65,7 +62,7 @@ export function AppLayout() {
           <SidebarContent openPalette={openPalette} onChoose={() => setDrawer(false)} />
         </NavigationDrawer>
       )}
-      <Suspense>{palette && <Palette onClose={() => setPalette(false)} />}</Suspense>
+      {palette && <CommandPalette onClose={() => setPalette(false)} />}
       {help && <KeyboardHelp onClose={() => setHelp(false)} />}
       <ConfirmDialog />
       {ended && <SessionEndedDialog />}

@@ -61,6 +61,17 @@ browserSuite('keyboard navigation', (suite) => {
     await page.getByRole('row', { name: /Created without a mouse/ }).waitFor();
   });
 
+  test('keys pressed right after the palette opened go into its field', async () => {
+    const page = await suite.openAs('owner', { fresh: true });
+    await page.goto('/app/contacts');
+    await page.getByRole('heading', { name: 'Contacts', exact: true }).waitFor();
+    await page.keyboard.press('ControlOrMeta+K');
+    // Outside the palette, these keys would go to another page.
+    await page.keyboard.type('gm');
+    expect(await page.getByRole('combobox', { name: /command/ }).inputValue()).toBe('gm');
+    expect(new URL(page.url()).pathname).toBe('/app/contacts');
+  });
+
   test('an ID pasted into the command palette opens its page', async () => {
     const app = suite.app();
     const create = async (method: string, path: string, body: object): Promise<string> =>

@@ -118,6 +118,45 @@ browserSuite('long names', (suite) => {
     expect(await page.evaluate<number>(cut)).toBe(0);
   });
 
+  test('do not push columns of a table out of view or break their links', async () => {
+    const { owner } = await longNames();
+    const page = await suite.openFor(owner, { width: 1024, height: 780 });
+    for (const path of ['streams', 'suppressions', 'webhooks', 'team']) {
+      await page.goto(`/app/${path}`);
+      const table = page.getByRole('table').first();
+      await table.waitFor();
+      for (const width of [768, 1024, 1280]) {
+        await page.setViewportSize({ width, height: 780 });
+        const outside = () =>
+          table.evaluate((one) => one.scrollWidth - one.parentElement.clientWidth);
+        await expect.poll(async () => [path, width, await outside()]).toEqual([path, width, 0]);
+        expect([path, width, await page.evaluate(BROKEN_LINKS)]).toEqual([path, width, []]);
+      }
+    }
+  });
+
+  test('in Hebrew, the beginning of a subject is visible where it is cut off', async () => {
+    const { owner } = await longNames();
+    const subject = 'שלום לכולם '.repeat(20).trim();
+    const body = validMessage({ to: { email: 'dana@example.org' }, subject });
+    expect((await suite.app().call('POST', '/transactional/send', { body })).status).toBe(202);
+    const page = await suite.openFor(owner, { width: 1024, height: 780 });
+    for (const path of ['messages', 'test-inbox']) {
+      await page.goto(`/app/${path}`);
+      await page.getByRole('link', { name: subject }).waitFor();
+      const outside = `(() => {
+        const text = document.evaluate('//main//text()[starts-with(., "שלום")]', document, null, 9)
+          .singleNodeValue;
+        const first = document.createRange();
+        first.setStart(text, 0);
+        first.setEnd(text, 4);
+        const link = text.parentElement.closest('a');
+        return first.getBoundingClientRect().right - link.getBoundingClientRect().right;
+      })()`;
+      expect([path, await page.evaluate(outside)]).toEqual([path, 0]);
+    }
+  });
+
   test('are shown in full on a phone where they are looked up', async () => {
     const { owner, messageId } = await longNames();
     const page = await suite.openFor(owner, { width: 360, height: 780 });
@@ -156,3 +195,8 @@ browserSuite('long names', (suite) => {
     expect(sheets.match(/\/Type \/Page\b/g)?.length).toBeGreaterThan(1);
   });
 });
+
+/** Links of one word in table cells that are broken across lines. */
+const BROKEN_LINKS = `[...document.querySelectorAll('td a')]
+  .filter((link) => link.text.length < 20 && link.offsetHeight > 30)
+  .map((link) => link.text)`;

@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { LOCK_CLASS, LOCKS } from '../../src/db/lock-numbers.ts';
 import { sqlTime } from '../../src/db/row-types.ts';
 import { browserSuite } from '../harness/browser.ts';
+import { overflows } from '../harness/browser-checks.ts';
 
 /** The overview shows issues, the setup checklist, and sending statistics. */
 browserSuite('overview page', (suite) => {
@@ -117,5 +118,22 @@ browserSuite('overview page', (suite) => {
     await page.waitForURL(`**/app/webhooks/${created.json.id}`);
     await page.getByText(/This endpoint is disabled. It responded with 410/).waitFor();
     expect(suite.takeErrors()).toEqual([]);
+  });
+
+  test('charts fit a narrower window before the browser reports their new size', async () => {
+    const page = await suite.openAs('owner', { width: 1440, fresh: true });
+    // Like a page in the background, which renders no frames for a while, and a page in print.
+    await page.addInitScript(`globalThis.ResizeObserver = class extends ResizeObserver {
+      constructor(report) {
+        super((...changes) => globalThis.reportsNoSizes || report(...changes));
+      }
+    }`);
+    await page.goto('/app');
+    await page.locator('main figure svg').first().waitFor();
+    await page.evaluate('globalThis.reportsNoSizes = true');
+    for (const width of [1024, 390]) {
+      await page.setViewportSize({ width, height: 800 });
+      expect([width, await overflows(page)]).toEqual([width, []]);
+    }
   });
 });

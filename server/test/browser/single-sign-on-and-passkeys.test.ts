@@ -56,7 +56,9 @@ browserSuite(
       await signInWithPassword(owner, boss.email);
       await owner.getByRole('button', { name: 'Set up single sign-on' }).click();
       const dialog = owner.getByRole('dialog');
-      await dialog.getByLabel('Name').fill('Shop login');
+      await dialog.waitFor();
+      // The first field has the focus, not the button that copies the redirect URI.
+      await owner.keyboard.type('Shop login');
       await dialog.getByLabel('Issuer').fill(`${provider.issuer}/wrong`);
       await dialog.getByLabel('Client ID').fill(CLIENT_ID);
       await dialog.getByLabel('Client secret').fill(CLIENT_SECRET);

@@ -59,7 +59,8 @@ export function ChartArea({
           aria-hidden
           onPointerMove={point}
           onPointerLeave={() => setChosen(undefined)}
-          className="block touch-pan-y overflow-visible"
+          // Its box follows a narrower window even before the chart is drawn again.
+          className="block max-w-full touch-pan-y"
         >
           {ticks.map((tick) => (
             <g key={tick}>

@@ -71,7 +71,7 @@ export function DomainsPage() {
             <tr>
               <Th>Domain</Th>
               <Th>Status</Th>
-              <Th>Records</Th>
+              <Th hideBelow="md">Records</Th>
               <Th hideBelow="md">Checked</Th>
               <Th hideBelow="md">Added</Th>
             </tr>
@@ -104,7 +104,7 @@ function DomainRow({ domain }: { domain: Domain }) {
           {domain.trusted && <Badge>Trusted</Badge>}
         </span>
       </Td>
-      <Td className="text-soft">
+      <Td hideBelow="md" className="text-soft">
         {found.length} of {required.length}
       </Td>
       <Td hideBelow="md" className="text-soft">

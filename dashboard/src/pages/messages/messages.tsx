@@ -159,15 +159,16 @@ function MessageRow({
           to="/messages/$id"
           params={{ id: message.id }}
           data-row
-          className="cover min-w-0 scroll-mt-12 truncate text-soft md:text-ink"
+          dir="auto"
+          className="cover min-w-0 scroll-mt-12 truncate text-left text-soft md:text-ink"
         >
           {message.subject === '' ? (
             <span className="text-faint">No subject</span>
           ) : (
-            <bdi>{message.subject}</bdi>
+            message.subject
           )}
           {explanation !== undefined && (
-            <span className="ml-2 text-xs text-faint">{firstSentence(explanation)}</span>
+            <bdi className="ms-2 text-xs text-faint">{firstSentence(explanation)}</bdi>
           )}
         </Link>
         <span className="ml-auto hidden shrink-0 items-center gap-1 xl:flex">

@@ -48,7 +48,7 @@ function QueueGroups({ queue }: { queue: Schema<'QueueGroups'> }) {
           <thead>
             <tr>
               <Th>Workspace</Th>
-              <Th>Receiver</Th>
+              <Th hideBelow="md">Receiver</Th>
               <Th className="text-right">Queued</Th>
               <Th className="text-right">Deferred</Th>
               <Th className="text-right">Scheduled</Th>
@@ -67,8 +67,9 @@ function QueueGroups({ queue }: { queue: Schema<'QueueGroups'> }) {
                   >
                     {group.workspace.name}
                   </Link>
+                  <div className="text-xs text-faint md:hidden">{group.receiver}</div>
                 </Td>
-                <Td>{group.receiver}</Td>
+                <Td hideBelow="md">{group.receiver}</Td>
                 <Td className="text-right tabular-nums">{formatNumber(group.queued)}</Td>
                 <Td className="text-right tabular-nums">{formatNumber(group.deferred)}</Td>
                 <Td className="text-right tabular-nums">{formatNumber(group.scheduled)}</Td>

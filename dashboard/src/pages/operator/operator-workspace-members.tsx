@@ -46,10 +46,12 @@ export function MembersSection({ workspace }: { workspace: Schema<'OperatorWorks
       >
         <ul className="grid gap-1.5 text-sm">
           {members.rows.map((member) => (
-            <li key={member.id} className="flex flex-wrap items-center gap-x-3">
-              <span className="font-medium wrap-anywhere">{member.name}</span>
-              <span className="text-soft wrap-anywhere">{member.email}</span>
-              <span className="ml-auto text-faint">{capitalize(member.role)}</span>
+            <li key={member.id} className="flex items-center gap-3">
+              <div className="flex min-w-0 flex-1 flex-wrap gap-x-3 wrap-anywhere">
+                <span className="font-medium">{member.name}</span>
+                <span className="text-soft">{member.email}</span>
+              </div>
+              <span className="text-faint">{capitalize(member.role)}</span>
               <Button
                 kind="danger-quiet"
                 aria-label={`Remove ${member.name}`}

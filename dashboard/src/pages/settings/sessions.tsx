@@ -56,14 +56,14 @@ export function SessionList() {
         title="Sessions"
         description="Where you are signed in."
         actions={
-          <>
+          <div className="flex flex-wrap gap-2">
             <Button size="small" onClick={endOthers}>
               Sign out everywhere else
             </Button>
             <Button size="small" kind="danger-quiet" onClick={endAll}>
               Sign out everywhere
             </Button>
-          </>
+          </div>
         }
       >
         <ul className="-my-2 divide-y divide-line">

@@ -149,7 +149,7 @@ function ProviderDialog({ provider, onClose }: { provider: Provider | null; onCl
           <CopyCode text={redirectUri} className="break-all" />
         </p>
         <Field label="Name" hint="Shown on the sign-in page." error={error('/name')}>
-          <TextInput {...input('name')} required />
+          <TextInput {...input('name')} required data-first-focus />
         </Field>
         <Field label="Issuer" error={error('/issuer')}>
           <TextInput mono placeholder="https://login.example.com" {...input('issuer')} required />

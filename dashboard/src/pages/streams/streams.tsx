@@ -89,7 +89,7 @@ function StreamTable({
               ))}
             </Td>
             <Td hideBelow="md">
-              <span className="flex gap-3 text-xs font-medium text-accent-ink">
+              <span className="flex gap-3 text-xs font-medium whitespace-nowrap text-accent-ink">
                 <Link to="/" search={{ stream: stream.key }} className="hover:underline">
                   Statistics
                 </Link>

@@ -147,7 +147,7 @@ function SuppressionTable({ rows, canWrite }: { rows: Suppression[]; canWrite: b
           )}
           <Th className={FIRST_ON_PHONES}>Address</Th>
           <Th>Reason</Th>
-          <Th hideBelow="md">Stream</Th>
+          <Th hideBelow="xl">Stream</Th>
           <Th hideBelow="md">Evidence</Th>
           <Th hideBelow="xl">Expires</Th>
           <Th hideBelow="md">Added</Th>
@@ -165,11 +165,12 @@ function SuppressionTable({ rows, canWrite }: { rows: Suppression[]; canWrite: b
             <Td className={`min-w-36 font-medium sm:min-w-52 ${FIRST_ON_PHONES}`}>{nameOf(row)}</Td>
             <Td>
               <Badge tone={REASONS[row.reason].tone}>{REASONS[row.reason].label}</Badge>
+              {row.stream && <div className="text-xs text-faint xl:hidden">{row.stream}</div>}
             </Td>
-            <Td hideBelow="md" className="min-w-28 text-soft">
+            <Td hideBelow="xl" className="min-w-28 text-soft">
               {row.stream ?? 'All'}
             </Td>
-            <Td hideBelow="md" className="max-w-96 text-soft">
+            <Td hideBelow="md" className="max-w-56 text-soft 2xl:max-w-96">
               <Evidence suppression={row} />
             </Td>
             <Td hideBelow="xl" className="whitespace-nowrap text-soft">
@@ -223,34 +224,36 @@ function Evidence({ suppression }: { suppression: Suppression }) {
     : suppression.note;
   if (!text && !message_id) return <span className="text-faint">None</span>;
   return (
-    <span className="flex min-w-0 items-center gap-2">
+    <div className="grid min-w-0">
       {text && (
         <span className={smtp ? 'truncate font-mono text-xs' : 'truncate'} title={text}>
           {text}
         </span>
       )}
-      {rule && (
-        <span
-          className="truncate text-xs text-faint"
-          title={
-            stage
-              ? `Decided by this bounce rule, at ${stage.toUpperCase()}`
-              : 'Decided by this bounce rule'
-          }
-        >
-          {rule}
-        </span>
-      )}
-      {message_id && (
-        <Link
-          to="/messages/$id"
-          params={{ id: message_id }}
-          className="shrink-0 text-xs font-medium text-accent-ink hover:underline"
-        >
-          View message
-        </Link>
-      )}
-    </span>
+      <span className="flex min-w-0 gap-2 text-xs">
+        {rule && (
+          <span
+            className="truncate text-faint"
+            title={
+              stage
+                ? `Decided by this bounce rule, at ${stage.toUpperCase()}`
+                : 'Decided by this bounce rule'
+            }
+          >
+            {rule}
+          </span>
+        )}
+        {message_id && (
+          <Link
+            to="/messages/$id"
+            params={{ id: message_id }}
+            className="shrink-0 font-medium text-accent-ink hover:underline"
+          >
+            View message
+          </Link>
+        )}
+      </span>
+    </div>
   );
 }
 

@@ -127,7 +127,7 @@ function MemberRow({ member }: { member: Member }) {
           {member.name}
           {member.id === me.id && <span className="ml-1.5 font-normal text-faint">You</span>}
         </div>
-        <div className="text-xs break-all text-faint">{member.email}</div>
+        <div className="text-xs text-faint">{member.email}</div>
         {member.delete_at !== null && (
           <div className="text-xs text-warn">
             Account will be deleted after {dateAndTime(member.delete_at)}
@@ -136,7 +136,7 @@ function MemberRow({ member }: { member: Member }) {
       </Td>
       <Td>
         {canEdit ? (
-          <div className="w-32">
+          <div className="w-28 sm:w-32">
             <Select
               aria-label={`Role of ${member.name}`}
               value={member.role}

@@ -129,7 +129,7 @@ function TemplateTable({ kind, rows }: { kind: ContentKind; rows: TemplateSummar
             <Td>
               <PublishedBadge template={row} />
             </Td>
-            <Td hideBelow="md" className="max-w-80 truncate text-soft">
+            <Td hideBelow="md" dir="auto" className="max-w-80 truncate text-left text-soft">
               {row.subject}
             </Td>
             <Td hideBelow="md" className="text-soft">

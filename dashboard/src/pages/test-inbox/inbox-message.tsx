@@ -99,7 +99,10 @@ function InboxMessageView({
           className="md:hidden"
           onClick={onBack}
         />
-        <h2 className="min-w-0 flex-1 text-xl font-semibold tracking-tight break-words">
+        <h2
+          dir="auto"
+          className="min-w-0 flex-1 text-left text-xl font-semibold tracking-tight break-words"
+        >
           {message.subject || 'No subject'}
         </h2>
         <Link to="/messages/$id" params={{ id: message.id }} className={buttonClass('plain')}>

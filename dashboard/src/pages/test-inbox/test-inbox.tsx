@@ -195,7 +195,10 @@ function InboxRow({
         {!read && (
           <span className="size-2 shrink-0 self-center rounded-full bg-accent" aria-hidden />
         )}
-        <span className={classNames('min-w-0 flex-1 truncate', !read && 'font-semibold')}>
+        <span
+          dir="auto"
+          className={classNames('min-w-0 flex-1 truncate text-left', !read && 'font-semibold')}
+        >
           {message.from.name || message.from.email}
         </span>
         <Time at={message.arrived_at} className="shrink-0 text-xs text-faint" />
@@ -205,10 +208,12 @@ function InboxRow({
         search={{ ...(to ? { to } : {}), id: message.id }}
         data-row
         aria-current={open || undefined}
-        className={classNames('cover block truncate', read ? 'text-soft' : 'font-medium')}
+        className={classNames('cover block', read ? 'text-soft' : 'font-medium')}
       >
         {!read && <span className="sr-only">Unread: </span>}
-        {message.subject || 'No subject'}
+        <span dir="auto" className="block truncate text-left">
+          {message.subject || 'No subject'}
+        </span>
       </Link>
       <div className="truncate text-xs text-faint">
         to {message.to.map(({ email }) => email).join(', ')}
