@@ -30,6 +30,8 @@ test.each([
   '64:ff9b::a9fe:a9fe',
   '2002:7f00:1::1',
   '::127.0.0.1',
+  '::a00:1',
+  '::808:808',
   'example.com',
   '',
 ])('%s is not public', (ip) => expect(isPublicAddress(ip)).toBe(false));

@@ -11,6 +11,14 @@ export function isPublicAddress(ip: string): boolean {
   if (address.kind() === 'ipv4') return address.range() === 'unicast';
   const inner = embeddedIpv4(address as ipaddr.IPv6);
   if (inner) return isPublicAddress(inner);
+  // Loopback, unspecified, and the deprecated form of RFC 4291 section 2.5.5.1 with an IPv4 address.
+  if (
+    address
+      .toByteArray()
+      .slice(0, 12)
+      .every((byte) => byte === 0)
+  )
+    return false;
   return address.range() === 'unicast';
 }
 
