@@ -15,7 +15,7 @@ export type RouteConfig =
 export function routes(text: { description: string }): Setting<readonly RouteConfig[]> {
   const base = setting<readonly RouteConfig[]>(
     { ...text, default: [{ kind: 'direct' }], defaultText: 'direct' },
-    'direct, smtp://user:password@host:port (smtps:// for implicit TLS, ?tls=required to require STARTTLS), or several as fallbacks, separated by commas; percent-encode special characters in the password',
+    '`direct`, a relay such as `smtp://user:password@host:port` (`smtps://` for implicit TLS, `?tls=required` to require STARTTLS), or several as fallbacks, separated by commas; percent-encode special characters in the password',
     (value) => {
       const parsed = splitList(value).map(route);
       if (parsed.length === 0 || parsed.includes(undefined)) return undefined;
@@ -32,7 +32,7 @@ export function namedRoutes(text: {
 }): Setting<Readonly<Record<string, RouteConfig>>> {
   const base = setting<Readonly<Record<string, RouteConfig>>>(
     { ...text, default: {}, defaultText: 'none' },
-    'name=route, several separated by commas; names have lowercase letters, digits, hyphens and underscores, routes are as in DELIVERY_ROUTE',
+    '`name=route`, several separated by commas; names have lowercase letters, digits, hyphens and underscores, routes are as in `DELIVERY_ROUTE`',
     (value) => {
       const parsed = splitList(value).map((one) => {
         const [, name = '', target = ''] = /^([a-z0-9][a-z0-9_-]{0,63})=(.+)$/.exec(one) ?? [];
