@@ -14,7 +14,7 @@ export function commandList(commands: readonly Command[]): string {
     '',
     'Every command takes --json (machine-readable output), --no-color and --help.',
     '',
-    'keys, domains, templates and send use a server over HTTP with POSTRIDER_URL and',
+    'keys, domains, streams, templates and send use a server over HTTP with POSTRIDER_URL and',
     'POSTRIDER_API_KEY, or after "postrider login" if neither DATA_DIR nor DATABASE_URL is set;',
     'otherwise, and with --local, the database. messages, events and webhooks need a server.',
     'The other commands use the database of DATA_DIR or DATABASE_URL, with or without a server.',

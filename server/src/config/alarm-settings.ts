@@ -4,12 +4,12 @@ import { integer, percent } from './setting-types.ts';
 export const alarms = {
   ALARM_BOUNCE_PERCENT: percent({
     description:
-      'Bounce rate of a sending domain (live mail) that raises an alarm. `0` disables it.',
+      'Bounce rate of a sending domain or a stream (live mail) that raises an alarm. `0` disables it.',
     default: 5,
   }),
   ALARM_COMPLAINT_PERCENT: percent({
     description:
-      'Complaint rate of a sending domain (live mail) that raises an alarm. `0` disables it.',
+      'Complaint rate of a sending domain or a stream (live mail) that raises an alarm. `0` disables it.',
     default: 0.3,
   }),
   ALARM_WINDOW_MINUTES: integer({

@@ -13,11 +13,11 @@ export const cells = {
   ROUTER_CELLS: setting<readonly CellAddress[]>(
     {
       description:
-        'For `postrider router`: the installations behind it. The first is the default. See [Router](production.md#router).',
+        'For `postrider router`, the installations behind it: {format}. The first is the default. See [Router](production.md#router).',
       default: [],
       defaultText: 'none',
     },
-    'names and URLs such as east=http://10.0.1.5:3000,west=http://10.0.2.5:3000',
+    'names and URLs such as `east=http://10.0.1.5:3000,west=http://10.0.2.5:3000`',
     parseCells,
   ),
   ROUTER_TOKEN: {

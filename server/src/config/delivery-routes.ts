@@ -52,7 +52,7 @@ export function namedSources(settings: SourceSettings): MailSource[] {
 export function routes(text: { description: string }): Setting<readonly RouteConfig[]> {
   const base = setting<readonly RouteConfig[]>(
     { ...text, default: [{ kind: 'direct' }], defaultText: 'direct' },
-    'direct, smtp://user:password@host:port (smtps:// for implicit TLS, ?tls=required to require STARTTLS), or several as fallbacks, separated by commas; percent-encode special characters in the password',
+    '`direct`, a relay such as `smtp://user:password@host:port` (`smtps://` for implicit TLS, `?tls=required` to require STARTTLS), or several as fallbacks, separated by commas; percent-encode special characters in the password',
     (value) => {
       const parsed = splitList(value).map(route);
       if (parsed.length === 0 || parsed.includes(undefined)) return undefined;
@@ -69,7 +69,7 @@ export function namedRoutes(text: {
 }): Setting<Readonly<Record<string, RouteConfig>>> {
   const base = setting<Readonly<Record<string, RouteConfig>>>(
     { ...text, default: {}, defaultText: 'none' },
-    'name=route, several separated by commas; names have lowercase letters, digits, hyphens and underscores; a route is as in DELIVERY_ROUTE, or direct?address=203.0.113.8&helo=mail2.example.com to send from another address of this machine (repeat address= for one of each IP version; without helo=, HELO_NAME is sent)',
+    '`name=route`, several separated by commas; names have lowercase letters, digits, hyphens and underscores; a route is as in `DELIVERY_ROUTE`, or `direct?address=203.0.113.8&helo=mail2.example.com` to send from another address',
     (value) => {
       const parsed = splitList(value).map((one) => {
         const [, name = '', target = ''] = /^([a-z0-9][a-z0-9_-]{0,63})=(.+)$/.exec(one) ?? [];

@@ -6,13 +6,13 @@ const MIB = 1024 ** 2;
 export const limits = {
   RATE_LIMIT_PER_SECOND: integer({
     description:
-      'Maximum requests per second per workspace. Each message of a batch counts as a request. Signed-in users have the same limit each.',
+      'Maximum requests per second per workspace, on each node. Each message of a batch counts as a request. Each signed-in user has the same limit.',
     default: 100,
     min: 1,
     max: 1_000_000,
   }),
   RATE_LIMIT_BURST: integer({
-    description: 'Maximum burst of requests per workspace.',
+    description: 'Maximum burst of requests per workspace, on each node.',
     default: 0,
     defaultText: 'twice the rate',
     min: 1,

@@ -378,7 +378,8 @@ test('the configuration tables have a row with a default for every setting', () 
     .split('\n')
     .filter((line) => line.startsWith('| `'));
   expect(rows).toHaveLength(Object.keys(SETTINGS).length);
-  for (const row of rows) expect(row).toMatch(/^\| `[A-Z_]+` \| [^|]+ \| [^|]+\. \|$/);
+  for (const row of rows) expect(row).toMatch(/^\| `[A-Z_]+` \| [^|{]+ \| [^|{]+\. \|$/);
+  expect(rows.find((row) => row.includes('`STREAM_ROUTES`'))).toContain('`name=route`');
 });
 
 describe('cells behind a router', () => {

@@ -15,7 +15,7 @@ export const returnPath = {
     accepts: /^[A-Za-z0-9.:_-]+$/,
   }),
   RETURN_PATH_TRUST_PROXY: networks({
-    description: 'Proxies that pass the client address with the PROXY protocol.',
+    description: 'Proxies that pass the client address with the PROXY protocol: {format}.',
     defaultText: 'none',
   }),
   RETURN_PATH_CONNECTIONS_MAX: integer({
@@ -32,7 +32,7 @@ export const returnPath = {
   }),
   COMPLAINT_SCOPE: oneOf({
     description:
-      'What a complaint stops: mail of the same stream to the address, or all mail of the workspace to it.',
+      'What a complaint stops: `stream` is mail to the address in the same stream, `everywhere` is all mail of the workspace to it.',
     values: ['stream', 'everywhere'],
     default: 'stream',
   }),

@@ -5,9 +5,9 @@ import { isIpOrCidr } from '../lib/net/ip-ranges.ts';
 /** An environment variable. Its name is its key in `SETTINGS`. */
 export interface Setting<T> {
   group: string;
-  /** Shown in docs/configuration.md. */
+  /** Shown in docs/configuration.md, with the format in place of `{format}`. */
   description: string;
-  /** What a valid value looks like, for error messages. */
+  /** What a valid value looks like, for error messages and docs/configuration.md. */
   format: string;
   /** Used if the variable is unset or empty. */
   default: T;

@@ -45,7 +45,8 @@ const http = {
     defaultText: '`http://localhost:PORT`',
   }),
   TRUST_PROXY: networks({
-    description: 'Proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` headers are trusted.',
+    description:
+      'Proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` headers are trusted: {format}.',
     defaultText: 'none',
   }),
   REQUEST_TIMEOUT_SECONDS: integer({
@@ -83,13 +84,13 @@ const general = {
   }),
   ROLES: subsetOf<Role>({
     description:
-      'What this process does: `api` serves HTTP, `smtp` accepts mail over SMTP, `delivery` sends it, `webhooks` delivers events.',
+      'What this process does: `all`, or some of these, separated by commas. `api` serves HTTP, `smtp` accepts mail over SMTP, `delivery` sends it, `webhooks` delivers events.',
     default: new Set(ROLES),
     defaultText: 'all',
     values: ROLES,
   }),
   LOG_LEVEL: oneOf({
-    description: 'Minimum level of log messages.',
+    description: 'Minimum level of log messages: {format}.',
     default: 'info',
     values: LOG_LEVELS,
   }),
@@ -97,11 +98,11 @@ const general = {
 
 const delivery = {
   DELIVERY_ROUTE: routes({
-    description: 'How live mail is delivered: directly, or through an SMTP relay.',
+    description: 'How live mail is delivered: {format}.',
   }),
   STREAM_ROUTES: namedRoutes({
     description:
-      'Routes by name that streams can use instead, for example to send newsletters from another address or through another relay.',
+      'Routes that [streams](streams.md#defaults-of-a-stream) can use instead, for example to send newsletters from [another address](production.md#several-sending-addresses) or through another relay: {format}.',
   }),
   MX_PORT: integer({
     description: "Port of the receivers' mail servers.",
@@ -116,7 +117,7 @@ const delivery = {
   }),
   OUTGOING_ADDRESSES: outgoingAddresses({
     description:
-      'Source addresses for outgoing mail. `ipv4` disables IPv6, where reverse DNS is often missing; receivers that only have IPv6 are then unreachable.',
+      'Source addresses for outgoing mail: {format}. `ipv4` alone disables IPv6, where reverse DNS is often missing; receivers that only have IPv6 are then unreachable.',
   }),
   HELO_NAME: text<string | undefined>({
     description:
@@ -134,12 +135,13 @@ const delivery = {
   }),
   DELIVERY_THREAD: oneOf({
     description:
-      'Run delivery in a separate thread, so that one process uses two cores. `auto` does so if the machine has several cores and the process has other roles.',
+      'Whether delivery runs in a thread of its own, so that one process uses two cores: `on`, `off`, or `auto`, which turns it on if the machine has several cores and the process has other roles.',
     default: 'auto',
     values: ['auto', 'on', 'off'],
   }),
   SHAPING_FILE: text<string | undefined>({
-    description: 'Additional traffic shaping rules per receiver; they override the built-in ones.',
+    description:
+      'Additional [traffic shaping](production.md#traffic-shaping) rules per receiver, which come before the built-in ones.',
     format: 'the path of a JSON file in the format of `server/src/delivery/shaping.json`',
     default: undefined,
     defaultText: 'none',
@@ -171,7 +173,8 @@ const retries = {
     max: 720,
   }),
   RETRY_FIRST_SECONDS: integer({
-    description: 'Delay before the first retry, ±20%. It doubles with every further retry.',
+    description:
+      'Delay before each of the first two retries, ±20%. After that, each delay is about twice the one before.',
     default: 60,
     min: 1,
     max: 3600,
@@ -186,7 +189,7 @@ const retries = {
 
 const domains = {
   DNS_SERVERS: serverAddresses({
-    description: 'DNS servers to use.',
+    description: 'DNS servers to use: {format}.',
     defaultText: "the system's",
     port: 53,
   }),
@@ -203,7 +206,7 @@ const domains = {
     accepts: HOST_NAME,
   }),
   SPF_MECHANISM: text<string | undefined>({
-    description: 'SPF mechanisms that sending domains publish to authorize this server.',
+    description: 'What sending domains publish in SPF to authorize this server: {format}.',
     format:
       'mechanisms such as a:mail.example.com, ip4:192.0.2.1 or include:spf.example.com, separated by spaces',
     default: undefined,
@@ -307,12 +310,18 @@ export function configurationTables(): string {
   const groups = Map.groupBy(Object.entries<Setting<unknown>>(SETTINGS), ([, { group }]) => group);
   const tables = [...groups].map(([group, settings]) => {
     const rows = settings.map(
-      ([name, setting]) => `| \`${name}\` | ${shownDefault(setting)} | ${setting.description} |`,
+      ([name, setting]) =>
+        `| \`${name}\` | ${shownDefault(setting)} | ${shownDescription(setting)} |`,
     );
     const head = ['| Variable | Default | Description |', '|---|---|---|'];
     return [`## ${group}`, '', ...head, ...rows].join('\n');
   });
   return tables.join('\n\n');
+}
+
+/** A description shows the format of values where it is not obvious. */
+function shownDescription({ description, format }: Setting<unknown>): string {
+  return description.replace('{format}', format);
 }
 
 /** A default that can be set as a value is shown as code; `none` and descriptions are not. */

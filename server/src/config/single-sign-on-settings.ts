@@ -6,7 +6,7 @@ const PROVIDED_ROLES = ['admin', 'developer', 'viewer'] as const;
 export const singleSignOn = {
   OIDC_ISSUER: webUrl({
     description:
-      'OpenID Connect provider with which the members of the first workspace sign in. See [Sign-in](sign-in.md).',
+      'Issuer URL of the OpenID Connect provider with which users sign in. See [Sign-in](sign-in.md#one-provider-for-the-server).',
     defaultText: 'none',
   }),
   OIDC_CLIENT_ID: text<string | undefined>({
@@ -37,11 +37,11 @@ export const singleSignOn = {
   }),
   OIDC_GROUP_ROLES: roleList({
     description:
-      'Roles of groups, such as `mail-admins=admin,engineers=developer`. The first match decides.',
+      'Roles of groups, such as `mail-admins=admin,engineers=developer`. Roles are `admin`, `developer` and `viewer`. The first match decides.',
     roles: PROVIDED_ROLES,
   }),
   OIDC_DEFAULT_ROLE: oneOf({
-    description: 'Role of users without a listed group. With `none` they have no access.',
+    description: 'Role of users without a listed group: {format}. With `none` they have no access.',
     default: 'none',
     values: ['none', ...PROVIDED_ROLES],
   }),

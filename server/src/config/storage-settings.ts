@@ -9,9 +9,9 @@ export const storage = {
   DATABASE_URL: secret(
     text<string | undefined>({
       description:
-        'PostgreSQL 15 or newer to use instead of the embedded one. With several hosts, the primary is used.',
+        'PostgreSQL 15 or newer to use instead of the embedded one: {format}. With several hosts, the primary is used.',
       format:
-        'postgres://user:password@host:5432/database, or with several host:port pairs separated by commas',
+        '`postgres://user:password@host:5432/database`, or with several `host:port` pairs separated by commas',
       default: undefined,
       defaultText: 'embedded',
       accepts: /^postgres(ql)?:\/\/[^\s]+$/,
@@ -20,9 +20,9 @@ export const storage = {
   DATABASE_READ_URL: secret(
     text<string | undefined>({
       description:
-        'A standby of the database. Lists, the event feed and exports of API keys, and statistics, are read from it unless it is more than ten seconds behind. See [Read replica](production.md#read-replica).',
+        'A standby of the database, in the same format as `DATABASE_URL`. Statistics, and the lists, exports and event feed that API keys request, are read from it unless it is more than ten seconds behind. See [Read replica](production.md#read-replica).',
       format:
-        'postgres://user:password@host:5432/database, or with several host:port pairs separated by commas',
+        '`postgres://user:password@host:5432/database`, or with several `host:port` pairs separated by commas',
       default: undefined,
       defaultText: 'the primary',
       accepts: /^postgres(ql)?:\/\/[^\s]+$/,
@@ -51,7 +51,7 @@ export const storage = {
   }),
   SECRET_KEY: secretKey({
     description:
-      'Encrypts secrets in the database, such as DKIM keys and webhook secrets. Must be the same on every node. If it is lost, so are the secrets.',
+      'Encrypts secrets in the database, such as DKIM keys and webhook secrets. Use {format}. Must be the same on every node. If it is lost, so are the secrets.',
     defaultText: 'generated in `DATA_DIR` with the embedded database; required with `DATABASE_URL`',
   }),
   ALLOW_OTHER_SECRET_KEY: boolean({
@@ -65,8 +65,9 @@ export const storage = {
 export const contentArchive = {
   CONTENT_BUCKET_URL: text<string | undefined>({
     description:
-      'A bucket of S3-compatible storage, to which contents of messages are moved after four days. See [Content archive](production.md#content-archive).',
-    format: 'the URL of a bucket, such as https://s3.example.com/bucket or with a prefix',
+      'S3-compatible storage to which contents of messages are moved after four days: {format}. See [Content archive](production.md#content-archive).',
+    format:
+      'the URL of a bucket, such as `https://s3.example.com/bucket`, optionally followed by a prefix',
     default: undefined,
     defaultText: 'contents stay in the database',
     accepts: /^https?:\/\/[^\s?#@]+$/,

@@ -29,18 +29,18 @@ export const submission = {
   }),
   SUBMISSION_URL: smtpAddress({
     description:
-      'Public SMTP address shown in the API and dashboard, if it differs from the listener: behind a proxy or port mapping, or on another process.',
+      'Public SMTP address shown in the API and dashboard, if it differs from the listener (behind a proxy or port mapping, or on another process): {format}.',
     defaultText: 'the host of `BASE_URL` and the ports above',
   }),
   SUBMISSION_TLS_CERT: text<string | undefined>({
     description:
-      'Certificate chain of the submission and return-path listeners. Reloaded within a minute of being renewed.',
+      'Certificate chain of the submission and return-path listeners: {format}. Reloaded within a minute of being renewed.',
     format: 'the path of a PEM file',
     default: undefined,
     defaultText: 'none',
   }),
   SUBMISSION_TLS_KEY: text<string | undefined>({
-    description: 'Private key of the certificate.',
+    description: 'Private key of the certificate: {format}.',
     format: 'the path of a PEM file',
     default: undefined,
     defaultText: 'none',
@@ -52,7 +52,7 @@ export const submission = {
   }),
   SUBMISSION_TRUST_PROXY: networks({
     description:
-      'Proxies that pass the client address with the PROXY protocol, version 1 or 2 (version 2 also passes the TLS state). Their connections must start with the PROXY header.',
+      'Proxies that pass the client address with the PROXY protocol, version 1 or 2 (version 2 also passes the TLS state): {format}. Their connections must start with the PROXY header.',
     defaultText: 'none',
   }),
   SUBMISSION_CONNECTIONS_MAX: integer({
@@ -81,7 +81,7 @@ export interface SmtpAddress {
 function smtpAddress(text: { description: string; defaultText: string }) {
   return setting<SmtpAddress | undefined>(
     { ...text, default: undefined },
-    'smtp://mail.example.com:587, smtps://mail.example.com:465 for implicit TLS, or both, separated by a comma',
+    '`smtp://mail.example.com:587`, `smtps://mail.example.com:465` for implicit TLS, or both, separated by a comma',
     (value) => {
       const addresses = splitList(value).map(
         (item) =>

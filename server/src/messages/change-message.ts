@@ -58,7 +58,7 @@ export class MessageChanges {
       if (waiting.length === 0) {
         throw new RefusedError(
           'not_cancellable',
-          'All recipients of this message are already final.',
+          'Every recipient of this message is already in a final state.',
         );
       }
       const leased = waiting.filter(({ leased }) => leased).map(({ ordinal }) => ordinal);

@@ -175,7 +175,7 @@ export class WorkspaceMove {
     const archived = await countArchived(source, this.#id);
     if (archived > 0 && there !== 'active') {
       throw conflict(
-        `${archived} contents of the workspace are in the content archive, from which they cannot be moved. Wait until they have expired.`,
+        `The content archive has ${archived} contents of the workspace, which cannot be moved. Wait until they have expired.`,
       );
     }
     return { here, there };

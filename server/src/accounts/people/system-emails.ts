@@ -126,8 +126,8 @@ export function passkeyAddedEmail(
     to: toRecipient(to),
     subject: 'A passkey was added to your Postrider account',
     html: `<p>Hello {{ name }},</p>
-<p>The passkey “{{ passkey }}” was added to your Postrider account. It can sign in without your
-password.</p>
+<p>The passkey “{{ passkey }}” was added to your Postrider account. It can be used to sign in
+without your password.</p>
 <p>If you did not add it, remove it in your <a href="{{ link }}">settings</a> and change your
 password.</p>`,
     variables: { name: to.name, passkey, link },

@@ -25,12 +25,12 @@ export const keysCreate: Command = {
   options: {
     mode: {
       value: 'live|test',
-      description: 'live sends real mail; test mail ends in the test inbox.',
+      description: 'live sends real mail; test sends to the test inbox.',
       required: true,
     },
     scopes: {
       value: 'LIST',
-      description: 'Comma-separated scopes, or "all" that a key of this mode can use.',
+      description: 'Comma-separated scopes, or "all" for those that a key of this mode can use.',
       required: true,
     },
     name: { value: 'NAME', description: 'A descriptive name.' },

@@ -15,7 +15,9 @@ export const login: Command = {
     'Asks for an API key, or reads it from POSTRIDER_API_KEY or standard input. The key is checked and ' +
     'stored with the URL in a file that only you can read. In CI, set POSTRIDER_URL and ' +
     'POSTRIDER_API_KEY instead.',
-  arguments: [{ name: 'URL', description: 'The URL of the server: https://mail.example.com.' }],
+  arguments: [
+    { name: 'URL', description: 'The URL of the server, such as https://mail.example.com.' },
+  ],
   run: async (input) => {
     const [given = ''] = input.arguments;
     const url = given.replace(/\/+$/, '');

@@ -11,7 +11,7 @@ export const queue: Command = {
   name: 'queue',
   summary: 'Show queued live mail by workspace and receiving domain.',
   details:
-    'Counts recipients, largest groups first. Very long queues are sampled at ten thousand. Receivers that limit how much mail they accept from this server are listed too. For a single message see "GET /api/v1/messages/{id}/attempts" or the dashboard.',
+    'Counts recipients, largest groups first. Of a very long queue, only the first ten thousand recipients are counted. Receivers that limit how much mail they accept from this server are listed too. For a single message see "GET /api/v1/messages/{id}/attempts" or the dashboard.',
   options: { workspace: { value: 'NAME|ID', description: 'Only this workspace (default: all).' } },
   run: (input) =>
     withDatabase(async (parts) => {

@@ -12,10 +12,14 @@ export const streamsCreate: Command = {
   summary: 'Create a stream.',
   target: 'either',
   options: {
-    key: { value: 'KEY', description: 'The key that sends name.', required: true },
+    key: {
+      value: 'KEY',
+      description: 'The key that identifies the stream in sends.',
+      required: true,
+    },
     purpose: {
       value: STREAM_PURPOSES.join('|'),
-      description: 'subscription for mail that recipients can leave.',
+      description: 'subscription for mail that recipients can unsubscribe from.',
       required: true,
     },
     name: { value: 'NAME', description: 'A descriptive name (default: the key).' },

@@ -26,7 +26,7 @@ export const suppressionsReview: Command = {
   name: 'suppressions review',
   summary: 'Find suppressions that the current bounce rules would not create.',
   details:
-    'Classifies the stored reply of every suppression after a hard bounce again, with the built-in rules and those in BOUNCE_RULES_FILE. Without --remove nothing changes. Suppressions by complaints, by hand, or without a reply (the domain does not exist) are not reviewed.',
+    'Classifies the stored reply of every suppression after a hard bounce again, with the built-in rules and those in BOUNCE_RULES_FILE. Without --remove nothing changes. Suppressions after complaints, those added by hand, and those without a reply (the domain does not exist) are not reviewed.',
   options: {
     workspace: { value: 'NAME|ID', description: 'Only this workspace (default: all).' },
     remove: { description: 'Remove what was found. The addresses receive mail again.' },

@@ -19,7 +19,7 @@ export const webhooksListen: Command = {
     'secret is new for every run unless you give one. With --json, each line is one delivery. ' +
     'Ctrl-C ends it.',
   target: 'api',
-  arguments: [{ name: 'URL', description: 'Where to send them: a URL, or a port of localhost.' }],
+  arguments: [{ name: 'URL', description: 'Where to send events: a URL, or a port of localhost.' }],
   options: {
     type: { value: 'LIST', description: 'Only these types: message.bounced, or message.*.' },
     secret: { value: 'SECRET', description: 'The secret to sign with (whsec_…).' },

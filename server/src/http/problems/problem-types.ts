@@ -148,7 +148,7 @@ export const PROBLEMS = {
     title: 'The workspace has moved',
     meaning:
       'The operator has moved the workspace to another server. `moved_to` is its URL, if it is known.',
-    fix: 'Use the new server. API keys stay the same. Ask the operator for its URL.',
+    fix: 'Send requests to the new server. API keys stay the same. Ask the operator for its URL.',
   },
   workspace_suspended: {
     status: 403,
@@ -238,8 +238,9 @@ export const PROBLEMS = {
   not_cancellable: {
     status: 409,
     title: 'The message can no longer be cancelled',
-    meaning: 'All of its recipients are final, or it is being delivered right now.',
-    fix: 'Nothing to do. Retrieve the message to see its outcome.',
+    meaning:
+      'Every recipient is already in a final state, or the message is being delivered right now.',
+    fix: 'Retrieve the message to see its outcome.',
   },
   not_retryable: {
     status: 409,
@@ -311,14 +312,15 @@ export const PROBLEMS = {
   content_conflict: {
     status: 422,
     title: 'Both inline content and a template were given',
-    meaning: 'A message is created either from subject and html, or from a template.',
+    meaning:
+      'A message is created either from inline content (subject, html, text) or from a template.',
     fix: 'Omit either subject, html, text and variables, or the template_ fields.',
   },
   content_missing: {
     status: 422,
     title: 'The message has no content',
-    meaning: 'Neither subject and html nor a template was given.',
-    fix: 'Provide subject and html, or template_key.',
+    meaning: 'Neither a template nor a subject with html or text was given.',
+    fix: 'Provide subject and html or text (or both), or template_key.',
   },
   idempotency_key_reused: {
     status: 422,
@@ -359,8 +361,9 @@ export const PROBLEMS = {
   },
   storage_unavailable: {
     status: 503,
-    title: 'The database is unavailable',
-    meaning: 'Nothing was accepted. The server recovers automatically when the database is back.',
+    title: 'Storage is unavailable',
+    meaning:
+      'The database or the content archive cannot be reached, or the workspace is being moved to another server. Nothing was accepted. The server recovers automatically.',
     fix: 'Retry after the time in Retry-After with the same Idempotency-Key.',
   },
 } as const satisfies Record<string, ProblemType>;

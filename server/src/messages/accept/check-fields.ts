@@ -150,7 +150,7 @@ function contentError(request: Partial<SendRequest>): RefusedError | undefined {
     return new RefusedError('content_conflict', detail, { errors });
   }
   if (request.placeholders === false && isGiven(request.variables)) {
-    const detail = 'Without placeholders there is nothing to fill with variables.';
+    const detail = 'variables cannot be used with "placeholders": false.';
     const errors = [{ pointer: '/variables', code: 'content_conflict', detail }];
     return new RefusedError('content_conflict', detail, { errors });
   }

@@ -15,7 +15,7 @@ export interface Connection {
   groupsClaim: string;
   /** The first match decides. */
   groupRoles: readonly GroupRole[];
-  /** The role of people without a listed group; null if they have no access. */
+  /** The role of users without a listed group; null if they have no access. */
   defaultRole: ProvidedRole | null;
   isEnforced: boolean;
 }

@@ -91,7 +91,7 @@ const Looked = {
   found: Type.Array(Type.String(), { description: 'The values currently published at the name.' }),
   mistakes: Type.Array(
     Type.Object({
-      code: Type.String({ description: 'The code of the mistake, such as `name_doubled`.' }),
+      code: Type.String({ description: 'A code for the mistake, such as `name_doubled`.' }),
       detail: Type.String({ description: 'What is wrong and how to fix it.' }),
     }),
     { description: 'Why the record is wrong. A record that was found can have remarks too.' },

@@ -39,7 +39,7 @@ export function deleteOperatorWorkspace(deps: {
     async ({ params, body }) => {
       const workspace = await workspaceInPath(deps.workspaces, params);
       if (body.name !== workspace.name) {
-        const detail = 'The name is not that of the workspace.';
+        const detail = 'This is not the name of the workspace.';
         throw new RefusedError('validation_failed', detail, {
           errors: [{ pointer: '/name', code: 'wrong_name', detail }],
         });

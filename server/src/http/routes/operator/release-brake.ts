@@ -16,8 +16,8 @@ export function releaseOperatorBrake(deps: {
       tag: 'Operator',
       summary: 'Release the brake of a workspace',
       description:
-        'A slowed workspace gets its full rate back, and a paused one is resumed. What happened ' +
-        'until now is not held against it again. Nothing happens if the brake is off. Resuming a ' +
+        'A slowed workspace gets its full rate back, and a paused one is resumed. Bounces and ' +
+        'complaints until now no longer count. Nothing happens if the brake is off. Resuming a ' +
         'paused workspace has the same effect.',
       scope: 'operator',
       params: WORKSPACE_PATH,

@@ -12,8 +12,8 @@ export function resumeOperatorWorkspace(deps: { workspaces: Workspaces }): Opera
       tag: 'Operator',
       summary: 'Resume a workspace',
       description:
-        'Held mail is sent with its next attempt, unless it has expired. Of a workspace that was ' +
-        'paused automatically, the brake is released within a minute.',
+        'Held mail is sent with its next attempt, unless it has expired. If the workspace was ' +
+        'paused automatically, its brake is released within a minute.',
       scope: 'operator',
       params: WORKSPACE_PATH,
       responses: { 200: { description: 'The workspace can send.', body: OperatorWorkspace } },

@@ -13,8 +13,8 @@ export function putSingleSignOn({ people }: { people: People }): Operation {
       tag: 'Team',
       summary: 'Set the identity provider',
       description:
-        'Members can then sign in with the provider (OpenID Connect), and people whom it gives a ' +
-        'role become members when they sign in. Only owners can set it. Its configuration is read ' +
+        'Members can then sign in with the provider (OpenID Connect), and users to whom it gives ' +
+        'a role become members when they sign in. Only owners can set it. Its configuration is read ' +
         'from the issuer first; if that fails, nothing changes. A change of the issuer ends all ' +
         'sessions that the previous provider has started.',
       scope: 'write:workspace',

@@ -12,7 +12,7 @@ const GroupRole = closed({
 });
 
 const DefaultRole = Type.Union([ProvidedRole, Type.Null()], {
-  description: 'The role of people without a listed group; null if they have no access.',
+  description: 'The role of users without a listed group; null if they have no access.',
 });
 
 const ISSUER = 'https://login.shop.example';
@@ -52,7 +52,7 @@ export const SingleSignOnInput = closed(
         minLength: 1,
         maxLength: 200,
         default: 'groups',
-        description: 'The claim that contains the groups of a person.',
+        description: 'The claim that contains the groups of a user.',
       }),
     ),
     group_roles: Type.Optional(

@@ -13,8 +13,8 @@ export function deleteSuppressionByEmail(deps: { suppressions: Suppressions }): 
       tag: 'Suppressions',
       summary: 'Delete the suppressions of an address',
       description:
-        'Deletes the suppressions of the address itself, everywhere and in every stream; a ' +
-        'suppression of its whole domain stays.',
+        'Deletes the suppressions of the address, for all mail and in every stream; with `stream`, ' +
+        'only those that stop mail in this stream. A suppression of its whole domain stays.',
       scope: 'write:suppressions',
       query: closed({
         email: Type.Optional(
@@ -30,8 +30,8 @@ export function deleteSuppressionByEmail(deps: { suppressions: Suppressions }): 
             minLength: 1,
             maxLength: 64,
             description:
-              'Only what suppresses mail of this stream: the suppression that is limited to it, and ' +
-              'one that applies to all mail.',
+              'Only suppressions that stop mail in this stream: the one that is limited to it, and ' +
+              'the one that applies to all mail.',
           }),
         ),
       }),

@@ -21,7 +21,8 @@ const Subject = Type.Unsafe<string | null>({
 });
 const Html = Type.Unsafe<string | null>({
   ...NullableText,
-  description: 'Values are HTML-escaped. CSS is inlined on publishing.',
+  description:
+    'Values are HTML-escaped. CSS is inlined when the template is sent, unless the send sets `inline_css` to false.',
 });
 const Text = Type.Unsafe<string | null>({
   ...NullableText,
