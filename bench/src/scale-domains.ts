@@ -47,13 +47,14 @@ export async function benchDomains(report: Report): Promise<void> {
   let known = 0;
   let fresh = 0;
   let own = 0;
-  const requests = {
-    [`${FEW_DOMAINS} domains`]: () => send(`shared${few++ % FEW_DOMAINS}`),
-    [`${DOMAINS} domains`]: () => send(`shared${known++ % DOMAINS}`),
-    'new domains': () => send(`shared${DOMAINS + fresh++}`),
-    'new domains with own servers': () => send(`own${own++}`),
+  const load = (domain: () => string) => ({ target, request: () => send(domain()) });
+  const loads = {
+    [`${FEW_DOMAINS} domains`]: load(() => `shared${few++ % FEW_DOMAINS}`),
+    [`${DOMAINS} domains`]: load(() => `shared${known++ % DOMAINS}`),
+    'new domains': load(() => `shared${DOMAINS + fresh++}`),
+    'new domains with own servers': load(() => `own${own++}`),
   };
-  await compareCosts(report, target, sink, requests, RATE);
+  await compareCosts(report, sink, loads, RATE);
 }
 
 /** Sends one message to each of the domains, in bulk. */

@@ -105,3 +105,12 @@ export function addCounts(bucket: CountBucket, dimensions: readonly (PackedCount
     if (packed) bucket.addPacked(ALL_DIMENSIONS[at] as Dimension, packed);
   }
 }
+
+/** One of the dimensions as they are stored, in the order of COUNT_COLUMNS. */
+export function packStored(
+  dimensions: readonly (PackedCounts | null)[],
+  dimension: Dimension,
+): string | null {
+  const packed = dimensions[ALL_DIMENSIONS.indexOf(dimension)];
+  return packed ? JSON.stringify(packed) : null;
+}

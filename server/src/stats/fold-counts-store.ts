@@ -20,6 +20,7 @@ import {
   DIMENSION_COLUMNS,
   NOT_KEY_COLUMNS,
   packDimensions,
+  packStored,
 } from './counts-row.ts';
 
 /**
@@ -57,11 +58,11 @@ function foldNext(pool: Pool, scopes: readonly TenantScope[]): Promise<number> {
     await lockForTransaction(client, 'statistics', '');
     const rows = await takeRecent(client, scopes);
     if (rows.length === 0) return 0;
-    const minutes = sumMinutes(rows);
-    const hours = sumBy(HOUR_MS, minutes);
-    const days = sumBy(DAY_MS, hours);
-    await addStored(client, { hours, days });
-    await writeFolded(client, { minutes, hours, days });
+    const hours = new CountBuckets();
+    addRows(hours, rows, HOUR_MS);
+    const sums = { hours: hours.all(), days: sumDays(hours.all()) };
+    await addStored(client, sums);
+    await writeFolded(client, hourRows(rows), sums);
     return rows.length;
   });
 }
@@ -98,47 +99,53 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-function sumMinutes(rows: readonly StoredRow[]): CountBucket[] {
-  const minutes = new CountBuckets();
-  addRows(minutes, rows);
-  return minutes.all();
-}
-
-function addRows(buckets: CountBuckets, rows: readonly StoredRow[]): void {
+/** To the buckets of the spans that their minutes belong to. */
+function addRows(buckets: CountBuckets, rows: readonly StoredRow[], spanMs: number): void {
   for (const [workspaceId, mode, atMs, ...dimensions] of rows) {
-    addCounts(buckets.of(workspaceId, mode, atMs), dimensions);
+    addCounts(buckets.of(workspaceId, mode, atMs - (atMs % spanMs)), dimensions);
   }
 }
 
-function sumBy(spanMs: number, parts: readonly CountBucket[]): CountBucket[] {
-  const buckets = new CountBuckets();
-  for (const part of parts) {
-    const atMs = Math.floor(part.atMs / spanMs) * spanMs;
-    buckets.of(part.workspaceId, part.mode, atMs).add(part);
+function sumDays(hours: readonly CountBucket[]): CountBucket[] {
+  const days = new CountBuckets();
+  for (const hour of hours) {
+    days.of(hour.workspaceId, hour.mode, hour.atMs - (hour.atMs % DAY_MS)).add(hour);
   }
-  return buckets.all();
+  return days.all();
 }
 
 type HourRow = Omit<CountsKey, 'at'> & { hour: number } & ReturnType<typeof packDimensions>;
 
 /** The minutes of each hour in one row, of which a workspace that sends rarely needs fewer than minutes. */
-function hourRows(minutes: readonly CountBucket[]): HourRow[] {
-  const hours = Map.groupBy(minutes, ({ workspaceId, mode, atMs }) =>
+function hourRows(rows: readonly StoredRow[]): HourRow[] {
+  const hours = Map.groupBy(rows, ([workspaceId, mode, atMs]) =>
     [workspaceId, mode, Math.floor(atMs / HOUR_MS)].join(),
   );
   return [...hours.values()].map((group) => {
-    const { workspaceId, mode, atMs } = group[0] as CountBucket;
-    const hour = Math.floor(atMs / HOUR_MS) * HOUR_MS;
-    const pack = (dimension: Dimension): string | null => {
+    const [workspaceId, mode, atMs] = group[0] as StoredRow;
+    const hour = atMs - (atMs % HOUR_MS);
+    const minutes = [...Map.groupBy(group, (row) => (row[2] - hour) / MINUTE_MS)].map(
+      ([minute, same]) => [minute, packMinute(same)] as const,
+    );
+    const packHour = (dimension: Dimension): string | null => {
       const members: string[] = [];
-      for (const minute of group) {
-        const packed = minute.pack(dimension);
-        if (packed) members.push(`"${(minute.atMs - hour) / MINUTE_MS}":${packed}`);
+      for (const [minute, pack] of minutes) {
+        const packed = pack(dimension);
+        if (packed !== null) members.push(`"${minute}":${packed}`);
       }
       return members.length > 0 ? `{${members.join()}}` : null;
     };
-    return { workspace_id: workspaceId, mode, hour, ...packDimensions(pack) };
+    return { workspace_id: workspaceId, mode, hour, ...packDimensions(packHour) };
   });
+}
+
+/** Rows of the same minute. A workspace that sends rarely has one, which is stored as it is. */
+function packMinute(rows: readonly StoredRow[]): (dimension: Dimension) => string | null {
+  const [workspaceId, mode, atMs, ...dimensions] = rows[0] as StoredRow;
+  if (rows.length === 1) return (dimension) => packStored(dimensions, dimension);
+  const minute = new CountBuckets();
+  addRows(minute, rows, MINUTE_MS);
+  return (dimension) => minute.of(workspaceId, mode, atMs).pack(dimension);
 }
 
 interface HoursAndDays {
@@ -165,8 +172,9 @@ async function addStored(db: Queryable, { hours, days }: HoursAndDays): Promise<
     values: [hours, days].flatMap((buckets) => COUNTS_KEYS.parameters(buckets.map(countsKey))),
   });
   const buckets = { hour: new CountBuckets(hours), day: new CountBuckets(days) };
+  const spanMs = { hour: HOUR_MS, day: DAY_MS };
   for (const { span, stored } of rows) {
-    addRows(buckets[span], JSON.parse(`[${stored}]`) as StoredRow[]);
+    addRows(buckets[span], JSON.parse(`[${stored}]`) as StoredRow[], spanMs[span]);
   }
 }
 
@@ -194,13 +202,14 @@ ${upsert('day', HOURS_FIRST + COUNTS_ROWS.width)}`;
 
 async function writeFolded(
   db: Queryable,
-  { minutes, hours, days }: HoursAndDays & { minutes: readonly CountBucket[] },
+  minutes: readonly HourRow[],
+  { hours, days }: HoursAndDays,
 ): Promise<void> {
   await db.query({
     name: 'statistics-fold',
     text: WRITE_FOLDED,
     values: [
-      ...MINUTES.parameters(hourRows(minutes)),
+      ...MINUTES.parameters(minutes),
       ...COUNTS_ROWS.parameters(hours.map(countsRow)),
       ...COUNTS_ROWS.parameters(days.map(countsRow)),
     ],

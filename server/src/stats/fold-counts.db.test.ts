@@ -85,6 +85,8 @@ test('adding counts up changes nothing for readers, and late events are added to
   const events = (scope: typeof one) =>
     [0, 0, 1, 2, 30].flatMap((hours) => someEvents(scope, nowMs - hours * HOUR_MS));
   await count(pool, [...events(one), ...events(other)]);
+  // Another row of the same minute.
+  await count(pool, someEvents(one, nowMs));
   const before = await read(pool);
   expect((before[1] as unknown[]).length).toBeGreaterThan(200);
   await foldCounts(pool, [one]);

@@ -1,4 +1,4 @@
-import type { Mode, TenantScope } from '../accounts/tenant-scope.ts';
+import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
 import { checkRetentionClock } from '../db/retention-clock.ts';
 import {
@@ -13,7 +13,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { inParallel, WorkLoop } from '../lib/work-loop.ts';
 import type { CountBucket, Dimension } from './count-buckets.ts';
-import { type CountedEvent, countEvents } from './count-events.ts';
+import { countEvents } from './count-events.ts';
 import { findUnfolded, foldCounts } from './fold-counts-store.ts';
 import {
   type AcceptedMessages,
@@ -57,6 +57,7 @@ const HOURS_KEPT_MS = 90 * DAY_MS;
 /** A tenant that tags every message with a unique value must not fill the tables. */
 const VALUES_PER_DIMENSION_MAX = 500;
 const KNOWN_VALUES_TTL_MS = 600_000;
+/** In each mode. */
 const KNOWN_SCOPES_MAX = 20_000;
 /** Each may have 500 values in each of four dimensions. */
 const SCOPES_PER_READ = 100;
@@ -65,8 +66,8 @@ const OTHER_VALUES = '(other)';
 export class StatsAggregator {
   readonly #parts: StatsAggregatorParts;
   readonly #loop: WorkLoop;
-  /** Known values by workspace and mode. */
-  readonly #known = new Map<string, KnownValues>();
+  /** By mode and workspace. Those that were read first are first. */
+  readonly #known = { live: new Map<string, KnownValues>(), test: new Map<string, KnownValues>() };
   readonly #accepted: AcceptedMessages = new Map();
   /** Batches and chunks that this process has counted. */
   #batches = 0;
@@ -133,12 +134,30 @@ export class StatsAggregator {
     }
   }
 
+  /**
+   * Values that a workspace has used before are counted without reading anything. Only if it uses another
+   * one, and what is known of it is not current, its values are read, and everything is counted again.
+   */
   async #count(range: EventRange): Promise<CountBucket[]> {
     const events = await readUncounted(this.#parts.pool, range, this.#accepted);
-    const knownOf = await this.#loadKnownValues(events);
-    return countEvents(events, (event, dimension, value) =>
-      isUserDefined(dimension) ? labelFor(knownOf(event)[dimension], value) : value,
-    );
+    const nowMs = this.#parts.clock.now();
+    for (;;) {
+      const unread = new Map<string, TenantScope>();
+      const minutes = countEvents(events, (event, dimension, value) => {
+        if (!isUserDefined(dimension)) return value;
+        const known = this.#known[event.mode].get(event.workspaceId);
+        const values = known?.values[dimension];
+        if (values?.has(value)) return value;
+        if (known && values && nowMs - known.readAtMs < KNOWN_VALUES_TTL_MS) {
+          return addLabel(values, value);
+        }
+        const { workspaceId, mode } = event;
+        unread.set(`${workspaceId} ${mode}`, { workspaceId, mode });
+        return value;
+      });
+      if (unread.size === 0) return minutes;
+      await this.#readValues([...unread.values()], nowMs);
+    }
   }
 
   /**
@@ -150,7 +169,7 @@ export class StatsAggregator {
     const due = new Map<string, TenantScope>();
     for (const { workspaceId, mode } of minutes) {
       const isDue = (this.#batches - randomPartOf(workspaceId)) % APPENDED_MAX === 0;
-      if (isDue) due.set(scopeKey(workspaceId, mode), { workspaceId, mode });
+      if (isDue) due.set(`${workspaceId} ${mode}`, { workspaceId, mode });
     }
     if (due.size > 0) await foldCounts(this.#parts.pool, [...due.values()]);
   }
@@ -177,57 +196,29 @@ export class StatsAggregator {
     });
   }
 
-  /** The known values of the workspaces in these events. */
-  async #loadKnownValues(
-    events: readonly CountedEvent[],
-  ): Promise<(event: CountedEvent) => ValueSets> {
-    const nowMs = this.#parts.clock.now();
-    const scopes = { live: new Map<string, ValueSets>(), test: new Map<string, ValueSets>() };
-    const unknown: TenantScope[] = [];
-    for (const { workspaceId, mode } of events) {
-      if (scopes[mode].has(workspaceId)) continue;
-      const known = this.#known.get(scopeKey(workspaceId, mode));
-      const isCurrent = known && nowMs - known.readAtMs < KNOWN_VALUES_TTL_MS;
-      scopes[mode].set(workspaceId, isCurrent ? known.values : noValues());
-      if (!isCurrent) unknown.push({ workspaceId, mode });
-    }
-    for (let at = 0; at < unknown.length; at += SCOPES_PER_READ) {
-      await this.#readValues(unknown.slice(at, at + SCOPES_PER_READ), scopes, nowMs);
-    }
-    return ({ workspaceId, mode }) => scopes[mode].get(workspaceId) as ValueSets;
-  }
-
-  /** Chunks that are counted at the same time share what is known from the next one on. */
-  async #readValues(
-    scopes: readonly TenantScope[],
-    sets: Record<Mode, Map<string, ValueSets>>,
-    nowMs: number,
-  ): Promise<void> {
+  async #readValues(scopes: readonly TenantScope[], nowMs: number): Promise<void> {
+    const { pool } = this.#parts;
     const sinceMs = nowMs - 7 * DAY_MS;
     const max = VALUES_PER_DIMENSION_MAX;
-    const rows = await readKnownValues(this.#parts.pool, scopes, USER_DEFINED, sinceMs, max);
-    for (const { workspace_id, mode, dimension, values } of rows) {
-      const known = sets[mode].get(workspace_id)?.[dimension as UserDefinedDimension];
-      for (const value of values) known?.add(value);
+    for (let at = 0; at < scopes.length; at += SCOPES_PER_READ) {
+      const some = scopes.slice(at, at + SCOPES_PER_READ);
+      const rows = await readKnownValues(pool, some, USER_DEFINED, sinceMs, max);
+      for (const { workspaceId, mode } of some) {
+        this.#known[mode].delete(workspaceId);
+        this.#known[mode].set(workspaceId, { readAtMs: nowMs, values: noValues() });
+      }
+      for (const { workspace_id, mode, dimension, values } of rows) {
+        const known = this.#known[mode].get(workspace_id)?.values[dimension];
+        for (const value of values) known?.add(value);
+      }
     }
-    for (const { workspaceId, mode } of scopes) {
-      const key = scopeKey(workspaceId, mode);
-      this.#known.delete(key);
-      this.#known.set(key, {
-        readAtMs: nowMs,
-        values: sets[mode].get(workspaceId) as ValueSets,
-      });
-    }
-    // The oldest are first.
-    for (const key of this.#known.keys()) {
-      if (this.#known.size <= KNOWN_SCOPES_MAX) break;
-      this.#known.delete(key);
+    for (const known of Object.values(this.#known)) {
+      for (const key of known.keys()) {
+        if (known.size <= KNOWN_SCOPES_MAX) break;
+        known.delete(key);
+      }
     }
   }
-}
-
-function scopeKey(workspaceId: string, mode: Mode): string {
-  return `${workspaceId} ${mode}`;
 }
 
 /** From 0 to 255. */
@@ -254,9 +245,8 @@ function isUserDefined(dimension: Dimension): dimension is UserDefinedDimension 
   return (USER_DEFINED as readonly Dimension[]).includes(dimension);
 }
 
-/** The label under which a value is counted. */
-function labelFor(known: Set<string>, value: string): string {
-  if (known.has(value)) return value;
+/** The label under which a value is counted that was not known. */
+function addLabel(known: Set<string>, value: string): string {
   if (known.size >= VALUES_PER_DIMENSION_MAX) return OTHER_VALUES;
   known.add(value);
   return value;

@@ -245,14 +245,14 @@ export async function writeCountsOfChunk(
  * The values of each scope and dimension that have their own rows, at most `limit`. One statement for
  * many workspaces, because most messages of an installation with many are from one that sends rarely.
  */
-export async function readKnownValues(
+export async function readKnownValues<D extends Dimension>(
   pool: Pool,
   scopes: readonly TenantScope[],
-  dimensions: readonly Dimension[],
+  dimensions: readonly D[],
   sinceMs: number,
   limit: number,
-): Promise<(ScopeRow & { dimension: Dimension; values: string[] })[]> {
-  const { rows } = await pool.query<ScopeRow & { dimension: Dimension; values: string[] }>({
+): Promise<(ScopeRow & { dimension: D; values: string[] })[]> {
+  const { rows } = await pool.query<ScopeRow & { dimension: D; values: string[] }>({
     name: 'statistics-values',
     text: `select k.workspace_id, k.mode, d.dimension, v.values
         from ${SCOPES.table('k', 4)} cross join unnest($1::text[]) as d(dimension)
