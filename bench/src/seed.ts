@@ -86,16 +86,15 @@ const SEED = `
  */
 export async function seedAppendedCounts(pool: Pool): Promise<void> {
   await pool.query(SEED_APPENDED_COUNTS);
-  await pool.query('vacuum analyze statistics_recent');
+  await pool.query('vacuum analyze statistics_appended');
 }
 
 const SEED_APPENDED_COUNTS = `
-  insert into statistics_recent (workspace_id, mode, at, messages, accepted, content_bytes, delivered,
-    totals, streams, domains, receivers)
-  select w.id, 'live', date_trunc('minute', now()) - n % 50 * interval '1 minute', 1, 1, 2048, 1,
-    format('{"":{"messages":1,"accepted":1,"content_bytes":2048,"delivered":1,"%1$s":1}}', l.latency)::json,
-    format('{"transactional":{"messages":1,"accepted":1,"delivered":1,"%1$s":1}}', l.latency)::json,
-    format('{"example.com":{"messages":1,"accepted":1,"delivered":1,"%1$s":1}}', l.latency)::json,
-    format('{"other":{"accepted":1,"delivered":1,"%1$s":1}}', l.latency)::json
+  insert into statistics_appended (workspace_id, mode, at, messages, delivered, counts)
+  select w.id, 'live', date_trunc('minute', now()) - n % 50 * interval '1 minute', 1, 1,
+    format('{"all":{"":{"messages":1,"accepted":1,"content_bytes":2048,"delivered":1,"%1$s":1}},'
+      '"stream":{"transactional":{"messages":1,"accepted":1,"delivered":1,"%1$s":1}},'
+      '"domain":{"example.com":{"messages":1,"accepted":1,"delivered":1,"%1$s":1}},'
+      '"receiver":{"other":{"accepted":1,"delivered":1,"%1$s":1}}}', l.latency)::json
     from generate_series(1, 64) n cross join workspaces w
    cross join lateral (select 'latency.' || 10 + n % 10 as latency) l`;

@@ -68,6 +68,7 @@ export const TABLE_OWNERS = {
   webhook_deliveries: 'webhooks',
   webhook_backlogs: 'webhooks',
   webhook_attempts: 'webhooks',
+  statistics_appended: 'stats',
   statistics_recent: 'stats',
   statistics_minutes: 'stats',
   statistics_hours: 'stats',

@@ -580,6 +580,20 @@ export interface SessionsRow {
   id_token: Buffer | null;
 }
 
+export interface StatisticsAppendedRow {
+  workspace_id: string;
+  mode: Mode;
+  at: number;
+  messages: number | null;
+  delivered: number | null;
+  bounced: number | null;
+  bounced_later: number | null;
+  complained: number | null;
+  failed: number | null;
+  expired: number | null;
+  counts: unknown;
+}
+
 export interface StatisticsDayRow {
   workspace_id: string;
   mode: Mode;
@@ -933,6 +947,7 @@ export interface Tables {
   secret_key_fingerprint: SecretKeyFingerprintRow;
   ses_credentials: SesCredentialsRow;
   sessions: SessionsRow;
+  statistics_appended: StatisticsAppendedRow;
   statistics_day: StatisticsDayRow;
   statistics_days: StatisticsDaysRow;
   statistics_hour: StatisticsHourRow;

@@ -250,7 +250,7 @@ test('only the last process that took a chunk over writes its counts', async () 
   if (!first || !second) throw new Error('no chunk');
   expect(second).toMatchObject({ from: first.from, to: first.to, events: 20, attempt: 2 });
   const counts = [new CountBucket(workspaceId, 'live', nowMs)];
-  counts[0]?.sumsOf('all', '').set('messages', 10);
+  counts[0]?.sumsOf('all', '').add('messages', 10);
   expect(await readUncounted(pool, first, new Map())).toHaveLength(10);
   expect(await writeCountsOfChunk(pool, first, counts)).toBe(false);
   expect(await writeCountsOfChunk(pool, second, counts)).toBe(true);
@@ -267,7 +267,7 @@ test('of several processes that counted the same batch, one writes', async () =>
   const batch = await readNextBatch(pool, 'statistics', { eventsMax: 100, ...BYTES });
   expect(batch).toMatchObject({ events: 20, more: false, isChunkDue: false });
   const counts = [new CountBucket(workspaceId, 'live', nowMs)];
-  counts[0]?.sumsOf('all', '').set('messages', 10);
+  counts[0]?.sumsOf('all', '').add('messages', 10);
   const written = await Promise.all([1, 2, 3].map(() => writeCountsOfBatch(pool, batch, counts)));
   expect(written.toSorted()).toEqual([false, false, true]);
   const { rows } = await pool.query(`select n from statistics_by_day where counter = 'messages'`);

@@ -66,6 +66,7 @@ const WAYS: Readonly<Record<TenantTable, Way>> = {
   oidc_identities: 'person',
 
   // Closing the workspace adds them to the others (close-workspace.ts).
+  statistics_appended: 'none',
   statistics_recent: 'none',
   // Members sign in again.
   sessions: 'none',

@@ -46,7 +46,7 @@ async function append(
   bounced: number | null,
 ) {
   await db.query(
-    `insert into statistics_recent (workspace_id, mode, at, delivered, bounced, totals)
+    `insert into statistics_appended (workspace_id, mode, at, delivered, bounced, counts)
      values ($1, 'live', $2, $3, $4, '{}')`,
     [workspaceId, sqlTime(NOW_MS), delivered, bounced],
   );

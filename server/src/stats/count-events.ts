@@ -2,7 +2,7 @@ import type { Mode } from '../accounts/tenant-scope.ts';
 import type { EventType } from '../events/event-types.ts';
 import { mailboxProvider } from '../mail/policy/mailbox-provider.ts';
 import { SYSTEM_TAG } from '../messages/system-tag.ts';
-import { addTo, type CountBucket, CountBuckets, type Dimension } from './count-buckets.ts';
+import { type CountBucket, CountBuckets, type Dimension } from './count-buckets.ts';
 import { bucketOf } from './latency-histogram.ts';
 
 /**
@@ -63,63 +63,56 @@ export const LATENCY_PREFIX = 'latency.';
 
 const MINUTE_MS = 60_000;
 
+type LabelFor = (event: CountedEvent, dimension: Dimension, value: string) => string;
+
 /** By minute, in the order of their keys. `labelFor` may count excess values under another label. */
 export function countEvents(
   events: readonly CountedEvent[],
-  labelFor: (event: CountedEvent, dimension: Dimension, value: string) => string = (_e, _d, v) => v,
+  labelFor: LabelFor = (_event, _dimension, value) => value,
 ): CountBucket[] {
   const minutes = new CountBuckets();
   for (const event of events) {
     if (event.tags.includes(SYSTEM_TAG)) continue;
-    const targets = countTargets(event);
-    if (targets.length === 0) continue;
-    const atMs = Math.floor(event.createdAtMs / MINUTE_MS) * MINUTE_MS;
-    const minute = minutes.of(event.workspaceId, event.mode, atMs);
-    for (const { dimension, value, counters } of targets) {
-      const sums = minute.sumsOf(dimension, labelFor(event, dimension, value));
-      for (const [counter, n] of counters) addTo(sums, counter, n);
-    }
+    const counters = countersOf(event);
+    if (counters.length === 0) continue;
+    const atMs = event.createdAtMs - (event.createdAtMs % MINUTE_MS);
+    countEvent(minutes.of(event.workspaceId, event.mode, atMs), event, counters, labelFor);
   }
   return minutes.all();
 }
 
 type Counters = readonly (readonly [counter: string, n: number])[];
 
-interface CountTarget {
-  dimension: Dimension;
-  value: string;
-  counters: Counters;
-}
+const ACCEPTED_RECIPIENT: Counters = [['accepted', 1]];
 
-function countTargets(event: CountedEvent): CountTarget[] {
-  const counters = countersOf(event);
-  if (counters.length === 0) return [];
-  const targets: CountTarget[] = [{ dimension: 'all', value: '', counters }];
-  if (event.stream !== null) targets.push({ dimension: 'stream', value: event.stream, counters });
-  if (event.tags.length > 0) {
-    for (const tag of new Set(event.tags)) targets.push({ dimension: 'tag', value: tag, counters });
-  }
-  if (event.templateKey !== null) {
-    targets.push({ dimension: 'template', value: event.templateKey, counters });
-  }
-  if (event.sender !== null) {
-    const domain = event.sender.slice(event.sender.lastIndexOf('@') + 1).toLowerCase();
-    targets.push({ dimension: 'domain', value: domain, counters });
+function countEvent(
+  minute: CountBucket,
+  event: CountedEvent,
+  counters: Counters,
+  labelFor: LabelFor,
+): void {
+  const add = (dimension: Dimension, value: string, counted = counters): void => {
+    const sums = minute.sumsOf(dimension, labelFor(event, dimension, value));
+    for (const [counter, n] of counted) sums.add(counter, n);
+  };
+  const { stream, tags, templateKey, sender } = event;
+  add('all', '');
+  if (stream !== null) add('stream', stream);
+  if (tags.length > 0) for (const tag of new Set(tags)) add('tag', tag);
+  if (templateKey !== null) add('template', templateKey);
+  if (sender !== null) {
+    add('domain', sender.slice(sender.lastIndexOf('@') + 1).toLowerCase());
   }
   if (event.type === 'message.accepted') {
     // For the quota of the workspace only, so not by stream, tag and so on.
-    const stored = [['content_bytes', event.contentBytes]] as const;
-    if (event.contentBytes > 0) targets.push({ dimension: 'all', value: '', counters: stored });
+    if (event.contentBytes > 0) add('all', '', [['content_bytes', event.contentBytes]]);
     // A message has no single receiver, so its recipients are counted by their own.
     for (const recipient of event.recipients) {
-      const value = mailboxProvider(recipient, null);
-      targets.push({ dimension: 'receiver', value, counters: [['accepted', 1]] });
+      add('receiver', mailboxProvider(recipient, null), ACCEPTED_RECIPIENT);
     }
   } else if (event.recipient !== null) {
-    const value = mailboxProvider(event.recipient, event.mx);
-    targets.push({ dimension: 'receiver', value, counters });
+    add('receiver', mailboxProvider(event.recipient, event.mx));
   }
-  return targets;
 }
 
 function countersOf(event: CountedEvent): Counters {

@@ -1,13 +1,13 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
 import { recordset } from '../db/recordset.ts';
-import type { StatisticsRecentRow } from '../db/tables.ts';
-import type { CountBucket, Dimension, PackedCounts } from './count-buckets.ts';
+import type { StatisticsAppendedRow, StatisticsHoursRow } from '../db/tables.ts';
+import { ALL_DIMENSIONS, type CountBucket, type Dimension } from './count-buckets.ts';
 
 /**
- * The counts of a workspace and mode in a minute, hour or day as one row: a JSON column for each
- * dimension, and a column for each counter that is read for many workspaces at once.
+ * The counts of a workspace and mode in an hour or day as one row: a JSON column for each dimension, of
+ * which readers mostly need one, and a column for each counter that is read for many workspaces at once.
  */
-export type CountsRow = CountsKey & DimensionColumns & Pick<StatisticsRecentRow, Total>;
+export type CountsRow = CountsKey & DimensionColumns & Pick<StatisticsHoursRow, Total>;
 
 export interface CountsKey {
   workspace_id: string;
@@ -26,11 +26,6 @@ const COLUMN_OF = {
   domain: 'domains',
   receiver: 'receivers',
 } as const satisfies Record<Dimension, string>;
-
-const ALL_DIMENSIONS = Object.keys(COLUMN_OF) as Dimension[];
-
-/** The columns with the counts of a dimension. */
-export const COUNT_COLUMNS = Object.values(COLUMN_OF);
 
 const KEY_COLUMNS = { workspace_id: 'uuid', mode: 'mode', at: 'timestamptz' } as const;
 
@@ -99,18 +94,47 @@ export function packDimensions(pack: (dimension: Dimension) => string | null): D
   };
 }
 
-/** Adds counts as they are stored, in the order of COUNT_COLUMNS. */
-export function addCounts(bucket: CountBucket, dimensions: readonly (PackedCounts | null)[]): void {
-  for (const [at, packed] of dimensions.entries()) {
-    if (packed) bucket.addPacked(ALL_DIMENSIONS[at] as Dimension, packed);
-  }
-}
+/** The counts of a dimension in a row of hours or days. */
+export const COUNTS_AS_JSON = `'{' || concat_ws(',', ${ALL_DIMENSIONS.map(
+  (dimension) => `'"${dimension}":' || ${COLUMN_OF[dimension]}::text`,
+).join(', ')}) || '}'`;
 
-/** One of the dimensions as they are stored, in the order of COUNT_COLUMNS. */
-export function packStored(
-  dimensions: readonly (PackedCounts | null)[],
-  dimension: Dimension,
-): string | null {
-  const packed = dimensions[ALL_DIMENSIONS.indexOf(dimension)];
-  return packed ? JSON.stringify(packed) : null;
+/**
+ * The counts of a workspace and mode in a minute, in the order in which they are appended: in one JSON
+ * column, which costs less to write and to delete, and fewer other columns.
+ */
+export type AppendedRow = CountsKey & { counts: string } & Pick<StatisticsAppendedRow, Outcome>;
+
+const OUTCOMES = {
+  messages: 'integer',
+  delivered: 'integer',
+  bounced: 'integer',
+  bounced_later: 'integer',
+  complained: 'integer',
+  failed: 'integer',
+  expired: 'integer',
+} as const;
+type Outcome = keyof typeof OUTCOMES;
+
+export const APPENDED_ROWS = recordset<AppendedRow>({
+  ...KEY_COLUMNS,
+  counts: 'json',
+  ...OUTCOMES,
+});
+
+export function appendedRow(bucket: CountBucket): AppendedRow {
+  const totals = bucket.sumsOf('all', '');
+  return {
+    workspace_id: bucket.workspaceId,
+    mode: bucket.mode,
+    at: bucket.atMs,
+    counts: bucket.packAll(),
+    messages: totals.get('messages') ?? null,
+    delivered: totals.get('delivered') ?? null,
+    bounced: totals.get('bounced') ?? null,
+    bounced_later: totals.get('bounced_later') ?? null,
+    complained: totals.get('complained') ?? null,
+    failed: totals.get('failed') ?? null,
+    expired: totals.get('expired') ?? null,
+  };
 }

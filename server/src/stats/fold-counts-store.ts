@@ -7,11 +7,10 @@ import {
   type CountBucket,
   CountBuckets,
   type Dimension,
-  type PackedCounts,
+  type StoredCounts,
 } from './count-buckets.ts';
 import {
-  addCounts,
-  COUNT_COLUMNS,
+  COUNTS_AS_JSON,
   COUNTS_KEYS,
   COUNTS_ROWS,
   type CountsKey,
@@ -20,11 +19,10 @@ import {
   DIMENSION_COLUMNS,
   NOT_KEY_COLUMNS,
   packDimensions,
-  packStored,
 } from './counts-row.ts';
 
 /**
- * Adds appended counts to those of hours and days. Rows of statistics_recent come in, and in one commit
+ * Adds appended counts to those of hours and days. Rows of statistics_appended come in, and in one commit
  * they move to statistics_minutes, and their sums are added to the rows of statistics_hours and
  * statistics_days: each count is in one of the two places at any time, and readers see both. Which rows are
  * added when makes no difference, so late events and crashes need no care.
@@ -46,9 +44,9 @@ export function scopeParameters(scopes: readonly TenantScope[]): Buffer[] {
 /** Rows in a transaction. One of a workspace with very many tags can have 150 KB. */
 const ROWS_MAX = 200;
 
-/** Adds all recent counts of these workspaces and modes. */
+/** Adds all appended counts of these workspaces and modes. */
 export async function foldCounts(pool: Pool, scopes: readonly TenantScope[]): Promise<void> {
-  while ((await foldNext(pool, scopes)) === ROWS_MAX);
+  while ((await foldNext(pool, scopes)) >= ROWS_MAX);
 }
 
 /** Returns the number of rows. */
@@ -56,7 +54,7 @@ function foldNext(pool: Pool, scopes: readonly TenantScope[]): Promise<number> {
   return inTransaction(pool, async (client) => {
     // One process at a time, which is enough and cannot end in a deadlock.
     await lockForTransaction(client, 'statistics', '');
-    const rows = await takeRecent(client, scopes);
+    const rows = await takeAppended(client, scopes);
     if (rows.length === 0) return 0;
     const hours = new CountBuckets();
     addRows(hours, rows, HOUR_MS);
@@ -67,29 +65,32 @@ function foldNext(pool: Pool, scopes: readonly TenantScope[]): Promise<number> {
   });
 }
 
-type StoredRow = [
-  workspaceId: string,
-  mode: Mode,
-  atMs: number,
-  ...dimensions: (PackedCounts | null)[],
-];
+type StoredRow = [workspaceId: string, mode: Mode, atMs: number, counts: StoredCounts];
 
-/** Rows as JSON, which this process reads faster than rows of nine columns. */
-const AS_JSON = `coalesce(string_agg('["' || workspace_id::text || '","' || mode::text || '",'
-    || (date_part('epoch', at) * 1000)::bigint::text
-    ${COUNT_COLUMNS.map((column) => `|| ',' || coalesce(${column}::text, 'null')`).join(' ')}
-    || ']', ','), '')`;
+/** Rows as JSON, which this process reads faster than rows of several columns. */
+const rowsAsJson = (counts: string): string => `coalesce(string_agg(
+    '["' || workspace_id::text || '","' || mode::text || '",'
+    || (date_part('epoch', at) * 1000)::bigint::text || ',' || ${counts} || ']', ','), '')`;
 
-async function takeRecent(db: Queryable, scopes: readonly TenantScope[]): Promise<StoredRow[]> {
-  const { rows } = await db.query<{ taken: string }>({
-    name: 'statistics-take-recent',
-    text: `with taken as (
-      delete from statistics_recent where ctid = any(array(
+const ofScopes = (table: string): string => `where ctid = any(array(
         select r.ctid from ${SCOPES.table('k', 1)}
-          join statistics_recent r on r.workspace_id = k.workspace_id and r.mode = k.mode
-         limit ${ROWS_MAX}))
-      returning workspace_id, mode, at, ${COUNT_COLUMNS.join(', ')})
-      select ${AS_JSON} as taken from taken`,
+          join ${table} r on r.workspace_id = k.workspace_id and r.mode = k.mode
+         limit ${ROWS_MAX}))`;
+
+/** The previous release appends to statistics_recent. */
+const TAKE = `
+with taken as (
+    delete from statistics_appended ${ofScopes('statistics_appended')}
+    returning workspace_id, mode, at, counts::text as counts),
+previous as (
+    delete from statistics_recent ${ofScopes('statistics_recent')}
+    returning workspace_id, mode, at, ${COUNTS_AS_JSON} as counts)
+select ${rowsAsJson('counts')} as taken from (select * from taken union all select * from previous) t`;
+
+async function takeAppended(db: Queryable, scopes: readonly TenantScope[]): Promise<StoredRow[]> {
+  const { rows } = await db.query<{ taken: string }>({
+    name: 'statistics-take-appended',
+    text: TAKE,
     values: scopeParameters(scopes),
   });
   return JSON.parse(`[${rows[0]?.taken ?? ''}]`) as StoredRow[];
@@ -101,8 +102,8 @@ const DAY_MS = 24 * HOUR_MS;
 
 /** To the buckets of the spans that their minutes belong to. */
 function addRows(buckets: CountBuckets, rows: readonly StoredRow[], spanMs: number): void {
-  for (const [workspaceId, mode, atMs, ...dimensions] of rows) {
-    addCounts(buckets.of(workspaceId, mode, atMs - (atMs % spanMs)), dimensions);
+  for (const [workspaceId, mode, atMs, counts] of rows) {
+    buckets.of(workspaceId, mode, atMs - (atMs % spanMs)).addStored(counts);
   }
 }
 
@@ -141,8 +142,13 @@ function hourRows(rows: readonly StoredRow[]): HourRow[] {
 
 /** Rows of the same minute. A workspace that sends rarely has one, which is stored as it is. */
 function packMinute(rows: readonly StoredRow[]): (dimension: Dimension) => string | null {
-  const [workspaceId, mode, atMs, ...dimensions] = rows[0] as StoredRow;
-  if (rows.length === 1) return (dimension) => packStored(dimensions, dimension);
+  const [workspaceId, mode, atMs, counts] = rows[0] as StoredRow;
+  if (rows.length === 1) {
+    return (dimension) => {
+      const packed = counts[dimension];
+      return packed ? JSON.stringify(packed) : null;
+    };
+  }
   const minute = new CountBuckets();
   addRows(minute, rows, MINUTE_MS);
   return (dimension) => minute.of(workspaceId, mode, atMs).pack(dimension);
@@ -156,12 +162,12 @@ interface HoursAndDays {
 const stored = (span: 'hour' | 'day', first: number): string => `
       select '${span}' as span, k.workspace_id, k.mode, k.at, s.*
         from ${COUNTS_KEYS.table('k', first)} cross join lateral (
-          select ${COUNT_COLUMNS.join(', ')} from statistics_${span}s s
+          select ${COUNTS_AS_JSON} as counts from statistics_${span}s s
            where s.workspace_id = k.workspace_id and s.mode = k.mode and s.at = k.at for update) s`;
 
 /** Locked, so that counts of a workspace that is being deleted do not come back. */
 const READ_STORED = `
-  select span, ${AS_JSON} as stored from (
+  select span, ${rowsAsJson('counts')} as stored from (
       ${stored('hour', 1)} union all ${stored('day', 1 + COUNTS_KEYS.width)}) s group by span`;
 
 /** Adds what is stored of these hours and days, which only the holder of the lock changes. */
@@ -216,24 +222,28 @@ async function writeFolded(
   });
 }
 
-/** Workspaces and modes with recent counts of before a time, at most `limit`. */
+/** Workspaces and modes with appended counts of before a time, at most `limit`. */
 export async function findUnfolded(
   db: Queryable,
   beforeMs: number,
   limit: number,
 ): Promise<TenantScope[]> {
+  const oldest = (table: string): string =>
+    `(select workspace_id, mode from ${table} where at < $1 order by at limit $2)`;
   const { rows } = await db.query<TenantScope>(
-    `select distinct workspace_id as "workspaceId", mode from (
-       select workspace_id, mode from statistics_recent where at < $1 order by at limit $2) oldest`,
+    `select workspace_id as "workspaceId", mode from ${oldest('statistics_appended')} a
+      union select workspace_id, mode from ${oldest('statistics_recent')} r limit $2`,
     [sqlTime(beforeMs), limit],
   );
   return rows;
 }
 
-/** Whether a workspace has no recent counts. */
+/** Whether a workspace has no appended counts. */
 export async function areCountsFolded(db: Queryable, workspaceId: string): Promise<boolean> {
   const { rowCount } = await db.query(
-    'select from statistics_recent where workspace_id = $1 limit 1',
+    `select from (select workspace_id from statistics_appended
+        union all select workspace_id from statistics_recent) a
+      where workspace_id = $1 limit 1`,
     [workspaceId],
   );
   return rowCount === 0;

@@ -74,8 +74,8 @@ async function read(pool: Pool): Promise<unknown[]> {
   return all;
 }
 
-const recentRows = async (pool: Pool): Promise<number> =>
-  (await pool.query('select from statistics_recent')).rowCount ?? 0;
+const appendedRows = async (pool: Pool): Promise<number> =>
+  (await pool.query('select from statistics_appended')).rowCount ?? 0;
 
 test('adding counts up changes nothing for readers, and late events are added too', async () => {
   await using database = await createTestDatabase();
@@ -99,7 +99,29 @@ test('adding counts up changes nothing for readers, and late events are added to
   expect(withLate).not.toEqual(before);
   await Promise.all([foldCounts(pool, [one, other]), foldCounts(pool, [other, one])]);
   expect(await read(pool)).toEqual(withLate);
-  expect(await recentRows(pool)).toBe(0);
+  expect(await appendedRows(pool)).toBe(0);
+});
+
+test('counts that the previous release has appended are read and added', async () => {
+  await using database = await createTestDatabase();
+  const { pool } = database;
+  const scope = newScope();
+  await count(pool, someEvents(scope, systemClock.now() - 2 * HOUR_MS));
+  const before = await read(pool);
+  await pool.query(
+    `with taken as (delete from statistics_appended returning *)
+     insert into statistics_recent (workspace_id, mode, at, messages, accepted, content_bytes, delivered,
+       bounced, bounced_later, complained, failed, expired, totals, streams, tags, domains, receivers)
+     select workspace_id, mode, at, messages, (t ->> 'accepted')::int, (t ->> 'content_bytes')::bigint,
+       delivered, bounced, bounced_later, complained, failed, expired, counts -> 'all',
+       counts -> 'stream', counts -> 'tag', counts -> 'domain', counts -> 'receiver'
+       from taken cross join lateral (select counts -> 'all' -> '' as t) totals`,
+  );
+  expect(await read(pool)).toEqual(before);
+  expect(await areCountsFolded(pool, scope.workspaceId)).toBe(false);
+  await aggregator(pool).foldOld();
+  expect(await areCountsFolded(pool, scope.workspaceId)).toBe(true);
+  expect(await read(pool)).toEqual(before);
 });
 
 test('counts that cannot be added stay where they are', async () => {
@@ -126,7 +148,7 @@ test('few rows are left of a workspace that sends often, and none of one that no
   let rowsMax = 0;
   for (let batch = 0; batch < 130; batch++) {
     await count(pool, someEvents(often, nowMs).slice(0, 1), node);
-    rowsMax = Math.max(rowsMax, await recentRows(pool));
+    rowsMax = Math.max(rowsMax, await appendedRows(pool));
   }
   const before = await read(pool);
   // One is of the rare one. The first batch of the test may have been the one that adds the other up.

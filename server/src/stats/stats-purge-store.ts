@@ -1,6 +1,17 @@
 import { type PurgedTable, purgeRows } from '../db/purge-rows.ts';
 
 /** Few enough for one statement. It waits for a process that is adding them to the others. */
+const APPENDED: PurgedTable<'statistics_appended'> = {
+  table: 'statistics_appended',
+  async deleteRows(db, workspaceId) {
+    const { rowCount } = await db.query('delete from statistics_appended where workspace_id = $1', [
+      workspaceId,
+    ]);
+    return { deleted: { statistics_appended: rowCount ?? 0 }, next: undefined };
+  },
+};
+
+/** Those of the previous release. */
 const RECENT: PurgedTable<'statistics_recent'> = {
   table: 'statistics_recent',
   async deleteRows(db, workspaceId) {
@@ -13,6 +24,7 @@ const RECENT: PurgedTable<'statistics_recent'> = {
 
 /** Statistics and alarms. */
 export const STATS_PURGES = [
+  APPENDED,
   RECENT,
   purgeRows({
     table: 'statistics_minutes',

@@ -12,7 +12,7 @@ import { moveConsumer } from '../events/event-consumer-store.ts';
 import type { EventType } from '../events/event-types.ts';
 import type { CountBucket, Dimension } from './count-buckets.ts';
 import type { CountedEvent } from './count-events.ts';
-import { COUNTS_ROWS, countsRow } from './counts-row.ts';
+import { APPENDED_ROWS, appendedRow } from './counts-row.ts';
 import { SCOPES, type ScopeRow, scopeParameters } from './fold-counts-store.ts';
 
 /** Reads uncounted events, appends their counts and queries them. fold-counts-store.ts adds them up. */
@@ -201,8 +201,9 @@ function append(done: string, first: number): string {
   return `
 with done as (${done}),
 appended as (
-    insert into statistics_recent (${COUNTS_ROWS.columns()})
-    select ${COUNTS_ROWS.columns()} from ${COUNTS_ROWS.table('c', first)} where exists (select from done))
+    insert into statistics_appended (${APPENDED_ROWS.columns()})
+    select ${APPENDED_ROWS.columns()} from ${APPENDED_ROWS.table('c', first)}
+     where exists (select from done))
 select count(*)::int as done from done`;
 }
 
@@ -222,7 +223,7 @@ export async function writeCountsOfBatch(
   const { rows } = await pool.query<{ done: number }>({
     name: 'statistics-append-batch',
     text: APPEND_BATCH,
-    values: [to.tx, to.id, from.tx, from.id, ...COUNTS_ROWS.parameters(minutes.map(countsRow))],
+    values: [to.tx, to.id, from.tx, from.id, ...APPENDED_ROWS.parameters(minutes.map(appendedRow))],
   });
   return rows[0]?.done === 1;
 }
@@ -236,7 +237,7 @@ export async function writeCountsOfChunk(
   const { rows } = await pool.query<{ done: number }>({
     name: 'statistics-append-chunk',
     text: APPEND_CHUNK,
-    values: [...chunkParameters(chunk), ...COUNTS_ROWS.parameters(minutes.map(countsRow))],
+    values: [...chunkParameters(chunk), ...APPENDED_ROWS.parameters(minutes.map(appendedRow))],
   });
   return rows[0]?.done === 1;
 }

@@ -19,6 +19,9 @@ export function troubledWorkspaces(
        where mode = 'live' and (bounced is not null or complained is not null) and at >= ${since}
       union all
       select workspace_id, bounced, complained from statistics_recent
+       where mode = 'live' and (bounced is not null or complained is not null) and at >= ${since}
+      union all
+      select workspace_id, bounced, complained from statistics_appended
        where mode = 'live' and (bounced is not null or complained is not null) and at >= ${since}) t
     group by workspace_id having sum(bounced) >= ${bouncedMin} or sum(complained) >= ${complainedMin}`;
 }
