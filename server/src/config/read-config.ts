@@ -1,7 +1,8 @@
-import { hostname, totalmem } from 'node:os';
+import { hostname } from 'node:os';
 import path from 'node:path';
 import type { LogLevel } from '../lib/log.ts';
 import type { BucketSettings } from '../lib/object-bucket.ts';
+import { usableMemory } from '../lib/usable-memory.ts';
 import type { CellAddress } from './cell-settings.ts';
 import type { RouteConfig } from './delivery-routes.ts';
 import type { OutgoingAddresses } from './outgoing-addresses.ts';
@@ -381,13 +382,9 @@ function buildLimits(of: SettingValues['of']): Limits {
 
 const MIB = 1024 ** 2;
 
-/**
- * From a container's limit, if there is one, and otherwise from the memory of the machine. The allocator
- * keeps what bodies took at their peak, so a large machine does not get a larger share.
- */
+/** The allocator keeps what bodies took at their peak, so a large machine does not get a larger share. */
 function defaultRequestBuffer(): number {
-  const memory = Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem());
-  return Math.min(256 * MIB, Math.max(64 * MIB, Math.floor(memory / 8)));
+  return Math.min(256 * MIB, Math.max(64 * MIB, Math.floor(usableMemory() / 8)));
 }
 
 function deepFreeze<T>(value: T): T {

@@ -5,12 +5,13 @@ import pg from 'pg';
 import { systemClock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { mkdirp } from '../lib/mkdirp.ts';
+import { usableMemory } from '../lib/usable-memory.ts';
 import { isConnectionError, StorageStartError } from './database-errors.ts';
 import { type Binaries, findBinaries } from './embedded/binaries.ts';
 import { AlreadyClaimedError, type Claim, claim, type Holder } from './embedded/claim.ts';
 import { adoptCluster, createCluster, EMBEDDED_USER } from './embedded/cluster.ts';
 import { DataDirLock } from './embedded/data-dir-lock.ts';
-import { EMBEDDED_SETTINGS } from './embedded/postgres-settings.ts';
+import { embeddedSettings } from './embedded/postgres-settings.ts';
 import {
   findPostmaster,
   type Launched,
@@ -142,7 +143,7 @@ class Launcher {
       runAs,
       folder: this.#folder,
       logFile: this.logFile,
-      settings: { ...EMBEDDED_SETTINGS, ...this.#options.settings },
+      settings: { ...embeddedSettings(usableMemory()), ...this.#options.settings },
     });
   }
 

@@ -2,7 +2,21 @@
  * Settings of the embedded PostgreSQL. They are passed on the command line at every start, so that a
  * new release applies to existing data folders without editing files in them.
  */
-export const EMBEDDED_SETTINGS: Readonly<Record<string, string>> = {
+export function embeddedSettings(memoryBytes: number): Readonly<Record<string, string>> {
+  const memoryMiB = Math.floor(memoryBytes / MIB);
+  // Each workspace that sends writes at its own places of a dozen indexes: those of 10,000 take 1 GB. What
+  // is not used costs a hundredth of its size.
+  const buffersMiB = Math.min(1024, Math.max(256, Math.floor(memoryMiB / 16)));
+  return {
+    ...SETTINGS,
+    shared_buffers: `${buffersMiB}MB`,
+    effective_cache_size: `${Math.max(1024, Math.floor(memoryMiB / 2))}MB`,
+  };
+}
+
+const MIB = 1024 ** 2;
+
+const SETTINGS: Readonly<Record<string, string>> = {
   // Only reachable through the socket in the data folder, which has mode 0700; PostgreSQL refuses to
   // start if others can enter it. A relative path has no length limit.
   listen_addresses: '',
@@ -16,10 +30,8 @@ export const EMBEDDED_SETTINGS: Readonly<Record<string, string>> = {
   synchronous_commit: 'on',
 
   max_connections: '60',
-  shared_buffers: '256MB',
   work_mem: '8MB',
   maintenance_work_mem: '64MB',
-  effective_cache_size: '1GB',
   wal_buffers: '16MB',
   // A new WAL file is not filled with zeros first, which would hold up all commits for 35 ms, every
   // 5,000 messages until files are used again.
