@@ -1,0 +1,88 @@
+import { Type } from 'typebox';
+import { DKIM_RESULTS, DMARC_RESULTS, SPF_RESULTS } from '../../../events/event-types.ts';
+import { id, Mode, NullableTime, oneOf, Time } from '../../openapi/shared-schemas.ts';
+import { INBOUND_MESSAGE } from './examples.ts';
+
+const NullableText = Type.Union([Type.String(), Type.Null()]);
+
+const Mailbox = Type.Object(
+  { email: Type.String(), name: NullableText },
+  { title: 'InboundMailbox' },
+);
+
+const Attachment = Type.Object(
+  {
+    index: Type.Integer({ description: 'Its place in the message, from 0.' }),
+    filename: NullableText,
+    content_type: Type.String(),
+    size_bytes: Type.Integer(),
+    content_id: Type.Union([Type.String(), Type.Null()], {
+      description: 'By which the HTML refers to it, without angle brackets.',
+    }),
+  },
+  { title: 'InboundAttachment' },
+);
+
+const Authentication = Type.Object(
+  {
+    spf: Type.Object({ result: oneOf(SPF_RESULTS), domain: NullableText }),
+    dkim: Type.Array(
+      Type.Object({ result: oneOf(DKIM_RESULTS), domain: NullableText, selector: NullableText }),
+      { description: 'One entry for each signature.' },
+    ),
+    dmarc: Type.Object({
+      result: oneOf(DMARC_RESULTS),
+      policy: Type.Union([oneOf(['none', 'quarantine', 'reject'] as const), Type.Null()], {
+        description: 'What the domain asks receivers to do with mail that fails.',
+      }),
+      domain: NullableText,
+    }),
+  },
+  { title: 'InboundAuthentication' },
+);
+
+export const InboundMessageFields = {
+  id: id('inm', 'the inbound message'),
+  mode: Mode,
+  received_at: Time,
+  domain: Type.String({ description: 'The receiving domain.' }),
+  envelope: Type.Object(
+    { from: Type.String(), to: Type.Array(Type.String()) },
+    {
+      description:
+        'The sender and the recipients of the SMTP transaction. The sender is empty for bounces and automatic replies.',
+    },
+  ),
+  from: Type.Union([Mailbox, Type.Null()], {
+    description: 'The address in From. Anyone can write any address there: see `authentication`.',
+  }),
+  to: Type.Array(Mailbox, { description: 'At most 100, as in `cc` and `reply_to`.' }),
+  cc: Type.Array(Mailbox),
+  reply_to: Type.Array(Mailbox),
+  subject: Type.String(),
+  message_id: Type.Union([Type.String(), Type.Null()], {
+    description: 'The `Message-ID` header, without angle brackets.',
+  }),
+  in_reply_to: Type.Union([Type.String(), Type.Null()], {
+    description: 'The Message-ID that it answers, as its sender wrote it.',
+  }),
+  in_reply_to_message_id: Type.Union([id('msg', 'the message'), Type.Null()], {
+    description:
+      'The message of yours that it answers, found by `In-Reply-To` and `References`; null if there is none.',
+  }),
+  date: Type.Unsafe({
+    ...NullableTime,
+    description: 'The `Date` header. Its sender may have written any time.',
+  }),
+  size_bytes: Type.Integer(),
+  attachments: Type.Array(Attachment, { description: 'The first 100.' }),
+  authentication: Type.Union([Authentication, Type.Null()], {
+    description:
+      'What SPF, DKIM and DMARC say about the sender. Null for simulated messages. Messages are stored whatever the results are.',
+  }),
+};
+
+export const InboundMessageSummary = Type.Object(InboundMessageFields, {
+  title: 'InboundMessageSummary',
+  examples: [INBOUND_MESSAGE],
+});
