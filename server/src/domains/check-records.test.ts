@@ -24,6 +24,7 @@ const records = recordsToPublish({
   bounceHost: 'mail.postrider.test',
   spfMechanism: 'include:spf.postrider.test',
   tracking: { host: 'links.example.test', target: 'track.postrider.test' },
+  receiving: true,
 });
 
 async function check(purpose: RecordPurpose, script: Script, of = records) {
@@ -51,6 +52,7 @@ test('finds every record of a domain that publishes all of them', async () => {
     [BOUNCE]: { MX: ['10 mail.postrider.test'], TXT: [SPF] },
     '_dmarc.example.test': { TXT: ['v=DMARC1; p=none'] },
     'links.example.test': { CNAME: 'track.postrider.test' },
+    'example.test': { MX: ['10 mail.postrider.test'] },
   });
   const resolver = createResolver({ servers: [server.address], clock: systemClock });
   const checked = await checkRecords(records, resolver);
