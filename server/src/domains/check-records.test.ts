@@ -361,6 +361,28 @@ describe('the return path', () => {
   });
 });
 
+describe('the domain that receives mail', () => {
+  test.each([
+    ['points to us', ['10 mail.postrider.test'], 'found'],
+    ['nothing published', [], 'missing'],
+    ['points elsewhere', ['1 aspmx.mailboxes.test'], 'wrong other_mx'],
+    ['shared with another host', ['10 mx.other.test', '10 mail.postrider.test'], 'wrong other_mx'],
+    ['with a backup', ['10 mail.postrider.test', '20 backup.test'], 'found other_mx'],
+    ['with the domain appended', ['10 mail.postrider.test.example.test'], 'wrong target_doubled'],
+  ])('%s', async (_, MX, expected) => {
+    expect(await verdict('receiving', { 'example.test': { MX } })).toBe(expected);
+  });
+
+  test('suggests a subdomain where mailboxes may be elsewhere', async () => {
+    const { mistakes } = await check('receiving', {
+      'example.test': { MX: ['1 aspmx.mailboxes.test'] },
+    });
+    expect(mistakes[0]?.detail).toBe(
+      'Mail to example.test is delivered to aspmx.mailboxes.test instead of this server. If that is where your mailboxes are, keep the record and receive mail at a subdomain.',
+    );
+  });
+});
+
 describe('the tracking host', () => {
   test.each([
     ['points to us', { CNAME: 'Track.postrider.test' }, 'found'],
