@@ -17,6 +17,7 @@ import type { Storage } from '../db/open-storage.ts';
 import { createDomains } from '../domains/create-domains.ts';
 import type { DomainVerifier } from '../domains/domain-verifier.ts';
 import type { Domains } from '../domains/domains.ts';
+import { ReceivingDomainCache } from '../domains/receiving-domain-cache.ts';
 import { SenderDomainCache } from '../domains/sender-domain-cache.ts';
 import { createProviderAccess } from '../http/provider-access.ts';
 import { bodyValidator } from '../http/validation/schema-validator.ts';
@@ -182,19 +183,24 @@ function createCaches({ clock, storage, notifications }: ServicesOptions) {
   const options = { pool: storage.pool, clock, maxAgeMs: () => notifications.cacheMaxAgeMs };
   const authenticator = new Authenticator({ ...options, encryptor: sesEncryptor(storage) });
   const senderDomains = new SenderDomainCache(options);
+  const receivingDomains = new ReceivingDomainCache(options);
   const templateCache = new TemplateCache(options);
   const streamCache = new StreamCache(options);
   notifications.on('accounts', (workspaceId) => authenticator.invalidateWorkspace(workspaceId));
-  notifications.on('domains', (workspaceId) => senderDomains.invalidateWorkspace(workspaceId));
+  notifications.on('domains', (workspaceId) => {
+    senderDomains.invalidateWorkspace(workspaceId);
+    receivingDomains.invalidateWorkspace(workspaceId);
+  });
   notifications.on('templates', (workspaceId) => templateCache.invalidateWorkspace(workspaceId));
   notifications.on('streams', (workspaceId) => streamCache.invalidateWorkspace(workspaceId));
   notifications.onGap(() => {
     authenticator.invalidateAll();
     senderDomains.invalidateAll();
+    receivingDomains.invalidateAll();
     templateCache.invalidateAll();
     streamCache.invalidateAll();
   });
-  return { authenticator, senderDomains, templateCache, streamCache };
+  return { authenticator, senderDomains, receivingDomains, templateCache, streamCache };
 }
 
 /** Whom mail is sent to, and who no longer wants any. */

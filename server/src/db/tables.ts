@@ -246,6 +246,7 @@ export interface DomainsRow {
   verified_at: number | null;
   checked_at: number | null;
   check_due_at: number | null;
+  receiving: boolean;
 }
 
 export interface EmailChangesRow {
