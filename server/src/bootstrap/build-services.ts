@@ -17,17 +17,23 @@ import type { Storage } from '../db/open-storage.ts';
 import { createDomains } from '../domains/create-domains.ts';
 import type { DomainVerifier } from '../domains/domain-verifier.ts';
 import type { Domains } from '../domains/domains.ts';
+import { PerWorkspaceResolver } from '../domains/per-workspace-resolver.ts';
 import { ReceivingDomainCache } from '../domains/receiving-domain-cache.ts';
 import { SenderDomainCache } from '../domains/sender-domain-cache.ts';
 import { createProviderAccess } from '../http/provider-access.ts';
 import { bodyValidator } from '../http/validation/schema-validator.ts';
+import { InboundMessages } from '../inbound/inbound-messages.ts';
+import { type InboundLimits, InboundReceiver } from '../inbound/inbound-receiver.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createEncryptor, type Encryptor } from '../lib/encryption.ts';
 import type { Log } from '../lib/log.ts';
 import { openBucket } from '../lib/object-bucket.ts';
 import { AuditLog } from '../logs/audit-log.ts';
 import { RequestLog } from '../logs/request-log.ts';
+import { MailAuthenticator } from '../mail/authentication/authenticate-mail.ts';
 import type { GenerateDkimKeys } from '../mail/dkim/keys.ts';
+import { createResolver } from '../mail/dns/resolver.ts';
+import { MailParser } from '../mail/mime/mail-parser.ts';
 import type { MessageAcceptor } from '../messages/accept/accept-message.ts';
 import type { DeliveryHandoff } from '../messages/accept/delivery-handoff.ts';
 import type { Idempotency } from '../messages/accept/idempotency.ts';
@@ -81,6 +87,10 @@ export interface Services {
   suppressions: Suppressions;
   acceptor: MessageAcceptor;
   mailAcceptor: MailAcceptor;
+  mailParser: MailParser;
+  mailAuthenticator: MailAuthenticator;
+  inboundReceiver: InboundReceiver;
+  inboundMessages: InboundMessages;
   idempotency: Idempotency;
   changes: MessageChanges;
   inbox: TestInbox;
@@ -105,6 +115,7 @@ export interface ServicesOptions {
   acceptGroup?: AcceptGroup | undefined;
   passwordCost?: PasswordCost | undefined;
   generateDkimKeys?: GenerateDkimKeys | undefined;
+  inbound?: Partial<InboundLimits> | undefined;
   /** What requests to hosts that a tenant has chosen must pass. */
   webhookTargets: EventConsumers['webhookTargets'];
 }
@@ -132,7 +143,14 @@ export function buildServices(options: ServicesOptions): Services {
     generateDkimKeys: options.generateDkimKeys,
   });
   const recipients = createRecipients(options, streamCache, contactQuota);
-  const messages = createMessages(options, caches, recipients.contactLookup, sendQuotas);
+  const mailParser = new MailParser(clock);
+  const messages = createMessages(
+    options,
+    caches,
+    recipients.contactLookup,
+    sendQuotas,
+    mailParser,
+  );
   const sendSystemEmail = createSystemMailer({ acceptor: messages.acceptor, domains, log });
   const requestLog = new RequestLog({ pool, clock, log });
   return {
@@ -160,6 +178,8 @@ export function buildServices(options: ServicesOptions): Services {
     }),
     ...recipients,
     ...messages,
+    mailParser,
+    ...createInbound(options, caches, mailParser),
     erasures: new Erasures({
       pool,
       clock,
@@ -257,6 +277,7 @@ function createMessages(
   caches: Caches,
   contacts: ContactLookup,
   quotas: QuotaServices['sendQuotas'],
+  parser: MailParser,
 ) {
   const { config, clock, log, storage, handoff } = options;
   const { pool, secretKey } = storage;
@@ -283,7 +304,7 @@ function createMessages(
     mailAcceptor: new MailAcceptor({
       acceptor,
       idempotency,
-      clock,
+      parser,
       checkShape: (body) => mailShape.check(body),
     }),
     idempotency,
@@ -295,6 +316,35 @@ function createMessages(
       contents,
     }),
     contents,
+  };
+}
+
+/** Concurrent lookups for all inbound mail, whose senders choose the names. */
+const INBOUND_DNS_CONCURRENCY_MAX = 64;
+const INBOUND_DNS_CACHE_BYTES_MAX = 16 * 1024 * 1024;
+
+/** Mail for the domains of workspaces. */
+function createInbound(options: ServicesOptions, caches: Caches, parser: MailParser) {
+  const { config, clock, log, storage, onEventsAppended } = options;
+  const { pool } = storage;
+  const resolver = createResolver({
+    clock,
+    inFlightMax: INBOUND_DNS_CONCURRENCY_MAX,
+    cacheBytesMax: INBOUND_DNS_CACHE_BYTES_MAX,
+    servers: config.delivery.dnsServers,
+  });
+  const mailAuthenticator = new MailAuthenticator({ clock });
+  return {
+    mailAuthenticator,
+    inboundReceiver: new InboundReceiver({
+      ...{ pool, clock, log, parser, onEventsAppended },
+      authenticator: mailAuthenticator,
+      resolvers: new PerWorkspaceResolver(resolver, INBOUND_DNS_CONCURRENCY_MAX),
+      domains: caches.receivingDomains,
+      hostname: config.delivery.heloName,
+      limits: options.inbound,
+    }),
+    inboundMessages: new InboundMessages({ pool, parser }),
   };
 }
 
