@@ -216,7 +216,7 @@ function startServices(
   cleanup.defer(async () => {
     await services.people.settled();
     await services.imports.stop();
-    await services.mailAcceptor.stop();
+    await services.mailParser.stop();
     await services.acceptor.drained();
   });
 }

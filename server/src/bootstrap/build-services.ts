@@ -21,6 +21,7 @@ import { ReceivingDomainCache } from '../domains/receiving-domain-cache.ts';
 import { SenderDomainCache } from '../domains/sender-domain-cache.ts';
 import { createProviderAccess } from '../http/provider-access.ts';
 import { bodyValidator } from '../http/validation/schema-validator.ts';
+import { InboundMessages } from '../inbound/inbound-messages.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createEncryptor, type Encryptor } from '../lib/encryption.ts';
 import type { Log } from '../lib/log.ts';
@@ -28,6 +29,7 @@ import { openBucket } from '../lib/object-bucket.ts';
 import { AuditLog } from '../logs/audit-log.ts';
 import { RequestLog } from '../logs/request-log.ts';
 import type { GenerateDkimKeys } from '../mail/dkim/keys.ts';
+import { MailParser } from '../mail/mime/mail-parser.ts';
 import type { MessageAcceptor } from '../messages/accept/accept-message.ts';
 import type { DeliveryHandoff } from '../messages/accept/delivery-handoff.ts';
 import type { Idempotency } from '../messages/accept/idempotency.ts';
@@ -81,6 +83,10 @@ export interface Services {
   suppressions: Suppressions;
   acceptor: MessageAcceptor;
   mailAcceptor: MailAcceptor;
+  /** Shared by all that read mail, because of its threads. */
+  mailParser: MailParser;
+  receivingDomains: ReceivingDomainCache;
+  inbound: InboundMessages;
   idempotency: Idempotency;
   changes: MessageChanges;
   inbox: TestInbox;
@@ -132,7 +138,14 @@ export function buildServices(options: ServicesOptions): Services {
     generateDkimKeys: options.generateDkimKeys,
   });
   const recipients = createRecipients(options, streamCache, contactQuota);
-  const messages = createMessages(options, caches, recipients.contactLookup, sendQuotas);
+  const mailParser = new MailParser(clock);
+  const messages = createMessages(
+    options,
+    caches,
+    recipients.contactLookup,
+    sendQuotas,
+    mailParser,
+  );
   const sendSystemEmail = createSystemMailer({ acceptor: messages.acceptor, domains, log });
   const requestLog = new RequestLog({ pool, clock, log });
   return {
@@ -160,6 +173,9 @@ export function buildServices(options: ServicesOptions): Services {
     }),
     ...recipients,
     ...messages,
+    mailParser,
+    receivingDomains: caches.receivingDomains,
+    inbound: new InboundMessages({ pool, parser: mailParser }),
     erasures: new Erasures({
       pool,
       clock,
@@ -257,6 +273,7 @@ function createMessages(
   caches: Caches,
   contacts: ContactLookup,
   quotas: QuotaServices['sendQuotas'],
+  parser: MailParser,
 ) {
   const { config, clock, log, storage, handoff } = options;
   const { pool, secretKey } = storage;
@@ -283,7 +300,7 @@ function createMessages(
     mailAcceptor: new MailAcceptor({
       acceptor,
       idempotency,
-      clock,
+      parser,
       checkShape: (body) => mailShape.check(body),
     }),
     idempotency,

@@ -82,6 +82,37 @@ export const InboundMessageFields = {
   }),
 };
 
+const CONTENT = {
+  references: ['msg_01kc8x3f7ye6qvj2m4n5p6q7r8@yourdomain.com'],
+  text: 'It has arrived, thank you.',
+  html: '<p>It has arrived, thank you.</p>',
+  headers: [
+    { name: 'From', value: 'Jane <jane@example.com>' },
+    { name: 'Subject', value: 'Re: Your order' },
+  ],
+};
+
+export const InboundMessage = Type.Object(
+  {
+    ...InboundMessageFields,
+    references: Type.Array(Type.String(), {
+      description:
+        'The Message-IDs in `References`, without angle brackets: the conversation up to here, the last 50.',
+    }),
+    text: Type.Union([Type.String(), Type.Null()], {
+      description: 'Null if the mail has no plain text, or after the content has been deleted.',
+    }),
+    html: Type.Union([Type.String(), Type.Null()], {
+      description:
+        'As its sender wrote it, with scripts and remote images. Null if the mail has no HTML, or after the content has been deleted.',
+    }),
+    headers: Type.Array(Type.Object({ name: Type.String(), value: Type.String() }), {
+      description: 'All of them in their order, decoded. Empty after the content has been deleted.',
+    }),
+  },
+  { title: 'InboundMessage', examples: [{ ...INBOUND_MESSAGE, ...CONTENT }] },
+);
+
 export const InboundMessageSummary = Type.Object(InboundMessageFields, {
   title: 'InboundMessageSummary',
   examples: [INBOUND_MESSAGE],
