@@ -29,7 +29,7 @@ import { openBucket } from '../lib/object-bucket.ts';
 import { AuditLog } from '../logs/audit-log.ts';
 import { RequestLog } from '../logs/request-log.ts';
 import type { GenerateDkimKeys } from '../mail/dkim/keys.ts';
-import { MailParser } from '../mail/mime/mail-parser.ts';
+import type { MailParser } from '../mail/mime/mail-parser.ts';
 import type { MessageAcceptor } from '../messages/accept/accept-message.ts';
 import type { DeliveryHandoff } from '../messages/accept/delivery-handoff.ts';
 import type { Idempotency } from '../messages/accept/idempotency.ts';
@@ -83,10 +83,9 @@ export interface Services {
   suppressions: Suppressions;
   acceptor: MessageAcceptor;
   mailAcceptor: MailAcceptor;
-  /** Shared by all that read mail, because of its threads. */
   mailParser: MailParser;
   receivingDomains: ReceivingDomainCache;
-  inbound: InboundMessages;
+  inboundMessages: InboundMessages;
   idempotency: Idempotency;
   changes: MessageChanges;
   inbox: TestInbox;
@@ -111,12 +110,14 @@ export interface ServicesOptions {
   acceptGroup?: AcceptGroup | undefined;
   passwordCost?: PasswordCost | undefined;
   generateDkimKeys?: GenerateDkimKeys | undefined;
+  /** Shared by all that read mail, because of its threads. */
+  mailParser: MailParser;
   /** What requests to hosts that a tenant has chosen must pass. */
   webhookTargets: EventConsumers['webhookTargets'];
 }
 
 export function buildServices(options: ServicesOptions): Services {
-  const { config, clock, log, storage, handoff, onEventsAppended } = options;
+  const { config, clock, log, storage, handoff, onEventsAppended, mailParser } = options;
   const { pool, secretKey } = storage;
   const caches = createCaches(options);
   const { templateCache, streamCache } = caches;
@@ -138,7 +139,6 @@ export function buildServices(options: ServicesOptions): Services {
     generateDkimKeys: options.generateDkimKeys,
   });
   const recipients = createRecipients(options, streamCache, contactQuota);
-  const mailParser = new MailParser(clock);
   const messages = createMessages(
     options,
     caches,
@@ -175,7 +175,7 @@ export function buildServices(options: ServicesOptions): Services {
     ...messages,
     mailParser,
     receivingDomains: caches.receivingDomains,
-    inbound: new InboundMessages({ pool, parser: mailParser }),
+    inboundMessages: new InboundMessages({ pool, parser: mailParser }),
     erasures: new Erasures({
       pool,
       clock,

@@ -3,7 +3,7 @@ import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { decodePathId, notFound } from '../../validation/path-id.ts';
 
-export function deleteInboundMessage(deps: { inbound: InboundMessages }): Operation {
+export function deleteInboundMessage(deps: { inboundMessages: InboundMessages }): Operation {
   return operation(
     {
       id: 'deleteInboundMessage',
@@ -21,7 +21,7 @@ export function deleteInboundMessage(deps: { inbound: InboundMessages }): Operat
     },
     async ({ caller, params }) => {
       const id = decodePathId('inm', (params as { id: string }).id, 'inbound message');
-      if (!(await deps.inbound.delete(caller, id))) throw notFound('inbound message');
+      if (!(await deps.inboundMessages.delete(caller, id))) throw notFound('inbound message');
       return { status: 204 };
     },
   );

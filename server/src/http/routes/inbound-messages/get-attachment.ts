@@ -6,7 +6,7 @@ import type { LargeResponseLimiter } from '../../server/large-response-limiter.t
 import { decodePathId, notFound } from '../../validation/path-id.ts';
 
 export function getInboundMessageAttachment(deps: {
-  inbound: InboundMessages;
+  inboundMessages: InboundMessages;
   largeAnswers: LargeResponseLimiter;
 }): Operation {
   return operation(
@@ -48,7 +48,7 @@ export function getInboundMessageAttachment(deps: {
       const { id: given, index } = params as { id: string; index: string };
       const id = decodePathId('inm', given, 'inbound message');
       const file = /^\d{1,6}$/.test(index)
-        ? await deps.inbound.attachment(caller, id, Number(index))
+        ? await deps.inboundMessages.attachment(caller, id, Number(index))
         : undefined;
       if (!file) throw notFound('attachment');
       return {

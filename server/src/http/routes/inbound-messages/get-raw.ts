@@ -6,7 +6,7 @@ import type { LargeResponseLimiter } from '../../server/large-response-limiter.t
 import { decodePathId, notFound } from '../../validation/path-id.ts';
 
 export function getInboundMessageRaw(deps: {
-  inbound: InboundMessages;
+  inboundMessages: InboundMessages;
   largeAnswers: LargeResponseLimiter;
 }): Operation {
   return operation(
@@ -37,7 +37,7 @@ export function getInboundMessageRaw(deps: {
       await deps.largeAnswers.acquire(caller.workspaceId, signal);
       const given = (params as { id: string }).id;
       const id = decodePathId('inm', given, 'inbound message');
-      const raw = await deps.inbound.raw(caller, id);
+      const raw = await deps.inboundMessages.raw(caller, id);
       if (!raw) throw notFound('inbound message');
       return {
         status: 200,

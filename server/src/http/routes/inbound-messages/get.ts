@@ -7,7 +7,7 @@ import { decodePathId, notFound } from '../../validation/path-id.ts';
 import { InboundMessage } from './schemas.ts';
 
 export function getInboundMessage(deps: {
-  inbound: InboundMessages;
+  inboundMessages: InboundMessages;
   largeAnswers: LargeResponseLimiter;
 }): Operation {
   return operation(
@@ -30,9 +30,9 @@ export function getInboundMessage(deps: {
     async ({ caller, params, signal }) => {
       await deps.largeAnswers.acquire(caller.workspaceId, signal);
       const id = decodePathId('inm', (params as { id: string }).id, 'inbound message');
-      const message = await deps.inbound.find(caller, id);
+      const message = await deps.inboundMessages.find(caller, id);
       if (!message) throw notFound('inbound message');
-      const content = await deps.inbound.content(caller, id);
+      const content = await deps.inboundMessages.content(caller, id);
       return { status: 200, body: publicInboundMessageWithContent(message, content) };
     },
   );

@@ -1,7 +1,16 @@
 import { Type } from 'typebox';
 import { DKIM_RESULTS, DMARC_RESULTS, SPF_RESULTS } from '../../../events/event-types.ts';
-import { id, Mode, NullableTime, oneOf, Time } from '../../openapi/shared-schemas.ts';
-import { INBOUND_MESSAGE } from './examples.ts';
+import { Address, SendMessage } from '../../../messages/accept/send-request.ts';
+import {
+  closed,
+  id,
+  Mode,
+  NullableTime,
+  oneOf,
+  Time,
+  withDescription,
+} from '../../openapi/shared-schemas.ts';
+import { INBOUND_CONTENT, INBOUND_MESSAGE } from './examples.ts';
 
 const NullableText = Type.Union([Type.String(), Type.Null()]);
 
@@ -82,16 +91,6 @@ export const InboundMessageFields = {
   }),
 };
 
-const CONTENT = {
-  references: ['msg_01kc8x3f7ye6qvj2m4n5p6q7r8@yourdomain.com'],
-  text: 'It has arrived, thank you.',
-  html: '<p>It has arrived, thank you.</p>',
-  headers: [
-    { name: 'From', value: 'Jane <jane@example.com>' },
-    { name: 'Subject', value: 'Re: Your order' },
-  ],
-};
-
 export const InboundMessage = Type.Object(
   {
     ...InboundMessageFields,
@@ -110,10 +109,39 @@ export const InboundMessage = Type.Object(
       description: 'All of them in their order, decoded. Empty after the content has been deleted.',
     }),
   },
-  { title: 'InboundMessage', examples: [{ ...INBOUND_MESSAGE, ...CONTENT }] },
+  { title: 'InboundMessage', examples: [{ ...INBOUND_MESSAGE, ...INBOUND_CONTENT }] },
 );
 
 export const InboundMessageSummary = Type.Object(InboundMessageFields, {
   title: 'InboundMessageSummary',
   examples: [INBOUND_MESSAGE],
 });
+
+const { attachments } = SendMessage.properties;
+
+export const SimulateInboundMessage = closed(
+  {
+    from: withDescription(Address, 'The sender: any address.'),
+    to: withDescription(Address, 'The recipient: any address at a domain of the workspace.'),
+    subject: Type.String({ maxLength: 2000, examples: ['Re: Your order'] }),
+    text: Type.Optional(Type.String({ description: 'The plain text.' })),
+    html: Type.Optional(Type.String({ description: 'The HTML.' })),
+    headers: Type.Optional(
+      Type.Unsafe<Record<string, string>>({
+        ...Type.Record(Type.String(), Type.String()),
+        description: 'Extra headers, and a `Message-ID` instead of a generated one.',
+        examples: [{ 'Auto-Submitted': 'auto-replied' }],
+      }),
+    ),
+    attachments,
+    in_reply_to_message_id: Type.Optional(
+      Type.String({
+        maxLength: 64,
+        description:
+          'A message of test mode that this one answers: adds `In-Reply-To` and `References`.',
+        examples: ['msg_01kc8x3f7ye6qvj2m4n5p6q7r8'],
+      }),
+    ),
+  },
+  { title: 'SimulateInboundMessage' },
+);
