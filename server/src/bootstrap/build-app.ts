@@ -25,6 +25,7 @@ import { createRegistry } from '../http/observability/http-metrics.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { GenerateDkimKeys } from '../mail/dkim/keys.ts';
+import { MailParser } from '../mail/mime/mail-parser.ts';
 import { remoteHandoff } from '../messages/accept/delivery-handoff.ts';
 import { DELIVERIES } from '../messages/deliveries/delivery-lease-store.ts';
 import { notifyDeliveriesDue } from '../messages/lookup/message-store.ts';
@@ -128,7 +129,8 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
   cleanup.defer(() => delivery.close());
   const { engine } = delivery;
   const { webhooks, streams } = overrides;
-  const consumers = createEventConsumers({ ...base, notifier, webhooks, streams });
+  const mailParser = new MailParser(clock);
+  const consumers = createEventConsumers({ ...base, notifier, webhooks, streams, mailParser });
   cleanup.defer(async () => {
     await Promise.all([
       state === 'starting' ? undefined : engine?.stop(drainMs()),
@@ -136,7 +138,7 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
     ]);
   });
   const services = buildServices({
-    ...{ ...base, ...overrides, onEventsAppended },
+    ...{ ...base, ...overrides, onEventsAppended, mailParser },
     handoff: engine ?? remoteHandoff(clock, () => notifyDeliveriesDue(pool)),
     webhookTargets: consumers.webhookTargets,
   });

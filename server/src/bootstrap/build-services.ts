@@ -33,7 +33,7 @@ import { RequestLog } from '../logs/request-log.ts';
 import { MailAuthenticator } from '../mail/authentication/authenticate-mail.ts';
 import type { GenerateDkimKeys } from '../mail/dkim/keys.ts';
 import { createResolver } from '../mail/dns/resolver.ts';
-import { MailParser } from '../mail/mime/mail-parser.ts';
+import type { MailParser } from '../mail/mime/mail-parser.ts';
 import type { MessageAcceptor } from '../messages/accept/accept-message.ts';
 import type { DeliveryHandoff } from '../messages/accept/delivery-handoff.ts';
 import type { Idempotency } from '../messages/accept/idempotency.ts';
@@ -90,6 +90,7 @@ export interface Services {
   mailParser: MailParser;
   mailAuthenticator: MailAuthenticator;
   inboundReceiver: InboundReceiver;
+  receivingDomains: ReceivingDomainCache;
   inboundMessages: InboundMessages;
   idempotency: Idempotency;
   changes: MessageChanges;
@@ -116,12 +117,14 @@ export interface ServicesOptions {
   passwordCost?: PasswordCost | undefined;
   generateDkimKeys?: GenerateDkimKeys | undefined;
   inbound?: Partial<InboundLimits> | undefined;
+  /** Shared by all that read mail, because of its threads. */
+  mailParser: MailParser;
   /** What requests to hosts that a tenant has chosen must pass. */
   webhookTargets: EventConsumers['webhookTargets'];
 }
 
 export function buildServices(options: ServicesOptions): Services {
-  const { config, clock, log, storage, handoff, onEventsAppended } = options;
+  const { config, clock, log, storage, handoff, onEventsAppended, mailParser } = options;
   const { pool, secretKey } = storage;
   const caches = createCaches(options);
   const { templateCache, streamCache } = caches;
@@ -143,7 +146,6 @@ export function buildServices(options: ServicesOptions): Services {
     generateDkimKeys: options.generateDkimKeys,
   });
   const recipients = createRecipients(options, streamCache, contactQuota);
-  const mailParser = new MailParser(clock);
   const messages = createMessages(
     options,
     caches,
@@ -180,6 +182,7 @@ export function buildServices(options: ServicesOptions): Services {
     ...messages,
     mailParser,
     ...createInbound(options, caches, mailParser),
+    receivingDomains: caches.receivingDomains,
     erasures: new Erasures({
       pool,
       clock,

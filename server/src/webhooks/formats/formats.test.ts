@@ -21,10 +21,17 @@ test.each(WEBHOOK_FORMATS)('%s renders the same bytes every time', async (name) 
   const read: string[] = [];
   const { data, ...event } = recipientEvent('message.delivered');
   const render = () =>
-    renderEvent(name, { ...event, sequence: 2, data: JSON.stringify(data) }, async (id) => {
-      read.push(id);
-      return event.message;
-    });
+    renderEvent(
+      name,
+      { ...event, sequence: 2, data: JSON.stringify(data) },
+      {
+        message: async (id) => {
+          read.push(id);
+          return event.message;
+        },
+        inboundContent: async () => undefined,
+      },
+    );
   const content = await render();
   expect(content).toContain(MESSAGE_ID);
   expect(await render()).toBe(content);

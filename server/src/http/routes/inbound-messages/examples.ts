@@ -31,3 +31,13 @@ export const INBOUND_MESSAGE: InboundMessageEventData = {
     dmarc: { result: 'pass', policy: 'reject', domain: 'example.com' },
   },
 };
+
+export const INBOUND_CONTENT = {
+  references: ['msg_01kc8x3f7ye6qvj2m4n5p6q7r8@yourdomain.com'],
+  text: 'It has arrived, thank you.',
+  html: '<p>It has arrived, thank you.</p>',
+  headers: [
+    { name: 'From', value: 'Jane <jane@example.com>' },
+    { name: 'Subject', value: 'Re: Your order' },
+  ],
+};

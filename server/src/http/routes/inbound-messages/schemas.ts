@@ -5,8 +5,17 @@ import {
   DMARC_RESULTS,
   SPF_RESULTS,
 } from '../../../mail/authentication/authentication-results.ts';
-import { id, Mode, NullableTime, oneOf, Time } from '../../openapi/shared-schemas.ts';
-import { INBOUND_MESSAGE } from './examples.ts';
+import { Address, SendMessage } from '../../../messages/accept/send-request.ts';
+import {
+  closed,
+  id,
+  Mode,
+  NullableTime,
+  oneOf,
+  Time,
+  withDescription,
+} from '../../openapi/shared-schemas.ts';
+import { INBOUND_CONTENT, INBOUND_MESSAGE } from './examples.ts';
 
 const NullableText = Type.Union([Type.String(), Type.Null()]);
 
@@ -87,7 +96,57 @@ export const InboundMessageFields = {
   }),
 };
 
+export const InboundMessage = Type.Object(
+  {
+    ...InboundMessageFields,
+    references: Type.Array(Type.String(), {
+      description:
+        'The Message-IDs in `References`, without angle brackets: the conversation up to here, the last 50.',
+    }),
+    text: Type.Union([Type.String(), Type.Null()], {
+      description: 'Null if the mail has no plain text, or after the content has been deleted.',
+    }),
+    html: Type.Union([Type.String(), Type.Null()], {
+      description:
+        'As its sender wrote it, with scripts and remote images. Null if the mail has no HTML, or after the content has been deleted.',
+    }),
+    headers: Type.Array(Type.Object({ name: Type.String(), value: Type.String() }), {
+      description: 'All of them in their order, decoded. Empty after the content has been deleted.',
+    }),
+  },
+  { title: 'InboundMessage', examples: [{ ...INBOUND_MESSAGE, ...INBOUND_CONTENT }] },
+);
+
 export const InboundMessageSummary = Type.Object(InboundMessageFields, {
   title: 'InboundMessageSummary',
   examples: [INBOUND_MESSAGE],
 });
+
+const { attachments } = SendMessage.properties;
+
+export const SimulateInboundMessage = closed(
+  {
+    from: withDescription(Address, 'The sender: any address.'),
+    to: withDescription(Address, 'The recipient: any address at a domain of the workspace.'),
+    subject: Type.String({ maxLength: 2000, examples: ['Re: Your order'] }),
+    text: Type.Optional(Type.String({ description: 'The plain text.' })),
+    html: Type.Optional(Type.String({ description: 'The HTML.' })),
+    headers: Type.Optional(
+      Type.Unsafe<Record<string, string>>({
+        ...Type.Record(Type.String(), Type.String()),
+        description: 'Extra headers, and a `Message-ID` instead of a generated one.',
+        examples: [{ 'Auto-Submitted': 'auto-replied' }],
+      }),
+    ),
+    attachments,
+    in_reply_to_message_id: Type.Optional(
+      Type.String({
+        maxLength: 64,
+        description:
+          'A message of test mode that this one answers: adds `In-Reply-To` and `References`.',
+        examples: ['msg_01kc8x3f7ye6qvj2m4n5p6q7r8'],
+      }),
+    ),
+  },
+  { title: 'SimulateInboundMessage' },
+);
