@@ -392,6 +392,8 @@ function eraseEventData({ type, data }: ErasableEvent, eraser: Eraser): object {
     cc: cc.map(withoutErasedName),
     reply_to: replyTo.map(withoutErasedName),
     subject: ERASED_TEXT,
+    message_id: null,
+    in_reply_to: null,
     attachments: [],
   };
 }

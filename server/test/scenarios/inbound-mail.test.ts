@@ -238,7 +238,7 @@ test('hostile mail is stored as it is, or refused with a permanent error', async
   });
   const header = letter({ header: `X-Long: ${'a b '.repeat(80_000)}\n` });
   expect((await server.deliver(to, header)).code).toBe(554);
-  const smuggled = crlf('Subject: x\n\nhi') + '\n.\r\nMAIL FROM:<x@y.example>\r\n';
+  const smuggled = `${crlf('Subject: x\n\nhi')}\n.\r\nMAIL FROM:<x@y.example>\r\n`;
   expect((await server.deliver(to, smuggled)).code).toBe(550);
   // Encrypted mail that we could not send unchanged can be received.
   const sealed = crlf(
