@@ -44,7 +44,7 @@ const MAY_IMPORT = {
 
 /** Exceptions: type-only imports, and files that exist to be imported from a sibling module. */
 const EXCEPTIONS = {
-  events: { types: ['accounts/tenant-scope'] },
+  events: { types: ['accounts/tenant-scope', 'mail/authentication/authentication-results'] },
   ...Object.fromEntries(
     REFERENCE.map((module) => [
       module,

@@ -32,6 +32,7 @@ import { notifyDeliveriesDue } from '../messages/lookup/message-store.ts';
 import { readOperatorRules } from '../messages/verdict/operator-rules.ts';
 import { setOperatorRules } from '../messages/verdict/verdict-rules.ts';
 import { expireAllLeases } from '../queue/lease-store.ts';
+import { IncomingMail } from '../smtp/incoming-mail.ts';
 import { WEBHOOK_DELIVERIES } from '../webhooks/webhook-queue-store.ts';
 import { type BackgroundJobsOptions, startBackgroundJobs } from './background-jobs.ts';
 import type { AcceptGroup } from './build-acceptor.ts';
@@ -44,7 +45,7 @@ import {
   type ReturnPath,
   type ReturnPathOptions,
 } from './build-return-path.ts';
-import { buildServices, type Services } from './build-services.ts';
+import { buildServices, type Services, type ServicesOptions } from './build-services.ts';
 import { buildSubmission, type Submission, type SubmissionOptions } from './build-submission.ts';
 import { createEventConsumers, type EventConsumersOptions } from './event-consumers.ts';
 import { listenHttp } from './observability.ts';
@@ -88,6 +89,7 @@ export interface AppOverrides {
   streams?: EventConsumersOptions['streams'];
   submission?: SubmissionOptions['limits'];
   returnPath?: ReturnPathOptions<unknown>['limits'];
+  inbound?: ServicesOptions['inbound'];
 }
 
 type NodeState = 'starting' | 'ready' | 'draining';
@@ -149,7 +151,9 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
     unsubscribes: services.unsubscribes,
     returnPathKey: returnPathKey(storage.secretKey),
   });
-  const returnPath = await buildReturnPath({ ...smtp, reports, limits: overrides.returnPath });
+  const { inboundReceiver: inbound } = services;
+  const receiver = new IncomingMail({ reports, inbound });
+  const returnPath = await buildReturnPath({ ...smtp, receiver, limits: overrides.returnPath });
   const { http, listener } = buildHttp({
     ...{ config, clock, log, registry, pool, services, consumers, delivery, submission, outage },
     reports,
@@ -219,6 +223,7 @@ function startServices(
     await services.people.settled();
     await services.imports.stop();
     await services.mailParser.stop();
+    await services.mailAuthenticator.stop();
     await services.acceptor.drained();
   });
 }

@@ -17,18 +17,23 @@ import type { Storage } from '../db/open-storage.ts';
 import { createDomains } from '../domains/create-domains.ts';
 import type { DomainVerifier } from '../domains/domain-verifier.ts';
 import type { Domains } from '../domains/domains.ts';
+import { PerWorkspaceResolver } from '../domains/per-workspace-resolver.ts';
 import { ReceivingDomainCache } from '../domains/receiving-domain-cache.ts';
 import { SenderDomainCache } from '../domains/sender-domain-cache.ts';
 import { createProviderAccess } from '../http/provider-access.ts';
 import { bodyValidator } from '../http/validation/schema-validator.ts';
 import { InboundMessages } from '../inbound/inbound-messages.ts';
+import { type InboundLimits, InboundReceiver } from '../inbound/inbound-receiver.ts';
+import { InboundSimulator } from '../inbound/inbound-simulator.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createEncryptor, type Encryptor } from '../lib/encryption.ts';
 import type { Log } from '../lib/log.ts';
 import { openBucket } from '../lib/object-bucket.ts';
 import { AuditLog } from '../logs/audit-log.ts';
 import { RequestLog } from '../logs/request-log.ts';
+import { MailAuthenticator } from '../mail/authentication/authenticate-mail.ts';
 import type { GenerateDkimKeys } from '../mail/dkim/keys.ts';
+import { createResolver } from '../mail/dns/resolver.ts';
 import type { MailParser } from '../mail/mime/mail-parser.ts';
 import type { MessageAcceptor } from '../messages/accept/accept-message.ts';
 import type { DeliveryHandoff } from '../messages/accept/delivery-handoff.ts';
@@ -84,7 +89,9 @@ export interface Services {
   acceptor: MessageAcceptor;
   mailAcceptor: MailAcceptor;
   mailParser: MailParser;
-  receivingDomains: ReceivingDomainCache;
+  mailAuthenticator: MailAuthenticator;
+  inboundReceiver: InboundReceiver;
+  inboundSimulator: InboundSimulator;
   inboundMessages: InboundMessages;
   idempotency: Idempotency;
   changes: MessageChanges;
@@ -112,6 +119,7 @@ export interface ServicesOptions {
   generateDkimKeys?: GenerateDkimKeys | undefined;
   /** Shared by all that read mail, because of its threads. */
   mailParser: MailParser;
+  inbound?: Partial<InboundLimits> | undefined;
   /** What requests to hosts that a tenant has chosen must pass. */
   webhookTargets: EventConsumers['webhookTargets'];
 }
@@ -174,8 +182,7 @@ export function buildServices(options: ServicesOptions): Services {
     ...recipients,
     ...messages,
     mailParser,
-    receivingDomains: caches.receivingDomains,
-    inboundMessages: new InboundMessages({ pool, parser: mailParser }),
+    ...createInbound(options, caches, domains),
     erasures: new Erasures({
       pool,
       clock,
@@ -312,6 +319,41 @@ function createMessages(
       contents,
     }),
     contents,
+  };
+}
+
+/** Concurrent lookups for all inbound mail, whose senders choose the names. */
+const INBOUND_DNS_CONCURRENCY_MAX = 64;
+const INBOUND_DNS_CACHE_BYTES_MAX = 16 * 1024 * 1024;
+
+/** Mail for the domains of workspaces. */
+function createInbound(options: ServicesOptions, caches: Caches, domains: Domains) {
+  const { config, clock, log, storage, mailParser: parser, onEventsAppended } = options;
+  const { pool } = storage;
+  const resolver = createResolver({
+    clock,
+    inFlightMax: INBOUND_DNS_CONCURRENCY_MAX,
+    cacheBytesMax: INBOUND_DNS_CACHE_BYTES_MAX,
+    servers: config.delivery.dnsServers,
+  });
+  const mailAuthenticator = new MailAuthenticator({ clock });
+  const inboundReceiver = new InboundReceiver({
+    ...{ pool, clock, log, parser, onEventsAppended },
+    authenticator: mailAuthenticator,
+    resolvers: new PerWorkspaceResolver(resolver, INBOUND_DNS_CONCURRENCY_MAX),
+    domains: caches.receivingDomains,
+    hostname: config.delivery.heloName,
+    limits: options.inbound,
+  });
+  return {
+    mailAuthenticator,
+    inboundReceiver,
+    inboundSimulator: new InboundSimulator({
+      ...{ pool, clock, domains },
+      receiver: inboundReceiver,
+      limits: sendLimits(config),
+    }),
+    inboundMessages: new InboundMessages({ pool, parser }),
   };
 }
 

@@ -1,3 +1,5 @@
+import type { AuthenticationResults } from '../mail/authentication/authentication-results.ts';
+
 /**
  * The closed list of event types. Modules append events of these types; webhooks, the feed, the
  * OpenAPI document and the dashboard use this list.
@@ -147,7 +149,7 @@ export interface InboundMessageEventData {
   size_bytes: number;
   attachments: InboundAttachment[];
   /** Null in test mode, in which no server has delivered the mail. */
-  authentication: InboundAuthentication | null;
+  authentication: AuthenticationResults | null;
 }
 
 export interface InboundMailbox {
@@ -161,41 +163,4 @@ export interface InboundAttachment {
   content_type: string;
   size_bytes: number;
   content_id: string | null;
-}
-
-export const SPF_RESULTS = [
-  'pass',
-  'fail',
-  'softfail',
-  'neutral',
-  'none',
-  'temperror',
-  'permerror',
-] as const;
-export const DKIM_RESULTS = [
-  'pass',
-  'fail',
-  'neutral',
-  'none',
-  'policy',
-  'temperror',
-  'permerror',
-] as const;
-export const DMARC_RESULTS = ['pass', 'fail', 'none', 'temperror', 'permerror'] as const;
-
-/** What SPF, DKIM and DMARC say about an inbound message (RFC 8601). */
-export interface InboundAuthentication {
-  spf: { result: (typeof SPF_RESULTS)[number]; domain: string | null };
-  /** One for each signature. */
-  dkim: {
-    result: (typeof DKIM_RESULTS)[number];
-    domain: string | null;
-    selector: string | null;
-  }[];
-  dmarc: {
-    result: (typeof DMARC_RESULTS)[number];
-    /** What the domain asks receivers to do with mail that fails. */
-    policy: 'none' | 'quarantine' | 'reject' | null;
-    domain: string | null;
-  };
 }

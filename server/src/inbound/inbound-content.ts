@@ -20,7 +20,7 @@ export async function readContent(
   workspaceId: string,
   raw: Buffer,
 ): Promise<InboundContent> {
-  const mail = await parser.parse(workspaceId, raw);
+  const mail = await parser.parse(workspaceId, raw, { forSending: false });
   return {
     text: mail.text ?? null,
     html: mail.html === '' ? null : mail.html,

@@ -1,9 +1,6 @@
 import type { Mode } from '../accounts/tenant-scope.ts';
-import type {
-  InboundAttachment,
-  InboundAuthentication,
-  InboundMailbox,
-} from '../events/event-types.ts';
+import type { InboundAttachment, InboundMailbox } from '../events/event-types.ts';
+import type { AuthenticationResults } from '../mail/authentication/authentication-results.ts';
 
 /** An inbound message as it is stored, without its content. */
 export interface InboundMessage {
@@ -40,11 +37,11 @@ export interface InboundDetails {
   references: string[];
   attachments: InboundAttachment[];
   /** Null in test mode. */
-  authentication: InboundAuthentication | null;
+  authentication: AuthenticationResults | null;
 }
 
-/** A key of `inbound_addresses`: how an address of any case and spelling is compared. */
-export interface InboundAddress {
+/** How a message is found by one of its addresses, whatever its case and spelling. */
+export interface AddressKey {
   key: string;
   isSender: boolean;
   isRecipient: boolean;
@@ -52,7 +49,7 @@ export interface InboundAddress {
 
 export interface NewInboundMessage extends InboundMessage {
   workspaceId: string;
-  addresses: InboundAddress[];
+  addresses: AddressKey[];
   fingerprint: Buffer;
   raw: Buffer;
 }

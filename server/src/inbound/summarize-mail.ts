@@ -1,7 +1,7 @@
 import type { InboundMailbox } from '../events/event-types.ts';
 import { parseMailbox } from '../mail/address.ts';
 import type { ParsedMail, ParsedMailbox } from '../mail/mime/parse-mail.ts';
-import type { InboundAddress, InboundDetails, InboundMessage } from './inbound-message.ts';
+import type { AddressKey, InboundDetails, InboundMessage } from './inbound-message.ts';
 
 /**
  * Takes from a parsed mail what is stored about it, in lists and events. Anyone can write
@@ -56,9 +56,9 @@ export function summarizeMail(mail: ParsedMail): MailSummary {
 export function addressesOf(
   { sender, details }: Pick<MailSummary, 'sender' | 'details'>,
   envelope: { from: string; to: readonly string[] },
-): InboundAddress[] {
-  const byKey = new Map<string, InboundAddress>();
-  const add = (address: string, role: Partial<InboundAddress> = {}): void => {
+): AddressKey[] {
+  const byKey = new Map<string, AddressKey>();
+  const add = (address: string, role: Partial<AddressKey> = {}): void => {
     const key = addressKey(address);
     if (key === '') return;
     const known = byKey.get(key) ?? { key, isSender: false, isRecipient: false };

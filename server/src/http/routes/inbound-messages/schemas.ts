@@ -1,5 +1,10 @@
 import { Type } from 'typebox';
-import { DKIM_RESULTS, DMARC_RESULTS, SPF_RESULTS } from '../../../events/event-types.ts';
+import {
+  DKIM_RESULTS,
+  DMARC_POLICIES,
+  DMARC_RESULTS,
+  SPF_RESULTS,
+} from '../../../mail/authentication/authentication-results.ts';
 import { Address, SendMessage } from '../../../messages/accept/send-request.ts';
 import {
   closed,
@@ -41,7 +46,7 @@ const Authentication = Type.Object(
     ),
     dmarc: Type.Object({
       result: oneOf(DMARC_RESULTS),
-      policy: Type.Union([oneOf(['none', 'quarantine', 'reject'] as const), Type.Null()], {
+      policy: Type.Union([oneOf(DMARC_POLICIES), Type.Null()], {
         description: 'What the domain asks receivers to do with mail that fails.',
       }),
       domain: NullableText,
