@@ -71,6 +71,9 @@ export function createResources(caller: Caller) {
       /** Delete an inbound message: `DELETE /inbound-messages/{id}`. */
       delete: (id: PathValues<'DELETE', '/inbound-messages/{id}'>['id'], options: RequestSettings = {}): Promise<ResponseBody<'DELETE', '/inbound-messages/{id}'>> => caller.request('DELETE', '/inbound-messages/{id}', { ...options, path: { id } }),
 
+      /** Simulate an inbound message: `POST /inbound-messages/simulate`. */
+      simulate: (body: Body<'POST', '/inbound-messages/simulate'>, options: RequestSettings = {}): Promise<ResponseBody<'POST', '/inbound-messages/simulate'>> => caller.request('POST', '/inbound-messages/simulate', { ...options, body }),
+
       /** Download an inbound message as .eml: `GET /inbound-messages/{id}/raw`. */
       getRaw: (id: PathValues<'GET', '/inbound-messages/{id}/raw'>['id'], options: RequestSettings = {}): Promise<Response> => caller.response('GET', '/inbound-messages/{id}/raw', { ...options, path: { id } }),
 

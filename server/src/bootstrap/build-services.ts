@@ -24,6 +24,7 @@ import { createProviderAccess } from '../http/provider-access.ts';
 import { bodyValidator } from '../http/validation/schema-validator.ts';
 import { InboundMessages } from '../inbound/inbound-messages.ts';
 import { type InboundLimits, InboundReceiver } from '../inbound/inbound-receiver.ts';
+import { InboundSimulator } from '../inbound/inbound-simulator.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createEncryptor, type Encryptor } from '../lib/encryption.ts';
 import type { Log } from '../lib/log.ts';
@@ -90,6 +91,7 @@ export interface Services {
   mailParser: MailParser;
   mailAuthenticator: MailAuthenticator;
   inboundReceiver: InboundReceiver;
+  inboundSimulator: InboundSimulator;
   receivingDomains: ReceivingDomainCache;
   inboundMessages: InboundMessages;
   idempotency: Idempotency;
@@ -181,7 +183,7 @@ export function buildServices(options: ServicesOptions): Services {
     ...recipients,
     ...messages,
     mailParser,
-    ...createInbound(options, caches, mailParser),
+    ...createInbound(options, caches, domains),
     receivingDomains: caches.receivingDomains,
     erasures: new Erasures({
       pool,
@@ -327,8 +329,8 @@ const INBOUND_DNS_CONCURRENCY_MAX = 64;
 const INBOUND_DNS_CACHE_BYTES_MAX = 16 * 1024 * 1024;
 
 /** Mail for the domains of workspaces. */
-function createInbound(options: ServicesOptions, caches: Caches, parser: MailParser) {
-  const { config, clock, log, storage, onEventsAppended } = options;
+function createInbound(options: ServicesOptions, caches: Caches, domains: Domains) {
+  const { config, clock, log, storage, mailParser: parser, onEventsAppended } = options;
   const { pool } = storage;
   const resolver = createResolver({
     clock,
@@ -337,15 +339,21 @@ function createInbound(options: ServicesOptions, caches: Caches, parser: MailPar
     servers: config.delivery.dnsServers,
   });
   const mailAuthenticator = new MailAuthenticator({ clock });
+  const inboundReceiver = new InboundReceiver({
+    ...{ pool, clock, log, parser, onEventsAppended },
+    authenticator: mailAuthenticator,
+    resolvers: new PerWorkspaceResolver(resolver, INBOUND_DNS_CONCURRENCY_MAX),
+    domains: caches.receivingDomains,
+    hostname: config.delivery.heloName,
+    limits: options.inbound,
+  });
   return {
     mailAuthenticator,
-    inboundReceiver: new InboundReceiver({
-      ...{ pool, clock, log, parser, onEventsAppended },
-      authenticator: mailAuthenticator,
-      resolvers: new PerWorkspaceResolver(resolver, INBOUND_DNS_CONCURRENCY_MAX),
-      domains: caches.receivingDomains,
-      hostname: config.delivery.heloName,
-      limits: options.inbound,
+    inboundReceiver,
+    inboundSimulator: new InboundSimulator({
+      ...{ pool, clock, domains },
+      receiver: inboundReceiver,
+      limits: sendLimits(config),
     }),
     inboundMessages: new InboundMessages({ pool, parser }),
   };

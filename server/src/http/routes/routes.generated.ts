@@ -43,6 +43,7 @@ import { getInboundMessageAttachment } from './inbound-messages/get-attachment.t
 import { getInboundMessageRaw } from './inbound-messages/get-raw.ts';
 import { getInboundMessage } from './inbound-messages/get.ts';
 import { listInboundMessages } from './inbound-messages/list.ts';
+import { simulateInboundMessage } from './inbound-messages/simulate.ts';
 import { acceptInvitation } from './invitations/accept.ts';
 import { createInvitationLink } from './invitations/create-link.ts';
 import { createInvitation } from './invitations/create.ts';
@@ -227,6 +228,7 @@ export const ROUTES = [
   getInboundMessageRaw,
   getInboundMessage,
   listInboundMessages,
+  simulateInboundMessage,
   acceptInvitation,
   createInvitationLink,
   createInvitation,
