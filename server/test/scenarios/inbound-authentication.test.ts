@@ -157,7 +157,7 @@ test('name servers that fail or stay silent never refuse mail', async () => {
       domain: expect.toBeOneOf([null, 'silent.example']),
     },
   });
-  expect(Date.now() - before).toBeLessThan(10_000);
+  expect(Date.now() - before).toBeLessThan(7_000);
 }, 30_000);
 
 test('hundreds of signatures and endless lines cost little', async () => {
