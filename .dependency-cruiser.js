@@ -15,7 +15,7 @@ const REFERENCE = [
 ];
 const BELOW_MESSAGES = ['lib', 'mail', 'db', 'queue', 'events', ...REFERENCE];
 /** Workers share tables, never code. */
-const WORKERS = ['delivery', 'bounces', 'tracking', 'unsubscribe', 'webhooks', 'stats'];
+const WORKERS = ['delivery', 'bounces', 'inbound', 'tracking', 'unsubscribe', 'webhooks', 'stats'];
 const BELOW_LISTENERS = [...BELOW_MESSAGES, 'messages', ...WORKERS, 'logs', 'privacy'];
 
 const MAY_IMPORT = {
@@ -31,7 +31,7 @@ const MAY_IMPORT = {
   logs: ['lib', 'db', 'events', 'accounts', 'templates'],
   // Erasing an address and deleting a workspace change rows of many tables, so privacy/ is above their
   // owners.
-  privacy: [...BELOW_MESSAGES, 'messages', 'webhooks', 'stats', 'logs'],
+  privacy: [...BELOW_MESSAGES, 'messages', 'inbound', 'webhooks', 'stats', 'logs'],
   http: BELOW_LISTENERS,
   // Other providers' APIs translate to operations of ours, and see nothing below them.
   compat: ['lib', 'mail', 'accounts', 'http'],
@@ -44,7 +44,7 @@ const MAY_IMPORT = {
 
 /** Exceptions: type-only imports, and files that exist to be imported from a sibling module. */
 const EXCEPTIONS = {
-  events: { types: ['accounts/tenant-scope'] },
+  events: { types: ['accounts/tenant-scope', 'mail/authentication/authentication-results'] },
   ...Object.fromEntries(
     REFERENCE.map((module) => [
       module,
@@ -57,8 +57,8 @@ const EXCEPTIONS = {
   ...Object.fromEntries(
     [...WORKERS, 'http', 'smtp'].map((module) => [module, { types: ['config'] }]),
   ),
-  // What the SMTP listener asks of what processes reports.
-  router: { types: ['config', 'bounces', 'smtp'] },
+  // What the SMTP listener asks of what processes mail.
+  router: { types: ['config', 'bounces', 'inbound', 'smtp'] },
 };
 
 const TEST = '\\.test\\.ts$';

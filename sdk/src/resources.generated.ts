@@ -61,6 +61,25 @@ export function createResources(caller: Caller) {
       /** Retrieve statistics: `GET /stats`. */
       get: (query: Query<'GET', '/stats'> = {}, options: RequestSettings = {}): Promise<ResponseBody<'GET', '/stats'>> => caller.request('GET', '/stats', { ...options, query }),
     },
+    inboundMessages: {
+      /** List inbound messages: `GET /inbound-messages`. */
+      list: (query: Query<'GET', '/inbound-messages'> = {}, options: RequestSettings = {}): AsyncGenerator<Item<'/inbound-messages'>, void, undefined> => caller.all('/inbound-messages', { ...options, query }),
+
+      /** Retrieve an inbound message: `GET /inbound-messages/{id}`. */
+      get: (id: PathValues<'GET', '/inbound-messages/{id}'>['id'], options: RequestSettings = {}): Promise<ResponseBody<'GET', '/inbound-messages/{id}'>> => caller.request('GET', '/inbound-messages/{id}', { ...options, path: { id } }),
+
+      /** Delete an inbound message: `DELETE /inbound-messages/{id}`. */
+      delete: (id: PathValues<'DELETE', '/inbound-messages/{id}'>['id'], options: RequestSettings = {}): Promise<ResponseBody<'DELETE', '/inbound-messages/{id}'>> => caller.request('DELETE', '/inbound-messages/{id}', { ...options, path: { id } }),
+
+      /** Simulate an inbound message: `POST /inbound-messages/simulate`. */
+      simulate: (body: Body<'POST', '/inbound-messages/simulate'>, options: RequestSettings = {}): Promise<ResponseBody<'POST', '/inbound-messages/simulate'>> => caller.request('POST', '/inbound-messages/simulate', { ...options, body }),
+
+      /** Download an inbound message as .eml: `GET /inbound-messages/{id}/raw`. */
+      getRaw: (id: PathValues<'GET', '/inbound-messages/{id}/raw'>['id'], options: RequestSettings = {}): Promise<Response> => caller.response('GET', '/inbound-messages/{id}/raw', { ...options, path: { id } }),
+
+      /** Download an attachment of an inbound message: `GET /inbound-messages/{id}/attachments/{index}`. */
+      getAttachment: (id: PathValues<'GET', '/inbound-messages/{id}/attachments/{index}'>['id'], index: PathValues<'GET', '/inbound-messages/{id}/attachments/{index}'>['index'], options: RequestSettings = {}): Promise<Response> => caller.response('GET', '/inbound-messages/{id}/attachments/{index}', { ...options, path: { id, index } }),
+    },
     testInbox: {
       /** List test messages: `GET /test/inbox`. */
       list: (query: Query<'GET', '/test/inbox'> = {}, options: RequestSettings = {}): AsyncGenerator<Item<'/test/inbox'>, void, undefined> => caller.all('/test/inbox', { ...options, query }),

@@ -5,6 +5,8 @@ export const SCOPES = [
   'send:transactional',
   'read:messages',
   'write:messages',
+  'read:inbound_messages',
+  'write:inbound_messages',
   'read:templates',
   'write:templates',
   'read:contacts',

@@ -25,12 +25,14 @@ import { createRegistry } from '../http/observability/http-metrics.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { GenerateDkimKeys } from '../mail/dkim/keys.ts';
+import { MailParser } from '../mail/mime/mail-parser.ts';
 import { remoteHandoff } from '../messages/accept/delivery-handoff.ts';
 import { DELIVERIES } from '../messages/deliveries/delivery-lease-store.ts';
 import { notifyDeliveriesDue } from '../messages/lookup/message-store.ts';
 import { readOperatorRules } from '../messages/verdict/operator-rules.ts';
 import { setOperatorRules } from '../messages/verdict/verdict-rules.ts';
 import { expireAllLeases } from '../queue/lease-store.ts';
+import { IncomingMail } from '../smtp/incoming-mail.ts';
 import { WEBHOOK_DELIVERIES } from '../webhooks/webhook-queue-store.ts';
 import { type BackgroundJobsOptions, startBackgroundJobs } from './background-jobs.ts';
 import type { AcceptGroup } from './build-acceptor.ts';
@@ -43,7 +45,7 @@ import {
   type ReturnPath,
   type ReturnPathOptions,
 } from './build-return-path.ts';
-import { buildServices, type Services } from './build-services.ts';
+import { buildServices, type Services, type ServicesOptions } from './build-services.ts';
 import { buildSubmission, type Submission, type SubmissionOptions } from './build-submission.ts';
 import { createEventConsumers, type EventConsumersOptions } from './event-consumers.ts';
 import { listenHttp } from './observability.ts';
@@ -87,6 +89,7 @@ export interface AppOverrides {
   streams?: EventConsumersOptions['streams'];
   submission?: SubmissionOptions['limits'];
   returnPath?: ReturnPathOptions<unknown>['limits'];
+  inbound?: ServicesOptions['inbound'];
 }
 
 type NodeState = 'starting' | 'ready' | 'draining';
@@ -126,7 +129,8 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
   cleanup.defer(() => delivery.close());
   const { engine } = delivery;
   const { webhooks, streams } = overrides;
-  const consumers = createEventConsumers({ ...base, notifier, webhooks, streams });
+  const mailParser = new MailParser(clock);
+  const consumers = createEventConsumers({ ...base, notifier, webhooks, streams, mailParser });
   cleanup.defer(async () => {
     await Promise.all([
       state === 'starting' ? undefined : engine?.stop(drainMs()),
@@ -134,7 +138,7 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
     ]);
   });
   const services = buildServices({
-    ...{ ...base, ...overrides, onEventsAppended },
+    ...{ ...base, ...overrides, onEventsAppended, mailParser },
     handoff: engine ?? remoteHandoff(clock, () => notifyDeliveriesDue(pool)),
     webhookTargets: consumers.webhookTargets,
   });
@@ -147,7 +151,9 @@ async function startApp(options: AppOptions, cleanup: AsyncDisposableStack): Pro
     unsubscribes: services.unsubscribes,
     returnPathKey: returnPathKey(storage.secretKey),
   });
-  const returnPath = await buildReturnPath({ ...smtp, reports, limits: overrides.returnPath });
+  const { inboundReceiver: inbound } = services;
+  const receiver = new IncomingMail({ reports, inbound });
+  const returnPath = await buildReturnPath({ ...smtp, receiver, limits: overrides.returnPath });
   const { http, listener } = buildHttp({
     ...{ config, clock, log, registry, pool, services, consumers, delivery, submission, outage },
     reports,
@@ -216,7 +222,8 @@ function startServices(
   cleanup.defer(async () => {
     await services.people.settled();
     await services.imports.stop();
-    await services.mailAcceptor.stop();
+    await services.mailParser.stop();
+    await services.mailAuthenticator.stop();
     await services.acceptor.drained();
   });
 }

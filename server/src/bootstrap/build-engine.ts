@@ -16,6 +16,7 @@ import { simulatorTransport } from '../delivery/simulator.ts';
 import { smtpTransport, type ThrottleMemory } from '../delivery/smtp-transport.ts';
 import { listThrottles, saveThrottle } from '../delivery/throttle-store.ts';
 import { dkimEncryptor } from '../domains/dkim-key-generator.ts';
+import { findReceivingDomain } from '../domains/domain-store.ts';
 import { SigningDomainCache } from '../domains/signing-domain-cache.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createEncryptor } from '../lib/encryption.ts';
@@ -133,6 +134,8 @@ function createSmtpTransport(options: EngineOptions, pool: Pool): Transport {
     returnPathKey: returnPathKey(options.secretKey),
     shaping: createShaping(options.shaping),
     isOwnAddress: options.isOwnListener,
+    receivesMailFor: async (domain: string) =>
+      (await findReceivingDomain(pool, domain)) !== undefined,
     openingsMax: Math.max(1, Math.floor(settings.concurrency / OPENINGS_PART)),
   };
   const memory = throttleMemory(pool, options.log);

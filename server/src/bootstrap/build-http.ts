@@ -18,6 +18,7 @@ import { addCollectedMetric, createHttpMetrics } from '../http/observability/htt
 import { openapiDocument } from '../http/openapi/openapi-document.ts';
 import type { Operation } from '../http/operation.ts';
 import { createOperations } from '../http/operations.ts';
+import { registerCellInboundMail } from '../http/pages/cell-inbound-mail.ts';
 import { registerCellLookup } from '../http/pages/cell-lookup.ts';
 import { registerCellReports } from '../http/pages/cell-reports.ts';
 import { registerDashboard } from '../http/pages/dashboard-files.ts';
@@ -202,10 +203,13 @@ function registerApiPages(
   registerDashboard(pages, { folder: DASHBOARD });
   registerDocs(pages, { document, root: ROOT });
   if (routerToken === undefined) return;
+  const { inboundReceiver: inbound } = services;
   registerCellReports(pages, { routerToken, reports });
+  registerCellInboundMail(pages, { routerToken, inbound });
   registerCellLookup(pages, {
     routerToken,
     reports,
+    inbound,
     pool,
     unsubscribeLinks: createUnsubscribeLinks(config, secretKey),
     webhooks: consumers.routes.webhooks,

@@ -9,7 +9,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { IpRanges } from '../lib/net/ip-ranges.ts';
 import {
-  type ReportReceiver,
+  type MailReceiver,
   type ReturnPathLimits,
   ReturnPathListener,
 } from '../smtp/return-path-listener.ts';
@@ -17,7 +17,7 @@ import { explainListenError, isHostError } from '../smtp/smtp-service.ts';
 import type { Suppressions } from '../suppressions/suppressions.ts';
 import type { Unsubscribes } from '../unsubscribe/unsubscribes.ts';
 
-/** The SMTP listener for bounces and complaints, if it is enabled in this process. */
+/** The SMTP listener for reports and inbound mail, if it is enabled in this process. */
 export interface ReturnPath {
   /** Opens the port. If the default port is taken, the server runs without it. */
   listen(): Promise<void>;
@@ -33,7 +33,7 @@ export interface ReturnPathOptions<Address> {
   log: Log;
   registry: Registry;
   outage: StorageOutage;
-  reports: ReportReceiver<Address>;
+  receiver: MailReceiver<Address>;
   /** The address is added when the listener is open. */
   localListeners: AddressInfo[];
   limits?: Partial<ReturnPathLimits> | undefined;
@@ -80,7 +80,7 @@ export async function buildReturnPath<Address>(
         });
         if (reason === undefined) throw error;
         if (portIsExplicit || isHostError(error)) throw new StorageStartError(reason);
-        log.warn({ port, reason }, 'bounces and complaints cannot be received');
+        log.warn({ port, reason }, 'bounces, complaints and inbound mail cannot be received');
       }
     },
     get address() {
@@ -96,13 +96,13 @@ export async function buildReturnPath<Address>(
 function createListener<Address>(
   options: ReturnPathOptions<Address>,
 ): Promise<ReturnPathListener<Address>> {
-  const { config, clock, log, registry, reports } = options;
+  const { config, clock, log, registry, receiver } = options;
   return ReturnPathListener.open({
     clock,
     log,
     registry,
     outage: options.outage,
-    reports,
+    receiver,
     hostname: config.delivery.heloName,
     baseUrl: config.http.baseUrl,
     certificate: config.submission.tls,

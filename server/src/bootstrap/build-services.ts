@@ -17,16 +17,24 @@ import type { Storage } from '../db/open-storage.ts';
 import { createDomains } from '../domains/create-domains.ts';
 import type { DomainVerifier } from '../domains/domain-verifier.ts';
 import type { Domains } from '../domains/domains.ts';
+import { PerWorkspaceResolver } from '../domains/per-workspace-resolver.ts';
+import { ReceivingDomainCache } from '../domains/receiving-domain-cache.ts';
 import { SenderDomainCache } from '../domains/sender-domain-cache.ts';
 import { createProviderAccess } from '../http/provider-access.ts';
 import { bodyValidator } from '../http/validation/schema-validator.ts';
+import { InboundMessages } from '../inbound/inbound-messages.ts';
+import { type InboundLimits, InboundReceiver } from '../inbound/inbound-receiver.ts';
+import { InboundSimulator } from '../inbound/inbound-simulator.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createEncryptor, type Encryptor } from '../lib/encryption.ts';
 import type { Log } from '../lib/log.ts';
 import { openBucket } from '../lib/object-bucket.ts';
 import { AuditLog } from '../logs/audit-log.ts';
 import { RequestLog } from '../logs/request-log.ts';
+import { MailAuthenticator } from '../mail/authentication/authenticate-mail.ts';
 import type { GenerateDkimKeys } from '../mail/dkim/keys.ts';
+import { createResolver } from '../mail/dns/resolver.ts';
+import type { MailParser } from '../mail/mime/mail-parser.ts';
 import type { MessageAcceptor } from '../messages/accept/accept-message.ts';
 import type { DeliveryHandoff } from '../messages/accept/delivery-handoff.ts';
 import type { Idempotency } from '../messages/accept/idempotency.ts';
@@ -80,6 +88,12 @@ export interface Services {
   suppressions: Suppressions;
   acceptor: MessageAcceptor;
   mailAcceptor: MailAcceptor;
+  mailParser: MailParser;
+  mailAuthenticator: MailAuthenticator;
+  inboundReceiver: InboundReceiver;
+  inboundSimulator: InboundSimulator;
+  receivingDomains: ReceivingDomainCache;
+  inboundMessages: InboundMessages;
   idempotency: Idempotency;
   changes: MessageChanges;
   inbox: TestInbox;
@@ -104,12 +118,15 @@ export interface ServicesOptions {
   acceptGroup?: AcceptGroup | undefined;
   passwordCost?: PasswordCost | undefined;
   generateDkimKeys?: GenerateDkimKeys | undefined;
+  inbound?: Partial<InboundLimits> | undefined;
+  /** Shared by all that read mail, because of its threads. */
+  mailParser: MailParser;
   /** What requests to hosts that a tenant has chosen must pass. */
   webhookTargets: EventConsumers['webhookTargets'];
 }
 
 export function buildServices(options: ServicesOptions): Services {
-  const { config, clock, log, storage, handoff, onEventsAppended } = options;
+  const { config, clock, log, storage, handoff, onEventsAppended, mailParser } = options;
   const { pool, secretKey } = storage;
   const caches = createCaches(options);
   const { templateCache, streamCache } = caches;
@@ -131,7 +148,13 @@ export function buildServices(options: ServicesOptions): Services {
     generateDkimKeys: options.generateDkimKeys,
   });
   const recipients = createRecipients(options, streamCache, contactQuota);
-  const messages = createMessages(options, caches, recipients.contactLookup, sendQuotas);
+  const messages = createMessages(
+    options,
+    caches,
+    recipients.contactLookup,
+    sendQuotas,
+    mailParser,
+  );
   const sendSystemEmail = createSystemMailer({ acceptor: messages.acceptor, domains, log });
   const requestLog = new RequestLog({ pool, clock, log });
   return {
@@ -159,6 +182,9 @@ export function buildServices(options: ServicesOptions): Services {
     }),
     ...recipients,
     ...messages,
+    mailParser,
+    ...createInbound(options, caches, domains),
+    receivingDomains: caches.receivingDomains,
     erasures: new Erasures({
       pool,
       clock,
@@ -182,19 +208,24 @@ function createCaches({ clock, storage, notifications }: ServicesOptions) {
   const options = { pool: storage.pool, clock, maxAgeMs: () => notifications.cacheMaxAgeMs };
   const authenticator = new Authenticator({ ...options, encryptor: sesEncryptor(storage) });
   const senderDomains = new SenderDomainCache(options);
+  const receivingDomains = new ReceivingDomainCache(options);
   const templateCache = new TemplateCache(options);
   const streamCache = new StreamCache(options);
   notifications.on('accounts', (workspaceId) => authenticator.invalidateWorkspace(workspaceId));
-  notifications.on('domains', (workspaceId) => senderDomains.invalidateWorkspace(workspaceId));
+  notifications.on('domains', (workspaceId) => {
+    senderDomains.invalidateWorkspace(workspaceId);
+    receivingDomains.invalidateWorkspace(workspaceId);
+  });
   notifications.on('templates', (workspaceId) => templateCache.invalidateWorkspace(workspaceId));
   notifications.on('streams', (workspaceId) => streamCache.invalidateWorkspace(workspaceId));
   notifications.onGap(() => {
     authenticator.invalidateAll();
     senderDomains.invalidateAll();
+    receivingDomains.invalidateAll();
     templateCache.invalidateAll();
     streamCache.invalidateAll();
   });
-  return { authenticator, senderDomains, templateCache, streamCache };
+  return { authenticator, senderDomains, receivingDomains, templateCache, streamCache };
 }
 
 /** Whom mail is sent to, and who no longer wants any. */
@@ -251,6 +282,7 @@ function createMessages(
   caches: Caches,
   contacts: ContactLookup,
   quotas: QuotaServices['sendQuotas'],
+  parser: MailParser,
 ) {
   const { config, clock, log, storage, handoff } = options;
   const { pool, secretKey } = storage;
@@ -277,7 +309,7 @@ function createMessages(
     mailAcceptor: new MailAcceptor({
       acceptor,
       idempotency,
-      clock,
+      parser,
       checkShape: (body) => mailShape.check(body),
     }),
     idempotency,
@@ -289,6 +321,41 @@ function createMessages(
       contents,
     }),
     contents,
+  };
+}
+
+/** Concurrent lookups for all inbound mail, whose senders choose the names. */
+const INBOUND_DNS_CONCURRENCY_MAX = 64;
+const INBOUND_DNS_CACHE_BYTES_MAX = 16 * 1024 * 1024;
+
+/** Mail for the domains of workspaces. */
+function createInbound(options: ServicesOptions, caches: Caches, domains: Domains) {
+  const { config, clock, log, storage, mailParser: parser, onEventsAppended } = options;
+  const { pool } = storage;
+  const resolver = createResolver({
+    clock,
+    inFlightMax: INBOUND_DNS_CONCURRENCY_MAX,
+    cacheBytesMax: INBOUND_DNS_CACHE_BYTES_MAX,
+    servers: config.delivery.dnsServers,
+  });
+  const mailAuthenticator = new MailAuthenticator({ clock });
+  const inboundReceiver = new InboundReceiver({
+    ...{ pool, clock, log, parser, onEventsAppended },
+    authenticator: mailAuthenticator,
+    resolvers: new PerWorkspaceResolver(resolver, INBOUND_DNS_CONCURRENCY_MAX),
+    domains: caches.receivingDomains,
+    hostname: config.delivery.heloName,
+    limits: options.inbound,
+  });
+  return {
+    mailAuthenticator,
+    inboundReceiver,
+    inboundSimulator: new InboundSimulator({
+      ...{ pool, clock, domains },
+      receiver: inboundReceiver,
+      limits: sendLimits(config),
+    }),
+    inboundMessages: new InboundMessages({ pool, parser }),
   };
 }
 

@@ -15,6 +15,7 @@ import type { Clock } from '../lib/clock.ts';
 import { encodeId } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
 import { PeriodicTasks } from '../lib/periodic-tasks.ts';
+import type { MailParser } from '../mail/mime/mail-parser.ts';
 import { Alarms } from '../stats/alarms.ts';
 import { BrakeChecks } from '../stats/brake-checks.ts';
 import { StatsAggregator } from '../stats/stats-aggregator.ts';
@@ -30,6 +31,7 @@ import {
 import type { WebhookDispatcher } from '../webhooks/webhook-dispatcher.ts';
 import { WEBHOOK_DELIVERIES } from '../webhooks/webhook-queue-store.ts';
 import { buildLeaseHolder } from './build-lease-holder.ts';
+import { inboundContentReader } from './inbound-content-reader.ts';
 
 /**
  * The consumers of the event log: webhooks, event streams, statistics and alarms. They are woken by
@@ -57,6 +59,7 @@ export interface EventConsumersOptions {
   clock: Clock;
   log: Log;
   config: Config;
+  mailParser: MailParser;
   webhooks?: Pick<WebhookModuleParts, 'ca' | 'limits' | 'deadlineMs'> | undefined;
   streams?: Partial<StreamLimits> | undefined;
 }
@@ -84,6 +87,7 @@ export function createEventConsumers(options: EventConsumersOptions): EventConsu
     baseUrl: config.http.baseUrl,
     holder: leases?.holder,
     mailCommits: () => notifier.publishedCount,
+    readInboundContent: inboundContentReader(options.mailParser),
     ...options.webhooks,
   });
   notifier.subscribe(() => webhooks.dispatcher?.wake());

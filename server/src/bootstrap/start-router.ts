@@ -9,7 +9,7 @@ import { type Clock, systemClock } from '../lib/clock.ts';
 import { createLog, type Log } from '../lib/log.ts';
 import { PeriodicTasks } from '../lib/periodic-tasks.ts';
 import { CellDirectory } from '../router/cell-directory.ts';
-import { ReportForwarder } from '../router/report-forwarder.ts';
+import { MailForwarder } from '../router/mail-forwarder.ts';
 import { createRouterServer } from '../router/router-server.ts';
 import { SubmissionForwarder } from '../router/submission-forwarder.ts';
 import { VERSION } from '../version.ts';
@@ -23,7 +23,7 @@ export interface RunningRouter {
   url: string;
   /** Undefined if mail is not accepted over SMTP. */
   submissionPort: number | undefined;
-  /** Undefined if bounces and complaints are not received. */
+  /** Undefined if bounces, complaints and inbound mail are not received. */
   returnPathPort: number | undefined;
   stop(): Promise<void>;
 }
@@ -68,7 +68,7 @@ export async function openRouter(config: Config, log: Log): Promise<RunningRoute
   );
   const smtp = { directory, registry, clock, log };
   const submission = await openSubmission(config, smtp);
-  const forwarder = new ReportForwarder({ cells, directory, token, log });
+  const forwarder = new MailForwarder({ cells, directory, token, clock, log });
   const returnPath = await openReturnPath(config, forwarder, smtp);
   const url = await listener.listen(await resolveListenAddresses(host), port);
   for (const { cell, reason } of await directory.check()) {
@@ -123,13 +123,13 @@ async function openSubmission(
 /** Only if a port was set, too. */
 async function openReturnPath(
   config: Config,
-  reports: ReportForwarder,
+  receiver: MailForwarder,
   { registry, clock, log }: SmtpContext,
 ): Promise<SmtpPort | undefined> {
   if (!config.returnPath.portIsExplicit || config.returnPath.port === undefined) return undefined;
   const returnPath = await buildReturnPath({
     config: { ...config, roles: new Set(['smtp']) },
-    ...{ clock, log, registry, reports },
+    ...{ clock, log, registry, receiver },
     outage: new StorageOutage({ clock, log }),
     localListeners: [],
   });

@@ -79,6 +79,7 @@ export async function lockForTransaction(
     | 'deletions'
     | 'domains'
     | 'imports'
+    | 'inbound'
     | 'quotas'
     | 'statistics'
     | 'streams'

@@ -44,6 +44,7 @@ const ROWS_MAX = 1_000;
 const LARGE_ROWS_MAX: Readonly<Record<string, number>> = {
   message_attachments: 1,
   message_contents: 100,
+  inbound_contents: 1,
   contact_import_chunks: 20,
   request_log: 200,
 };

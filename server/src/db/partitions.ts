@@ -21,9 +21,9 @@ export interface PartitionedTable {
 }
 
 export interface Retention {
-  /** Messages, deliveries, attempts, events. */
+  /** Messages, deliveries, attempts, inbound messages, events. */
   recordDays: number;
-  /** Message contents and attachments, and the request log. */
+  /** Message contents and attachments, contents of inbound messages, and the request log. */
   contentDays: number;
   /** Webhook deliveries and their attempts. */
   webhookDays: number;
@@ -44,6 +44,9 @@ export const PARTITIONED_TABLES: readonly PartitionedTable[] = [
   { table: 'message_attachments', ...DAILY, keep: 'content' },
   { table: 'archived_contents', ...DAILY, keep: 'content' },
   { table: 'test_inbox', ...WEEKLY, keep: 'content' },
+  { table: 'inbound_messages', ...WEEKLY, keep: 'record', standalone: true },
+  { table: 'inbound_addresses', ...WEEKLY, keep: 'record', standalone: true },
+  { table: 'inbound_contents', ...DAILY, keep: 'content', standalone: true },
   { table: 'request_log', ...DAILY, keep: 'content', standalone: true },
   { table: 'audit_log', ...MONTHLY, keep: 'audit', standalone: true },
   { table: 'webhook_deliveries', ...WEEKLY, keep: 'webhook' },

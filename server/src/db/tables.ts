@@ -246,6 +246,7 @@ export interface DomainsRow {
   verified_at: number | null;
   checked_at: number | null;
   check_due_at: number | null;
+  receiving: boolean;
 }
 
 export interface EmailChangesRow {
@@ -310,6 +311,40 @@ export interface IdempotencyKeysRow {
   result: Buffer | null;
   result_encrypted: boolean;
   created_at: number;
+}
+
+export interface InboundAddressesRow {
+  workspace_id: string;
+  mode: Mode;
+  message_id: string;
+  address_key: string;
+  is_sender: boolean;
+  is_recipient: boolean;
+}
+
+export interface InboundContentsRow {
+  workspace_id: string;
+  mode: Mode;
+  id: string;
+  raw: Buffer;
+}
+
+export interface InboundMessagesRow {
+  workspace_id: string;
+  mode: Mode;
+  id: string;
+  received_at: number;
+  domain: string;
+  mail_from: string;
+  recipients: string[];
+  sender: string | null;
+  sender_name: string | null;
+  subject: string;
+  header_message_id: string | null;
+  in_reply_to_message_id: string | null;
+  size: number;
+  fingerprint: Buffer;
+  details: unknown;
 }
 
 export interface InstallationRow {
@@ -919,6 +954,9 @@ export interface Tables {
   event_consumers: EventConsumersRow;
   events: EventsRow;
   idempotency_keys: IdempotencyKeysRow;
+  inbound_addresses: InboundAddressesRow;
+  inbound_contents: InboundContentsRow;
+  inbound_messages: InboundMessagesRow;
   installation: InstallationRow;
   invitations: InvitationsRow;
   late_contents: LateContentsRow;

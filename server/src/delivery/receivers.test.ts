@@ -43,7 +43,7 @@ test('TLSA records in another order, or for another domain of the host, share a 
   const pool = (records: TlsaRecord[], domain: string) => {
     const tls = { kind: 'dane', records, names: ['mx.example', domain] } as const;
     const target = { host: 'mx.example', ip: '192.0.2.1', port: 25, tls };
-    return receivers.poolFor(receiver, target, false);
+    return receivers.poolFor(receiver, target, { relay: false, toSelf: false });
   };
   const known = pool([one, two], 'a.example');
   expect(pool([two, one], 'a.example')).toBe(known);
@@ -70,7 +70,11 @@ test('names of one provider share a pool for an address, unless their certificat
   const receivers = receiversOf([{ kind: 'direct' }]);
   const pool = (host: string, tls: SmtpTarget['tls'], ip = '192.0.2.1') => {
     const receiver = receivers.forServer({ receiver: host, host });
-    return receivers.poolFor(receiver, { host, ip, port: 25, tls }, false);
+    return receivers.poolFor(
+      receiver,
+      { host, ip, port: 25, tls },
+      { relay: false, toSelf: false },
+    );
   };
   const [one, two] = ['a', 'b'].map((name) => `${name}-com.mail.protection.outlook.com`) as [
     string,

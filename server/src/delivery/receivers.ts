@@ -168,8 +168,14 @@ export class Receivers {
     return opening;
   }
 
-  poolFor(receiver: Receiver, target: SmtpTarget, relay: boolean): SmtpConnectionPool {
-    const key = poolKey(target, !relay && receiver.shaping.provider !== null);
+  /** `toSelf`: for mail that this server receives, so that it is no loop if the target is this server. */
+  poolFor(
+    receiver: Receiver,
+    target: SmtpTarget,
+    { relay, toSelf }: { relay: boolean; toSelf: boolean },
+  ): SmtpConnectionPool {
+    const shared = poolKey(target, !relay && receiver.shaping.provider !== null);
+    const key = toSelf ? `${shared} self` : shared;
     let pool = receiver.pools.get(key);
     if (!pool) {
       const { clock, heloName, listenerName, timeouts } = this.#parts;
@@ -179,7 +185,7 @@ export class Receivers {
         shaping: receiver.shaping,
         idle: this.#idle,
         hasFallback: relay && this.#parts.routes.length > 1,
-        isOwnServer: (session) => !relay && identifiesAs(session, listenerName),
+        isOwnServer: (session) => !relay && !toSelf && identifiesAs(session, listenerName),
         onConnected: ({ depth }) => receiver.connected(depth),
         ...(timeouts ? { timeouts } : {}),
       });

@@ -25,6 +25,8 @@ export interface SmtpAttemptParts {
   receivers: Receivers;
   /** Whether this server itself receives mail on the address and port. */
   isOwnAddress: (ip: string, port: number) => boolean;
+  /** Whether a workspace of this server receives the mail of the domain. */
+  receivesMail: () => Promise<boolean>;
   /** The message has a connection that was greeted. */
   onConnected: () => void;
 }
@@ -88,6 +90,8 @@ class SmtpAttempt {
   readonly #parts: SmtpAttemptParts;
   #addressesTried = 0;
   #failures: Failure[] = [];
+  /** The server is this one, and a workspace receives the mail: it is delivered like any other. */
+  #toSelf = false;
   #transcript: SmtpTranscript | undefined;
 
   constructor(message: SmtpMessage, startedAtMs: number, parts: SmtpAttemptParts) {
@@ -108,7 +112,8 @@ class SmtpAttempt {
   async #tryServer(server: MailServer): Promise<AttemptReport[] | undefined> {
     const { isOwnAddress, receivers } = this.#parts;
     const { relay } = server;
-    if (!relay && server.addresses.some((ip) => isOwnAddress(ip, server.port))) {
+    const isOwn = !relay && server.addresses.some((ip) => isOwnAddress(ip, server.port));
+    if (isOwn && !(await this.#isReceivedHere())) {
       this.#addFailure(loopEnd(server), null, relay);
       // RFC 5321 section 5.1: servers of lower preference would only send it back to us.
       this.finished = true;
@@ -127,12 +132,21 @@ class SmtpAttempt {
     return undefined;
   }
 
+  /** Asked only if the server turns out to be this one. */
+  async #isReceivedHere(): Promise<boolean> {
+    this.#toSelf ||= await this.#parts.receivesMail();
+    return this.#toSelf;
+  }
+
   async #tryAddress(
     receiver: Receiver,
     target: SmtpTarget,
     relay: boolean,
   ): Promise<AttemptReport[] | undefined> {
-    const pool = this.#parts.receivers.poolFor(receiver, target, relay);
+    const toSelf = this.#toSelf;
+    const pool = this.#parts.receivers.poolFor(receiver, target, { relay, toSelf });
+    if (pool.recentFailure?.failure.kind === 'loop' && (await this.#isReceivedHere()))
+      return this.#tryAddress(receiver, target, relay);
     const known = pool.recentFailure;
     if (known) {
       this.#skip(underName(known, target.host), target, relay, receiver);
@@ -144,6 +158,8 @@ class SmtpAttempt {
       const sent = await pool.send(this.#message, this.#parts.onConnected);
       if ('error' in sent) throw sent.error;
       if (!sent.ok) {
+        if (sent.failed.failure.kind === 'loop' && (await this.#isReceivedHere()))
+          return this.#tryAddress(receiver, target, relay);
         this.#openFailed(underName(sent.failed, target.host), receiver, relay);
         return undefined;
       }

@@ -24,6 +24,7 @@ const records = recordsToPublish({
   bounceHost: 'mail.postrider.test',
   spfMechanism: 'include:spf.postrider.test',
   tracking: { host: 'links.example.test', target: 'track.postrider.test' },
+  receiving: true,
 });
 
 async function check(purpose: RecordPurpose, script: Script, of = records) {
@@ -51,6 +52,7 @@ test('finds every record of a domain that publishes all of them', async () => {
     [BOUNCE]: { MX: ['10 mail.postrider.test'], TXT: [SPF] },
     '_dmarc.example.test': { TXT: ['v=DMARC1; p=none'] },
     'links.example.test': { CNAME: 'track.postrider.test' },
+    'example.test': { MX: ['10 mail.postrider.test'] },
   });
   const resolver = createResolver({ servers: [server.address], clock: systemClock });
   const checked = await checkRecords(records, resolver);
@@ -356,6 +358,28 @@ describe('the return path', () => {
     ],
   ])('%s', async (_, MX, expected) => {
     expect(await verdict('return_path', { [BOUNCE]: { MX } })).toBe(expected);
+  });
+});
+
+describe('the domain that receives mail', () => {
+  test.each([
+    ['points to us', ['10 mail.postrider.test'], 'found'],
+    ['nothing published', [], 'missing'],
+    ['points elsewhere', ['1 aspmx.mailboxes.test'], 'wrong other_mx'],
+    ['shared with another host', ['10 mx.other.test', '10 mail.postrider.test'], 'wrong other_mx'],
+    ['with a backup', ['10 mail.postrider.test', '20 backup.test'], 'found other_mx'],
+    ['with the domain appended', ['10 mail.postrider.test.example.test'], 'wrong target_doubled'],
+  ])('%s', async (_, MX, expected) => {
+    expect(await verdict('receiving', { 'example.test': { MX } })).toBe(expected);
+  });
+
+  test('suggests a subdomain where mailboxes may be elsewhere', async () => {
+    const { mistakes } = await check('receiving', {
+      'example.test': { MX: ['1 aspmx.mailboxes.test'] },
+    });
+    expect(mistakes[0]?.detail).toBe(
+      'Mail to example.test is delivered to aspmx.mailboxes.test instead of this server. If that is where your mailboxes are, keep the record and receive mail at a subdomain.',
+    );
   });
 });
 

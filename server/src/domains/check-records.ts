@@ -168,6 +168,7 @@ function checkerFor({ purpose }: DomainRecord): CheckTexts {
     case 'ownership':
     case 'return_path':
     case 'tracking':
+    case 'receiving':
       return checkOwnershipToken;
     default:
       return unreachable(purpose);
@@ -204,24 +205,44 @@ function checkMx(record: DomainRecord, hosts: readonly MxRecord[]): CheckResult 
       expectedHost,
       hosts.map(({ host }) => host),
     );
-    return (
-      doubled ??
-      invalid(
-        'other_mx',
-        `Bounces would be delivered to ${hosts[0]?.host || 'no server (null MX)'} instead of this server.`,
-      )
-    );
+    const other = hosts[0]?.host || 'no server (null MX)';
+    return doubled ?? invalid('other_mx', otherMxTexts(record).instead(other));
   }
   const best = Math.min(...ours);
-  const competitor = hosts.find((other) => !isOurs(other) && other.preference <= best);
-  if (competitor) {
-    return invalid(
-      'other_mx',
-      `Bounces would also be delivered to ${competitor.host}. Remove that record.`,
-    );
-  }
-  return VALID;
+  const others = hosts.filter((host) => !isOurs(host));
+  const competitor = others.find(({ preference }) => preference <= best);
+  const texts = otherMxTexts(record);
+  if (competitor) return invalid('other_mx', texts.beside(competitor.host));
+  const [backup] = others;
+  if (!backup || !texts.backup) return VALID;
+  return { ...VALID, mistakes: [{ code: 'other_mx', detail: texts.backup(backup.host) }] };
 }
+
+interface OtherMxTexts {
+  /** Instead of our host. */
+  instead: (host: string) => string;
+  /** Preferred, or chosen as often as our host. */
+  beside: (host: string) => string;
+  /** Used when our host is not reachable. Absent if that does no harm. */
+  backup?: (host: string) => string;
+}
+
+function otherMxTexts({ purpose, name }: DomainRecord): OtherMxTexts {
+  if (purpose !== 'receiving') return BOUNCE_MX_TEXTS;
+  return {
+    instead: (host) =>
+      `Mail to ${name} is delivered to ${host} instead of this server. If that is where your mailboxes are, keep the record and receive mail at a subdomain.`,
+    beside: (host) =>
+      `Some or all mail to ${name} is delivered to ${host}. Remove that record, or receive mail at a subdomain if your mailboxes are there.`,
+    backup: (host) =>
+      `Mail is delivered to ${host} whenever this server is unreachable, and does not arrive here later unless that host forwards it. Senders retry for days, so you can remove that record.`,
+  };
+}
+
+const BOUNCE_MX_TEXTS: OtherMxTexts = {
+  instead: (host) => `Bounces would be delivered to ${host} instead of this server.`,
+  beside: (host) => `Bounces would also be delivered to ${host}. Remove that record.`,
+};
 
 function checkCname(record: DomainRecord, targets: readonly string[]): CheckResult {
   if (targets.length === 0) return MISSING;

@@ -25,6 +25,7 @@ const WANTED = {
   returnPathHost: 'bounce.example.com',
   bounceHost: 'mail.postrider.test',
   spfMechanism: 'include:spf.postrider.test',
+  receiving: false,
 };
 const records = recordsToPublish(WANTED);
 
@@ -69,12 +70,25 @@ describe('the DNS records of a domain', () => {
       bounceHost: 'mail.postrider.test',
       spfMechanism: 'a:mail.postrider.test',
       tracking: { host: 'links.example.com', target: 'track.postrider.test' },
+      receiving: false,
     });
     expect(more.at(-1)).toMatchObject({
       purpose: 'tracking',
       type: 'CNAME',
       name: 'links.example.com',
       value: 'track.postrider.test',
+      required: false,
+    });
+  });
+
+  test('include an MX record for the domain that receives mail, which sending does not need', () => {
+    const more = recordsToPublish({ ...WANTED, receiving: true });
+    expect(more.slice(0, -1)).toEqual(records);
+    expect(more.at(-1)).toMatchObject({
+      purpose: 'receiving',
+      type: 'MX',
+      name: 'example.com',
+      value: '10 mail.postrider.test',
       required: false,
     });
   });

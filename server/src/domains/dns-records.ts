@@ -12,7 +12,8 @@ export type RecordPurpose =
   | 'return_path'
   | 'return_path_spf'
   | 'dmarc'
-  | 'tracking';
+  | 'tracking'
+  | 'receiving';
 
 export interface DomainRecord {
   purpose: RecordPurpose;
@@ -38,6 +39,8 @@ export interface RecordInputs {
    */
   spfMechanism: string;
   tracking?: { host: string; target: string };
+  /** Whether mail to the domain is received. */
+  receiving: boolean;
 }
 
 export interface PublicKeyRecord {
@@ -92,6 +95,7 @@ export function recordsToPublish(inputs: RecordInputs): DomainRecord[] {
         'Sets the policy for mail that fails authentication (DMARC). Start with this policy, and make it stricter once all your mail passes.',
     },
     ...trackingRecords(inputs.tracking),
+    ...receivingRecords(inputs),
   ];
 }
 
@@ -141,6 +145,23 @@ function trackingRecords(tracking: RecordInputs['tracking']): DomainRecord[] {
       value: tracking.target,
       required: false,
       explanation: 'Lets tracked links use your own domain instead of ours.',
+    },
+  ];
+}
+
+/** Not required: sending works without it. */
+function receivingRecords({ domain, bounceHost, receiving }: RecordInputs): DomainRecord[] {
+  if (!receiving) return [];
+  return [
+    {
+      purpose: 'receiving',
+      type: 'MX',
+      name: domain,
+      value: `10 ${bounceHost}`,
+      required: false,
+      explanation:
+        'Routes mail to addresses at this domain to this server. If the domain has mailboxes elsewhere, receive mail at a subdomain instead, because all of it would arrive here.' +
+        unqualifiedHostNote(bounceHost, 'BOUNCE_HOST'),
     },
   ];
 }

@@ -11,6 +11,11 @@ export interface DomainSettings {
   tracking_host?: string | null;
 }
 
+/** What can change later. A new domain cannot receive, because it is not verified. */
+export interface DomainChange extends DomainSettings {
+  receiving?: boolean;
+}
+
 export interface NewDomain extends DomainSettings {
   name: string;
   return_path_host?: string;
@@ -18,7 +23,7 @@ export interface NewDomain extends DomainSettings {
 
 type StoredSettings = Pick<
   Domain,
-  'name' | 'returnPathHost' | 'trackingHost' | 'tls' | 'trackOpens' | 'trackClicks'
+  'name' | 'returnPathHost' | 'trackingHost' | 'tls' | 'trackOpens' | 'trackClicks' | 'receiving'
 >;
 
 /** Leaves space for the return path in MAIL FROM, which is longer than a DKIM record name. */
@@ -49,12 +54,18 @@ export function newDomainSettings(input: NewDomain): StoredSettings {
   const hosts = parseHosts(name, input.return_path_host, input.tracking_host, errors);
   if (name === undefined || errors.length > 0) throw invalidFields(errors);
   const { returnPathHost = `bounce.${name}`, trackingHost } = hosts;
-  const defaults = { tls: 'opportunistic', trackOpens: false, trackClicks: false } as const;
-  return applyChoices({ name, returnPathHost, trackingHost, ...defaults }, input);
+  return applyChoices({ name, returnPathHost, trackingHost, ...DEFAULTS }, input);
 }
 
+const DEFAULTS = {
+  tls: 'opportunistic',
+  trackOpens: false,
+  trackClicks: false,
+  receiving: false,
+} as const;
+
 /** Settings after an update. */
-export function updatedSettings(stored: StoredSettings, change: DomainSettings): StoredSettings {
+export function updatedSettings(stored: StoredSettings, change: DomainChange): StoredSettings {
   const errors: FieldError[] = [];
   const { returnPathHost } = stored;
   const { trackingHost } = parseHosts(stored.name, returnPathHost, change.tracking_host, errors);
@@ -74,7 +85,10 @@ export function domainFieldErrors(input: Partial<NewDomain>): FieldError[] {
   return errors;
 }
 
-function applyChoices(stored: StoredSettings, { tls, tracking }: DomainSettings): StoredSettings {
+function applyChoices(
+  stored: StoredSettings,
+  { tls, tracking, receiving }: DomainChange,
+): StoredSettings {
   return {
     name: stored.name,
     returnPathHost: stored.returnPathHost,
@@ -82,6 +96,7 @@ function applyChoices(stored: StoredSettings, { tls, tracking }: DomainSettings)
     tls: tls ?? stored.tls,
     trackOpens: tracking?.opens ?? stored.trackOpens,
     trackClicks: tracking?.clicks ?? stored.trackClicks,
+    receiving: receiving ?? stored.receiving,
   };
 }
 

@@ -7,7 +7,7 @@ import type { DomainKeysRow, DomainsRow } from '../db/tables.ts';
 import { type SearchedPage, searchTerms } from '../db/text-search.ts';
 import { displayDomain } from '../mail/domain-name.ts';
 import type { EncryptedDomainKey } from './dkim-key-generator.ts';
-import type { Domain, DomainKey, SenderDomain } from './domain.ts';
+import type { Domain, DomainKey, ReceivingDomain, SenderDomain } from './domain.ts';
 
 /** SQL for the tables `domains` and `domain_keys`. */
 
@@ -24,6 +24,7 @@ const COLUMNS = selectList<DomainsRow, DomainRow>(
     tls: 'tls',
     trackOpens: 'track_opens',
     trackClicks: 'track_clicks',
+    receiving: 'receiving',
     checks: 'checks',
     createdAtMs: 'created_at',
     verifiedAtMs: 'verified_at',
@@ -60,9 +61,9 @@ export async function findSenderDomain(
 export async function insertDomain(db: Queryable, domain: Domain): Promise<boolean> {
   const { rowCount } = await db.query(
     `insert into domains (workspace_id, id, name, status, trusted, ownership_token,
-       return_path_host, tracking_host, tls, track_opens, track_clicks, created_at, verified_at,
-       check_due_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+       return_path_host, tracking_host, tls, track_opens, track_clicks, receiving, created_at,
+       verified_at, check_due_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
      on conflict (workspace_id, name) do nothing`,
     [
       domain.workspaceId,
@@ -76,6 +77,7 @@ export async function insertDomain(db: Queryable, domain: Domain): Promise<boole
       domain.tls,
       domain.trackOpens,
       domain.trackClicks,
+      domain.receiving,
       sqlTime(domain.createdAtMs),
       sqlTime(domain.verifiedAtMs),
       sqlTime(domain.checkDueAtMs),
@@ -147,7 +149,8 @@ export async function deleteKeys(
 export async function updateDomain(db: Queryable, domain: Domain): Promise<void> {
   await db.query(
     `update domains set status = $3, trusted = $4, tracking_host = $5, tls = $6, track_opens = $7,
-       track_clicks = $8, checks = $9, verified_at = $10, checked_at = $11, check_due_at = $12
+       track_clicks = $8, receiving = $9, checks = $10, verified_at = $11, checked_at = $12,
+       check_due_at = $13
      where workspace_id = $1 and id = $2`,
     [
       domain.workspaceId,
@@ -158,6 +161,7 @@ export async function updateDomain(db: Queryable, domain: Domain): Promise<void>
       domain.tls,
       domain.trackOpens,
       domain.trackClicks,
+      domain.receiving,
       JSON.stringify(domain.checks),
       sqlTime(domain.verifiedAtMs),
       sqlTime(domain.checkedAtMs),
@@ -262,6 +266,41 @@ export async function findVerifiedElsewhere(
     [workspaceId, names],
   );
   return rows;
+}
+
+export async function findReceivingDomain(
+  db: Queryable,
+  name: string,
+): Promise<ReceivingDomain | undefined> {
+  const { rows } = await db.query<ReceivingDomain>({
+    name: 'find-receiving-domain',
+    text: `select workspace_id as "workspaceId", id as "domainId", name from domains
+      where name = $1 and receiving`,
+    values: [name],
+  });
+  return rows[0];
+}
+
+/**
+ * Ends receiving in a workspace that lost the domain, which a status of `failed` shows. Returns the
+ * workspace.
+ */
+export async function endReceivingElsewhere(
+  db: Queryable,
+  { workspaceId, name }: Pick<Domain, 'workspaceId' | 'name'>,
+): Promise<string | undefined> {
+  const { rows } = await db.query<Pick<Domain, 'workspaceId'>>(
+    `update domains set receiving = false
+     where name = $1 and receiving and workspace_id <> $2 and status = 'failed'
+     returning workspace_id as "workspaceId"`,
+    [name, workspaceId],
+  );
+  return rows[0]?.workspaceId;
+}
+
+/** Whether another workspace receives the mail of the domain. */
+export function isReceivedElsewhere(error: unknown): boolean {
+  return (error as { constraint?: unknown }).constraint === 'domains_receiving';
 }
 
 /**

@@ -17,6 +17,8 @@ export interface Domain {
   tls: TlsSetting;
   trackOpens: boolean;
   trackClicks: boolean;
+  /** Inbound mail to the domain is stored. Only one workspace can receive for a name. */
+  receiving: boolean;
   checks: readonly RecordCheck[];
   keys: readonly DomainKey[];
   createdAtMs: number;
@@ -71,6 +73,13 @@ export interface MailHosts {
   spfMechanism: string;
   /** The CNAME target of tracking hosts. */
   trackingTarget: string;
+}
+
+/** The workspace that receives the mail of a domain. */
+export interface ReceivingDomain {
+  workspaceId: string;
+  domainId: string;
+  name: string;
 }
 
 /** What accepting a message needs to know about its sender domain. */

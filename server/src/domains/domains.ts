@@ -12,7 +12,7 @@ import { type DnsZone, findDnsZone } from './dns-zone.ts';
 import type { Domain, MailHosts } from './domain.ts';
 import { appendVerifiedEvents } from './domain-events.ts';
 import {
-  type DomainSettings,
+  type DomainChange,
   type NewDomain,
   newDomainSettings,
   parseNameOrThrow,
@@ -24,10 +24,12 @@ import {
   countDomains,
   deleteDomain,
   deleteKeys,
+  endReceivingElsewhere,
   findDomain,
   findDomainByName,
   insertDomain,
   insertKeys,
+  isReceivedElsewhere,
   listDomains,
   notifyDomainsChanged,
   promoteNextKeys,
@@ -108,15 +110,20 @@ export class Domains {
     return domains.map((domain) => this.#view(domain));
   }
 
-  async change(owner: DomainActor, id: string, change: DomainSettings): Promise<DomainView> {
-    return inTransaction(this.#parts.pool, async (client) => {
+  async change(owner: DomainActor, id: string, change: DomainChange): Promise<DomainView> {
+    const changing = inTransaction(this.#parts.pool, async (client) => {
       const domain = orNotFound(await findDomain(client, owner.workspaceId, id, 'for update'));
       const changed: Domain = { ...domain, ...updatedSettings(domain, change) };
-      const hasNewRecord = changed.trackingHost !== domain.trackingHost && !domain.trusted;
-      if (hasNewRecord) changed.checkDueAtMs = this.#nextCheckSoon(domain);
+      const startsReceiving = changed.receiving && !domain.receiving;
+      if (startsReceiving) await takeOverReceiving(client, domain);
+      const hasNewRecord = startsReceiving || changed.trackingHost !== domain.trackingHost;
+      if (hasNewRecord && !domain.trusted) changed.checkDueAtMs = this.#nextCheckSoon(domain);
       await updateDomain(client, changed);
       await notifyDomainsChanged(client, domain.workspaceId);
       return this.#view(changed);
+    });
+    return changing.catch((error) => {
+      throw isReceivedElsewhere(error) ? receivedElsewhere() : error;
     });
   }
 
@@ -277,6 +284,25 @@ export class Domains {
 }
 
 const FIRST_CHECK_MS = 60_000;
+
+/**
+ * Only the owner of a name may receive its mail. A workspace whose domain has failed no longer proves
+ * that it is the owner, so it loses the mail to one that does.
+ */
+async function takeOverReceiving(db: Queryable, domain: Domain): Promise<void> {
+  if (domain.status !== 'verified' && domain.status !== 'degraded') {
+    const detail = `${domain.name} is not verified, so it cannot receive mail.`;
+    throw new RefusedError('domain_not_verified', detail);
+  }
+  const previous = await endReceivingElsewhere(db, domain);
+  if (previous !== undefined) await notifyDomainsChanged(db, previous);
+}
+
+function receivedElsewhere(): RefusedError {
+  const detail =
+    'Another workspace of this server receives the mail of this domain, and only one can. Switch off receiving there first.';
+  return new RefusedError('conflict', detail);
+}
 
 async function enforceDomainLimit(db: Queryable, workspaceId: string): Promise<void> {
   if ((await countDomains(db, workspaceId)) < DOMAINS_MAX) return;

@@ -1,4 +1,4 @@
-import { FairShares } from '../lib/fair-shares.ts';
+import { FairQueue } from '../lib/fair-queue.ts';
 import type { Resolver } from '../mail/dns/resolver.ts';
 
 /**
@@ -8,58 +8,18 @@ import type { Resolver } from '../mail/dns/resolver.ts';
  */
 export class PerWorkspaceResolver {
   readonly #resolver: Resolver;
-  readonly #shares: FairShares;
-  /**
-   * Queued lookups by workspace, in the order of service: a workspace that was served moves to the
-   * end.
-   */
-  readonly #waiting = new Map<string, (() => void)[]>();
+  readonly #queue: FairQueue;
 
   constructor(resolver: Resolver, concurrencyMax: number) {
     this.#resolver = resolver;
-    this.#shares = new FairShares(concurrencyMax);
+    this.#queue = new FairQueue(concurrencyMax);
   }
 
   /** The resolver with one workspace's share of the concurrency. */
   forWorkspace(workspaceId: string): Resolver {
     return {
-      lookup: async (type, name, options) => {
-        await this.#acquire(workspaceId);
-        try {
-          return await this.#resolver.lookup(type, name, options);
-        } finally {
-          this.#release(workspaceId);
-        }
-      },
+      lookup: (type, name, options) =>
+        this.#queue.run(workspaceId, () => this.#resolver.lookup(type, name, options)),
     };
-  }
-
-  async #acquire(workspaceId: string): Promise<void> {
-    const line = this.#waiting.get(workspaceId);
-    if (line === undefined && this.#shares.canAcquire(workspaceId)) {
-      this.#shares.acquire(workspaceId);
-      return;
-    }
-    await new Promise<void>((go) => {
-      if (line) line.push(go);
-      else this.#waiting.set(workspaceId, [go]);
-    });
-  }
-
-  #release(workspaceId: string): void {
-    this.#shares.release(workspaceId);
-    while (this.#admitNext());
-  }
-
-  #admitNext(): boolean {
-    for (const [workspaceId, line] of this.#waiting) {
-      if (!this.#shares.canAcquire(workspaceId)) continue;
-      this.#shares.acquire(workspaceId);
-      line.shift()?.();
-      this.#waiting.delete(workspaceId);
-      if (line.length > 0) this.#waiting.set(workspaceId, line);
-      return true;
-    }
-    return false;
   }
 }

@@ -28,6 +28,7 @@ export function publicDomain(domain: DomainView) {
     tracking_host: domain.trackingHost,
     tls: domain.tls,
     tracking: { opens: domain.trackOpens, clicks: domain.trackClicks },
+    receiving: domain.receiving,
     created_at: new Date(domain.createdAtMs).toISOString(),
     verified_at: timeOrNull(domain.verifiedAtMs),
     checked_at: timeOrNull(domain.checkedAtMs),

@@ -31,6 +31,7 @@ export function recordStates(domain: Domain, hosts: MailHosts, nowMs: number): R
     returnPathHost: domain.returnPathHost,
     bounceHost: hosts.bounceHost,
     spfMechanism: hosts.spfMechanism,
+    receiving: domain.receiving,
     ...(domain.trackingHost === null
       ? {}
       : { tracking: { host: domain.trackingHost, target: hosts.trackingTarget } }),

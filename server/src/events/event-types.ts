@@ -1,3 +1,5 @@
+import type { AuthenticationResults } from '../mail/authentication/authentication-results.ts';
+
 /**
  * The closed list of event types. Modules append events of these types; webhooks, the feed, the
  * OpenAPI document and the dashboard use this list.
@@ -17,6 +19,7 @@ export const EVENT_TYPES = [
   'message.unsubscribed',
   'message.opened',
   'message.clicked',
+  'inbound_message.received',
   'domain.verified',
   'domain.degraded',
   'domain.claimed',
@@ -119,4 +122,45 @@ export interface DeliveryEventData {
   next_attempt_at?: string;
   reason?: string;
   report?: ReportFacts;
+}
+
+/** The data of `inbound_message.received`: the summary of the message, without its content. */
+export interface InboundMessageEventData {
+  id: string;
+  mode: 'live' | 'test';
+  received_at: string;
+  /** The receiving domain. */
+  domain: string;
+  /** The sender is empty for bounces and automatic replies. */
+  envelope: { from: string; to: string[] };
+  /** Null if the mail has no address in From. */
+  from: InboundMailbox | null;
+  to: InboundMailbox[];
+  cc: InboundMailbox[];
+  reply_to: InboundMailbox[];
+  subject: string;
+  /** Without angle brackets, as all Message-IDs here. */
+  message_id: string | null;
+  in_reply_to: string | null;
+  /** The message of the workspace that it answers. */
+  in_reply_to_message_id: string | null;
+  /** As the sender wrote it. */
+  date: string | null;
+  size_bytes: number;
+  attachments: InboundAttachment[];
+  /** Null in test mode, in which no server has delivered the mail. */
+  authentication: AuthenticationResults | null;
+}
+
+export interface InboundMailbox {
+  email: string;
+  name: string | null;
+}
+
+export interface InboundAttachment {
+  index: number;
+  filename: string | null;
+  content_type: string;
+  size_bytes: number;
+  content_id: string | null;
 }

@@ -115,6 +115,7 @@ export const TAGS = {
   Sending: 'Send one message or a batch.',
   Messages:
     'Search messages, follow their delivery, and change messages that have not been sent yet.',
+  'Inbound messages': 'Mail that arrives at your receiving domains.',
   'Test inbox': 'Receives test mail: read it, or wait for it in an end-to-end test.',
   Templates: 'Stored content: templates, layouts and partials, with drafts and versions.',
   Contacts: 'Recipients and the attributes that placeholders can use.',

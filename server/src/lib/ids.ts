@@ -26,7 +26,8 @@ export type IdPrefix =
   | 'inv'
   | 'bat'
   | 'psk'
-  | 'aud';
+  | 'aud'
+  | 'inm';
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const DIGITS_OF_ID = 26;

@@ -54,6 +54,7 @@ const ALL = { insert: true, update: true, delete: true } as const;
 /** What requests write. Whatever is written for many workspaces at once is left out. */
 const REQUEST_TABLES: readonly FencedTable[] = [
   { table: 'messages', insert: true, update: true },
+  { table: 'inbound_messages', ...ALL },
   { table: 'contacts', ...ALL },
   { table: 'contact_subscriptions', ...ALL },
   { table: 'contact_imports', insert: true, update: true },

@@ -3,6 +3,7 @@ import { CONTACT_PURGES } from '../contacts/contact-purge-store.ts';
 import type { PurgedTable, TenantTable } from '../db/purge-rows.ts';
 import { DOMAIN_PURGES } from '../domains/domain-purge-store.ts';
 import { EVENT_PURGES } from '../events/event-purge-store.ts';
+import { INBOUND_PURGES } from '../inbound/inbound-purge-store.ts';
 import { LOG_PURGES } from '../logs/log-purge-store.ts';
 import { MESSAGE_PURGES } from '../messages/message-purge-store.ts';
 import { BRAKE_PURGES } from '../quotas/brake-store.ts';
@@ -21,6 +22,7 @@ import { ERASURE_PURGES } from './erasure-store.ts';
 const ALL = [
   ...ACCESS_PURGES,
   ...MESSAGE_PURGES,
+  ...INBOUND_PURGES,
   ...WEBHOOK_PURGES,
   ...EVENT_PURGES,
   ...CONTACT_PURGES,

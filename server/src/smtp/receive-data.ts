@@ -1,5 +1,6 @@
 import type { MemoryReservation } from '../lib/memory-budget.ts';
 import { RefusedError } from '../lib/refused-error.ts';
+import { completeLines } from '../mail/reports/report-beginning.ts';
 import type { DataViolation, MessageData } from './message-data.ts';
 
 /**
@@ -16,7 +17,7 @@ export async function withReceivedData<T>(
   stream: Pick<MessageData, 'sizeExceeded' | typeof Symbol.asyncIterator>,
   memory: MemoryReservation,
   work: (data: Buffer) => Promise<T>,
-  bytesMax = Number.POSITIVE_INFINITY,
+  bytesMax: number | undefined = Number.POSITIVE_INFINITY,
 ): Promise<T> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -52,13 +53,6 @@ export async function withReceivedData<T>(
     memory.release();
   }
 }
-
-/** A partial line has another meaning than the whole line, and may end between CR and LF. */
-function completeLines(data: Buffer): Buffer {
-  return data.subarray(0, data.lastIndexOf(LF) + 1);
-}
-
-const LF = 0x0a;
 
 /** Rejects SMTP smuggling: no legitimate client sends such a line. */
 export function rejectSmuggling({ hasAmbiguousEnd }: Pick<MessageData, 'hasAmbiguousEnd'>): void {

@@ -1,7 +1,10 @@
 import type { AddressInfo, Socket } from 'node:net';
 import type { Registry } from 'prom-client';
 import type { ReportOutcome } from '../bounces/report-outcome.ts';
+import type { InboundOutcome } from '../inbound/inbound-receiver.ts';
+import type { MailClient } from '../inbound/received-header.ts';
 import { MemoryBudget } from '../lib/memory-budget.ts';
+import { REPORT_BYTES_KEPT } from '../mail/reports/report-beginning.ts';
 import type { ClientOrigin } from './client-origin.ts';
 import { SmtpReplyError } from './error-replies.ts';
 import type { MessageData } from './message-data.ts';
@@ -16,40 +19,54 @@ import { type SessionRules, type SessionTimeouts, SmtpSession } from './smtp-ses
 import { type Certificate, type CertificateFiles, readCertificate } from './tls-certificate.ts';
 
 /**
- * The listener for bounces and complaints, which other mail servers deliver here as to any MX (RFC
- * 5321). There is no authentication and no relaying: a recipient is either a return path that we
- * issued or the complaint address, and every other recipient is rejected. `250` to the final dot
- * means that the report is committed; if it cannot be, the sender is asked to retry.
+ * The listener for what other mail servers deliver to us as to any MX (RFC 5321): bounces and complaints,
+ * and mail for the domains of workspaces. There is no authentication and no relaying: a recipient is a
+ * return path that we issued, the complaint address, or an address at a domain for which receiving is on,
+ * and every other recipient is rejected. `250` to the final dot means that everything is committed; if it
+ * cannot be, the sender is asked to retry.
  */
 
-/** What processes the reports: this node, or the cells behind a router. */
-export interface ReportReceiver<Address> {
-  /** Undefined if the address is not one of ours. */
+/** What processes the mail: this node, or the cells behind a router. */
+export interface MailReceiver<Address> {
+  /** Undefined if no mail is accepted for the address. */
   resolveAddress(address: string): Promise<Address | undefined>;
+  /**
+   * Who shares the memory for a mail to these addresses; undefined if they need only the beginning of
+   * it, as reports do, whose status and headers precede the returned mail.
+   */
+  ownerOfWhole(to: readonly Address[]): string | undefined;
   /** Everything is committed when it resolves. */
-  process(
-    data: Buffer,
-    envelope: { from: string; to: readonly Address[] },
-  ): Promise<ReportOutcome[]>;
+  process(data: Buffer, envelope: MailEnvelope<Address>): Promise<MailOutcomes>;
+}
+
+export interface MailEnvelope<Address> {
+  from: string;
+  to: readonly Address[];
+  client: MailClient;
+}
+
+export interface MailOutcomes {
+  reports: readonly ReportOutcome[];
+  inbound: readonly InboundOutcome[];
 }
 
 export interface ReturnPathListenerParts<Address> extends Omit<SmtpServiceParts, 'label'> {
   registry: Registry;
-  reports: ReportReceiver<Address>;
+  receiver: MailReceiver<Address>;
   /** The host name in the greeting. */
   hostname: string;
   /** Where a person can find the operator. */
   baseUrl: string;
   certificate: CertificateFiles | undefined;
-  /** The largest mail we send: some servers return all of it. */
+  /** The largest mail we send: some servers return all of it. Inbound mail can have the same size. */
   sentBytesMax: number;
   limits?: Partial<ReturnPathLimits>;
 }
 
 export interface ReturnPathLimits extends SessionTimeouts {
-  /** Only the beginning of a report is kept: status and headers precede the returned mail. */
+  /** Only the beginning of a report is kept. */
   reportBytesKept: number;
-  /** Memory limit for all reports that are being received. */
+  /** Memory limit for all mail that is being received. */
   memoryBytesMax: number;
 }
 
@@ -58,7 +75,7 @@ export const RETURN_PATH_LIMITS: ReturnPathLimits = {
   dataMs: 300_000,
   sessionMs: 900_000,
   idleMs: 120_000,
-  reportBytesKept: 256 * 1024,
+  reportBytesKept: REPORT_BYTES_KEPT,
   memoryBytesMax: 64 * 1024 * 1024,
 };
 
@@ -99,8 +116,8 @@ export class ReturnPathListener<Address> {
       recipientsMax: RECIPIENTS_MAX,
       handlers: {
         resolveRecipient: (address: string) => this.#resolveRecipient(address),
-        acceptReport: (data: MessageData, from: string, to: Address[]) =>
-          this.#acceptReport(data, from, to),
+        acceptMail: (data: MessageData, envelope: MailEnvelope<Address>) =>
+          this.#acceptMail(data, envelope),
       },
     };
     this.#service = new SmtpService(
@@ -133,7 +150,7 @@ export class ReturnPathListener<Address> {
   }
 
   async #resolveRecipient(address: string): Promise<Address> {
-    const found = await this.#parts.reports.resolveAddress(address);
+    const found = await this.#parts.receiver.resolveAddress(address);
     if (found) return found;
     this.#metrics.recipientRefused();
     // RFC 5321 section 4.5.1 requires postmaster mail to reach a person, which is not possible
@@ -144,21 +161,24 @@ export class ReturnPathListener<Address> {
       '5.1.1',
       forPeople
         ? `This mailbox is not monitored. Contact the operator of ${this.#parts.baseUrl}`
-        : 'Unknown mailbox. This server only accepts reports about its own mail.',
+        : 'Unknown mailbox.',
     );
   }
 
-  #acceptReport(data: MessageData, from: string, to: Address[]): Promise<string> {
+  #acceptMail(data: MessageData, envelope: MailEnvelope<Address>): Promise<string> {
+    const { receiver } = this.#parts;
+    const owner = receiver.ownerOfWhole(envelope.to);
     return withReceivedData(
       data,
-      this.#memory.reserve('reports'),
+      this.#memory.reserve(owner ?? 'reports'),
       async (bytes) => {
         rejectSmuggling(data);
-        const outcomes = await this.#parts.reports.process(bytes, { from, to });
-        for (const outcome of outcomes) this.#metrics.report(outcome);
+        const outcomes = await receiver.process(bytes, envelope);
+        for (const outcome of outcomes.reports) this.#metrics.report(outcome);
+        for (const outcome of outcomes.inbound) this.#metrics.inbound(outcome);
         return replyForOutcomes(outcomes);
       },
-      this.#limits.reportBytesKept,
+      owner === undefined ? this.#limits.reportBytesKept : undefined,
     );
   }
 }
@@ -167,14 +187,14 @@ interface ReturnPathRules<Address> extends SessionRules {
   handlers: {
     /** Rejects when the address is not one of ours. */
     resolveRecipient(address: string): Promise<Address>;
-    acceptReport(data: MessageData, from: string, to: Address[]): Promise<string>;
+    acceptMail(data: MessageData, envelope: MailEnvelope<Address>): Promise<string>;
   };
 }
 
 class ReturnPathSession<Address> extends SmtpSession {
   readonly #rules: ReturnPathRules<Address>;
-  /** The report addresses of the current mail, by the address as given. */
-  readonly #reportAddresses = new Map<string, Address>();
+  /** The recipients of the current mail, by the address as given. */
+  readonly #recipients = new Map<string, Address>();
   #unknownRecipients = 0;
 
   constructor(socket: Socket, rules: ReturnPathRules<Address>, origin: ClientOrigin) {
@@ -183,12 +203,12 @@ class ReturnPathSession<Address> extends SmtpSession {
   }
 
   protected override async acceptSender(): Promise<void> {
-    this.#reportAddresses.clear();
+    this.#recipients.clear();
   }
 
   protected override async acceptRecipient(address: string): Promise<void> {
     const found = await this.#rules.handlers.resolveRecipient(address);
-    this.#reportAddresses.set(address.toLowerCase(), found);
+    this.#recipients.set(address.toLowerCase(), found);
   }
 
   /** Counts unknown mailboxes only, not temporary errors such as an unavailable database. */
@@ -200,20 +220,35 @@ class ReturnPathSession<Address> extends SmtpSession {
   }
 
   protected override acceptMessage(data: MessageData, from: string): Promise<string> {
-    return this.#rules.handlers.acceptReport(data, from, [...this.#reportAddresses.values()]);
+    return this.#rules.handlers.acceptMail(data, {
+      from,
+      to: [...this.#recipients.values()],
+      client: { ip: this.remoteAddress, helo: this.helloName, protocol: this.protocolName },
+    });
   }
 }
 
 /** When recipients differ, an outcome that the sender must act on takes precedence. */
-function replyForOutcomes(outcomes: readonly ReportOutcome[]): string {
-  if (outcomes.includes('retry_later')) {
+function replyForOutcomes({ reports, inbound }: MailOutcomes): string {
+  if (reports.includes('retry_later')) {
     throw new SmtpReplyError(
       451,
       '4.3.0',
       'The delivery that this report is about is still in progress. Try again later.',
     );
   }
-  if (outcomes.includes('not_a_report')) {
+  if (inbound.includes('throttled')) {
+    const text = 'Too much mail is arriving for this domain. Try again later.';
+    throw new SmtpReplyError(451, '4.3.2', text);
+  }
+  if (inbound.includes('loop')) {
+    throw new SmtpReplyError(554, '5.4.6', 'The message has passed too many servers: mail loop.');
+  }
+  if (inbound.includes('malformed')) {
+    throw new SmtpReplyError(554, '5.6.0', 'The message cannot be parsed.');
+  }
+  // With other recipients, a copy of the mail was accepted.
+  if (reports.includes('not_a_report') && inbound.length === 0) {
     throw new SmtpReplyError(
       550,
       '5.7.1',

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { REPORT_OUTCOMES, type ReportOutcome } from '../bounces/report-outcome.ts';
+import { INBOUND_OUTCOMES, type InboundOutcome } from '../inbound/inbound-receiver.ts';
 
 /** Counts connections, and messages by reply code. */
 export interface SmtpServiceMetrics {
@@ -65,17 +66,25 @@ export function createAuthMetrics(registry: Registry): AuthMetrics {
 
 export interface ReturnPathMetrics {
   report(outcome: ReportOutcome): void;
+  inbound(outcome: InboundOutcome): void;
   recipientRefused(): void;
 }
 
 export function createReturnPathMetrics(registry: Registry): ReturnPathMetrics {
   const reports = new Counter({
     name: 'postrider_reports_total',
-    help: 'Bounces, complaints and other inbound mail, by outcome.',
+    help: 'Bounces, complaints and other mail to return paths, by outcome.',
     labelNames: ['outcome'] as const,
     registers: [registry],
   });
   for (const outcome of REPORT_OUTCOMES) reports.inc({ outcome }, 0);
+  const inbound = new Counter({
+    name: 'postrider_inbound_messages_total',
+    help: 'Mail for the domains of workspaces, by outcome.',
+    labelNames: ['outcome'] as const,
+    registers: [registry],
+  });
+  for (const outcome of INBOUND_OUTCOMES) inbound.inc({ outcome }, 0);
   const refused = new Counter({
     name: 'postrider_return_path_recipients_refused_total',
     help: 'Recipients rejected by the return-path listener as unknown.',
@@ -83,6 +92,7 @@ export function createReturnPathMetrics(registry: Registry): ReturnPathMetrics {
   });
   return {
     report: (outcome) => reports.inc({ outcome }),
+    inbound: (outcome) => inbound.inc({ outcome }),
     recipientRefused: () => refused.inc(),
   };
 }

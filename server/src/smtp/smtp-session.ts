@@ -76,8 +76,8 @@ export abstract class SmtpSession {
   readonly remoteAddress: string;
   readonly #rules: SessionRules;
   readonly #connection: SmtpConnection;
-  /** Whether the client has sent EHLO or HELO. */
-  #greeted = false;
+  /** What the client sent in EHLO or HELO; undefined before. */
+  #hello: { verb: string; name: string } | undefined;
   #envelope: Envelope | undefined;
   #processing = false;
   #disconnectReply: string | undefined;
@@ -118,6 +118,17 @@ export abstract class SmtpSession {
     this.#connection.startReading();
     this.reply(220, `${hostname} ESMTP Postrider`);
     void this.#serve();
+  }
+
+  /** How the client has introduced itself. */
+  protected get helloName(): string {
+    return this.#hello?.name ?? '';
+  }
+
+  /** For the trace field of a mail (RFC 3848). */
+  protected get protocolName(): 'SMTP' | 'ESMTP' | 'ESMTPS' {
+    if (this.isEncrypted) return 'ESMTPS';
+    return this.#hello?.verb === 'EHLO' ? 'ESMTP' : 'SMTP';
   }
 
   /** Sends 421 and closes, now or after the message in progress. */
@@ -224,7 +235,7 @@ export abstract class SmtpSession {
       }
     }
     if (TRANSACTION.has(verb) || verb === 'AUTH') {
-      if (!this.#greeted) return this.reply(503, '5.5.1 Send EHLO first.');
+      if (!this.#hello) return this.reply(503, '5.5.1 Send EHLO first.');
       if (TRANSACTION.has(verb) && required !== undefined) return this.reply(530, required);
     }
     await this.#handleCommand(verb, argument);
@@ -272,7 +283,7 @@ export abstract class SmtpSession {
       this.reply(501, `5.5.4 Syntax: ${verb} hostname`);
       return;
     }
-    this.#greeted = true;
+    this.#hello = { verb, name };
     this.#envelope = undefined;
     const { hostname, secureContext, messageBytesMax } = this.#rules;
     const extensions = [
@@ -400,7 +411,7 @@ export abstract class SmtpSession {
     if (this.isEncrypted) return this.reply(503, '5.5.1 TLS is already active.');
     const { handshakeMs } = this.#rules.timeouts;
     if (!(await this.#connection.startTls(secureContext, handshakeMs))) return;
-    this.#greeted = false;
+    this.#hello = undefined;
     this.#envelope = undefined;
     this.forgetClient();
   }

@@ -1,12 +1,13 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { FairQueue } from '../lib/fair-queue.ts';
 import { classifyResponse, type DisableReason } from './classify-response.ts';
 import { redactHeaders } from './custom-headers.ts';
 import type { Endpoint, EndpointCache } from './endpoint-cache.ts';
 import type { LeasedRow } from './fan-out-store.ts';
-import { FORMATS, renderEvent } from './formats/formats.ts';
+import { FORMATS, renderEvent, sendsInboundContent } from './formats/formats.ts';
 import type { SignedRequest, Signing } from './formats/webhook-format.ts';
-import type { ReadMessage } from './read-message.ts';
+import type { ReadSource } from './read-source.ts';
 import type { PostWebhook, WebhookResponse } from './webhook-client.ts';
 import type { AttemptRecord } from './webhook-queue-store.ts';
 
@@ -20,7 +21,9 @@ export interface WebhookAttempt {
 
 export interface AttemptParts {
   endpoints: EndpointCache;
-  readMessage: ReadMessage;
+  readSource: ReadSource;
+  /** Limits requests that contain the content of inbound messages, which may be large. */
+  contents: FairQueue;
   post: PostWebhook;
   clock: Clock;
   random?: () => number;
@@ -99,9 +102,13 @@ async function send(
     sequence: row.sequence,
     data: row.data,
   };
-  const content = await renderEvent(endpoint.format, event, (id) => parts.readMessage(scope, id));
-  if (content === undefined) return skipped(parts, endpoint);
-  return postSigned(parts, endpoint, event, Buffer.from(content));
+  const post = async (): Promise<Sent> => {
+    const content = await renderEvent(endpoint.format, event, parts.readSource(scope));
+    if (content === undefined) return skipped(parts, endpoint);
+    return postSigned(parts, endpoint, event, Buffer.from(content));
+  };
+  const hasContent = sendsInboundContent(endpoint.format, [row.type]);
+  return hasContent ? parts.contents.run(scope.workspaceId, post) : post();
 }
 
 /** Signs and sends a request. */

@@ -2,6 +2,7 @@ import { disableNonIndexPlans } from '../db/index-plans.ts';
 import type { Pool } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createEncryptor } from '../lib/encryption.ts';
+import { FairQueue } from '../lib/fair-queue.ts';
 import type { Log } from '../lib/log.ts';
 import { createResolver } from '../mail/dns/resolver.ts';
 import type { LeaseHolder } from '../queue/lease-holder.ts';
@@ -10,7 +11,7 @@ import { createAttempt } from './attempt-webhook.ts';
 import { disableWebhook } from './disable-webhook.ts';
 import { EndpointCache } from './endpoint-cache.ts';
 import { anyEnabled, fanOut, fanOutDueChunk, fanOutNextChunk, skipToEnd } from './fan-out-store.ts';
-import { createReadMessage } from './read-message.ts';
+import { createReadSource, type ReadInboundContent } from './read-source.ts';
 import { createTargetGuard, type TargetGuard } from './target-guard.ts';
 import type { TargetRules } from './target-url.ts';
 import { WebhookTester } from './test-webhook.ts';
@@ -52,6 +53,8 @@ export interface WebhookModuleParts {
   deadlineMs?: number;
   holder?: LeaseHolder | undefined;
   mailCommits?: () => number;
+  /** For formats that show what another module stores. */
+  readInboundContent: ReadInboundContent;
 }
 
 export interface WebhookModule {
@@ -66,6 +69,8 @@ export interface WebhookModule {
 
 /** Tenants choose the host names, so webhooks have a resolver apart from mail. */
 const DNS_IN_FLIGHT_MAX = 64;
+/** Each takes several times the size of a message in memory. */
+const CONTENTS_MAX = 4;
 
 /** Creates the webhooks module. */
 export function createWebhooks(parts: WebhookModuleParts): WebhookModule {
@@ -94,7 +99,11 @@ export function createWebhooks(parts: WebhookModuleParts): WebhookModule {
     createDispatcher(
       parts,
       dispatchPool,
-      createAttempt({ ...sending, readMessage: createReadMessage(dispatchPool) }),
+      createAttempt({
+        ...sending,
+        readSource: createReadSource(dispatchPool, parts.readInboundContent),
+        contents: new FairQueue(CONTENTS_MAX),
+      }),
     );
   const webhooks = new Webhooks({
     pool,
@@ -110,6 +119,7 @@ export function createWebhooks(parts: WebhookModuleParts): WebhookModule {
       pool,
       clock,
       webhooks,
+      readSource: createReadSource(pool, parts.readInboundContent),
       wake: () => dispatcher?.wakeClaims(),
     }),
     tester: new WebhookTester({

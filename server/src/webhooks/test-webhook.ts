@@ -9,6 +9,7 @@ import { postSigned } from './attempt-webhook.ts';
 import type { Endpoint, EndpointCache } from './endpoint-cache.ts';
 import { renderEvent } from './formats/formats.ts';
 import { subscriptionConfirmation } from './formats/ses-sns.ts';
+import type { InboundContent } from './formats/webhook-format.ts';
 import type { PostWebhook } from './webhook-client.ts';
 import { notFound } from './webhooks.ts';
 
@@ -30,6 +31,7 @@ export interface SampleEvent {
   type: EventType;
   data: object;
   message?: MessageHeader;
+  inboundContent?: InboundContent;
 }
 
 /** A receiver may use the whole deadline, so concurrent tests are limited. */
@@ -56,7 +58,10 @@ export class WebhookTester {
       sequence: sample.type.startsWith('message.') ? 1 : null,
       data: JSON.stringify(sample.data),
     };
-    const content = await renderEvent(endpoint.format, event, async () => sample.message);
+    const content = await renderEvent(endpoint.format, event, {
+      message: async () => sample.message,
+      inboundContent: async () => sample.inboundContent,
+    });
     if (content === undefined) throw noEquivalent(endpoint, sample.type);
     return this.#post(endpoint, () =>
       postSigned(this.#parts, endpoint, event, Buffer.from(content)),

@@ -7,7 +7,7 @@ import { encodeId } from '../lib/ids.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import { timeOrNull } from '../lib/rfc3339.ts';
 import { renderEvent } from './formats/formats.ts';
-import { createReadMessage, type ReadMessage } from './read-message.ts';
+import type { ReadSource } from './read-source.ts';
 import {
   type DeliveryCursor,
   type DeliveryFilter,
@@ -59,14 +59,20 @@ export class WebhookHistory {
   readonly #clock: Clock;
   readonly #webhooks: Webhooks;
   readonly #wake: () => void;
-  readonly #readMessage: ReadMessage;
+  readonly #readSource: ReadSource;
 
-  constructor(parts: { pool: Pool; clock: Clock; webhooks: Webhooks; wake: () => void }) {
+  constructor(parts: {
+    pool: Pool;
+    clock: Clock;
+    webhooks: Webhooks;
+    readSource: ReadSource;
+    wake: () => void;
+  }) {
     this.#pool = parts.pool;
     this.#clock = parts.clock;
     this.#webhooks = parts.webhooks;
     this.#wake = parts.wake;
-    this.#readMessage = createReadMessage(parts.pool);
+    this.#readSource = parts.readSource;
   }
 
   /** Lists deliveries of all endpoints, or of the one in the filter. */
@@ -98,8 +104,10 @@ export class WebhookHistory {
     const { delivery, event } = found;
     const content =
       event &&
-      (await renderEvent(format, { ...event, id: eventId, mode: scope.mode }, (id) =>
-        this.#readMessage(scope, id),
+      (await renderEvent(
+        format,
+        { ...event, id: eventId, mode: scope.mode },
+        this.#readSource(scope),
       ));
     return {
       ...publicDelivery(delivery),

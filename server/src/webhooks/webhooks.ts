@@ -16,7 +16,7 @@ import {
   type HeaderChange,
   redactHeaders,
 } from './custom-headers.ts';
-import { FORMATS, subscribedTypes } from './formats/formats.ts';
+import { FORMATS, sendsInboundContent, subscribedTypes } from './formats/formats.ts';
 import { certificatePath, topicArn } from './formats/ses-sns.ts';
 import { type NewSigningKey, newSigningKey } from './formats/signing-key.ts';
 import type { WebhookFormatName } from './formats/webhook-format.ts';
@@ -156,6 +156,7 @@ export class Webhooks {
   async getManaged(scope: EndpointCaller, id: string): Promise<Webhook> {
     const webhook = await this.get(scope, id);
     requireAuditScope(scope, webhook.events);
+    requireInboundScope(scope, webhook);
     return webhook;
   }
 
@@ -304,6 +305,7 @@ export class Webhooks {
     }
     const { events = before.events } = wanted;
     requireAuditScope(scope, events);
+    requireInboundScope(scope, { format: before.format, events });
     if (!events.every((type) => isAuditType(type) === isAuditType(before.events[0] as string))) {
       const detail =
         'An endpoint receives either audit events or others, and cannot be changed from one to the other.';
@@ -359,4 +361,16 @@ function throwIfInvalid(errors: readonly FieldError[]): void {
 
 function urlError({ code, detail }: { code: string; detail: string }): FieldError {
   return { pointer: '/url', code, detail };
+}
+
+/** An endpoint that receives the content of inbound messages is a way to read them. */
+function requireInboundScope(
+  { scopes }: EndpointCaller,
+  { format, events }: { format: WebhookFormatName; events: readonly string[] },
+): void {
+  if (!sendsInboundContent(format, events) || scopes.has('read:inbound_messages')) return;
+  const detail = `With the format ${format}, inbound_message.received contains the whole message and requires read:inbound_messages.`;
+  throw new RefusedError('insufficient_scope', detail, {
+    fix: 'Use a key with read:inbound_messages.',
+  });
 }

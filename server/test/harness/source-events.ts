@@ -1,6 +1,11 @@
 import type { EventType } from '../../src/events/event-types.ts';
+import { INBOUND_MESSAGE } from '../../src/http/routes/inbound-messages/examples.ts';
 import { encodeId } from '../../src/lib/ids.ts';
-import type { SourceData, SourceEvent } from '../../src/webhooks/formats/webhook-format.ts';
+import type {
+  InboundEvent,
+  SourceData,
+  SourceEvent,
+} from '../../src/webhooks/formats/webhook-format.ts';
 
 /** Events as webhook formats read them. */
 
@@ -71,6 +76,14 @@ export function acceptedEvent(more: Partial<SourceData> = {}): SourceEvent {
     ],
     ...more,
   } as SourceData);
+}
+
+/** An inbound message as formats read it. */
+export function inboundEvent(
+  more: Partial<InboundEvent['data']> = {},
+  content?: InboundEvent['content'],
+): InboundEvent {
+  return { createdAtMs: CREATED_AT_MS, data: { ...INBOUND_MESSAGE, ...more }, content };
 }
 
 type Suppression = NonNullable<SourceData['suppression']>;

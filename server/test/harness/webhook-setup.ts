@@ -109,6 +109,7 @@ function openNode(options: WebhookSetupOptions, database: TestDatabase, clock: C
     },
     version: 'test',
     baseUrl: 'http://localhost:3000',
+    readInboundContent: async () => undefined,
     ...(options.ca === undefined ? {} : { ca: options.ca }),
     ...(options.limits ? { limits: options.limits } : {}),
     ...(options.deadlineMs === undefined ? {} : { deadlineMs: options.deadlineMs }),

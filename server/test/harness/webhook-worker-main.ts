@@ -22,6 +22,7 @@ const { dispatcher } = createWebhooks({
   },
   version: 'test',
   baseUrl: 'http://localhost:3000',
+  readInboundContent: async () => undefined,
   limits: { leaseMs: 22_000 },
 });
 dispatcher?.start();

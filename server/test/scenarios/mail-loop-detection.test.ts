@@ -1,11 +1,14 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { encodeId } from '../../src/lib/ids.ts';
 import { startApp, type TestApp, validMessage } from '../harness/app.ts';
+import { startCuttingProxy } from '../harness/cutting-proxy.ts';
 import { startDnsServer } from '../harness/dns-server.ts';
 import { freePort } from '../harness/free-port.ts';
 import { until } from '../harness/until.ts';
 
 /**
- * Mail to a domain whose MX is this server bounces with an explanation instead of looping. The whole
+ * Mail to a domain whose MX is this server bounces with an explanation instead of looping, unless a
+ * workspace receives the mail of the domain. The whole
  * server runs with its ports open; the scripted name server returns one of them as MX, recognized by
  * address or by greeting.
  */
@@ -69,4 +72,46 @@ test('an MX that greets with our own name is a loop, wherever it listens', async
   const { recipient, words: dialog } = await bounceOf(app);
   expect(recipient).toMatchObject(LOOP);
   expect(dialog).toContain("identified itself with this server's own name");
+});
+
+describe('mail to a domain that a workspace receives mail for', () => {
+  async function expectReceived(app: TestApp): Promise<void> {
+    const { id } = await app.app.domains.trust(app.workspaceId, { name: 'example.com' });
+    const key = app.liveKey;
+    const path = `/domains/${encodeId('dom', id)}`;
+    await app.call('PATCH', path, { key, body: { receiving: true } });
+    await app.app.domains.trust(app.workspaceId, { name: 'example.org' });
+    const sent = await app.call('POST', '/transactional/send', { key, body: validMessage() });
+    const look = async () => (await app.call('GET', `/messages/${sent.json.id}`, { key })).json;
+    await until(async () => !['queued', 'deferred'].includes((await look()).status));
+    const { status, subject } = await look();
+    expect(status).toBe('delivered');
+    const received = await app.call('GET', '/inbound-messages', { key });
+    expect(received.json.data).toMatchObject([{ domain: 'example.com', subject }]);
+  }
+
+  test.each(['off', 'on'])('arrives at our own port, with DELIVERY_THREAD %s', async (thread) => {
+    await using dns = await startDnsServer(ZONE);
+    const port = String(await freePort());
+    const listeners = { MX_PORT: port, RETURN_PATH_PORT: port, HELO_NAME: 'mail.house.test' };
+    await using app = await startApp({
+      env: { ...listeners, DNS_SERVERS: dns.address, DELIVERY_THREAD: thread },
+    });
+    await expectReceived(app);
+  });
+
+  test('arrives at a server that greets with our own name', async () => {
+    await using dns = await startDnsServer(ZONE);
+    const own = await freePort();
+    await using redirected = await startCuttingProxy(own);
+    await using app = await startApp({
+      env: {
+        DNS_SERVERS: dns.address,
+        MX_PORT: String(redirected.port),
+        RETURN_PATH_PORT: String(own),
+        HELO_NAME: 'mail.house.test',
+      },
+    });
+    await expectReceived(app);
+  });
 });

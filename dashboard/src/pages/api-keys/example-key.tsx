@@ -57,6 +57,7 @@ export function placeholderKey(mode: Mode): string {
 const EXAMPLE_SCOPES: readonly Scope[] = [
   'send:transactional',
   'read:messages',
+  'write:inbound_messages',
   'read:events',
   'write:templates',
   'write:contacts',

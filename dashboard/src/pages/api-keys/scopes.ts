@@ -7,6 +7,11 @@ export type Scope = NonNullable<Schema<'CreateApiKey'>['scopes']>[number];
 export const SCOPE_ROWS: { label: string; read?: Scope; write?: Scope }[] = [
   { label: 'Send messages', write: 'send:transactional' },
   { label: 'Messages', read: 'read:messages', write: 'write:messages' },
+  {
+    label: 'Inbound messages',
+    read: 'read:inbound_messages',
+    write: 'write:inbound_messages',
+  },
   { label: 'Events', read: 'read:events' },
   { label: 'Templates', read: 'read:templates', write: 'write:templates' },
   { label: 'Contacts', read: 'read:contacts', write: 'write:contacts' },

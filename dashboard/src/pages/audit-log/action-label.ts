@@ -16,6 +16,7 @@ export const ACTION_LABELS: Record<string, string> = {
   cancelMessage: 'Cancelled a message',
   clearTestInbox: 'Cleared the test inbox',
   deleteTestInboxMessage: 'Deleted a test message',
+  deleteInboundMessage: 'Deleted an inbound message',
 
   createTemplate: 'Created a template',
   updateTemplate: 'Edited a template',

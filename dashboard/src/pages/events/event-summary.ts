@@ -4,6 +4,7 @@ import {
   BellOff,
   BellRing,
   FileCode2,
+  Inbox,
   KeyRound,
   type LucideIcon,
   Webhook,
@@ -25,6 +26,8 @@ export interface EventSummary {
 }
 
 interface Data extends EventData {
+  from?: { email: string } | null;
+  envelope?: { from: string };
   domain?: { id: string; name: string; status: string };
   template?: { kind: string; key: string; version: number } | null;
   suppression?: { email: string | null; domain: string | null; erased?: boolean };
@@ -40,6 +43,15 @@ export function summarizeEvent(event: Schema<'Event'>): EventSummary {
   switch (event.type.split('.')[0]) {
     case 'message':
       return summarizeMessageEvent(event.type, data);
+    case 'inbound_message':
+      return {
+        icon: Inbox,
+        tone: 'info',
+        title: 'Mail received',
+        subject: [data.from?.email ?? data.envelope?.from, data.subject]
+          .filter(Boolean)
+          .join(' · '),
+      };
     case 'domain':
       return summarizeDomainEvent(event.type, data);
     case 'template':

@@ -22,6 +22,7 @@ const DESCRIPTIONS: Record<EventType, string> = {
   'message.unsubscribed': 'Unsubscribed by the recipient',
   'message.opened': 'Tracking pixel loaded',
   'message.clicked': 'Tracked link clicked',
+  'inbound_message.received': 'Mail received',
   'domain.verified': 'All DNS records found',
   'domain.degraded': 'A DNS record is missing',
   'domain.claimed': 'Verified by another workspace',
@@ -51,6 +52,7 @@ export function describeEventType(type: string): string {
 
 const FAMILY_NAMES: Record<string, string> = {
   message: 'Messages',
+  inbound_message: 'Inbound messages',
   domain: 'Domains',
   template: 'Templates',
   suppression: 'Suppressions',

@@ -12,45 +12,62 @@ const Time = Type.Optional(
   Type.String({ description: 'A date or a time, in UTC unless it has an offset.' }),
 );
 
-const FILTER = {
+/** Names are not case-sensitive at Postmark; its client library writes some with capitals. */
+export const PERIOD = {
   count: Type.Integer({ minimum: 1, maximum: 500, description: 'At most 100 are returned.' }),
   offset: Type.Integer({ minimum: 0, description: 'Must be 0.' }),
-  tag: Type.Optional(Type.String()),
   fromdate: Time,
+  fromDate: Time,
   todate: Time,
-  messagestream: Type.Optional(Type.String()),
+  toDate: Time,
 };
 
-/** Names are not case-sensitive at Postmark; its client library writes some with capitals. */
-const SPELLINGS = {
-  fromDate: FILTER.fromdate,
-  toDate: FILTER.todate,
-  messageStream: FILTER.messagestream,
+const Stream = Type.Optional(Type.String());
+
+const FILTER = {
+  ...PERIOD,
+  tag: Type.Optional(Type.String()),
+  messagestream: Stream,
+  messageStream: Stream,
 };
 
-const ListFilter = closed({ ...FILTER, ...SPELLINGS });
+const ListFilter = closed(FILTER);
 
 export type ListQuery = Static<typeof ListFilter>;
 
 export function listQuery<T extends Record<string, TSchema>>(more: T) {
-  return closed({ ...FILTER, ...SPELLINGS, ...more });
+  return closed({ ...FILTER, ...more });
 }
 
 export function toListQuery(given: ListQuery): Record<string, string> {
-  const { count, offset, tag } = given;
-  const after = given.fromdate ?? given.fromDate;
-  const before = given.todate ?? given.toDate;
+  const { tag } = given;
+  const { after, before } = periodOf(given);
   const stream = given.messagestream ?? given.messageStream;
+  return {
+    ...pageOf(given),
+    ...(stream === undefined ? {} : { stream: toStreamKey(stream) }),
+    ...(tag === undefined ? {} : { tag }),
+    ...(after === undefined ? {} : { created_after: after }),
+    ...(before === undefined ? {} : { created_before: before }),
+  };
+}
+
+type Period = Pick<ListQuery, keyof typeof PERIOD>;
+
+export function pageOf({ count, offset }: Period): { limit: string } {
   if (offset > 0) {
     const detail = '`offset` is not supported. Narrow the list with a filter instead.';
     throw invalidFields([{ parameter: 'offset', code: 'unsupported', detail }]);
   }
+  return { limit: String(Math.min(count, ITEMS_MAX)) };
+}
+
+export function periodOf(given: Period): { after?: string; before?: string } {
+  const after = given.fromdate ?? given.fromDate;
+  const before = given.todate ?? given.toDate;
   return {
-    limit: String(Math.min(count, ITEMS_MAX)),
-    ...(stream === undefined ? {} : { stream: toStreamKey(stream) }),
-    ...(tag === undefined ? {} : { tag }),
-    ...(after === undefined ? {} : { created_after: toTime(after, 'fromdate') }),
-    ...(before === undefined ? {} : { created_before: toTime(before, 'todate') }),
+    ...(after === undefined ? {} : { after: toTime(after, 'fromdate') }),
+    ...(before === undefined ? {} : { before: toTime(before, 'todate') }),
   };
 }
 

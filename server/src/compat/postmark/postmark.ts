@@ -4,6 +4,7 @@ import { bounceOperations } from './bounces.ts';
 import { deliveryStatsOperations } from './delivery-stats.ts';
 import { emailOperations } from './emails.ts';
 import { PostmarkError, renderProblem } from './errors.ts';
+import { inboundMessageOperations } from './inbound-messages.ts';
 import { messageOperations } from './messages.ts';
 import { streamOperations } from './streams.ts';
 import { suppressionOperations } from './suppressions.ts';
@@ -18,6 +19,7 @@ export const postmark: CompatProvider = {
   operations: (deps) => [
     ...emailOperations(deps),
     ...messageOperations(deps),
+    ...inboundMessageOperations(deps),
     ...bounceOperations(deps),
     ...deliveryStatsOperations(deps),
     ...trackingOperations(deps),

@@ -182,16 +182,12 @@ interface StoredFile {
 }
 
 function toAttachmentData(
-  { clock, baseUrl, sign }: CompatDependencies,
-  { caller }: AnyRequest,
+  deps: CompatDependencies,
+  request: AnyRequest,
   messageId: string,
   file: StoredFile,
   index: number,
 ) {
-  const expiresAtMs = clock.now() + DOWNLOAD_MS;
-  const { workspaceId, mode } = caller;
-  const link = [workspaceId, mode, messageId, index, expiresAtMs].join('.');
-  const token = `${link}.${sign(link).toString('base64url')}`;
   return {
     id: String(index + 1),
     filename: file.filename,
@@ -199,6 +195,24 @@ function toAttachmentData(
     content_type: file.content_type,
     content_disposition: file.content_id === null ? 'attachment' : 'inline',
     ...(file.content_id === null ? {} : { content_id: file.content_id }),
+    ...downloadLink(deps, request, messageId, String(index)),
+  };
+}
+
+/** In place of the index of an attachment: the message as it was received. */
+export const RAW = 'raw';
+
+/** A URL for an attachment of a message, which may be one that was received. */
+export function downloadLink(
+  { clock, baseUrl, sign }: CompatDependencies,
+  { caller }: AnyRequest,
+  messageId: string,
+  part: string,
+): { download_url: string; expires_at: string } {
+  const expiresAtMs = clock.now() + DOWNLOAD_MS;
+  const link = [caller.workspaceId, caller.mode, messageId, part, expiresAtMs].join('.');
+  const token = `${link}.${sign(link).toString('base64url')}`;
+  return {
     download_url: `${baseUrl}/compat/resend/attachments/${token}`,
     expires_at: new Date(expiresAtMs).toISOString(),
   };
@@ -217,22 +231,34 @@ async function download(
   if (signature.length !== expected.length || !timingSafeEqual(signature, expected)) {
     throw noAttachment();
   }
-  const [workspaceId = '', mode, messageId = '', index = '', expiresAtMs] = link.split('.');
+  const [workspaceId = '', mode, messageId = '', part = '', expiresAtMs] = link.split('.');
   if (Number(expiresAtMs) <= clock.now()) throw noAttachment();
   const caller = {
     workspaceId,
     mode: mode as 'live' | 'test',
-    scopes: new Set(['read:messages'] as const),
+    scopes: new Set(['read:messages', 'read:inbound_messages'] as const),
     allowedDomains: [],
     actor: 'download',
     keyId: undefined,
   };
   const input = { params: {}, query: {}, body: {}, idempotency: undefined, caller };
   const onBehalf = new InnerRequest(request, input);
-  const query = { message_id: messageId, index };
-  return (await call(onBehalf, 'getAttachment', { query })).body;
+  if (!messageId.startsWith('inm_')) {
+    const query = { message_id: messageId, index: part };
+    return (await call(onBehalf, 'getAttachment', { query })).body;
+  }
+  const response =
+    part === RAW
+      ? await call(onBehalf, 'getInboundMessageRaw', { params: { id: messageId } })
+      : await call(onBehalf, 'getInboundMessageAttachment', {
+          params: { id: messageId, index: part },
+        });
+  return {
+    contentType: part === RAW ? 'message/rfc822' : 'application/octet-stream',
+    content: response.body,
+  };
 }
 
-function noAttachment(): RefusedError {
+export function noAttachment(): RefusedError {
   return new RefusedError('not_found', 'There is no such attachment, or the link has expired.');
 }

@@ -9,7 +9,10 @@ import { Deleted, deleted, ListQuery, pageQuery, toPage } from './lists.ts';
 
 const DomainId = Type.Object({ id: Type.String() });
 
+const Capability = Type.Optional(Type.Union([Type.Literal('enabled'), Type.Literal('disabled')]));
+
 const Settings = {
+  capabilities: Type.Optional(closed({ sending: Capability, receiving: Capability })),
   open_tracking: Type.Optional(Type.Boolean()),
   click_tracking: Type.Optional(Type.Boolean()),
   tls: Type.Optional(Type.Union([Type.Literal('enforced'), Type.Literal('opportunistic')])),
@@ -48,6 +51,11 @@ export function domainOperations({ call }: CompatDependencies): Operation[] {
         if (region !== undefined) {
           const detail = 'Regions are not supported: this server has one location.';
           throw invalidFields([{ pointer: '/region', code: 'unsupported', detail }]);
+        }
+        if (request.body.capabilities?.receiving === 'enabled') {
+          const detail = 'A domain can receive once it is verified. Update it then.';
+          const pointer = '/capabilities/receiving';
+          throw invalidFields([{ pointer, code: 'unsupported', detail }]);
         }
         const body = {
           name,
@@ -106,7 +114,11 @@ export function domainOperations({ call }: CompatDependencies): Operation[] {
       async (request) => {
         const { params } = request;
         const { body: domain } = await call(request, 'getDomain', { params });
-        const body = toSettings(domain.name, request.body);
+        const receiving = request.body.capabilities?.receiving;
+        const body = {
+          ...toSettings(domain.name, request.body),
+          ...(receiving === undefined ? {} : { receiving: receiving === 'enabled' }),
+        };
         await call(request, 'updateDomain', { params, body });
         return { status: 200, body: { object: 'domain', id: params.id } };
       },
@@ -155,9 +167,15 @@ function toSettings(
     click_tracking?: boolean;
     tls?: string;
     tracking_subdomain?: string;
+    capabilities?: { sending?: string };
   },
 ): object {
   const { open_tracking: opens, click_tracking: clicks, tls, tracking_subdomain: label } = settings;
+  if (settings.capabilities?.sending === 'disabled') {
+    const detail = 'Every domain can send. To stop that, delete the domain.';
+    const pointer = '/capabilities/sending';
+    throw invalidFields([{ pointer, code: 'unsupported', detail }]);
+  }
   return {
     ...(opens === undefined && clicks === undefined
       ? {}
@@ -179,6 +197,7 @@ interface Domain {
   created_at: string;
   tracking_host: string | null;
   tracking: { opens: boolean; clicks: boolean };
+  receiving: boolean;
   records: { purpose: string; type: string; name: string; value: string; status: string }[];
 }
 
@@ -187,7 +206,11 @@ const STATUSES: Record<string, string> = { degraded: 'verified' };
 
 const RECORD_STATUSES: Record<string, string> = { found: 'verified', pending: 'not_started' };
 
-const RECORDS: Record<string, string> = { dkim: 'DKIM', tracking: 'Tracking' };
+const RECORDS: Record<string, string> = {
+  dkim: 'DKIM',
+  tracking: 'Tracking',
+  receiving: 'Receiving',
+};
 
 function toDomain(domain: Domain) {
   return {
@@ -198,6 +221,7 @@ function toDomain(domain: Domain) {
     created_at: domain.created_at,
     open_tracking: domain.tracking.opens,
     click_tracking: domain.tracking.clicks,
+    capabilities: { sending: 'enabled', receiving: domain.receiving ? 'enabled' : 'disabled' },
     ...(domain.tracking_host === null
       ? {}
       : { tracking_subdomain: domain.tracking_host.slice(0, -domain.name.length - 1) }),

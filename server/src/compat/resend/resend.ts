@@ -5,6 +5,7 @@ import { contactOperations } from './contacts.ts';
 import { domainOperations } from './domains.ts';
 import { emailOperations } from './emails.ts';
 import { ResendError, renderProblem } from './errors.ts';
+import { receivedEmailOperations } from './received-emails.ts';
 import { suppressionOperations } from './suppressions.ts';
 import { templateOperations } from './templates.ts';
 
@@ -14,6 +15,7 @@ export const resend: CompatProvider = {
   title: 'Resend',
   operations: (deps) => [
     ...emailOperations(deps),
+    ...receivedEmailOperations(deps),
     ...domainOperations(deps),
     ...templateOperations(deps),
     ...contactOperations(deps),

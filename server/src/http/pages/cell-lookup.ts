@@ -10,6 +10,7 @@ import {
 import { WorkspaceMovingError } from '../../accounts/workspace-moving.ts';
 import type { InboundReports } from '../../bounces/inbound-reports.ts';
 import type { Pool } from '../../db/pool.ts';
+import type { InboundReceiver } from '../../inbound/inbound-receiver.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import { isComplaintsAddress } from '../../mail/return-path-address.ts';
 import { UNSUBSCRIBE_PATH } from '../../messages/unsubscribe-path.ts';
@@ -27,6 +28,7 @@ export interface CellLookupDependencies {
   unsubscribeLinks: Pick<UnsubscribeLinks, 'read'>;
   webhooks: Pick<Webhooks, 'findCertificate'>;
   reports: Pick<InboundReports, 'resolveAddress' | 'resolveRouted'>;
+  inbound: Pick<InboundReceiver, 'findReceiver'>;
 }
 
 export const CELL_LOOKUP_PATH = '/cell-lookup';
@@ -42,9 +44,9 @@ export type CellState = 'here' | 'moving' | 'absent';
 
 /**
  * What a request names: the SHA-256 of a key, an access key ID, a workspace, or its own path. `report`: the
- * recipient of a bounce or complaint.
+ * recipient of a bounce or complaint. `receiver`: a domain for which receiving may be on.
  */
-export type LookupKind = 'key' | 'credential' | 'workspace' | 'link' | 'report';
+export type LookupKind = 'key' | 'credential' | 'workspace' | 'link' | 'report' | 'receiver';
 
 export function registerCellLookup(server: FastifyInstance, deps: CellLookupDependencies): void {
   server.get<{ Querystring: Record<string, unknown> }>(
@@ -70,7 +72,7 @@ export function requireRouterToken(routerToken: string): onRequestHookHandler {
 }
 
 async function find(
-  { pool, unsubscribeLinks, webhooks, reports }: CellLookupDependencies,
+  { pool, unsubscribeLinks, webhooks, reports, inbound }: CellLookupDependencies,
   kind: unknown,
   value: string,
 ): Promise<CellState | undefined> {
@@ -90,26 +92,28 @@ async function find(
       return keyId && (await webhooks.findCertificate(keyId)) ? 'here' : 'absent';
     }
     case 'report':
-      return findReport(reports, value);
+      return unlessMoving(() => findReport(reports, value));
+    case 'receiver':
+      return unlessMoving(() => inbound.findReceiver(value));
     default:
       return undefined;
   }
 }
 
-/** Complaints are for the cell with the bounce host; a signed address may be of any. */
-async function findReport(
-  reports: CellLookupDependencies['reports'],
-  address: string,
-): Promise<CellState> {
+async function unlessMoving(find: () => Promise<unknown>): Promise<CellState> {
   try {
-    const found = isComplaintsAddress(address)
-      ? await reports.resolveAddress(address)
-      : await reports.resolveRouted(address);
-    return found ? 'here' : 'absent';
+    return (await find()) === undefined ? 'absent' : 'here';
   } catch (error) {
     if (error instanceof WorkspaceMovingError) return 'moving';
     throw error;
   }
+}
+
+/** Complaints are for the cell with the bounce host; a signed address may be of any. */
+function findReport(reports: CellLookupDependencies['reports'], address: string): Promise<unknown> {
+  return isComplaintsAddress(address)
+    ? reports.resolveAddress(address)
+    : reports.resolveRouted(address);
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

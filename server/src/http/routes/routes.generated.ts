@@ -38,6 +38,12 @@ import { verifyDomain } from './domains/verify.ts';
 import { exportEvents } from './events/export.ts';
 import { listEvents } from './events/list.ts';
 import { streamEvents } from './events/stream.ts';
+import { deleteInboundMessage } from './inbound-messages/delete.ts';
+import { getInboundMessageAttachment } from './inbound-messages/get-attachment.ts';
+import { getInboundMessageRaw } from './inbound-messages/get-raw.ts';
+import { getInboundMessage } from './inbound-messages/get.ts';
+import { listInboundMessages } from './inbound-messages/list.ts';
+import { simulateInboundMessage } from './inbound-messages/simulate.ts';
 import { acceptInvitation } from './invitations/accept.ts';
 import { createInvitationLink } from './invitations/create-link.ts';
 import { createInvitation } from './invitations/create.ts';
@@ -217,6 +223,12 @@ export const ROUTES = [
   exportEvents,
   listEvents,
   streamEvents,
+  deleteInboundMessage,
+  getInboundMessageAttachment,
+  getInboundMessageRaw,
+  getInboundMessage,
+  listInboundMessages,
+  simulateInboundMessage,
   acceptInvitation,
   createInvitationLink,
   createInvitation,

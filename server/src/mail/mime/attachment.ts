@@ -54,6 +54,14 @@ export function attachmentHeader(attachment: Attachment, inline: boolean): strin
   return `${header}Content-Disposition: ${inline ? 'inline' : 'attachment'};\r\n ${parameter}\r\n`;
 }
 
+/** The value of Content-Disposition in an HTTP response that is saved as a file (RFC 6266). */
+export function downloadDisposition(given: string): string {
+  const filename = safeFilename(given);
+  const fallback = asciiFilename(filename);
+  const encoded = fallback === filename ? '' : `; filename*=UTF-8''${percentEncoded(filename)}`;
+  return `attachment; filename="${fallback}"${encoded}`;
+}
+
 // RFC 2046 sections 5.1 and 5.2.1 forbid base64 for multipart and message types, and clients that
 // parse such a part would show its contents as part of our mail. Sent as a file, it arrives byte
 // for byte.

@@ -90,7 +90,7 @@ function formatHeaders(message: OutgoingMail): string {
 /** Messages of the same second have the same date, which takes longer to format than a header field. */
 let lastDate = { second: Number.NaN, text: '' };
 
-function formatDate(dateMs: number): string {
+export function formatDate(dateMs: number): string {
   const second = Math.floor(dateMs / 1000);
   if (second !== lastDate.second) {
     lastDate = { second, text: new Date(dateMs).toUTCString().replace('GMT', '+0000') };

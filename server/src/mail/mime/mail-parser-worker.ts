@@ -1,5 +1,6 @@
 import { serveTasks, toBuffer } from '../../lib/serve-tasks.ts';
+import type { ParseTask } from './mail-parser.ts';
 import { parseMail } from './parse-mail.ts';
 
 /** The worker of a MailParser. */
-serveTasks((data: Uint8Array) => parseMail(toBuffer(data)));
+serveTasks(({ data, options }: ParseTask) => parseMail(toBuffer(data), options));

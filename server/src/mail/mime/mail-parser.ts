@@ -1,6 +1,13 @@
 import type { Clock } from '../../lib/clock.ts';
 import { TaskThread } from '../../lib/task-thread.ts';
-import { isAtMost, malformedMail, type ParsedMail, parseMail } from './parse-mail.ts';
+import {
+  HEADER_BYTES_MAX,
+  isAtMost,
+  malformedMail,
+  type ParsedMail,
+  type ParseOptions,
+  parseMail,
+} from './parse-mail.ts';
 
 /**
  * Parses mail without blocking the event loop. Small mail is parsed in place. Large mail, or mail
@@ -8,8 +15,8 @@ import { isAtMost, malformedMail, type ParsedMail, parseMail } from './parse-mai
  * one for large mail, so that medium mail never waits for a huge one.
  */
 export class MailParser {
-  readonly #medium: TaskThread<Buffer, ParsedMail>;
-  readonly #large: TaskThread<Buffer, ParsedMail>;
+  readonly #medium: TaskThread<ParseTask, ParsedMail>;
+  readonly #large: TaskThread<ParseTask, ParsedMail>;
 
   constructor(clock: Clock) {
     this.#medium = parserThread(clock, MEDIUM_MEMORY_MB);
@@ -17,10 +24,14 @@ export class MailParser {
   }
 
   /** Mail with different queue keys is parsed round-robin. */
-  parse(queueKey: string, data: Buffer): Promise<ParsedMail> {
-    if (isSmall(data)) return parseMail(data);
+  parse(
+    queueKey: string,
+    data: Buffer,
+    options: ParseOptions = { forSending: true },
+  ): Promise<ParsedMail> {
+    if (isSmall(data)) return parseMail(data, options);
     const thread = data.length <= MEDIUM_BYTES_MAX ? this.#medium : this.#large;
-    return thread.run(queueKey, data);
+    return thread.run(queueKey, { data, options });
   }
 
   async stop(): Promise<void> {
@@ -28,7 +39,12 @@ export class MailParser {
   }
 }
 
-function parserThread(clock: Clock, memoryMb: number): TaskThread<Buffer, ParsedMail> {
+export interface ParseTask {
+  data: Uint8Array;
+  options: ParseOptions;
+}
+
+function parserThread(clock: Clock, memoryMb: number): TaskThread<ParseTask, ParsedMail> {
   return new TaskThread({
     clock,
     memoryMb,
@@ -50,7 +66,7 @@ const LARGE_MEMORY_MB = 768;
  * Whether parsing takes a few milliseconds at most. A line or a part costs far more than its bytes, and
  * so do addresses and encoded words in the header.
  */
-function isSmall(data: Buffer): boolean {
+export function isSmall(data: Buffer): boolean {
   return (
     data.length <= SMALL_BYTES_MAX &&
     isAtMost(data, '\n', SMALL_LINES_MAX) &&
@@ -61,6 +77,15 @@ function isSmall(data: Buffer): boolean {
 
 /** The parser ends the header at the first blank line, whether it has LF or CRLF. */
 function headerBytes(data: Buffer): number {
+  if (data[0] === LF || (data[0] === CR && data[1] === LF)) return 0;
   const ends = ['\n\n', '\n\r\n'].map((end) => data.indexOf(end)).filter((at) => at !== -1);
   return Math.min(data.length, ...ends);
 }
+
+/** The header as text, one character for each byte; without what the parser would refuse. */
+export function headerText(data: Buffer): string {
+  return data.toString('latin1', 0, Math.min(headerBytes(data) + 1, HEADER_BYTES_MAX));
+}
+
+const CR = 0x0d;
+const LF = 0x0a;

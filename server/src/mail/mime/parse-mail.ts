@@ -65,9 +65,11 @@ export interface ParsedAttachment {
   content: Uint8Array;
 }
 
+export const HEADER_BYTES_MAX = 256 * 1024;
+
 const LIMITS = {
   maxNestingDepth: 20,
-  maxHeadersSize: 256 * 1024,
+  maxHeadersSize: HEADER_BYTES_MAX,
   // An attached message is treated as a file, not parsed.
   maxRfc822NestingDepth: 0,
   forceRfc822Attachments: true,
@@ -79,7 +81,18 @@ const LINES_MAX = 450_000;
 const SHORT_LINES_MAX = 50_000;
 const LINE_BYTES_USUAL = 32;
 
-export async function parseMail(raw: Buffer): Promise<ParsedMail> {
+export interface ParseOptions {
+  /**
+   * The mail is to be sent: what must stay as it is comes with the result, and mail that could not be
+   * sent unchanged is rejected.
+   */
+  forSending: boolean;
+}
+
+export async function parseMail(
+  raw: Buffer,
+  { forSending }: ParseOptions = { forSending: true },
+): Promise<ParsedMail> {
   const data = withUtf8Headers(raw);
   if (!isAtMost(data, '\n--', DELIMITERS_MAX)) {
     throw malformedMail('The message has too many parts.');
@@ -95,7 +108,7 @@ export async function parseMail(raw: Buffer): Promise<ParsedMail> {
     const why = error instanceof Error ? error.message : '';
     throw malformedMail(`The message cannot be parsed: ${why}.`);
   }
-  const original = originalOf(parser, data);
+  const original = forSending ? originalOf(parser, data) : undefined;
   const html = storableText(mail.html ?? '');
   return {
     from: mail.headers

@@ -39,3 +39,30 @@ export async function findMessageHeader(
     }
   );
 }
+
+/**
+ * The messages with these ids, and those with a Message-ID that their caller chose, each with its
+ * Message-ID. One statement, because senders of inbound mail choose what is looked up.
+ */
+export async function findMessagesByHeader(
+  db: Queryable,
+  scope: TenantScope,
+  { ids, messageIds }: { ids: readonly string[]; messageIds: readonly string[] },
+): Promise<{ id: string; messageId: string }[]> {
+  const { rows } = await db.query<Pick<HeaderRow, 'sender' | 'header_message_id'> & { id: string }>(
+    {
+      name: 'find-messages-by-header',
+      text: `select id, sender, header_message_id from messages
+        where workspace_id = $1 and mode = $2 and id = any($3)
+      union all
+      select id, sender, header_message_id from messages
+        where workspace_id = $1 and mode = $2 and header_message_id = any($4)
+      limit 100`,
+      values: [scope.workspaceId, scope.mode, ids, messageIds],
+    },
+  );
+  return rows.map(({ id, sender, header_message_id: chosen }) => ({
+    id,
+    messageId: chosen ?? generatedMessageId(id, addressDomain(sender)),
+  }));
+}

@@ -1,6 +1,5 @@
 import type { Caller } from '../../accounts/caller.ts';
-import type { Clock } from '../../lib/clock.ts';
-import { MailParser } from '../../mail/mime/mail-parser.ts';
+import type { MailParser } from '../../mail/mime/mail-parser.ts';
 import { malformedMail, type ParsedMail } from '../../mail/mime/parse-mail.ts';
 import type { Accepted, MessageAcceptor } from '../accept/accept-message.ts';
 import type { Idempotency, IdempotencyRequest } from '../accept/idempotency.ts';
@@ -17,7 +16,7 @@ import { mailToSendRequest } from './mail-to-send-request.ts';
 export interface MailAcceptorParts {
   acceptor: Pick<MessageAcceptor, 'accept'>;
   idempotency: Pick<Idempotency, 'hashRequest'>;
-  clock: Clock;
+  parser: MailParser;
   /** Validates a request against the schema of the API's send endpoint. */
   checkShape: (body: object) => void;
 }
@@ -33,17 +32,15 @@ export interface MailOptions {
 
 export class MailAcceptor {
   readonly #parts: MailAcceptorParts;
-  readonly #parser: MailParser;
 
   constructor(parts: MailAcceptorParts) {
     this.#parts = parts;
-    this.#parser = new MailParser(parts.clock);
   }
 
   /** Accepts a mail whose lines end with CR LF. */
   async accept(caller: Caller, data: Buffer, given: MailOptions = {}): Promise<Accepted> {
     const { workspaceId, mode } = caller;
-    const mail = await this.#parser.parse(workspaceId, data);
+    const mail = await this.#parts.parser.parse(workspaceId, data);
     const recipients = given.recipients ?? addressees(mail);
     const submitted = mailToSendRequest(mail, data, recipients, given.options);
     const { request, idempotencyKey: key, messageId, original } = submitted;
@@ -57,10 +54,6 @@ export class MailAcceptor {
     const idempotency = given.idempotency ?? ownKey();
     const options = { idempotency, verbatim: true, messageId, original };
     return await this.#parts.acceptor.accept(caller, request, options);
-  }
-
-  stop(): Promise<void> {
-    return this.#parser.stop();
   }
 }
 

@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
+  inboundEvent,
   MESSAGE_ID,
   recipientEvent,
   suppressionEvent,
@@ -113,4 +114,77 @@ test('streams other than transactional have their own key as id', () => {
   expect(delivered).toMatchObject({ MessageStream: 'digest' });
   const left = postmark.render?.(suppressionEvent('suppression.created', { stream: 'digest' }));
   expect(left).toMatchObject({ MessageStream: 'digest' });
+});
+
+describe('an inbound message', () => {
+  const CONTENT = {
+    text: 'Thank you.\n\nOn Nov 15, 2026, Shop <shop@yourdomain.com> wrote:\n> It is on its way.',
+    html: '<p>Thank you.</p>',
+    headers: [
+      { name: 'From', value: 'Jane <jane@example.com>' },
+      { name: 'Date', value: 'Sun, 15 Nov 2026 10:29:57 +0100' },
+      { name: 'X-Spam', value: 'no' },
+    ],
+    attachments: [{ content: Buffer.from('%PDF-1.4') }],
+  };
+
+  test('has everything that Postmark sends', () => {
+    const jane = { Email: 'jane@example.com', Name: 'Jane', MailboxHash: '' };
+    const ticket = { Email: 'ticket+42@reply.yourdomain.com', Name: '', MailboxHash: '42' };
+    expect(postmark.renderInbound?.(inboundEvent({}, CONTENT))).toEqual({
+      MessageID: 'inm_01kc8x3f7ye6qvj2m4n5p6q7r8',
+      MessageStream: 'inbound',
+      From: 'jane@example.com',
+      FromName: 'Jane',
+      FromFull: jane,
+      To: 'ticket+42@reply.yourdomain.com',
+      ToFull: [ticket],
+      Cc: '',
+      CcFull: [],
+      Bcc: '',
+      BccFull: [],
+      OriginalRecipient: 'ticket+42@reply.yourdomain.com',
+      MailboxHash: '42',
+      Subject: 'Re: Your order',
+      ReplyTo: '',
+      Date: 'Sun, 15 Nov 2026 10:29:57 +0100',
+      Tag: '',
+      TextBody: CONTENT.text,
+      HtmlBody: CONTENT.html,
+      StrippedTextReply: 'Thank you.',
+      Headers: [{ Name: 'X-Spam', Value: 'no' }],
+      Attachments: [
+        {
+          Name: 'invoice.pdf',
+          ContentType: 'application/pdf',
+          ContentLength: 1201,
+          ContentID: '',
+          Content: 'JVBERi0xLjQ=',
+        },
+      ],
+    });
+  });
+
+  test('names recipients that are in no header', () => {
+    const envelope = {
+      from: '',
+      to: ['Ticket+42@reply.yourdomain.com', 'hidden@reply.yourdomain.com'],
+    };
+    expect(postmark.renderInbound?.(inboundEvent({ envelope }, CONTENT))).toMatchObject({
+      Bcc: 'hidden@reply.yourdomain.com',
+      BccFull: [{ Email: 'hidden@reply.yourdomain.com', Name: '', MailboxHash: '' }],
+      OriginalRecipient: 'Ticket+42@reply.yourdomain.com',
+    });
+  });
+
+  test('is sent without its content once that has been deleted', () => {
+    expect(postmark.renderInbound?.(inboundEvent())).toMatchObject({
+      TextBody: '',
+      HtmlBody: '',
+      StrippedTextReply: '',
+      Headers: [],
+      Date: 'Sun, 15 Nov 2026 09:29:57 GMT',
+      Attachments: [{ Name: 'invoice.pdf', Content: '' }],
+    });
+  });
 });

@@ -1,6 +1,11 @@
 import type { BounceReason } from '../../events/event-types.ts';
 import { BOUNCE_CLASSES } from '../../messages/verdict/verdict.ts';
 import { bounceIdOf } from './postmark-bounce-id.ts';
+import {
+  postmarkInboundAttachment,
+  postmarkInboundMessage,
+  postmarkInboundText,
+} from './postmark-inbound.ts';
 import { toStreamId } from './postmark-stream-id.ts';
 import { replyOf, timeOf } from './source-event.ts';
 import { standardHeaders } from './standard-headers.ts';
@@ -18,16 +23,30 @@ export const postmark: WebhookFormat = {
     'message.complained',
     'message.opened',
     'message.clicked',
+    'inbound_message.received',
     'suppression.created',
     'suppression.deleted',
   ],
   keys: 'secret',
   render: (event) => (event.data.suppression ? subscriptionChange(event) : postmarkRecord(event)),
+  needsInboundContent: true,
+  renderInbound: ({ data, content }) => ({
+    ...postmarkInboundMessage(data),
+    ...postmarkInboundText(content ?? { text: null, html: null, headers: [] }),
+    Attachments: data.attachments.map((file) => ({
+      ...postmarkInboundAttachment(file),
+      Content: base64Of(content?.attachments[file.index]),
+    })),
+  }),
   sign: (body, signing) => ({
     headers: { 'content-type': 'application/json', ...standardHeaders(body, signing) },
     body,
   }),
 };
+
+function base64Of(file: { content: Uint8Array } | undefined): string {
+  return file ? Buffer.from(file.content).toString('base64') : '';
+}
 
 /** The API of Postmark under /compat/postmark returns the same value. */
 const SERVER = { ServerID: 1 };

@@ -5,6 +5,7 @@ import {
   CREATED_AT_MS,
   EVENT_ID,
   EVENT_UUID,
+  inboundEvent,
   MESSAGE_ID,
   recipientEvent,
   suppressionEvent,
@@ -117,4 +118,40 @@ test('the library of Svix verifies both secrets during a rotation', async () => 
       type: 'email.delivered',
     });
   }
+});
+
+test('an inbound message, without its content', () => {
+  expect(
+    resend.renderInbound?.(inboundEvent({ cc: [{ email: 'cc@example.org', name: 'C' }] })),
+  ).toEqual({
+    type: 'email.received',
+    created_at: '2026-11-15T09:30:00.412Z',
+    data: {
+      email_id: 'inm_01kc8x3f7ye6qvj2m4n5p6q7r8',
+      created_at: '2026-11-15T09:30:00.000Z',
+      from: 'Jane <jane@example.com>',
+      to: ['ticket+42@reply.yourdomain.com'],
+      cc: ['cc@example.org'],
+      bcc: [],
+      received_for: ['ticket+42@reply.yourdomain.com'],
+      message_id: '<CAF8a1@mail.example.com>',
+      subject: 'Re: Your order',
+      attachments: [
+        {
+          id: '1',
+          filename: 'invoice.pdf',
+          size: 1201,
+          content_type: 'application/pdf',
+          content_disposition: 'attachment',
+          content_id: null,
+        },
+      ],
+    },
+  });
+});
+
+test('an inbound message without a sender and a Message-ID', () => {
+  expect(resend.renderInbound?.(inboundEvent({ from: null, message_id: null }))).toMatchObject({
+    data: { from: '', message_id: '' },
+  });
 });

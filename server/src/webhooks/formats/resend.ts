@@ -1,4 +1,6 @@
+import type { InboundMessageEventData } from '../../events/event-types.ts';
 import { formatAddress } from '../../mail/address.ts';
+import { resendReceivedEmail } from './resend-received-email.ts';
 import { bounceTypeOf } from './ses-bounce-type.ts';
 import { createdAtOf, timeOf, toOf } from './source-event.ts';
 import { standardHeaders } from './standard-headers.ts';
@@ -22,6 +24,7 @@ export const resend: WebhookFormat = {
     'message.unsubscribed',
     'message.opened',
     'message.clicked',
+    'inbound_message.received',
     'suppression.created',
     'suppression.deleted',
   ],
@@ -31,6 +34,10 @@ export const resend: WebhookFormat = {
     if (type === undefined) return undefined;
     const data = dataOf(event);
     return { type, created_at: timeOf(event), data };
+  },
+  renderInbound({ createdAtMs, data }) {
+    const created_at = new Date(createdAtMs).toISOString();
+    return { type: 'email.received', created_at, data: receivedEmail(data) };
   },
   sign(body, signing) {
     const signed = standardHeaders(body, signing);
@@ -79,6 +86,11 @@ function typeOf({ type, data }: SourceEvent): string | undefined {
     default:
       return undefined;
   }
+}
+
+function receivedEmail(message: InboundMessageEventData): object {
+  const { id, ...email } = resendReceivedEmail(message);
+  return { email_id: id, ...email };
 }
 
 function dataOf(event: SourceEvent): object | undefined {

@@ -1,6 +1,12 @@
 import type { KeyObject } from 'node:crypto';
 import type { Mode } from '../../accounts/tenant-scope.ts';
-import type { Bounce, EventType, ReportFacts, SmtpFacts } from '../../events/event-types.ts';
+import type {
+  Bounce,
+  EventType,
+  InboundMessageEventData,
+  ReportFacts,
+  SmtpFacts,
+} from '../../events/event-types.ts';
 import type { Hmac } from '../../lib/hmac.ts';
 import type { MessageHeader } from '../../messages/lookup/message-header-store.ts';
 
@@ -30,6 +36,10 @@ export interface WebhookFormat {
    * function, events are sent as they are stored.
    */
   render?(event: SourceEvent): object | undefined;
+  /** For events about inbound messages, where they have an equivalent. */
+  renderInbound?(event: InboundEvent): object;
+  /** Whether `renderInbound` uses the content. */
+  needsInboundContent?: true;
   sign(content: Buffer, signing: Signing): SignedRequest | Promise<SignedRequest>;
 }
 
@@ -57,6 +67,21 @@ export interface SourceEvent {
   data: SourceData;
   /** Undefined for events without a message, and once the message has been deleted. */
   message: MessageHeader | undefined;
+}
+
+/** An event about an inbound message as formats see it. */
+export interface InboundEvent {
+  createdAtMs: number;
+  data: InboundMessageEventData;
+  /** Undefined if the format needs none, and once the content has been deleted. */
+  content: InboundContent | undefined;
+}
+
+export interface InboundContent {
+  text: string | null;
+  html: string | null;
+  headers: readonly { name: string; value: string }[];
+  attachments: readonly { content: Uint8Array }[];
 }
 
 /** The data of events that have an equivalent somewhere; which fields are present depends on the type. */

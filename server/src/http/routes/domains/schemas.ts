@@ -52,7 +52,15 @@ export const CreateDomain = closed(
   { title: 'CreateDomain' },
 );
 
-export const UpdateDomain = closed(Changeable, { title: 'UpdateDomain', minProperties: 1 });
+const Receiving = Type.Boolean({
+  description:
+    'Whether mail to any address at the domain is stored as inbound messages. The domain then has one more record to publish.',
+});
+
+export const UpdateDomain = closed(
+  { ...Changeable, receiving: Type.Optional(Receiving) },
+  { title: 'UpdateDomain', minProperties: 1 },
+);
 
 const RECORD = {
   purpose: 'dkim',
@@ -80,6 +88,7 @@ const Looked = {
     'return_path_spf',
     'dmarc',
     'tracking',
+    'receiving',
   ] as const),
   type: oneOf(['TXT', 'MX', 'CNAME'] as const),
   name: Type.String({ description: 'The full name, without a trailing dot.' }),
@@ -150,6 +159,7 @@ export const Domain = Type.Object(
     tracking_host: Type.Union([Type.String(), Type.Null()]),
     tls: Tls,
     tracking: Type.Object(Tracking, { description: 'Defaults for sends.' }),
+    receiving: Receiving,
     created_at: Time,
     verified_at: NullableTime,
     checked_at: NullableTime,
@@ -176,6 +186,7 @@ export const Domain = Type.Object(
         tracking_host: null,
         tls: 'opportunistic',
         tracking: { opens: false, clicks: false },
+        receiving: false,
         created_at: '2026-11-15T09:30:00.000Z',
         verified_at: null,
         checked_at: '2026-11-15T09:31:00.000Z',

@@ -1,4 +1,4 @@
-import { type DomainSettings, domainFieldErrors } from '../../../domains/domain-settings.ts';
+import { type DomainChange, domainFieldErrors } from '../../../domains/domain-settings.ts';
 import type { Domains } from '../../../domains/domains.ts';
 import { publicDomain } from '../../../domains/public-domain.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
@@ -15,7 +15,9 @@ export function updateDomain(deps: { domains: Domains }): Operation {
       tag: 'Domains',
       summary: 'Update a domain',
       description:
-        'Changes the TLS policy and tracking. Takes effect on every node within a second.',
+        'Changes the TLS policy, tracking and receiving. Takes effect on every node within a ' +
+        'second. `receiving` can only be switched on while the domain is verified, and fails with ' +
+        '`conflict` if another workspace of the server receives the mail of this domain.',
       scope: 'write:domains',
       mode: 'live',
       params: pathId('dom', 'the domain'),
@@ -27,13 +29,14 @@ export function updateDomain(deps: { domains: Domains }): Operation {
           summary: 'Track clicks with your own host',
           value: { tracking: { clicks: true }, tracking_host: 'links.yourdomain.com' },
         },
+        receiving: { summary: 'Receive mail', value: { receiving: true } },
       },
       responses: { 200: { description: 'The updated domain.', body: Domain } },
-      problems: ['not_found'],
+      problems: ['not_found', 'domain_not_verified', 'conflict'],
     },
     async ({ caller, params, body }) => {
       const id = decodePathId('dom', (params as { id: string }).id, 'domain');
-      const domain = await deps.domains.change(caller, id, body as DomainSettings);
+      const domain = await deps.domains.change(caller, id, body as DomainChange);
       return { status: 200, body: publicDomain(domain) };
     },
   );

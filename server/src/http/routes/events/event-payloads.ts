@@ -7,6 +7,7 @@ import { id, Metadata, NullableTime, oneOf, Time } from '../../openapi/shared-sc
 import { ApiKey } from '../api-keys/schemas.ts';
 import { AuditEventEntry } from '../audit-log/schemas.ts';
 import { MissingRecord } from '../domains/schemas.ts';
+import { InboundMessageSummary } from '../inbound-messages/schemas.ts';
 import { ACCEPTED_MESSAGE, BOUNCE_REPLY } from '../messages/examples.ts';
 import { Bounce, SmtpReply } from '../messages/reply-schemas.ts';
 import { Brake } from '../operator/brake-schemas.ts';
@@ -296,6 +297,11 @@ export const PAYLOADS: Record<EventType, { description: string; data: TSchema }>
       sending_stops_at: NullableTime,
       records: Type.Array(MissingRecord),
     }),
+  },
+  'inbound_message.received': {
+    description:
+      'Mail arrived at a domain for which receiving is on. The data has everything but the content: retrieve the inbound message for its text, HTML, headers and attachments.',
+    data: InboundMessageSummary,
   },
   'domain.claimed': {
     description:

@@ -3,6 +3,7 @@ import { EVENT_TYPES, type EventType } from '../../../events/event-types.ts';
 import type { ComponentSchemas } from '../../openapi/component-schemas.ts';
 import { exampleOf } from '../../openapi/schema-example.ts';
 import { id, Mode, Time } from '../../openapi/shared-schemas.ts';
+import { INBOUND_CONTENT } from '../inbound-messages/examples.ts';
 import { BOUNCED_EVENT, MESSAGE_SUMMARY } from '../messages/examples.ts';
 import { PAYLOADS } from './event-payloads.ts';
 
@@ -13,6 +14,14 @@ export const SAMPLE_MESSAGE = {
   from: MESSAGE_SUMMARY.from,
   subject: MESSAGE_SUMMARY.subject,
   messageId: `${MESSAGE_SUMMARY.id}@yourdomain.com`,
+};
+
+/** The content of the inbound message in sample events. */
+export const SAMPLE_INBOUND_CONTENT = {
+  text: INBOUND_CONTENT.text,
+  html: INBOUND_CONTENT.html,
+  headers: INBOUND_CONTENT.headers,
+  attachments: [{ content: Buffer.from('A sample file') }],
 };
 
 /** Returns sample data of an event type. */

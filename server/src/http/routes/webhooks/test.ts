@@ -3,7 +3,7 @@ import type { Webhooks } from '../../../webhooks/webhooks.ts';
 import { pathId } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import { decodePathId } from '../../validation/path-id.ts';
-import { SAMPLE_MESSAGE, sampleData } from '../events/event-schemas.ts';
+import { SAMPLE_INBOUND_CONTENT, SAMPLE_MESSAGE, sampleData } from '../events/event-schemas.ts';
 import { SUBSCRIPTION_CONFIRMATION, TestWebhook, WebhookTestResult } from './schemas.ts';
 
 export function testWebhook(deps: { webhookTester: WebhookTester; webhooks: Webhooks }): Operation {
@@ -31,7 +31,12 @@ export function testWebhook(deps: { webhookTester: WebhookTester; webhooks: Webh
       if (type === SUBSCRIPTION_CONFIRMATION) {
         return { status: 200, body: await deps.webhookTester.confirm(caller, id) };
       }
-      const sample = { type, data: sampleData(type), message: SAMPLE_MESSAGE };
+      const sample = {
+        type,
+        data: sampleData(type),
+        message: SAMPLE_MESSAGE,
+        inboundContent: SAMPLE_INBOUND_CONTENT,
+      };
       return { status: 200, body: await deps.webhookTester.test(caller, id, sample) };
     },
   );

@@ -1,0 +1,5 @@
+import { serveTasks } from '../../lib/serve-tasks.ts';
+import { verifyDkim } from './verify-dkim.ts';
+
+/** The worker in which large mail is verified. */
+serveTasks(verifyDkim);
