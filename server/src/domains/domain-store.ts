@@ -298,6 +298,15 @@ export async function endReceivingElsewhere(
   return rows[0]?.workspaceId;
 }
 
+/** The domains for which the workspace receives mail. */
+export async function findReceivingNames(db: Queryable, workspaceId: string): Promise<string[]> {
+  const { rows } = await db.query<{ name: string }>(
+    'select name from domains where workspace_id = $1 and receiving order by name',
+    [workspaceId],
+  );
+  return rows.map(({ name }) => name);
+}
+
 /** Whether another workspace receives the mail of the domain. */
 export function isReceivedElsewhere(error: unknown): boolean {
   return (error as { constraint?: unknown }).constraint === 'domains_receiving';

@@ -89,3 +89,23 @@ test('events that no server has processed lead to webhooks and statistics at the
   const left = await source.pool.query('select from events union all select from deliveries');
   expect(left.rowCount).toBe(0);
 });
+
+test('a workspace does not move to where another one receives the mail of its domain', async () => {
+  await using source = await createTestDatabase();
+  await using target = await createTestDatabase();
+  const [id, other] = [await createWorkspace(source), await createWorkspace(target)];
+  const receive = ({ pool }: TestDatabase, workspaceId: string) =>
+    pool.query(
+      `insert into domains (workspace_id, id, name, status, ownership_token, return_path_host, tls,
+         track_opens, track_clicks, created_at, receiving)
+       values ($1, $1, 'reply.example.com', 'verified', 't', 'b', 'required', false, false, now(), true)`,
+      [workspaceId],
+    );
+  await receive(source, id);
+  await receive(target, other);
+  const parts = { source: source.pool, target: target.pool, clock: systemClock };
+  const run = () => new WorkspaceMove(parts, id).run();
+  await expect(run()).rejects.toThrow('receives the mail of reply.example.com');
+  await target.pool.query('update domains set receiving = false');
+  expect(await run()).toMatchObject({ state: 'moved' });
+});

@@ -23,6 +23,7 @@ import {
 } from '../db/copy-rows.ts';
 import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
 import { removeFence } from '../db/write-fence.ts';
+import { findReceivingDomain, findReceivingNames } from '../domains/domain-store.ts';
 import { newestEventTx } from '../events/event-consumer-store.ts';
 import type { Clock } from '../lib/clock.ts';
 import { encodeId } from '../lib/ids.ts';
@@ -178,7 +179,20 @@ export class WorkspaceMove {
         `The content archive has ${archived} contents of the workspace, which cannot be moved. Wait until they have expired.`,
       );
     }
+    if (there !== 'active') await this.#checkReceiving();
     return { here, there };
+  }
+
+  /** Only one workspace of an installation can receive the mail of a domain. */
+  async #checkReceiving(): Promise<void> {
+    const { source, target } = this.#parts;
+    for (const name of await findReceivingNames(source, this.#id)) {
+      const receiving = await findReceivingDomain(target, name);
+      if (!receiving || receiving.workspaceId === this.#id) continue;
+      throw conflict(
+        `Another workspace at the target receives the mail of ${name}. Switch off receiving in one of them first.`,
+      );
+    }
   }
 
   async #numberTarget(): Promise<void> {
