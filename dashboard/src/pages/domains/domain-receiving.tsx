@@ -58,7 +58,7 @@ export function DomainReceiving({ domain }: { domain: Domain }) {
         ))
       }
     >
-      <div className="grid gap-3 text-sm text-soft">
+      <div className="grid gap-3 text-sm wrap-anywhere text-soft">
         {turningOn.isError && <ErrorAlert error={turningOn.error} />}
         {domain.receiving ? (
           <ReceivingState domain={domain} />

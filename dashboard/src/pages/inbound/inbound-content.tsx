@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Archive, Download, FileText, Paperclip } from 'lucide-react';
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import { fetchRaw, type Schema } from '../../api/client.ts';
 import { useApi } from '../../api/use-api.ts';
 import { Button } from '../../components/button.tsx';
@@ -90,18 +90,10 @@ const IMAGE_TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 const INLINE_IMAGES_MAX = 20;
 const INLINE_IMAGE_BYTES_MAX = 2_000_000;
 
-/** The attached images that the HTML shows, as data URLs. Those that fail to load stay broken. */
+/** The attached images that the HTML shows, as data URLs; blank until they are loaded. */
 function useInlineImages({ id, attachments }: InboundMessage, html: string): InlineImages {
   const { selection, key } = useApi();
-  const shown = attachments
-    .filter(
-      ({ content_id, content_type, size_bytes }) =>
-        content_id !== null &&
-        IMAGE_TYPES.includes(content_type) &&
-        size_bytes <= INLINE_IMAGE_BYTES_MAX &&
-        html.includes(`cid:${content_id}`),
-    )
-    .slice(0, INLINE_IMAGES_MAX);
+  const shown = useMemo(() => inlineImages(attachments, html), [attachments, html]);
   const images = useQuery({
     queryKey: key('inbound-message', id, 'inline-images'),
     queryFn: async () => {
@@ -116,10 +108,26 @@ function useInlineImages({ id, attachments }: InboundMessage, html: string): Inl
     staleTime: Number.POSITIVE_INFINITY,
     retry: false,
   });
-  return images.data ?? NONE;
+  const blank = useMemo(
+    () => Object.fromEntries(shown.map(({ content_id }) => [content_id, BLANK_IMAGE])),
+    [shown],
+  );
+  return images.data ?? blank;
 }
 
-const NONE: InlineImages = {};
+const BLANK_IMAGE =
+  'data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
+
+function inlineImages(attachments: readonly Attachment[], html: string): Attachment[] {
+  const shown = attachments.filter(
+    ({ content_id, content_type, size_bytes }) =>
+      content_id !== null &&
+      IMAGE_TYPES.includes(content_type) &&
+      size_bytes <= INLINE_IMAGE_BYTES_MAX &&
+      html.includes(`cid:${content_id}`),
+  );
+  return shown.slice(0, INLINE_IMAGES_MAX);
+}
 
 function dataUrl(file: Blob): Promise<string> {
   return new Promise((resolve, reject) => {
