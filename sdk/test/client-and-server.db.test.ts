@@ -117,6 +117,36 @@ test('uploads a text file and downloads an export', async () => {
   expect(await response.text()).toContain(email);
 });
 
+test('reads an inbound message when its event arrives', async () => {
+  await using receiver = await startWebhookReceiver();
+  const events: Schema<'CreateWebhook'>['events'] = ['inbound_message.received'];
+  const { secret } = await postrider.webhooks.create({ url: receiver.url, events });
+  await app.call('POST', '/domains', { body: { name: 'inbound.example' } });
+  await postrider.inboundMessages.simulate({
+    from: { email: 'jane@example.com' },
+    to: { email: 'ticket+42@inbound.example' },
+    subject: 'Re: Your order',
+    text: 'Thank you.',
+    attachments: [{ filename: 'a.txt', content: 'aGVsbG8=' }],
+  });
+  await expect.poll(() => receiver.received.length).toBe(1);
+  const [request] = receiver.received;
+  const event = await verifyWebhook(request?.body ?? '', request?.headers ?? {}, secret);
+  if (event.type !== 'inbound_message.received') return expect.fail(event.type);
+  const message = await postrider.inboundMessages.get(event.data.id);
+  expect(message).toMatchObject({ ...event.data, text: 'Thank you.' });
+  for (const { index } of message.attachments) {
+    const file = await postrider.inboundMessages.getAttachment(message.id, String(index));
+    expect(await file.text()).toBe('hello');
+  }
+  const listed = await collect(postrider.inboundMessages.list({ to: '@inbound.example' }));
+  expect(listed.map(({ id }) => id)).toEqual([message.id]);
+  const raw = await postrider.inboundMessages.getRaw(message.id);
+  expect(await raw.text()).toContain('Subject: Re: Your order');
+  await postrider.inboundMessages.delete(message.id);
+  await expect(postrider.inboundMessages.get(message.id)).rejects.toMatchObject({ status: 404 });
+});
+
 test('an abort ends the body of a streamed response', async () => {
   const abort = new AbortController();
   const { signal } = abort;

@@ -92,6 +92,7 @@ export interface Services {
   mailAuthenticator: MailAuthenticator;
   inboundReceiver: InboundReceiver;
   inboundSimulator: InboundSimulator;
+  receivingDomains: ReceivingDomainCache;
   inboundMessages: InboundMessages;
   idempotency: Idempotency;
   changes: MessageChanges;
@@ -117,9 +118,9 @@ export interface ServicesOptions {
   acceptGroup?: AcceptGroup | undefined;
   passwordCost?: PasswordCost | undefined;
   generateDkimKeys?: GenerateDkimKeys | undefined;
+  inbound?: Partial<InboundLimits> | undefined;
   /** Shared by all that read mail, because of its threads. */
   mailParser: MailParser;
-  inbound?: Partial<InboundLimits> | undefined;
   /** What requests to hosts that a tenant has chosen must pass. */
   webhookTargets: EventConsumers['webhookTargets'];
 }
@@ -183,6 +184,7 @@ export function buildServices(options: ServicesOptions): Services {
     ...messages,
     mailParser,
     ...createInbound(options, caches, domains),
+    receivingDomains: caches.receivingDomains,
     erasures: new Erasures({
       pool,
       clock,

@@ -3,6 +3,7 @@ import { backup } from './commands/backup.ts';
 import { doctor } from './commands/doctor.ts';
 import { domainsAdd } from './commands/domains-add.ts';
 import { domainsList } from './commands/domains-list.ts';
+import { domainsReceive } from './commands/domains-receive.ts';
 import { domainsVerify } from './commands/domains-verify.ts';
 import { eventsTail } from './commands/events-tail.ts';
 import { keysCreate } from './commands/keys-create.ts';
@@ -76,6 +77,7 @@ export const COMMANDS: readonly Command[] = [
   keysRevoke,
   domainsAdd,
   domainsVerify,
+  domainsReceive,
   domainsList,
   streamsCreate,
   streamsList,

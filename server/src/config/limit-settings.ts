@@ -32,7 +32,8 @@ export const limits = {
     min: 1024,
   }),
   MESSAGE_MAX_BYTES: bytes({
-    description: 'Maximum size of a message as sent, including encoded attachments.',
+    description:
+      'Maximum size of a message as sent, including encoded attachments. An inbound message can have 1 MiB more.',
     default: 25 * MIB,
     defaultText: '25MiB',
     min: 1024,

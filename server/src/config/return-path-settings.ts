@@ -1,10 +1,10 @@
 import { integer, networks, oneOf, portOrOff, text } from './setting-types.ts';
 
-/** Settings of the SMTP listener that receives bounces and complaints. */
+/** Settings of the SMTP listener that receives bounces, complaints and inbound mail. */
 export const returnPath = {
   RETURN_PATH_PORT: portOrOff({
     description:
-      'SMTP port that receives bounces and complaints; forward port 25 of `BOUNCE_HOST` to it ([bounces](bounces.md)). `0` picks a free port, `off` disables the listener. If the default port is taken, the server starts without it.',
+      'SMTP port that receives bounces, complaints, and mail for domains that receive; forward port 25 of `BOUNCE_HOST` to it ([bounces](bounces.md)). `0` picks a free port, `off` disables the listener. If the default port is taken, the server starts without it.',
     default: 2525,
   }),
   RETURN_PATH_HOST: text<string | undefined>({

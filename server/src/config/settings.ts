@@ -252,13 +252,14 @@ const webhooks = {
 
 const retention = {
   CONTENT_RETENTION_DAYS: integer({
-    description: 'How long message content and the request log are kept.',
+    description:
+      'How long the content of messages and inbound messages, and the request log, are kept.',
     default: 30,
     min: 1,
     max: 3650,
   }),
   MESSAGE_RETENTION_DAYS: integer({
-    description: 'How long messages, deliveries, attempts and events are kept.',
+    description: 'How long messages, deliveries, attempts, inbound messages and events are kept.',
     default: 90,
     min: 1,
     max: 3650,
@@ -289,7 +290,7 @@ export const SETTINGS = {
   ...grouped('HTTP server', http),
   ...grouped('Single sign-on', singleSignOn),
   ...grouped('SMTP submission', submission),
-  ...grouped('Bounces and complaints', returnPath),
+  ...grouped('Bounces, complaints and inbound mail', returnPath),
   ...grouped('Database and secrets', storage),
   ...grouped('Process', general),
   ...grouped('Delivery', delivery),

@@ -7,6 +7,7 @@ import { inTransaction, type Pool } from '../db/pool.ts';
 import type { ReceivingDomain } from '../domains/domain.ts';
 import type { PerWorkspaceResolver } from '../domains/per-workspace-resolver.ts';
 import type { Clock } from '../lib/clock.ts';
+import { FairQueue } from '../lib/fair-queue.ts';
 import { encodeId, uuidv7 } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
 import { RefusedError } from '../lib/refused-error.ts';
@@ -53,7 +54,7 @@ export const INBOUND_OUTCOMES = [
   'malformed',
   /** It has passed so many servers that it must be in a loop. */
   'loop',
-  /** More mail arrives for the workspace than is received at a time. */
+  /** More mail arrives for the workspace than its share. */
   'throttled',
 ] as const;
 export type InboundOutcome = (typeof INBOUND_OUTCOMES)[number];
@@ -76,25 +77,23 @@ export interface InboundLimits {
   /** Mail for a workspace, on this node. */
   perSecond: number;
   burst: number;
-  /** Mail of a workspace that is being parsed, authenticated and stored. */
-  concurrencyMax: number;
 }
 
-const INBOUND_LIMITS: InboundLimits = { perSecond: 50, burst: 500, concurrencyMax: 20 };
+const INBOUND_LIMITS: InboundLimits = { perSecond: 50, burst: 500 };
+/** Mail that is being parsed, authenticated and stored. Most of the time it waits for name servers. */
+const CONCURRENCY_MAX = 64;
 /** RFC 5321 section 6.3 asks for at least 100 or a good reason; mail that is delivered has about ten. */
 const RECEIVED_MAX = 50;
 
 export class InboundReceiver {
   readonly #parts: InboundReceiverParts;
-  readonly #limits: InboundLimits;
   readonly #rate: RateLimiter;
-  /** Mail in progress by workspace. */
-  readonly #inProgress = new Map<string, number>();
+  readonly #queue = new FairQueue(CONCURRENCY_MAX);
 
   constructor(parts: InboundReceiverParts) {
     this.#parts = parts;
-    this.#limits = { ...INBOUND_LIMITS, ...parts.limits };
-    this.#rate = new RateLimiter(this.#limits.perSecond, this.#limits.burst, parts.clock);
+    const { perSecond, burst } = { ...INBOUND_LIMITS, ...parts.limits };
+    this.#rate = new RateLimiter(perSecond, burst, parts.clock);
   }
 
   /**
@@ -143,26 +142,11 @@ export class InboundReceiver {
   }
 
   async #receive(transmission: Transmission): Promise<Received> {
-    const workspaceIds = [...new Set(transmission.to.map(({ workspaceId }) => workspaceId))];
+    const workspaceIds = [...new Set(transmission.to.map(({ workspaceId }) => workspaceId))].sort();
+    const [owner = ''] = workspaceIds;
     if (countReceived(transmission.data) > RECEIVED_MAX) return nothing('loop');
-    if (workspaceIds.some((id) => !this.#begin(id))) return nothing('throttled');
-    for (const id of workspaceIds) this.#count(id, 1);
-    try {
-      if (workspaceIds.some((id) => !this.#rate.take(id).allowed)) return nothing('throttled');
-      return await this.#store(transmission, workspaceIds.sort());
-    } finally {
-      for (const id of workspaceIds) this.#count(id, -1);
-    }
-  }
-
-  #begin(workspaceId: string): boolean {
-    return (this.#inProgress.get(workspaceId) ?? 0) < this.#limits.concurrencyMax;
-  }
-
-  #count(workspaceId: string, change: 1 | -1): void {
-    const count = (this.#inProgress.get(workspaceId) ?? 0) + change;
-    if (count === 0) this.#inProgress.delete(workspaceId);
-    else this.#inProgress.set(workspaceId, count);
+    if (workspaceIds.some((id) => !this.#rate.take(id).allowed)) return nothing('throttled');
+    return this.#queue.run(owner, () => this.#store(transmission, workspaceIds));
   }
 
   async #store(transmission: Transmission, workspaceIds: readonly string[]): Promise<Received> {

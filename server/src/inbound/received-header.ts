@@ -1,5 +1,5 @@
 import { formatDate } from '../mail/mime/compose.ts';
-import { headerBytes } from '../mail/mime/mail-parser.ts';
+import { headerText } from '../mail/mime/mail-parser.ts';
 
 /** The trace field that each server adds (RFC 5321 section 4.4). */
 
@@ -36,6 +36,5 @@ function isPrintable(address: string): boolean {
 
 /** How many servers the mail has passed. */
 export function countReceived(data: Buffer): number {
-  const header = data.toString('latin1', 0, Math.min(data.length, headerBytes(data)));
-  return [...header.matchAll(/^received[ \t]*:/gim)].length;
+  return [...headerText(data).matchAll(/^received[ \t]*:/gim)].length;
 }

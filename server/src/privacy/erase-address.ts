@@ -2,8 +2,15 @@ import type { Mode, TenantScope } from '../accounts/tenant-scope.ts';
 import { deleteContact } from '../contacts/contact-store.ts';
 import { isConnectionError } from '../db/database-errors.ts';
 import { inTransaction, type Pool, type PoolClient } from '../db/pool.ts';
-import { readEventsOf, readOtherEvents, writeEvents } from '../events/event-erasure-store.ts';
+import {
+  type ErasableEvent,
+  readEventsOf,
+  readOtherEvents,
+  writeEvents,
+} from '../events/event-erasure-store.ts';
+import type { InboundMailbox, InboundMessageEventData } from '../events/event-types.ts';
 import { appendEvents } from '../events/events-store.ts';
+import { deleteInboundMessages, findInboundMessagesOf } from '../inbound/inbound-message-store.ts';
 import { type Clock, pause } from '../lib/clock.ts';
 import type { Encryptor } from '../lib/encryption.ts';
 import { encodeId, uuidFloor } from '../lib/ids.ts';
@@ -46,7 +53,7 @@ import {
  * attempts and events, webhook responses to those events, and the request log. Rows are kept so that statistics stay
  * correct; a placeholder replaces the address. A message to this recipient alone loses its content;
  * one with other recipients loses only the address. Pending deliveries to the address are
- * cancelled.
+ * cancelled. Inbound messages from the address, to it, or with it in To, Cc or Reply-To are deleted.
  *
  * The request is committed first and then completed in batches. After a crash any node continues
  * it.
@@ -73,6 +80,7 @@ export interface ErasureParts {
 }
 
 const MESSAGES_MAX = 25;
+const INBOUND_MESSAGES_MAX = 100;
 const OTHER_EVENTS_MAX = 5_000;
 const REQUESTS_MAX = 1_000;
 const ERASURES_MAX = 100;
@@ -157,6 +165,12 @@ export class Erasures {
     if (left && deliveries.length === 0) return { kind: 'busy', counts };
     if (left) {
       const more = await this.#eraseMessages(client, ref, eraser, deliveries);
+      await addErasureCounts(client, ref, more);
+      return { kind: 'more', counts: addCounts(counts, more) };
+    }
+    const inbound = await deleteInboundMessagesOf(client, ref);
+    if (inbound > 0) {
+      const more = { messages: inbound, attempts: 0, events: 0 };
       await addErasureCounts(client, ref, more);
       return { kind: 'more', counts: addCounts(counts, more) };
     }
@@ -357,6 +371,37 @@ async function eraseEvents(
 
 const idOf = ({ id }: { id: string }): string => id;
 
+/** Their content cannot be edited. */
+async function deleteInboundMessagesOf(client: PoolClient, ref: ErasureRef): Promise<number> {
+  const ids = await findInboundMessagesOf(client, ref, ref.emailKey, INBOUND_MESSAGES_MAX);
+  return deleteInboundMessages(client, ref, ids);
+}
+
+/** The event of a deleted inbound message keeps nothing that its sender wrote. */
+function eraseEventData({ type, data }: ErasableEvent, eraser: Eraser): object {
+  const erased = eraser.json(data);
+  if (type !== 'inbound_message.received') return erased;
+  const message = erased as unknown as InboundMessageEventData;
+  const { envelope, from, to, cc, reply_to: replyTo } = message;
+  const isAboutErased = JSON.stringify([envelope, from, to, cc, replyTo]).includes(ERASED_ADDRESS);
+  if (!isAboutErased) return erased;
+  return {
+    ...message,
+    from: from && withoutErasedName(from),
+    to: to.map(withoutErasedName),
+    cc: cc.map(withoutErasedName),
+    reply_to: replyTo.map(withoutErasedName),
+    subject: ERASED_TEXT,
+    message_id: null,
+    in_reply_to: null,
+    attachments: [],
+  };
+}
+
+function withoutErasedName({ email, name }: InboundMailbox): InboundMailbox {
+  return { email, name: email === ERASED_ADDRESS ? null : name };
+}
+
 /** Erases the next entries of the request log; returns the last one read, or null at the end. */
 async function eraseRequests(
   client: PoolClient,
@@ -401,7 +446,7 @@ async function eraseOtherEvents(
     after ?? uuidFloor(0),
     OTHER_EVENTS_MAX,
   );
-  const changed = events.map((event) => ({ ...event, data: eraser.json(event.data) }));
+  const changed = events.map((event) => ({ ...event, data: { ...eraseEventData(event, eraser) } }));
   await writeEvents(client, ref, changed);
   await eraseWebhookResponses(client, ref, changed.map(idOf), ERASED_TEXT, nowMs);
   return { events: changed.length, lastId };

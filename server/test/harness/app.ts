@@ -68,6 +68,7 @@ export interface TestAppOptions {
   streams?: AppOverrides['streams'];
   submission?: AppOverrides['submission'];
   returnPath?: AppOverrides['returnPath'];
+  inbound?: AppOverrides['inbound'];
 }
 
 /** Cheap hashing, so that a run can create hundreds of people. */
@@ -101,6 +102,7 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
       streams: options.streams,
       submission: options.submission,
       returnPath: options.returnPath,
+      inbound: options.inbound,
     },
   });
   const workspace = (await app.workspaces.first()) ?? (await app.workspaces.create('Test'));

@@ -47,6 +47,16 @@ test('adds a domain, verifies it once its records are published, and lists it', 
   expect((await run('verify', added.id)).status).toBe('verified');
   expect((await run('list')).data).toMatchObject([{ name: 'shop.test', status: 'verified' }]);
 
+  const receives = await runPostrider(['domains', 'receive', 'shop.test'], { env });
+  expect(receives).toMatchObject({ code: 0, stderr: '' });
+  expect(receives.stdout).toContain('MX  shop.test\n      10 mail.postrider.test\n');
+  expect(receives.stdout).not.toContain('TXT');
+  expect(await run('receive', 'shop.test', '--stop')).toMatchObject({ receiving: false });
+  const pending = await run('add', 'pending.test');
+  const early = await runPostrider(['domains', 'receive', pending.id], { env });
+  expect([early.code, early.stdout]).toEqual([2, '']);
+  expect(early.stderr).toContain('pending.test is not verified, so it cannot receive mail.');
+
   const strange = await runPostrider(['domains', 'verify', 'other.test'], { env });
   expect([strange.code, strange.stdout]).toEqual([2, '']);
   expect(strange.stderr).toContain('has no domain other.test');

@@ -273,5 +273,9 @@ test('domains are added and verified', async () => {
   expect(trust.stderr).toContain('--trust needs access to the database');
   publishRecords(dns, added.records);
   expect(await json(['domains', 'verify', added.id])).toMatchObject({ status: 'verified' });
+  expect(await json(['domains', 'receive', 'shop.test'])).toMatchObject({ receiving: true });
+  expect(await json(['domains', 'receive', added.id, '--stop'])).toMatchObject({
+    receiving: false,
+  });
   expect((await run(['domains', 'list'])).stdout).toMatch(/dom_\w+ +verified +.+ +shop\.test\n/);
 });

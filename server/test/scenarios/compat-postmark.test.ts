@@ -483,3 +483,65 @@ async function received(id: string): Promise<any> {
     .toBe(200);
   return (await app.call('GET', `/test/inbox/${id}`, { key: app.testKey })).json;
 }
+
+describe('inbound messages', () => {
+  beforeAll(() => app.call('POST', '/domains', { body: { name: 'inbound.example' } }));
+
+  async function simulated(more: object = {}): Promise<string> {
+    const { json } = await app.call('POST', '/inbound-messages/simulate', {
+      body: {
+        from: { email: 'jane@example.com', name: 'Jane' },
+        to: { email: 'ticket+42@inbound.example', name: 'Shop' },
+        subject: 'Re: Your order',
+        text: 'Thank you.\n\nOn Nov 15, 2026, Shop wrote:\n> It is on its way.',
+        html: '<p>Thank you.</p>',
+        headers: { 'X-Order': '17' },
+        attachments: [{ filename: 'März.txt', content: 'aGVsbG8=', content_type: 'text/plain' }],
+        ...more,
+      },
+    });
+    return json.id;
+  }
+
+  test('are found by sender, recipient, subject and time', async () => {
+    const id = await simulated();
+    await simulated({ from: { email: 'joe@example.com' }, subject: 'Hello' });
+    const search = async (filter: object) => {
+      const found = await postmark.getInboundMessages({ count: 10, offset: 0, ...filter });
+      return found.InboundMessages.map(({ MessageID }) => MessageID);
+    };
+    expect(await search({})).toHaveLength(2);
+    expect(await search({ fromEmail: 'jane@example.com' })).toEqual([id]);
+    expect(await search({ recipient: 'ticket+42@inbound.example', subject: 'order' })).toEqual([
+      id,
+    ]);
+    expect(await search({ toDate: '2020-01-01' })).toEqual([]);
+    expect(await search({ status: 'processed' })).toHaveLength(2);
+    expect(await search({ status: 'blocked' })).toEqual([]);
+    await expect(search({ mailboxHash: '42' })).rejects.toThrow('not supported');
+    await expect(search({ offset: 1 })).rejects.toThrow('offset');
+  });
+
+  test('have the fields of Postmark', async () => {
+    const details = await postmark.getInboundMessageDetails(await simulated());
+    expect(details).toMatchObject({
+      From: 'jane@example.com',
+      FromName: 'Jane',
+      FromFull: { Email: 'jane@example.com', Name: 'Jane', MailboxHash: '' },
+      To: 'Shop <ticket+42@inbound.example>',
+      ToFull: [{ Email: 'ticket+42@inbound.example', Name: 'Shop', MailboxHash: '42' }],
+      OriginalRecipient: 'ticket+42@inbound.example',
+      MailboxHash: '42',
+      HtmlBody: '<p>Thank you.</p>',
+      StrippedTextReply: 'Thank you.',
+      Status: 'Processed',
+      BlockedReason: '',
+      Attachments: [{ Name: 'März.txt', ContentType: 'text/plain', ContentLength: 5 }],
+    });
+    expect(details.TextBody).toContain('> It is on its way.');
+    expect(details.Headers).toContainEqual({ Name: 'X-Order', Value: '17' });
+    await expect(
+      postmark.getInboundMessageDetails('inm_01kc8x3f7ye6qvj2m4n5p6q7r8'),
+    ).rejects.toThrow();
+  });
+});

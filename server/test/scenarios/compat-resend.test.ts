@@ -425,3 +425,137 @@ async function received(id: string | undefined): Promise<any> {
     .toBe(200);
   return (await app.call('GET', `/test/inbox/${id}`, { key: app.testKey })).json;
 }
+
+describe('received emails', () => {
+  const IMAGE = {
+    filename: 'logo.png',
+    content: 'aGk=',
+    content_type: 'image/png',
+    content_id: 'logo',
+  };
+
+  async function simulated(more: object = {}): Promise<string> {
+    const { json } = await app.call('POST', '/inbound-messages/simulate', {
+      body: {
+        from: { email: 'jane@example.com', name: 'Jane' },
+        to: { email: 'ticket@inbound.example' },
+        subject: 'Re: Costs',
+        text: 'Thank you.',
+        html: '<p>Thank you. <img src="cid:logo"></p>',
+        attachments: [IMAGE, { filename: 'März.txt', content: 'aGVsbG8=' }],
+        ...more,
+      },
+    });
+    return json.id;
+  }
+
+  beforeAll(() => app.call('POST', '/domains', { body: { name: 'inbound.example' } }));
+
+  test('are listed, and paged with the id of the last one', async () => {
+    const [first, second] = [await simulated(), await simulated()];
+    const { data: page } = await resend.emails.receiving.list({ limit: 1 });
+    expect(page).toMatchObject({ object: 'list', has_more: true, data: [{ id: second }] });
+    const { data: next } = await resend.emails.receiving.list({ limit: 1, after: second });
+    expect(next?.data).toMatchObject([
+      {
+        id: first,
+        from: 'Jane <jane@example.com>',
+        to: ['ticket@inbound.example'],
+        received_for: ['ticket@inbound.example'],
+        subject: 'Re: Costs',
+      },
+    ]);
+  });
+
+  test('are read with images in the HTML, or with their ids', async () => {
+    const id = await simulated({ headers: { 'X-Order': '17' } });
+    const { data } = await resend.emails.receiving.get(id);
+    expect(data).toMatchObject({
+      object: 'email',
+      id,
+      text: 'Thank you.',
+      html: '<p>Thank you. <img src="data:image/png;base64,aGk="></p>',
+      headers: { 'x-order': '17', subject: 'Re: Costs' },
+      attachments: [
+        { id: '1', filename: 'logo.png', content_id: 'logo', size: 2 },
+        { id: '2', filename: 'März.txt', content_id: null, size: 5 },
+      ],
+    });
+    const kept = await resend.emails.receiving.get(id, { html_format: 'cid' });
+    expect(kept.data?.html).toBe('<p>Thank you. <img src="cid:logo"></p>');
+    const missing = await resend.emails.receiving.get('inm_01kc8x3f7ye6qvj2m4n5p6q7r8');
+    expect(missing.error).toMatchObject({ name: 'not_found' });
+  });
+
+  test('only images become part of the HTML, and each a limited number of times', async () => {
+    const content = Buffer.alloc(6 * 1024 * 1024).toString('base64');
+    const id = await simulated({
+      html: '<img src="cid:logo"><img src="cid:logo"><img src="cid:logo"><a href="cid:page">x</a>',
+      attachments: [
+        { ...IMAGE, content },
+        { filename: 'page.html', content: 'aGk=', content_type: 'text/html', content_id: 'page' },
+      ],
+    });
+    const { data } = await resend.emails.receiving.get(id);
+    expect(data?.html?.split('data:image/png').length).toBe(2);
+    expect(data?.html).toContain('<img src="cid:logo"><a href="cid:page">x</a>');
+  });
+
+  test('attachments and the whole email can be downloaded for an hour', async () => {
+    const emailId = await simulated();
+    const { data: list } = await resend.emails.receiving.attachments.list({ emailId });
+    expect(list?.data).toMatchObject([{ id: '1' }, { id: '2', filename: 'März.txt', size: 5 }]);
+    const { data: file } = await resend.emails.receiving.attachments.get({ emailId, id: '2' });
+    const local = (url: string) => fetch(url.replace('http://postrider.test', app.url));
+    const response = await local(file?.download_url ?? '');
+    expect(await response.text()).toBe('hello');
+    expect(response.headers.get('content-type')).toBe('application/octet-stream');
+    const { data: email } = await resend.emails.receiving.get(emailId);
+    expect(await (await local(email?.raw?.download_url ?? '')).text()).toContain(
+      'Subject: Re: Costs',
+    );
+    const forged = (file?.download_url ?? '').replace('.1.', '.0.');
+    expect((await local(forged)).status).toBe(404);
+    const none = await resend.emails.receiving.attachments.get({ emailId, id: '3' });
+    expect(none.error).toMatchObject({ name: 'not_found' });
+  });
+
+  test('are hidden from keys without the right to read them', async () => {
+    const key = await app.newKey({ scopes: ['read:messages', 'send:transactional'] });
+    const { error } = await clientWith(key).emails.receiving.list();
+    expect(error).toMatchObject({ name: 'restricted_api_key' });
+  });
+
+  test('have no content once it has been deleted', async () => {
+    const id = await simulated();
+    await app.database.pool.query('delete from inbound_contents');
+    const { data } = await resend.emails.receiving.get(id);
+    expect(data).toMatchObject({ id, html: null, text: null, headers: null, raw: null });
+  });
+});
+
+test('a domain receives once it is verified', async () => {
+  const client = clientWith(app.liveKey);
+  const early = await client.domains.create({
+    name: 'receiving.example',
+    capabilities: { receiving: 'enabled' },
+  });
+  expect(early.error?.message).toContain('once it is verified');
+  const { data } = await client.domains.create({ name: 'receiving.example' });
+  const id = data?.id as string;
+  expect(data?.capabilities).toEqual({ sending: 'enabled', receiving: 'disabled' });
+  const refused = await client.domains.update({ id, capabilities: { receiving: 'enabled' } });
+  expect(refused.error).toMatchObject({ statusCode: 403 });
+  await app.app.domains.trust(app.workspaceId, { name: 'receiving.example' });
+  const updated = await client.domains.update({ id, capabilities: { receiving: 'enabled' } });
+  expect(updated.error).toBeNull();
+  const { data: receiving } = await client.domains.get(id);
+  expect(receiving?.capabilities.receiving).toBe('enabled');
+  expect(receiving?.records.find(({ record }) => record === 'Receiving')).toMatchObject({
+    type: 'MX',
+    name: 'receiving.example',
+    priority: 10,
+  });
+  const silent = await client.domains.update({ id, capabilities: { sending: 'disabled' } });
+  expect(silent.error?.message).toContain('Every domain can send');
+});

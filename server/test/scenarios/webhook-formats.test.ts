@@ -417,3 +417,113 @@ test('an event without an equivalent is done without a request', async () => {
   ]);
   expect(receiver.received).toHaveLength(1);
 });
+
+const simulatedMail = {
+  from: { email: 'jane@example.com', name: 'Jane' },
+  to: { email: 'ticket+42@inbound.example' },
+  subject: 'Re: Your order',
+  text: 'Thank you.\n\nOn Nov 15, 2026, Shop wrote:\n> It is on its way.',
+  attachments: [{ filename: 'a.txt', content: 'aGVsbG8=', content_type: 'text/plain' }],
+};
+
+async function simulated(more: object = {}): Promise<string> {
+  await app.call('POST', '/domains', { body: { name: 'inbound.example' } });
+  const body = { ...simulatedMail, ...more };
+  const { json } = await app.call('POST', '/inbound-messages/simulate', { body });
+  return json.id;
+}
+
+test('an inbound message in the format of Resend names it, and Resend’s client reads it', async () => {
+  await using receiver = await startWebhookReceiver();
+  const events = ['inbound_message.*'];
+  const endpoint = await created(receiver, { format: 'resend', events });
+  expect(endpoint.events).toEqual(['inbound_message.received']);
+  const id = await simulated();
+  const [request] = await arrived(receiver, 1);
+  const client = new Resend(app.testKey, { baseUrl: `${app.url}/compat/resend` });
+  const event = client.webhooks.verify({
+    payload: request?.body ?? '',
+    headers: {
+      id: request?.headers['svix-id'] ?? '',
+      timestamp: request?.headers['svix-timestamp'] ?? '',
+      signature: request?.headers['svix-signature'] ?? '',
+    },
+    webhookSecret: endpoint.secret,
+  });
+  expect(event).toMatchObject({
+    type: 'email.received',
+    data: { email_id: id, to: ['ticket+42@inbound.example'], subject: 'Re: Your order' },
+  });
+  const { data } = await client.emails.receiving.get(id);
+  expect(data?.text).toContain('Thank you.');
+});
+
+test('an inbound message in the format of Postmark is sent whole, the same at each attempt', async () => {
+  await using receiver = await startWebhookReceiver();
+  const events = ['inbound_message.received'];
+  const endpoint = await created(receiver, { format: 'postmark', events });
+  const id = await simulated();
+  const [request] = await arrived(receiver, 1);
+  const body = JSON.parse(request?.body ?? '');
+  expect(body).toMatchObject({
+    MessageID: id,
+    MailboxHash: '42',
+    TextBody: simulatedMail.text,
+    StrippedTextReply: 'Thank you.',
+    Attachments: [{ Name: 'a.txt', Content: 'aGVsbG8=', ContentLength: 5 }],
+  });
+  const postmark = new ServerClient(app.testKey, {
+    useHttps: false,
+    requestHost: `${app.url.replace('http://', '')}/compat/postmark`,
+  });
+  const details = await postmark.getInboundMessageDetails(id);
+  expect(body).toMatchObject({ Headers: details.Headers, Date: details.Date, From: details.From });
+  expect((await replayed(receiver, endpoint.id)).body).toBe(request?.body);
+
+  // What was sent can be read by those who may read inbound messages.
+  const [delivery] = await deliveriesOf(endpoint.id);
+  const path = `/webhooks/${endpoint.id}/deliveries/${delivery?.id}`;
+  expect((await app.call('GET', path)).json.body).toBe(request?.body);
+  const key = await app.newKey({ scopes: ['read:webhooks', 'write:webhooks'] });
+  for (const [method, where, change] of [
+    ['GET', path, undefined],
+    ['GET', `/webhook-deliveries/${delivery?.id}`, undefined],
+    ['PATCH', `/webhooks/${endpoint.id}`, { url: 'http://127.0.0.1:1/' }],
+    ['POST', '/webhooks', { url: receiver.url, format: 'postmark', events }],
+  ] as const) {
+    const denied = await app.call(method, where, { key, body: change });
+    expect([method, where, denied.status]).toEqual([method, where, 403]);
+    expect(denied.json.code).toBe('insufficient_scope');
+  }
+  const others = await app.call('POST', '/webhooks', {
+    key,
+    body: { url: receiver.url, format: 'postmark', events: ['*'] },
+  });
+  expect(others.status).toBe(201);
+  expect(others.json.events).not.toContain('inbound_message.received');
+});
+
+test('attachments of large inbound messages are listed without their content', async () => {
+  await using receiver = await startWebhookReceiver();
+  await created(receiver, { format: 'postmark', events: ['inbound_message.received'] });
+  const content = Buffer.alloc(10 * 1024 * 1024 + 1).toString('base64');
+  await simulated({ attachments: [{ filename: 'large.bin', content }] });
+  const [request] = await arrived(receiver, 1);
+  expect(JSON.parse(request?.body ?? '')).toMatchObject({
+    TextBody: simulatedMail.text,
+    Attachments: [{ Name: 'large.bin', Content: '', ContentLength: 10 * 1024 * 1024 + 1 }],
+  });
+});
+
+test('a sample of an inbound message is whole too', async () => {
+  await using receiver = await startWebhookReceiver();
+  const events = ['inbound_message.received'];
+  const { id } = await created(receiver, { format: 'postmark', events });
+  const { json } = await app.call('POST', `/webhooks/${id}/test`, { body: { type: events[0] } });
+  expect(json.succeeded).toBe(true);
+  expect(JSON.parse(json.body)).toMatchObject({
+    MailboxHash: '42',
+    TextBody: expect.stringContaining('arrived'),
+    Attachments: [{ Content: expect.stringMatching(/^[\w+/]+=*$/) }],
+  });
+});

@@ -1,11 +1,11 @@
 import { publicDomain } from '../../domains/public-domain.ts';
-import { RefusedError } from '../../lib/refused-error.ts';
-import type { ApiClient } from '../api/api-client.ts';
 import { onTarget } from '../api/choose-target.ts';
 import { chooseWorkspace, WORKSPACE_OPTION } from '../choose-workspace.ts';
 import type { Command } from '../command.ts';
 import {
   createCommandDomains,
+  domainNotFound,
+  findDomainId,
   formatRecords,
   operatorScope,
   type PublicDomain,
@@ -26,7 +26,7 @@ export const domainsVerify: Command = {
     const data = await onTarget<PublicDomain>(input, {
       api: async ({ client, url }) => {
         const id = await findDomainId(client, wanted);
-        if (id === undefined) throw notFound(url, wanted);
+        if (id === undefined) throw domainNotFound(url, wanted);
         progress.update('Checking the DNS records…');
         return client.request<PublicDomain>('POST', '/domains/{id}/verify', { path: { id } });
       },
@@ -35,7 +35,7 @@ export const domainsVerify: Command = {
         const domains = await createCommandDomains(parts);
         const owner = operatorScope(workspace.id);
         const known = await domains.find(owner, wanted);
-        if (!known) throw notFound(`Workspace "${workspace.name}"`, wanted);
+        if (!known) throw domainNotFound(`Workspace "${workspace.name}"`, wanted);
         progress.update('Checking the DNS records…');
         return publicDomain(await domains.verify(owner, known.id));
       },
@@ -47,24 +47,6 @@ export const domainsVerify: Command = {
     };
   },
 };
-
-async function findDomainId(client: ApiClient, wanted: string): Promise<string | undefined> {
-  if (wanted.startsWith('dom_')) return wanted;
-  const name = wanted.toLowerCase().replace(/\.$/, '');
-  const query = { limit: 100, q: name.slice(0, SEARCH_MAX) };
-  for await (const domain of client.all<PublicDomain>('/domains', { query })) {
-    if (domain.name === name) return domain.id;
-  }
-  return undefined;
-}
-
-/** The API's limit for a search text. */
-const SEARCH_MAX = 200;
-
-function notFound(where: string, wanted: string): RefusedError {
-  const detail = `${where} has no domain ${wanted}. Run "postrider domains add ${wanted}" to add it.`;
-  return new RefusedError('not_found', detail);
-}
 
 function statusText(domain: PublicDomain): string {
   const name = `${domain.name} (${domain.id})`;

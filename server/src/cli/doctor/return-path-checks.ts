@@ -10,7 +10,7 @@ import {
   readGreeting,
 } from './network-checks.ts';
 
-/** Checks the listener for bounces and complaints, and whether receivers can reach it. */
+/** Checks the listener for bounces, complaints and inbound mail, and whether others can reach it. */
 
 const SEE_DOCS = 'See docs/bounces.md.';
 
@@ -27,7 +27,7 @@ export async function checkReturnPath(
     return [listener, warn('bounce host', detail, 'Fix the name servers first.')];
   }
   if (addresses.length === 0) {
-    const detail = `${bounceHost} (BOUNCE_HOST) has no address record, so bounces and complaints cannot arrive.`;
+    const detail = `${bounceHost} (BOUNCE_HOST) has no address record, so bounces, complaints and inbound mail cannot arrive.`;
     return [listener, warn('bounce host', detail, `Publish an A or AAAA record. ${SEE_DOCS}`)];
   }
   const resolved = ok(
@@ -44,8 +44,9 @@ async function checkListener({ returnPath, delivery }: Config): Promise<CheckRes
   const name = 'return path';
   const { host, port, trustProxy } = returnPath;
   if (port === undefined) {
-    const detail = 'RETURN_PATH_PORT is off: asynchronous bounces and complaints are not received.';
-    return warn(name, detail, 'Enable it, unless another node receives bounces.');
+    const detail =
+      'RETURN_PATH_PORT is off: asynchronous bounces, complaints and inbound mail are not received.';
+    return warn(name, detail, 'Enable it, unless another node receives them.');
   }
   const { greeting, reason } = await readGreeting(connectableHost(host), port, { trustProxy });
   if (greeting === undefined) {

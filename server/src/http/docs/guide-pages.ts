@@ -25,6 +25,7 @@ const GUIDES = [
   'docs/templates.md',
   'docs/contacts.md',
   'docs/streams.md',
+  'docs/inbound.md',
   'docs/webhooks.md',
   'docs/bounces.md',
 ];

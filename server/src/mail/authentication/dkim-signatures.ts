@@ -1,4 +1,4 @@
-import { headerBytes } from '../mime/mail-parser.ts';
+import { headerText } from '../mime/mail-parser.ts';
 
 /** Finds the DKIM signatures of a mail without verifying anything. */
 
@@ -50,9 +50,7 @@ interface Field {
 }
 
 function signatureFields(data: Buffer): Field[] {
-  // latin1 keeps one character for each byte, so that positions are the same.
-  const header = data.toString('latin1', 0, headerBytes(data) + 1);
-  return [...header.matchAll(SIGNATURE)].map((match) => ({
+  return [...headerText(data).matchAll(SIGNATURE)].map((match) => ({
     start: match.index,
     end: match.index + match[0].length,
     value: match[1] as string,

@@ -1,6 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { TaskThread } from '../../lib/task-thread.ts';
 import {
+  HEADER_BYTES_MAX,
   isAtMost,
   malformedMail,
   type ParsedMail,
@@ -75,7 +76,16 @@ export function isSmall(data: Buffer): boolean {
 }
 
 /** The parser ends the header at the first blank line, whether it has LF or CRLF. */
-export function headerBytes(data: Buffer): number {
+function headerBytes(data: Buffer): number {
+  if (data[0] === LF || (data[0] === CR && data[1] === LF)) return 0;
   const ends = ['\n\n', '\n\r\n'].map((end) => data.indexOf(end)).filter((at) => at !== -1);
   return Math.min(data.length, ...ends);
 }
+
+/** The header as text, one character for each byte; without what the parser would refuse. */
+export function headerText(data: Buffer): string {
+  return data.toString('latin1', 0, Math.min(headerBytes(data) + 1, HEADER_BYTES_MAX));
+}
+
+const CR = 0x0d;
+const LF = 0x0a;

@@ -65,9 +65,11 @@ export interface ParsedAttachment {
   content: Uint8Array;
 }
 
+export const HEADER_BYTES_MAX = 256 * 1024;
+
 const LIMITS = {
   maxNestingDepth: 20,
-  maxHeadersSize: 256 * 1024,
+  maxHeadersSize: HEADER_BYTES_MAX,
   // An attached message is treated as a file, not parsed.
   maxRfc822NestingDepth: 0,
   forceRfc822Attachments: true,

@@ -17,7 +17,7 @@ export function deleteContact(deps: { contacts: Contacts; erasures: Erasures }):
       description:
         'Deletes the contact. With `erase=true`, the address is erased everywhere, whether or ' +
         'not it has a contact: in messages sent to it, their content, attempts and events, and ' +
-        'in the test inbox. Pending messages to it are cancelled. Counts and statistics are ' +
+        'in the test inbox; inbound messages from it or to it are deleted. Pending messages to it are cancelled. Counts and statistics are ' +
         'kept. Responses stored for idempotent retries (Idempotency-Key) are deleted ' +
         'automatically within 24 hours.',
       scope: 'write:contacts',

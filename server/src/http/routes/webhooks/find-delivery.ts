@@ -1,10 +1,15 @@
 import { Type } from 'typebox';
 import type { WebhookHistory } from '../../../webhooks/webhook-history.ts';
 import { type Operation, operation } from '../../operation.ts';
+import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';
 import { decodePathId } from '../../validation/path-id.ts';
 import { DeliveryPath, WebhookDeliveryWithTries } from './schemas.ts';
 
-export function findWebhookDelivery(deps: { webhookHistory: WebhookHistory }): Operation {
+export function findWebhookDelivery(deps: {
+  webhookHistory: WebhookHistory;
+  /** With the formats of some providers, a request contains a whole message. */
+  largeAnswers: LargeResponseLimiter;
+}): Operation {
   return operation(
     {
       id: 'findWebhookDelivery',
@@ -18,9 +23,10 @@ export function findWebhookDelivery(deps: { webhookHistory: WebhookHistory }): O
       responses: {
         200: { description: 'The delivery with its attempts.', body: WebhookDeliveryWithTries },
       },
-      problems: ['not_found'],
+      problems: ['not_found', 'quota_exceeded'],
     },
-    async ({ caller, params }) => {
+    async ({ caller, params, signal }) => {
+      await deps.largeAnswers.acquire(caller.workspaceId, signal);
       const id = decodePathId(
         'whd',
         (params as { delivery_id: string }).delivery_id,

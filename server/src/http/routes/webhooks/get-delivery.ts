@@ -1,9 +1,14 @@
 import type { WebhookHistory } from '../../../webhooks/webhook-history.ts';
 import { type Operation, operation } from '../../operation.ts';
+import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';
 import { decodePathId } from '../../validation/path-id.ts';
 import { DeliveryPath, WebhookDeliveryWithTries } from './schemas.ts';
 
-export function getWebhookDelivery(deps: { webhookHistory: WebhookHistory }): Operation {
+export function getWebhookDelivery(deps: {
+  webhookHistory: WebhookHistory;
+  /** With the formats of some providers, a request contains a whole message. */
+  largeAnswers: LargeResponseLimiter;
+}): Operation {
   return operation(
     {
       id: 'getWebhookDelivery',
@@ -17,9 +22,10 @@ export function getWebhookDelivery(deps: { webhookHistory: WebhookHistory }): Op
       responses: {
         200: { description: 'The delivery with its attempts.', body: WebhookDeliveryWithTries },
       },
-      problems: ['not_found'],
+      problems: ['not_found', 'quota_exceeded'],
     },
-    async ({ caller, params }) => {
+    async ({ caller, params, signal }) => {
+      await deps.largeAnswers.acquire(caller.workspaceId, signal);
       const path = params as { id: string; delivery_id: string };
       const id = decodePathId('whk', path.id, 'webhook endpoint');
       const deliveryId = decodePathId('whd', path.delivery_id, 'webhook delivery');

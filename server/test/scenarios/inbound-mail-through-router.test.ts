@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest';
+import { move, purge, startCells } from '../harness/cells.ts';
+import { letter, receive } from '../harness/inbound-setup.ts';
+import { connectAndGreet } from '../harness/return-path-setup.ts';
+import { until } from '../harness/until.ts';
+
+/** The router finds the cell whose workspace receives mail for a domain, also after a move. */
+
+test('mail reaches the cells of its recipients, and follows a workspace that moves', async () => {
+  await using cells = await startCells(['east', 'west']);
+  const { router, database } = cells;
+  const [east, west] = [cells.app('east'), cells.app('west')];
+  await receive(east, east.workspaceId, east.liveKey, 'east.example.com');
+  await receive(west, west.workspaceId, west.liveKey, 'west.example.com');
+  const deliver = async (to: string[], subject: string) => {
+    using client = await connectAndGreet(router.returnPathPort ?? 0);
+    return await client.send({ from: 'jane@example.net', to, data: letter({ subject }) });
+  };
+  const listed = async (cell: string, key: string) => {
+    const { json } = await cells.app(cell).call('GET', '/inbound-messages', { key });
+    return json.data;
+  };
+  const both = ['a@east.example.com', 'b@WEST.example.com', 'c@east.example.com'];
+  expect((await deliver(both, 'Both')).code).toBe(250);
+  expect(await listed('east', east.liveKey)).toMatchObject([
+    { subject: 'Both', envelope: { to: [both[0], both[2]] }, authentication: { dkim: [] } },
+  ]);
+  expect(await listed('west', west.liveKey)).toMatchObject([
+    { subject: 'Both', envelope: { to: ['b@west.example.com'] } },
+  ]);
+  const raw = await west.call(
+    'GET',
+    `/inbound-messages/${(await listed('west', west.liveKey))[0].id}/raw`,
+    { key: west.liveKey },
+  );
+  expect(raw.text).toMatch(/^Received: from mx1\.example\.test \(\[127\.0\.0\.1\]\)\r\n/);
+  expect((await deliver(['a@nowhere.example'], 'Unknown')).code).toBe(550);
+  expect((await deliver(['a@nowhere.example'], 'Unknown')).code).toBe(550);
+  expect((await deliver(['a@east.example.com'], 'Again')).code).toBe(250);
+  const loop = letter({ header: 'Received: from a by b; now\n'.repeat(51) });
+  using client = await connectAndGreet(router.returnPathPort ?? 0);
+  const refused = await client.send({ from: '', to: ['a@east.example.com'], data: loop });
+  expect(refused.code).toBe(554);
+
+  await cells.stop('west');
+  expect((await deliver(['b@west.example.com'], 'Down')).code).toBe(451);
+  await cells.start('west');
+
+  await cells.app('east').app.workspaces.create('Stays');
+  await move(cells, east.workspaceId, 'east', 'west');
+  await until(async () => (await deliver(['a@east.example.com'], 'Moved')).code === 250, {
+    timeoutMs: 30_000,
+  });
+  await purge(database, 'east', east.workspaceId);
+  const subjects = (await listed('west', east.liveKey)).map(
+    (one: { subject: string }) => one.subject,
+  );
+  expect(subjects).toEqual(['Moved', 'Again', 'Both']);
+  const { pool } = cells.app('east').app.storage;
+  const rows = await pool.query('select from inbound_messages where workspace_id = $1', [
+    east.workspaceId,
+  ]);
+  expect(rows.rowCount).toBe(0);
+}, 120_000);
