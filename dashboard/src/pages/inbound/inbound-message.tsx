@@ -6,7 +6,7 @@ import { fetchRaw, type Schema, unwrap } from '../../api/client.ts';
 import { toProblem } from '../../api/problem.ts';
 import { useApi } from '../../api/use-api.ts';
 import { Alert, ErrorAlert } from '../../components/alert.tsx';
-import { Button, IconButton } from '../../components/button.tsx';
+import { IconButton } from '../../components/button.tsx';
 import { CopyCode } from '../../components/copy.tsx';
 import { Menu, MenuItem } from '../../components/menu.tsx';
 import { Detail, DetailList, Page, Section } from '../../components/page.tsx';
@@ -246,9 +246,13 @@ function MailboxList({ mailboxes }: { mailboxes: readonly Schema<'InboundMailbox
         </span>
       ))}
       {shown.length < mailboxes.length && (
-        <Button size="small" kind="quiet" onClick={() => setAll(true)}>
+        <button
+          type="button"
+          onClick={() => setAll(true)}
+          className="rounded text-xs font-medium text-accent-ink hover:underline"
+        >
           Show all {mailboxes.length}
-        </Button>
+        </button>
       )}
     </span>
   );

@@ -1,9 +1,5 @@
-import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { Mailbox, MailPlus, Paperclip, Reply, SearchX, ShieldAlert } from 'lucide-react';
-import { unwrap } from '../../api/client.ts';
-import { fetchAllRows } from '../../api/pagination.ts';
-import { useApi } from '../../api/use-api.ts';
 import { Button, buttonClass } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ListCount } from '../../components/list-count.tsx';
@@ -20,6 +16,7 @@ import { ShellExample } from '../api-keys/send-snippets.tsx';
 import { curlSnippet } from '../api-keys/snippet-code.ts';
 import { InboundFilterBar } from './inbound-filters.tsx';
 import { SimulateDialog } from './simulate-dialog.tsx';
+import { useDomains, useExampleAddress } from './use-domains.ts';
 import {
   type InboundFilters,
   type InboundSummary,
@@ -50,7 +47,11 @@ export function InboundPage() {
     <Page
       full
       title="Inbound"
-      description="Mail sent to your domains for which receiving is on."
+      description={
+        mode === 'live'
+          ? 'Mail sent to your domains for which receiving is on.'
+          : 'Simulated mail to your domains.'
+      }
       actions={simulateButton}
     >
       <InboundFilterBar filters={filters} onChange={change}>
@@ -117,7 +118,7 @@ function InboundRow({ message, arrived }: { message: InboundSummary; arrived: bo
   return (
     <div
       className={classNames(
-        'row-link grid h-full grid-cols-[minmax(0,1fr)_auto] items-center gap-x-3 border-b border-line px-4 text-sm transition-colors hover:bg-sunken has-focus-visible:bg-sunken sm:px-6',
+        'row-link grid h-full grid-cols-[minmax(0,1fr)_auto] content-center items-center gap-x-3 gap-y-0.5 border-b border-line px-4 text-sm transition-colors hover:bg-sunken has-focus-visible:bg-sunken sm:px-6',
         COLUMNS,
         arrived && 'arrived',
       )}
@@ -181,7 +182,7 @@ function NoInboundMessages() {
 }
 
 const DOCUMENTATION_LINK = (
-  <a href="/docs/api/inbound-messages" className={buttonClass()}>
+  <a href="/docs/inbound" className={buttonClass()}>
     Read the documentation
   </a>
 );
@@ -229,19 +230,29 @@ function NothingReceived() {
 }
 
 function NothingSimulated() {
-  const domain = useDomains()?.[0]?.name ?? 'reply.yourdomain.com';
+  const needsDomain = useDomains()?.length === 0;
+  const address = useExampleAddress();
   return (
     <EmptyState
       icon={Mailbox}
       title="No simulated messages yet"
-      actions={DOCUMENTATION_LINK}
+      actions={
+        <>
+          {needsDomain && (
+            <Link to="/domains" className={buttonClass()}>
+              Add a domain first
+            </Link>
+          )}
+          {DOCUMENTATION_LINK}
+        </>
+      }
       example={
         <ShellExample
           scopes={['write:inbound_messages']}
           code={({ token }) =>
             curlSnippet('/inbound-messages/simulate', token, {
               from: { email: 'jane@example.com', name: 'Jane' },
-              to: { email: `support@${domain}` },
+              to: { email: address },
               subject: 'Where is my order?',
               text: 'It should have arrived on Friday.',
             })
@@ -253,16 +264,4 @@ function NothingSimulated() {
       like a received one.
     </EmptyState>
   );
-}
-
-function useDomains() {
-  const { api, key } = useApi();
-  const canRead = useCan()('read:domains');
-  const domains = useQuery({
-    queryKey: key('domains', 'receiving'),
-    queryFn: () =>
-      fetchAllRows((query) => unwrap(api.GET('/api/v1/domains', { params: { query } }))),
-    enabled: canRead,
-  });
-  return domains.data;
 }

@@ -8,6 +8,7 @@ import { Dialog } from '../../components/dialog.tsx';
 import { DialogForm } from '../../components/dialog-form.tsx';
 import { Field, TextArea, TextInput } from '../../components/field.tsx';
 import { showToast } from '../../layout/toasts.tsx';
+import { useExampleAddress } from './use-domains.ts';
 
 export interface SimulatedReply {
   /** The id of the message that it answers. */
@@ -29,6 +30,7 @@ export function SimulateDialog({
 }) {
   const { api } = useApi();
   const queries = useQueryClient();
+  const exampleAddress = useExampleAddress();
   const [from, setFrom] = useState(reply?.from ?? '');
   const [to, setTo] = useState(reply?.to ?? '');
   const [subject, setSubject] = useState(reply ? `Re: ${reply.subject}` : '');
@@ -88,7 +90,7 @@ export function SimulateDialog({
             type="email"
             value={to}
             onChange={(event) => setTo(event.target.value)}
-            placeholder="support@reply.yourdomain.com"
+            placeholder={exampleAddress}
             required
           />
         </Field>
