@@ -162,7 +162,7 @@ function DomainActions({ domain }: { domain: Domain }) {
   const remove = () =>
     requestConfirmation({
       title: `Delete ${domain.name}?`,
-      body: 'Its DKIM keys are destroyed and queued messages from it fail. If you add it again, its DNS records will be different.',
+      body: `Its DKIM keys are destroyed and queued messages from it fail. ${domain.receiving ? 'Mail to its addresses is rejected. ' : ''}If you add it again, its DNS records will be different.`,
       confirmLabel: 'Delete domain',
       typeToConfirm: domain.name,
       run: async () => {

@@ -3,7 +3,7 @@ import { Badge } from '../../components/badge.tsx';
 import { Section } from '../../components/page.tsx';
 import { explainAuthentication } from './authentication-texts.ts';
 
-/** What SPF, DKIM and DMARC say about the sender, in plain words. */
+/** What SPF, DKIM and DMARC say about the sender, and what that means. */
 export function AuthenticationResults({
   authentication,
 }: {

@@ -175,7 +175,11 @@ function Details({ message }: { message: InboundMessage }) {
           <CopyCode text={message.id} />
         </Detail>
         <Detail name="From">
-          {from ? <MailboxList mailboxes={[from]} /> : <span className="text-faint">Nobody</span>}
+          {from ? (
+            <MailboxList mailboxes={[from]} />
+          ) : (
+            <span className="text-faint">No address</span>
+          )}
         </Detail>
         {message.reply_to.length > 0 && (
           <Detail name="Reply-To">
