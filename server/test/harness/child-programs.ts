@@ -17,6 +17,7 @@ const ENTRIES = {
   main: 'src/main.ts',
   'delivery-thread': 'src/bootstrap/delivery-thread.ts',
   'content-worker': 'src/messages/content/content-worker.ts',
+  'dkim-worker': 'src/mail/authentication/dkim-worker.ts',
   'mail-parser-worker': 'src/mail/mime/mail-parser-worker.ts',
   'delivery-node-main': 'test/harness/delivery-node-main.ts',
   'webhook-worker-main': 'test/harness/webhook-worker-main.ts',

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { move, purge, startCells } from '../harness/cells.ts';
 import { letter, receive } from '../harness/inbound-setup.ts';
@@ -61,4 +62,47 @@ test('mail reaches the cells of its recipients, and follows a workspace that mov
     east.workspaceId,
   ]);
   expect(rows.rowCount).toBe(0);
+}, 120_000);
+
+test('no mail that was answered with 250 is lost while a workspace moves', async () => {
+  await using cells = await startCells(['east', 'west']);
+  const { router } = cells;
+  const east = cells.app('east');
+  await receive(east, east.workspaceId, east.liveKey, 'east.example.com');
+  await east.app.workspaces.create('Stays');
+  const over = new AbortController();
+  const accepted: string[] = [];
+  const codes = new Set<number>();
+  const senders = [1, 2, 3].map(async (sender) => {
+    for (let n = 0; !over.signal.aborted; n += 1) {
+      const subject = `${sender}-${n}`;
+      const mail = {
+        from: 'jane@example.net',
+        to: ['a@east.example.com'],
+        data: letter({ subject }),
+      };
+      for (let code = 0; code !== 250; ) {
+        using client = await connectAndGreet(router.returnPathPort ?? 0);
+        ({ code } = await client.send(mail));
+        codes.add(code);
+        if (code !== 250) await sleep(50);
+      }
+      accepted.push(subject);
+    }
+  });
+  await until(() => accepted.length > 20);
+  await move(cells, east.workspaceId, 'east', 'west');
+  const moved = accepted.length;
+  await until(() => accepted.length > moved + 20, { timeoutMs: 30_000 });
+  over.abort();
+  await Promise.all(senders);
+  expect([...codes].filter((code) => code !== 250 && code !== 451)).toEqual([]);
+  const { pool } = cells.app('west').app.storage;
+  const { rows } = await pool.query<{ subject: string; raw: Buffer | null }>(
+    `select m.subject, c.raw from inbound_messages m
+       left join inbound_contents c using (workspace_id, mode, id) where m.workspace_id = $1`,
+    [east.workspaceId],
+  );
+  expect(rows.map(({ subject }) => subject).sort()).toEqual(accepted.sort());
+  expect(rows.filter(({ raw }) => raw === null)).toEqual([]);
 }, 120_000);

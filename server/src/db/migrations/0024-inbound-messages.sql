@@ -28,7 +28,10 @@ create table inbound_messages (
   primary key (workspace_id, mode, id)
 ) partition by range (id);
 
-create index inbound_messages_fingerprint on inbound_messages (workspace_id, mode, fingerprint);
+-- The condition always holds. It keeps the planner from looking up messages by their key here, as in
+-- deliveries_recipient.
+create index inbound_messages_fingerprint on inbound_messages (workspace_id, mode, fingerprint)
+  where fingerprint is not null;
 
 create index inbound_messages_reply on inbound_messages (workspace_id, mode, in_reply_to_message_id, id)
   where in_reply_to_message_id is not null;
@@ -48,7 +51,9 @@ create table inbound_addresses (
   primary key (workspace_id, mode, message_id, address_key)
 ) partition by range (message_id);
 
-create index inbound_addresses_key on inbound_addresses (workspace_id, mode, address_key, message_id);
+-- The condition always holds, too.
+create index inbound_addresses_key on inbound_addresses (workspace_id, mode, address_key, message_id)
+  where address_key is not null;
 
 -- The mail as it arrived, behind our Received field. Retained for a shorter time than the message itself.
 create table inbound_contents (
