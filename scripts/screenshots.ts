@@ -101,6 +101,7 @@ const PAGES: Record<string, (shop: SampleIds) => string> = {
   overview: () => '/app',
   messages: () => '/app/messages',
   message: ({ live }) => `/app/messages/${live.bouncedId}`,
+  inbound: () => '/app/inbound',
   'test-inbox': () => '/app/test-inbox',
   templates: () => '/app/templates',
   template: () => '/app/templates/template/order-shipped',

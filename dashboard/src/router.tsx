@@ -109,6 +109,29 @@ const message = createRoute({
   component: lazyPage(() => import('./pages/messages/message.tsx'), 'MessagePage'),
 });
 
+const inbound = createRoute({
+  getParentRoute: () => inside,
+  path: '/inbound',
+  validateSearch: stringParams(
+    'q',
+    'from',
+    'to',
+    'domain',
+    'answers',
+    'since',
+    'after',
+    'before',
+    'new',
+  ),
+  component: lazyPage(() => import('./pages/inbound/inbound.tsx'), 'InboundPage'),
+});
+
+const inboundMessage = createRoute({
+  getParentRoute: () => inside,
+  path: '/inbound/$id',
+  component: lazyPage(() => import('./pages/inbound/inbound-message.tsx'), 'InboundMessagePage'),
+});
+
 const testInbox = createRoute({
   getParentRoute: () => inside,
   path: '/test-inbox',
@@ -301,6 +324,8 @@ export const router = createRouter({
       overview,
       messages,
       message,
+      inbound,
+      inboundMessage,
       testInbox,
       templates,
       template,

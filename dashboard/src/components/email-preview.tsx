@@ -14,6 +14,11 @@ const MIN_HEIGHT_PX = 320;
 const MAX_HEIGHT_PX = 20_000;
 const PHONE_PX = 390;
 
+/** Images that the email contains, as data URLs by the Content-ID that its HTML refers to. */
+export type InlineImages = Readonly<Record<string, string>>;
+
+const NO_IMAGES: InlineImages = {};
+
 interface FrameMessage {
   postrider: 'preview';
   ready?: true;
@@ -22,7 +27,15 @@ interface FrameMessage {
   link?: string;
 }
 
-export function EmailPreview({ html, title = 'Email preview' }: { html: string; title?: string }) {
+export function EmailPreview({
+  html,
+  inline = NO_IMAGES,
+  title = 'Email preview',
+}: {
+  html: string;
+  inline?: InlineImages;
+  title?: string;
+}) {
   const [phone, setPhone] = useState(false);
   const [dark, setDark] = useState(false);
   const [images, setImages] = useState(false);
@@ -53,7 +66,7 @@ export function EmailPreview({ html, title = 'Email preview' }: { html: string; 
       </div>
       <PreviewFrame
         key={String(images)}
-        {...{ html, title, dark, images }}
+        {...{ html, inline, title, dark, images }}
         width={phone ? PHONE_PX : undefined}
         onRemote={setRemote}
         onLink={setLink}
@@ -71,6 +84,7 @@ export function EmailPreview({ html, title = 'Email preview' }: { html: string; 
 
 function PreviewFrame({
   html,
+  inline,
   title,
   dark,
   images,
@@ -79,6 +93,7 @@ function PreviewFrame({
   onLink,
 }: {
   html: string;
+  inline: InlineImages;
   title: string;
   dark: boolean;
   images: boolean;
@@ -106,8 +121,8 @@ function PreviewFrame({
   }, []);
   useEffect(() => {
     // The sandboxed frame has an opaque origin, so no target origin can be named.
-    if (ready) ref.current?.contentWindow?.postMessage({ html, dark }, '*');
-  }, [ready, html, dark]);
+    if (ready) ref.current?.contentWindow?.postMessage({ html, inline, dark }, '*');
+  }, [ready, html, inline, dark]);
   return (
     <iframe
       ref={ref}

@@ -155,6 +155,9 @@ function useCommands(): Command[] {
     ['write:contacts', 'Add contact', '/contacts'],
     ['write:members', 'Invite member', '/team'],
   ];
+  if (mode === 'test') {
+    createCommands.push(['write:inbound_messages', 'Simulate inbound message', '/inbound']);
+  }
   const other = mode === 'live' ? 'test' : 'live';
   return [
     ...pages,
@@ -196,6 +199,7 @@ function useCommands(): Command[] {
 /** The page for an ID, by its prefix; `/find` resolves objects whose URL does not contain the ID. */
 const ID_PAGES: Record<string, (id: string) => object> = {
   msg: (id) => ({ to: '/messages/$id', params: { id } }),
+  inm: (id) => ({ to: '/inbound/$id', params: { id } }),
   req: (id) => ({ to: '/requests/$id', params: { id } }),
   dom: (id) => ({ to: '/domains/$id', params: { id } }),
   whk: (id) => ({ to: '/webhooks/$id', params: { id } }),
@@ -210,6 +214,7 @@ const ID_PAGES: Record<string, (id: string) => object> = {
 
 function useMatches(commands: Command[], found: PaletteResult[], text: string): Command[] {
   const navigate = useNavigate();
+  const canReadInbound = useCan()('read:inbound_messages');
   return useMemo(() => {
     const query = text.trim();
     if (query === '') return commands;
@@ -239,6 +244,15 @@ function useMatches(commands: Command[], found: PaletteResult[], text: string): 
         icon: Search,
         run: () => void navigate({ to: '/messages', search: { q: query } } as never),
       },
+      ...(canReadInbound
+        ? [
+            {
+              label: `Search inbound messages for “${query}”`,
+              icon: Search,
+              run: () => void navigate({ to: '/inbound', search: { q: query } } as never),
+            },
+          ]
+        : []),
     ];
-  }, [commands, found, text, navigate]);
+  }, [commands, found, text, navigate, canReadInbound]);
 }

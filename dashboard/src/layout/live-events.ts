@@ -43,6 +43,7 @@ export function useRefetchOnEvents(names: readonly string[], delayMs: number): v
 /** The queries to refetch, by the event family (the first part of the type). */
 const QUERIES_BY_FAMILY: Record<string, string[]> = {
   message: ['queue', 'checklist'],
+  inbound_message: ['replies'],
   domain: ['domains', 'domain', 'checklist'],
   template: ['templates', 'template'],
   suppression: ['suppressions'],

@@ -11,6 +11,7 @@ import {
   LayoutDashboard,
   type LucideIcon,
   Mail,
+  Mailbox,
   ScrollText,
   Settings,
   Users,
@@ -43,6 +44,13 @@ export const NAVIGATION_GROUPS: NavigationGroup[] = [
     pages: [
       { to: '/', label: 'Overview', icon: LayoutDashboard, key: 'o' },
       { to: '/messages', label: 'Messages', icon: Mail, key: 'm', permission: 'read:messages' },
+      {
+        to: '/inbound',
+        label: 'Inbound',
+        icon: Mailbox,
+        key: 'n',
+        permission: 'read:inbound_messages',
+      },
       {
         to: '/test-inbox',
         label: 'Test inbox',

@@ -8,7 +8,11 @@ import {
   overflows,
   WIDTHS,
 } from '../harness/browser-checks.ts';
-import { createSampleData, type SampleData } from '../harness/browser-sample-data.ts';
+import {
+  createInboundSampleData,
+  createSampleData,
+  type SampleData,
+} from '../harness/browser-sample-data.ts';
 
 /**
  * Goal: every page and dialog is accessible in both themes and modes, does not shift while loading,
@@ -25,9 +29,16 @@ const WINDOW = { width: 1280, height: 860 };
 /** A layout shift score below this is not noticeable. */
 const SHIFT_MAX = 0.01;
 
+interface PageIds extends SampleData {
+  domainId: string;
+  webhookId: string;
+  /** With HTML, text and an attachment. */
+  inboundId: string;
+}
+
 interface View {
   name: string;
-  path: (data: SampleData & { domainId: string; webhookId: string }) => string;
+  path: (data: PageIds) => string;
   /** Opens a tab, menu or dialog before the check. */
   open?: (page: Page) => Promise<unknown>;
 }
@@ -53,6 +64,23 @@ const VIEWS: View[] = [
     name: 'Message, attempts',
     path: ({ bouncedId }) => `/app/messages/${bouncedId}`,
     open: tab('Attempts'),
+  },
+  { name: 'Inbound', path: () => '/app/inbound' },
+  {
+    name: 'Inbound, filters',
+    path: () => '/app/inbound',
+    open: (page) => page.getByRole('button', { name: 'Filters' }).click(),
+  },
+  { name: 'Inbound message', path: ({ inboundId }) => `/app/inbound/${inboundId}` },
+  {
+    name: 'Inbound message, headers',
+    path: ({ inboundId }) => `/app/inbound/${inboundId}`,
+    open: tab('Headers'),
+  },
+  {
+    name: 'Inbound message, attachments',
+    path: ({ inboundId }) => `/app/inbound/${inboundId}`,
+    open: tab('Attachments (1)'),
   },
   { name: 'Test inbox', path: ({ deliveredId: arrivedId }) => `/app/test-inbox?id=${arrivedId}` },
   { name: 'Templates', path: () => '/app/templates' },
@@ -153,6 +181,17 @@ const DIALOGS: View[] = [
     name: 'Revoke API key',
     path: () => '/app/api-keys',
     open: menuItem('Actions for Web shop', 'Revoke'),
+  },
+  { name: 'Simulate inbound message', path: () => '/app/inbound?new=true' },
+  {
+    name: 'Simulate reply',
+    path: ({ deliveredId }) => `/app/messages/${deliveredId}`,
+    open: button('Simulate reply'),
+  },
+  {
+    name: 'Delete inbound message',
+    path: ({ inboundId }) => `/app/inbound/${inboundId}`,
+    open: menuItem('More actions', 'Delete'),
   },
   { name: 'Add contact', path: () => '/app/contacts?new=true' },
   { name: 'Import contacts', path: () => '/app/contacts', open: button('Import') },
@@ -311,12 +350,17 @@ browserSuite('accessibility and layout', (suite) => {
       body: { url: 'https://hooks.example/mail', events: ['message.*'] },
     });
     expect([domain.status, webhook.status]).toEqual([201, 201]);
-    return { ...data, domainId: domain.json.id, webhookId: webhook.json.id };
+    const inboundId = await createInboundSampleData(
+      (method, path, body) => call(method, path, { body }),
+      data,
+    );
+    return { ...data, domainId: domain.json.id, webhookId: webhook.json.id, inboundId };
   }
 
   test.each([
     '/app',
     '/app/messages',
+    '/app/inbound',
     '/app/test-inbox',
     '/app/templates',
     '/app/contacts',

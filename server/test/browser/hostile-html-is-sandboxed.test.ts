@@ -77,6 +77,50 @@ browserSuite('hostile HTML', (suite) => {
     await expectNothingRan(page);
   });
 
+  test('in an inbound message, does nothing either, and its files are only downloaded', async () => {
+    const { call, liveKey } = suite.app();
+    const body = { name: 'reply.example' };
+    expect((await call('POST', '/domains', { key: liveKey, body })).status).toBe(201);
+    const subject = `Inbound ${TAG} \u202e${'very long '.repeat(150)}`;
+    const simulated = await call('POST', '/inbound-messages/simulate', {
+      body: {
+        from: { email: 'eve@example.com', name: TAG },
+        to: { email: 'support@reply.example', name: TAG },
+        subject,
+        text: TAG,
+        html: MAIL,
+        headers: { 'X-Evil': TAG },
+        attachments: [
+          {
+            filename: '<img src=x onerror=alert(1)>.html',
+            content: btoa(MAIL.replaceAll(/[^ -~]/g, ' ')),
+            content_type: 'text/html',
+          },
+          { filename: 'image.svg', content: btoa(`<svg onload="${MARK}"/>`), content_id: 'evil' },
+        ],
+      },
+    });
+    expect([simulated.status, simulated.text]).toEqual([201, simulated.text]);
+    const page = await suite.openAs('owner');
+    await page.goto('/app/inbound');
+    await page.getByRole('link', { name: `Inbound ${TAG}` }).click();
+    await page.getByText(TAG).first().waitFor();
+    await readAndClick(page);
+    for (const view of ['Text', 'Source', 'Headers', 'Attachments (2)']) {
+      await page.getByRole('tab', { name: view }).click();
+    }
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: /^Download .*\.html$/ }).click(),
+    ]);
+    expect(download.url()).toMatch(/^blob:/);
+    await expectNothingRan(page);
+    await page.goto(`/api/v1/inbound-messages/${simulated.json.id}/attachments/0`).catch(() => {});
+    await page.goto('/app/events?type=inbound_message.received');
+    await page.getByText('eve@example.com').first().waitFor();
+    await expectNothingRan(page);
+  });
+
   test('is shown in an isolated frame', async () => {
     const page = await suite.openAs('owner');
     const answer = await page.goto('/app/preview/closed');

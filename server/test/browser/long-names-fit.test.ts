@@ -54,7 +54,26 @@ browserSuite('long names', (suite) => {
         }),
       }),
     );
-    return { owner, key, messageId: message.id, domainId: domain.id, webhookId: webhook.id };
+    const inbound = await done(
+      app.call('POST', '/inbound-messages/simulate', {
+        key: app.testKey,
+        body: {
+          from: { email: `other-${ADDRESS}`, name: NAME },
+          to: { email: `${WORD}@${domain.name}` },
+          subject: NAME,
+          text: NAME,
+          attachments: [{ filename: `${NAME}.txt`, content: 'aGVsbG8=' }],
+        },
+      }),
+    );
+    return {
+      owner,
+      key,
+      messageId: message.id,
+      domainId: domain.id,
+      webhookId: webhook.id,
+      inboundId: inbound.id,
+    };
   }
 
   /** The text is fully visible: not truncated and not beyond the window's edge. */
@@ -81,12 +100,14 @@ browserSuite('long names', (suite) => {
   }
 
   test('do not make any page scroll sideways, on a phone or zoomed', async () => {
-    const { owner, key, messageId, domainId, webhookId } = await longNames();
+    const { owner, key, messageId, domainId, webhookId, inboundId } = await longNames();
     const page = await suite.openFor(owner, { width: 360, height: 780 });
     const pages = [
       ['/app/', 'Overview'],
       ['/app/messages', 'Messages'],
       [`/app/messages/${messageId}`, NAME],
+      ['/app/inbound', 'Inbound'],
+      [`/app/inbound/${inboundId}`, NAME],
       ['/app/templates', 'Templates'],
       [`/app/templates/template/${key}`, NAME],
       ['/app/contacts', 'Contacts'],
@@ -140,8 +161,17 @@ browserSuite('long names', (suite) => {
     const subject = 'שלום לכולם '.repeat(20).trim();
     const body = validMessage({ to: { email: 'dana@example.org' }, subject });
     expect((await suite.app().call('POST', '/transactional/send', { body })).status).toBe(202);
+    const inbound = {
+      from: { email: 'dana@example.org' },
+      to: { email: `x@${WORD}.${WORD}.example.net` },
+      ...{ subject, text: subject },
+    };
+    const simulated = await suite
+      .app()
+      .call('POST', '/inbound-messages/simulate', { body: inbound });
+    expect(simulated.status).toBe(201);
     const page = await suite.openFor(owner, { width: 1024, height: 780 });
-    for (const path of ['messages', 'test-inbox']) {
+    for (const path of ['messages', 'inbound', 'test-inbox']) {
       await page.goto(`/app/${path}`);
       await page.getByRole('link', { name: subject }).waitFor();
       const outside = `(() => {
@@ -158,7 +188,7 @@ browserSuite('long names', (suite) => {
   });
 
   test('are shown in full on a phone where they are looked up', async () => {
-    const { owner, messageId } = await longNames();
+    const { owner, messageId, inboundId } = await longNames();
     const page = await suite.openFor(owner, { width: 360, height: 780 });
     await page.goto(`/app/messages/${messageId}`);
     const people = page.getByRole('complementary').last();
@@ -167,6 +197,10 @@ browserSuite('long names', (suite) => {
     await page.getByRole('tab', { name: 'Attempts' }).click();
     await expectFullyVisible(page.locator('summary').getByText(`other-${ADDRESS}`));
     await page.getByRole('tab', { name: 'Content' }).click();
+    await page.getByRole('tab', { name: 'Attachments' }).click();
+    await expectFullyVisible(page.getByText(`${NAME}.txt`));
+    await page.goto(`/app/inbound/${inboundId}`);
+    await expectFullyVisible(people.getByText(`<other-${ADDRESS}>`));
     await page.getByRole('tab', { name: 'Attachments' }).click();
     await expectFullyVisible(page.getByText(`${NAME}.txt`));
     await choose(page, /Switch/);

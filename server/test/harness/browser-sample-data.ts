@@ -56,6 +56,20 @@ export async function createSampleData(call: Call): Promise<SampleData> {
   return { bouncedId, deliveredId: arrivedId };
 }
 
+/** Simulated mail to the sender's domain, which must exist. Returns the newest, with everything in it. */
+export async function createInboundSampleData(
+  call: Call,
+  { deliveredId }: SampleData,
+): Promise<string> {
+  let id = '';
+  for (const body of INBOUND) {
+    const answered = 'attachments' in body ? { in_reply_to_message_id: deliveredId } : {};
+    const path = '/inbound-messages/simulate';
+    id = (await mustCall(call, 'POST', path, { ...body, ...answered })).json.id;
+  }
+  return id;
+}
+
 export const SENDER_DOMAIN = 'fernhill.example';
 
 const SENDER = { email: `orders@${SENDER_DOMAIN}`, name: 'Fernhill Bakery' };
@@ -78,6 +92,35 @@ const RECIPIENTS = [
   'complained@simulator.test',
   'kenji@example.com',
   'sofia@example.net',
+];
+
+const INBOUND = [
+  {
+    from: { email: 'emil@example.com', name: 'Emil Berger' },
+    to: { email: `hello@${SENDER_DOMAIN}` },
+    subject: 'Do you deliver on Sundays?',
+    text: 'We are at home on Sundays only.',
+  },
+  {
+    from: { email: 'no-reply@parcels.example' },
+    to: { email: `returns+1042@${SENDER_DOMAIN}` },
+    subject: '',
+    text: 'Parcel 1042 has been returned.',
+  },
+  {
+    from: { email: 'dana@example.org', name: 'דנה לוי' },
+    to: { email: `hello@${SENDER_DOMAIN}` },
+    subject: 'שאלה על ההזמנה שלי',
+    text: 'שלום',
+  },
+  {
+    from: { email: 'ada@example.com', name: 'Ada Byron' },
+    to: { email: `orders@${SENDER_DOMAIN}`, name: 'Fernhill Bakery' },
+    subject: 'Re: Your order 1000 is on its way',
+    text: 'It has arrived, thank you.\n\nThe photo is attached.',
+    html: '<p>It has arrived, thank you.</p><p>The photo is attached.</p>',
+    attachments: [{ filename: 'loaf-on-the-doorstep.jpg', content: '/9j/4AAQSkZJRg==' }],
+  },
 ];
 
 function bodyOf({ email: _, ...fields }: (typeof CONTACTS)[number]) {

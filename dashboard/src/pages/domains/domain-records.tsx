@@ -32,13 +32,17 @@ export function DomainRecords({ domain }: { domain: Domain }) {
   const relative = chosen ?? provider?.appendsZone ?? false;
   const wide = useMediaQuery('(min-width: 48rem)');
   const required = domain.records.filter((record) => record.required);
-  const others = domain.records.filter((record) => !record.required);
-  const rows = [...required, ...others].map((record) => ({
+  const records = [
+    ...required,
+    ...domain.records.filter((record) => groupOf(record) === 'Recommended'),
+    ...domain.records.filter((record) => groupOf(record) === 'To receive mail'),
+  ];
+  const rows = records.map((record) => ({
     record,
     name: relative ? relativeName(record.name, zone.data?.zone ?? domain.name) : record.name,
     ...splitValue(record),
   }));
-  const file = zoneFile([...required, ...others]);
+  const file = zoneFile(records);
   return (
     <Section
       title="DNS records"
@@ -76,6 +80,12 @@ export function DomainRecords({ domain }: { domain: Domain }) {
       )}
     </Section>
   );
+}
+
+/** What an optional record is for; null for those that are required to send. */
+function groupOf({ required, purpose }: DomainRecord): string | null {
+  if (required) return null;
+  return purpose === 'receiving' ? 'To receive mail' : 'Recommended';
 }
 
 function useDnsZone(id: string) {
@@ -159,7 +169,6 @@ const CELL = 'px-2 py-2.5 align-top first:pl-4 last:pr-4';
 
 /** As wide as the section, so that long values have space. */
 function RecordTable({ rows }: { rows: readonly Row[] }) {
-  const firstOptional = rows.find(({ record }) => !record.required);
   return (
     <div className="-mx-4 -mb-4 overflow-x-auto">
       <table
@@ -177,16 +186,16 @@ function RecordTable({ rows }: { rows: readonly Row[] }) {
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => (
+          {rows.map((row, index) => (
             <Fragment key={keyOf(row.record)}>
-              {row === firstOptional && (
+              {groupOf(row.record) !== null && groupOf(row.record) !== groupAt(rows, index - 1) && (
                 <tr>
                   <th
                     colSpan={6}
                     scope="rowgroup"
                     className="h-8 border-line border-t bg-sunken pl-4 text-left text-xs font-medium text-faint"
                   >
-                    Recommended
+                    {groupOf(row.record)}
                   </th>
                 </tr>
               )}
@@ -197,6 +206,11 @@ function RecordTable({ rows }: { rows: readonly Row[] }) {
       </table>
     </div>
   );
+}
+
+function groupAt(rows: readonly Row[], index: number): string | null {
+  const row = rows[index];
+  return row ? groupOf(row.record) : null;
 }
 
 function RecordRow({ row: { record, name, value, priority } }: { row: Row }) {
@@ -298,7 +312,7 @@ function RecordCard({ row: { record, name, value, priority } }: { row: Row }) {
       <div className="flex flex-wrap items-center gap-x-2 gap-y-1 text-sm">
         <RecordStatus record={record} />
         <Badge>{record.type}</Badge>
-        {!record.required && <span className="text-xs text-faint">Recommended</span>}
+        {groupOf(record) !== null && <span className="text-xs text-faint">{groupOf(record)}</span>}
       </div>
       <p className="text-sm text-soft">{record.explanation}</p>
       <dl className="grid grid-cols-[4rem_minmax(0,1fr)] items-start gap-x-3 gap-y-1 rounded-lg bg-sunken px-3 py-2">

@@ -16,6 +16,7 @@ import { NotFound } from '../../layout/not-found.tsx';
 import { showErrorToast, showToast } from '../../layout/toasts.tsx';
 import { formatCount } from '../../lib/format.ts';
 import { useCan } from '../../session/session.ts';
+import { DomainReceiving } from './domain-receiving.tsx';
 import { DomainRecords } from './domain-records.tsx';
 import { DomainSettings } from './domain-settings.tsx';
 import type { Domain } from './domains.tsx';
@@ -30,7 +31,7 @@ export function DomainPage() {
     queryKey: key('domain', id),
     queryFn: () => unwrap(api.GET('/api/v1/domains/{id}', { params: { path: { id } } })),
     // Poll, so that newly published records show up without a reload.
-    refetchInterval: ({ state }) => (state.data?.status === 'verified' ? false : POLL_MS),
+    refetchInterval: ({ state }) => (isSetUp(state.data) ? false : POLL_MS),
   });
   if (query.isPending) return <SkeletonPage />;
   if (query.isLoadingError && toProblem(query.error).status === 404) {
@@ -66,10 +67,19 @@ export function DomainPage() {
       <div className="grid max-w-6xl gap-5">
         <StatusAlert domain={domain} />
         <DomainRecords domain={domain} />
+        <DomainReceiving key={`receiving ${domain.id}`} domain={domain} />
         <DomainSettings key={domain.id} domain={domain} />
         <DkimKeys domain={domain} />
       </div>
     </Page>
+  );
+}
+
+/** Whether no record is waited for: neither those to send, nor the one to receive. */
+function isSetUp(domain: Domain | undefined): boolean {
+  return (
+    domain?.status === 'verified' &&
+    domain.records.every(({ purpose, status }) => purpose !== 'receiving' || status === 'found')
   );
 }
 
@@ -152,7 +162,7 @@ function DomainActions({ domain }: { domain: Domain }) {
   const remove = () =>
     requestConfirmation({
       title: `Delete ${domain.name}?`,
-      body: 'Its DKIM keys are destroyed and queued messages from it fail. If you add it again, its DNS records will be different.',
+      body: `Its DKIM keys are destroyed and queued messages from it fail. ${domain.receiving ? 'Mail to its addresses is rejected. ' : ''}If you add it again, its DNS records will be different.`,
       confirmLabel: 'Delete domain',
       typeToConfirm: domain.name,
       run: async () => {

@@ -99,9 +99,10 @@ function DomainRow({ domain }: { domain: Domain }) {
         </Link>
       </Td>
       <Td>
-        <span className="flex gap-1.5">
+        <span className="flex flex-wrap gap-1.5">
           <StatusBadge status={domain.status} />
           {domain.trusted && <Badge>Trusted</Badge>}
+          {domain.receiving && <Badge>Receiving</Badge>}
         </span>
       </Td>
       <Td hideBelow="md" className="text-soft">

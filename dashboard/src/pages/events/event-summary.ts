@@ -4,9 +4,9 @@ import {
   BellOff,
   BellRing,
   FileCode2,
-  Inbox,
   KeyRound,
   type LucideIcon,
+  Mailbox,
   Webhook,
 } from 'lucide-react';
 import type { Schema } from '../../api/client.ts';
@@ -26,6 +26,8 @@ export interface EventSummary {
 }
 
 interface Data extends EventData {
+  /** Of an inbound message. */
+  id?: string;
   from?: { email: string } | null;
   envelope?: { from: string };
   domain?: { id: string; name: string; status: string };
@@ -45,12 +47,13 @@ export function summarizeEvent(event: Schema<'Event'>): EventSummary {
       return summarizeMessageEvent(event.type, data);
     case 'inbound_message':
       return {
-        icon: Inbox,
+        icon: Mailbox,
         tone: 'info',
         title: 'Mail received',
         subject: [data.from?.email ?? data.envelope?.from, data.subject]
           .filter(Boolean)
           .join(' · '),
+        link: { to: `/inbound/${data.id}`, label: 'View inbound message' },
       };
     case 'domain':
       return summarizeDomainEvent(event.type, data);

@@ -52,7 +52,7 @@ export function describeEventType(type: string): string {
 
 const FAMILY_NAMES: Record<string, string> = {
   message: 'Messages',
-  inbound_message: 'Inbound messages',
+  inbound_message: 'Inbound',
   domain: 'Domains',
   template: 'Templates',
   suppression: 'Suppressions',

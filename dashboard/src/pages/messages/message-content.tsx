@@ -67,7 +67,7 @@ export function MessageContentTabs({ messageId }: { messageId: string }) {
   );
 }
 
-function Headers({ headers }: { headers: { name: string; value: string }[] }) {
+export function Headers({ headers }: { headers: { name: string; value: string }[] }) {
   return (
     <dl className="grid grid-cols-[minmax(7rem,auto)_minmax(0,1fr)] gap-x-4 gap-y-1.5 font-mono text-xs leading-5">
       {headers.map(({ name, value }, index) => (

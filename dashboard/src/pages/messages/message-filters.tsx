@@ -1,12 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
-import { ListFilter, X } from 'lucide-react';
-import { Popover } from 'radix-ui';
 import { type ReactNode, useId, useState } from 'react';
 import { unwrap } from '../../api/client.ts';
 import { fetchAllRows } from '../../api/pagination.ts';
 import { useApi } from '../../api/use-api.ts';
 import { Button } from '../../components/button.tsx';
 import { Field, Select, TextInput } from '../../components/field.tsx';
+import { FilterChip, FilterPopover } from '../../components/filter-popover.tsx';
 import { SavedFilters } from '../../components/saved-filters.tsx';
 import { SearchInput } from '../../components/search-input.tsx';
 import { TimeRangePicker } from '../../components/time-range-picker.tsx';
@@ -112,16 +111,9 @@ export function MessageFilterBar({
       <MoreFilters filters={filters} onChange={onChange} />
       <SavedFilters list="messages" filters={{ ...filters }} onApply={onChange} />
       {MORE_FILTERS.filter((name) => filters[name]).map((name) => (
-        <button
-          key={name}
-          type="button"
-          title="Remove this filter"
-          onClick={() => onChange({ ...filters, [name]: '' })}
-          className="inline-flex h-7 items-center gap-1 rounded-full bg-accent-wash pr-1.5 pl-2.5 text-xs font-medium text-accent-ink"
-        >
+        <FilterChip key={name} onRemove={() => onChange({ ...filters, [name]: '' })}>
           {capitalize(NAMES[name] ?? name)}: {valueLabel(name)}
-          <X className="size-3.5" aria-hidden />
-        </button>
+        </FilterChip>
       ))}
       {children}
     </search>
@@ -135,34 +127,21 @@ function MoreFilters({
   filters: MessageFilters;
   onChange: (next: MessageFilters) => void;
 }) {
-  const [open, setOpen] = useState(false);
   return (
-    <Popover.Root open={open} onOpenChange={setOpen}>
-      <Popover.Trigger asChild>
-        <Button icon={ListFilter}>Filters</Button>
-      </Popover.Trigger>
-      <Popover.Portal>
-        <Popover.Content
-          align="start"
-          sideOffset={6}
-          collisionPadding={12}
-          aria-label="More filters"
-          className="pop z-40 max-h-(--radix-popover-content-available-height) w-72 overflow-y-auto rounded-xl border border-line bg-raised p-4 shadow-pop"
-        >
-          <MoreFiltersForm
-            filters={filters}
-            onApply={(next) => {
-              setOpen(false);
-              onChange(next);
-            }}
-          />
-        </Popover.Content>
-      </Popover.Portal>
-    </Popover.Root>
+    <FilterPopover>
+      {(close) => (
+        <MoreFiltersForm
+          filters={filters}
+          onApply={(next) => {
+            close();
+            onChange(next);
+          }}
+        />
+      )}
+    </FilterPopover>
   );
 }
 
-/** Mounted when the popover opens, so edits that were not applied are forgotten. */
 function MoreFiltersForm({
   filters,
   onApply,

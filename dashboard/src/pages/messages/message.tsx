@@ -17,6 +17,7 @@ import { Time } from '../../components/time.tsx';
 import { capitalize, formatBytes, formatWholeDuration } from '../../lib/format.ts';
 import { selectMode } from '../../session/selection.ts';
 import { useCan } from '../../session/session.ts';
+import { Replies } from '../inbound/replies.tsx';
 import { Attempts } from './attempts.tsx';
 import { DeliverySummary } from './delivery-summary.tsx';
 import { MessageActions } from './message-actions.tsx';
@@ -95,6 +96,7 @@ export function MessagePage() {
         <aside className="grid min-w-0 gap-4">
           <Recipients recipients={message.recipients} />
           <Details message={message} />
+          <Replies message={message} />
         </aside>
       </div>
     </Page>

@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { Mail, SearchX } from 'lucide-react';
-import { useEffect, useRef } from 'react';
 import { apiFor } from '../../api/client.ts';
 import { useApi } from '../../api/use-api.ts';
 import { Badge, StatusBadge } from '../../components/badge.tsx';
@@ -19,6 +18,7 @@ import {
 } from '../../components/row-selection.tsx';
 import { Time } from '../../components/time.tsx';
 import { VirtualList } from '../../components/virtual-list.tsx';
+import { useArrivals } from '../../layout/live-list.ts';
 import { classNames } from '../../lib/class-names.ts';
 import { useMediaQuery } from '../../lib/use-media-query.ts';
 import { selectMode, useSelection } from '../../session/selection.ts';
@@ -251,14 +251,4 @@ function NoMatches({ filters, onClear }: { filters: MessageFilters; onClear: () 
         : 'Messages are searchable until their retention period ends.'}
     </EmptyState>
   );
-}
-
-/** Whether a row arrived while the page was open. */
-function useArrivals(rows: readonly MessageSummary[]): (id: string) => boolean {
-  const newestAtFirst = useRef<string | undefined>(undefined);
-  const newest = rows[0]?.id;
-  useEffect(() => {
-    newestAtFirst.current ??= newest;
-  }, [newest]);
-  return (id) => newestAtFirst.current !== undefined && id > newestAtFirst.current;
 }
