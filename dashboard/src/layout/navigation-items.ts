@@ -98,7 +98,7 @@ export const NAVIGATION_GROUPS: NavigationGroup[] = [
         to: '/requests',
         label: 'Request log',
         icon: ScrollText,
-        key: 'r',
+        key: 'q',
         permission: 'read:logs',
       },
     ],

@@ -300,7 +300,7 @@ async function takeOverReceiving(db: Queryable, domain: Domain): Promise<void> {
 
 function receivedElsewhere(): RefusedError {
   const detail =
-    'Another workspace of this server receives the mail of this domain, and only one can. Switch off receiving there first.';
+    'Another workspace of this server receives the mail of this domain, and only one can. Turn off receiving there first.';
   return new RefusedError('conflict', detail);
 }
 

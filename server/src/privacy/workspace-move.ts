@@ -190,7 +190,7 @@ export class WorkspaceMove {
       const receiving = await findReceivingDomain(target, name);
       if (!receiving || receiving.workspaceId === this.#id) continue;
       throw conflict(
-        `Another workspace at the target receives the mail of ${name}. Switch off receiving in one of them first.`,
+        `Another workspace at the target receives the mail of ${name}. Turn off receiving in one of them first.`,
       );
     }
   }

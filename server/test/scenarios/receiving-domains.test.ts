@@ -111,7 +111,7 @@ test('belongs to one workspace, which the conflict does not name', async () => {
   expect(refused.json).toMatchObject({
     code: 'conflict',
     detail:
-      'Another workspace of this server receives the mail of this domain, and only one can. Switch off receiving there first.',
+      'Another workspace of this server receives the mail of this domain, and only one can. Turn off receiving there first.',
   });
   expect((await setReceiving(theirs.id, false, rivalKey)).status).toBe(200);
 

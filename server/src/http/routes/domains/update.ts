@@ -16,7 +16,7 @@ export function updateDomain(deps: { domains: Domains }): Operation {
       summary: 'Update a domain',
       description:
         'Changes the TLS policy, tracking and receiving. Takes effect on every node within a ' +
-        'second. `receiving` can only be switched on while the domain is verified, and fails with ' +
+        'second. `receiving` can only be turned on while the domain is verified, and fails with ' +
         '`conflict` if another workspace of the server receives the mail of this domain.',
       scope: 'write:domains',
       mode: 'live',
