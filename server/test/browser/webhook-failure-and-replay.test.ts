@@ -31,7 +31,7 @@ browserSuite(
       await page.getByRole('button', { name: 'Add endpoint' }).first().click();
       await page.getByLabel('URL').fill(receiver.url);
       await page.getByText('Selected events').click();
-      await page.getByRole('button', { name: 'message.*' }).click();
+      await page.getByRole('button', { name: 'message.*', exact: true }).click();
       await page.getByRole('button', { name: 'message.bounced' }).click();
       await page.getByRole('button', { name: 'suppression.*' }).click();
       await page.getByText('Custom headers').click();

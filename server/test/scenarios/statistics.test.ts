@@ -201,10 +201,10 @@ describe('rollups', () => {
   test('a failed write does not advance the cursor', async () => {
     const { pool } = database;
     await fill(pool, workspaceId, 30);
-    const recent = 'alter table statistics_recent';
-    await pool.query(`${recent} add constraint broken check (messages < 0) not valid`);
+    const appended = 'alter table statistics_appended';
+    await pool.query(`${appended} add constraint broken check (messages < 0) not valid`);
     await expect(follower().aggregateNext()).rejects.toThrow('broken');
-    await pool.query(`${recent} drop constraint broken`);
+    await pool.query(`${appended} drop constraint broken`);
     await countAll();
     for (const span of ['minute', 'hour', 'day']) await compare(pool, span);
   });

@@ -31,6 +31,7 @@ const ids = new Map<string, string>();
 /** Path values by the first segments after /api/v1. New resources must be added here. */
 const NEVER: Record<string, string> = {
   messages: 'msg_01kc8x3f7ye6qvj2m4n5p6q7r8',
+  'inbound-messages': 'inm_01kc8x3f7ye6qvj2m4n5p6q7r8',
   'test/inbox': 'msg_01kc8x3f7ye6qvj2m4n5p6q7r8',
   'api-keys': 'key_01kc8x3f7ye6qvj2m4n5p6q7r8',
   contacts: 'nobody@example.com',
@@ -78,6 +79,15 @@ async function makeOneOfEach(): Promise<void> {
     expect(made.status, kind).toBe(201);
     ids.set(kind, String(made.json[field]));
   }
+  const inbound = await app.call('POST', '/inbound-messages/simulate', {
+    body: {
+      from: { email: 'jane@example.com' },
+      to: { email: 'in@tenant.example' },
+      subject: 'S',
+      text: 'T',
+    },
+  });
+  ids.set('inbound-messages', inbound.json.id);
   // A delivery to the endpoint, caused by the requests above.
   await until(async () => {
     const { json } = await app.call('GET', '/webhook-deliveries', { key: app.liveKey });
@@ -149,7 +159,7 @@ test('another tenant gets the response for an unknown id', async () => {
 });
 
 test('the owner still has everything', async () => {
-  for (const kind of ['messages', 'api-keys', 'test/inbox']) {
+  for (const kind of ['messages', 'inbound-messages', 'api-keys', 'test/inbox']) {
     expect((await app.call('GET', `/${kind}/${ids.get(kind)}`)).status).toBe(200);
   }
 });
