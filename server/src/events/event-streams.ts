@@ -229,6 +229,8 @@ export class EventStreams {
           CATCH_UP_PAGE,
           stream.filter,
         );
+        // Otherwise the wait below would leave a timer behind.
+        if (stream.closed) return;
         this.#sendEvents(stream, page.events, page.next);
         // No events were sent while the page was read, so the shared reader takes over. A
         // backlogged stream must catch up first, or the next event would disconnect it.
