@@ -16,7 +16,7 @@ import { simulatorTransport } from '../delivery/simulator.ts';
 import { smtpTransport, type ThrottleMemory } from '../delivery/smtp-transport.ts';
 import { listThrottles, saveThrottle } from '../delivery/throttle-store.ts';
 import { dkimEncryptor } from '../domains/dkim-key-generator.ts';
-import { findReceivingDomain } from '../domains/domain-store.ts';
+import { findReceivingDomain } from '../domains/receiving-domain-store.ts';
 import { SigningDomainCache } from '../domains/signing-domain-cache.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createEncryptor } from '../lib/encryption.ts';

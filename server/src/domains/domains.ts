@@ -24,12 +24,10 @@ import {
   countDomains,
   deleteDomain,
   deleteKeys,
-  endReceivingElsewhere,
   findDomain,
   findDomainByName,
   insertDomain,
   insertKeys,
-  isReceivedElsewhere,
   listDomains,
   notifyDomainsChanged,
   promoteNextKeys,
@@ -38,6 +36,7 @@ import {
 import type { DomainVerifier } from './domain-verifier.ts';
 import type { PerWorkspaceResolver } from './per-workspace-resolver.ts';
 import type { DomainView } from './public-domain.ts';
+import { endReceivingElsewhere, isReceivedElsewhere } from './receiving-domain-store.ts';
 import { keysToPublish, recordStates, shouldBePublished } from './record-states.ts';
 
 /**

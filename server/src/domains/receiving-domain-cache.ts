@@ -1,7 +1,7 @@
 import type { Pool } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { ReceivingDomain } from './domain.ts';
-import { findReceivingDomain } from './domain-store.ts';
+import { findReceivingDomain } from './receiving-domain-store.ts';
 
 /**
  * Answers for every recipient of incoming mail which workspace receives for the domain. Anyone can

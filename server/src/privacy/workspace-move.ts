@@ -23,7 +23,7 @@ import {
 } from '../db/copy-rows.ts';
 import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
 import { removeFence } from '../db/write-fence.ts';
-import { findReceivingDomain, findReceivingNames } from '../domains/domain-store.ts';
+import { findReceivingDomain, findReceivingNames } from '../domains/receiving-domain-store.ts';
 import { newestEventTx } from '../events/event-consumer-store.ts';
 import type { Clock } from '../lib/clock.ts';
 import { encodeId } from '../lib/ids.ts';
