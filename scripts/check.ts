@@ -207,7 +207,7 @@ interface TestReport {
     name: string;
     status: string;
     message: string;
-    assertionResults: { status: string; fullName: string }[];
+    assertionResults: { status: string; fullName: string; failureMessages?: string[] }[];
   }[];
 }
 
@@ -225,7 +225,10 @@ async function runTests(print: Print): Promise<boolean> {
   if (!existsSync(file)) return false;
   const results = JSON.parse(readFileSync(file, 'utf8')) as TestReport;
   summary.push(`Tests: ${results.numPassedTests} passed, ${results.numFailedTests} failed.`);
-  summary.push(...failedTests(results));
+  const failures = failedTests(results);
+  summary.push(...failures);
+  // Here as well, because a shortened log may keep only the lines around a failure.
+  report(print, failures);
   const skipped = skippedBrowserTests(results);
   if (skipped > 0) {
     summary.push(
@@ -239,7 +242,10 @@ async function runTests(print: Print): Promise<boolean> {
 function failedTests({ testResults }: TestReport): string[] {
   return testResults.flatMap(({ name, status, message, assertionResults }) => {
     const tests = assertionResults.filter((test) => test.status === 'failed');
-    const failures = tests.map(({ fullName }) => fullName);
+    const failures = tests.map(
+      ({ fullName, failureMessages }) =>
+        `${fullName}: ${failureMessages?.[0]?.split('\n', 1)[0] ?? 'no message'}`,
+    );
     // A file can also fail as a whole, in a hook or while it loads.
     if (status === 'failed' && failures.length === 0) failures.push(message || 'did not run');
     return failures.map((failure) => `  failed: ${path.relative(ROOT, name)}: ${failure}`);
