@@ -102,6 +102,7 @@ export function createEventConsumers(options: EventConsumersOptions): EventConsu
   });
   const statistics = hasRole ? new StatsAggregator({ pool, clock, log }) : undefined;
   notifier.subscribe(() => statistics?.wake());
+  options.notifications.on('moves', () => statistics?.hurry());
   const tasks = new PeriodicTasks({ clock, log });
   if (statistics) {
     const alarms = new Alarms({ pool, clock, thresholds: config.alarms });

@@ -36,7 +36,7 @@ export interface BatchLimits {
   bytesMax: number;
 }
 
-/** Doubled with each takeover, so that slow statements do not compete with themselves. */
+/** When a chunk can be taken over. Doubled with each takeover, so that slow statements do not compete with themselves. */
 const CHUNK_SECONDS = 5;
 const DOUBLINGS_MAX = 5;
 
@@ -87,11 +87,12 @@ export async function readNextBatch(
   return { ...rangeOf(row), more: row.more, isChunkDue: row.due };
 }
 
-/** Undefined if nothing is left. */
+/** Undefined if nothing is left. One that may be held before it is finished needs more time than usual. */
 export async function takeChunk(
   pool: Pool,
   consumer: EventConsumer,
   { eventsMax, bytesMax }: BatchLimits,
+  seconds = CHUNK_SECONDS,
 ): Promise<EventChunk | undefined> {
   const { rows } = await pool.query<RangeRow & { more: boolean }>({
     name: `event-consumer-take-chunk-${consumer}`,
@@ -99,10 +100,10 @@ export async function takeChunk(
       moved as (${moveConsumer(consumer, { tx: 'l.tx', id: 'l.id', from: 'last l' })}),
       taken as (
         insert into event_chunks (consumer, after_tx, after_id, last_tx, last_id, events, due_at)
-        select $1, p.tx, p.id, l.tx, l.id, l.n, now() + interval '${CHUNK_SECONDS} seconds'
+        select $1, p.tx, p.id, l.tx, l.id, l.n, now() + interval '1 second' * $4
           from place p cross join last l)
       select ${RANGE}, l.more from place p cross join last l`,
-    values: [consumer, eventsMax, bytesMax],
+    values: [consumer, eventsMax, bytesMax, seconds],
   });
   const [row] = rows;
   return row && { ...rangeOf(row), attempt: 1, more: row.more };
@@ -139,6 +140,22 @@ export function finishChunk(consumer: EventConsumer, first: number): string {
     returning after_tx, after_id, last_tx, last_id, events`;
 }
 
+/**
+ * The same for several chunks: all of them are finished, or none if another process has taken one of them
+ * over. The parameters, from `$first` on, are `chunksParameters`.
+ */
+export function finishChunks(consumer: EventConsumer, first: number): string {
+  return `with ours as materialized (
+      select after_tx, after_id from event_chunks
+       where consumer = '${consumer}' and (after_tx, after_id, attempt) in (
+         select * from unnest($${first}::bigint[], $${first + 1}::uuid[], $${first + 2}::smallint[]))
+         for update)
+    delete from event_chunks where consumer = '${consumer}'
+       and (after_tx, after_id) in (select after_tx, after_id from ours)
+       and (select count(*) from ours) = cardinality($${first}::bigint[])
+    returning 1`;
+}
+
 /** Part of a statement that skips events. */
 export function dropChunks(consumer: EventConsumer, { when }: { when: string }): string {
   return `delete from event_chunks where consumer = '${consumer}' and ${when}`;
@@ -151,6 +168,14 @@ export function isChunkDue(consumer: string): string {
 
 export function chunkParameters({ from, attempt }: EventChunk): unknown[] {
   return [from.tx, from.id, attempt];
+}
+
+export function chunksParameters(chunks: readonly EventChunk[]): unknown[] {
+  return [
+    chunks.map(({ from }) => from.tx),
+    chunks.map(({ from }) => from.id),
+    chunks.map(({ attempt }) => attempt),
+  ];
 }
 
 function rangeOf({ from_tx, from_id, to_tx, to_id, events }: RangeRow): EventRange {

@@ -41,18 +41,26 @@ export function isUnprocessed(consumer: EventConsumer, event: string): string {
     select ${event}.tx, ${event}.id) e where c.name = '${consumer}' and ${IS_UNPROCESSED})`;
 }
 
-/** A table expression: events that a consumer has yet to process, at most `limit`. */
-export function unprocessedEvents(consumer: EventConsumer, limit: number): string {
+/**
+ * A table expression: events of a workspace that a consumer has yet to process, at most `limit`. Each mode by
+ * itself, so that they are found by key, however many events of others there are.
+ */
+export function unprocessedEvents(
+  consumer: EventConsumer,
+  { workspaceId, limit }: { workspaceId: string; limit: number },
+): string {
   return `(
     select e.* from (
         select after_tx, after_id, last_tx, last_id from event_chunks where consumer = '${consumer}'
         union all
         select c.tx, c.id, ${LAST_POSITION} from event_consumers c where c.name = '${consumer}'
       ) part (after_tx, after_id, last_tx, last_id)
+      cross join unnest(enum_range(null::mode)) m (mode)
       cross join lateral (
-        select * from events e where (e.tx, e.id) > (part.after_tx, part.after_id)
+        select * from events e where e.workspace_id = ${workspaceId} and e.mode = m.mode
+           and (e.tx, e.id) > (part.after_tx, part.after_id)
            and (e.tx, e.id) <= (part.last_tx, part.last_id)
-         order by e.tx, e.id limit ${limit}) e
+         order by e.workspace_id, e.mode, e.tx, e.id limit ${limit}) e
      limit ${limit})`;
 }
 

@@ -17,8 +17,9 @@ import { silentLog } from '../lib/log.ts';
 import { newLease } from '../queue/lease.ts';
 import { readContentBytes } from '../quotas/quota-store.ts';
 import { CountBucket } from '../stats/count-buckets.ts';
+import { type AppendedRow, appendedRow } from '../stats/counts-row.ts';
 import { StatsAggregator } from '../stats/stats-aggregator.ts';
-import { readUncounted, writeCountsOfBatch, writeCountsOfChunk } from '../stats/stats-store.ts';
+import { readUncounted, writeCountsOfBatch, writeCountsOfChunks } from '../stats/stats-store.ts';
 import {
   type FanOutCapacity,
   fanOut,
@@ -104,6 +105,19 @@ const makeDue = (pool: Pool) => pool.query('update event_chunks set due_at = now
 
 const makeLate = (pool: Pool) =>
   pool.query(`update event_chunks set due_at = now() + interval '1 hour'`);
+
+function rowOf(workspaceId: string, { messages }: { messages: number }): AppendedRow {
+  const counts = new CountBucket(workspaceId, 'live', nowMs);
+  counts.sumsOf('all', '').add('messages', messages);
+  return appendedRow(counts);
+}
+
+async function countedMessages(pool: Pool): Promise<unknown[]> {
+  const { rows } = await pool.query(
+    `select sum(n)::int as n from statistics_by_day where counter = 'messages' having sum(n) > 0`,
+  );
+  return rows;
+}
 
 async function chunksLeft(pool: Pool): Promise<number> {
   return (await pool.query('select from event_chunks')).rowCount ?? 0;
@@ -249,14 +263,37 @@ test('only the last process that took a chunk over writes its counts', async () 
   const second = await takeOverChunk(pool, 'statistics');
   if (!first || !second) throw new Error('no chunk');
   expect(second).toMatchObject({ from: first.from, to: first.to, events: 20, attempt: 2 });
-  const counts = [new CountBucket(workspaceId, 'live', nowMs)];
-  counts[0]?.sumsOf('all', '').add('messages', 10);
+  const rows = [rowOf(workspaceId, { messages: 10 })];
   expect(await readUncounted(pool, first, new Map())).toHaveLength(10);
-  expect(await writeCountsOfChunk(pool, first, counts)).toBe(false);
-  expect(await writeCountsOfChunk(pool, second, counts)).toBe(true);
-  expect(await writeCountsOfChunk(pool, second, counts)).toBe(false);
-  const { rows } = await pool.query(`select n from statistics_by_day where counter = 'messages'`);
-  expect(rows).toEqual([{ n: 10 }]);
+  expect(await writeCountsOfChunks(pool, [first], rows)).toBe(false);
+  expect(await writeCountsOfChunks(pool, [second], rows)).toBe(true);
+  expect(await writeCountsOfChunks(pool, [second], rows)).toBe(false);
+  expect(await countedMessages(pool)).toEqual([{ n: 10 }]);
+});
+
+test('counts of several chunks are written together, or not at all', async () => {
+  await using database = await createTestDatabase();
+  const { pool } = database;
+  const workspaceId = await newWorkspace(pool, nowMs);
+  await append(pool, [workspaceId], 60);
+  const take = async () => {
+    const chunk = await takeChunk(pool, 'statistics', { eventsMax: 20, ...BYTES });
+    if (!chunk) throw new Error('no chunk');
+    return chunk;
+  };
+  const chunks = [await take(), await take(), await take()] as const;
+  await makeLate(pool);
+  await pool.query(`update event_chunks set due_at = now() where after_tx = 0`);
+  const over = await takeOverChunk(pool, 'statistics');
+  if (!over) throw new Error('no chunk');
+  const rows = [rowOf(workspaceId, { messages: 20 })];
+  expect(await writeCountsOfChunks(pool, [chunks[0], chunks[1]], rows)).toBe(false);
+  expect(await chunksLeft(pool)).toBe(3);
+  expect(await countedMessages(pool)).toEqual([]);
+  expect(await writeCountsOfChunks(pool, [over, chunks[1]], rows)).toBe(true);
+  expect(await writeCountsOfChunks(pool, [chunks[1], chunks[2]], rows)).toBe(false);
+  expect(await chunksLeft(pool)).toBe(1);
+  expect(await countedMessages(pool)).toEqual([{ n: 20 }]);
 });
 
 test('of several processes that counted the same batch, one writes', async () => {
@@ -266,12 +303,10 @@ test('of several processes that counted the same batch, one writes', async () =>
   await append(pool, [workspaceId], 20);
   const batch = await readNextBatch(pool, 'statistics', { eventsMax: 100, ...BYTES });
   expect(batch).toMatchObject({ events: 20, more: false, isChunkDue: false });
-  const counts = [new CountBucket(workspaceId, 'live', nowMs)];
-  counts[0]?.sumsOf('all', '').add('messages', 10);
-  const written = await Promise.all([1, 2, 3].map(() => writeCountsOfBatch(pool, batch, counts)));
+  const rows = [rowOf(workspaceId, { messages: 10 })];
+  const written = await Promise.all([1, 2, 3].map(() => writeCountsOfBatch(pool, batch, rows)));
   expect(written.toSorted()).toEqual([false, false, true]);
-  const { rows } = await pool.query(`select n from statistics_by_day where counter = 'messages'`);
-  expect(rows).toEqual([{ n: 10 }]);
+  expect(await countedMessages(pool)).toEqual([{ n: 10 }]);
 });
 
 test('a batch of large events is shortened', async () => {

@@ -255,7 +255,7 @@ export async function countContacts(
   return rows[0]?.contacts ?? 0;
 }
 
-/** How much of the event log is searched for messages that the statistics have not counted yet. */
+/** How many events of a workspace are read that the statistics have not counted yet. */
 const UNCOUNTED_EVENTS_MAX = 20_000;
 
 /**
@@ -276,8 +276,8 @@ export async function readContentBytes(
              and at >= $2 and counter = 'content_bytes'), 0)
         + coalesce((
           select sum((data->>'content_bytes')::bigint)
-            from ${unprocessedEvents('statistics', UNCOUNTED_EVENTS_MAX)} uncounted
-          where workspace_id = $1 and type = 'message.accepted'), 0))::float8 as bytes`,
+            from ${unprocessedEvents('statistics', { workspaceId: '$1', limit: UNCOUNTED_EVENTS_MAX })} e
+           where type = 'message.accepted'), 0))::float8 as bytes`,
     values: [workspaceId, sqlTime(sinceMs)],
   });
   return rows[0]?.bytes ?? 0;

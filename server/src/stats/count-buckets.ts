@@ -57,24 +57,36 @@ function memberStart(counter: string): string {
 
 /** Counts by workspace, mode and time; below that by dimension, value and counter. */
 export class CountBuckets {
+  size = 0;
   /** Few of the same workspace: consecutive events are mostly of the same minute. */
   readonly #buckets = new Map<string, CountBucket[]>();
   #last: CountBucket | undefined;
 
   constructor(buckets: readonly CountBucket[] = []) {
-    for (const bucket of buckets) this.#ofWorkspace(bucket.workspaceId).push(bucket);
+    for (const bucket of buckets) this.#put(this.#ofWorkspace(bucket.workspaceId), bucket);
   }
 
   of(workspaceId: string, mode: Mode, atMs: number): CountBucket {
     const last = this.#last;
     if (last?.atMs === atMs && last.mode === mode && last.workspaceId === workspaceId) return last;
     const buckets = this.#ofWorkspace(workspaceId);
-    let bucket = buckets.find((one) => one.atMs === atMs && one.mode === mode);
-    if (!bucket) {
-      bucket = new CountBucket(workspaceId, mode, atMs);
-      buckets.push(bucket);
-    }
+    const bucket =
+      find(buckets, mode, atMs) ?? this.#put(buckets, new CountBucket(workspaceId, mode, atMs));
     this.#last = bucket;
+    return bucket;
+  }
+
+  /** Takes the bucket over if there was none of its workspace, mode and time. */
+  add(bucket: CountBucket): void {
+    const buckets = this.#ofWorkspace(bucket.workspaceId);
+    const existing = find(buckets, bucket.mode, bucket.atMs);
+    if (existing) existing.add(bucket);
+    else this.#put(buckets, bucket);
+  }
+
+  #put(buckets: CountBucket[], bucket: CountBucket): CountBucket {
+    buckets.push(bucket);
+    this.size += 1;
     return bucket;
   }
 
@@ -91,6 +103,10 @@ export class CountBuckets {
   all(): CountBucket[] {
     return [...this.#buckets.values()].flat().sort(byScope);
   }
+}
+
+function find(buckets: readonly CountBucket[], mode: Mode, atMs: number): CountBucket | undefined {
+  return buckets.find((one) => one.atMs === atMs && one.mode === mode);
 }
 
 /** The counts of a dimension, most of which have one value. */

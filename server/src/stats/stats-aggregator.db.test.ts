@@ -1,7 +1,7 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createTestDatabase } from '../../test/harness/database.ts';
 import { until } from '../../test/harness/delivery-engine.ts';
-import { inTransaction } from '../db/pool.ts';
+import { inTransaction, type Pool } from '../db/pool.ts';
 import { oldestUnprocessed } from '../events/event-consumer-store.ts';
 import { appendEvents } from '../events/events-store.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -100,4 +100,101 @@ test('the values of a workspace are only read again when it uses another one', a
     { value: '(other)', n: 1 },
     { value: 'often', n: 2 },
   ]);
+});
+
+/** Events of many workspaces, of which a row of counts for each would hold only one. */
+describe('counts of many workspaces', () => {
+  // None of them is among the first whose counts are added up.
+  const workspaces = Array.from({ length: 2_500 }, () => uuidv7(Date.now()).replace(/..$/, 'ff'));
+  const append = async (pool: Pool) => {
+    const shared = { mode: 'live', type: 'message.failed', data: { tags: [] } } as const;
+    const atMs = Math.floor(Date.now() / 86_400_000) * 86_400_000;
+    await appendEvents(
+      pool,
+      workspaces.map((workspaceId) => ({ ...shared, workspaceId, atMs })),
+    );
+    await until(async () => {
+      const { rowCount } = await pool.query(
+        'select from events where tx >= event_log_horizon() limit 1',
+      );
+      return rowCount === 0;
+    });
+  };
+  const start = (pool: Pool) => {
+    const clock = new ManualClock(Date.now());
+    const node = new StatsAggregator({ pool, clock, log: silentLog });
+    node.start();
+    return { node, clock };
+  };
+  const readOf = async (pool: Pool): Promise<number> => {
+    const { rows } = await pool.query(`select coalesce(sum(e.n), 0)::int as n
+      from event_consumers c cross join lateral (
+        select count(*) as n from events e where (e.tx, e.id) <= (c.tx, c.id)) e
+       where c.name = 'statistics'`);
+    return rows[0]?.n;
+  };
+  const rowsOf = async (pool: Pool) => {
+    const { rows } = await pool.query(`select count(*)::int as rows,
+      coalesce(sum(failed), 0)::int as failed from statistics_appended`);
+    return rows[0];
+  };
+  /** Not more than the time between two runs, because the counts are held for ten seconds. */
+  const twice = async (pool: Pool) => {
+    const { node, clock } = start(pool);
+    await until(async () => (await readOf(pool)) === 2_500);
+    await append(pool);
+    node.wake();
+    clock.advance(1_000);
+    await until(async () => (await readOf(pool)) === 5_000);
+    expect(await rowsOf(pool)).toEqual({ rows: 0, failed: 0 });
+    return { node, clock };
+  };
+
+  test('are held for ten seconds and written together', async () => {
+    await using database = await createTestDatabase();
+    const { pool } = database;
+    await append(pool);
+    const { node, clock } = await twice(pool);
+    await append(pool);
+    clock.advance(9_000);
+    await until(async () => (await rowsOf(pool)).rows > 0);
+    expect(await rowsOf(pool)).toEqual({ rows: 2_500, failed: 7_500 });
+    await node.stop();
+  });
+
+  test('are written when the events end, when the node stops and when a workspace moves', async () => {
+    for (const end of ['events', 'stop', 'move'] as const) {
+      await using database = await createTestDatabase();
+      const { pool } = database;
+      await append(pool);
+      const { node, clock } = await twice(pool);
+      if (end === 'stop') await node.stop();
+      if (end === 'move') {
+        await append(pool);
+        node.hurry();
+        clock.advance(1_000);
+      }
+      const failed = end === 'move' ? 7_500 : 5_000;
+      await until(async () => {
+        if (end === 'events') clock.advance(1_000);
+        return (await rowsOf(pool)).failed === failed;
+      });
+      expect(await rowsOf(pool)).toEqual({ rows: 2_500, failed });
+      await node.stop();
+    }
+  });
+
+  test('are counted by another node, once, if the node dies that held them', async () => {
+    await using database = await createTestDatabase();
+    const { pool } = database;
+    await append(pool);
+    const dead = await twice(pool);
+    await pool.query('update event_chunks set due_at = now()');
+    const node = new StatsAggregator({ pool, clock: systemClock, log: silentLog });
+    while (await node.aggregateNext());
+    expect((await rowsOf(pool)).failed).toBe(5_000);
+    // It was only slow.
+    await dead.node.stop();
+    expect((await rowsOf(pool)).failed).toBe(5_000);
+  });
 });

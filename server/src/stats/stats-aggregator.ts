@@ -14,14 +14,15 @@ import type { Log } from '../lib/log.ts';
 import { inParallel, WorkLoop } from '../lib/work-loop.ts';
 import type { CountBucket, Dimension } from './count-buckets.ts';
 import { countEvents } from './count-events.ts';
+import { appendedRow } from './counts-row.ts';
 import { findUnfolded, foldCounts } from './fold-counts-store.ts';
+import { HeldCounts } from './held-counts.ts';
 import {
   type AcceptedMessages,
   deleteOldCounts,
   readKnownValues,
   readUncounted,
   writeCountsOfBatch,
-  writeCountsOfChunk,
 } from './stats-store.ts';
 
 /**
@@ -43,6 +44,17 @@ const CHUNKS_AT_ONCE = 2;
 const CHUNKS_PER_RUN = 10;
 /** Counts may lag a little, so that many events become one write. */
 const SPACING_MS = 1_000;
+/**
+ * And a little longer while there are thousands of events a second, of as many workspaces, which would append
+ * a row for nearly every message.
+ */
+const HELD_MS = 10_000;
+const HELD_EVENTS_PER_ROW_MAX = 8;
+/** Each takes about 2 KB of memory. */
+const HELD_ROWS_MAX = 20_000;
+const CHUNK_SECONDS = 10 + HELD_MS / 1_000;
+/** A workspace that is about to move waits until its events are counted. */
+const MOVE_MS = 30_000;
 /** Events wake it; this finds those that were appended without a notification. */
 const POLL_MS = 5_000;
 /**
@@ -69,8 +81,10 @@ export class StatsAggregator {
   /** By mode and workspace. Those that were read first are first. */
   readonly #known = { live: new Map<string, KnownValues>(), test: new Map<string, KnownValues>() };
   readonly #accepted: AcceptedMessages = new Map();
-  /** Batches and chunks that this process has counted. */
-  #batches = 0;
+  /** Batches, and held chunks, that this process has written. */
+  readonly #written = { batches: 0, held: 0 };
+  #held: HeldCounts | undefined;
+  #holdsNothingUntilMs = 0;
 
   constructor(parts: StatsAggregatorParts) {
     this.#parts = parts;
@@ -78,7 +92,7 @@ export class StatsAggregator {
       clock: parts.clock,
       log: parts.log,
       task: 'counting events',
-      work: () => this.aggregateNext(),
+      work: () => this.#aggregate(BATCH_SIZE, HELD_MS),
       idleMs: POLL_MS,
       firstDelayMs: SPACING_MS,
       minIntervalMs: () => SPACING_MS,
@@ -94,32 +108,53 @@ export class StatsAggregator {
     this.#loop.wake();
   }
 
-  stop(): Promise<void> {
-    return this.#loop.stop();
+  /** Counts at once, because a workspace waits for it. */
+  hurry(): void {
+    this.#holdsNothingUntilMs = this.#parts.clock.now() + MOVE_MS;
+    this.wake();
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop();
+    await this.#writeHeld();
   }
 
   /** Counts the next events. Returns true when there may be more. */
-  async aggregateNext(eventsMax = BATCH_SIZE): Promise<boolean> {
-    const { pool } = this.#parts;
+  aggregateNext(eventsMax = BATCH_SIZE): Promise<boolean> {
+    return this.#aggregate(eventsMax, 0);
+  }
+
+  async #aggregate(eventsMax: number, heldMs: number): Promise<boolean> {
+    const { pool, clock } = this.#parts;
     const limits = { eventsMax, bytesMax: BATCH_BYTES_MAX };
     const next = await readNextBatch(pool, 'statistics', limits);
     if (next.isChunkDue) {
       const chunk = await takeOverChunk(pool, 'statistics');
-      if (chunk) await this.#countChunk(chunk);
+      if (chunk) await this.#writeChunk(chunk, await this.#count(chunk));
       return true;
     }
-    if (next.more) return inParallel(CHUNKS_AT_ONCE, () => this.#countChunks(limits));
+    if (next.more) {
+      const more = await inParallel(CHUNKS_AT_ONCE, () => this.#countChunks(limits));
+      const nowMs = clock.now();
+      const isDue = this.#held && nowMs - this.#held.sinceMs >= heldMs;
+      if (isDue || nowMs < this.#holdsNothingUntilMs) await this.#writeHeld();
+      return more;
+    }
+    await this.#writeHeld();
     // False if another node was faster, which then continues.
     if (next.events === 0) return false;
     const minutes = await this.#count(next);
-    if (await writeCountsOfBatch(pool, next, minutes)) await this.#foldFrequent(minutes);
+    if (await writeCountsOfBatch(pool, next, minutes.map(appendedRow))) {
+      this.#written.batches += 1;
+      await this.#foldFrequent(minutes, this.#written.batches);
+    }
     return false;
   }
 
   /** Returns true when there may be more. */
   async #countChunks(limits: BatchLimits): Promise<boolean> {
     for (let n = 0; n < CHUNKS_PER_RUN; n++) {
-      const chunk = await takeChunk(this.#parts.pool, 'statistics', limits);
+      const chunk = await takeChunk(this.#parts.pool, 'statistics', limits, CHUNK_SECONDS);
       if (chunk) await this.#countChunk(chunk);
       if (!chunk?.more) return false;
     }
@@ -129,9 +164,28 @@ export class StatsAggregator {
   /** One that fails is repeated when it is due again, by this node or another. */
   async #countChunk(chunk: EventChunk): Promise<void> {
     const minutes = await this.#count(chunk);
-    if (await writeCountsOfChunk(this.#parts.pool, chunk, minutes)) {
-      await this.#foldFrequent(minutes);
+    if (chunk.events > minutes.length * HELD_EVENTS_PER_ROW_MAX) {
+      await this.#writeChunk(chunk, minutes);
+      return;
     }
+    this.#held ??= new HeldCounts(this.#parts.clock.now());
+    this.#held.add(chunk, minutes);
+    if (this.#held.rows >= HELD_ROWS_MAX) await this.#writeHeld();
+  }
+
+  async #writeChunk(chunk: EventChunk, minutes: readonly CountBucket[]): Promise<void> {
+    const counts = new HeldCounts(this.#parts.clock.now());
+    counts.add(chunk, minutes);
+    this.#written.batches += 1;
+    await this.#foldFrequent(await counts.write(this.#parts.pool), this.#written.batches);
+  }
+
+  async #writeHeld(): Promise<void> {
+    const held = this.#held;
+    if (!held) return;
+    this.#held = undefined;
+    this.#written.held += 1;
+    await this.#foldFrequent(await held.write(this.#parts.pool), this.#written.held);
   }
 
   /**
@@ -162,13 +216,13 @@ export class StatsAggregator {
 
   /**
    * Adds the appended counts of one in 64 of the workspaces in a batch, which are others in each of 64
-   * batches. So every workspace is added after about 64 rows, without a count of the rows of each.
+   * batches. So every workspace is added after about 64 rows, without a count of the rows of each. `written` is
+   * the number of batches of the same kind, so that none of the workspaces of a kind is left out.
    */
-  async #foldFrequent(minutes: readonly CountBucket[]): Promise<void> {
-    this.#batches += 1;
+  async #foldFrequent(minutes: readonly CountBucket[], written: number): Promise<void> {
     const due = new Map<string, TenantScope>();
     for (const { workspaceId, mode } of minutes) {
-      const isDue = (this.#batches - randomPartOf(workspaceId)) % APPENDED_MAX === 0;
+      const isDue = (written - randomPartOf(workspaceId)) % APPENDED_MAX === 0;
       if (isDue) due.set(`${workspaceId} ${mode}`, { workspaceId, mode });
     }
     if (due.size > 0) await foldCounts(this.#parts.pool, [...due.values()]);

@@ -3,16 +3,16 @@ import type { Pool } from '../db/pool.ts';
 import { recordset } from '../db/recordset.ts';
 import { sqlTime } from '../db/row-types.ts';
 import {
-  chunkParameters,
+  chunksParameters,
   type EventChunk,
   type EventRange,
-  finishChunk,
+  finishChunks,
 } from '../events/event-chunk-store.ts';
 import { moveConsumer } from '../events/event-consumer-store.ts';
 import type { EventType } from '../events/event-types.ts';
-import type { CountBucket, Dimension } from './count-buckets.ts';
+import type { Dimension } from './count-buckets.ts';
 import type { CountedEvent } from './count-events.ts';
-import { APPENDED_ROWS, appendedRow } from './counts-row.ts';
+import { APPENDED_ROWS, type AppendedRow } from './counts-row.ts';
 import { SCOPES, type ScopeRow, scopeParameters } from './fold-counts-store.ts';
 
 /** Reads uncounted events, appends their counts and queries them. fold-counts-store.ts adds them up. */
@@ -212,34 +212,34 @@ const APPEND_BATCH = append(
   `${moveConsumer('statistics', { tx: '$1', id: '$2', when: 'tx = $3 and id = $4' })} returning 1`,
   5,
 );
-const APPEND_CHUNK = append(finishChunk('statistics', 1), 4);
+const APPEND_CHUNKS = append(finishChunks('statistics', 1), 4);
 
 /** Moves the position past the batch. Returns false when another process was faster. */
 export async function writeCountsOfBatch(
   pool: Pool,
   { from, to }: EventRange,
-  minutes: readonly CountBucket[],
+  counts: readonly AppendedRow[],
 ): Promise<boolean> {
   const { rows } = await pool.query<{ done: number }>({
     name: 'statistics-append-batch',
     text: APPEND_BATCH,
-    values: [to.tx, to.id, from.tx, from.id, ...APPENDED_ROWS.parameters(minutes.map(appendedRow))],
+    values: [to.tx, to.id, from.tx, from.id, ...APPENDED_ROWS.parameters(counts)],
   });
   return rows[0]?.done === 1;
 }
 
-/** Returns false when another process has taken it over. */
-export async function writeCountsOfChunk(
+/** Returns false, and writes nothing, when another process has taken one of them over. */
+export async function writeCountsOfChunks(
   pool: Pool,
-  chunk: EventChunk,
-  minutes: readonly CountBucket[],
+  chunks: readonly EventChunk[],
+  counts: readonly AppendedRow[],
 ): Promise<boolean> {
   const { rows } = await pool.query<{ done: number }>({
-    name: 'statistics-append-chunk',
-    text: APPEND_CHUNK,
-    values: [...chunkParameters(chunk), ...APPENDED_ROWS.parameters(minutes.map(appendedRow))],
+    name: 'statistics-append-chunks',
+    text: APPEND_CHUNKS,
+    values: [...chunksParameters(chunks), ...APPENDED_ROWS.parameters(counts)],
   });
-  return rows[0]?.done === 1;
+  return rows[0]?.done === chunks.length;
 }
 
 /**

@@ -12,7 +12,7 @@ export function getUsage(deps: { workspaceQuotas: Quotas }): Operation {
       summary: 'Retrieve usage and quotas',
       description:
         'What the workspace uses of what the operator allows it. Messages are live messages, as the ' +
-        'statistics count them about a second after they were accepted.',
+        'statistics count them: usually about a second after they were accepted.',
       scope: 'read:messages',
       responses: { 200: { description: 'The usage.', body: Usage } },
     },
