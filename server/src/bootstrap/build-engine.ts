@@ -134,8 +134,9 @@ function createSmtpTransport(options: EngineOptions, pool: Pool): Transport {
     returnPathKey: returnPathKey(options.secretKey),
     shaping: createShaping(options.shaping),
     isOwnAddress: options.isOwnListener,
-    receivesMailFor: async (domain: string) =>
-      (await findReceivingDomain(pool, domain)) !== undefined,
+    // Behind a router, a server with our name can be the router, or another cell.
+    mayReceiveMailFor: async (domain: string) =>
+      settings.behindRouter || (await findReceivingDomain(pool, domain)) !== undefined,
     openingsMax: Math.max(1, Math.floor(settings.concurrency / OPENINGS_PART)),
   };
   const memory = throttleMemory(pool, options.log);

@@ -96,6 +96,8 @@ export interface Config {
     readonly leaseMs: number;
     readonly concurrency: number;
     readonly thread: 'auto' | 'on' | 'off';
+    /** Other installations receive mail at the same address, and may have the same name. */
+    readonly behindRouter: boolean;
   };
   readonly domains: {
     readonly bounceHost: string;
@@ -249,6 +251,7 @@ function buildConfig({ of, wasGiven }: SettingValues): Config {
       leaseMs: of('LEASE_SECONDS') * 1000,
       concurrency: of('DELIVERY_CONCURRENCY'),
       thread: of('DELIVERY_THREAD'),
+      behindRouter: of('ROUTER_TOKEN') !== undefined,
     },
     domains: {
       bounceHost: (of('BOUNCE_HOST') ?? heloName).toLowerCase(),

@@ -168,7 +168,12 @@ export class Receivers {
     return opening;
   }
 
-  /** `toSelf`: for mail that this server receives, so that it is no loop if the target is this server. */
+  /** RFC 5321 section 6.3: a server that gives our own name is this server, whatever its address. */
+  isOwnName({ receiverName }: SmtpSessionInfo): boolean {
+    return receiverName === this.#parts.listenerName.toLowerCase();
+  }
+
+  /** `toSelf`: for mail that this server may receive, so it is no loop if the target is this server. */
   poolFor(
     receiver: Receiver,
     target: SmtpTarget,
@@ -178,14 +183,14 @@ export class Receivers {
     const key = toSelf ? `${shared} self` : shared;
     let pool = receiver.pools.get(key);
     if (!pool) {
-      const { clock, heloName, listenerName, timeouts } = this.#parts;
+      const { clock, heloName, timeouts } = this.#parts;
       pool = new SmtpConnectionPool(target, {
         clock,
         heloName,
         shaping: receiver.shaping,
         idle: this.#idle,
         hasFallback: relay && this.#parts.routes.length > 1,
-        isOwnServer: (session) => !relay && !toSelf && identifiesAs(session, listenerName),
+        isOwnServer: (session) => !relay && !toSelf && this.isOwnName(session),
         onConnected: ({ depth }) => receiver.connected(depth),
         ...(timeouts ? { timeouts } : {}),
       });
@@ -331,8 +336,3 @@ const DOMAINS_MAX = 150_000;
 /** A receiver that is evicted too early starts with few connections again: some 25 MB. */
 const RECEIVERS_MAX = 20_000;
 const EVICTION_CANDIDATES_MAX = 10;
-
-/** RFC 5321 section 6.3: a server that gives our own name is this server, whatever its address. */
-function identifiesAs(session: SmtpSessionInfo, listenerName: string): boolean {
-  return session.receiverName === listenerName.toLowerCase();
-}

@@ -25,8 +25,8 @@ export interface SmtpAttemptParts {
   receivers: Receivers;
   /** Whether this server itself receives mail on the address and port. */
   isOwnAddress: (ip: string, port: number) => boolean;
-  /** Whether a workspace of this server receives the mail of the domain. */
-  receivesMail: () => Promise<boolean>;
+  /** Whether this server, or another one with its name, may receive the mail of the domain. */
+  mayReceiveMail: () => Promise<boolean>;
   /** The message has a connection that was greeted. */
   onConnected: () => void;
 }
@@ -90,7 +90,7 @@ class SmtpAttempt {
   readonly #parts: SmtpAttemptParts;
   #addressesTried = 0;
   #failures: Failure[] = [];
-  /** The server is this one, and a workspace receives the mail: it is delivered like any other. */
+  /** The server is this one, and may receive the mail: it is delivered like any other. */
   #toSelf = false;
   #transcript: SmtpTranscript | undefined;
 
@@ -113,7 +113,7 @@ class SmtpAttempt {
     const { isOwnAddress, receivers } = this.#parts;
     const { relay } = server;
     const isOwn = !relay && server.addresses.some((ip) => isOwnAddress(ip, server.port));
-    if (isOwn && !(await this.#isReceivedHere())) {
+    if (isOwn && !(await this.#mayBeReceivedHere())) {
       this.#addFailure(loopEnd(server), null, relay);
       // RFC 5321 section 5.1: servers of lower preference would only send it back to us.
       this.finished = true;
@@ -133,8 +133,8 @@ class SmtpAttempt {
   }
 
   /** Asked only if the server turns out to be this one. */
-  async #isReceivedHere(): Promise<boolean> {
-    this.#toSelf ||= await this.#parts.receivesMail();
+  async #mayBeReceivedHere(): Promise<boolean> {
+    this.#toSelf ||= await this.#parts.mayReceiveMail();
     return this.#toSelf;
   }
 
@@ -145,7 +145,7 @@ class SmtpAttempt {
   ): Promise<AttemptReport[] | undefined> {
     const toSelf = this.#toSelf;
     const pool = this.#parts.receivers.poolFor(receiver, target, { relay, toSelf });
-    if (pool.recentFailure?.failure.kind === 'loop' && (await this.#isReceivedHere()))
+    if (pool.recentFailure?.failure.kind === 'loop' && (await this.#mayBeReceivedHere()))
       return this.#tryAddress(receiver, target, relay);
     const known = pool.recentFailure;
     if (known) {
@@ -158,7 +158,7 @@ class SmtpAttempt {
       const sent = await pool.send(this.#message, this.#parts.onConnected);
       if ('error' in sent) throw sent.error;
       if (!sent.ok) {
-        if (sent.failed.failure.kind === 'loop' && (await this.#isReceivedHere()))
+        if (sent.failed.failure.kind === 'loop' && (await this.#mayBeReceivedHere()))
           return this.#tryAddress(receiver, target, relay);
         this.#openFailed(underName(sent.failed, target.host), receiver, relay);
         return undefined;
@@ -209,7 +209,7 @@ class SmtpAttempt {
     const finishedAtMs = this.#parts.clock.now();
     const transcript = this.#transcript ?? null;
     return recipients.map((recipient) => {
-      const end = endOf(recipient);
+      const end = this.#endOf(recipient, session, relay);
       const report: AttemptReport = {
         end,
         startedAtMs: this.#startedAtMs,
@@ -220,6 +220,17 @@ class SmtpAttempt {
       };
       return end.kind === 'accepted' ? report : { ...report, ...throttleOf(end, receiver) };
     });
+  }
+
+  /** Other servers mean the recipient with this reply, our own the domain: no workspace receives its mail. */
+  #endOf(recipient: SmtpRecipientResult, session: SmtpSessionInfo, relay: boolean): AttemptResult {
+    const end = endOf(recipient);
+    const isUnknown = end.kind === 'refused' && end.reply.enhanced === UNKNOWN_MAILBOX;
+    if (!isUnknown || !this.#toSelf || relay || !this.#parts.receivers.isOwnName(session))
+      return end;
+    const { host, ip, receiverName } = session;
+    const detail = `${host} [${ip}] has this server's own name, ${receiverName}, and no workspace receives the mail of the domain.`;
+    return { kind: 'loop', detail };
   }
 
   /**
@@ -325,6 +336,9 @@ function serverFacts(session: SmtpSessionInfo | null): Pick<SmtpFacts, 'mx' | 'i
   if (!session) return { mx: null, ip: null, tls: null };
   return { mx: session.host, ip: session.ip, tls: session.tls?.version ?? null };
 }
+
+/** RFC 3463. What our own listener replies for addresses that it does not receive mail for. */
+const UNKNOWN_MAILBOX = '5.1.1';
 
 /** The enhanced code a server would have used (RFC 3463, 6531, 7505) where none was given. */
 const ENHANCED_CODES: Partial<Record<AttemptResult['kind'], string>> = {

@@ -28,8 +28,8 @@ export interface SmtpTransportParts extends RoutingParts {
   throttles: ThrottleMemory;
   /** Whether this server itself receives mail on the address and port. */
   isOwnAddress: (ip: string, port: number) => boolean;
-  /** Whether a workspace of this server receives the mail of a domain. */
-  receivesMailFor: (domain: string) => Promise<boolean>;
+  /** Whether this server, or another one with its name, may receive the mail of a domain. */
+  mayReceiveMailFor: (domain: string) => Promise<boolean>;
   timeouts?: Partial<SmtpTimeouts>;
 }
 
@@ -87,7 +87,7 @@ class SmtpTransport implements Transport {
     deliveries: readonly Delivery[],
     mayTransmit: () => boolean,
   ): Promise<AttemptReport[]> {
-    const { clock, senders, isOwnAddress, receivesMailFor } = this.#parts;
+    const { clock, senders, isOwnAddress, mayReceiveMailFor } = this.#parts;
     const startedAtMs = clock.now();
     const mail = await prepareMessage(message, senders);
     if (mail.kind !== 'mail') return endAll(deliveries.length, mail, startedAtMs, clock);
@@ -97,9 +97,9 @@ class SmtpTransport implements Transport {
     const opening = this.#receivers.startOpening(domain, message.workspaceId);
     try {
       const onConnected = () => opening.finish();
-      const receivesMail = () => receivesMailFor(domain);
+      const mayReceiveMail = () => mayReceiveMailFor(domain);
       const receivers = this.#receivers;
-      const parts = { clock, receivers, isOwnAddress, receivesMail, onConnected };
+      const parts = { clock, receivers, isOwnAddress, mayReceiveMail, onConnected };
       const sent = { ...this.#envelope(mail, message, deliveries), mayTransmit };
       const reports = await attemptBySmtp(sent, route, startedAtMs, parts);
       return reports.map((report) => ({ ...report, signature: mail.signature }));

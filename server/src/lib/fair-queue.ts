@@ -23,11 +23,12 @@ export class FairQueue {
   }
 
   async #acquire(owner: string): Promise<void> {
-    const line = this.#waiting.get(owner);
-    if (line === undefined && this.#shares.canAcquire(owner)) {
+    // Never for an owner that waits: as soon as it could, its oldest work was admitted.
+    if (this.#shares.canAcquire(owner)) {
       this.#shares.acquire(owner);
       return;
     }
+    const line = this.#waiting.get(owner);
     await new Promise<void>((go) => {
       if (line) line.push(go);
       else this.#waiting.set(owner, [go]);

@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream';
 import type { Registry } from 'prom-client';
 import type { CellAddress } from '../config/cell-settings.ts';
 import { addCollectedMetric } from '../http/observability/http-metrics.ts';
+import { CELL_INBOUND_MAIL_PATH } from '../http/pages/cell-inbound-mail.ts';
 import { CELL_LOOKUP_PATH, MISDIRECTED_HEADER } from '../http/pages/cell-lookup.ts';
 import { CELL_REPORTS_PATH } from '../http/pages/cell-reports.ts';
 import {
@@ -170,6 +171,7 @@ class Router {
         return true;
       case CELL_LOOKUP_PATH:
       case CELL_REPORTS_PATH:
+      case CELL_INBOUND_MAIL_PATH:
         throw pathNotFound();
       default:
         return false;

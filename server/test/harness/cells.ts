@@ -47,10 +47,16 @@ interface CellServer {
   stop(): Promise<void>;
 }
 
-/** One server per cell, and a router in front of them. */
+interface CellsOptions {
+  routerEnv?: Record<string, string>;
+  deliversBySmtp?: boolean;
+}
+
+/** One server per cell, and a router in front of them. With `deliversBySmtp`, live mail is really sent. */
 export async function startCells(
   names: readonly string[],
   env: Record<string, string> | ((cell: string) => Record<string, string>) = {},
+  { routerEnv = {}, deliversBySmtp = false }: CellsOptions = {},
 ) {
   const database = await createTestDatabase({ empty: true });
   const ports = await Promise.all(names.map(() => freePort()));
@@ -59,7 +65,7 @@ export async function startCells(
   const start = async (name: string): Promise<TestApp> => {
     const app = await startApp({
       database,
-      liveRoute: route,
+      ...(deliversBySmtp ? {} : { liveRoute: route }),
       env: {
         DATABASE_SCHEMA: name,
         PORT: String(ports[names.indexOf(name)]),
@@ -80,6 +86,7 @@ export async function startCells(
       ROUTER_CELLS: names.map((name, n) => `${name}=http://127.0.0.1:${ports[n]}`).join(),
       ROUTER_TOKEN,
       BASE_URL: 'http://postrider.test',
+      ...routerEnv,
     }),
     silentLog,
   );

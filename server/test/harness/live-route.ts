@@ -56,7 +56,7 @@ export function liveRoute(options: LiveRouteOptions): Transport {
     returnPathKey: RETURN_PATH_KEY,
     shaping: createShaping(options.shaping),
     isOwnAddress: options.isOwnAddress ?? (() => false),
-    receivesMailFor: async () => false,
+    mayReceiveMailFor: async () => false,
     openingsMax: options.openingsMax ?? 50,
     throttles: options.throttles ?? { load: async () => [], save: () => {} },
     ...(options.timeouts ? { timeouts: options.timeouts } : {}),

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { move, purge, startCells } from '../harness/cells.ts';
+import { move, purge, ROUTER_TOKEN, startCells } from '../harness/cells.ts';
 import { letter, receive } from '../harness/inbound-setup.ts';
 import { connectAndGreet } from '../harness/return-path-setup.ts';
 import { until } from '../harness/until.ts';
@@ -21,6 +21,7 @@ test('mail reaches the cells of its recipients, and follows a workspace that mov
     const { json } = await cells.app(cell).call('GET', '/inbound-messages', { key });
     return json.data;
   };
+  const subjectOf = ({ subject }: { subject: string }) => subject;
   const both = ['a@east.example.com', 'b@WEST.example.com', 'c@east.example.com'];
   expect((await deliver(both, 'Both')).code).toBe(250);
   expect(await listed('east', east.liveKey)).toMatchObject([
@@ -42,10 +43,25 @@ test('mail reaches the cells of its recipients, and follows a workspace that mov
   using client = await connectAndGreet(router.returnPathPort ?? 0);
   const refused = await client.send({ from: '', to: ['a@east.example.com'], data: loop });
   expect(refused.code).toBe(554);
+  const post = (url: string, token: string) =>
+    fetch(`${url}/cell-inbound-mail`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/octet-stream',
+      },
+      body: `${JSON.stringify({ from: '', to: [both[0]], client: {} })}\n${letter()}`,
+    });
+  expect((await post(router.url, ROUTER_TOKEN)).status).toBe(404);
+  expect((await post(east.url, east.liveKey)).status).toBe(401);
 
   await cells.stop('west');
   expect((await deliver(['b@west.example.com'], 'Down')).code).toBe(451);
+  // What one cell has stored before the other one fails is recognized.
+  expect((await deliver(both, 'Half')).code).toBe(451);
   await cells.start('west');
+  expect((await deliver(both, 'Half')).code).toBe(250);
+  expect((await listed('west', west.liveKey)).map(subjectOf)).toEqual(['Half', 'Both']);
 
   await cells.app('east').app.workspaces.create('Stays');
   await move(cells, east.workspaceId, 'east', 'west');
@@ -53,10 +69,8 @@ test('mail reaches the cells of its recipients, and follows a workspace that mov
     timeoutMs: 30_000,
   });
   await purge(database, 'east', east.workspaceId);
-  const subjects = (await listed('west', east.liveKey)).map(
-    (one: { subject: string }) => one.subject,
-  );
-  expect(subjects).toEqual(['Moved', 'Again', 'Both']);
+  const subjects = (await listed('west', east.liveKey)).map(subjectOf);
+  expect(subjects).toEqual(['Moved', 'Half', 'Again', 'Both']);
   const { pool } = cells.app('east').app.storage;
   const rows = await pool.query('select from inbound_messages where workspace_id = $1', [
     east.workspaceId,

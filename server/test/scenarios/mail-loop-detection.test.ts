@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { encodeId } from '../../src/lib/ids.ts';
 import { startApp, type TestApp, validMessage } from '../harness/app.ts';
+import { ROUTER_TOKEN } from '../harness/cells.ts';
 import { startCuttingProxy } from '../harness/cutting-proxy.ts';
 import { startDnsServer } from '../harness/dns-server.ts';
 import { freePort } from '../harness/free-port.ts';
+import { connectAndGreet } from '../harness/return-path-setup.ts';
+import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
 import { until } from '../harness/until.ts';
 
 /**
@@ -74,17 +77,50 @@ test('an MX that greets with our own name is a loop, wherever it listens', async
   expect(dialog).toContain("identified itself with this server's own name");
 });
 
+test('behind a router, another server that does not know the recipient is not a loop', async () => {
+  await using dns = await startDnsServer({
+    'example.com': { MX: ['10 own.example.test', '20 other.example.test'] },
+    'own.example.test': { A: ['127.0.0.1'] },
+    'other.example.test': { A: ['127.0.0.2'] },
+  });
+  await using other = await startSmtpReceiver({
+    host: '127.0.0.2',
+    port: await freePort(),
+    onRcpt: () => '550 5.1.1 No such user',
+  });
+  const port = String(other.port);
+  await using app = await startApp({
+    env: {
+      DNS_SERVERS: dns.address,
+      MX_PORT: port,
+      RETURN_PATH_HOST: '127.0.0.1',
+      RETURN_PATH_PORT: port,
+      RETURN_PATH_CONNECTIONS_MAX: '1',
+      ROUTER_TOKEN,
+    },
+  });
+  // The first server is this one, and has no connection left.
+  using _client = await connectAndGreet(other.port);
+  const { recipient } = await bounceOf(app);
+  expect(recipient).toMatchObject({ reason: 'unknown_mailbox', smtp: { enhanced: '5.1.1' } });
+});
+
 describe('mail to a domain that a workspace receives mail for', () => {
+  async function sendAndWait(app: TestApp) {
+    const key = app.liveKey;
+    const sent = await app.call('POST', '/transactional/send', { key, body: validMessage() });
+    const look = async () => (await app.call('GET', `/messages/${sent.json.id}`, { key })).json;
+    await until(async () => !['queued', 'deferred'].includes((await look()).status));
+    return await look();
+  }
+
   async function expectReceived(app: TestApp): Promise<void> {
     const { id } = await app.app.domains.trust(app.workspaceId, { name: 'example.com' });
     const key = app.liveKey;
     const path = `/domains/${encodeId('dom', id)}`;
     await app.call('PATCH', path, { key, body: { receiving: true } });
     await app.app.domains.trust(app.workspaceId, { name: 'example.org' });
-    const sent = await app.call('POST', '/transactional/send', { key, body: validMessage() });
-    const look = async () => (await app.call('GET', `/messages/${sent.json.id}`, { key })).json;
-    await until(async () => !['queued', 'deferred'].includes((await look()).status));
-    const { status, subject } = await look();
+    const { status, subject } = await sendAndWait(app);
     expect(status).toBe('delivered');
     const received = await app.call('GET', '/inbound-messages', { key });
     expect(received.json.data).toMatchObject([{ domain: 'example.com', subject }]);
@@ -112,6 +148,9 @@ describe('mail to a domain that a workspace receives mail for', () => {
         HELO_NAME: 'mail.house.test',
       },
     });
+    // What is remembered about the server from before is not about mail that is received.
+    await app.app.domains.trust(app.workspaceId, { name: 'example.org' });
+    expect((await sendAndWait(app)).recipients).toMatchObject([LOOP]);
     await expectReceived(app);
   });
 });

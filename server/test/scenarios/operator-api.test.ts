@@ -259,6 +259,50 @@ test('a workspace is exported as a whole, on the record', async () => {
   expect((await call('GET', missing)).status).toBe(404);
 });
 
+test('inbound messages are exported as they were received', async () => {
+  await app.call('POST', '/domains', { body: { name: 'reply.test' } });
+  const receive = async (content: string) => {
+    const { json } = await app.call('POST', '/inbound-messages/simulate', {
+      body: {
+        from: { email: 'jane@example.com' },
+        to: { email: 'desk@reply.test' },
+        subject: 'Files',
+        text: 'Here they are.',
+        attachments: [{ filename: 'a.txt', content: Buffer.from(content).toString('base64') }],
+      },
+    });
+    return json.id as string;
+  };
+  // Larger than a piece of the stream.
+  const [kept, expired] = [await receive('Ä'.repeat(100_000)), await receive('b')];
+  await app.app.storage.pool.query('delete from inbound_contents where id = $1', [
+    decodeId('inm', expired),
+  ]);
+  const get = async (url: string, token: string) => {
+    const response = await fetch(`${app.url}/api/v1${url}`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    return Buffer.from(await response.arrayBuffer());
+  };
+  const path = `/operator/workspaces/${encodeId('wsp', app.workspaceId)}/export?mode=test`;
+  const lines = async (query = '') =>
+    (await get(`${path}${query}`, key))
+      .toString()
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+      .filter(({ type }) => type.startsWith('inbound_message'));
+  const listed = [expired, kept].map((id) => ({ type: 'inbound_message', data: { id } }));
+  const [first, second, content, ...others] = await lines();
+  expect([first, second]).toMatchObject(listed);
+  const raw = await get(`/inbound-messages/${kept}/raw`, app.testKey);
+  expect(content.type).toBe('inbound_message_content');
+  expect(content.data.inbound_message_id).toBe(kept);
+  expect(Buffer.from(content.data.raw, 'base64').equals(raw)).toBe(true);
+  expect(others).toEqual([]);
+  expect(await lines('&contents=false')).toMatchObject(listed);
+});
+
 test('only an instance owner manages operator keys, and with a password', async () => {
   const { visitor, person } = await member(app, 'owner', 'instance-owner@people.example');
   const wanted = { name: 'Screen', allowed_ips: ['127.0.0.0/8', '::1'], password: PASSWORD };

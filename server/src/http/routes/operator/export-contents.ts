@@ -1,4 +1,5 @@
 import type { Caller } from '../../../accounts/caller.ts';
+import type { InboundMessages } from '../../../inbound/inbound-messages.ts';
 import { decodeId } from '../../../lib/ids.ts';
 import type { ContentArchive } from '../../../messages/archive/content-archive.ts';
 import { viewContent } from '../../../messages/content/content-view.ts';
@@ -6,13 +7,13 @@ import type { MessageContent } from '../../../messages/content/message-content.t
 
 /**
  * The contents of messages in the export of a workspace, from the database and from the archive. Memory holds
- * one content at a time, and its files are encoded piece by piece as the client reads.
+ * one content at a time, and its bytes are encoded piece by piece as the client reads.
  */
 
 /** A multiple of three, so that the pieces together are valid Base64. */
 const PIECE_BYTES = 48 * 1024;
 
-interface ListedMessage {
+export interface ListedMessage {
   id: string;
   created_at: string;
 }
@@ -45,6 +46,23 @@ export async function* contentLines(
   }
 }
 
+/** The same for inbound messages, as the bytes that arrived. */
+export async function* rawLines(
+  inboundMessages: Pick<InboundMessages, 'raw'>,
+  caller: Caller,
+  messages: readonly { id: string }[],
+): AsyncGenerator<string, void> {
+  for (const { id } of messages) {
+    const uuid = decodeId('inm', id);
+    const raw = uuid && (await inboundMessages.raw(caller, uuid));
+    if (!raw) continue;
+    const head = { type: 'inbound_message_content', data: { inbound_message_id: id } };
+    yield `${JSON.stringify(head).slice(0, -2)},"raw":"`;
+    yield* base64Of(raw);
+    yield '"}}\n';
+  }
+}
+
 /** Undefined if the files were removed with the secrets of the message: only their names are kept. */
 function storedFile({ head, attachments }: MessageContent, index: number): Buffer | undefined {
   return head.original?.attachments === undefined ? attachments[index]?.content : undefined;
@@ -56,8 +74,12 @@ function* fileText(summary: object, file: Buffer | undefined): Generator<string>
     return;
   }
   yield `${JSON.stringify(summary).slice(0, -1)},"content":"`;
-  for (let at = 0; at < file.length; at += PIECE_BYTES) {
-    yield file.toString('base64', at, Math.min(at + PIECE_BYTES, file.length));
-  }
+  yield* base64Of(file);
   yield '"}';
+}
+
+function* base64Of(bytes: Buffer): Generator<string> {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
+    yield bytes.toString('base64', at, Math.min(at + PIECE_BYTES, bytes.length));
+  }
 }

@@ -4,6 +4,7 @@ import type { OperatorCaller } from '../../../accounts/operator-keys.ts';
 import type { Mode } from '../../../accounts/tenant-scope.ts';
 import { publicWorkspace } from '../../../accounts/workspace.ts';
 import type { Workspaces } from '../../../accounts/workspaces.ts';
+import type { InboundMessages } from '../../../inbound/inbound-messages.ts';
 import type { ContentArchive } from '../../../messages/archive/content-archive.ts';
 import { exportFile, FILE_NAME_HEADER, listItems } from '../../export-operation.ts';
 import { closed, oneOf } from '../../openapi/shared-schemas.ts';
@@ -14,6 +15,7 @@ import { listAuditLog } from '../audit-log/list.ts';
 import { listContacts } from '../contacts/list.ts';
 import { listDomains } from '../domains/list.ts';
 import { listEvents } from '../events/list.ts';
+import { listInboundMessages } from '../inbound-messages/list.ts';
 import { listInvitations } from '../invitations/list.ts';
 import { listMembers } from '../members/list.ts';
 import { listMessages } from '../messages/list.ts';
@@ -21,7 +23,7 @@ import { listStreams } from '../streams/list.ts';
 import { listSuppressions } from '../suppressions/list.ts';
 import { listTemplateDrafts } from '../templates/list-drafts.ts';
 import { listWebhooks } from '../webhooks/list.ts';
-import { contentLines } from './export-contents.ts';
+import { contentLines, type ListedMessage, rawLines } from './export-contents.ts';
 import { WORKSPACE_PATH, workspaceInPath } from './schemas.ts';
 
 /** What a workspace consists of, by the type that a line of the export names. */
@@ -36,6 +38,7 @@ const LISTS = {
   contact: listContacts,
   suppression: listSuppressions,
   message: listMessages,
+  inbound_message: listInboundMessages,
   event: listEvents,
   audit_log_entry: listAuditLog,
 };
@@ -54,6 +57,7 @@ export function exportOperatorWorkspace(
   deps: Sources & {
     workspaces: Workspaces;
     contents: ContentArchive;
+    inboundMessages: InboundMessages;
     largeAnswers: LargeResponseLimiter;
   },
 ): Operation {
@@ -75,8 +79,9 @@ export function exportOperatorWorkspace(
             ', ',
           )}. A \`message_content\` follows each page of messages for those whose content ` +
         'is still kept, also in the archive: `message_id`, the fields of ' +
-        '`GET /messages/{id}/content`, and the files as Base64 in `attachments[].content`. The ' +
-        'audit log of the workspace records the export. Secrets are not included: sensitive values ' +
+        '`GET /messages/{id}/content`, and the files as Base64 in `attachments[].content`. In the ' +
+        'same way, an `inbound_message_content` has `inbound_message_id`, and in `raw` the message ' +
+        'as it was received, in Base64. The audit log of the workspace records the export. Secrets are not included: sensitive values ' +
         'are redacted as in the API. If the archive cannot be reached, the response is cut off.',
       scope: 'operator',
       params: WORKSPACE_PATH,
@@ -90,7 +95,7 @@ export function exportOperatorWorkspace(
         contents: Type.Optional(
           Type.Boolean({
             default: true,
-            description: 'Whether the contents of messages are included.',
+            description: 'Whether the contents of messages, sent and inbound, are included.',
           }),
         ),
       }),
@@ -111,17 +116,22 @@ export function exportOperatorWorkspace(
       const workspace = await workspaceInPath(deps.workspaces, request.params);
       await deps.largeAnswers.acquire(workspace.id, request.signal);
       const caller = readerOf(workspace.id, mode, request.operator as OperatorCaller);
+      const contentsOf = (type: string, items: readonly unknown[]) => {
+        switch (type) {
+          case 'message':
+            return contentLines(deps.contents, caller, items as ListedMessage[]);
+          case 'inbound_message':
+            return rawLines(deps.inboundMessages, caller, items as { id: string }[]);
+          default:
+            return [];
+        }
+      };
       async function* lines(): AsyncGenerator<string> {
         yield line('workspace', publicWorkspace(workspace));
         for (const [type, list] of lists) {
           for await (const items of listItems(list, request, caller)) {
             if (items.length > 0) yield items.map((item) => line(type, item)).join('');
-            if (type !== 'message' || !contents) continue;
-            yield* contentLines(
-              deps.contents,
-              caller,
-              items as { id: string; created_at: string }[],
-            );
+            if (contents) yield* contentsOf(type, items);
           }
         }
       }
