@@ -19,7 +19,7 @@ export function Time({
   if (!at) return <span className={classNames('whitespace-nowrap', className)}>Never</span>;
   return (
     <time dateTime={at} title={exactTime(at)} className={className}>
-      {upcoming && isDue(at, now) ? 'shortly' : relativeTime(at, now)}
+      {upcoming ? upcomingTime(at, now) : relativeTime(at, now)}
     </time>
   );
 }
@@ -44,10 +44,6 @@ function useNow(): number {
   return Math.max(now, Date.now() - TICK_MS);
 }
 
-function isDue(at: string, now: number): boolean {
-  return Date.parse(at) - now < TICK_MS;
-}
-
 const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['second', 60],
   ['minute', 60],
@@ -68,6 +64,11 @@ export function relativeTime(at: string, now: number): string {
     amount /= count;
   }
   return at;
+}
+
+/** What is due has not happened yet: its time may have just passed. */
+export function upcomingTime(at: string, now: number): string {
+  return Date.parse(at) - now < TICK_MS ? 'shortly' : relativeTime(at, now);
 }
 
 const exact = new Intl.DateTimeFormat(undefined, {
