@@ -52,10 +52,13 @@ browserSuite('request log and audit log', (suite) => {
   test('a change shows who made it; developers do not see the audit log', async () => {
     const body = { email: 'jane@example.com', first_name: 'Jane' };
     const created = await suite.app().call('POST', '/contacts', { body });
+    const stream = { key: 'digest', name: 'Weekly digest', purpose: 'subscription' };
+    expect((await suite.app().call('POST', '/streams', { body: stream })).status).toBe(201);
     const page = await suite.openAs('admin');
     await page.goto('/app');
     await page.getByRole('link', { name: 'Audit log' }).click();
     const list = page.getByRole('list', { name: 'Audit log' });
+    await list.getByRole('button', { name: /Created a stream ?Weekly digest ?digest/ }).waitFor();
     await list.getByRole('button', { name: /Created a contact/ }).click();
     await list.getByRole('button', { name: created.json.id, exact: true }).waitFor();
     await list.getByText('[not kept]').first().waitFor();

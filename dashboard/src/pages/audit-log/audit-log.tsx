@@ -141,6 +141,7 @@ function EntryRow({
   onToggle: () => void;
 }) {
   const { action, target } = entry;
+  const name = nameOf(entry);
   return (
     <li className="text-sm">
       <button
@@ -161,8 +162,9 @@ function EntryRow({
           {actionLabel(action)}
           {entry.outcome === 'unknown' && <span className="text-warn"> (outcome unknown)</span>}
         </span>
-        <span className="hidden min-w-0 truncate font-mono text-xs text-soft md:block">
-          {target}
+        <span className="hidden min-w-0 gap-x-2 text-xs md:flex">
+          {name !== undefined && <span className="max-w-[60%] shrink-0 truncate">{name}</span>}
+          <span className="min-w-0 truncate font-mono text-soft">{target}</span>
         </span>
         <span className="hidden min-w-0 truncate text-xs text-soft md:block">
           {actorLabel(entry)}
@@ -171,6 +173,17 @@ function EntryRow({
       </button>
       {open && <EntryDetails entry={entry} />}
     </li>
+  );
+}
+
+/** The name of what was changed, as it was sent: an id alone says little to a reader. */
+function nameOf({ target, details }: AuditEntry): string | undefined {
+  const { body = {}, arguments: given = [] } = details as {
+    body?: Record<string, unknown>;
+    arguments?: unknown[];
+  };
+  return [body.name, body.url, body.key, given[0]].find(
+    (value): value is string => typeof value === 'string' && value !== target,
   );
 }
 
