@@ -19,6 +19,7 @@ import { useCan } from '../../session/session.ts';
 import { useApiKeys } from '../requests/use-requests.ts';
 import { useMembers } from '../team/actor-name.ts';
 import { actionLabel } from './action-label.ts';
+import { targetName } from './target-name.ts';
 
 type AuditEntry = Schema<'AuditEntry'>;
 
@@ -141,7 +142,7 @@ function EntryRow({
   onToggle: () => void;
 }) {
   const { action, target } = entry;
-  const name = nameOf(entry);
+  const name = targetName(entry);
   return (
     <li className="text-sm">
       <button
@@ -173,17 +174,6 @@ function EntryRow({
       </button>
       {open && <EntryDetails entry={entry} />}
     </li>
-  );
-}
-
-/** The name of what was changed, as it was sent: an id alone says little to a reader. */
-function nameOf({ target, details }: AuditEntry): string | undefined {
-  const { body = {}, arguments: given = [] } = details as {
-    body?: Record<string, unknown>;
-    arguments?: unknown[];
-  };
-  return [body.name, body.url, body.key, given[0]].find(
-    (value): value is string => typeof value === 'string' && value !== target,
   );
 }
 
