@@ -2,13 +2,24 @@ import { useEffect } from 'react';
 import { classNames } from '../lib/class-names.ts';
 import { createStore, useStore } from '../lib/store.ts';
 
-/** A relative time with the exact time as its tooltip. All instances update together. */
-export function Time({ at, className }: { at: string | null | undefined; className?: string }) {
+/**
+ * A relative time with the exact time as its tooltip. All instances update together. A time that is
+ * about to come, or overdue, is not in the past if it is `upcoming`.
+ */
+export function Time({
+  at,
+  upcoming = false,
+  className,
+}: {
+  at: string | null | undefined;
+  upcoming?: boolean;
+  className?: string;
+}) {
   const now = useNow();
   if (!at) return <span className={classNames('whitespace-nowrap', className)}>Never</span>;
   return (
     <time dateTime={at} title={exactTime(at)} className={className}>
-      {relativeTime(at, now)}
+      {upcoming ? upcomingTime(at, now) : relativeTime(at, now)}
     </time>
   );
 }
@@ -53,6 +64,11 @@ export function relativeTime(at: string, now: number): string {
     amount /= count;
   }
   return at;
+}
+
+/** What is due has not happened yet: its time may have just passed. */
+export function upcomingTime(at: string, now: number): string {
+  return Date.parse(at) - now < TICK_MS ? 'shortly' : relativeTime(at, now);
 }
 
 const exact = new Intl.DateTimeFormat(undefined, {

@@ -8,6 +8,7 @@ import { RefusedError } from '../lib/refused-error.ts';
 export interface Accepted {
   id: string;
   created_at: string;
+  recipients: { email: string; status: string }[];
 }
 
 export interface Refusal {

@@ -284,7 +284,9 @@ export function notFound(): RefusedError {
 }
 
 function addressConflict(email: string): RefusedError {
-  return new RefusedError('conflict', `A contact with the address ${email} already exists.`);
+  return new RefusedError('conflict', `A contact with the address ${email} already exists.`, {
+    fix: 'PUT /api/v1/contacts/{email} changes a contact, or creates it if it does not exist.',
+  });
 }
 
 function parseOrThrow(given: Record<string, unknown>): ContactChange {

@@ -100,10 +100,15 @@ function applyChoices(
   };
 }
 
+const NAME_ALONE =
+  'Give the domain name alone, such as example.com: not a URL or an email address.';
+
 function parseName(text: string, errors: FieldError[]): string | undefined {
   const parsed = parseDomainName(text);
-  if (!parsed.ok) errors.push(fieldError('/name', parsed.detail));
-  else if (parsed.domain.length <= NAME_OCTETS_MAX) return parsed.domain;
+  if (!parsed.ok) {
+    const isPartOfMore = text.includes('/') || text.includes('@');
+    errors.push(fieldError('/name', isPartOfMore ? NAME_ALONE : parsed.detail));
+  } else if (parsed.domain.length <= NAME_OCTETS_MAX) return parsed.domain;
   else errors.push(fieldError('/name', `The domain is longer than ${NAME_OCTETS_MAX} octets.`));
   return undefined;
 }

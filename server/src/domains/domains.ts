@@ -74,7 +74,9 @@ export class Domains {
     rejectMailboxProvider(input.name);
     const domain = await this.#insert(owner.workspaceId, input, { trusted: false });
     if (!domain) {
-      throw new RefusedError('conflict', `${input.name} already exists in this workspace.`);
+      throw new RefusedError('conflict', `${input.name} already exists in this workspace.`, {
+        fix: 'GET /api/v1/domains lists the domains of the workspace with their DNS records.',
+      });
     }
     return this.#view(domain);
   }

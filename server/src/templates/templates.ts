@@ -76,7 +76,9 @@ export class Templates {
       await lockForTransaction(client, 'templates', author.workspaceId);
       await assertTemplateQuota(client, ref);
       if (!(await insertTemplate(client, template))) {
-        throw new RefusedError('conflict', `A ${kind} with the key "${key}" already exists.`);
+        throw new RefusedError('conflict', `A ${kind} with the key "${key}" already exists.`, {
+          fix: `PATCH /api/v1/${kind}s/${key} changes its draft. Or choose another key.`,
+        });
       }
       return found(ref, await findTemplate(client, ref));
     });

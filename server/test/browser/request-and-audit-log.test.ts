@@ -35,6 +35,15 @@ browserSuite('request log and audit log', (suite) => {
     await page.getByRole('link', { name: sent.json.id }).click();
     await page.getByRole('heading', { name: 'Hello' }).waitFor();
 
+    await page.goto('/app/contacts');
+    await page.getByRole('button', { name: 'Add', exact: true }).first().click();
+    await page.getByRole('dialog').getByLabel('Email').fill('rosa@example.com');
+    await page.getByRole('dialog').getByRole('button', { name: 'Add' }).click();
+    await page.getByRole('link', { name: 'rosa@example.com' }).waitFor();
+    await page.goto('/app/requests');
+    const own = list.getByRole('listitem').filter({ hasText: '/contacts' });
+    await own.getByText('You', { exact: true }).waitFor();
+
     await page.clock.install();
     await page.goto('/app/requests');
     await page.getByLabel('Search paths or request IDs').fill('/templates/not-there');
@@ -52,11 +61,17 @@ browserSuite('request log and audit log', (suite) => {
   test('a change shows who made it; developers do not see the audit log', async () => {
     const body = { email: 'jane@example.com', first_name: 'Jane' };
     const created = await suite.app().call('POST', '/contacts', { body });
+    const stream = { key: 'digest', name: 'Weekly digest', purpose: 'subscription' };
+    expect((await suite.app().call('POST', '/streams', { body: stream })).status).toBe(201);
     const page = await suite.openAs('admin');
     await page.goto('/app');
     await page.getByRole('link', { name: 'Audit log' }).click();
     const list = page.getByRole('list', { name: 'Audit log' });
-    await list.getByRole('button', { name: /Created a contact/ }).click();
+    await list.getByRole('button', { name: /Created a stream ?Weekly digest ?digest/ }).waitFor();
+    await list
+      .getByRole('button', { name: /Created a contact/ })
+      .first()
+      .click();
     await list.getByRole('button', { name: created.json.id, exact: true }).waitFor();
     await list.getByText('[not kept]').first().waitFor();
     expect(await accessibilityViolations(page)).toEqual([]);

@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: content with placeholders is the subject here.
-import { ServerClient } from 'postmark';
+import { Errors, ServerClient } from 'postmark';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startApp, type TestApp } from '../harness/app.ts';
 
@@ -186,6 +186,28 @@ test('a bounce can be looked up, and its address activated', async () => {
   await expect(postmark.getBounces({ count: 10, offset: 10 })).rejects.toMatchObject({
     statusCode: 422,
   });
+});
+
+test('inactive recipients are named, and are an error if there are no others', async () => {
+  const [inactive, complained] = ['inactive@example.com', 'complained@example.com'];
+  const Suppressions = [{ EmailAddress: inactive }, { EmailAddress: complained }];
+  await postmark.createSuppressions('outbound', { Suppressions });
+  const mixed = { ...EMAIL, To: `jane@example.com, ${inactive}` };
+  expect(await postmark.sendEmail(mixed)).toMatchObject({
+    ErrorCode: 0,
+    Message: `Message OK, but will not deliver to these inactive addresses: ${inactive}.`,
+  });
+  const refused = { ...EMAIL, To: inactive, Cc: complained };
+  const error = await postmark.sendEmail(refused).catch((thrown) => thrown);
+  expect(error).toBeInstanceOf(Errors.InactiveRecipientsError);
+  expect(error).toMatchObject({
+    statusCode: 422,
+    code: 406,
+    recipients: [inactive, complained],
+  });
+  const results = await postmark.sendEmailBatch([refused, { ...EMAIL, To: 'jane@example.com' }]);
+  expect(results.map(({ ErrorCode }) => ErrorCode)).toEqual([406, 0]);
+  await postmark.deleteSuppressions('outbound', { Suppressions });
 });
 
 test('delivery statistics count bounces by type, and suppressed addresses', async () => {
@@ -415,17 +437,12 @@ test('message streams are the streams of the workspace, each with its suppressio
   expect(await listed('broadcast')).toEqual(['left@example.com']);
   expect(await listed('outbound')).toEqual([]);
   await expect(postmark.createSuppressions('none', left)).rejects.toMatchObject({ code: 300 });
-  const statusOf = async (MessageStream: string) => {
-    const { MessageID } = await postmark.sendEmail({
-      ...EMAIL,
-      To: 'left@example.com',
-      MessageStream,
-    });
-    const message = await app.call('GET', `/messages/${MessageID}`, { key: app.testKey });
-    return `${message.json.stream} ${message.json.status === 'suppressed'}`;
-  };
-  expect(await statusOf('broadcast')).toBe('broadcast true');
-  expect(await statusOf('outbound')).toBe('transactional false');
+  const sendTo = (MessageStream: string) =>
+    postmark.sendEmail({ ...EMAIL, To: 'left@example.com', MessageStream });
+  await expect(sendTo('broadcast')).rejects.toMatchObject({ code: 406 });
+  const { MessageID } = await sendTo('outbound');
+  const { json } = await app.call('GET', `/messages/${MessageID}`, { key: app.testKey });
+  expect(json).toMatchObject({ stream: 'transactional' });
   const sent = async (messagestream: string) =>
     (await postmark.getOutboundMessages({ count: 10, offset: 0, messagestream })).Messages;
   expect(await sent('broadcast')).toMatchObject([{ MessageStream: 'broadcast' }]);

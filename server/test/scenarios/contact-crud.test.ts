@@ -37,6 +37,7 @@ test('a contact is created once, and found by its address in any case or by its 
   }
   const again = await app.call('POST', '/contacts', { body: { email: 'JANE.DOE@example.COM' } });
   expect([again.status, again.json.code]).toEqual([409, 'conflict']);
+  expect(again.json.fix).toContain('PUT /api/v1/contacts/{email}');
 });
 
 test('invalid fields of a contact are all reported', async () => {

@@ -291,6 +291,14 @@ describe('a domain', () => {
     expect(json.errors[0].pointer).toBe(pointer);
   });
 
+  test.each(['https://shop.test/', 'hello@shop.test'])(
+    'with the name %s asks for the name alone',
+    async (name) => {
+      const { json } = await call('POST', '/domains', { name });
+      expect(json.errors[0].detail).toContain('Give the domain name alone');
+    },
+  );
+
   test('with the longest possible name has a valid return path', async () => {
     const { return_path_host } = await add(nameOf(194));
     const delivery = {

@@ -91,6 +91,10 @@ test('an invalid Last-Event-ID and an unknown type are rejected', async () => {
   const headers = { 'last-event-id': 'nonsense' };
   expect((await app.call('GET', '/events/stream', { headers })).status).toBe(422);
   expect((await app.call('GET', '/events/stream?type=message.eaten')).status).toBe(422);
+  const { json } = await app.call('GET', '/events/stream?type=message.bounce');
+  expect(json.detail).toContain(
+    'Unknown event type: message.bounce. Did you mean message.bounced?',
+  );
 });
 
 test('a change to an API key disconnects the workspace’s readers so that they reconnect', async () => {

@@ -18,6 +18,7 @@ beforeAll(async () => {
       to: { email: n % 50 === 7 ? `bounced+${n}@simulator.test` : `jane${n}@example.com` },
       subject: n === 3 ? '=HYPERLINK("http://evil.test")' : `Order ${n}`,
       cc: n === 0 ? [{ email: 'copy@example.com' }] : [],
+      ...(n === 0 ? { tags: ['welcome mail', 'vip'], metadata: { order: '17' } } : {}),
     }),
   );
   const sent = await app.call('POST', '/transactional/batch', { body: { messages } });
@@ -77,7 +78,10 @@ describe('messages', () => {
     expect(head).toMatch(/^message_id,created_at,scheduled_at,from,recipient,kind,subject,/);
     expect(records).toHaveLength(MESSAGES + 1);
     expect(records.join('\n')).toContain(`"'=HYPERLINK(""http://evil.test"")"`);
-    expect(records.filter((record) => record.includes(',copy@example.com,cc,'))).toHaveLength(1);
+    const copies = records.filter((record) => record.includes(',copy@example.com,cc,'));
+    expect(copies).toHaveLength(1);
+    expect(copies[0]).toContain(',"welcome mail, vip",');
+    expect(copies[0]).toMatch(/,transactional,"{""order"":""17""}"$/);
     expect(records.filter((record) => record.includes(',bounced,unknown_mailbox,'))).toHaveLength(
       2,
     );

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startApp, type TestApp, validMessage } from '../harness/app.ts';
 import { member } from '../harness/dashboard-session.ts';
@@ -119,4 +121,20 @@ test('a workspace, a mode and a key without the scope see nothing of it', async 
     expect((await app.call('GET', `/requests/${own.id}`, { key })).status).toBe(404);
   }
   expect((await app.call('GET', '/requests', { key: weak })).status).toBe(403);
+});
+
+test('a request whose client has disconnected is logged, with its address', async () => {
+  const { hostname, port } = new URL(app.url);
+  const socket = connect(Number(port), hostname);
+  const request = (path: string): string =>
+    `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${app.testKey}\r\n\r\n`;
+  socket.write(request('/healthz'));
+  await once(socket, 'data');
+  // The server shares this event loop, so it reads the second request after the reset.
+  socket.write(request('/api/v1/messages/none'));
+  socket.resetAndDestroy();
+  const path = '/api/v1/messages/none';
+  await expect.poll(() => list(`?path=${path}`)).toMatchObject([{ path, status: 404 }]);
+  const [logged] = await list(`?path=${path}`);
+  expect(logged.ip).toBe('127.0.0.1');
 });

@@ -276,6 +276,27 @@ test('content is either inline or a template', async () => {
   );
 });
 
+test('values in the field of the other kind of content are pointed at', async () => {
+  const send = async (changes: object) =>
+    (await app.call('POST', '/transactional/send', { body: { ...validMessage(), ...changes } }))
+      .json.errors;
+  const template = { subject: undefined, html: undefined, template_key: 'welcome' };
+  expect(await send({ ...template, variables: { name: 'Jane' } })).toEqual([
+    {
+      pointer: '/variables',
+      code: 'content_conflict',
+      detail: 'The values of a template are given in template_variables, not in variables.',
+    },
+  ]);
+  expect(await send({ template_variables: { name: 'Jane' } })).toEqual([
+    {
+      pointer: '/template_variables',
+      code: 'content_conflict',
+      detail: 'The values of inline content are given in variables, not in template_variables.',
+    },
+  ]);
+});
+
 test('placeholders without a value are reported with their position, and nothing is accepted', async () => {
   const body = validMessage({
     subject: 'Hi ${first_name}',

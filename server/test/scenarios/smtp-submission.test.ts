@@ -332,13 +332,13 @@ describe('control headers', () => {
   });
 
   test.each([
-    ['X-Postrider-Tag: a, , b', 'Must match'],
+    ['X-Postrider-Tag: a, , b', 'Must be at least 1 character'],
     ['X-Postrider-Metadata: [1]', 'JSON object'],
     ['X-Postrider-Metadata: {"a": 1}', 'JSON object'],
     ['X-Postrider-Metadata: {"a": "\\u0000"}', 'JSON object'],
     ['X-Postrider-Scheduled-At: tomorrow', 'RFC 3339'],
     ['X-Postrider-TTL-Seconds: 1.5', 'whole number'],
-    ['X-Postrider-TTL-Seconds: 0', 'Must be >= 1'],
+    ['X-Postrider-TTL-Seconds: 0', 'Must be at least 1'],
     ['X-Postrider-Idempotency-Key: a b', 'visible ASCII'],
     ['X-Postrider-Tags: a', 'Unknown header'],
     ['X-Postrider-Track-Clicks: maybe', 'true or false'],

@@ -19,6 +19,7 @@ import { useCan } from '../../session/session.ts';
 import { useApiKeys } from '../requests/use-requests.ts';
 import { useMembers } from '../team/actor-name.ts';
 import { actionLabel } from './action-label.ts';
+import { targetName } from './target-name.ts';
 
 type AuditEntry = Schema<'AuditEntry'>;
 
@@ -141,6 +142,7 @@ function EntryRow({
   onToggle: () => void;
 }) {
   const { action, target } = entry;
+  const name = targetName(entry);
   return (
     <li className="text-sm">
       <button
@@ -161,8 +163,9 @@ function EntryRow({
           {actionLabel(action)}
           {entry.outcome === 'unknown' && <span className="text-warn"> (outcome unknown)</span>}
         </span>
-        <span className="hidden min-w-0 truncate font-mono text-xs text-soft md:block">
-          {target}
+        <span className="hidden min-w-0 gap-x-2 text-xs md:flex">
+          {name !== undefined && <span className="max-w-[60%] shrink-0 truncate">{name}</span>}
+          <span className="min-w-0 truncate font-mono text-soft">{target}</span>
         </span>
         <span className="hidden min-w-0 truncate text-xs text-soft md:block">
           {actorLabel(entry)}

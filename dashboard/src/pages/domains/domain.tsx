@@ -99,8 +99,8 @@ function StatusAlert({ domain }: { domain: Domain }) {
         >
           <p>
             Add the records below at your DNS provider. We’ll {domain.checked_at && 're'}check{' '}
-            {domain.next_check_at ? <Time at={domain.next_check_at} /> : 'automatically'}. DNS
-            changes can take a while to propagate.
+            {domain.next_check_at ? <Time at={domain.next_check_at} upcoming /> : 'automatically'}.
+            DNS changes can take a while to propagate.
           </p>
         </Alert>
       );
@@ -108,8 +108,8 @@ function StatusAlert({ domain }: { domain: Domain }) {
       return (
         <Alert tone="warn" title="A DNS record is missing">
           <p>
-            The domain can still send, but will stop <Time at={domain.sending_stops_at} /> unless
-            the record is restored.
+            The domain can still send, but will stop <Time at={domain.sending_stops_at} upcoming />{' '}
+            unless the record is restored.
           </p>
         </Alert>
       );

@@ -202,7 +202,7 @@ function Deferred({ message, group }: GroupProps) {
           'Retry due'
         ) : (
           <>
-            Next retry <Time at={next_attempt_at} />
+            Next retry <Time at={next_attempt_at} upcoming />
           </>
         )}{' '}
         (attempt {attempts + 1}).

@@ -132,7 +132,7 @@ function Recipients({ recipients }: { recipients: Schema<'Recipient'>[] }) {
               {recipient.next_attempt_at && (
                 <>
                   {recipient.status === 'scheduled' ? ' · sends ' : ' · next retry '}
-                  <Time at={recipient.next_attempt_at} />
+                  <Time at={recipient.next_attempt_at} upcoming />
                 </>
               )}
             </div>

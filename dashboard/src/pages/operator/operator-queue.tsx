@@ -74,7 +74,7 @@ function QueueGroups({ queue }: { queue: Schema<'QueueGroups'> }) {
                 <Td className="text-right tabular-nums">{formatNumber(group.deferred)}</Td>
                 <Td className="text-right tabular-nums">{formatNumber(group.scheduled)}</Td>
                 <Td hideBelow="md" className="text-soft">
-                  <Time at={group.next_attempt_at} />
+                  <Time at={group.next_attempt_at} upcoming />
                 </Td>
                 <Td hideBelow="md" className="text-soft">
                   {group.reason && capitalize(group.reason.replaceAll('_', ' '))}

@@ -117,8 +117,8 @@ function useDomainIssues(): Issue[] | undefined {
         title: `${name} is missing a DNS record`,
         detail: (
           <>
-            Still sending, but will stop <Time at={sending_stops_at} /> unless the record is
-            restored.
+            Still sending, but will stop <Time at={sending_stops_at} upcoming /> unless the record
+            is restored.
           </>
         ),
       },

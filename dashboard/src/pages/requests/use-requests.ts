@@ -3,7 +3,7 @@ import { type Schema, unwrap } from '../../api/client.ts';
 import { fetchAllRows, type Polling, pageParams, usePaginatedQuery } from '../../api/pagination.ts';
 import { useApi } from '../../api/use-api.ts';
 import { type TimeRange, timeQuery } from '../../lib/time-range.ts';
-import { useCan } from '../../session/session.ts';
+import { useCan, useMe } from '../../session/session.ts';
 import { useActorName } from '../team/actor-name.ts';
 
 export type LoggedRequest = Schema<'LoggedRequest'>;
@@ -60,6 +60,10 @@ export function useApiKeys(): readonly Schema<'ApiKey'>[] {
 /** The name of the API key or member behind a request. */
 export function useRequestActor(): (actor: string) => string {
   const keys = useApiKeys();
+  const me = useMe();
   const nameOf = useActorName();
-  return (actor) => keys.find(({ id }) => id === actor)?.name ?? nameOf(actor);
+  return (actor) => {
+    if (actor === me.id) return 'You';
+    return keys.find(({ id }) => id === actor)?.name ?? nameOf(actor);
+  };
 }

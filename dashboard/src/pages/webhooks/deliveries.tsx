@@ -196,7 +196,7 @@ export function NextAttempt({ at }: { at: string }) {
   if (Date.parse(at) <= Date.now()) return 'Retry due.';
   return (
     <>
-      Next attempt <Time at={at} />.
+      Next attempt <Time at={at} upcoming />.
     </>
   );
 }

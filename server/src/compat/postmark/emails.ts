@@ -7,7 +7,7 @@ import { parseAddress, parseAddressList } from '../address-list.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
 import { toRecord } from '../name-value-list.ts';
 import { type Accepted, type Refusal, refusalOf, sendEach } from '../send-each.ts';
-import { errorCodeOf } from './errors.ts';
+import { errorCodeOf, INACTIVE_RECIPIENT } from './errors.ts';
 import { checkTestEmail, isSharedTestToken, testJob } from './test-token.ts';
 
 /** https://postmarkapp.com/developer/api/email-api and /templates-api */
@@ -99,7 +99,8 @@ export function emailOperations(deps: CompatDependencies): Operation[] {
         }
         const message = toSendBody(request.body);
         const accepted = await call(request, 'sendTransactional', { body: message, idempotency });
-        return { status: 200, body: sent(request.body, accepted.body) };
+        const body = sent(request.body, accepted.body);
+        return { status: body.ErrorCode === 0 ? 200 : 422, body };
       },
     );
   const batch = (
@@ -168,8 +169,19 @@ export function emailOperations(deps: CompatDependencies): Operation[] {
   ];
 }
 
-function sent({ To }: Common, { id, created_at: createdAt }: Accepted): object {
-  return { To: To ?? '', SubmittedAt: createdAt, MessageID: id, ErrorCode: 0, Message: 'OK' };
+/** The wording about inactive recipients is Postmark's: its libraries find the addresses in it. */
+function sent({ To }: Common, { id, created_at: createdAt, recipients }: Accepted) {
+  const inactive = recipients.filter(({ status }) => status === 'suppressed');
+  const addresses = inactive.map(({ email }) => email).join(', ');
+  if (inactive.length === recipients.length) {
+    const Message = `You tried to send to recipient(s) that have been marked as inactive. Found inactive addresses: ${addresses}. Inactive recipients are ones that have generated a hard bounce, a spam complaint, or a manual suppression.`;
+    return { ErrorCode: INACTIVE_RECIPIENT, Message };
+  }
+  const Message =
+    inactive.length === 0
+      ? 'OK'
+      : `Message OK, but will not deliver to these inactive addresses: ${addresses}.`;
+  return { To: To ?? '', SubmittedAt: createdAt, MessageID: id, ErrorCode: 0, Message };
 }
 
 function refused({ code, status, detail }: Refusal): object {

@@ -26,6 +26,8 @@ const ERROR_CODES: Partial<Record<ProblemCode, number>> = {
 };
 
 const INVALID_EMAIL_REQUEST = 300;
+/** All recipients are suppressed. */
+export const INACTIVE_RECIPIENT = 406;
 const BAD_API_TOKEN = 10;
 
 export function errorCodeOf(code: string, status: number): number {

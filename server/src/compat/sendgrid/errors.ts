@@ -27,13 +27,20 @@ const STATUSES: Record<number, number> = { 412: 400, 422: 400 };
 
 export function renderProblem({ problem, headers }: ProblemResponse): RenderedProblem {
   const { status, detail, errors = [], type: help } = problem;
-  const shown = errors.length > 0 ? errors.map(toError) : [{ message: detail, field: null }];
+  const shown =
+    errors.length > 0 ? distinct(errors.map(toError)) : [{ message: detail, field: null }];
   return {
     status: STATUSES[status] ?? status,
     headers,
     mediaType: 'application/json; charset=utf-8',
     body: JSON.stringify({ errors: shown.map((error) => ({ ...error, help })) }),
   };
+}
+
+/** A placeholder without a value is reported for each part of the content. */
+function distinct<T extends { message: string; field: string | null }>(errors: T[]): T[] {
+  const byText = new Map(errors.map((error) => [`${error.field} ${error.message}`, error]));
+  return [...byText.values()];
 }
 
 function toError({ pointer, parameter, code, detail }: FieldError) {

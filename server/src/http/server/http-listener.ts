@@ -43,6 +43,9 @@ export function createHttpListener(http: ListeningServer): HttpListener {
   const unusedSockets = new Set<Socket>();
   const extraServers: Server[] = [];
   server.on('connection', (socket) => {
+    // Node determines the address on first use and keeps it. Requests whose client has disconnected
+    // need it too, when it can no longer be determined.
+    void socket.remoteAddress;
     unusedSockets.add(socket);
     socket.once('close', () => unusedSockets.delete(socket));
   });

@@ -47,7 +47,8 @@ export function logRequest(
     status,
     durationMs,
     actor: caller.actor,
-    ip: request.ip,
+    // Missing if the client had disconnected before its connection was accepted.
+    ip: request.ip ?? '',
     userAgent: request.headers['user-agent'] ?? '',
     messageId: request.messageId,
     details: failed ? detailsOf(request, problem) : null,

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { describe, expect, test } from 'vitest';
 import { RefusedError } from '../../lib/refused-error.ts';
-import { closed } from '../openapi/shared-schemas.ts';
+import { closed, oneOf } from '../openapi/shared-schemas.ts';
 import { bodyValidator, queryValidator } from './schema-validator.ts';
 
 /**
@@ -56,9 +56,9 @@ describe('numbers', () => {
   });
 
   test.each([
-    ['-1', 'Must be >= 1.'],
-    ['101', 'Must be <= 100.'],
-    ['99999999999999999999', 'Must be <= 100.'],
+    ['-1', 'Must be at least 1.'],
+    ['101', 'Must be at most 100.'],
+    ['99999999999999999999', 'Must be at most 100.'],
   ])('%s is out of range', (limit, detail) => {
     expect(checked({ limit })).toEqual([{ parameter: 'limit', code: 'out_of_range', detail }]);
   });
@@ -95,12 +95,18 @@ describe('booleans', () => {
 test.each([
   [{ key: 'A b' }, '/key', 'Must match ^[a-z-]+$, such as weekly-digest.'],
   [{ color: 'red' }, '/color', 'Must match ^#.*$.'],
-  [{}, '', 'Must have at least 1 of the fields key, color.'],
+  [{}, '', 'Must have at least 1 of the fields key, color, tag, event.'],
+  [{ tag: ' a' }, '/tag', 'Must not contain control characters, or begin or end with a space.'],
+  [{ tag: '' }, '/tag', 'Must be at least 1 character.'],
+  [{ event: 'sent' }, '/event', 'Must be one of delivered, bounced.'],
+  [{ event: 'bounce' }, '/event', 'Must be one of delivered, bounced. Did you mean bounced?'],
 ])('the error of the body %j shows what is accepted', (body, pointer, detail) => {
   const schema = closed(
     {
       key: Type.Optional(Type.String({ pattern: '^[a-z-]+$', examples: ['weekly-digest'] })),
       color: Type.Optional(Type.String({ pattern: '^#.*$' })),
+      tag: Type.Optional(Type.String({ minLength: 1, pattern: '^[^\\x00-\\x20][^\\x00-\\x1f]*$' })),
+      event: Type.Optional(oneOf(['delivered', 'bounced'])),
     },
     { minProperties: 1 },
   );

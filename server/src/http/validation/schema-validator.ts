@@ -215,7 +215,11 @@ function fieldErrors(violations: ErrorObject[], part: 'body' | 'query'): FieldEr
     seen.add(name);
     errors.push(error);
   }
-  return errors;
+  // A text that is too short mostly does not match the pattern either, which adds nothing.
+  return errors.filter(
+    ({ code, pointer, parameter }) =>
+      code !== 'invalid_format' || !seen.has(`${pointer ?? parameter} too_short`),
+  );
 }
 
 /** A body with more unknown fields than this is not just misspelled. */
@@ -363,7 +367,7 @@ function describeViolation(
     case 'enum':
       return {
         code: 'invalid_value',
-        detail: `Must be one of ${(params.allowedValues as unknown[]).join(', ')}.`,
+        detail: describeEnumError(violation.data, params.allowedValues as unknown[]),
       };
     case 'const':
       return { code: 'invalid_value', detail: `Must be ${JSON.stringify(params.allowedValue)}.` };
@@ -388,11 +392,14 @@ function describeViolation(
       };
     case 'minimum':
     case 'maximum':
-      return { code: 'out_of_range', detail: `Must be ${params.comparison} ${params.limit}.` };
+      return {
+        code: 'out_of_range',
+        detail: `Must be at ${violation.keyword === 'minimum' ? 'least' : 'most'} ${params.limit}.`,
+      };
     case 'pattern':
       return {
         code: 'invalid_format',
-        detail: `Must match ${params.pattern}${exampleOf(violation)}.`,
+        detail: describePatternError(String(params.pattern), exampleOf(violation)),
       };
     case 'not':
       return { code: 'invalid_value', detail: 'This value is reserved.' };
@@ -404,6 +411,23 @@ function describeViolation(
         detail: `Invalid: ${violation.message ?? violation.keyword}.`,
       };
   }
+}
+
+/** A long list alone does not show a typo. */
+function describeEnumError(given: unknown, allowed: unknown[]): string {
+  const known = allowed.filter((value) => typeof value === 'string');
+  const meant = typeof given === 'string' ? didYouMean(given, known) : undefined;
+  const list = `Must be one of ${allowed.join(', ')}.`;
+  return meant === undefined ? list : `${list} Did you mean ${meant}?`;
+}
+
+/** Patterns that exclude control characters are hard to read. */
+function describePatternError(pattern: string, example: string): string {
+  if (!pattern.includes('\\x00-')) return `Must match ${pattern}${example}.`;
+  const isTrimmed = pattern.startsWith('^[^\\x00-\\x20');
+  const ends = isTrimmed ? ', or begin or end with a space' : '';
+  const blank = pattern.includes('\\S') ? 'be blank or ' : '';
+  return `Must not ${blank}contain control characters${ends}.`;
 }
 
 /** Other APIs accept an address as a string, which is what newcomers send first. */

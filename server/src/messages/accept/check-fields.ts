@@ -141,13 +141,7 @@ function contentError(request: Partial<SendRequest>): RefusedError | undefined {
   const inline = INLINE_FIELDS.filter((field) => isGiven(request[field]));
   const template = TEMPLATE_FIELDS.filter((field) => isGiven(request[field]));
   if (inline.length > 0 && template.length > 0) {
-    const errors = [...inline, ...template].map((field) => ({
-      pointer: `/${field}`,
-      code: 'content_conflict',
-      detail: 'Inline content and a template cannot be used together.',
-    }));
-    const detail = 'Use either subject and html or a template, not both.';
-    return new RefusedError('content_conflict', detail, { errors });
+    return contentConflict(inline, template);
   }
   if (request.placeholders === false && isGiven(request.variables)) {
     const detail = 'variables cannot be used with "placeholders": false.';
@@ -156,13 +150,40 @@ function contentError(request: Partial<SendRequest>): RefusedError | undefined {
   }
   const missing = missingContent(request, template.length > 0);
   if (missing.length === 0) return undefined;
-  const detail = `Missing ${missing.join(' and ')}.`;
+  const names = missing.map((field) => (field === 'html' ? 'html or text' : field));
+  const detail = `Missing ${names.join(' and ')}.`;
   const errors = missing.map((field) => ({
     pointer: `/${field}`,
     code: 'required',
     detail: field === 'html' ? 'Either html or text is required.' : REQUIRED,
   }));
   return new RefusedError('content_missing', detail, { errors });
+}
+
+function contentConflict(inline: string[], template: string[]): RefusedError {
+  const values = misnamedValues(inline, template);
+  const pointers = values ? [values.given] : [...inline, ...template];
+  const detail = values
+    ? `The values of ${values.content} are given in ${values.meant}, not in ${values.given}.`
+    : 'Inline content and a template cannot be used together.';
+  const errors = pointers.map((field) => ({
+    pointer: `/${field}`,
+    code: 'content_conflict',
+    detail,
+  }));
+  const message = values ? detail : 'Use either subject and html or a template, not both.';
+  return new RefusedError('content_conflict', message, { errors });
+}
+
+/** The only thing wrong is often the name of the field with the values. */
+function misnamedValues(inline: string[], template: string[]) {
+  if (inline.join() === 'variables' && template.includes('template_key')) {
+    return { content: 'a template', given: 'variables', meant: 'template_variables' };
+  }
+  if (template.join() === 'template_variables') {
+    return { content: 'inline content', given: 'template_variables', meant: 'variables' };
+  }
+  return undefined;
 }
 
 /**

@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { EVENT_TYPES } from '../../../events/event-types.ts';
 import type { EventPosition } from '../../../events/events-store.ts';
 import type { FeedOrder } from '../../../events/feed-store.ts';
+import { didYouMean } from '../../../lib/did-you-mean.ts';
 import { RefusedError } from '../../../lib/refused-error.ts';
 import { decodeParts, encodeParts, invalidCursor, isUuid } from '../../validation/cursor.ts';
 
@@ -13,6 +14,7 @@ export const EventTypeFilter = Type.Optional(
   Type.String({
     pattern: '^[a-z_]+\\.([a-z_]+|\\*)(,[a-z_]+\\.([a-z_]+|\\*))*$',
     maxLength: 500,
+    examples: ['message.*'],
     description:
       'An event type, a family such as `message.*`, or several separated by commas. Events of the ' +
       'audit log are included only if they are selected, which requires `read:audit_log`.',
@@ -23,7 +25,9 @@ export function parseEventTypes(text: string): string[] {
   const types = text.split(',');
   const unknown = types.filter((type) => !KNOWN.has(type));
   if (unknown.length === 0) return types;
-  const detail = `Unknown event type: ${unknown.join(', ')}.`;
+  const meant = unknown.length === 1 ? didYouMean(unknown[0] as string, KNOWN) : undefined;
+  const suggestion = meant === undefined ? '' : ` Did you mean ${meant}?`;
+  const detail = `Unknown event type: ${unknown.join(', ')}.${suggestion}`;
   throw new RefusedError('validation_failed', detail, {
     errors: [{ parameter: 'type', code: 'unknown_value', detail }],
   });

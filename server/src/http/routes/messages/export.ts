@@ -22,6 +22,8 @@ const COLUMNS = [
   'finished_at',
   'smtp_code',
   'smtp_text',
+  'stream',
+  'metadata',
 ];
 
 export function exportMessages(
@@ -44,7 +46,8 @@ export function exportMessages(
         recipient.kind,
         message.subject,
         message.template?.key,
-        message.tags.join(' '),
+        // A tag can contain spaces.
+        message.tags.join(', '),
         recipient.status,
         recipient.reason,
         recipient.explanation,
@@ -52,6 +55,8 @@ export function exportMessages(
         recipient.finished_at,
         recipient.smtp?.code,
         recipient.smtp?.text,
+        message.stream,
+        JSON.stringify(message.metadata),
       ]),
   });
 }
