@@ -74,14 +74,13 @@ async function setUp(options: Options = {}): Promise<DeliverySetup> {
   });
 }
 
-/** Messages that arrived from each address. */
-function arrivals({ messages, sessions }: SmtpReceiver): Record<string, number> {
+/** Messages that were begun from each address. */
+function arrivals({ sessions }: SmtpReceiver): Record<string, number> {
   const counts: Record<string, number> = { [NEW]: 0, [WARM]: 0 };
   for (const { from = '', commands } of sessions) {
-    const accepted = commands.filter((command) => command.startsWith('MAIL')).length;
-    counts[from] = (counts[from] ?? 0) + accepted;
+    const begun = commands.filter((command) => command.startsWith('MAIL')).length;
+    counts[from] = (counts[from] ?? 0) + begun;
   }
-  expect((counts[NEW] ?? 0) + (counts[WARM] ?? 0)).toBe(messages.length);
   return counts;
 }
 
