@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import {
   capOf,
@@ -27,6 +28,17 @@ test('the caps grow every day for a month, and then there is none', () => {
   expect(capOf({ planDay: 31 })).toBeNull();
 });
 
+test('the documentation lists the caps', () => {
+  const guide = new URL('../../../docs/production.md', import.meta.url);
+  const [, section = ''] = readFileSync(guide, 'utf8').split('## Warming up an address');
+  const rows = [...section.matchAll(/(?<=\| )(\d+) \| ([\d,]+) (?=\|)/g)]
+    .map(([, day, cap = '']) => [Number(day), Number(cap.replaceAll(',', ''))])
+    .slice(0, WARM_UP_CAPS.length);
+  expect(new Map(rows as [number, number][])).toEqual(
+    new Map(WARM_UP_CAPS.map((cap, index) => [index + 1, cap])),
+  );
+});
+
 test.each([
   ['the cap was used', { leased: 50 }, 2],
   ['half the cap was used', { leased: 25 }, 2],
@@ -52,7 +64,7 @@ test('a clock that was set back continues the later day', () => {
   );
 });
 
-test('blocks are a fiftieth of the cap, or what is asked for, or what is left', () => {
+test('blocks are a fiftieth of the cap, or what is requested, or what is left', () => {
   const grantedOf = (given: Partial<WarmUpProgress>, messages: number) => {
     const lease = leaseBlock(progress(given), { startsAtMs: START, nowMs: START, messages });
     const isCounted = capOf(lease.progress) !== null;
