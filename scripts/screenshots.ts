@@ -273,12 +273,12 @@ function withOccasionalBounces(route: Transport): Transport {
   };
   return {
     ...route,
-    async attempt(message, deliveries, mayTransmit) {
+    async attempt(message, deliveries, mayTransmit, limit) {
       const played = deliveries.map((delivery) => ({
         ...delivery,
         recipientKey: `${partOf(delivery)}@simulator.test`,
       }));
-      const reports = await route.attempt(message, played, mayTransmit);
+      const reports = await route.attempt(message, played, mayTransmit, limit);
       return reports.map((report, index) => ({
         ...report,
         smtp: report.smtp && { ...report.smtp, mx: `mx1.${deliveries[index]?.domain}` },

@@ -1,6 +1,11 @@
 import { hkdfSync } from 'node:crypto';
 import { hostname } from 'node:os';
-import { type MailSource, mailSource } from '../config/delivery-routes.ts';
+import {
+  type MailSource,
+  mailSource,
+  type WarmUpRoute,
+  warmUpRoutes,
+} from '../config/delivery-routes.ts';
 import type { Config } from '../config/read-config.ts';
 import type { DatabaseHosts } from '../db/database-url.ts';
 import type { NotificationListener } from '../db/listen.ts';
@@ -13,8 +18,15 @@ import type { SenderDomains } from '../delivery/outgoing-mail.ts';
 import { routedTransport, throttlesOf } from '../delivery/routed-transport.ts';
 import { createShaping, type ShapingRules } from '../delivery/shaping.ts';
 import { simulatorTransport } from '../delivery/simulator.ts';
-import { smtpTransport, type ThrottleMemory } from '../delivery/smtp-transport.ts';
+import {
+  type DirectTransport,
+  smtpTransport,
+  type ThrottleMemory,
+} from '../delivery/smtp-transport.ts';
 import { listThrottles, saveThrottle } from '../delivery/throttle-store.ts';
+import { WarmUp } from '../delivery/warm-up.ts';
+import { warmUpMemory } from '../delivery/warm-up-store.ts';
+import { WarmingTransport } from '../delivery/warming-transport.ts';
 import { dkimEncryptor } from '../domains/dkim-key-generator.ts';
 import { findReceivingDomain } from '../domains/receiving-domain-store.ts';
 import { SigningDomainCache } from '../domains/signing-domain-cache.ts';
@@ -140,16 +152,45 @@ function createSmtpTransport(options: EngineOptions, pool: Pool): Transport {
     openingsMax: Math.max(1, Math.floor(settings.concurrency / OPENINGS_PART)),
   };
   const memory = throttleMemory(pool, options.log);
+  const warming = new Map(
+    warmUpRoutes(settings).map((warmUp) => [warmUp.route, createWarmUp(warmUp, options, pool)]),
+  );
   const transportFor = (
-    name: string | null,
+    route: string | null,
     routes: Config['delivery']['routes'],
     { outgoing, heloName }: Pick<MailSource, 'outgoing' | 'heloName'>,
-  ): Transport =>
-    smtpTransport({ ...parts, routes, outgoing, heloName, throttles: throttlesOf(memory, name) });
-  const named = Object.entries(settings.streamRoutes).map(
-    ([name, route]) => [name, transportFor(name, [route], mailSource(route, settings))] as const,
-  );
-  return routedTransport(transportFor(null, settings.routes, settings), new Map(named));
+  ): DirectTransport => {
+    const warmUp = warming.get(route)?.warmUp;
+    return smtpTransport({
+      ...{ ...parts, routes, outgoing, heloName },
+      throttles: throttlesOf(memory, route),
+      ...(warmUp && { warmUp }),
+    });
+  };
+  const transports = new Map<string | null, DirectTransport>([
+    [null, transportFor(null, settings.routes, settings)],
+  ]);
+  for (const [name, route] of Object.entries(settings.streamRoutes))
+    transports.set(name, transportFor(name, [route], mailSource(route, settings)));
+  const warmed = [...transports].map(([route, own]): [string | null, Transport] => {
+    const found = warming.get(route);
+    if (!found) return [route, own];
+    const { warmUp, overflow: other } = found;
+    const transport = other === undefined ? undefined : transports.get(other);
+    const overflow = transport && { transport, route: other ?? null };
+    return [route, new WarmingTransport({ own, overflow, warmUp })];
+  });
+  const [[, standard], ...named] = warmed as [[null, Transport], ...[string, Transport][]];
+  return routedTransport(standard, new Map(named));
+}
+
+function createWarmUp(
+  { sender, startsAtMs, overflow }: WarmUpRoute,
+  { clock, log }: EngineOptions,
+  pool: Pool,
+): { warmUp: WarmUp; overflow: WarmUpRoute['overflow'] } {
+  const memory = warmUpMemory(pool, sender);
+  return { warmUp: new WarmUp({ sender, startsAtMs, memory, clock, log }), overflow };
 }
 
 /** Three quarters of the transactions in flight are for mail that has a connection. */

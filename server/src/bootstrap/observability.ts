@@ -5,6 +5,7 @@ import { DISK_FULL, whyNotWritable } from '../db/database-requirements.ts';
 import { type Pool, poolUsage } from '../db/pool.ts';
 import type { ReadReplica } from '../db/read-replica.ts';
 import type { StorageOutage } from '../db/storage-outage.ts';
+import { listCurrentWarmUps } from '../delivery/warm-up-store.ts';
 import { oldestUnprocessed } from '../events/event-consumer-store.ts';
 import { oldestHiddenEventMs } from '../events/events-store.ts';
 import { registerHealthChecks } from '../http/observability/health-checks.ts';
@@ -14,6 +15,7 @@ import {
   addPoolMetrics,
   addProcessMetrics,
   addQueueMetrics,
+  addWarmUpMetrics,
   addWebhookMetrics,
 } from '../http/observability/node-metrics.ts';
 import { type HttpListener, resolveListenAddresses } from '../http/server/http-listener.ts';
@@ -86,6 +88,10 @@ export function registerHealthAndMetrics(
     readQueue: () => readQueue(pool, 'all', clock.now()),
     readHiddenEvent: async () => ({ createdAtMs: await oldestHiddenEventMs(pool) }),
     readUnprocessed: () => oldestUnprocessed(pool),
+    now: () => clock.now(),
+  });
+  addWarmUpMetrics(registry, {
+    readWarmUps: () => listCurrentWarmUps(pool, clock.now()),
     now: () => clock.now(),
   });
 }

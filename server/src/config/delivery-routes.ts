@@ -1,9 +1,13 @@
-import { type OutgoingAddresses, parseOutgoingAddresses } from './outgoing-addresses.ts';
+import {
+  namedAddresses,
+  type OutgoingAddresses,
+  parseOutgoingAddresses,
+} from './outgoing-addresses.ts';
 import { HOST_NAME, type Setting, setting, splitList } from './setting-types.ts';
 
 /** How live mail is delivered: directly to the receivers' mail servers, or through a relay. */
 export type RouteConfig =
-  | { kind: 'direct'; source?: RouteSource }
+  | { kind: 'direct'; source?: RouteSource; warmUp?: WarmUpConfig }
   | {
       kind: 'relay';
       host: string;
@@ -20,6 +24,14 @@ export interface RouteSource {
   readonly heloName: string | undefined;
 }
 
+/** The warm-up of the addresses of a direct route, as it was entered. */
+export interface WarmUpConfig {
+  /** The date of the first day. */
+  readonly startsOn: string;
+  /** The route of mail beyond the cap, or `none`. */
+  readonly overflow: string | undefined;
+}
+
 /** Where mail is sent from, and the setting that says so. */
 export interface MailSource {
   readonly setting: string;
@@ -31,6 +43,10 @@ interface SourceSettings {
   readonly outgoing: OutgoingAddresses;
   readonly heloName: string;
   readonly streamRoutes: Readonly<Record<string, RouteConfig>>;
+}
+
+interface RouteSettings extends SourceSettings {
+  readonly routes: readonly RouteConfig[];
 }
 
 /** The source of mail on a route. */
@@ -49,12 +65,93 @@ export function namedSources(settings: SourceSettings): MailSource[] {
     .map((route) => mailSource(route, settings));
 }
 
+/** A route whose addresses are warmed up. */
+export interface WarmUpRoute {
+  /** Null is the standard route. */
+  readonly route: string | null;
+  readonly setting: 'DELIVERY_ROUTE' | 'STREAM_ROUTES';
+  /** The addresses that mail is sent from. Where the system chooses one, the HELO name. */
+  readonly sender: string;
+  /** NaN if it is not a date, which prevents the start. */
+  readonly startsAtMs: number;
+  readonly startsOn: string;
+  /** The route of mail beyond the cap: null is the standard route, undefined means that mail waits. */
+  readonly overflow: string | null | undefined;
+}
+
+export function warmUpRoutes(settings: RouteSettings): WarmUpRoute[] {
+  const { routes: standard, streamRoutes } = settings;
+  const standardOverflow = warmUpOf(standard[0])?.overflow;
+  const found = [
+    ...standard.map((config) => ({ route: null, setting: 'DELIVERY_ROUTE' as const, config })),
+    ...Object.entries(streamRoutes).map(([route, config]) => ({
+      route,
+      setting: 'STREAM_ROUTES' as const,
+      config,
+    })),
+  ];
+  return found.flatMap(({ route, setting: name, config }): WarmUpRoute[] => {
+    const warmUp = warmUpOf(config);
+    if (!warmUp) return [];
+    const { outgoing, heloName } = mailSource(config, settings);
+    // What exceeds the cap of a stream does not go to another address that is being warmed up.
+    const otherwise = route === null || warmUpOf(standard[0]) ? standardOverflow : null;
+    const overflow = warmUp.overflow ?? otherwise;
+    return [
+      {
+        route,
+        setting: name,
+        sender: namedAddresses(outgoing).join(' ') || heloName,
+        startsAtMs: parseDate(warmUp.startsOn),
+        startsOn: warmUp.startsOn,
+        overflow: overflow === 'none' ? undefined : overflow,
+      },
+    ];
+  });
+}
+
+/** Combinations of routes that are not possible. */
+export function warmUpErrors(settings: RouteSettings): string[] {
+  const { routes: standard, streamRoutes } = settings;
+  const warming = warmUpRoutes(settings);
+  const errors = warming.flatMap(({ route, setting: name, startsAtMs, startsOn, overflow }) => {
+    const subject = `${name}: the warm-up${route === null ? '' : ` of ${route}`}`;
+    const found: string[] = [];
+    if (Number.isNaN(startsAtMs))
+      found.push(`${subject} starts on "${startsOn}". Expected a date such as 2026-11-20.`);
+    if (typeof overflow !== 'string') return found;
+    if (!Object.hasOwn(streamRoutes, overflow))
+      found.push(
+        `${subject} has the overflow "${overflow}". Expected a route in STREAM_ROUTES, or none.`,
+      );
+    else if (warmUpOf(streamRoutes[overflow]))
+      found.push(`${subject} has the overflow "${overflow}", which has a warm-up itself.`);
+    return found;
+  });
+  if (standard.length > 1 && standard.some((one) => warmUpOf(one)))
+    errors.push(
+      'DELIVERY_ROUTE: a route with a warm-up cannot have fallbacks. Name the other route in STREAM_ROUTES, and use it as overflow.',
+    );
+  return errors;
+}
+
+function warmUpOf(route: RouteConfig | undefined): WarmUpConfig | undefined {
+  return route?.kind === 'direct' ? route.warmUp : undefined;
+}
+
+/** The start of a day in UTC. */
+function parseDate(text: string): number {
+  const ms = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
+  // Some months have no 31st; Date.parse returns a day of the next one.
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text) ? ms : Number.NaN;
+}
+
 export function routes(text: { description: string }): Setting<readonly RouteConfig[]> {
   const base = setting<readonly RouteConfig[]>(
     { ...text, default: [{ kind: 'direct' }], defaultText: 'direct' },
-    '`direct`, a relay such as `smtp://user:password@host:port` (`smtps://` for implicit TLS, `?tls=required` to require STARTTLS), or several as fallbacks, separated by commas; percent-encode special characters in the password',
+    '`direct`, a relay such as `smtp://user:password@host:port` (`smtps://` for implicit TLS, `?tls=required` to require STARTTLS), or several as fallbacks, separated by commas; percent-encode special characters in the password; `direct?warmup=2026-11-20` [warms up](production.md#warming-up-an-address) `OUTGOING_ADDRESSES` from that day on, with `&overflow=name` for the rest',
     (value) => {
-      const parsed = splitList(value).map(route);
+      const parsed = splitList(value).map((one) => warmedUpDirect(one) ?? route(one));
       if (parsed.length === 0 || parsed.includes(undefined)) return undefined;
       return parsed as RouteConfig[];
     },
@@ -69,7 +166,7 @@ export function namedRoutes(text: {
 }): Setting<Readonly<Record<string, RouteConfig>>> {
   const base = setting<Readonly<Record<string, RouteConfig>>>(
     { ...text, default: {}, defaultText: 'none' },
-    '`name=route`, several separated by commas; names have lowercase letters, digits, hyphens and underscores; a route is as in `DELIVERY_ROUTE`, or `direct?address=203.0.113.8&helo=mail2.example.com` to send from another address',
+    '`name=route`, several separated by commas; names have lowercase letters, digits, hyphens and underscores; a route is as in `DELIVERY_ROUTE`, or `direct?address=203.0.113.8&helo=mail2.example.com` to send from another address; `&warmup=2026-11-20` [warms it up](production.md#warming-up-an-address) from that day on, and `&overflow=name` names the route of the rest, or `none`',
     (value) => {
       const parsed = splitList(value).map((one) => {
         const [, name = '', target = ''] = /^([a-z0-9][a-z0-9_-]{0,63})=(.+)$/.exec(one) ?? [];
@@ -84,15 +181,38 @@ export function namedRoutes(text: {
   return { ...base, secret: true };
 }
 
+/** A direct route with parameters. */
 function directFrom(text: string): RouteConfig | undefined {
-  if (!text.startsWith('direct?')) return undefined;
-  const parameters = new URLSearchParams(text.slice('direct?'.length));
+  const parameters = directParameters(text, ['address', 'helo', 'warmup', 'overflow']);
+  if (!parameters) return undefined;
   const outgoing = parseOutgoingAddresses(parameters.getAll('address'));
   const [heloName, ...moreNames] = parameters.getAll('helo');
-  const isUnknown = [...parameters.keys()].some((key) => key !== 'address' && key !== 'helo');
-  if (!outgoing || isUnknown || moreNames.length > 0) return undefined;
+  if (!outgoing || moreNames.length > 0) return undefined;
   if (heloName !== undefined && !HOST_NAME.test(heloName)) return undefined;
-  return { kind: 'direct', source: { outgoing, heloName } };
+  const source = { outgoing, heloName };
+  if (!parameters.has('warmup') && !parameters.has('overflow')) return { kind: 'direct', source };
+  const warmUp = warmUpFrom(parameters);
+  return warmUp && { kind: 'direct', source, warmUp };
+}
+
+/** The standard route has the addresses and the name of `OUTGOING_ADDRESSES` and `HELO_NAME`. */
+function warmedUpDirect(text: string): RouteConfig | undefined {
+  const parameters = directParameters(text, ['warmup', 'overflow']);
+  const warmUp = parameters && warmUpFrom(parameters);
+  return warmUp && { kind: 'direct', warmUp };
+}
+
+function directParameters(text: string, known: readonly string[]): URLSearchParams | undefined {
+  if (!text.startsWith('direct?')) return undefined;
+  const parameters = new URLSearchParams(text.slice('direct?'.length));
+  return [...parameters.keys()].every((key) => known.includes(key)) ? parameters : undefined;
+}
+
+function warmUpFrom(parameters: URLSearchParams): WarmUpConfig | undefined {
+  const [startsOn, ...moreDates] = parameters.getAll('warmup');
+  const [overflow, ...moreRoutes] = parameters.getAll('overflow');
+  if (startsOn === undefined || moreDates.length + moreRoutes.length > 0) return undefined;
+  return { startsOn, overflow };
 }
 
 function route(text: string): RouteConfig | undefined {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { warmUpRoutes } from './delivery-routes.ts';
 import { ConfigError, readConfig } from './read-config.ts';
 import { configurationTables, SETTINGS } from './settings.ts';
 
@@ -166,6 +167,30 @@ describe('values', () => {
     });
   });
 
+  test('have a warm-up', () => {
+    const { delivery } = readConfig({
+      DELIVERY_ROUTE: 'direct?warmup=2026-11-20&overflow=old',
+      STREAM_ROUTES:
+        'old=smtp://relay.example.com, bulk=direct?address=203.0.113.8&warmup=2026-12-01, own=direct?address=203.0.113.9&address=2001:db8::9&warmup=2026-12-01&overflow=none',
+      OUTGOING_ADDRESSES: '203.0.113.5',
+    });
+    expect(warmUpRoutes(delivery)).toMatchObject([
+      { route: null, sender: '203.0.113.5', startsAtMs: Date.UTC(2026, 10, 20), overflow: 'old' },
+      // Not the standard route, which has a warm-up itself.
+      { route: 'bulk', sender: '203.0.113.8', startsAtMs: Date.UTC(2026, 11, 1), overflow: 'old' },
+      { route: 'own', sender: '203.0.113.9 2001:db8::9', overflow: undefined },
+    ]);
+    const overflowOf = (env: Record<string, string>) =>
+      warmUpRoutes(readConfig(env).delivery).map(({ sender, overflow }) => [sender, overflow]);
+    const STREAM_ROUTES = 'bulk=direct?address=203.0.113.8&warmup=2026-12-01';
+    expect(overflowOf({ STREAM_ROUTES })).toEqual([['203.0.113.8', null]]);
+    const DELIVERY_ROUTE = 'direct?warmup=2026-11-20';
+    expect(overflowOf({ DELIVERY_ROUTE, HELO_NAME: 'mail.example.com' })).toEqual([
+      ['mail.example.com', undefined],
+    ]);
+    expect(overflowOf({})).toEqual([]);
+  });
+
   test.each([
     ['', { ipv4: 'any', ipv6: 'any' }],
     ['ipv4', { ipv4: 'any', ipv6: undefined }],
@@ -325,6 +350,12 @@ describe('errors', () => {
     ['STREAM_ROUTES', 'bulk=direct?address=203.0.113.8&port=26'],
     ['STREAM_ROUTES', 'bulk=smtp://host?address=203.0.113.8'],
     ['DELIVERY_ROUTE', 'direct?address=203.0.113.8'],
+    ['DELIVERY_ROUTE', 'direct?overflow=bulk'],
+    ['STREAM_ROUTES', 'bulk=direct?address=203.0.113.8&warmup=2026-11-20&overflow=old, old=x'],
+    ['DELIVERY_ROUTE', 'direct?warmup=2026-11-20&address=203.0.113.8'],
+    ['STREAM_ROUTES', 'bulk=direct?warmup=2026-11-20'],
+    ['STREAM_ROUTES', 'bulk=direct?address=203.0.113.8&overflow=none'],
+    ['STREAM_ROUTES', 'bulk=direct?address=203.0.113.8&warmup=2026-11-20&warmup=2026-11-21'],
     ['OIDC_GROUP_ROLES', 'engineers'],
     ['OIDC_GROUP_ROLES', 'engineers=developer, bosses=owner'],
     ['OIDC_GROUP_ROLES', '=viewer'],
@@ -335,6 +366,31 @@ describe('errors', () => {
     expect(errors).toHaveLength(1);
     expect(errors[0]).toMatch(new RegExp(`^${name}: `));
   });
+});
+
+test.each([
+  [
+    { DELIVERY_ROUTE: 'direct?warmup=tomorrow' },
+    'DELIVERY_ROUTE: the warm-up starts on "tomorrow". Expected a date such as 2026-11-20.',
+  ],
+  [
+    { STREAM_ROUTES: 'bulk=direct?address=203.0.113.8&warmup=2026-02-30' },
+    'STREAM_ROUTES: the warm-up of bulk starts on "2026-02-30". Expected a date such as 2026-11-20.',
+  ],
+  [
+    { DELIVERY_ROUTE: 'direct?warmup=2026-11-20&overflow=old' },
+    'DELIVERY_ROUTE: the warm-up has the overflow "old". Expected a route in STREAM_ROUTES, or none.',
+  ],
+  [
+    { STREAM_ROUTES: 'bulk=direct?address=203.0.113.8&warmup=2026-11-20&overflow=bulk' },
+    'STREAM_ROUTES: the warm-up of bulk has the overflow "bulk", which has a warm-up itself.',
+  ],
+  [
+    { DELIVERY_ROUTE: 'direct?warmup=2026-11-20, smtp://relay.example.com' },
+    'DELIVERY_ROUTE: a route with a warm-up cannot have fallbacks. Name the other route in STREAM_ROUTES, and use it as overflow.',
+  ],
+])('the warm-up of %j is an error', (env, error) => {
+  expect(errorsOf(env)).toEqual([error]);
 });
 
 describe('the identity provider', () => {

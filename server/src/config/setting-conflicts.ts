@@ -1,3 +1,4 @@
+import { warmUpErrors } from './delivery-routes.ts';
 import type { SettingValues } from './read-settings.ts';
 import { SETTINGS } from './settings.ts';
 
@@ -8,7 +9,7 @@ const BUCKET_SETTINGS = [
 ] as const;
 
 /** Checks between settings that are valid on their own. */
-export function findConflicts({ of, wasGiven }: SettingValues): string[] {
+export function findConflicts({ of, wasGiven, errors }: SettingValues): string[] {
   const found: string[] = [];
   if (wasGiven('DATABASE_URL') && !wasGiven('SECRET_KEY')) {
     found.push(
@@ -67,5 +68,15 @@ export function findConflicts({ of, wasGiven }: SettingValues): string[] {
       'SUBMISSION_TLS_PORT: requires a certificate. Set SUBMISSION_TLS_CERT and SUBMISSION_TLS_KEY, or set the port to off.',
     );
   }
+  // Without its routes, each overflow would be reported as unknown.
+  if (errors.some((error) => error.startsWith('STREAM_ROUTES: '))) return found;
+  found.push(
+    ...warmUpErrors({
+      routes: of('DELIVERY_ROUTE'),
+      streamRoutes: of('STREAM_ROUTES'),
+      outgoing: of('OUTGOING_ADDRESSES'),
+      heloName: '',
+    }),
+  );
   return found;
 }

@@ -66,6 +66,7 @@ export const TABLE_OWNERS = {
   erasures: 'privacy',
   workspace_purges: 'privacy',
   receiver_throttles: 'delivery',
+  warm_ups: 'delivery',
   webhooks: 'webhooks',
   webhook_secrets: 'webhooks',
   webhook_deliveries: 'webhooks',

@@ -826,6 +826,17 @@ export interface UsedSignInsRow {
   expires_at: number;
 }
 
+export interface WarmUpsRow {
+  sender: string;
+  provider: string;
+  starts_at: number;
+  day: number;
+  plan_day: number;
+  leased: number;
+  refused: number;
+  overflowed: number;
+}
+
 export interface WebhookAttemptsRow {
   workspace_id: string;
   mode: Mode;
@@ -1000,6 +1011,7 @@ export interface Tables {
   templates: TemplatesRow;
   test_inbox: TestInboxRow;
   used_sign_ins: UsedSignInsRow;
+  warm_ups: WarmUpsRow;
   webhook_attempts: WebhookAttemptsRow;
   webhook_backlogs: WebhookBacklogsRow;
   webhook_deliveries: WebhookDeliveriesRow;

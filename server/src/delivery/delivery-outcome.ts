@@ -7,8 +7,8 @@ import {
 } from '../messages/simulator-address.ts';
 import type { FailureReason } from '../messages/verdict/bounce-explanations.ts';
 import { explain, explainThrottle } from '../messages/verdict/bounce-explanations.ts';
-import { classifyAttempt } from '../messages/verdict/verdict.ts';
-import type { AttemptReport, Delivery, DeliveryOutcome } from './delivery.ts';
+import { BOUNCE_CLASSES, classifyAttempt } from '../messages/verdict/verdict.ts';
+import type { AttemptReport, Delivery, DeliveryOutcome, Hold } from './delivery.ts';
 import { type Backoff, nextAttemptDelayMs } from './retry-policy.ts';
 
 /** The outcome of an attempt: the verdict and, for a deferral, the time of the next attempt. */
@@ -107,6 +107,25 @@ export function failedOutcome(
     reason,
   };
 }
+
+/** The delivery waits, without an attempt. */
+export function heldOutcome(
+  delivery: Delivery,
+  { untilMs, explanation }: Hold,
+  random: number,
+  nowMs: number,
+  node: string,
+): DeliveryOutcome {
+  const reason = 'rate_limited';
+  const bounce = { class: BOUNCE_CLASSES[reason], reason, explanation } as const;
+  const held = { ...baseOutcome(delivery, nowMs, node), bounce, reason };
+  if (nowMs >= delivery.expiresAtMs) return { ...held, status: 'expired' };
+  const dueAtMs = Math.round(untilMs + random * HELD_SPREAD_MS);
+  return { ...held, status: 'deferred', dueAtMs: Math.min(dueAtMs, delivery.expiresAtMs) };
+}
+
+/** Not all mail that was held becomes due at the same moment. */
+const HELD_SPREAD_MS = 10 * 60_000;
 
 function deferral(
   outcome: DeliveryOutcome,

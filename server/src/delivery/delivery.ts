@@ -69,6 +69,12 @@ export interface AttemptReport {
   simulatesComplaint?: boolean;
 }
 
+/** Mail waits for a reason of ours, without an attempt. */
+export interface Hold {
+  untilMs: number;
+  explanation: string;
+}
+
 /** The last hop: SMTP to the receiver or a relay, or the simulator. */
 export interface Transport {
   /** Whether the transport needs the content; otherwise it is not loaded. */
@@ -81,13 +87,20 @@ export interface Transport {
   /** The limit that a transaction of a workspace with a receiving domain must have a slot of. */
   limitFor(domain: string, workspaceId: string, route: string | null): ConcurrencyLimit;
   /**
-   * Attempts one message for recipients at one domain. Returns one report each, in order. If
-   * `mayTransmit` is false before the final dot, the attempt ends as aborted.
+   * Whether deliveries that got a slot of this limit have to wait instead of being attempted. Only
+   * transports that make mail wait have it.
+   */
+  hold?(deliveries: readonly Delivery[], limit: ConcurrencyLimit): Hold | undefined;
+  /**
+   * Attempts one message for recipients at one domain under a slot of `limit`. Returns one report
+   * each, in order; those without a report are attempted again. If `mayTransmit` is false before the
+   * final dot, the attempt ends as aborted.
    */
   attempt(
     message: Message,
     deliveries: readonly Delivery[],
     mayTransmit: () => boolean,
+    limit: ConcurrencyLimit,
   ): Promise<AttemptReport[]>;
   /** Cuts off transactions in flight when a stop has passed its deadline. */
   abort(): void;

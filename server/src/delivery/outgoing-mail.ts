@@ -45,14 +45,15 @@ export type PreparedMail =
   | { kind: 'unsendable'; reason: 'sender_domain_lost' | 'malformed_message'; detail: string };
 
 /**
- * The database is unavailable, so nothing is known about the sender, or the workspace has just been
- * closed, because it moves to another installation. This does not count as an attempt.
+ * The database is unavailable, so nothing is known about the sender or about the warm-up of its
+ * address, or the workspace has just been closed, because it moves to another installation. This does
+ * not count as an attempt.
  */
 export class NotPreparedError extends Error {
   override name = 'NotPreparedError';
 
-  constructor(cause: unknown) {
-    super('The sender domain could not be loaded', { cause });
+  constructor(cause: unknown, message = 'The sender domain could not be loaded') {
+    super(message, { cause });
   }
 }
 

@@ -79,6 +79,11 @@ export class Receivers {
     return concurrency;
   }
 
+  /** The receiver of a domain, if it is known. */
+  find(domain: string): Receiver | undefined {
+    return this.#knownDomain(domain)?.receiver;
+  }
+
   /** The receiver of a server: its provider, or else all servers of the same domain. */
   forServer(server: Pick<MailServer, 'receiver' | 'host'>): Receiver {
     let receiver = this.#byServer.get(server);

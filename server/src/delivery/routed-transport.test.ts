@@ -27,7 +27,7 @@ test('mail takes the route of its stream, or the standard one', async () => {
   const [standard, bulk] = [transportNamed('standard', log), transportNamed('bulk', log)];
   const routed = routedTransport(standard, new Map([['bulk', bulk]]));
   for (const route of [null, 'bulk', 'removed']) {
-    await routed.attempt({ route } as Message, [], () => true);
+    await routed.attempt({ route } as Message, [], () => true, new ConcurrencyLimit(1));
   }
   expect(log).toEqual(['standard', 'bulk', 'standard']);
   const limitOf = (route: string | null) => routed.limitFor('a.example', 'w', route);

@@ -1,5 +1,5 @@
 import type { ConcurrencyLimit } from '../queue/concurrency-limit.ts';
-import type { AttemptReport, Delivery, Message, Transport } from './delivery.ts';
+import type { AttemptReport, Delivery, Hold, Message, Transport } from './delivery.ts';
 import type { ThrottleMemory } from './smtp-transport.ts';
 
 /**
@@ -58,12 +58,18 @@ class RoutedTransport implements Transport {
     return this.#for(route).limitFor(domain, workspaceId, route);
   }
 
+  hold(deliveries: readonly Delivery[], limit: ConcurrencyLimit): Hold | undefined {
+    const { message } = deliveries[0] as Delivery;
+    return this.#for(message.route).hold?.(deliveries, limit);
+  }
+
   attempt(
     message: Message,
     deliveries: readonly Delivery[],
     mayTransmit: () => boolean,
+    limit: ConcurrencyLimit,
   ): Promise<AttemptReport[]> {
-    return this.#for(message.route).attempt(message, deliveries, mayTransmit);
+    return this.#for(message.route).attempt(message, deliveries, mayTransmit, limit);
   }
 
   abort(): void {

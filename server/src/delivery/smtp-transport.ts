@@ -6,10 +6,11 @@ import type { ConcurrencyLimit } from '../queue/concurrency-limit.ts';
 import type { AttemptReport, Delivery, Message, Transport } from './delivery.ts';
 import { type DeliveryRoute, DeliveryRouteCache, type RoutingParts } from './delivery-route.ts';
 import { type OutgoingMail, prepareMessage, type SenderDomains } from './outgoing-mail.ts';
-import type { Throttle } from './receiver.ts';
-import { Receivers } from './receivers.ts';
+import type { Receiver, Throttle } from './receiver.ts';
+import { ReceiverBusyError, Receivers } from './receivers.ts';
 import type { ShapingFor } from './shaping.ts';
 import { attemptBySmtp, endAll } from './smtp-attempt.ts';
+import type { WarmUp } from './warm-up.ts';
 
 /**
  * The live transport: a message and some of its recipients at one domain come in, one report for
@@ -26,6 +27,8 @@ export interface SmtpTransportParts extends RoutingParts {
   /** Attempts of one workspace that may wait for a connection at a time. */
   openingsMax: number;
   throttles: ThrottleMemory;
+  /** How much the addresses may send, while they are new. See WarmingTransport. */
+  warmUp?: Pick<WarmUp, 'admit' | 'attempted'>;
   /** Whether this server itself receives mail on the address and port. */
   isOwnAddress: (ip: string, port: number) => boolean;
   /** Whether this server, or another one with its name, may receive the mail of a domain. */
@@ -39,15 +42,27 @@ export interface ThrottleMemory {
   save(throttle: Throttle): void;
 }
 
-export function smtpTransport(parts: SmtpTransportParts): Transport {
+export interface DirectTransport extends Transport {
+  /** The provider of a domain, if its mail servers are known: a shaping rule, or `other`. */
+  providerOf(domain: string): string | undefined;
+}
+
+export function smtpTransport(parts: SmtpTransportParts): DirectTransport {
   return new SmtpTransport(parts);
+}
+
+/** All receivers without a shaping rule, which a warm-up counts together. */
+export const OTHER_PROVIDERS = 'other';
+
+function providerName({ shaping }: Receiver): string {
+  return shaping.provider ?? OTHER_PROVIDERS;
 }
 
 const SWEEP_MS = 1_000;
 /** While there are no connections, only receivers that have been unused for long are removed. */
 const SWEEP_REST_MS = 60_000;
 
-class SmtpTransport implements Transport {
+class SmtpTransport implements DirectTransport {
   readonly needsContent = true;
   onCapacity: (() => void) | undefined;
   onThrottleChange: ((count: number) => void) | undefined;
@@ -82,6 +97,11 @@ class SmtpTransport implements Transport {
     return this.#receivers.limitFor(domain, workspaceId);
   }
 
+  providerOf(domain: string): string | undefined {
+    const receiver = this.#receivers.find(domain);
+    return receiver && providerName(receiver);
+  }
+
   async attempt(
     message: Message,
     deliveries: readonly Delivery[],
@@ -93,15 +113,19 @@ class SmtpTransport implements Transport {
     if (mail.kind !== 'mail') return endAll(deliveries.length, mail, startedAtMs, clock);
     const { domain } = deliveries[0] as Delivery;
     const route = this.#routes.for(domain, mail.sender.tls === 'required');
-    await this.#assignReceiver(domain, route);
+    const receiver = await this.#assignReceiver(domain, route);
     const opening = this.#receivers.startOpening(domain, message.workspaceId);
     try {
       const onConnected = () => opening.finish();
       const mayReceiveMail = () => mayReceiveMailFor(domain);
       const receivers = this.#receivers;
       const parts = { clock, receivers, isOwnAddress, mayReceiveMail, onConnected };
-      const sent = { ...this.#envelope(mail, message, deliveries), mayTransmit };
+      const provider = this.#parts.warmUp && receiver && providerName(receiver);
+      const admitted =
+        provider === undefined ? deliveries : await this.#admit(provider, deliveries);
+      const sent = { ...this.#envelope(mail, message, admitted), mayTransmit };
       const reports = await attemptBySmtp(sent, route, startedAtMs, parts);
+      if (provider !== undefined) this.#parts.warmUp?.attempted(provider, reports);
       return reports.map((report) => ({ ...report, signature: mail.signature }));
     } finally {
       opening.finish();
@@ -118,11 +142,19 @@ class SmtpTransport implements Transport {
     await this.#receivers.close();
   }
 
-  async #assignReceiver(domain: string, [candidate]: DeliveryRoute): Promise<void> {
+  async #assignReceiver(domain: string, [candidate]: DeliveryRoute): Promise<Receiver | undefined> {
     const first = (await candidate?.())?.servers[0];
-    if (!first) return;
+    if (!first) return undefined;
     const receiver = this.#receivers.forServer(first);
     this.#receivers.assignDomain(domain, receiver, first.addresses[0]);
+    return receiver;
+  }
+
+  /** The deliveries that the warm-up allows. If it allows none, they wait for what `limitFor` says then. */
+  async #admit(provider: string, deliveries: readonly Delivery[]): Promise<readonly Delivery[]> {
+    const admitted = await this.#parts.warmUp?.admit(provider, deliveries.length);
+    if (admitted === 0) throw new ReceiverBusyError();
+    return admitted === deliveries.length ? deliveries : deliveries.slice(0, admitted);
   }
 
   #envelope(mail: OutgoingMail, message: Message, deliveries: readonly Delivery[]): SmtpMessage {

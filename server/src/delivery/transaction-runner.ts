@@ -5,8 +5,15 @@ import type { ConcurrencyLimit } from '../queue/concurrency-limit.ts';
 import { enterState } from '../queue/lease.ts';
 import type { LeaseKeeper } from '../queue/lease-keeper.ts';
 import { ContentLoader, type MailTransaction } from './content-loader.ts';
-import type { AttemptReport, Delivery, DeliveryOutcome, Message, Transport } from './delivery.ts';
-import { attemptOutcome, expiredOutcome, failedOutcome } from './delivery-outcome.ts';
+import type {
+  AttemptReport,
+  Delivery,
+  DeliveryOutcome,
+  Hold,
+  Message,
+  Transport,
+} from './delivery.ts';
+import { attemptOutcome, expiredOutcome, failedOutcome, heldOutcome } from './delivery-outcome.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import type { EngineLimits } from './engine-limits.ts';
 import type { MutableEngineStats } from './engine-stats.ts';
@@ -67,15 +74,29 @@ export class TransactionRunner {
   }
 
   start(message: Message, deliveries: Delivery[], limit: ConcurrencyLimit): void {
-    const { needsContent } = this.#parts.transports[message.mode];
+    const transport = this.#parts.transports[message.mode];
+    const { needsContent } = transport;
     const transaction: MailTransaction = { limit, message, deliveries, needsContent };
     let suspect = false;
     for (const delivery of deliveries) {
       enterState(delivery, 'preparing');
       suspect ||= delivery.suspect;
     }
-    if (suspect || (needsContent && !message.content)) this.#loader.add(transaction);
+    const hold = transport.hold?.(deliveries, limit);
+    if (hold) this.#hold(transaction, hold);
+    else if (suspect || (needsContent && !message.content)) this.#loader.add(transaction);
     else this.#attempt(transaction);
+  }
+
+  /** The deliveries are deferred. Their content is not needed for that. */
+  #hold(transaction: MailTransaction, hold: Hold): void {
+    const { clock, nodeName } = this.#parts;
+    const nowMs = clock.now();
+    for (const delivery of transaction.deliveries) {
+      if (!this.#isStillDeliverable(delivery, nowMs)) continue;
+      this.#parts.record(heldOutcome(delivery, hold, Math.random(), nowMs, nodeName));
+    }
+    this.#finishTransaction(transaction);
   }
 
   #attempt(transaction: MailTransaction): void {
@@ -99,7 +120,7 @@ export class TransactionRunner {
     }
     for (const delivery of deliveries) enterState(delivery, 'sending');
     transport
-      .attempt(message, deliveries, () => deliveries.every(mayTransmit))
+      .attempt(message, deliveries, () => deliveries.every(mayTransmit), transaction.limit)
       .then(
         (reports) => this.#recordReports(transaction, deliveries, reports),
         (error: unknown) => {

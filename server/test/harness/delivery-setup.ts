@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Transport } from '../../src/delivery/delivery.ts';
 import type { EngineLimits } from '../../src/delivery/engine-limits.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
@@ -29,6 +30,8 @@ export interface DeliverySetupOptions extends Partial<Omit<SignedRouteOptions, '
   receivers?: ReceiverScript[];
   dns?: Script;
   limits?: Partial<EngineLimits>;
+  /** Creates the transport of live mail, if it is not a single route. */
+  createLive?: (options: SignedRouteOptions, database: TestDatabase) => Transport;
   /** Receivers started by the test, such as relays: their messages are verified too. */
   additionalReceivers?: SmtpReceiver[];
 }
@@ -78,7 +81,8 @@ export async function setUpDelivery(options: DeliverySetupOptions = {}): Promise
   const receiver = receivers[0] as SmtpReceiver;
   const dns = await startDnsServer({ ...domainOf(receivers), ...options.dns });
   const workspaceId = await newWorkspace(database.pool, clock.now());
-  const live = signedLiveRoute({ mxPort: receiver.port, ...options, clock, dns: dns.address });
+  const liveOptions = { mxPort: receiver.port, ...options, clock, dns: dns.address };
+  const live = options.createLive?.(liveOptions, database) ?? signedLiveRoute(liveOptions);
   const limits = options.limits ? { limits: options.limits } : {};
   const node = startEngine({ url: database.url, clock, live, ...limits });
   const { pool } = database;

@@ -1,9 +1,13 @@
 import type { OutgoingAddresses } from '../../src/config/outgoing-addresses.ts';
-import type { Transport } from '../../src/delivery/delivery.ts';
 import type { RouteSetting } from '../../src/delivery/delivery-route.ts';
 import type { SenderDomains } from '../../src/delivery/outgoing-mail.ts';
 import { createShaping, type ShapingRules } from '../../src/delivery/shaping.ts';
-import { smtpTransport, type ThrottleMemory } from '../../src/delivery/smtp-transport.ts';
+import {
+  type DirectTransport,
+  type SmtpTransportParts,
+  smtpTransport,
+  type ThrottleMemory,
+} from '../../src/delivery/smtp-transport.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { createResolver } from '../../src/mail/dns/resolver.ts';
 import { createMtaSts } from '../../src/mail/policy/mta-sts.ts';
@@ -20,6 +24,7 @@ export interface LiveRouteOptions {
   timeouts?: Partial<SmtpTimeouts>;
   shaping?: ShapingRules;
   throttles?: ThrottleMemory;
+  warmUp?: SmtpTransportParts['warmUp'];
   openingsMax?: number;
   isOwnAddress?: (ip: string, port: number) => boolean;
   senders: SenderDomains;
@@ -30,7 +35,7 @@ export interface LiveRouteOptions {
 export const RETURN_PATH_KEY = Buffer.alloc(32, 7);
 export const HELO_NAME = 'mail.sender.test';
 
-export function liveRoute(options: LiveRouteOptions): Transport {
+export function liveRoute(options: LiveRouteOptions): DirectTransport {
   const { clock } = options;
   const resolver = createResolver({ clock, servers: [options.dns] });
   const { stsPolicy } = options;
@@ -59,6 +64,7 @@ export function liveRoute(options: LiveRouteOptions): Transport {
     mayReceiveMailFor: async () => false,
     openingsMax: options.openingsMax ?? 50,
     throttles: options.throttles ?? { load: async () => [], save: () => {} },
+    ...(options.warmUp ? { warmUp: options.warmUp } : {}),
     ...(options.timeouts ? { timeouts: options.timeouts } : {}),
   });
 }

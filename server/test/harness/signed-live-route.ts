@@ -1,7 +1,7 @@
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
 import { expect } from 'vitest';
-import type { Transport } from '../../src/delivery/delivery.ts';
 import type { SenderDomains } from '../../src/delivery/outgoing-mail.ts';
+import type { DirectTransport } from '../../src/delivery/smtp-transport.ts';
 import { generateDkimKeys, loadPrivateKey } from '../../src/mail/dkim/keys.ts';
 import type { DkimKey } from '../../src/mail/dkim/sign.ts';
 import { type LiveRouteOptions, liveRoute as routeOf } from './live-route.ts';
@@ -14,7 +14,7 @@ export interface SignedRouteOptions extends Omit<LiveRouteOptions, 'senders'> {
   tls?: 'opportunistic' | 'required';
 }
 
-export function signedLiveRoute(options: SignedRouteOptions): Transport {
+export function signedLiveRoute(options: SignedRouteOptions): DirectTransport {
   return routeOf({ ...options, senders: options.senders ?? testSenders(options.tls) });
 }
 

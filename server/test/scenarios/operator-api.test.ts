@@ -178,7 +178,7 @@ test('the status and the queue of the server, and a search in its workspaces', a
 
   const { json: queue } = await call('GET', '/queue');
   const workspace = { id: encodeId('wsp', app.workspaceId), name: 'Test' };
-  expect(queue).toMatchObject({ more: false, throttled_receivers: [] });
+  expect(queue).toMatchObject({ more: false, throttled_receivers: [], warm_ups: [] });
   expect(queue.data).toEqual([
     {
       workspace,

@@ -15,6 +15,7 @@ import { ReadReplica } from '../../db/read-replica.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { silentLog } from '../../lib/log.ts';
 import { type CheckResult, fail, ok, warn } from './doctor-result.ts';
+import { checkWarmUps } from './warm-up-checks.ts';
 
 /** Checks the database without changing it. */
 export async function checkDatabase(config: Config, clock: Clock): Promise<CheckResult[]> {
@@ -46,7 +47,7 @@ export async function checkDatabase(config: Config, clock: Clock): Promise<Check
     await checkDurability(open.pool, config.storage.allowUnsafe),
     ...(await checkReplication(open.pool)),
     ...(await checkReadReplica(config, open.pool, clock)),
-    ...(await checkSchema(open.pool, clock)),
+    ...(await checkSchema(config, open.pool, clock)),
     await checkClock(open.pool, clock),
   ];
 }
@@ -105,7 +106,7 @@ async function checkReadReplica(
 const DAY_MS = 86_400_000;
 const PARTITION_DAYS_MIN = 3;
 
-async function checkSchema(pool: Pool, clock: Clock): Promise<CheckResult[]> {
+async function checkSchema(config: Config, pool: Pool, clock: Clock): Promise<CheckResult[]> {
   let missing: number;
   try {
     missing = await migrationsMissing(pool);
@@ -116,7 +117,11 @@ async function checkSchema(pool: Pool, clock: Clock): Promise<CheckResult[]> {
   if (missing > 0) {
     return [warn('migrations', `Pending migrations: ${missing}.`, 'The next start applies them.')];
   }
-  return [ok('migrations', 'All migrations are applied.'), await checkPartitions(pool, clock)];
+  return [
+    ok('migrations', 'All migrations are applied.'),
+    await checkPartitions(pool, clock),
+    ...(await checkWarmUps(config, pool, clock)),
+  ];
 }
 
 async function checkPartitions(pool: Pool, clock: Clock): Promise<CheckResult> {

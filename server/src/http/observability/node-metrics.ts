@@ -1,6 +1,7 @@
 import type { Registry } from 'prom-client';
 import type { PoolUsage } from '../../db/pool.ts';
 import type { EngineStats } from '../../delivery/engine-stats.ts';
+import type { CurrentWarmUp } from '../../delivery/warm-up-store.ts';
 import type { QueueSnapshot } from '../../stats/queue-store.ts';
 import type { WebhookDispatcher } from '../../webhooks/webhook-dispatcher.ts';
 import { addCollectedMetric, type MetricSample } from './http-metrics.ts';
@@ -220,6 +221,35 @@ export function addQueueMetrics(registry: Registry, deps: QueueMetricsDependenci
         labels: { consumer },
       })),
   });
+}
+
+/** Sending addresses that are being warmed up, the same for every node. Counts are of today, in UTC. */
+export function addWarmUpMetrics(
+  registry: Registry,
+  deps: { readWarmUps: () => Promise<CurrentWarmUp[]>; now: () => number },
+): void {
+  const read = cachedReader(deps.readWarmUps, deps.now);
+  const addGauge = (
+    field: Exclude<keyof CurrentWarmUp, 'address' | 'provider'>,
+    help: string,
+  ): void =>
+    addCollectedMetric(registry, {
+      name: `postrider_warm_up_${field}`,
+      help,
+      type: 'gauge',
+      read: async () =>
+        ((await read()) ?? [])
+          .filter(({ cap }) => cap !== null)
+          .map(({ address, provider, ...warmUp }) => ({
+            value: warmUp[field] ?? 0,
+            labels: { address, provider },
+          })),
+    });
+  addGauge('day', 'Day of the warm-up plan.');
+  addGauge('cap', 'Messages that may be sent from the address to the provider today.');
+  addGauge('used', 'Messages of the cap that were sent, or are reserved by nodes.');
+  addGauge('overflowed', 'Messages beyond the cap, sent by another route or deferred.');
+  addGauge('refused', 'Messages that were refused because of reputation or rate.');
 }
 
 const STATUSES = ['queued', 'deferred', 'scheduled'] as const;

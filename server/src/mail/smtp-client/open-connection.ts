@@ -184,6 +184,7 @@ class ConnectionSetup {
       capabilities: this.#capabilities,
       session: this.#session,
       openingTranscript: this.#transcript,
+      localAddress: this.#target.localAddress,
     });
     return { ok: true, connection };
   }

@@ -34,6 +34,8 @@ export class SmtpConnection {
   readonly #timeouts: SmtpTimeouts;
   readonly #chunking: Chunking;
   #openingTranscript: TranscriptRecorder | undefined;
+  /** For transcripts: the source address, if it was chosen. */
+  readonly #from: string;
 
   /** Passed to `send`; nothing is written yet. */
   #queued: QueuedSend[] = [];
@@ -61,6 +63,7 @@ export class SmtpConnection {
     this.#clock = parts.clock;
     this.#timeouts = parts.timeouts;
     this.#openingTranscript = parts.openingTranscript;
+    this.#from = parts.localAddress === undefined ? '' : ` from ${parts.localAddress}`;
     this.#chunking = new Chunking(this.capabilities, this.#clock.now());
     this.#channel.onClosed = (lost) => this.#onClosed(lost);
   }
@@ -230,7 +233,7 @@ export class SmtpConnection {
     const messageNumber = ++this.#messagesSent;
     const transcript = this.#takeTranscript(nowMs);
     if (messageNumber > 1) {
-      transcript.add(nowMs, 'note', `(connection reused, message ${messageNumber})`);
+      transcript.add(nowMs, 'note', `(connection${this.#from} reused, message ${messageNumber})`);
     }
     const transaction = new SmtpTransaction(message, transcript, {
       pipelined: this.capabilities.pipelining,
@@ -372,6 +375,7 @@ export interface SmtpConnectionParts {
    * transcript.
    */
   openingTranscript: TranscriptRecorder;
+  localAddress?: string | undefined;
 }
 
 interface QueuedSend {

@@ -126,7 +126,8 @@ with moved as (
            event_sequence = d.event_sequence + 1 + (r.complaint is not null)::int,
            reason = case when r.started is not null or r.reason is not null then r.reason
                          else d.reason end,
-           bounce = case when r.started is not null then r.bounce else d.bounce end,
+           bounce = case when r.started is not null or r.bounce is not null then r.bounce
+                         else d.bounce end,
            smtp = case when r.started is not null then r.smtp else d.smtp end,
            finished_at = case when r.status <> 'deferred' then r.at end
       from ${OUTCOMES.table('r', 1)}

@@ -58,6 +58,14 @@ export function explainThrottle(receiver: string, nextAttemptInMs: number): stri
   return `${receiver} is limiting how much mail it accepts from this server, so we send to it more slowly. The next attempt is in ${wait}.`;
 }
 
+/** Mail beyond the cap of a warm-up; null before the warm-up starts. */
+export function explainWarmUp(provider: string, cap: number | null): string {
+  if (cap === null)
+    return 'This server does not send from its new address yet. It will be sent when it does.';
+  const receivers = provider === 'other' ? 'all smaller providers together' : provider;
+  return `This server sends from a new address, and only ${cap} messages a day to ${receivers} for now. More are sent each day, and the next attempt is after midnight UTC.`;
+}
+
 interface Explanation {
   summary: string;
   advice?: { deferred?: string; final?: string };

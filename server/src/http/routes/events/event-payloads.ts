@@ -206,7 +206,8 @@ export const PAYLOADS: Record<EventType, { description: string; data: TSchema }>
     data: Type.Object({ ...OneRecipient, reason: Type.String({ examples: ['hard_bounce'] }) }),
   },
   'message.deferred': {
-    description: 'The receiver temporarily rejected the message; it will be retried.',
+    description:
+      'The receiver temporarily rejected the message, or the server holds it back; it will be retried.',
     data: Type.Object({
       ...OneRecipient,
       ...Deferral,

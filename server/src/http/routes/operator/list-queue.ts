@@ -1,6 +1,8 @@
 import { Type } from 'typebox';
 import type { Pool } from '../../../db/pool.ts';
 import { listThrottles } from '../../../delivery/throttle-store.ts';
+import { listCurrentWarmUps } from '../../../delivery/warm-up-store.ts';
+import type { Clock } from '../../../lib/clock.ts';
 import { encodeId } from '../../../lib/ids.ts';
 import { listQueueByDomain } from '../../../stats/queue-store.ts';
 import { id, NullableTime, Time } from '../../openapi/shared-schemas.ts';
@@ -14,6 +16,16 @@ const GROUP = {
   scheduled: 0,
   next_attempt_at: '2026-11-15T09:30:00.000Z',
   reason: 'rate_limited',
+};
+
+const WARM_UP = {
+  address: '203.0.113.8',
+  provider: 'Google',
+  day: 5,
+  cap: 200,
+  used: 200,
+  overflowed: 1480,
+  refused: 0,
 };
 
 const QueueGroups = Type.Object(
@@ -36,15 +48,35 @@ const QueueGroups = Type.Object(
       Type.Object({ receiver: Type.String(), paused_until: NullableTime }),
       { description: 'Receivers that limit how much mail they accept from this server.' },
     ),
+    warm_ups: Type.Array(
+      Type.Object({
+        address: Type.String({ description: 'The sending address, or several of a route.' }),
+        provider: Type.String({ description: '`other` is all providers without a name.' }),
+        day: Type.Integer({ description: 'The day of the plan, from 1.' }),
+        cap: Type.Union([Type.Integer(), Type.Null()], {
+          description: 'How many messages may be sent today; null after the warm-up has ended.',
+        }),
+        used: Type.Integer({
+          description: 'How many of them were sent, or are reserved by nodes.',
+        }),
+        overflowed: Type.Integer({
+          description: 'Messages of today that were sent by another route, or that wait.',
+        }),
+        refused: Type.Integer({
+          description: 'Messages of today that were refused because of reputation or rate.',
+        }),
+      }),
+      { description: 'Sending addresses that are being warmed up, with each provider.' },
+    ),
   },
   {
     title: 'QueueGroups',
     description: 'Counts of recipients, largest groups first.',
-    examples: [{ data: [GROUP], more: false, throttled_receivers: [] }],
+    examples: [{ data: [GROUP], more: false, throttled_receivers: [], warm_ups: [WARM_UP] }],
   },
 );
 
-export function listOperatorQueue(deps: { pool: Pool }): Operation {
+export function listOperatorQueue(deps: { pool: Pool; clock: Clock }): Operation {
   return operation(
     {
       id: 'listOperatorQueue',
@@ -74,7 +106,8 @@ export function listOperatorQueue(deps: { pool: Pool }): Operation {
         receiver: throttle.receiver,
         paused_until: new Date(throttle.pausedUntilMs).toISOString(),
       }));
-      return { status: 200, body: { data, more, throttled_receivers } };
+      const warm_ups = await listCurrentWarmUps(deps.pool, deps.clock.now());
+      return { status: 200, body: { data, more, throttled_receivers, warm_ups } };
     },
   );
 }
