@@ -184,6 +184,20 @@ describe('counts of many workspaces', () => {
     }
   });
 
+  test('that cannot be written do not prevent the stop, and are counted later', async () => {
+    await using database = await createTestDatabase();
+    const { pool } = database;
+    await append(pool);
+    const { node } = await twice(pool);
+    await pool.query('alter table statistics_appended rename to away');
+    await node.stop();
+    await pool.query('alter table away rename to statistics_appended');
+    await pool.query('update event_chunks set due_at = now()');
+    const next = new StatsAggregator({ pool, clock: systemClock, log: silentLog });
+    while (await next.aggregateNext());
+    expect((await rowsOf(pool)).failed).toBe(5_000);
+  });
+
   test('are counted by another node, once, if the node dies that held them', async () => {
     await using database = await createTestDatabase();
     const { pool } = database;

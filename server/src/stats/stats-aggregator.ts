@@ -114,9 +114,16 @@ export class StatsAggregator {
     this.wake();
   }
 
+  /** What cannot be written is counted again, by another node or after the next start. */
   async stop(): Promise<void> {
     await this.#loop.stop();
-    await this.#writeHeld();
+    const { pool, log } = this.#parts;
+    try {
+      await this.#held?.write(pool);
+    } catch (err) {
+      log.warn({ err }, 'counts could not be written: their events are counted again');
+    }
+    this.#held = undefined;
   }
 
   /** Counts the next events. Returns true when there may be more. */
