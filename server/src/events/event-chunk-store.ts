@@ -36,7 +36,10 @@ export interface BatchLimits {
   bytesMax: number;
 }
 
-/** When a chunk can be taken over. Doubled with each takeover, so that slow statements do not compete with themselves. */
+/**
+ * When a chunk can be taken over. Doubled with each takeover, so that slow statements do not compete with
+ * themselves.
+ */
 const CHUNK_SECONDS = 5;
 const DOUBLINGS_MAX = 5;
 

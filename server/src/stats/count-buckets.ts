@@ -57,13 +57,17 @@ function memberStart(counter: string): string {
 
 /** Counts by workspace, mode and time; below that by dimension, value and counter. */
 export class CountBuckets {
-  size = 0;
   /** Few of the same workspace: consecutive events are mostly of the same minute. */
   readonly #buckets = new Map<string, CountBucket[]>();
   #last: CountBucket | undefined;
+  #size = 0;
 
   constructor(buckets: readonly CountBucket[] = []) {
     for (const bucket of buckets) this.#put(this.#ofWorkspace(bucket.workspaceId), bucket);
+  }
+
+  get size(): number {
+    return this.#size;
   }
 
   of(workspaceId: string, mode: Mode, atMs: number): CountBucket {
@@ -86,7 +90,7 @@ export class CountBuckets {
 
   #put(buckets: CountBucket[], bucket: CountBucket): CountBucket {
     buckets.push(bucket);
-    this.size += 1;
+    this.#size += 1;
     return bucket;
   }
 

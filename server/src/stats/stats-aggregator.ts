@@ -143,7 +143,8 @@ export class StatsAggregator {
     if (next.more) {
       const more = await inParallel(CHUNKS_AT_ONCE, () => this.#countChunks(limits));
       const nowMs = clock.now();
-      const isDue = this.#held && nowMs - this.#held.sinceMs >= heldMs;
+      // Also after the clock was set back, because others take the chunks over in the meantime.
+      const isDue = this.#held && Math.abs(nowMs - this.#held.sinceMs) >= heldMs;
       if (isDue || nowMs < this.#holdsNothingUntilMs) await this.#writeHeld();
       return more;
     }

@@ -81,7 +81,8 @@ export function exportOperatorWorkspace(
         'is still kept, also in the archive: `message_id`, the fields of ' +
         '`GET /messages/{id}/content`, and the files as Base64 in `attachments[].content`. In the ' +
         'same way, an `inbound_message_content` has `inbound_message_id`, and in `raw` the message ' +
-        'as it was received, in Base64. The audit log of the workspace records the export. Secrets are not included: sensitive values ' +
+        'as it was received, in Base64. The audit log of the workspace records the export. Secrets ' +
+        'are not included: sensitive values ' +
         'are redacted as in the API. If the archive cannot be reached, the response is cut off.',
       scope: 'operator',
       params: WORKSPACE_PATH,
