@@ -44,7 +44,7 @@ function migrationSql(): string {
 const CREATE =
   /\b(?:create\s+type\s+(\w+)\s+as\s+enum|create\s+table\s+(\w+)|alter\s+table\s+(\w+)\s+add\s+column\s+([^;]+);)/gi;
 const UNSUPPORTED =
-  /\balter\s+table\s+\w+\s+(?:drop|rename|add\s+column\s+if|alter\s+column\s+\w+\s+(?:type|set\s+not|drop\s+not))[^;]*/i;
+  /\balter\s+table\s+\w+\s+(?:drop(?!\s+constraint)|rename|add\s+column\s+if|alter\s+column\s+\w+\s+(?:type|set\s+not|drop\s+not))[^;]*/i;
 
 /** Only what migrations of this project use. Anything else that affects columns is an error. */
 export function readSchema(source: string): Schema {

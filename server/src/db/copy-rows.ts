@@ -8,8 +8,10 @@ import { inTransaction, type Pool, type PoolClient, type Queryable } from './poo
 export interface CopiedTable {
   name: string;
   columns: readonly Column[];
-  /** The columns of the primary key after `workspace_id`. */
+  /** The columns of the primary key after `workspace_id`, or those of the messages. */
   key: readonly Column[];
+  /** The column with the message ID, if rows are found through the messages of the workspace. */
+  messageId?: string;
   /** The rows in a range: fewer where they may be large. */
   rowsMax: number;
   /** Only these rows are copied and compared. */
@@ -49,6 +51,13 @@ const LARGE_ROWS_MAX: Readonly<Record<string, number>> = {
   request_log: 200,
 };
 
+/** Tables whose primary key starts with the message ID. Their messages are copied before them. */
+const MESSAGE_ID: Readonly<Record<string, string>> = {
+  deliveries: 'message_id',
+  attempts: 'message_id',
+  message_contents: 'id',
+};
+
 /** Values are compared and copied as text, which depends on these settings. */
 const TEXT_FORMAT = `set datestyle = 'ISO, YMD'; set intervalstyle = 'postgres';
   set bytea_output = 'hex'; set extra_float_digits = 1; set timezone = 'UTC'`;
@@ -79,7 +88,27 @@ export function inTextTransaction<T>(
 }
 
 export async function describeTable(db: Queryable, name: string): Promise<CopiedTable> {
-  const { rows } = await db.query<Column & { key: number | null }>(
+  const columns = await readColumns(db, name);
+  const messageId = MESSAGE_ID[name];
+  return {
+    name,
+    columns,
+    key: keyOf(messageId === undefined ? columns : await readColumns(db, 'messages')),
+    ...(messageId !== undefined && { messageId }),
+    rowsMax: LARGE_ROWS_MAX[name] ?? ROWS_MAX,
+  };
+}
+
+type KeyColumn = Column & { key: number | null };
+
+function keyOf(columns: readonly KeyColumn[]): Column[] {
+  return columns
+    .filter((column) => column.key !== null && column.name !== 'workspace_id')
+    .sort((a, b) => Number(a.key) - Number(b.key));
+}
+
+async function readColumns(db: Queryable, name: string): Promise<KeyColumn[]> {
+  const { rows } = await db.query<KeyColumn>(
     `select a.attname as name, format_type(a.atttypid, a.atttypmod) as type,
             array_position(i.indkey::int2[], a.attnum) as key
        from pg_attribute a
@@ -88,10 +117,7 @@ export async function describeTable(db: Queryable, name: string): Promise<Copied
       order by a.attnum`,
     [name],
   );
-  const key = rows
-    .filter((column) => column.key !== null && column.name !== 'workspace_id')
-    .sort((a, b) => Number(a.key) - Number(b.key));
-  return { name, columns: rows, key, rowsMax: LARGE_ROWS_MAX[name] ?? ROWS_MAX };
+  return rows;
 }
 
 /**
@@ -150,11 +176,11 @@ async function endOfRange(
   from: readonly string[] | undefined,
 ): Promise<readonly string[] | undefined> {
   if (table.key.length === 0) return undefined;
-  const { condition, values } = within({ table, workspaceId, from, to: undefined });
+  const { condition, values } = keysWithin({ table, workspaceId, from, to: undefined });
   const order = table.key.map(({ name }) => name).join(', ');
   const { rows } = await db.query<{ key: string[] }>(
     `select array[${table.key.map(({ name }) => `${name}::text`).join(', ')}] as key
-       from ${table.name} where ${condition} order by ${order}
+       from ${table.messageId ? 'messages' : table.name} where ${condition} order by ${order}
      offset ${table.rowsMax - 1} limit 1`,
     values,
   );
@@ -223,7 +249,23 @@ async function deleteRange(db: Queryable, range: Range): Promise<void> {
   await db.query(`delete from ${range.table.name} where ${condition}`, values);
 }
 
-function within({ table, workspaceId, from, to }: Range): { condition: string; values: string[] } {
+interface Condition {
+  condition: string;
+  values: string[];
+}
+
+/** The condition for rows. */
+function within(range: Range): Condition {
+  const { only, messageId } = range.table;
+  const { condition, values } = keysWithin(range);
+  const rows = messageId
+    ? `workspace_id = $1 and ${messageId} in (select id from messages where ${condition})`
+    : condition;
+  return { condition: only === undefined ? rows : `${rows} and ${only}`, values };
+}
+
+/** The condition for the rows that have the keys of the range. */
+function keysWithin({ table, workspaceId, from, to }: Range): Condition {
   const names = table.key.map(({ name }) => name).join(', ');
   const values = [workspaceId];
   const keyOf = (key: readonly string[]): string => {
@@ -231,7 +273,7 @@ function within({ table, workspaceId, from, to }: Range): { condition: string; v
     values.push(...key);
     return casts.join(', ');
   };
-  const conditions = ['workspace_id = $1', ...(table.only === undefined ? [] : [table.only])];
+  const conditions = ['workspace_id = $1'];
   if (from) conditions.push(`(${names}) > (${keyOf(from)})`);
   if (to) conditions.push(`(${names}) <= (${keyOf(to)})`);
   return { condition: conditions.join(' and '), values };

@@ -7,6 +7,7 @@ import { acquireSessionLock } from './advisory-lock.ts';
 import { StorageStartError } from './database-errors.ts';
 import { updateEventLogOffset } from './event-log-offset.ts';
 import { LOCKS } from './lock-numbers.ts';
+import { buildPartitionIndexes } from './partition-indexes.ts';
 import { type Pool, withoutTimeouts } from './pool.ts';
 
 /**
@@ -49,6 +50,7 @@ export async function migrate(
     });
     const missing = await missingIn(client, migrations);
     for (const migration of missing) {
+      await buildPartitionIndexes(client, migration.name, log);
       await apply(client, migration);
       log.debug({ migration: migration.name }, 'migration applied');
     }

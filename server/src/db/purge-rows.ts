@@ -11,6 +11,8 @@ export type TenantTable = {
 /** How the rows of a deleted workspace are removed from one table. Its owner exports one for each. */
 export interface PurgedTable<Table extends TenantTable = TenantTable> {
   table: Table;
+  /** The table through which its rows are found. That one keeps a row for as long as this one has any of it. */
+  foundThrough?: TenantTable;
   /** Deletes the next rows after a key, in the caller's transaction. */
   deleteRows(db: Queryable, workspaceId: string, after: RowKey | undefined): Promise<PurgedRows>;
 }
@@ -23,7 +25,7 @@ export interface PurgedRows {
 }
 
 /** The values of the key columns of a row. */
-type RowKey = Readonly<Record<string, string | number>>;
+export type RowKey = Readonly<Record<string, string | number>>;
 
 /** Few enough that locks are short, and that a workspace with large rows does not stall others. */
 const ROWS_MAX = 1_000;

@@ -29,11 +29,17 @@ async function createWorkspace({ pool }: TestDatabase): Promise<string> {
       [id, uuidv7(now.getTime()), now],
     );
   }
+  const messageId = uuidv7(now.getTime());
+  await pool.query(
+    `insert into messages (workspace_id, mode, id, created_at, sender, subject, stream)
+     values ($1, 'live', $2, $3, 'shop@example.com', 'Your order', 'default')`,
+    [id, messageId, now],
+  );
   await pool.query(
     `insert into deliveries (workspace_id, mode, message_id, ordinal, kind, recipient, recipient_key,
                              status, shard, due_at, expires_at)
      values ($1, 'live', $2, 0, 'to', 'a@example.com', 'a@example.com', 'queued', 1, $3, $3)`,
-    [id, uuidv7(now.getTime()), now],
+    [id, messageId, now],
   );
   return id;
 }

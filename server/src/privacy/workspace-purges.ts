@@ -113,7 +113,7 @@ export class WorkspacePurges {
     const finished = await inTransaction(pool, async (db) => {
       const purge = await lockPurge(db, id);
       if (!purge) return undefined;
-      const tables = PURGED_TABLES.map(({ table }) => table);
+      const tables = PURGED_TABLES.filter((one) => !one.foundThrough).map(({ table }) => table);
       const isQuiet = found === 0 && nowMs >= purge.startedAtMs + QUIET_MS;
       if (!isQuiet || (await anyRowLeft(db, tables, id))) {
         await schedulePass(db, id, nowMs + QUIET_MS);

@@ -40,7 +40,7 @@ export interface ArchivedEntry {
 export async function findUnarchived(
   db: Queryable,
   day: ArchiveDay,
-  after: ContentKey | undefined,
+  afterId: string | undefined,
   limit: number,
 ): Promise<UnarchivedContent[]> {
   const { rows } = await db.query<UnarchivedContent>(
@@ -50,11 +50,11 @@ export async function findUnarchived(
                where a.workspace_id = c.workspace_id and a.mode = c.mode and a.message_id = c.id), 0)
             )::bigint as bytes
        from message_contents_p${day.name} c
-      where ($1::uuid is null or (c.workspace_id, c.mode, c.id) > ($1, $2::mode, $3::uuid))
+      where ($1::uuid is null or c.id > $1)
         and not exists (select from archived_contents_p${day.name} e
              where e.workspace_id = c.workspace_id and e.mode = c.mode and e.id = c.id)
-      order by c.workspace_id, c.mode, c.id limit $4`,
-    [after?.workspaceId ?? null, after?.mode ?? null, after?.id ?? null, limit],
+      order by c.id limit $2`,
+    [afterId ?? null, limit],
   );
   return rows;
 }

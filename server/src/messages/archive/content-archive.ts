@@ -100,14 +100,14 @@ export class ContentArchive {
   async #archive(bucket: ObjectBucket, day: ArchiveDay, signal: AbortSignal): Promise<void> {
     const { pool, log } = this.#parts;
     let entries = 0;
-    let after: UnarchivedContent | undefined;
+    let afterId: string | undefined;
     for (;;) {
-      const found = await findUnarchived(pool, day, after, PACK_ENTRIES_MAX);
+      const found = await findUnarchived(pool, day, afterId, PACK_ENTRIES_MAX);
       const batch = firstBytes(found, PACK_BYTES);
       if (batch.length === 0) break;
       await this.#writePack(bucket, day, batch);
       entries += batch.length;
-      after = batch.at(-1);
+      afterId = batch.at(-1)?.id;
       if (signal.aborted) return;
     }
     // Contents that changed meanwhile are left for the next run.
