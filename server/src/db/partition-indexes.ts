@@ -3,7 +3,7 @@ import type { Log } from '../lib/log.ts';
 
 /**
  * Indexes on existing partitions that a migration takes over. They are built before it without blocking
- * writes, because servers of the previous release go on sending, and large partitions take minutes.
+ * writes, because servers of the previous release continue to send, and large partitions take minutes.
  */
 interface PartitionIndex {
   table: string;
@@ -73,7 +73,7 @@ async function buildIndex(
   if (existing?.valid) return;
   // A build that did not end leaves an index that cannot be used.
   if (existing) await client.query(`drop index concurrently ${name}`);
-  log.info({ index: name }, 'building an index before a migration; servers go on sending');
+  log.info({ index: name }, 'building an index before a migration; servers continue to send');
   const kind = unique ? 'unique index' : 'index';
   try {
     await client.query(`create ${kind} concurrently ${name} on ${partition} ${definition}`);
