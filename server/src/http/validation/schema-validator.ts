@@ -10,6 +10,7 @@ import {
 } from '../../lib/refused-error.ts';
 import { parseTime } from '../../lib/rfc3339.ts';
 import { parseMailbox } from '../../mail/address.ts';
+import { encodingHint } from './query-parameters.ts';
 
 /**
  * Validates bodies and queries against their schemas. Every request first meets a quick
@@ -372,7 +373,7 @@ function describeViolation(
     case 'const':
       return { code: 'invalid_value', detail: `Must be ${JSON.stringify(params.allowedValue)}.` };
     case 'format':
-      return describeFormatError(String(params.format), violation.data);
+      return describeFormatError(String(params.format), violation.data, part);
     case 'maxLength':
       return { code: 'too_long', detail: `Must be at most ${count(params.limit, 'character')}.` };
     case 'minLength':
@@ -455,14 +456,19 @@ function describeTypeError(
   return `Must be of type ${type.replaceAll(',', ' or ')}.`;
 }
 
-function describeFormatError(format: string, given: unknown): { code: string; detail: string } {
+function describeFormatError(
+  format: string,
+  given: unknown,
+  part: 'body' | 'query',
+): { code: string; detail: string } {
+  const hint = part === 'query' ? encodingHint(given) : '';
   if (format === 'email' && typeof given === 'string') {
     const parsed = parseMailbox(given);
-    return { code: 'invalid_email', detail: parsed.ok ? '' : parsed.detail };
+    return { code: 'invalid_email', detail: parsed.ok ? '' : parsed.detail + hint };
   }
   if (format === 'date-time') {
     const detail = 'Must be an RFC 3339 time with an offset, such as 2026-11-15T09:00:00Z.';
-    return { code: 'invalid_time', detail };
+    return { code: 'invalid_time', detail: detail + hint };
   }
   return { code: 'invalid_format', detail: `Must be a valid ${format}.` };
 }
