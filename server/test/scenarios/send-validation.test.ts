@@ -79,6 +79,13 @@ const WRONG: [string, Record<string, unknown>, string, string][] = [
   ['a tag of 256 characters', { tags: ['a'.repeat(256)] }, '/tags/0', 'too_long'],
   ['the tag of system mail', { tags: ['postrider:system'] }, '/tags/0', 'invalid_value'],
   ['too many tags', { tags: Array.from({ length: 11 }, (_, i) => `t${i}`) }, '/tags', 'too_many'],
+  [
+    'a metadata name that is too long',
+    { metadata: { [long(65)]: 'a' } },
+    `/metadata/${long(65)}`,
+    'invalid_name',
+  ],
+  ['metadata without a name', { metadata: { '': 'a' } }, '/metadata/', 'invalid_name'],
   ['metadata that is not text', { metadata: { a: 1 } }, '/metadata/a', 'invalid_type'],
   [
     'too much metadata',

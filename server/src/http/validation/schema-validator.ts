@@ -206,6 +206,8 @@ function fieldErrors(violations: ErrorObject[], part: 'body' | 'query'): FieldEr
   const errors: FieldError[] = [];
   const unions = failedUnions(violations);
   for (const violation of violations) {
+    // It follows the violation that says what is wrong with the name.
+    if (violation.keyword === 'propertyNames') continue;
     if (unions.some((union) => isIrrelevant(violation, union))) continue;
     const error = typeError(violation, unions, part) ?? fieldError(violation, part);
     if (error.code === 'unknown_field' && errors.length < SUGGESTIONS_MAX) {
@@ -329,7 +331,7 @@ function isIrrelevant(violation: ErrorObject, union: FailedUnion): boolean {
 
 function fieldError(violation: ErrorObject, part: 'body' | 'query'): FieldError {
   const params = violation.params as Record<string, unknown>;
-  const inner = params.additionalProperty ?? params.missingProperty;
+  const inner = violation.propertyName ?? params.additionalProperty ?? params.missingProperty;
   const pointer =
     inner === undefined
       ? violation.instancePath
@@ -354,6 +356,7 @@ function describeViolation(
   params: Record<string, unknown>,
   part: 'body' | 'query',
 ): { code: string; detail: string } {
+  if (violation.propertyName !== undefined) return describeNameError(violation);
   switch (violation.keyword) {
     case 'additionalProperties':
     case 'unevaluatedProperties':
@@ -412,6 +415,15 @@ function describeViolation(
         detail: `Invalid: ${violation.message ?? violation.keyword}.`,
       };
   }
+}
+
+/** For the name of a field in a map, whose schema limits its length. */
+function describeNameError({ parentSchema }: ErrorObject): { code: string; detail: string } {
+  const { minLength, maxLength } = (parentSchema ?? {}) as Record<string, unknown>;
+  return {
+    code: 'invalid_name',
+    detail: `A name must have ${minLength} to ${maxLength} characters.`,
+  };
 }
 
 /** A long list alone does not show a typo. */
