@@ -178,6 +178,18 @@ test.each(WRONG)('%s', async (_, changes, pointer, code) => {
   expect(answer.json.request_id).toBe(answer.headers.get('x-request-id'));
 });
 
+test('a name of megabytes is not repeated in the response', async () => {
+  const name = 'k'.repeat(5_000_000);
+  for (const changes of [{ [name]: 1 }, { metadata: { [name]: 'a' } }]) {
+    const { status, text, json } = await app.call('POST', '/transactional/send', {
+      body: validMessage(changes),
+    });
+    expect(status).toBe(422);
+    expect(json.errors[0].pointer).toMatch(/k{1000}…$/);
+    expect(text.length).toBeLessThan(10_000);
+  }
+});
+
 test('all errors are reported at once', async () => {
   const body = validMessage({ to: { email: 'x' }, cc: [{ email: 'y' }], tags: ['a\nb'], extra: 1 });
   const { json } = await app.call('POST', '/transactional/send', { body });
