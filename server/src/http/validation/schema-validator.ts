@@ -439,7 +439,7 @@ function describePatternError(pattern: string, example: string): string {
   if (!pattern.includes('\\x00-')) return `Must match ${pattern}${example}.`;
   const isTrimmed = pattern.startsWith('^[^\\x00-\\x20');
   const ends = isTrimmed ? ', or begin or end with a space' : '';
-  const blank = pattern.includes('\\S') ? 'be blank or ' : '';
+  const blank = pattern.startsWith('^ *[^\\x00-\\x20') ? 'be blank or ' : '';
   return `Must not ${blank}contain control characters${ends}.`;
 }
 
