@@ -45,7 +45,15 @@ it('has no credentials in cookies, with which Ruby clients of OpenAPI Generator 
 });
 
 it('has no keywords of 3.1, no unions of plain values and no maps in queries as OpenAPI 3.0', () => {
-  const foreign = ['anyOf', 'const', 'examples', 'patternProperties', 'prefixItems', 'webhooks'];
+  const foreign = [
+    'anyOf',
+    'const',
+    'examples',
+    'patternProperties',
+    'prefixItems',
+    'propertyNames',
+    'webhooks',
+  ];
   const text = JSON.stringify(toOpenapi30(document), (key, value) =>
     key === 'example' ? undefined : value,
   );
@@ -53,6 +61,19 @@ it('has no keywords of 3.1, no unions of plain values and no maps in queries as 
   expect(translated.filter((one) => foreign.some((keyword) => keyword in one))).toEqual([]);
   expect(translated.filter(({ type }) => type === 'null' || Array.isArray(type))).toEqual([]);
   expect(translated.filter(({ style }) => style === 'deepObject')).toEqual([]);
+});
+
+it('has patterns that take linear time, because they are also tested on text that is too long', () => {
+  const patterns = [...objectsIn(document)].map(({ pattern }) => pattern);
+  for (const pattern of new Set(patterns.filter((one) => typeof one === 'string'))) {
+    const regExp = new RegExp(pattern, 'u');
+    for (const repeated of ['x', '0', ' ', '-', 'x.', 'x,', 'x ']) {
+      const startedAtMs = performance.now();
+      regExp.test(`${repeated.repeat(100_000)}\n`);
+      const tookMs = performance.now() - startedAtMs;
+      expect(tookMs, `${pattern} with ${repeated}`).toBeLessThan(1_000);
+    }
+  }
 });
 
 it('has examples that match their schemas, without filler', () => {

@@ -103,6 +103,15 @@ test.each([
   expect(status).toBe(422);
 });
 
+test('the name of a stream is one line that is not blank', async () => {
+  for (const name of ['  ', 'a\nb']) {
+    const body = { key: 'digest', purpose: 'subscription', name };
+    const { json } = await app.call('POST', '/streams', { body, key: app.liveKey });
+    const detail = 'Must not be blank or contain control characters.';
+    expect(json.errors).toEqual([{ pointer: '/name', code: 'invalid_format', detail }]);
+  }
+});
+
 test('a live webhook endpoint must use https', async () => {
   const body = { url: 'http://example.com/hook', enabled: 'yes' };
   const { json } = await app.call('POST', '/webhooks', { body, key: app.liveKey });

@@ -53,3 +53,15 @@ test('parameters that depend on an invalid one are not reported', async () => {
   const cursor = Buffer.from(JSON.stringify(place)).toString('base64url');
   expect(await faultyIn(`/contacts?q=jane@&q=joe@&cursor=${cursor}`)).toEqual(['q']);
 });
+
+test.each([
+  ['/test/inbox/wait?to=jane+label@example.com', 'The address contains a space.'],
+  ['/messages?recipient=jane+label@example.com', 'The address contains a space.'],
+  [
+    '/messages?created_after=2026-11-15T09:00:00+01:00',
+    'Must be an RFC 3339 time with an offset, such as 2026-11-15T09:00:00Z.',
+  ],
+])('the error of a + that is not encoded says so: %s', async (address, detail) => {
+  const { json } = await app.call('GET', address);
+  expect(json.errors[0].detail).toBe(`${detail} In a URL, + must be written as %2B.`);
+});

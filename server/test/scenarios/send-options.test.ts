@@ -59,6 +59,19 @@ test('without placeholders, content is sent verbatim', async () => {
   expect((await post(SEND, validMessage({ ...texts, placeholders: true }))).status).toBe(422);
 });
 
+test('the longest content id that is accepted is delivered', async () => {
+  const content_id = `${'i'.repeat(245)}@[10.0.0.5]`;
+  const attachment = { filename: 'logo.png', content: 'aGk=', content_id };
+  const html = '<img src="cid:logo">';
+  const { status, json } = await post(SEND, validMessage({ html, attachments: [attachment] }));
+  expect(status).toBe(202);
+  expect(await raw(json.id)).toContain(`Content-ID: <${content_id}>\r\n`);
+  const longer = [{ ...attachment, content_id: `i${content_id}` }];
+  expect((await post(SEND, validMessage({ html, attachments: longer }))).json.errors).toMatchObject(
+    [{ pointer: '/attachments/0/content_id', code: 'too_long' }],
+  );
+});
+
 test('a Message-ID of the caller is delivered, returned and searchable, and must be new', async () => {
   const body = validMessage({ headers: { 'message-id': '<order-1@shop.example>', 'X-A': 'b' } });
   const { json } = await post(SEND, body);

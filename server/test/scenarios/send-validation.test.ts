@@ -79,6 +79,13 @@ const WRONG: [string, Record<string, unknown>, string, string][] = [
   ['a tag of 256 characters', { tags: ['a'.repeat(256)] }, '/tags/0', 'too_long'],
   ['the tag of system mail', { tags: ['postrider:system'] }, '/tags/0', 'invalid_value'],
   ['too many tags', { tags: Array.from({ length: 11 }, (_, i) => `t${i}`) }, '/tags', 'too_many'],
+  [
+    'a metadata name that is too long',
+    { metadata: { [long(65)]: 'a' } },
+    `/metadata/${long(65)}`,
+    'invalid_name',
+  ],
+  ['metadata without a name', { metadata: { '': 'a' } }, '/metadata/', 'invalid_name'],
   ['metadata that is not text', { metadata: { a: 1 } }, '/metadata/a', 'invalid_type'],
   [
     'too much metadata',
@@ -169,6 +176,18 @@ test.each(WRONG)('%s', async (_, changes, pointer, code) => {
   expect(answer.headers.get('content-type')).toContain('application/problem+json');
   expect(answer.json.errors).toContainEqual(expect.objectContaining({ pointer, code }));
   expect(answer.json.request_id).toBe(answer.headers.get('x-request-id'));
+});
+
+test('a name of megabytes is not repeated in the response', async () => {
+  const name = 'k'.repeat(5_000_000);
+  for (const changes of [{ [name]: 1 }, { metadata: { [name]: 'a' } }]) {
+    const { status, text, json } = await app.call('POST', '/transactional/send', {
+      body: validMessage(changes),
+    });
+    expect(status).toBe(422);
+    expect(json.errors[0].pointer).toMatch(/k{1000}…$/);
+    expect(text.length).toBeLessThan(10_000);
+  }
 });
 
 test('all errors are reported at once', async () => {

@@ -47,6 +47,11 @@ const TEXT = { type: 'string' };
 const NULL = { type: 'null' };
 const ADDRESS = { $ref: '#/components/schemas/Address' };
 
+it('leaves out limits on the names in a map', () => {
+  const map = { type: 'object', additionalProperties: TEXT };
+  expect(translate({ ...map, propertyNames: { maxLength: 64 } })).toEqual(map);
+});
+
 it('writes null as nullable', () => {
   expect(translate({ anyOf: [TEXT, NULL], description: 'A name.' })).toEqual({
     ...TEXT,

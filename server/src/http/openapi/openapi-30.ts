@@ -2,8 +2,8 @@
  * Translates the document to OpenAPI 3.0, for client generators that do not read 3.1 or have no
  * type for "a value or a list of values". Where the API takes several forms of a value, only the
  * general one remains, so every request that the result allows is valid, and every response fits
- * it. Webhook payloads are left out because 3.0 has no place for them; examples, because some use
- * the other forms.
+ * it. Webhook payloads and limits on the names in a map are left out because 3.0 has no place for
+ * them; examples, because some use the other forms.
  */
 
 type Json = Record<string, unknown>;
@@ -44,7 +44,14 @@ function translateSchema(schema: Schema): Schema {
   if (schema.$ref !== undefined) return { $ref: schema.$ref };
   const { anyOf, ...about } = schema as Schema & { anyOf?: Schema[] };
   if (anyOf) return translateUnion(anyOf, about);
-  const { const: only, examples, ...rest } = schema as Schema & { examples?: unknown[] };
+  const {
+    const: only,
+    examples,
+    propertyNames: _names,
+    ...rest
+  } = schema as Schema & {
+    examples?: unknown[];
+  };
   return {
     ...Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, within(key, value)])),
     ...(only === undefined ? {} : { enum: [only] }),

@@ -26,6 +26,16 @@ export function id(prefix: string, what: string): TSchema {
   });
 }
 
+/**
+ * A name or a reason: one line that is not blank. The pattern begins with everything that may precede
+ * the first visible character, so it takes linear time for any text: patterns are also tested on text
+ * that is too long.
+ */
+export function singleLine(options: { maxLength: number } & Record<string, unknown>) {
+  const pattern = '^ *[^\\x00-\\x20\\x7f][^\\x00-\\x1f\\x7f]*$';
+  return Type.String({ minLength: 1, pattern, ...options });
+}
+
 /** Path ids are looked up, not validated: a malformed id is simply not found. */
 export function pathId(prefix: string, what: string): TSchema {
   return Type.Object({

@@ -27,6 +27,8 @@ export interface ProblemResponse {
 
 /** Limits the size of the response; no client needs more field errors. */
 const ERRORS_MAX = 100;
+/** Pointers contain names that the client chose. */
+const TEXT_CHARS_MAX = 2_000;
 
 /** Converts anything that was thrown into a problem. Internal errors reveal no details. */
 export function toProblemResponse(
@@ -42,16 +44,34 @@ export function toProblemResponse(
     title,
     status,
     code: refused.code,
-    detail: refused.message,
+    detail: shortened(refused.message),
     fix: (refused.fix ?? fix).replaceAll('{app}', baseUrl),
     request_id: requestId,
   };
-  if (refused.errors.length > 0) problem.errors = refused.errors.slice(0, ERRORS_MAX);
+  if (refused.errors.length > 0) {
+    problem.errors = refused.errors.slice(0, ERRORS_MAX).map(shortenedError);
+  }
   if (refused.quota) {
     problem.quota = { name: refused.quota.name, resets_at: refused.quota.resetsAt };
   }
   if (refused.movedTo !== undefined) problem.moved_to = refused.movedTo;
   return { problem, headers: problemHeaders(refused, status) };
+}
+
+function shortenedError(error: FieldError): FieldError {
+  const { pointer, parameter, detail, path } = error;
+  return {
+    ...error,
+    ...(pointer === undefined ? {} : { pointer: shortened(pointer) }),
+    ...(parameter === undefined ? {} : { parameter: shortened(parameter) }),
+    detail: shortened(detail),
+    ...(path === undefined ? {} : { path: shortened(path) }),
+  };
+}
+
+function shortened(text: string): string {
+  if (text.length <= TEXT_CHARS_MAX) return text;
+  return `${text.slice(0, TEXT_CHARS_MAX).toWellFormed()}…`;
 }
 
 /** The problem as a document of its own media type, the format of our own API. */

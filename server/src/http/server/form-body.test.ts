@@ -111,5 +111,10 @@ test('url-encoded fields, and names that would change the prototype', () => {
     parseFormBody(Buffer.from(text), 'application/x-www-form-urlencoded');
   expect(parse('a=1&b=x+%C3%A4&a=2').value).toEqual({ a: ['1', '2'], b: 'x ä' });
   expect(Object.keys(parse('__proto__=1').value as object)).toEqual(['__proto__']);
+  expect(parse('a=%EF%BF%BD%c3%A4').value).toEqual({ a: '\ufffdä' });
+  expect(parse('a=%&b=%zz%').value).toEqual({ a: '%', b: '%zz%' });
+  for (const text of ['a=caf%E9', 'a%e9=1', 'a=%C3&b=%A4', 'a=%&b=%FF%f']) {
+    expect(() => parse(text), text).toThrow('not valid UTF-8');
+  }
   expect(parse('a=%00').textErrors).toMatchObject([{ pointer: '/a', code: 'invalid_text' }]);
 });

@@ -66,10 +66,46 @@ function textErrorsOf(fields: readonly [string, FormValue][]): readonly FieldErr
 }
 
 function urlEncodedFields(body: Buffer): [string, string][] {
-  if (!isUtf8(body)) throw malformed('The form is not valid UTF-8.');
   const fields = [...new URLSearchParams(body.toString())];
+  if (!isUtf8(body) || hasInvalidEscapes(body, fields)) {
+    throw malformed('The form is not valid UTF-8.');
+  }
   if (fields.length > PARTS_MAX) throw tooManyParts();
   return fields;
+}
+
+/** URLSearchParams replaces escaped bytes that are not UTF-8 by U+FFFD. */
+function hasInvalidEscapes(body: Buffer, fields: readonly [string, string][]): boolean {
+  const isSuspect = fields.some((field) => field.join('').includes('\ufffd'));
+  return isSuspect && !isUtf8(unescaped(body));
+}
+
+/** A regular expression would take seconds for millions of escapes. */
+function unescaped(body: Buffer): Buffer {
+  const bytes = Buffer.allocUnsafe(body.length);
+  let length = 0;
+  for (let at = 0; at < body.length; at++) {
+    const escaped = body[at] === PERCENT ? escapedByte(body, at) : -1;
+    bytes[length] = escaped < 0 ? (body[at] as number) : escaped;
+    length += 1;
+    if (escaped >= 0) at += 2;
+  }
+  return bytes.subarray(0, length);
+}
+
+const PERCENT = 0x25;
+
+/** The byte that `%XX` stands for; -1 for another text. */
+function escapedByte(body: Buffer, at: number): number {
+  const high = hexDigit(body[at + 1]);
+  const low = hexDigit(body[at + 2]);
+  return high < 0 || low < 0 ? -1 : high * 16 + low;
+}
+
+function hexDigit(byte = 0): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const letter = byte | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
 }
 
 function boundaryOf(contentType: string): string {

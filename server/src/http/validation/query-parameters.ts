@@ -15,8 +15,10 @@ export function parseAddressParameter<Name extends string>(
   const text = query[parameter];
   if (text === undefined) return {};
   const parsed = parseMailbox(String(text));
-  if (!parsed.ok)
-    throw invalidFields([{ parameter, code: 'invalid_email', detail: parsed.detail }]);
+  if (!parsed.ok) {
+    const detail = parsed.detail + encodingHint(text);
+    throw invalidFields([{ parameter, code: 'invalid_email', detail }]);
+  }
   return { [name]: parsed.mailbox.key } as { [K in Name]?: string };
 }
 
@@ -45,4 +47,10 @@ export function parseTimeParameter<Name extends string>(
   const ms = parseTime(String(text));
   assert(ms !== undefined, `${parameter} was validated as a time`);
   return { [name]: ms } as { [K in Name]?: number };
+}
+
+/** In a query, + means a space: the + of `jane+label@example.com` or `10:00:00+01:00` is lost. */
+export function encodingHint(given: unknown): string {
+  const hasSpace = typeof given === 'string' && given.includes(' ');
+  return hasSpace ? ' In a URL, + must be written as %2B.' : '';
 }

@@ -114,3 +114,15 @@ test.each([
     expect.objectContaining({ errors: [expect.objectContaining({ pointer, detail })] }),
   );
 });
+
+test.each([
+  ['', '/pairs/'],
+  ['long/er', '/pairs/long~1er'],
+])('the name %j of a map is rejected at %s', (name, pointer) => {
+  const names = { propertyNames: { minLength: 1, maxLength: 5 } };
+  const schema = closed({ pairs: Type.Record(Type.String(), Type.String(), names) });
+  const detail = 'A name must have 1 to 5 characters.';
+  expect(() => bodyValidator(schema).check({ pairs: { short: 'a', [name]: 'b' } })).toThrow(
+    expect.objectContaining({ errors: [{ pointer, code: 'invalid_name', detail }] }),
+  );
+});

@@ -10,6 +10,7 @@ import {
 } from '../../lib/refused-error.ts';
 import { parseTime } from '../../lib/rfc3339.ts';
 import { parseMailbox } from '../../mail/address.ts';
+import { encodingHint } from './query-parameters.ts';
 
 /**
  * Validates bodies and queries against their schemas. Every request first meets a quick
@@ -205,6 +206,8 @@ function fieldErrors(violations: ErrorObject[], part: 'body' | 'query'): FieldEr
   const errors: FieldError[] = [];
   const unions = failedUnions(violations);
   for (const violation of violations) {
+    // It follows the violation that says what is wrong with the name.
+    if (violation.keyword === 'propertyNames') continue;
     if (unions.some((union) => isIrrelevant(violation, union))) continue;
     const error = typeError(violation, unions, part) ?? fieldError(violation, part);
     if (error.code === 'unknown_field' && errors.length < SUGGESTIONS_MAX) {
@@ -328,7 +331,7 @@ function isIrrelevant(violation: ErrorObject, union: FailedUnion): boolean {
 
 function fieldError(violation: ErrorObject, part: 'body' | 'query'): FieldError {
   const params = violation.params as Record<string, unknown>;
-  const inner = params.additionalProperty ?? params.missingProperty;
+  const inner = violation.propertyName ?? params.additionalProperty ?? params.missingProperty;
   const pointer =
     inner === undefined
       ? violation.instancePath
@@ -353,6 +356,7 @@ function describeViolation(
   params: Record<string, unknown>,
   part: 'body' | 'query',
 ): { code: string; detail: string } {
+  if (violation.propertyName !== undefined) return describeNameError(violation);
   switch (violation.keyword) {
     case 'additionalProperties':
     case 'unevaluatedProperties':
@@ -372,7 +376,7 @@ function describeViolation(
     case 'const':
       return { code: 'invalid_value', detail: `Must be ${JSON.stringify(params.allowedValue)}.` };
     case 'format':
-      return describeFormatError(String(params.format), violation.data);
+      return describeFormatError(String(params.format), violation.data, part);
     case 'maxLength':
       return { code: 'too_long', detail: `Must be at most ${count(params.limit, 'character')}.` };
     case 'minLength':
@@ -413,6 +417,15 @@ function describeViolation(
   }
 }
 
+/** For the name of a field in a map, whose schema limits its length. */
+function describeNameError({ parentSchema }: ErrorObject): { code: string; detail: string } {
+  const { minLength, maxLength } = (parentSchema ?? {}) as Record<string, unknown>;
+  return {
+    code: 'invalid_name',
+    detail: `A name must have ${minLength} to ${maxLength} characters.`,
+  };
+}
+
 /** A long list alone does not show a typo. */
 function describeEnumError(given: unknown, allowed: unknown[]): string {
   const known = allowed.filter((value) => typeof value === 'string');
@@ -426,7 +439,7 @@ function describePatternError(pattern: string, example: string): string {
   if (!pattern.includes('\\x00-')) return `Must match ${pattern}${example}.`;
   const isTrimmed = pattern.startsWith('^[^\\x00-\\x20');
   const ends = isTrimmed ? ', or begin or end with a space' : '';
-  const blank = pattern.includes('\\S') ? 'be blank or ' : '';
+  const blank = pattern.startsWith('^ *[^\\x00-\\x20') ? 'be blank or ' : '';
   return `Must not ${blank}contain control characters${ends}.`;
 }
 
@@ -455,14 +468,19 @@ function describeTypeError(
   return `Must be of type ${type.replaceAll(',', ' or ')}.`;
 }
 
-function describeFormatError(format: string, given: unknown): { code: string; detail: string } {
+function describeFormatError(
+  format: string,
+  given: unknown,
+  part: 'body' | 'query',
+): { code: string; detail: string } {
+  const hint = part === 'query' ? encodingHint(given) : '';
   if (format === 'email' && typeof given === 'string') {
     const parsed = parseMailbox(given);
-    return { code: 'invalid_email', detail: parsed.ok ? '' : parsed.detail };
+    return { code: 'invalid_email', detail: parsed.ok ? '' : parsed.detail + hint };
   }
   if (format === 'date-time') {
     const detail = 'Must be an RFC 3339 time with an offset, such as 2026-11-15T09:00:00Z.';
-    return { code: 'invalid_time', detail };
+    return { code: 'invalid_time', detail: detail + hint };
   }
   return { code: 'invalid_format', detail: `Must be a valid ${format}.` };
 }

@@ -87,10 +87,12 @@ describe('content types and ids', () => {
   it('checks long types in linear time', () => {
     expect(isContentType(`a/b${'; a=b'.repeat(50)}${' '.repeat(100)}!`)).toBe(false);
   });
-  it.each(['logo', 'logo@example.com', 'a.b-c+1'])('%s is a content id', (id) =>
-    expect(isContentId(id)).toBe(true),
+  it.each(['logo', 'logo@example.com', 'a.b-c+1', 'logo@[IPv6:::1]', 'i'.repeat(256)])(
+    '%s is a content id',
+    (id) => expect(isContentId(id)).toBe(true),
   );
-  it.each(['', '<a>', 'a b', 'a\r\nb', 'ü'])('%j is not a content id', (id) =>
-    expect(isContentId(id)).toBe(false),
+  it.each(['', '<a>', 'a b', 'a\r\nb', 'ü', 'a(b', 'i'.repeat(257)])(
+    '%j is not a content id',
+    (id) => expect(isContentId(id)).toBe(false),
   );
 });

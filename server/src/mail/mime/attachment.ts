@@ -16,7 +16,7 @@ export interface Attachment {
 
 const FILENAME_OCTETS_MAX = 255;
 const CONTENT_TYPE_CHARS_MAX = 255;
-const CONTENT_ID_CHARS_MAX = 255;
+const CONTENT_ID_CHARS_MAX = 256;
 
 /**
  * Whether the text is a media type with optional parameters (RFC 2045 section 5.1) that can be used
@@ -29,9 +29,12 @@ export function isContentType(text: string): boolean {
 const CONTENT_TYPE =
   /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:[ \t]*;[ \t]*[\w!#$&^.+-]+=(?:[\w!#$&^.+:/-]+|"[\x20\x21\x23-\x5b\x5d-\x7e]*"))*$/;
 
+/** The characters of a Message-ID (RFC 2045 section 7), with an @ or without. */
 export function isContentId(text: string): boolean {
-  return text.length <= CONTENT_ID_CHARS_MAX && /^[\x21-\x3b\x3d\x3f-\x7e]+$/.test(text);
+  return text.length <= CONTENT_ID_CHARS_MAX && CONTENT_ID.test(text);
 }
+
+const CONTENT_ID = /^[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~.@:[\]]+$/;
 
 export function attachmentHeader(attachment: Attachment, inline: boolean): string {
   const { contentId } = attachment;
@@ -42,7 +45,7 @@ export function attachmentHeader(attachment: Attachment, inline: boolean): strin
   let header = `Content-Type: ${type}${named ? '' : `;\r\n name="${fallback}"`}\r\n`;
   header += 'Content-Transfer-Encoding: base64\r\n';
   if (contentId !== undefined) {
-    assert(isContentId(contentId), 'a Content-ID is printable ASCII without angle brackets');
+    assert(isContentId(contentId), 'a Content-ID was checked when the message was accepted');
     header += `Content-ID: <${contentId}>\r\n`;
   }
   // Only one form here: given both, many clients use the fallback. Clients without RFC 2231 support

@@ -1,5 +1,5 @@
 import { parseTime } from '../../lib/rfc3339.ts';
-import type { Attachment } from '../../mail/mime/compose.ts';
+import { type Attachment, isContentId } from '../../mail/mime/attachment.ts';
 import { mediaTypeOfFile } from '../../mail/mime/file-media-type.ts';
 import {
   headerValueError,
@@ -16,7 +16,6 @@ import type { AttachmentInput, SendRequest } from './send-request.ts';
 const CONTROL_CHARACTERS = /[\p{Cc}]/u;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const MEDIA_TYPE = /^[A-Za-z0-9!#$&^_.+-]{1,127}\/[A-Za-z0-9!#$&^_.+-]{1,127}(;[ -~]{1,256})?$/;
-const CONTENT_ID = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.@-]{1,256}$/;
 
 export function parseHeaders(
   request: Partial<SendRequest>,
@@ -131,7 +130,7 @@ function parseAttachment(input: AttachmentInput, pointer: string, errors: FieldE
     const detail = 'Use a media type such as application/pdf.';
     errors.add(`${pointer}/content_type`, 'invalid_media_type', detail);
   }
-  if (contentId !== undefined && !CONTENT_ID.test(contentId)) {
+  if (contentId !== undefined && !isContentId(contentId)) {
     const detail = 'Use letters, digits, dots and dashes; html refers to it as cid:….';
     errors.add(`${pointer}/content_id`, 'invalid_content_id', detail);
   }

@@ -33,13 +33,9 @@ export const ReplyAddress = closed(
   { title: 'ReplyAddress' },
 );
 
-export const Variables = Type.Record(
-  Type.String({ minLength: 1, maxLength: 128 }),
-  Type.Unknown(),
-  {
-    examples: [{ first_name: 'Jane' }],
-  },
-);
+export const Variables = Type.Record(Type.String(), Type.Unknown(), {
+  examples: [{ first_name: 'Jane' }],
+});
 
 export const Locale = Type.String({
   pattern: '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$',
@@ -54,16 +50,15 @@ export const TimeZone = Type.String({
   examples: ['Europe/Vienna'],
 });
 
-export const Metadata = Type.Record(
-  Type.String({ minLength: 1, maxLength: 64 }),
-  Type.String({ maxLength: 1024 }),
-  {
-    maxProperties: METADATA_PAIRS_MAX,
-    description:
-      'Up to 20 string pairs of your own. Returned everywhere, never sent to recipients.',
-    examples: [{ order_id: '1234' }],
-  },
-);
+export const Metadata = Type.Record(Type.String(), Type.String({ maxLength: 1024 }), {
+  maxProperties: METADATA_PAIRS_MAX,
+  // TypeBox ignores limits of the key type.
+  propertyNames: { minLength: 1, maxLength: 64 },
+  description:
+    'Up to 20 string pairs of your own, with names of up to 64 characters. Returned everywhere, ' +
+    'never sent to recipients.',
+  examples: [{ order_id: '1234' }],
+});
 
 /**
  * As wide as the tags and categories of other providers, but without control characters and outer

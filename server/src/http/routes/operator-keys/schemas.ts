@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Code, Password } from '../../openapi/account-fields.ts';
-import { closed, id, NullableTime, Time } from '../../openapi/shared-schemas.ts';
+import { closed, id, NullableTime, singleLine, Time } from '../../openapi/shared-schemas.ts';
 
 /** Operator keys, as instance owners manage them. */
 
@@ -44,12 +44,7 @@ export const OperatorKeyWithToken = Type.Object(
 
 export const CreateOperatorKey = closed(
   {
-    name: Type.String({
-      minLength: 1,
-      maxLength: 100,
-      pattern: '^[^\\x00-\\x1f\\x7f]*\\S[^\\x00-\\x1f\\x7f]*$',
-      examples: ['Billing system'],
-    }),
+    name: singleLine({ maxLength: 100, examples: ['Billing system'] }),
     allowed_ips: Type.Optional(
       Type.Array(Type.String({ maxLength: 64 }), {
         maxItems: 100,

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Workspace as StoredWorkspace } from '../../../accounts/workspace.ts';
 import type { Workspaces } from '../../../accounts/workspaces.ts';
 import { Email, Role, WorkspaceName } from '../../openapi/account-fields.ts';
-import { closed, id, oneOf, pathId, Time } from '../../openapi/shared-schemas.ts';
+import { closed, id, oneOf, pathId, singleLine, Time } from '../../openapi/shared-schemas.ts';
 import { decodePathId } from '../../validation/path-id.ts';
 
 const OPERATOR_WORKSPACE = {
@@ -55,11 +55,8 @@ export const OperatorWorkspaceInput = closed(
 
 export const SuspendWorkspace = closed(
   {
-    reason: Type.String({
-      minLength: 1,
+    reason: singleLine({
       maxLength: 500,
-      // Shown to members, in one line.
-      pattern: '^[^\\x00-\\x1f\\x7f]*\\S[^\\x00-\\x1f\\x7f]*$',
       description: 'Shown to the members of the workspace.',
       examples: ['Unpaid invoice'],
     }),

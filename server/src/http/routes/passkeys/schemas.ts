@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Code, Password } from '../../openapi/account-fields.ts';
-import { closed, id, NullableTime, Time } from '../../openapi/shared-schemas.ts';
+import { closed, id, NullableTime, singleLine, Time } from '../../openapi/shared-schemas.ts';
 
 /** Base64url, bounded: what a browser sends is far smaller. */
 const Encoded = Type.String({ maxLength: 20_000 });
@@ -15,7 +15,7 @@ const CREDENTIAL = {
   clientExtensionResults: Type.Object({}, OPEN),
 };
 
-export const PasskeyName = Type.String({ minLength: 1, maxLength: 100, examples: ['Laptop'] });
+export const PasskeyName = singleLine({ maxLength: 100, examples: ['Laptop'] });
 
 export const StartPasskey = closed(
   { password: Password, code: Type.Optional(Code) },

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { PROVIDED_ROLES } from '../../../accounts/people/single-sign-on/connection.ts';
-import { closed, oneOf, Time } from '../../openapi/shared-schemas.ts';
+import { closed, oneOf, singleLine, Time } from '../../openapi/shared-schemas.ts';
 
 const ProvidedRole = oneOf(PROVIDED_ROLES, {
   description: 'A role that a provider can give. Owners are appointed by owners.',
@@ -29,8 +29,7 @@ export const SINGLE_SIGN_ON_INPUT = {
 
 export const SingleSignOnInput = closed(
   {
-    name: Type.String({
-      minLength: 1,
+    name: singleLine({
       maxLength: 50,
       description: 'The name of the provider on the sign-in page.',
     }),

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { STREAM_PURPOSES } from '../../../streams/stream.ts';
 import { STREAM_KEY_PATTERN } from '../../../streams/stream-source.ts';
-import { closed, NullableTime, oneOf } from '../../openapi/shared-schemas.ts';
+import { closed, NullableTime, oneOf, singleLine } from '../../openapi/shared-schemas.ts';
 
 export { DEFAULT_STREAM_KEY } from '../../../streams/stream.ts';
 
@@ -21,8 +21,7 @@ export const StreamPath = Type.Object({
   key: Type.String({ description: 'The key of the stream.', examples: ['weekly-digest'] }),
 });
 
-const Name = Type.String({
-  minLength: 1,
+const Name = singleLine({
   maxLength: 100,
   description: 'The name that members see.',
   examples: ['Weekly digest'],
@@ -39,7 +38,7 @@ const Purpose = Type.Unsafe<(typeof STREAM_PURPOSES)[number]>({
     'that the recipient subscribed to. It cannot be changed later.',
 });
 
-const NullableName = Type.Union([Type.String({ minLength: 1, maxLength: 100 }), Type.Null()]);
+const NullableName = Type.Union([singleLine({ maxLength: 100 }), Type.Null()]);
 
 const Brand = {
   name: Type.Unsafe<string | null>({
@@ -61,12 +60,7 @@ const NullableSender = Type.Union(
   [
     closed({
       email: Type.String({ format: 'email', maxLength: 320, examples: ['digest@yourdomain.com'] }),
-      name: Type.Optional(
-        Type.Union([
-          Type.String({ minLength: 1, maxLength: 100, pattern: '^[^\\x00-\\x1F\\x7F]*$' }),
-          Type.Null(),
-        ]),
-      ),
+      name: Type.Optional(NullableName),
     }),
     Type.Null(),
   ],

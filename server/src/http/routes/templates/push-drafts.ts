@@ -16,7 +16,7 @@ const ITEMS_MAX = 500;
 /** By key, so that the pointer of an error names the item: `/templates/welcome/html`. */
 function itemsByKey(push: TSchema, plural: string): TSchema {
   return Type.Optional(
-    Type.Record(Type.String({ maxLength: 200 }), push, {
+    Type.Record(Type.String(), push, {
       maxProperties: ITEMS_MAX,
       description: `The ${plural} by key. An absent field is empty.`,
     }),

@@ -99,7 +99,7 @@ function locales(variant: TSchema, example: object): TSchema {
   return Type.Optional(
     Type.Union(
       [
-        Type.Record(Type.String({ maxLength: 100 }), Type.Union([variant, Type.Null()]), {
+        Type.Record(Type.String(), Type.Union([variant, Type.Null()]), {
           maxProperties: 100,
         }),
         Type.Null(),

@@ -50,7 +50,7 @@ const Format = Type.Unsafe<(typeof WEBHOOK_FORMATS)[number]>({
 const Description = Type.String({ maxLength: 500, examples: ['Web shop'] });
 
 const HeaderChange = Type.Record(
-  Type.String({ minLength: 1, maxLength: 100 }),
+  Type.String(),
   Type.Union([Type.String({ maxLength: 2048 }), Type.Null()]),
   {
     maxProperties: 20,
