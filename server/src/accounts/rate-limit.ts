@@ -6,6 +6,16 @@ import { type Clock, pause } from '../lib/clock.ts';
  * database query would cost more than most requests.
  */
 
+/**
+ * The limits of what workspaces do with API keys. Reads have buckets of their own, so that the messages of a
+ * large batch can be looked up while the batch is still being paid for.
+ */
+export interface WorkspaceLimiters {
+  /** Sends and changes. Also of signed-in users and operator keys, whose reads are not counted apart. */
+  rateLimiter: RateLimiter;
+  readRateLimiter: RateLimiter;
+}
+
 export interface RateDecision {
   limit: RateLimit;
   allowed: boolean;

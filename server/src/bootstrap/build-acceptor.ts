@@ -104,6 +104,7 @@ export function sendLimits({ limits, delivery }: Config): SendLimits {
     headerBytesMax: limits.headerMaxBytes,
     headersBytesMax: limits.headersMax * limits.headerMaxBytes,
     batchMax: limits.batchMax,
+    bodyRequired: true,
     scheduleAheadMs: limits.scheduleMaxMs,
     retryWindowMs: delivery.retryWindowMs,
   };

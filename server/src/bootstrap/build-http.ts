@@ -87,6 +87,7 @@ export function buildHttp(options: HttpOptions): { http: FastifyInstance; listen
     operatorKeys: services.operatorKeys,
     cookie,
     rateLimiter: services.rateLimiter,
+    readRateLimiter: services.readRateLimiter,
     networkRateLimiter: new RateLimiter(ratePerSecond, rateBurst, clock),
     idempotency: services.idempotency,
     clock,
@@ -172,7 +173,7 @@ function createSurfaces(
   ];
   const compat = compatSurfaces(
     {
-      call: operationCaller([...operations, ...internal], services.rateLimiter, services.auditLog),
+      call: operationCaller([...operations, ...internal], services, services.auditLog),
       checkBody: bodyChecker(operations),
       authenticator: services.authenticator,
       clock,

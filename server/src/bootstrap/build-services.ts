@@ -4,7 +4,7 @@ import { OperatorKeys } from '../accounts/operator-keys.ts';
 import type { PasswordCost } from '../accounts/people/passwords.ts';
 import { createPeople, type People } from '../accounts/people/people.ts';
 import type { SendSystemEmail } from '../accounts/people/system-emails.ts';
-import { RateLimiter } from '../accounts/rate-limit.ts';
+import { RateLimiter, type WorkspaceLimiters } from '../accounts/rate-limit.ts';
 import { SES_ENCRYPTION_PURPOSE, SesCredentials } from '../accounts/ses-credentials.ts';
 import { Workspaces } from '../accounts/workspaces.ts';
 import type { Config } from '../config/read-config.ts';
@@ -66,13 +66,12 @@ import type { EventConsumers } from './event-consumers.ts';
 import { createSystemMailer } from './system-mailer.ts';
 
 /** The modules behind the API, which the HTTP and SMTP servers and the background jobs use. */
-export interface Services {
+export interface Services extends WorkspaceLimiters {
   workspaces: Workspaces;
   apiKeys: ApiKeys;
   operatorKeys: OperatorKeys;
   sesCredentials: SesCredentials;
   authenticator: Authenticator;
-  rateLimiter: RateLimiter;
   people: People;
   domains: Domains;
   verifier: DomainVerifier;
@@ -157,15 +156,16 @@ export function buildServices(options: ServicesOptions): Services {
   );
   const sendSystemEmail = createSystemMailer({ acceptor: messages.acceptor, domains, log });
   const requestLog = new RequestLog({ pool, clock, log });
+  const { ratePerSecond, rateBurst } = config.limits;
+  const rateLimiter = () =>
+    new RateLimiter(ratePerSecond, rateBurst, clock, (id) =>
+      // Also called with the ids of people and operator keys, which have no quotas.
+      quotas.messageQuotas.requestsPerSecondOf(id),
+    );
   return {
     ...createAccounts(options, caches.authenticator, sendSystemEmail),
-    rateLimiter: new RateLimiter(
-      config.limits.ratePerSecond,
-      config.limits.rateBurst,
-      clock,
-      // Also called with the ids of people and operator keys, which have no quotas.
-      (id) => quotas.messageQuotas.requestsPerSecondOf(id),
-    ),
+    rateLimiter: rateLimiter(),
+    readRateLimiter: rateLimiter(),
     domains,
     verifier,
     templates: new Templates({

@@ -2,7 +2,7 @@ import { inTransaction, type Queryable } from '../db/pool.ts';
 import type { DeliveryEventData } from '../events/event-types.ts';
 import { appendEvents } from '../events/events-store.ts';
 import type { FeedbackReport } from '../mail/reports/arf.ts';
-import { nextEventSequence } from '../messages/deliveries/delivery-change-store.ts';
+import { markComplained } from '../messages/deliveries/delivery-change-store.ts';
 import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
 import { EVERYWHERE } from '../suppressions/suppression-store.ts';
 import type { RecordReportParts, ReportOutcome } from './report-outcome.ts';
@@ -55,7 +55,7 @@ async function recordOne(
   report: NonNullable<DeliveryEventData['report']>,
 ): Promise<void> {
   const atMs = clock.now();
-  const sequence = await nextEventSequence(client, sent, delivery.ordinal);
+  const sequence = await markComplained(client, sent, delivery.ordinal, atMs);
   const about = deliveryEventFacts(sent, delivery);
   const smtp = delivery.smtp ? { smtp: delivery.smtp } : {};
   const data: DeliveryEventData = { ...about, ...smtp, report };

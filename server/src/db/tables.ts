@@ -215,6 +215,7 @@ export interface DeliveriesRow {
   smtp: unknown;
   bounce: unknown;
   finished_at: number | null;
+  complained_at: number | null;
 }
 
 export interface DomainKeysRow {

@@ -70,6 +70,29 @@ browserSuite(
       // The SMTP reply is shown only with the delivery.
       expect(await page.getByText(/^250 2\.0\.0/).count()).toBe(1);
     });
+
+    test('the list shows a complaint as it arrives, and finds it, on a phone too', async () => {
+      const { returnPath } = await delivered('ann@example.com');
+      await delivered('bob@example.com');
+      for (const width of [1280, 390]) {
+        const page = await suite.openAs('developer', { mode: 'live', width });
+        await page.goto('/app/messages');
+        const rows = page.getByRole('list', { name: 'Messages' }).getByRole('listitem');
+        const row = rows.filter({ hasText: 'ann@example.com' });
+        if (width === 1280) {
+          await row.getByText('Delivered', { exact: true }).waitFor();
+          await report(returnPath, complaint());
+        }
+        await row.getByText('Complained', { exact: true }).waitFor();
+        await page.getByLabel('Status').selectOption('Complained');
+        await rows.filter({ hasText: 'bob@example.com' }).waitFor({ state: 'detached' });
+        await row.getByText('Complained', { exact: true }).waitFor();
+        await row.getByRole('link').click();
+        await page.getByText('received it and marked it as spam').waitFor();
+        // Of the message and of its recipient.
+        expect(await page.getByText('Complained', { exact: true }).count()).toBe(2);
+      }
+    });
   },
   {
     env: {

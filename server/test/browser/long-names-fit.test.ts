@@ -1,8 +1,8 @@
-import type { Locator, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { validMessage } from '../harness/app.ts';
 import { browserSuite } from '../harness/browser.ts';
-import { overflows } from '../harness/browser-checks.ts';
+import { expectFullyVisible, overflows } from '../harness/browser-checks.ts';
 import { createPerson, signInAs } from '../harness/dashboard-session.ts';
 
 /**
@@ -77,14 +77,6 @@ browserSuite('long names', (suite) => {
   }
 
   /** The text is fully visible: not truncated and not beyond the window's edge. */
-  async function expectFullyVisible(text: Locator): Promise<void> {
-    await text.waitFor();
-    expect(await text.evaluate((one) => one.scrollWidth - one.clientWidth)).toBeLessThanOrEqual(1);
-    const box = await text.boundingBox();
-    expect(box?.x).toBeGreaterThanOrEqual(0);
-    expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(360);
-  }
-
   async function choose(page: Page, name: RegExp): Promise<void> {
     await page.getByRole('button', { name: 'Open navigation' }).click();
     await page.getByRole('button', { name }).click();

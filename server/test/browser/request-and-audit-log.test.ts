@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest';
 import { browserSuite } from '../harness/browser.ts';
-import { accessibilityViolations, overflows } from '../harness/browser-checks.ts';
+import {
+  accessibilityViolations,
+  expectFullyVisible,
+  overflows,
+} from '../harness/browser-checks.ts';
 
 /** A failed request is found in two clicks, with its fix; a successful one leads to its message. */
 browserSuite('request log and audit log', (suite) => {
@@ -78,6 +82,15 @@ browserSuite('request log and audit log', (suite) => {
     expect(await overflows(page)).toEqual([]);
     await page.getByRole('link', { name: /^req_/ }).click();
     await page.getByRole('heading', { name: 'POST /api/v1/contacts' }).waitFor();
+
+    const onPhone = await suite.openAs('admin', { width: 390, height: 844 });
+    await onPhone.goto('/app/audit-log');
+    const entry = onPhone
+      .getByRole('list', { name: 'Audit log' })
+      .getByRole('button', { name: /Created a stream/ });
+    for (const text of ['Created a stream', 'Weekly digest', /^API key /]) {
+      await expectFullyVisible(entry.getByText(text, { exact: true }));
+    }
 
     await page.goto('/app/audit-log');
     await page.getByLabel('Actor').selectOption('Command line');

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { expect } from 'vitest';
 
 /** Accessibility and layout checks for pages. */
@@ -44,6 +44,16 @@ export function overflows(page: Page): Promise<string[]> {
   return page.evaluate(`[document.documentElement, ...document.querySelectorAll('[data-scroller], dialog[open]')]
     .filter((box) => box.checkVisibility() && box.scrollWidth > box.clientWidth + 1)
     .map((box) => box.tagName + ' ' + box.scrollWidth + ' in ' + box.clientWidth)`);
+}
+
+/** Expects that a text is not cut off, and inside the window. */
+export async function expectFullyVisible(text: Locator): Promise<void> {
+  await text.waitFor();
+  expect(await text.evaluate((one) => one.scrollWidth - one.clientWidth)).toBeLessThanOrEqual(1);
+  const box = await text.boundingBox();
+  expect(box?.x).toBeGreaterThanOrEqual(0);
+  const { width = 0 } = text.page().viewportSize() ?? {};
+  expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(width);
 }
 
 /** The window widths of a desktop, a tablet and a phone. */

@@ -33,10 +33,12 @@ test('a complaint with the return path in the returned header is recorded once, 
   for (const to of [COMPLAINTS, COMPLAINTS.toUpperCase(), COMPLAINTS]) {
     expect(await server.report(to, report, from)).toMatchObject({ code: 250 });
   }
-  expect((await server.message(id)).status).toBe('delivered');
+  const message = await server.message(id);
+  expect(message.status).toBe('delivered');
   const facts = { reported_by: 'Provider-Feedback/1.0', feedback_type: 'abuse' };
   const recorded = await complaints(server, id);
   expect(recorded).toHaveLength(1);
+  expect(message.recipients[0].complained_at).toBe(recorded[0].created_at);
   expect(recorded[0]).toMatchObject({
     sequence: 3,
     data: {

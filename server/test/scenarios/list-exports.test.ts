@@ -81,7 +81,7 @@ describe('messages', () => {
     const copies = records.filter((record) => record.includes(',copy@example.com,cc,'));
     expect(copies).toHaveLength(1);
     expect(copies[0]).toContain(',"welcome mail, vip",');
-    expect(copies[0]).toMatch(/,transactional,"{""order"":""17""}"$/);
+    expect(copies[0]).toMatch(/,transactional,"{""order"":""17""}",$/);
     expect(records.filter((record) => record.includes(',bounced,unknown_mailbox,'))).toHaveLength(
       2,
     );

@@ -295,6 +295,39 @@ test('content is either inline or a template', async () => {
   );
 });
 
+test('a message without content is refused, whether as sent or with its values; an empty subject is not', async () => {
+  const send = async (changes: Record<string, unknown>, path = '/transactional/send') => {
+    const body = validMessage(changes);
+    const { status, json } = await app.call('POST', path, { body });
+    const pointers = (json.errors ?? []).map((error: { pointer: string }) => error.pointer);
+    return [status, json.code, ...pointers];
+  };
+  const refused = [422, 'content_missing'];
+  expect(await send({ subject: '', html: '' })).toEqual([...refused, '/html']);
+  expect(await send({ html: ' \n', text: '' })).toEqual([...refused, '/html']);
+  expect(await send({ html: undefined, text: '' })).toEqual([...refused, '/text']);
+  expect(await send({ html: '', placeholders: false })).toEqual([...refused, '/html']);
+  expect(await send({ html: '' }, '/transactional/dry-run')).toEqual([...refused, '/html']);
+  expect(await send({ html: '${body}', variables: { body: '' } })).toEqual([...refused, '/html']);
+  expect(await send({ html: '', to: { email: 'nobody' }, from: undefined })).toEqual([
+    ...[422, 'validation_failed', '/to/email', '/from', '/html'],
+  ]);
+  const template = { key: 'maybe-empty', subject: 'x', html: '{% if on %}<p>On</p>{% endif %}' };
+  expect((await app.call('POST', '/templates', { body: template })).status).toBe(201);
+  expect((await app.call('POST', '/templates/maybe-empty/publish', { body: {} })).status).toBe(200);
+  const templated = { subject: undefined, html: undefined, template_key: 'maybe-empty' };
+  const off = { ...templated, template_variables: { on: false } };
+  expect(await send(off)).toEqual([...refused, '/template_key']);
+  const checked = async (changes: Record<string, unknown>) =>
+    (await send(changes, '/transactional/dry-run'))[0];
+  expect(await checked({ ...templated, template_variables: { on: true } })).toBe(200);
+
+  expect(await checked({ subject: '' })).toBe(200);
+  expect(await checked({ html: '', text: 'Only text' })).toBe(200);
+  const attachments = [{ filename: 'scan.pdf', content: 'JVBERi0=' }];
+  expect(await checked({ html: '', attachments })).toBe(200);
+});
+
 test('values in the field of the other kind of content are pointed at', async () => {
   const send = async (changes: object) =>
     (await app.call('POST', '/transactional/send', { body: { ...validMessage(), ...changes } }))

@@ -67,6 +67,24 @@ test('complained is delivered and then complained about', async () => {
   expect(types).toEqual(['message.accepted', 'message.delivered', 'message.complained']);
 });
 
+test('a complaint is shown in lists, which can be filtered by it', async () => {
+  const { message } = await outcomeOf('complained+listed');
+  const { message: other } = await outcomeOf('delivered+listed');
+  const [recipient] = message.recipients;
+  expect(Date.parse(recipient.complained_at)).toBe(Date.parse(recipient.finished_at));
+  expect(other.recipients[0].complained_at).toBeNull();
+  const listed = async (query: string) => {
+    const { json } = await app.call('GET', `/messages?q=listed${query}`);
+    return json.data.map((one: typeof message) => [one.id, one.recipients[0].complained_at]);
+  };
+  const complained = [message.id, recipient.complained_at];
+  expect(await listed('&complained=true')).toEqual([complained]);
+  expect(await listed('&complained=false')).toEqual([[other.id, null]]);
+  expect(await listed('')).toEqual([[other.id, null], complained]);
+  const { status, json } = await app.call('GET', '/messages?complained=maybe');
+  expect([status, json.errors?.[0].parameter]).toEqual([422, 'complained']);
+});
+
 test('suppressed is reported in the response and never attempted', async () => {
   const { sent, message, types } = await outcomeOf('suppressed');
   expect(sent.recipients).toEqual([

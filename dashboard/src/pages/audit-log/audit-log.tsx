@@ -130,6 +130,7 @@ function AuditFilterBar({
   );
 }
 
+/** The columns of the header and of each row. On phones, a row has two lines. */
 const COLUMNS = 'md:grid-cols-[auto_minmax(0,14rem)_minmax(0,1fr)_minmax(0,12rem)_6.5rem]';
 
 function EntryRow({
@@ -163,12 +164,29 @@ function EntryRow({
           {actionLabel(action)}
           {entry.outcome === 'unknown' && <span className="text-warn"> (outcome unknown)</span>}
         </span>
-        <span className="hidden min-w-0 gap-x-2 text-xs md:flex">
-          {name !== undefined && <span className="max-w-[60%] shrink-0 truncate">{name}</span>}
-          <span className="min-w-0 truncate font-mono text-soft">{target}</span>
-        </span>
-        <span className="hidden min-w-0 truncate text-xs text-soft md:block">
-          {actorLabel(entry)}
+        <span className="order-last col-span-2 col-start-2 flex min-w-0 text-xs text-soft md:contents">
+          <span className="flex min-w-0 gap-x-2 md:order-none">
+            {name !== undefined && (
+              <span className="truncate text-ink md:max-w-[60%] md:shrink-0">{name}</span>
+            )}
+            {/* On phones, the name says enough. */}
+            <span
+              className={classNames(
+                'min-w-0 truncate font-mono',
+                name !== undefined && 'hidden md:inline',
+              )}
+            >
+              {target}
+            </span>
+          </span>
+          {target !== null && (
+            <span className="shrink-0 px-1.5 text-faint md:hidden" aria-hidden>
+              ·
+            </span>
+          )}
+          <span className="max-w-[60%] shrink-0 truncate md:max-w-none md:shrink">
+            {actorLabel(entry)}
+          </span>
         </span>
         <Time at={entry.created_at} className="text-right text-xs text-faint" />
       </button>

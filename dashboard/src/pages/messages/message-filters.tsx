@@ -22,6 +22,7 @@ const STATUSES = [
   'queued',
   'deferred',
   'delivered',
+  'complained',
   'bounced',
   'expired',
   'failed',

@@ -6,7 +6,7 @@ import { apiFor, type Schema, unwrap } from '../../api/client.ts';
 import { toProblem } from '../../api/problem.ts';
 import { useApi } from '../../api/use-api.ts';
 import { ErrorAlert } from '../../components/alert.tsx';
-import { Badge, StatusBadge } from '../../components/badge.tsx';
+import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { CopyCode } from '../../components/copy.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
@@ -22,6 +22,7 @@ import { Attempts } from './attempts.tsx';
 import { DeliverySummary } from './delivery-summary.tsx';
 import { MessageActions } from './message-actions.tsx';
 import { MessageContentTabs } from './message-content.tsx';
+import { MessageStatus } from './message-status.tsx';
 import { MessageWebhooks } from './message-webhooks.tsx';
 import { Timeline } from './timeline.tsx';
 
@@ -55,7 +56,7 @@ export function MessagePage() {
       back={BACK}
       description={
         <span className="flex flex-wrap items-center gap-x-2 gap-y-1">
-          <StatusBadge status={message.status} />
+          <MessageStatus status={message.status} recipients={message.recipients} />
           <Time at={message.created_at} className="text-faint" />
           <span className="min-w-0 break-words">
             {message.from.email} <span aria-hidden>→</span>
@@ -123,7 +124,7 @@ function Recipients({ recipients }: { recipients: Schema<'Recipient'>[] }) {
           <li key={`${recipient.kind} ${recipient.email}`} className="text-sm">
             <div className="flex items-center gap-2">
               <span className="min-w-0 flex-1 font-medium break-words">{recipient.email}</span>
-              <StatusBadge status={recipient.status} />
+              <MessageStatus status={recipient.status} recipients={[recipient]} />
             </div>
             <div className="text-xs break-words text-faint">
               {capitalize(recipient.kind)}

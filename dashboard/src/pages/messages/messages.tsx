@@ -3,7 +3,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { Mail, SearchX } from 'lucide-react';
 import { apiFor } from '../../api/client.ts';
 import { useApi } from '../../api/use-api.ts';
-import { Badge, StatusBadge } from '../../components/badge.tsx';
+import { Badge } from '../../components/badge.tsx';
 import { Button, buttonClass } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ExportMenu } from '../../components/export-menu.tsx';
@@ -26,6 +26,7 @@ import { useCan } from '../../session/session.ts';
 import { SendSnippets } from '../api-keys/send-snippets.tsx';
 import { BulkMessageActions } from './bulk-message-actions.tsx';
 import { MessageFilterBar } from './message-filters.tsx';
+import { MessageStatus } from './message-status.tsx';
 import {
   fetchMessages,
   type MessageFilters,
@@ -148,7 +149,7 @@ function MessageRow({
         </span>
       )}
       <span className="order-2 justify-self-end md:order-none md:justify-self-start">
-        <StatusBadge status={message.status} />
+        <MessageStatus status={message.status} recipients={message.recipients} />
       </span>
       <span className="order-1 min-w-0 truncate font-medium md:order-none">
         {shown?.email}
@@ -188,11 +189,12 @@ function MessageRow({
   );
 }
 
-/** The recipient that matches the search, or has the message's status, or the first one. */
+/** The recipient that matches the search, or complained, or has the message's status, or the first one. */
 function shownRecipient({ recipients, status }: MessageSummary, searched: string | undefined) {
   const text = searched?.toLowerCase();
   return (
     (text && recipients.find(({ email }) => email.toLowerCase().includes(text))) ||
+    recipients.find(({ complained_at: at }) => at !== null) ||
     recipients.find((recipient) => recipient.status === status) ||
     recipients[0]
   );

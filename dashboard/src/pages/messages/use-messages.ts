@@ -8,6 +8,7 @@ export type MessageSummary = Schema<'MessageSummary'>;
 /** The page's search parameters. */
 export interface MessageFilters extends TimeRange {
   q?: string;
+  /** A status, or `complained`. */
   status?: string;
   recipient?: string;
   /** A mailbox provider, named as in the statistics, or a recipient domain. */
@@ -50,7 +51,7 @@ export function messageQuery(filters: MessageFilters): Record<string, string> {
   const [name, ...value] = metadata?.split('=') ?? [];
   return {
     ...(q ? { q } : {}),
-    ...(status ? { status } : {}),
+    ...statusQuery(status),
     ...(recipient ? { recipient } : {}),
     ...(receiver ? { receiver } : {}),
     ...(domain ? { domain } : {}),
@@ -62,4 +63,10 @@ export function messageQuery(filters: MessageFilters): Record<string, string> {
     ...(key ? { api_key_id: key } : {}),
     ...timeQuery(filters, Date.now()),
   };
+}
+
+/** A complaint is not a status, but it is looked for like one. */
+function statusQuery(status: string | undefined): Record<string, string> {
+  if (!status) return {};
+  return status === 'complained' ? { complained: 'true' } : { status };
 }

@@ -327,7 +327,7 @@ interface Message {
   scheduled_at: string | null;
   from: { email: string; name: string | null };
   subject: string;
-  recipients: { kind: string; email: string; name: string | null }[];
+  recipients: { kind: string; email: string; name: string | null; complained_at: string | null }[];
 }
 
 const LAST_EVENTS: Record<string, string> = {
@@ -342,6 +342,11 @@ const LAST_EVENTS: Record<string, string> = {
   suppressed: 'suppressed',
   partial: 'bounced',
 };
+
+function lastEvent({ status, recipients }: Message): string {
+  const complained = recipients.some(({ complained_at: at }) => at !== null);
+  return status === 'delivered' && complained ? 'complained' : (LAST_EVENTS[status] ?? status);
+}
 
 function toEmail(message: Message) {
   const addressesOf = (kind: string) =>
@@ -358,6 +363,6 @@ function toEmail(message: Message) {
     subject: message.subject,
     created_at: message.created_at,
     scheduled_at: message.scheduled_at,
-    last_event: LAST_EVENTS[message.status] ?? message.status,
+    last_event: lastEvent(message),
   };
 }

@@ -236,7 +236,8 @@ const SHARED_HEADERS = {
     schema: text,
   },
   RateLimit: {
-    description: 'Requests left (`r`) and seconds until more are allowed (`t`).',
+    description:
+      'Requests left (`r`) and seconds until more are allowed (`t`), of the limit that the request counts against: `workspace`, `reads`, `person`, `network` or `operator`.',
     schema: text,
   },
   'RateLimit-Policy': { description: 'The rate limit in effect.', schema: text },

@@ -319,7 +319,8 @@ export const PROBLEMS = {
   content_missing: {
     status: 422,
     title: 'The message has no content',
-    meaning: 'Neither a template nor a subject with html or text was given.',
+    meaning:
+      'Neither a template nor a subject with html or text was given, or html and text are empty and there are no attachments.',
     fix: 'Provide subject and html or text (or both), or template_key.',
   },
   idempotency_key_reused: {

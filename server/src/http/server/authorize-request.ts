@@ -8,7 +8,7 @@ import {
 import { limitOf, type Session } from '../../accounts/people/session-store.ts';
 import type { Sessions, SignedInPerson } from '../../accounts/people/sessions.ts';
 import { singleSignOnRequired } from '../../accounts/people/single-sign-on/connection.ts';
-import type { RateDecision, RateLimiter } from '../../accounts/rate-limit.ts';
+import type { RateDecision, RateLimiter, WorkspaceLimiters } from '../../accounts/rate-limit.ts';
 import { isTeamRight, type Right, type Role, rightsOf, scopesOf } from '../../accounts/roles.ts';
 import type { Mode } from '../../accounts/tenant-scope.ts';
 import { WorkspaceMovingError } from '../../accounts/workspace-moving.ts';
@@ -17,7 +17,7 @@ import { clientNetwork } from '../../lib/net/client-network.ts';
 import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
 import type { Operation } from '../operation.ts';
 import { pathNotFound } from '../problems/problem-details.ts';
-import { rateLimitHeader } from '../rate-limit-header.ts';
+import { type Limited, rateLimitHeader } from '../rate-limit-header.ts';
 import type { ApiSurface } from './api-surface.ts';
 import { bearerToken } from './bearer-token.ts';
 import { rejectCrossSite } from './csrf.ts';
@@ -30,11 +30,10 @@ import type { SessionCookie } from './session-cookie.ts';
  * it has no workspace, and operations that need one cannot run with it.
  */
 
-export interface AuthorizationDependencies {
+export interface AuthorizationDependencies extends WorkspaceLimiters {
   sessions: Pick<Sessions, 'find' | 'rejectMoved'>;
   operatorKeys: Pick<OperatorKeys, 'authenticate'>;
   cookie: SessionCookie;
-  rateLimiter: RateLimiter;
   /** Of its own, so that no number of client networks can push workspaces out of the other one. */
   networkRateLimiter: RateLimiter;
   baseUrl: string;
@@ -150,17 +149,19 @@ function authorizeApiKey(
   const isFirstCheck = request.caller === null;
   request.caller = caller;
   if (isFirstCheck) {
-    const { rateLimiter } = deps;
+    const isRead = isSafe(spec);
+    const rateLimiter = isRead ? deps.readRateLimiter : deps.rateLimiter;
+    const limited = isRead ? 'reads' : 'workspace';
     const { workspaceId } = caller;
     const { waitsAtRateLimit } = surface;
     // Clients that wait for their turn are those of other APIs, which do not know these headers.
     const decision = waitsAtRateLimit
       ? rateLimiter.take(workspaceId)
-      : takeFromLimit(rateLimiter, 'workspace', workspaceId, reply);
+      : takeFromLimit(rateLimiter, limited, workspaceId, reply);
     if (!decision.allowed) {
       const waits = waitsAtRateLimit && spec.scope === 'send:transactional';
       const turn = waits ? rateLimiter.waitForTurn(workspaceId) : undefined;
-      const refusal = rateLimited('workspace', decision);
+      const refusal = rateLimited(limited, decision);
       if (!turn) throw refusal;
       return turn.then(() => {
         // No client would read the answer and know that the message was accepted.
@@ -302,8 +303,6 @@ function requireMode(spec: Spec, caller: Caller): void {
   }
 }
 
-type Limited = 'workspace' | 'person' | 'network' | 'operator';
-
 function applyRateLimit(
   limiter: RateLimiter,
   name: Limited,
@@ -327,8 +326,8 @@ function takeFromLimit(
 }
 
 function rateLimited(name: Limited, { limit, retryAfterSeconds }: RateDecision): RefusedError {
-  const { perSecond } = limit;
+  const of = name === 'reads' ? 'Reading in the workspace' : `The ${name}`;
   const counted = name === 'workspace' ? ' Each message of a batch counts as a request.' : '';
-  const detail = `The ${name} is limited to ${perSecond} requests per second.${counted}`;
+  const detail = `${of} is limited to ${limit.perSecond} requests per second.${counted}`;
   return new RefusedError('rate_limited', detail, { retryAfterSeconds });
 }

@@ -1,4 +1,4 @@
-import type { RateLimiter } from '../../accounts/rate-limit.ts';
+import type { RateLimiter, WorkspaceLimiters } from '../../accounts/rate-limit.ts';
 import { assert } from '../../lib/assert.ts';
 import { invalidFields } from '../../lib/refused-error.ts';
 import type { AuditLog } from '../../logs/audit-log.ts';
@@ -41,7 +41,7 @@ export type CallOperation = (
 
 export function operationCaller(
   operations: readonly Operation[],
-  rateLimiter: Pick<RateLimiter, 'charge'>,
+  limiters: Readonly<Record<keyof WorkspaceLimiters, Pick<RateLimiter, 'charge'>>>,
   auditLog: AuditLog,
 ): CallOperation {
   const find = operationFinder(operations);
@@ -50,7 +50,11 @@ export function operationCaller(
     const { params = {}, query = {}, body, idempotency } = input;
     requireScope(operation.spec, request.caller);
     // The server has counted the request itself.
-    if (request.innerCalls > 0) rateLimiter.charge(request.caller.workspaceId, 1);
+    if (request.innerCalls > 0) {
+      const { rateLimiter, readRateLimiter } = limiters;
+      const limiter = operation.spec.method === 'GET' ? readRateLimiter : rateLimiter;
+      limiter.charge(request.caller.workspaceId, 1);
+    }
     request.innerCalls += 1;
     if (input.query || operation.spec.query) checks.query.check(query);
     if (operation.spec.body) checks.body?.check(body ?? {}, request.caller, []);

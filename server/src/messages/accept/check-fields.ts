@@ -35,8 +35,9 @@ export function checkFields(
   const errors = new FieldErrors();
   const fields = readFields(request, limits, nowMs, errors);
   // Without a sender, that of the stream is used, which rendering finds.
-  if (errors.all.length === 0 && (hasSender(request) || !contentError(request))) return fields;
-  throw validationError(request, errors.all);
+  if (errors.all.length === 0 && (hasSender(request) || !contentError(request, limits)))
+    return fields;
+  throw validationError(request, limits, errors.all);
 }
 
 /**
@@ -55,7 +56,7 @@ export function checkRemainingFields(
   const senderUnknown = invalid.has('from') || invalid.has('template_key');
   if (!senderUnknown && !hasSender(request)) errors.push(SENDER_MISSING);
   const contentUnknown = [...INLINE_FIELDS, ...TEMPLATE_FIELDS].some((field) => invalid.has(field));
-  if (!contentUnknown) errors.push(...(contentError(request)?.errors ?? []));
+  if (!contentUnknown) errors.push(...(contentError(request, limits)?.errors ?? []));
   return errors;
 }
 
@@ -115,9 +116,13 @@ function hasSender({ from, template_key, stream }: Partial<SendRequest>): boolea
 const REQUIRED = 'This field is required.';
 const SENDER_MISSING: FieldError = { pointer: '/from', code: 'required', detail: REQUIRED };
 
-function validationError(request: SendRequest, fieldErrors: readonly FieldError[]): RefusedError {
+function validationError(
+  request: SendRequest,
+  limits: SendLimits,
+  fieldErrors: readonly FieldError[],
+): RefusedError {
   const sender = hasSender(request) ? [] : [SENDER_MISSING];
-  const content = contentError(request);
+  const content = contentError(request, limits);
   const errors = [...fieldErrors, ...sender, ...(content?.errors ?? [])];
   if (fieldErrors.length > 0 || !content) return invalidFields(errors);
   return new RefusedError(content.code, content.message, { errors });
@@ -131,13 +136,16 @@ const TEMPLATE_FIELDS = [
   'inline_css',
 ] as const;
 
-export function contentKind(request: SendRequest): 'inline' | 'template' {
-  const error = contentError(request);
+export function contentKind(request: SendRequest, limits: SendLimits): 'inline' | 'template' {
+  const error = contentError(request, limits);
   if (error) throw error;
   return request.template_key === undefined ? 'inline' : 'template';
 }
 
-function contentError(request: Partial<SendRequest>): RefusedError | undefined {
+function contentError(
+  request: Partial<SendRequest>,
+  { bodyRequired }: SendLimits,
+): RefusedError | undefined {
   const inline = INLINE_FIELDS.filter((field) => isGiven(request[field]));
   const template = TEMPLATE_FIELDS.filter((field) => isGiven(request[field]));
   if (inline.length > 0 && template.length > 0) {
@@ -149,7 +157,10 @@ function contentError(request: Partial<SendRequest>): RefusedError | undefined {
     return new RefusedError('content_conflict', detail, { errors });
   }
   const missing = missingContent(request, template.length > 0);
-  if (missing.length === 0) return undefined;
+  if (missing.length === 0) {
+    const isEmpty = bodyRequired && template.length === 0 && hasEmptyBody(request);
+    return isEmpty ? emptyBody(request) : undefined;
+  }
   const names = missing.map((field) => (field === 'html' ? 'html or text' : field));
   const detail = `Missing ${names.join(' and ')}.`;
   const errors = missing.map((field) => ({
@@ -193,6 +204,35 @@ function misnamedValues(inline: string[], template: string[]) {
 function isGiven(value: unknown): boolean {
   if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
   return value !== undefined && value !== true;
+}
+
+/** What has only attachments is worth sending. An empty subject is valid too. */
+export function hasEmptyBody({
+  html,
+  text,
+  attachments = [],
+}: {
+  html?: string;
+  text?: string | null;
+  attachments?: readonly unknown[];
+}): boolean {
+  return isBlank(html) && isBlank(text) && attachments.length === 0;
+}
+
+function isBlank(text: string | null | undefined): boolean {
+  return text === undefined || text === null || !/\S/.test(text);
+}
+
+/** Names the field that the caller gave. Content can also be empty because of the values in it. */
+export function emptyBody(request: Partial<SendRequest>): RefusedError {
+  const { template_key: template, html } = request;
+  const field = template !== undefined ? 'template_key' : html === undefined ? 'text' : 'html';
+  const detail =
+    template === undefined
+      ? 'The message has no content: html and text are empty.'
+      : 'The message has no content: html and text of the template are empty with these values.';
+  const errors = [{ pointer: `/${field}`, code: 'empty', detail }];
+  return new RefusedError('content_missing', detail, { errors });
 }
 
 /** Inline content needs a body: HTML, text, or both. */

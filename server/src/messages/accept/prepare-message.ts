@@ -20,7 +20,7 @@ import {
   renderMessageContent,
 } from '../content/render-content.ts';
 import type { RenderedFields } from '../content/rendered-content.ts';
-import { checkFields } from './check-fields.ts';
+import { checkFields, emptyBody, hasEmptyBody } from './check-fields.ts';
 import { FieldErrors } from './field-errors.ts';
 import { MessageStream, type MessageStreamParts } from './message-stream.ts';
 import type { Envelope, Recipient } from './parse-envelope.ts';
@@ -117,6 +117,9 @@ export async function prepareMessage(
   // Awaiting a value that is already there would cost every send several microtasks.
   const rendered = rendering instanceof Promise ? await rendering : rendering;
   const { template } = rendered;
+  if (parts.limits.bodyRequired && hasEmptyBody({ ...rendered.fields, attachments })) {
+    throw emptyBody(request);
+  }
   const resolving = ofMessage.resolve(rendered.templateStream);
   const stream = resolving instanceof Promise ? await resolving : resolving;
   const fields = ofMessage.withHeaders(rendered.fields);

@@ -10,16 +10,23 @@ export interface SendLimits {
   /** For all custom headers together. */
   headersBytesMax: number;
   batchMax: number;
+  /** Whether a message without text, HTML and attachments is refused. */
+  bodyRequired: boolean;
   scheduleAheadMs: number;
   retryWindowMs: number;
 }
 
 /**
  * Mail from other programs has headers of every server on its way, and a reply to a long thread has
- * long references. Only the total is limited.
+ * long references. Only the total is limited. It may be a subject without a body.
  */
 export function submittedMailLimits(limits: SendLimits): SendLimits {
-  return { ...limits, headersMax: Infinity, headerBytesMax: limits.headersBytesMax };
+  return {
+    ...limits,
+    headersMax: Infinity,
+    headerBytesMax: limits.headersBytesMax,
+    bodyRequired: false,
+  };
 }
 
 /** How long a message is retried before it expires. */

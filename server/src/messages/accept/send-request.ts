@@ -109,14 +109,14 @@ export const SendMessage = closed(
       Type.String({
         maxLength: 2000,
         description:
-          'A single line. Can contain `${name}` and `{{ path }}` placeholders; line breaks in values become spaces.',
+          'A single line, which may be empty. Can contain `${name}` and `{{ path }}` placeholders; line breaks in values become spaces.',
         examples: ['Welcome, ${first_name}'],
       }),
     ),
     html: Type.Optional(
       Type.String({
         description:
-          'Values are HTML-escaped; `{{ path | raw }}` opts out. Omit it for a text-only message.',
+          'Values are HTML-escaped; `{{ path | raw }}` opts out. Omit it for a text-only message. A message whose `html` and `text` are both empty is refused, unless it has attachments.',
         examples: ['<p>Hello {{ contact.first_name | default: "there" }}</p>'],
       }),
     ),

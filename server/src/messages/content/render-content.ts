@@ -87,7 +87,7 @@ export function renderMessageContent(
   request: SendRequest,
   draft: Draft,
 ): RenderedContent | Promise<RenderedContent> {
-  if (contentKind(request) === 'template') {
+  if (contentKind(request, parts.limits) === 'template') {
     return renderPlaceholders(parts, caller, request, draft, 'template');
   }
   if (draft.envelope.from) return renderInline(parts, caller, request, draft);

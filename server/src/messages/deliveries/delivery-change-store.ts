@@ -49,10 +49,22 @@ export async function markBounced(
   return (rows[0] as { event_sequence: number }).event_sequence;
 }
 
-/**
- * A complaint does not change the status; it only adds an event. Returns the event's sequence
- * number.
- */
+/** A complaint does not change the status. Returns the sequence number of its event. */
+export async function markComplained(
+  db: Queryable,
+  message: MessageRef,
+  ordinal: number,
+  atMs: number,
+): Promise<number> {
+  const { rows } = await db.query<{ event_sequence: number }>(
+    `update deliveries set complained_at = $5, event_sequence = event_sequence + 1
+     where workspace_id = $1 and mode = $2 and message_id = $3 and ordinal = $4 returning event_sequence`,
+    [message.workspaceId, message.mode, message.messageId, ordinal, sqlTime(atMs)],
+  );
+  return (rows[0] as { event_sequence: number }).event_sequence;
+}
+
+/** An unsubscription does not change the status either. Returns the sequence number of its event. */
 export async function nextEventSequence(
   db: Queryable,
   message: MessageRef,

@@ -123,7 +123,7 @@ with moved as (
     update deliveries d
        set status = r.status, due_at = r.due, lease = null,
            attempts = d.attempts + (r.started is not null)::int,
-           event_sequence = d.event_sequence + 1 + (r.complaint is not null)::int,
+           event_sequence = d.event_sequence + 1 + (r.complaint is not null)::int,${parts.complaints ? COMPLAINED_AT : ''}
            reason = case when r.started is not null or r.reason is not null then r.reason
                          else d.reason end,
            bounce = case when r.started is not null or r.bounce is not null then r.bounce
@@ -147,6 +147,9 @@ delivery_events as (
 ${parts.complaints ? COMPLAINTS : ''}${parts.suppressions ? SUPPRESSIONS : ''}${parts.inbox ? INBOX : ''}${parts.signatures ? SIGNATURES : ''}
 select n from moved`;
 }
+
+const COMPLAINED_AT = `
+           complained_at = case when r.complaint is null then d.complained_at else r.at end,`;
 
 /** A second event at the same time, right after the delivery that it complains about. */
 const COMPLAINTS = `,

@@ -42,6 +42,7 @@ export interface StoredDelivery {
   due_at: string | null;
   leased: boolean;
   finished_at: string | null;
+  complained_at: string | null;
   smtp: SmtpFacts | null;
   bounce: Bounce | null;
 }
@@ -69,7 +70,8 @@ const MESSAGE = selectList<MessagesRow, Omit<StoredMessage, 'deliveries'>>(
 const DELIVERIES = `(select json_agg(json_build_object('ordinal', d.ordinal, 'kind', d.kind,
     'recipient', d.recipient, 'name', d.recipient_name, 'status', d.status, 'reason', d.reason,
     'attempts', d.attempts, 'due_at', d.due_at, 'leased', d.lease is not null,
-    'finished_at', d.finished_at, 'smtp', d.smtp, 'bounce', d.bounce) order by d.ordinal)
+    'finished_at', d.finished_at, 'complained_at', d.complained_at, 'smtp', d.smtp,
+    'bounce', d.bounce) order by d.ordinal)
   from deliveries d
   where d.workspace_id = m.workspace_id and d.mode = m.mode and d.message_id = m.id) as deliveries`;
 
@@ -122,6 +124,8 @@ export interface MessageFilter {
   deliveryStatus?: DeliveryStatus;
   /** Why a recipient did not get the message, or not yet. */
   reason?: string;
+  /** Whether a recipient complained about the message. */
+  complained?: boolean;
   apiKeyId?: string;
   stream?: string;
   metadata?: Record<string, string>;
@@ -174,6 +178,9 @@ export async function scanMessages(
           and ($17::text is null or exists (
             select from deliveries d where d.workspace_id = $1 and d.mode = $2
               and d.message_id = s.id and d.status::text = $17))
+          and ($18::boolean is null or $18 = exists (
+            select from deliveries d where d.workspace_id = $1 and d.mode = $2
+              and d.message_id = s.id and d.complained_at is not null))
         order by s.id desc limit $16)
       select m.id, edge.scanned, edge.last_id,
         case when $15 then (
@@ -203,6 +210,7 @@ export async function scanMessages(
       filter.includeReceivers ?? false,
       bounds.matchesMax,
       filter.deliveryStatus ?? null,
+      filter.complained ?? null,
       ...scan.values,
     ],
   });
@@ -227,14 +235,14 @@ function scanFor({ recipientKey, headerMessageId, metadata }: MessageFilter) {
 }
 
 const SCAN_MESSAGE_ID = `select id, stream, tags, template_key, metadata, subject, sender, api_key_id from messages
-  where workspace_id = $1 and mode = $2 and header_message_id = $18 and id < $3 and id >= $4
+  where workspace_id = $1 and mode = $2 and header_message_id = $19 and id < $3 and id >= $4
   order by id desc limit $5`;
 
 /** Metadata that an index finds: the batch of a message that was sent through SendGrid's API. */
 export const BATCH_METADATA = 'sendgrid_batch_id';
 
 const SCAN_BATCH = `select id, stream, tags, template_key, metadata, subject, sender, api_key_id from messages
-  where workspace_id = $1 and mode = $2 and metadata ->> '${BATCH_METADATA}' = $18 and id < $3
+  where workspace_id = $1 and mode = $2 and metadata ->> '${BATCH_METADATA}' = $19 and id < $3
     and id >= $4 order by id desc limit $5`;
 
 const SCAN_ALL = `select id, stream, tags, template_key, metadata, subject, sender, api_key_id from messages
@@ -243,7 +251,7 @@ const SCAN_ALL = `select id, stream, tags, template_key, metadata, subject, send
 /** Uses the index on recipients, because searching by recipient is the most common query. */
 const SCAN_RECIPIENT = `select m.id, m.stream, m.tags, m.template_key, m.metadata, m.subject, m.sender, m.api_key_id
   from deliveries r join messages m on m.workspace_id = $1 and m.mode = $2 and m.id = r.message_id
-  where r.workspace_id = $1 and r.mode = $2 and r.recipient_key = $18 and r.message_id < $3
+  where r.workspace_id = $1 and r.mode = $2 and r.recipient_key = $19 and r.message_id < $3
     and r.message_id >= $4 order by r.message_id desc limit $5`;
 
 export interface StoredAttempt {

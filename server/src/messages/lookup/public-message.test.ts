@@ -34,6 +34,7 @@ function message(delivery: Partial<StoredDelivery>, more: Partial<StoredMessage>
         due_at: null,
         leased: false,
         finished_at: null,
+        complained_at: null,
         smtp: null,
         bounce: null,
         ...delivery,

@@ -48,6 +48,7 @@ function publicRecipient(delivery: StoredDelivery) {
     attempts: delivery.attempts,
     next_attempt_at: waiting ? isoTime(delivery.due_at) : null,
     finished_at: isoTime(delivery.finished_at),
+    complained_at: isoTime(delivery.complained_at),
     smtp: delivery.smtp,
     bounce: delivery.bounce,
   };

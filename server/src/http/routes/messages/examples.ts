@@ -58,6 +58,7 @@ export const MESSAGE_SUMMARY = {
       attempts: 1,
       next_attempt_at: null,
       finished_at: '2026-11-15T09:30:00.412Z',
+      complained_at: null,
       smtp: SMTP_REPLY,
       bounce: null,
     },

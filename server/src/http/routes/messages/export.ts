@@ -24,6 +24,7 @@ const COLUMNS = [
   'smtp_text',
   'stream',
   'metadata',
+  'complained_at',
 ];
 
 export function exportMessages(
@@ -57,6 +58,7 @@ export function exportMessages(
         recipient.smtp?.text,
         message.stream,
         JSON.stringify(message.metadata),
+        recipient.complained_at,
       ]),
   });
 }

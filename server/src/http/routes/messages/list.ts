@@ -73,6 +73,12 @@ const MessageListQuery = closed(
           '(`hard_bounce`) or failure.',
       }),
     ),
+    complained: Type.Optional(
+      Type.Boolean({
+        description:
+          '`true`: only messages that a recipient marked as spam. `false`: no such messages.',
+      }),
+    ),
     api_key_id: Type.Optional(
       Type.String({
         minLength: 1,
@@ -160,6 +166,7 @@ function queryOf(query: Record<string, unknown>): MessageQuery {
     ...(query.tag === undefined ? {} : { tag: query.tag as string }),
     ...(query.template_key === undefined ? {} : { templateKey: query.template_key as string }),
     ...(query.reason === undefined ? {} : { reason: query.reason as string }),
+    ...(query.complained === undefined ? {} : { complained: query.complained as boolean }),
     ...apiKeyOf(query),
     ...(query.q === undefined ? {} : { text: query.q as string }),
     ...(metadata.length === 0 ? {} : { metadata: Object.fromEntries(metadata) }),

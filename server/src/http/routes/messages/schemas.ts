@@ -1,5 +1,13 @@
 import { Type } from 'typebox';
-import { id, Metadata, Mode, NullableTime, oneOf, Time } from '../../openapi/shared-schemas.ts';
+import {
+  id,
+  Metadata,
+  Mode,
+  NullableTime,
+  oneOf,
+  Time,
+  withDescription,
+} from '../../openapi/shared-schemas.ts';
 import { Event } from '../events/event-schemas.ts';
 import {
   ACCEPTED_MESSAGE,
@@ -82,6 +90,10 @@ const Recipient = Type.Object(
     attempts: Type.Integer(),
     next_attempt_at: NullableTime,
     finished_at: NullableTime,
+    complained_at: withDescription(
+      NullableTime,
+      'When a report arrived that the recipient marked the message as spam. The status stays `delivered`.',
+    ),
     smtp: Type.Union([SmtpReply, Type.Null()]),
     bounce: Type.Union([Bounce, Type.Null()]),
   },

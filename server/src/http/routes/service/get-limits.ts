@@ -4,8 +4,11 @@ import { type Operation, operation } from '../../operation.ts';
 
 /** Each limit with its default value, for the reference, and its description. */
 const LIMITS = {
-  requests_per_second: [100, 'Requests per second and workspace.'],
-  requests_burst: [200, 'Burst size of the rate limit.'],
+  requests_per_second: [
+    100,
+    'Requests per second and workspace. `GET` requests have a limit of their own that is as high.',
+  ],
+  requests_burst: [200, 'Burst size of each rate limit.'],
   request_body_bytes: [31_457_280, 'Maximum size of a request body.'],
   message_bytes: [26_214_400, 'Maximum size of a message, encoded as it is sent.'],
   html_bytes: [2_097_152, 'Maximum size of `html`.'],

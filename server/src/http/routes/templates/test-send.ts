@@ -24,7 +24,7 @@ const TestSend = closed(
   { title: 'TestSend' },
 );
 
-const OF_CONTENT = new Set(['content_conflict', 'content_missing', 'message_id_in_use']);
+const OF_CONTENT = new Set(['content_conflict', 'message_id_in_use']);
 
 export function testSendTemplate(deps: TemplateDeps & { acceptor: MessageAcceptor }): Operation {
   return operation(
