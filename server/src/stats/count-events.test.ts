@@ -39,6 +39,7 @@ function event(type: EventType, change: Partial<CountedEvent> = {}): CountedEven
     tags: [],
     contentBytes: 0,
     bounceReason: null,
+    suppressionReason: null,
     afterDelivery: false,
     mx: null,
     machine: false,
@@ -112,18 +113,25 @@ describe('counting events', () => {
     });
   });
 
-  test('opens and clicks of machines are separate, and only the first click counts', () => {
+  test('a suppressed recipient counts its reason', () => {
+    const counts = countsOf([event('message.suppressed', { suppressionReason: 'complaint' })]);
+    expect(counters(counts, 'all')).toEqual({ suppressed: 1, 'suppressed.complaint': 1 });
+  });
+
+  test('opens and clicks of machines are separate, and further links are counted only as links', () => {
     const counts = countsOf([
       event('message.opened'),
       event('message.opened', { machine: true }),
       event('message.clicked'),
       event('message.clicked', { first: false }),
       event('message.clicked', { machine: true }),
+      event('message.clicked', { machine: true, first: false }),
     ]);
     expect(counters(counts, 'all')).toEqual({
       opened: 1,
       opened_by_machine: 1,
       clicked: 1,
+      links_clicked: 2,
       clicked_by_machine: 1,
     });
   });

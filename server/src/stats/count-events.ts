@@ -24,6 +24,7 @@ export interface CountedEvent {
   contentBytes: number;
   tags: readonly string[];
   bounceReason: string | null;
+  suppressionReason: string | null;
   /** For bounces: reported after the message was counted as delivered. */
   afterDelivery: boolean;
   mx: string | null;
@@ -53,12 +54,14 @@ export const COUNTERS = [
   'unsubscribed',
   'opened',
   'clicked',
+  'links_clicked',
   'opened_by_machine',
   'clicked_by_machine',
 ] as const;
 export type Counter = (typeof COUNTERS)[number];
 
 export const BOUNCE_REASON_PREFIX = 'bounced.';
+export const SUPPRESSION_REASON_PREFIX = 'suppressed.';
 export const LATENCY_PREFIX = 'latency.';
 
 const MINUTE_MS = 60_000;
@@ -137,9 +140,13 @@ function countersOf(event: CountedEvent): Counters {
     case 'message.opened':
       return [[event.machine ? 'opened_by_machine' : 'opened', 1]];
     case 'message.clicked':
-      if (!event.first) return [];
-      return [[event.machine ? 'clicked_by_machine' : 'clicked', 1]];
+      if (event.machine) return event.first ? [['clicked_by_machine', 1]] : [];
+      return event.first ? FIRST_CLICK : FURTHER_CLICK;
     case 'message.suppressed':
+      return [
+        ['suppressed', 1],
+        [SUPPRESSION_REASON_PREFIX + (event.suppressionReason ?? 'unknown'), 1],
+      ];
     case 'message.deferred':
     case 'message.failed':
     case 'message.expired':
@@ -151,6 +158,9 @@ function countersOf(event: CountedEvent): Counters {
       return [];
   }
 }
+
+const FURTHER_CLICK: Counters = [['links_clicked', 1]];
+const FIRST_CLICK: Counters = [['clicked', 1], ...FURTHER_CLICK];
 
 /** Built once per bucket. */
 const LATENCY_COUNTERS: string[] = [];

@@ -45,11 +45,15 @@ test('adds up the counts of several intervals, reasons and latencies', () => {
     ['bounced', 2],
     ['bounced.mailbox_full', 1],
     ['bounced.mailbox_full', 2],
+    ['suppressed', 1],
+    ['suppressed.complaint', 1],
     ['latency.0', 9],
     ['latency.40', 1],
   ]);
   expect(figures.bounced).toBe(3);
   expect(figures.bounced_by_reason).toEqual({ mailbox_full: 3 });
+  expect(figures.suppressed).toBe(1);
+  expect(figures.suppressed_by_reason).toEqual({ complaint: 1 });
   expect(figures.latency.p50_ms).toBe(0);
   expect(figures.latency.p99_ms).toBeGreaterThan(0);
 });

@@ -2,7 +2,13 @@ import type { Mode } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
 import { RefusedError } from '../lib/refused-error.ts';
 import type { Dimension } from './count-buckets.ts';
-import { BOUNCE_REASON_PREFIX, COUNTERS, type Counter, LATENCY_PREFIX } from './count-events.ts';
+import {
+  BOUNCE_REASON_PREFIX,
+  COUNTERS,
+  type Counter,
+  LATENCY_PREFIX,
+  SUPPRESSION_REASON_PREFIX,
+} from './count-events.ts';
 import { percentileMs } from './latency-histogram.ts';
 import { type PointRow, readPoints, readTotals, type StatsInterval } from './stats-store.ts';
 
@@ -21,6 +27,7 @@ export interface StatsRequest {
 
 export interface Figures extends Record<Counter, number> {
   bounced_by_reason: Record<string, number>;
+  suppressed_by_reason: Record<string, number>;
   rates: Record<'delivered' | 'bounced' | 'complained' | 'opened' | 'clicked', number | null>;
   latency: { p50_ms: number | null; p95_ms: number | null; p99_ms: number | null };
 }
@@ -91,21 +98,19 @@ export function computeFigures(
   for (const [counter, n] of counts) sums.set(counter, (sums.get(counter) ?? 0) + n);
   const of = (counter: string): number => sums.get(counter) ?? 0;
   const plain = Object.fromEntries(COUNTERS.map((counter) => [counter, of(counter)]));
-  const reasons = [...sums].filter(([counter]) => counter.startsWith(BOUNCE_REASON_PREFIX));
-  const latencies = new Map(
+  const below = (prefix: string): [rest: string, n: number][] =>
     [...sums]
-      .filter(([counter]) => counter.startsWith(LATENCY_PREFIX))
-      .map(([counter, n]) => [Number(counter.slice(LATENCY_PREFIX.length)), n]),
-  );
+      .filter(([counter]) => counter.startsWith(prefix))
+      .map(([counter, n]) => [counter.slice(prefix.length), n]);
+  const latencies = new Map(below(LATENCY_PREFIX).map(([bucket, n]) => [Number(bucket), n]));
   // A late bounce was counted as delivered first, possibly before the requested range.
   const arrived = Math.max(0, of('delivered') - of('bounced_later'));
   // Only final results count: pending messages are neither good nor bad.
   const ended = arrived + of('bounced') + of('failed') + of('expired');
   return {
     ...(plain as Record<Counter, number>),
-    bounced_by_reason: Object.fromEntries(
-      reasons.map(([counter, n]) => [counter.slice(BOUNCE_REASON_PREFIX.length), n]),
-    ),
+    bounced_by_reason: Object.fromEntries(below(BOUNCE_REASON_PREFIX)),
+    suppressed_by_reason: Object.fromEntries(below(SUPPRESSION_REASON_PREFIX)),
     rates: {
       delivered: rate(arrived, ended),
       bounced: rate(of('bounced'), ended),

@@ -65,7 +65,7 @@ const APPENDED_MAX = 64;
 const APPENDED_KEPT_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 const MINUTES_KEPT_MS = 2 * DAY_MS;
-const HOURS_KEPT_MS = 90 * DAY_MS;
+export const HOURS_KEPT_DAYS = 90;
 /** A tenant that tags every message with a unique value must not fill the tables. */
 const VALUES_PER_DIMENSION_MAX = 500;
 const KNOWN_VALUES_TTL_MS = 600_000;
@@ -73,7 +73,7 @@ const KNOWN_VALUES_TTL_MS = 600_000;
 const KNOWN_SCOPES_MAX = 20_000;
 /** Each may have 500 values in each of four dimensions. */
 const SCOPES_PER_READ = 100;
-const OTHER_VALUES = '(other)';
+export const OTHER_VALUES = '(other)';
 
 export class StatsAggregator {
   readonly #parts: StatsAggregatorParts;
@@ -254,7 +254,7 @@ export class StatsAggregator {
     if (!('nowMs' in time)) return;
     await deleteOldCounts(pool, {
       minutesBeforeMs: time.nowMs - MINUTES_KEPT_MS,
-      hoursBeforeMs: time.nowMs - HOURS_KEPT_MS,
+      hoursBeforeMs: time.nowMs - HOURS_KEPT_DAYS * DAY_MS,
     });
   }
 

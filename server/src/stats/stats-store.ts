@@ -38,6 +38,7 @@ interface MessageData {
   stream?: string;
   tags?: string[];
   bounce?: { reason?: string };
+  reason?: string;
   report?: { previous_status?: string };
   smtp?: { mx?: string | null };
   machine?: boolean;
@@ -179,6 +180,7 @@ function toCountedEvent(event: MessageEvent, message: MessageFacts | undefined):
     contentBytes: data.content_bytes ?? 0,
     tags: data.tags ?? [],
     bounceReason: data.bounce?.reason ?? null,
+    suppressionReason: data.reason ?? null,
     afterDelivery: data.report !== undefined && data.report.previous_status !== 'deferred',
     mx: data.smtp?.mx ?? null,
     machine: data.machine ?? false,

@@ -622,6 +622,9 @@ describe('errors', () => {
     expect((await ask('GET', '/v3/scopes')).json.scopes).toContain('mail.send');
     expect((await ask('GET', '/v3/scopes', undefined, reader)).json.scopes).toEqual([
       'user.scheduled_sends.read',
+      'stats.read',
+      'stats.global.read',
+      'categories.stats.read',
     ]);
     expect(await failed(ask('GET', '/v3/marketing/contacts'))).toMatchObject({ status: 404 });
   });

@@ -89,11 +89,17 @@ async function fill(pool: Pool, workspaceId: string, count: number): Promise<voi
     }
     const type = pick(TYPES);
     const bounce = { reason: pick(['unknown_mailbox', 'mailbox_full']) };
+    const reason = pick(['hard_bounce', 'complaint']);
     events.push({
       ...about,
       type,
       atMs,
-      data: { ...data, ...(type === 'message.bounced' ? { bounce } : {}) },
+      data: {
+        ...data,
+        ...(type === 'message.bounced' ? { bounce } : {}),
+        ...(type === 'message.suppressed' ? { reason } : {}),
+        ...(type === 'message.clicked' ? { first: Math.random() < 0.7 } : {}),
+      },
     });
     await appendEvents(pool, events);
   }
@@ -110,7 +116,10 @@ changes as (
    where type ~ 'delivered|deferred|bounced|complained|unsubscribed|suppressed|failed|expired|cancelled'
   union all select *, split_part(type, '.', 2)
       || case when (data->>'machine')::boolean then '_by_machine' else '' end
-    from e where type in ('message.opened', 'message.clicked')
+    from e where type = 'message.opened' or type = 'message.clicked' and (data->>'first')::boolean
+  union all select *, 'links_clicked' from e
+    where type = 'message.clicked' and not (data->>'machine')::boolean
+  union all select *, 'suppressed.' || (data->>'reason') from e where type = 'message.suppressed'
   union all select *, 'bounced.' || (data->'bounce'->>'reason') from e where type = 'message.bounced'
   union all select *, 'latency.' || case when took_ms < 1 then 0 else least(116, 1 + floor(4 * log(2, took_ms))) end
     from e where type = 'message.delivered'),

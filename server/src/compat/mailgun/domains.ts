@@ -5,7 +5,7 @@ import type { AnyRequest } from '../../http/server/call-operation.ts';
 import { RefusedError } from '../../lib/refused-error.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
 import { DomainPath, pathDomain } from './domain-path.ts';
-import { toDate } from './suppressions.ts';
+import { toDate } from './times.ts';
 
 /** https://documentation.mailgun.com/docs/mailgun/api-reference/send/mailgun/domains */
 

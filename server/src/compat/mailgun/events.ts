@@ -2,7 +2,6 @@ import { type Static, Type } from 'typebox';
 import { closed, oneOf } from '../../http/openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../http/operation.ts';
 import type { AnyRequest } from '../../http/server/call-operation.ts';
-import { invalidFields } from '../../lib/refused-error.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
 import { DomainPath, pathDomain } from './domain-path.ts';
 import { messageIdOf, type OurEvent, toItems, typesOf } from './event-items.ts';
@@ -16,6 +15,7 @@ import {
 } from './event-page.ts';
 import { MESSAGE_ID_FIELD } from './message-form.ts';
 import { pageUrl } from './paging.ts';
+import { toTime } from './times.ts';
 
 /** https://documentation.mailgun.com/docs/mailgun/api-reference/send/mailgun/events */
 
@@ -111,15 +111,6 @@ function toPage(query: Static<typeof Query>): EventPage {
     ascending,
     backwards: false,
   };
-}
-
-/** Seconds since 1970, or a date as in mail. Clients write `undefined` for an option without value. */
-function toTime(text: string | undefined, parameter: string): string | undefined {
-  if (text === undefined || text === 'undefined') return undefined;
-  const ms = /^\d{1,11}(\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text);
-  if (ms >= 0 && ms < 8.64e15) return new Date(Math.floor(ms)).toISOString();
-  const detail = 'Not a time. Write seconds since 1970, or `Fri, 25 Oct 2026 23:10:10 -0000`.';
-  throw invalidFields([{ parameter, code: 'invalid_format', detail }]);
 }
 
 /** `a AND b`, `a OR b`, or `a AND "two words" OR c`. */

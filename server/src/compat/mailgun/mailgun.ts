@@ -5,6 +5,7 @@ import { MailgunError, renderProblem } from './errors.ts';
 import { eventOperations } from './events.ts';
 import { messageOperations } from './messages.ts';
 import { MAILGUN } from './paging.ts';
+import { statisticsOperations } from './statistics.ts';
 import { suppressionOperations } from './suppressions.ts';
 import { templateOperations } from './templates.ts';
 
@@ -14,6 +15,7 @@ export const mailgun: CompatProvider = {
   operations: (deps) => [
     ...messageOperations(deps),
     ...eventOperations(deps),
+    ...statisticsOperations(deps),
     ...suppressionOperations(deps),
     ...templateOperations(deps),
     ...domainOperations(deps),

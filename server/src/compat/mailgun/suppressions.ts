@@ -8,6 +8,7 @@ import type { CompatDependencies } from '../compat-provider.ts';
 import { defaultStream } from '../default-stream.ts';
 import { DomainPath, pathDomain } from './domain-path.ts';
 import { pageUrl } from './paging.ts';
+import { toDate } from './times.ts';
 
 /**
  * https://documentation.mailgun.com/docs/mailgun/api-reference/send/mailgun/bounces, /unsubscribe and
@@ -293,9 +294,4 @@ async function findSuppressions(
 
 function codeOf(note: string | null): string {
   return /^\d{3}\b/.exec(note ?? '')?.[0] ?? '550';
-}
-
-/** As in mail: `Fri, 21 Oct 2011 11:02:55 UTC`. */
-export function toDate(time: string): string {
-  return new Date(time).toUTCString().replace(/GMT$/, 'UTC');
 }

@@ -8,7 +8,7 @@ import type { CompatDependencies } from '../compat-provider.ts';
 import { parseJsonObject } from '../json-object.ts';
 import { DomainPath, pathDomain } from './domain-path.ts';
 import { pageUrl } from './paging.ts';
-import { toDate } from './suppressions.ts';
+import { toDate } from './times.ts';
 
 /**
  * https://documentation.mailgun.com/docs/mailgun/api-reference/send/mailgun/templates. Templates are

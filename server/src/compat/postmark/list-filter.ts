@@ -13,25 +13,27 @@ const Time = Type.Optional(
 );
 
 /** Names are not case-sensitive at Postmark; its client library writes some with capitals. */
+const DATES = { fromdate: Time, fromDate: Time, todate: Time, toDate: Time };
+
 export const PERIOD = {
   count: Type.Integer({ minimum: 1, maximum: 500, description: 'At most 100 are returned.' }),
   offset: Type.Integer({ minimum: 0, description: 'Must be 0.' }),
-  fromdate: Time,
-  fromDate: Time,
-  todate: Time,
-  toDate: Time,
+  ...DATES,
 };
 
 const Stream = Type.Optional(Type.String());
 
-const FILTER = {
-  ...PERIOD,
+const MESSAGES = {
   tag: Type.Optional(Type.String()),
   messagestream: Stream,
   messageStream: Stream,
 };
 
+const FILTER = { ...PERIOD, ...MESSAGES };
+
 const ListFilter = closed(FILTER);
+
+export const StatsQuery = closed({ ...DATES, ...MESSAGES });
 
 export type ListQuery = Static<typeof ListFilter>;
 
@@ -42,19 +44,22 @@ export function listQuery<T extends Record<string, TSchema>>(more: T) {
 export function toListQuery(given: ListQuery): Record<string, string> {
   const { tag } = given;
   const { after, before } = periodOf(given);
-  const stream = given.messagestream ?? given.messageStream;
+  const stream = streamOf(given);
   return {
     ...pageOf(given),
-    ...(stream === undefined ? {} : { stream: toStreamKey(stream) }),
+    ...(stream === undefined ? {} : { stream }),
     ...(tag === undefined ? {} : { tag }),
     ...(after === undefined ? {} : { created_after: after }),
     ...(before === undefined ? {} : { created_before: before }),
   };
 }
 
-type Period = Pick<ListQuery, keyof typeof PERIOD>;
+export function streamOf(given: Pick<ListQuery, keyof typeof MESSAGES>): string | undefined {
+  const id = given.messagestream ?? given.messageStream;
+  return id === undefined ? undefined : toStreamKey(id);
+}
 
-export function pageOf({ count, offset }: Period): { limit: string } {
+export function pageOf({ count, offset }: Pick<ListQuery, 'count' | 'offset'>): { limit: string } {
   if (offset > 0) {
     const detail = '`offset` is not supported. Narrow the list with a filter instead.';
     throw invalidFields([{ parameter: 'offset', code: 'unsupported', detail }]);
@@ -62,7 +67,10 @@ export function pageOf({ count, offset }: Period): { limit: string } {
   return { limit: String(Math.min(count, ITEMS_MAX)) };
 }
 
-export function periodOf(given: Period): { after?: string; before?: string } {
+export function periodOf(given: Pick<ListQuery, keyof typeof DATES>): {
+  after?: string;
+  before?: string;
+} {
   const after = given.fromdate ?? given.fromDate;
   const before = given.todate ?? given.toDate;
   return {

@@ -1,11 +1,11 @@
 import { RefusedError } from '../../lib/refused-error.ts';
 import type { CompatProvider } from '../compat-provider.ts';
 import { bounceOperations } from './bounces.ts';
-import { deliveryStatsOperations } from './delivery-stats.ts';
 import { emailOperations } from './emails.ts';
 import { PostmarkError, renderProblem } from './errors.ts';
 import { inboundMessageOperations } from './inbound-messages.ts';
 import { messageOperations } from './messages.ts';
+import { statisticsOperations } from './statistics.ts';
 import { streamOperations } from './streams.ts';
 import { suppressionOperations } from './suppressions.ts';
 import { templateOperations } from './templates.ts';
@@ -21,7 +21,7 @@ export const postmark: CompatProvider = {
     ...messageOperations(deps),
     ...inboundMessageOperations(deps),
     ...bounceOperations(deps),
-    ...deliveryStatsOperations(deps),
+    ...statisticsOperations(deps),
     ...trackingOperations(deps),
     ...suppressionOperations(deps),
     ...templateOperations(deps),

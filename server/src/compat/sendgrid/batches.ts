@@ -5,8 +5,8 @@ import { BATCH_METADATA } from '../../http/routes/messages/schemas.ts';
 import type { AnyRequest } from '../../http/server/call-operation.ts';
 import { invalidFields, RefusedError } from '../../lib/refused-error.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
+import { refusedOperation } from '../refused-operation.ts';
 import { checkBatchId, isBatchId, newBatchId } from './batch-id.ts';
-import { refusedOperation } from './refused-operation.ts';
 
 /** https://www.twilio.com/docs/sendgrid/api-reference/cancel-scheduled-sends */
 

@@ -7,7 +7,12 @@ import { type Operation, operation } from '../../http/operation.ts';
 /** The permissions at SendGrid for what a scope allows on this surface. */
 const PERMISSIONS: Partial<Record<Scope, readonly string[]>> = {
   'send:transactional': ['mail.send', 'mail.batch.create', 'mail.batch.read'],
-  'read:messages': ['user.scheduled_sends.read'],
+  'read:messages': [
+    'user.scheduled_sends.read',
+    'stats.read',
+    'stats.global.read',
+    'categories.stats.read',
+  ],
   'write:messages': ['user.scheduled_sends.create', 'user.scheduled_sends.update'],
   'read:suppressions': [
     'suppression.read',

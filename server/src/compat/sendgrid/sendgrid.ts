@@ -5,6 +5,7 @@ import { batchOperations } from './batches.ts';
 import { renderProblem, SendGridErrors } from './errors.ts';
 import { mailOperations } from './mail.ts';
 import { scopeOperations } from './scopes.ts';
+import { statisticsOperations } from './statistics.ts';
 import { suppressionOperations } from './suppressions.ts';
 
 /** SendGrid's v3 API, as its client libraries use it: https://www.twilio.com/docs/sendgrid/api-reference. */
@@ -15,6 +16,7 @@ export const sendgrid: CompatProvider = {
     ...mailOperations(deps),
     ...batchOperations(deps),
     ...suppressionOperations(deps),
+    ...statisticsOperations(deps),
     ...scopeOperations(),
   ],
   authenticate: ({ headers, ip }, authenticator) => {

@@ -6,7 +6,7 @@ import { type FieldError, invalidFields, RefusedError } from '../../lib/refused-
 import { parseMailbox } from '../../mail/address.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
 import { defaultStream } from '../default-stream.ts';
-import { refusedOperation } from './refused-operation.ts';
+import { refusedOperation } from '../refused-operation.ts';
 
 /**
  * SendGrid keeps a list for each reason not to send; Postrider keeps one list whose entries have a

@@ -102,13 +102,13 @@ function visit(event: SourceEvent): object {
   };
 }
 
-/** The type that bounces for this reason usually have; `complaint` is that of complaints. */
-export function postmarkBounceType(reason: BounceReason | 'complaint') {
-  return BOUNCE_TYPES[reason === 'complaint' ? reason : (BOUNCE_CLASSES[reason] ?? 'soft')];
+/** The type that bounces for this reason usually have. */
+export function postmarkBounceType(reason: BounceReason) {
+  return BOUNCE_TYPES[BOUNCE_CLASSES[reason] ?? 'soft'];
 }
 
 /** https://postmarkapp.com/developer/api/bounce-api#bounce-types */
-const BOUNCE_TYPES = {
+export const BOUNCE_TYPES = {
   hard: { Type: 'HardBounce', TypeCode: 1, Name: 'Hard bounce' },
   soft: { Type: 'SoftBounce', TypeCode: 4096, Name: 'Soft bounce' },
   block: { Type: 'Blocked', TypeCode: 100_006, Name: 'ISP block' },

@@ -1,6 +1,7 @@
 import { sign } from 'node:crypto';
 import type { BounceReason } from '../../events/event-types.ts';
 import { encodeId } from '../../lib/ids.ts';
+import { BOUNCE_CLASSES } from '../../messages/verdict/verdict.ts';
 import { establishedKey, privateKeyOf } from './signing-key.ts';
 import { isOtherUnsubscribe, replyOf, unixSeconds } from './source-event.ts';
 import { standardHeaders } from './standard-headers.ts';
@@ -130,6 +131,11 @@ function bounceFields(event: SourceEvent): object {
     bounce_classification: (bounce && CLASSIFICATIONS[bounce.reason]) ?? 'Unclassified',
     tls: smtp?.tls ? 1 : 0,
   };
+}
+
+/** Whether bounces for this reason usually have the type `blocked`. */
+export function isUsuallyBlocked(reason: BounceReason): boolean {
+  return BOUNCE_CLASSES[reason] !== 'hard';
 }
 
 const CLASSIFICATIONS: Partial<Record<BounceReason, string>> = {

@@ -15,7 +15,7 @@ const SPANS = ['minute', 'hour', 'day'] as const;
 const SPAN_MS: Record<StatsInterval, number> = { minute: 60_000, hour: 3_600_000, day: 86_400_000 };
 const DEFAULT_POINTS: Record<StatsInterval, number> = { minute: 60, hour: 24, day: 30 };
 const SPAN_DEFAULT = 'hour';
-const POINTS_MAX = 1_500;
+export const INTERVALS_MAX = 1_500;
 const GROUPS_DEFAULT = 20;
 
 export function getStats(deps: {
@@ -119,10 +119,10 @@ function rangeOf(query: Record<string, unknown>, nowMs: number) {
       : Math.floor(given.fromMs / spanMs) * spanMs,
   );
   if (fromMs >= toMs) throw invalidParameter('from', 'Must be before `to`.');
-  if ((toMs - fromMs) / spanMs > POINTS_MAX) {
+  if ((toMs - fromMs) / spanMs > INTERVALS_MAX) {
     throw invalidParameter(
       'from',
-      `A range has at most ${POINTS_MAX} intervals. Use a longer interval.`,
+      `A range has at most ${INTERVALS_MAX} intervals. Use a longer interval.`,
     );
   }
   return { fromMs, toMs };

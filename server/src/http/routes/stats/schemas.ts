@@ -1,6 +1,9 @@
 import { Type } from 'typebox';
 import { COUNTERS } from '../../../stats/count-events.ts';
+import { OTHER_VALUES } from '../../../stats/stats-aggregator.ts';
 import { Time } from '../../openapi/shared-schemas.ts';
+
+export { HOURS_KEPT_DAYS, OTHER_VALUES } from '../../../stats/stats-aggregator.ts';
 
 const NullableNumber = Type.Union([Type.Number(), Type.Null()]);
 const NullableMs = Type.Union([Type.Integer(), Type.Null()]);
@@ -20,9 +23,11 @@ const FIGURES = {
   unsubscribed: 1,
   opened: 61,
   clicked: 12,
+  links_clicked: 15,
   opened_by_machine: 20,
   clicked_by_machine: 3,
   bounced_by_reason: { unknown_mailbox: 2, mailbox_full: 1 },
+  suppressed_by_reason: { hard_bounce: 1 },
   rates: { delivered: 0.9752, bounced: 0.0248, complained: 0, opened: 0.5169, clicked: 0.1017 },
   latency: { p50_ms: 431, p95_ms: 1218, p99_ms: 3444 },
 };
@@ -30,6 +35,7 @@ const FIGURES = {
 const Fields = {
   ...Object.fromEntries(COUNTERS.map((counter) => [counter, Type.Integer()])),
   bounced_by_reason: Type.Record(Type.String(), Type.Integer()),
+  suppressed_by_reason: Type.Record(Type.String(), Type.Integer()),
   rates: Type.Object(
     {
       delivered: NullableNumber,
@@ -56,7 +62,8 @@ const Figures = Type.Object(Fields, {
   description:
     'Counts of recipients, except for `messages`. `bounced_later` is the part of `bounced` ' +
     'that had been counted as `delivered` before. Opens and clicks are counted once each, ' +
-    'separately for machines, and only if tracking was enabled. `unsubscribed` counts streams that ' +
+    'separately for machines, and only if tracking was enabled. `links_clicked` also counts ' +
+    'further links that a recipient clicked in the same message. `unsubscribed` counts streams that ' +
     'recipients left.',
   examples: [FIGURES],
 });
@@ -79,7 +86,9 @@ export const Stats = Type.Object(
       Type.Object(
         {
           group: Type.Union([Type.String(), Type.Null()], {
-            description: 'Null without `group_by`.',
+            description:
+              'Null without `group_by`. A workspace that uses very many values has the ' +
+              `counts of further ones together in \`${OTHER_VALUES}\`.`,
           }),
           totals: Figures,
           points: Type.Array(Point, {
