@@ -9,7 +9,7 @@ function setUp() {
   const age = { maxMs: 3_600_000 };
   const cache = new ApiKeyCache({ clock, maxAgeMs: () => age.maxMs });
   const store = (presented: string, workspaceId: string) =>
-    cache.read(presented, async () => ({ key: { workspaceId } }) as CachedKey);
+    cache.read(presented, async () => ({ caller: { workspaceId } }) as CachedKey);
   const cached = (...presented: string[]) => presented.filter((one) => cache.get(one));
   return { clock, age, cache, store, cached };
 }

@@ -1,16 +1,19 @@
 import type { Clock } from '../lib/clock.ts';
 import type { IpRanges } from '../lib/net/ip-ranges.ts';
-import type { ApiKey } from './api-key-store.ts';
 import type { Caller } from './caller.ts';
 
+/** What authentication needs of a key, and no more, because thousands are in memory. */
 export interface CachedKey {
-  caller: Caller;
-  key: ApiKey;
+  caller: Caller & { keyId: string };
+  revokedAtMs: number | null;
+  expiresAtMs: number | null;
   secretEndsAtMs: number | null;
   /** For an SES credential. */
   signing: SigningCredential | undefined;
   /** Undefined: the key can be used from anywhere. */
   networks: IpRanges | undefined;
+  /** When it was used; null if it was not since last-used times were written. */
+  usedAtMs: number | null;
 }
 
 /** A key that signs requests, found by the public part of its SES credential. */
@@ -98,14 +101,14 @@ export class ApiKeyCache {
     this.#evict(presented);
     if (this.#entries.size >= CACHE_MAX) this.#evict(this.#entries.keys().next().value as string);
     this.#entries.set(presented, { cached, readAtMs });
-    const { workspaceId } = cached.key;
+    const { workspaceId } = cached.caller;
     const ofWorkspace = this.#byWorkspace.get(workspaceId);
     if (ofWorkspace) ofWorkspace.add(presented);
     else this.#byWorkspace.set(workspaceId, new Set([presented]));
   }
 
   #evict(presented: string): void {
-    const workspaceId = this.#entries.get(presented)?.cached.key.workspaceId;
+    const workspaceId = this.#entries.get(presented)?.cached.caller.workspaceId;
     if (workspaceId === undefined) return;
     this.#entries.delete(presented);
     const ofWorkspace = this.#byWorkspace.get(workspaceId);

@@ -207,7 +207,7 @@ export async function lastSearchedId(
   return rows[0]?.id;
 }
 
-/** One statement for all keys used since the last write. */
+/** One statement for all keys used since the last write; a key may be in it several times. */
 export async function writeLastUsed(
   pool: Pool,
   used: { workspaceId: string; id: string; atMs: number }[],
@@ -215,7 +215,9 @@ export async function writeLastUsed(
   await pool.query({
     name: 'write-last-used',
     text: `update api_keys k set last_used_at = u.at
-      from json_to_recordset($1::json) as u(workspace_id uuid, id uuid, at timestamptz)
+      from (select workspace_id, id, max(at) as at
+        from json_to_recordset($1::json) as used(workspace_id uuid, id uuid, at timestamptz)
+        group by workspace_id, id) u
       where k.workspace_id = u.workspace_id and k.id = u.id
         and (k.last_used_at is null or k.last_used_at < u.at)`,
     values: [

@@ -9,6 +9,7 @@ import { type ApiKey, findKeyByHash, writeLastUsed } from './api-key-store.ts';
 import { hashToken, hasOperatorPrefix, isAccessKeyId, isToken } from './api-key-token.ts';
 import type { Caller } from './caller.ts';
 import { findMovedBySecret } from './moved-workspace-store.ts';
+import type { Scope } from './scopes.ts';
 import { findKeyBySesCredential } from './ses-credential-store.ts';
 import { WorkspaceMovedError } from './workspace-moved.ts';
 import { WorkspaceMovingError } from './workspace-moving.ts';
@@ -26,7 +27,8 @@ export class Authenticator {
   readonly #clock: Clock;
   readonly #encryptor: Encryptor;
   readonly #cache: ApiKeyCache;
-  readonly #usedKeys = new Map<string, { workspaceId: string; id: string; atMs: number }>();
+  /** Used since last-used times were written. A key is in it twice if it was read again meanwhile. */
+  #used: CachedKey[] = [];
 
   constructor(parts: {
     pool: Pool;
@@ -95,9 +97,14 @@ export class Authenticator {
 
   /** Writes the last-used times collected so far. */
   async flushLastUsed(): Promise<void> {
-    if (this.#usedKeys.size === 0) return;
-    const used = [...this.#usedKeys.values()];
-    this.#usedKeys.clear();
+    if (this.#used.length === 0) return;
+    const used = this.#used.map(({ caller, usedAtMs }) => ({
+      workspaceId: caller.workspaceId,
+      id: caller.keyId,
+      atMs: usedAtMs as number,
+    }));
+    for (const one of this.#used) one.usedAtMs = null;
+    this.#used = [];
     await writeLastUsed(this.#pool, used);
   }
 
@@ -127,12 +134,11 @@ export class Authenticator {
   }
 
   #authorize(cached: CachedKey, ip: string): Caller {
-    const { key } = cached;
     const nowMs = this.#clock.now();
-    if (key.revokedAtMs !== null) {
+    if (cached.revokedAtMs !== null) {
       throw new RefusedError('revoked_api_key', 'This API key was revoked.');
     }
-    if (key.expiresAtMs !== null && key.expiresAtMs <= nowMs) {
+    if (cached.expiresAtMs !== null && cached.expiresAtMs <= nowMs) {
       throw new RefusedError('expired_api_key', 'This API key has expired.');
     }
     if (cached.secretEndsAtMs !== null && cached.secretEndsAtMs <= nowMs) {
@@ -144,9 +150,8 @@ export class Authenticator {
     if (cached.networks && !cached.networks.includes(ip)) {
       throw new RefusedError('ip_not_allowed', `This API key cannot be used from ${ip}.`);
     }
-    const used = this.#usedKeys.get(key.id);
-    if (used) used.atMs = nowMs;
-    else this.#usedKeys.set(key.id, { workspaceId: key.workspaceId, id: key.id, atMs: nowMs });
+    if (cached.usedAtMs === null) this.#used.push(cached);
+    cached.usedAtMs = nowMs;
     return cached.caller;
   }
 }
@@ -162,24 +167,41 @@ function decrypted(encryptor: Encryptor, encrypted: Buffer): string | undefined 
 
 function toCachedKey(key: ApiKey, secretEndsAtMs: number | null): CachedKey {
   return {
-    key,
+    caller: toCaller(key, secretEndsAtMs),
+    revokedAtMs: key.revokedAtMs,
+    expiresAtMs: key.expiresAtMs,
     secretEndsAtMs,
     signing: undefined,
-    caller: toCaller(key, secretEndsAtMs),
     networks: key.allowedIps.length > 0 ? new IpRanges(key.allowedIps) : undefined,
+    usedAtMs: null,
   };
 }
 
-function toCaller(key: ApiKey, secretEndsAtMs: number | null): Caller {
+function toCaller(key: ApiKey, secretEndsAtMs: number | null): CachedKey['caller'] {
   return {
     endsAtMs: Math.min(key.expiresAtMs ?? Infinity, secretEndsAtMs ?? Infinity),
     workspaceId: key.workspaceId,
     mode: key.mode,
-    scopes: new Set(key.scopes),
+    scopes: sharedScopes(key.scopes),
     allowedDomains: key.allowedDomains,
     allowedIps: key.allowedIps,
     allowedStreams: key.allowedStreams,
     actor: encodeId('key', key.id),
     keyId: key.id,
   };
+}
+
+/** By their names. Nearly all keys have one of a few sets. */
+const scopeSets = new Map<string, ReadonlySet<Scope>>();
+const SCOPE_SETS_MAX = 1_000;
+
+/** Callers share a set, so that it is in the processor's caches when thousands of keys take turns. */
+function sharedScopes(scopes: readonly Scope[]): ReadonlySet<Scope> {
+  const names = scopes.join(' ');
+  const known = scopeSets.get(names);
+  if (known) return known;
+  if (scopeSets.size >= SCOPE_SETS_MAX) scopeSets.clear();
+  const scopeSet = new Set(scopes);
+  scopeSets.set(names, scopeSet);
+  return scopeSet;
 }

@@ -74,6 +74,37 @@ it('a failed read is not cached', async () => {
   expect(await cache.get('w', 'n', async () => 'a')).toBe('a');
 });
 
+it('a group keeps its other entries when one is evicted', async () => {
+  const { clock, state, cache, get } = setUp(3);
+  for (const name of ['1', '2', '3']) {
+    state.value = name;
+    await get('w', name);
+    clock.advance(20_000);
+  }
+  state.value = 'b';
+  expect(await get('w', '1')).toBe('b');
+  expect(['1', '2', '3'].map((name) => get('w', name))).toEqual(['b', '2', '3']);
+  // The oldest is no longer the first.
+  expect(await get('w', '4')).toBe('b');
+  expect(['1', '3', '4'].map((name) => get('w', name))).toEqual(['b', '3', 'b']);
+  cache.invalidate('w');
+  state.value = 'c';
+  const all = ['1', '3', '4'].map((name) => get('w', name));
+  expect(await Promise.all(all)).toEqual(['c', 'c', 'c']);
+});
+
+it('caches that there is no value', async () => {
+  const { clock } = setUp();
+  const cache = new NotifyCache<undefined>({ clock, maxAgeMs: () => 60_000, entriesMax: 10 });
+  let reads = 0;
+  const read = async () => {
+    reads += 1;
+    return undefined;
+  };
+  await cache.get('w', 'n', read);
+  expect([cache.get('w', 'n', read), reads]).toEqual([undefined, 1]);
+});
+
 it('the number of entries is bounded', async () => {
   const { state, get } = setUp(2);
   for (const name of ['1', '2', '3']) await get('w', name);

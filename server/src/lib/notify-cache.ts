@@ -8,8 +8,7 @@ import type { Clock } from './clock.ts';
  */
 export class NotifyCache<T> {
   readonly #options: NotifyCacheOptions;
-  /** By group and name. Joining the two into one string would cost every lookup more than the rest. */
-  readonly #groups = new Map<string, Map<string, Entry<T>>>();
+  readonly #groups = new Map<string, Group<T>>();
   /** All entries, oldest first. */
   readonly #byAge = new Set<Entry<T>>();
 
@@ -22,7 +21,7 @@ export class NotifyCache<T> {
     const nowMs = this.#options.clock.now();
     const cached = this.#groups.get(group)?.get(name);
     if (cached && nowMs - cached.readAtMs < this.#options.maxAgeMs()) {
-      return cached.settled ? cached.settled.value : cached.reading;
+      return cached.reading ?? (cached.value as T);
     }
     if (cached) this.#evict(cached);
     return this.#read(group, name, nowMs, read);
@@ -30,7 +29,7 @@ export class NotifyCache<T> {
 
   /** Something in this group changed. */
   invalidate(group: string): void {
-    for (const entry of this.#groups.get(group)?.values() ?? []) this.#byAge.delete(entry);
+    for (const entry of this.#groups.get(group)?.all() ?? []) this.#byAge.delete(entry);
     this.#groups.delete(group);
   }
 
@@ -40,30 +39,32 @@ export class NotifyCache<T> {
   }
 
   #read(group: string, name: string, readAtMs: number, read: () => Promise<T>): Promise<T> {
-    const entry: Entry<T> = { group, name, readAtMs, reading: read(), settled: undefined };
+    const reading = read();
+    const entry: Entry<T> = { group, name, readAtMs, reading, value: undefined };
     const entries = this.#groups.get(group);
-    if (entries) entries.set(name, entry);
-    else this.#groups.set(group, new Map([[name, entry]]));
+    if (entries) entries.add(entry);
+    else this.#groups.set(group, new Group(entry));
     this.#byAge.add(entry);
     if (this.#byAge.size > this.#options.entriesMax) {
       this.#evict(this.#byAge.values().next().value as Entry<T>);
     }
-    entry.reading.then(
+    reading.then(
       (value) => {
-        entry.settled = { value };
+        entry.value = value;
+        entry.reading = undefined;
       },
       // A failed read is not cached.
       () => this.#evict(entry),
     );
-    return entry.reading;
+    return reading;
   }
 
   /** Does nothing if it was invalidated or evicted already. */
   #evict(entry: Entry<T>): void {
     if (!this.#byAge.delete(entry)) return;
     const entries = this.#groups.get(entry.group);
-    entries?.delete(entry.name);
-    if (entries?.size === 0) this.#groups.delete(entry.group);
+    entries?.delete(entry);
+    if (entries?.isEmpty) this.#groups.delete(entry.group);
   }
 }
 
@@ -75,9 +76,50 @@ export interface NotifyCacheOptions {
 }
 
 interface Entry<T> {
-  group: string;
-  name: string;
-  readAtMs: number;
-  reading: Promise<T>;
-  settled: { value: T } | undefined;
+  readonly group: string;
+  readonly name: string;
+  readonly readAtMs: number;
+  /** Undefined when `value` is known. */
+  reading: Promise<T> | undefined;
+  value: T | undefined;
+}
+
+/**
+ * The entries of a group by name. Most groups have one, which is found without another Map: with
+ * thousands of workspaces, its memory would not be in the processor's caches. Joining group and name
+ * into one string would cost every lookup more than the rest.
+ */
+class Group<T> {
+  #first: Entry<T> | undefined;
+  #others: Map<string, Entry<T>> | undefined;
+
+  constructor(first: Entry<T>) {
+    this.#first = first;
+  }
+
+  get(name: string): Entry<T> | undefined {
+    return this.#first?.name === name ? this.#first : this.#others?.get(name);
+  }
+
+  /** There must be no entry of this name. */
+  add(entry: Entry<T>): void {
+    if (!this.#first) this.#first = entry;
+    else {
+      this.#others ??= new Map();
+      this.#others.set(entry.name, entry);
+    }
+  }
+
+  delete(entry: Entry<T>): void {
+    if (this.#first === entry) this.#first = undefined;
+    else this.#others?.delete(entry.name);
+  }
+
+  get isEmpty(): boolean {
+    return !this.#first && !this.#others?.size;
+  }
+
+  all(): Entry<T>[] {
+    return [...(this.#first ? [this.#first] : []), ...(this.#others?.values() ?? [])];
+  }
 }

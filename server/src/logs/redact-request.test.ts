@@ -69,10 +69,12 @@ test('anything that looks like a key is replaced', () => {
   ];
   for (const text of texts) {
     expect(redacted({ note: `It is ${text}.` }).body.note).toMatch(/^It is \[redacted\]\.?$/);
+    expect(redactPath(`/api/v1/x/${text}/y`)).toMatch(/^\/api\/v1\/x\/\[redacted\]/);
   }
-  expect(redactPath('/api/v1/contacts/jane%40example.com/x?q=1')).toBe(
-    '/api/v1/contacts/[address]/x',
-  );
+  for (const address of ['jane%40example', 'jane@example']) {
+    expect(redactPath(`/contacts/${address}/x?q=1`)).toBe('/contacts/[address]/x');
+  }
+  expect(redactPath('/api/v1/transactional/send?q=1')).toBe('/api/v1/transactional/send');
 });
 
 test('the error of the JSON parser does not quote the body', () => {

@@ -41,7 +41,11 @@ export class StreamCache {
   }
 }
 
+/** Those of most workspaces, which share it: so every send finds it in the processor's caches. */
+const ONLY_DEFAULT: StreamsByKey = new Map([[DEFAULT_STREAM_KEY, DEFAULT_STREAM]]);
+
 export function withDefault(stored: readonly Stream[]): StreamsByKey {
+  if (stored.length === 0) return ONLY_DEFAULT;
   const streams = stored.some(({ key }) => key === DEFAULT_STREAM_KEY)
     ? stored
     : [...stored, DEFAULT_STREAM].sort((a, b) => (a.key < b.key ? -1 : 1));
