@@ -13,8 +13,10 @@ export function mainSurface(
   return {
     prefix: API_PREFIX,
     operations,
-    authenticate: ({ headers, ip }) =>
-      authenticator.authenticate(bearerToken(headers.authorization ?? ''), ip),
+    authenticate(request) {
+      request.credential ??= bearerToken(request.headers.authorization ?? '');
+      return authenticator.authenticate(request.credential as string, request.ip);
+    },
     acceptsSessions: true,
     waitsAtRateLimit: false,
     renderProblem: problemDocument,
