@@ -86,10 +86,10 @@ export function Section({
   );
 }
 
-/** A list of names and values. */
+/** A list of names and values. Long names wrap, so that values keep most of the width. */
 export function DetailList({ children }: { children: ReactNode }) {
   return (
-    <dl className="grid grid-cols-[minmax(6rem,auto)_minmax(0,1fr)] gap-x-4 gap-y-2 text-sm">
+    <dl className="grid grid-cols-[fit-content(45%)_minmax(0,1fr)] gap-x-4 gap-y-2 text-sm">
       {children}
     </dl>
   );
@@ -98,7 +98,7 @@ export function DetailList({ children }: { children: ReactNode }) {
 export function Detail({ name, children }: { name: string; children: ReactNode }) {
   return (
     <>
-      <dt className="text-faint">{name}</dt>
+      <dt className="min-w-24 text-faint wrap-anywhere">{name}</dt>
       <dd className="min-w-0 break-words">{children}</dd>
     </>
   );

@@ -50,7 +50,7 @@ export function SearchInput({
           event.preventDefault();
           event.currentTarget.blur();
         }}
-        className="pr-8 pl-8"
+        className="pr-2.5 pl-8 sm:pr-8"
       />
       {isIncomplete && (
         <span className="pointer-events-none absolute top-2 right-14 text-xs text-faint">

@@ -75,7 +75,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
           aria-expanded
           aria-controls={listId}
           aria-activedescendant={selected >= 0 ? `${listId}-${selected}` : undefined}
-          placeholder="Find a page, command, template, domain, contact, key or ID"
+          placeholder="Search or jump to…"
           spellCheck={false}
           autoComplete="off"
           value={text}

@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { validMessage } from '../harness/app.ts';
 import { browserSuite } from '../harness/browser.ts';
@@ -49,7 +49,7 @@ browserSuite('long names', (suite) => {
           cc: [{ email: `copy-${ADDRESS}` }],
           subject: NAME,
           tags: ['Rechtsschutzversicherungsgesellschaften'.repeat(6)],
-          metadata: { [WORD.slice(0, 40)]: NAME },
+          metadata: { [WORD.repeat(2).slice(0, 64)]: NAME },
           attachments: [{ filename: `${NAME}.txt`, content: 'aGVsbG8=' }],
         }),
       }),
@@ -76,7 +76,6 @@ browserSuite('long names', (suite) => {
     };
   }
 
-  /** The text is fully visible: not truncated and not beyond the window's edge. */
   async function choose(page: Page, name: RegExp): Promise<void> {
     await page.getByRole('button', { name: 'Open navigation' }).click();
     await page.getByRole('button', { name }).click();
@@ -176,6 +175,23 @@ browserSuite('long names', (suite) => {
         return first.getBoundingClientRect().right - link.getBoundingClientRect().right;
       })()`;
       expect([path, await page.evaluate(outside)]).toEqual([path, 0]);
+    }
+  });
+
+  test('leave space for what is beside them', async () => {
+    const { owner, messageId } = await longNames();
+    const page = await suite.openFor(owner, { width: 1280, height: 780 });
+    const widthOf = async (text: Locator) => (await text.boundingBox())?.width ?? 0;
+    await page.goto('/app/messages');
+    const subject = page.getByRole('link', { name: NAME }).first();
+    await subject.waitFor();
+    expect(await widthOf(subject)).toBeGreaterThan(150);
+    await page.goto(`/app/messages/${messageId}`);
+    const details = page.getByRole('complementary').last();
+    await details.getByText(WORD.repeat(2).slice(0, 64)).waitFor();
+    for (const value of [details.getByText('transactional'), details.getByText(NAME).last()]) {
+      await expectFullyVisible(value);
+      expect(await widthOf(value)).toBeGreaterThan(60);
     }
   });
 

@@ -20,6 +20,16 @@ browserSuite('request log and audit log', (suite) => {
     expect(rejected.status).toBe(422);
     const sent = await send(message);
 
+    const onPhone = await suite.openAs('developer', { width: 390, height: 844 });
+    await onPhone.goto('/app/requests');
+    const failed = onPhone
+      .getByRole('list', { name: 'Requests' })
+      .getByRole('listitem')
+      .filter({ hasText: 'validation_failed' });
+    for (const text of ['/api/v1/transactional/send', 'validation_failed', /^\d+ ms$/]) {
+      await expectFullyVisible(failed.getByText(text).last());
+    }
+
     const page = await suite.openAs('developer', { fresh: true });
     await page.goto('/app');
     await page.getByRole('link', { name: 'Request log' }).click();

@@ -133,6 +133,13 @@ describe('emails', () => {
     expect((await resend.emails.get(id)).data?.last_event).toBe('canceled');
   });
 
+  test('a complaint is the last event', async () => {
+    const { data } = await resend.emails.send({ ...EMAIL, to: 'complained@simulator.test' });
+    await expect
+      .poll(async () => (await resend.emails.get(data?.id as string)).data?.last_event)
+      .toBe('complained');
+  });
+
   test('the list pages by the id of the last email', async () => {
     for (const subject of ['one', 'two', 'three']) await resend.emails.send({ ...EMAIL, subject });
     const first = await resend.emails.list({ limit: 2 });

@@ -33,7 +33,7 @@ export function LineChart({
                       key={String(points[0])}
                       cx={points[0]?.[0]}
                       cy={points[0]?.[1]}
-                      r={2}
+                      r={2.5}
                       fill={`var(${color})`}
                     />
                   ) : (

@@ -206,7 +206,7 @@ function EntryDetails({ entry }: { entry: AuditEntry }) {
   const canReadRequests = useCan()('read:logs');
   const { target, request_id: requestId, ip, user_agent: agent, details } = entry;
   return (
-    <div className="grid gap-4 px-4 pt-1 pb-4 sm:px-6">
+    <div className="grid gap-4 px-4 pt-1 pb-4 sm:px-6 md:pl-13">
       <DetailList>
         <Detail name="Time">
           <ExactTime at={entry.created_at} />

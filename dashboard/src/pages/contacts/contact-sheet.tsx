@@ -306,7 +306,12 @@ function ContactFields({
       </Field>
       <Field
         label="Attributes"
-        hint="JSON. Templates use an attribute named plan as {{ contact.plan }}."
+        hint={
+          <>
+            JSON. Templates use an attribute named plan as{' '}
+            <code className="whitespace-nowrap">{'{{ contact.plan }}'}</code>.
+          </>
+        }
         error={bad ?? fieldError(error, '/attributes')}
       >
         <TextArea

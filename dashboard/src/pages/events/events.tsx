@@ -65,7 +65,7 @@ export function EventsPage() {
           value={filters.recipient ?? ''}
           onChange={(recipient) => change({ ...filters, recipient })}
         />
-        <div className="w-48">
+        <div className="w-44 sm:w-48">
           <EventTypeSelect
             label="Event type"
             any="Any event"

@@ -92,7 +92,7 @@ export function InboundPage() {
 
 /** The columns of the header and of each row. On phones, a row has two lines. */
 const COLUMNS =
-  'md:grid-cols-[minmax(9rem,16rem)_minmax(0,1fr)_7rem] xl:grid-cols-[minmax(9rem,20rem)_minmax(0,1fr)_18rem_7rem]';
+  'md:grid-cols-[minmax(9rem,16rem)_minmax(0,1fr)_7rem] 2xl:grid-cols-[minmax(9rem,20rem)_minmax(0,1fr)_18rem_7rem]';
 
 /** Rows are links of a list and speak for themselves, so screen readers skip the labels. */
 function Columns() {
@@ -106,7 +106,7 @@ function Columns() {
     >
       <span>Sender</span>
       <span>Subject</span>
-      <span className="hidden xl:block">Recipient</span>
+      <span className="hidden 2xl:block">Recipient</span>
       <span className="text-right">Received</span>
     </div>
   );
@@ -143,7 +143,7 @@ function InboundRow({ message, arrived }: { message: InboundSummary; arrived: bo
         </Link>
         <Marks message={message} />
       </span>
-      <span className="hidden truncate text-xs text-soft xl:block">
+      <span className="hidden truncate text-xs text-soft 2xl:block">
         {to}
         {others.length > 0 && <span className="text-faint"> +{others.length}</span>}
       </span>

@@ -47,7 +47,7 @@ function AttemptCard({ attempt, open }: { attempt: Schema<'Attempt'>; open: bool
         <span className="font-medium">Attempt {attempt.number}</span>
         <StatusBadge status={attempt.outcome} />
         <span className="min-w-0 break-words text-soft">{attempt.recipient}</span>
-        <span className="ml-auto flex gap-3 text-xs text-faint">
+        <span className="flex min-w-0 basis-full flex-wrap gap-x-3 text-xs text-faint sm:ml-auto sm:basis-auto">
           {attempt.smtp?.mx && <span>{attempt.smtp.mx}</span>}
           <span>{tookMs} ms</span>
           <ExactTime at={attempt.started_at} />

@@ -87,11 +87,14 @@ export function MessagesPage() {
   );
 }
 
-/** The columns of the header and of each row. On phones, a row has two lines. */
+/**
+ * The columns of the header and of each row. On phones, a row has two lines. The sender is only on wide
+ * windows, because it is often the same, and the subject needs the space.
+ */
 const COLUMNS =
-  'md:grid-cols-[7rem_minmax(9rem,15rem)_minmax(0,1fr)_7rem] xl:grid-cols-[7rem_minmax(9rem,17rem)_minmax(0,1fr)_13rem_7rem]';
+  'md:grid-cols-[7rem_minmax(9rem,15rem)_minmax(0,1fr)_7rem] 2xl:grid-cols-[7rem_minmax(9rem,17rem)_minmax(0,1fr)_13rem_7rem]';
 const SELECTABLE_COLUMNS =
-  'md:grid-cols-[0.875rem_7rem_minmax(9rem,15rem)_minmax(0,1fr)_7rem] xl:grid-cols-[0.875rem_7rem_minmax(9rem,17rem)_minmax(0,1fr)_13rem_7rem]';
+  'md:grid-cols-[0.875rem_7rem_minmax(9rem,15rem)_minmax(0,1fr)_7rem] 2xl:grid-cols-[0.875rem_7rem_minmax(9rem,17rem)_minmax(0,1fr)_13rem_7rem]';
 
 /** Rows are links of a list and speak for themselves, so screen readers skip the labels. */
 function Columns({ selection }: { selection: RowSelection | undefined }) {
@@ -106,7 +109,7 @@ function Columns({ selection }: { selection: RowSelection | undefined }) {
       <span aria-hidden>Status</span>
       <span aria-hidden>Recipient</span>
       <span aria-hidden>Subject</span>
-      <span aria-hidden className="hidden xl:block">
+      <span aria-hidden className="hidden 2xl:block">
         From
       </span>
       <span aria-hidden className="text-right">
@@ -172,7 +175,7 @@ function MessageRow({
             <bdi className="ms-2 text-xs text-faint">{firstSentence(explanation)}</bdi>
           )}
         </Link>
-        <span className="ml-auto hidden shrink-0 items-center gap-1 xl:flex">
+        <span className="ml-auto hidden max-w-1/2 shrink-0 items-center gap-1 overflow-hidden xl:flex">
           {message.tags.slice(0, 2).map((tag) => (
             <Badge key={tag}>
               <bdi className="max-w-32 truncate">{tag}</bdi>
@@ -180,7 +183,7 @@ function MessageRow({
           ))}
         </span>
       </span>
-      <span className="hidden truncate text-xs text-soft xl:block">{message.from.email}</span>
+      <span className="hidden truncate text-xs text-soft 2xl:block">{message.from.email}</span>
       <Time
         at={message.created_at}
         className="order-4 text-right text-xs text-faint md:order-none"

@@ -97,12 +97,14 @@ function TimelineEntry({
         <Icon className="size-4" aria-hidden />
       </span>
       <div className="min-w-0 flex-1 pt-1">
-        <div className="flex flex-wrap items-baseline gap-x-2">
-          <span className="text-sm font-medium">{title}</span>
-          {showRecipient && data.recipient && (
-            <span className="text-sm break-all text-soft">{data.recipient}</span>
-          )}
-          <ExactTime at={event.created_at} className="ml-auto shrink-0 text-xs text-faint" />
+        <div className="flex items-baseline gap-x-2">
+          <span className="flex min-w-0 flex-1 flex-wrap items-baseline gap-x-2">
+            <span className="text-sm font-medium">{title}</span>
+            {showRecipient && data.recipient && (
+              <span className="text-sm break-all text-soft">{data.recipient}</span>
+            )}
+          </span>
+          <ExactTime at={event.created_at} className="shrink-0 text-xs text-faint" />
         </div>
         {detail && !isRepeated && <p className="text-sm text-soft">{detail}</p>}
         {data.smtp?.text && !hideReply && (

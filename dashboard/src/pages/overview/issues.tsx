@@ -136,19 +136,21 @@ function useWebhookIssues(): Issue[] | undefined {
     refetchInterval: POLL_MS,
   });
   if (!can || (isError && !data)) return [];
+  const hosts = data?.data.map(({ url }) => new URL(url).host) ?? [];
   return data?.data.flatMap((webhook): Issue[] => {
     const { id, url, enabled, disabled_reason } = webhook;
     const { explanation } = endpointStatus(webhook);
     // An endpoint that a user disabled is not an issue.
     if (explanation === undefined || (!enabled && disabled_reason === 'manual')) return [];
-    const host = new URL(url).host;
+    const { host, pathname } = new URL(url);
+    const name = hosts.filter((one) => one === host).length > 1 ? host + pathname : host;
     return [
       {
         id,
         icon: Webhook,
         to: `/webhooks/${id}`,
         tone: enabled ? 'warn' : 'bad',
-        title: enabled ? `Webhook ${host} is failing` : `Webhook ${host} is disabled`,
+        title: enabled ? `Webhook ${name} is failing` : `Webhook ${name} is disabled`,
         detail: explanation,
       },
     ];

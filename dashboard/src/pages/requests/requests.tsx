@@ -117,6 +117,7 @@ function RequestFilterBar({
   );
 }
 
+/** The columns of the header and of each row. On phones, a row has two lines, or three with a problem. */
 const COLUMNS = 'md:grid-cols-[3.5rem_minmax(0,1fr)_minmax(0,10rem)_4.5rem_6.5rem]';
 
 function RequestRow({ request, actor }: { request: LoggedRequest; actor: string }) {
@@ -124,7 +125,7 @@ function RequestRow({ request, actor }: { request: LoggedRequest; actor: string 
   return (
     <li
       className={classNames(
-        'row-link grid grid-cols-[auto_minmax(0,1fr)_auto] items-center gap-x-3 gap-y-0.5 px-4 py-2.5 text-sm transition-colors hover:bg-sunken has-focus-visible:bg-sunken sm:px-6',
+        'row-link grid grid-cols-[2.75rem_minmax(0,1fr)_auto] items-start gap-x-3 gap-y-0.5 px-4 py-2.5 text-sm transition-colors hover:bg-sunken has-focus-visible:bg-sunken sm:px-6 md:items-center',
         COLUMNS,
       )}
     >
@@ -135,14 +136,23 @@ function RequestRow({ request, actor }: { request: LoggedRequest; actor: string 
         to="/requests/$id"
         params={{ id }}
         data-row
-        className="cover min-w-0 truncate font-mono text-xs outline-none"
+        className="cover min-w-0 font-mono text-xs outline-none md:truncate"
       >
-        <span className="text-soft">{method}</span> {path}{' '}
-        {code !== null && <span className="ml-1 font-sans text-bad">{code}</span>}
+        <span className="block truncate md:inline">
+          <span className="text-soft">{method}</span> {path}
+        </span>{' '}
+        {code !== null && (
+          <span className="block truncate font-sans text-bad md:ml-1 md:inline">{code}</span>
+        )}
       </Link>
-      <span className="hidden min-w-0 truncate text-xs text-soft md:block">{actor}</span>
-      <span className="hidden text-right text-xs text-faint md:block">
-        {formatDuration(request.duration_ms)}
+      <span className="order-last col-span-2 col-start-2 flex min-w-0 gap-x-1.5 text-xs text-soft md:contents">
+        <span className="min-w-0 truncate">{actor}</span>
+        <span className="text-faint md:hidden" aria-hidden>
+          ·
+        </span>
+        <span className="shrink-0 text-faint md:text-right">
+          {formatDuration(request.duration_ms)}
+        </span>
       </span>
       <Time at={request.created_at} className="text-right text-xs text-faint" />
     </li>

@@ -170,7 +170,7 @@ function SuppressionTable({ rows, canWrite }: { rows: Suppression[]; canWrite: b
             <Td hideBelow="xl" className="min-w-28 text-soft">
               {row.stream ?? 'All'}
             </Td>
-            <Td hideBelow="md" className="max-w-56 text-soft 2xl:max-w-96">
+            <Td hideBelow="md" className="max-w-56 text-soft xl:min-w-36 2xl:max-w-96">
               <Evidence suppression={row} />
             </Td>
             <Td hideBelow="xl" className="whitespace-nowrap text-soft">

@@ -58,7 +58,8 @@ export function Invitations() {
           {open.map((invitation) => (
             <Tr key={invitation.id}>
               <Td>
-                <div className="font-medium break-all">{invitation.email}</div>
+                <div className="font-medium wrap-anywhere">{invitation.email}</div>
+                <div className="text-xs text-faint md:hidden">{capitalize(invitation.role)}</div>
                 <Problem invitation={invitation} />
               </Td>
               <Td hideBelow="md">

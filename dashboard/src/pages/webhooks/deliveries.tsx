@@ -165,11 +165,10 @@ export function DeliveryRow({
         <Time at={delivery.created_at} className="sm:min-w-20 sm:text-right" />
       </span>
       {last_error !== null && status !== 'succeeded' && (
-        <span className="order-3 col-span-2 min-w-0 truncate text-xs text-soft sm:order-none sm:col-span-2 sm:col-start-2">
-          {last_error}
+        <span className="order-3 col-span-2 flex min-w-0 flex-wrap gap-x-1 text-xs text-soft sm:order-none sm:col-span-2 sm:col-start-2 sm:flex-nowrap">
+          <span className="truncate">{last_error}</span>
           {next_try_at !== null && (
-            <span className="text-faint">
-              {' '}
+            <span className="shrink-0 text-faint">
               <NextAttempt at={next_try_at} />
             </span>
           )}
