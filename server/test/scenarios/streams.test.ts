@@ -206,9 +206,12 @@ describe('streams', () => {
     // The scheduled message is looked at again every day, with the period that its stream then has.
     await run(3 * 86_400_000);
     expect(await stored()).toEqual(['short', 'transactional']);
-    await app.call('POST', `/messages/${waiting.json.id}/cancel`);
-    const keepFor = (content_retention_days: number | null) =>
-      app.call('PATCH', '/streams/short', { body: { content_retention_days } });
+    const cancelled = await app.call('POST', `/messages/${waiting.json.id}/cancel`);
+    expect(cancelled.status).toBe(200);
+    const keepFor = async (content_retention_days: number | null) => {
+      const body = { content_retention_days };
+      expect((await app.call('PATCH', '/streams/short', { body })).status).toBe(200);
+    };
     for (const [days, after] of [
       [null, 4],
       [6, 5],
