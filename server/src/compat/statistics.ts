@@ -1,6 +1,6 @@
 import type { BounceReason } from '../events/event-types.ts';
 import { INTERVALS_MAX } from '../http/routes/stats/get.ts';
-import { HOURS_KEPT_DAYS, OTHER_VALUES } from '../http/routes/stats/schemas.ts';
+import { COUNTERS, HOURS_KEPT_DAYS, OTHER_VALUES } from '../http/routes/stats/schemas.ts';
 import type { AnyRequest } from '../http/server/call-operation.ts';
 import { invalidFields } from '../lib/refused-error.ts';
 import type { CompatDependencies } from './compat-provider.ts';
@@ -9,22 +9,6 @@ import type { CompatDependencies } from './compat-provider.ts';
  * Our own statistics for operations of other providers. A period and a filter in their terms come in,
  * counts go out. What our statistics cannot tell is refused: an answer of zero means that nothing happened.
  */
-
-const COUNTERS = [
-  'accepted',
-  'suppressed',
-  'delivered',
-  'deferred',
-  'bounced',
-  'bounced_later',
-  'failed',
-  'expired',
-  'complained',
-  'unsubscribed',
-  'opened',
-  'clicked',
-  'links_clicked',
-] as const;
 
 export interface Counts extends Record<(typeof COUNTERS)[number], number> {
   bounced_by_reason: Partial<Record<BounceReason, number>>;

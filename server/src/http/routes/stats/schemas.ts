@@ -3,6 +3,7 @@ import { COUNTERS } from '../../../stats/count-events.ts';
 import { OTHER_VALUES } from '../../../stats/stats-aggregator.ts';
 import { Time } from '../../openapi/shared-schemas.ts';
 
+export { COUNTERS } from '../../../stats/count-events.ts';
 export { HOURS_KEPT_DAYS, OTHER_VALUES } from '../../../stats/stats-aggregator.ts';
 
 const NullableNumber = Type.Union([Type.Number(), Type.Null()]);
