@@ -20,6 +20,7 @@ import {
   bodyFormatOf,
   detachFormParameters,
 } from './body-parsers.ts';
+import { acceptAnyExpectation, checkHeaders } from './check-headers.ts';
 import { recordRequest } from './log-request.ts';
 import { type OperationValidators, validatorsOf } from './operation-validators.ts';
 import type { ReceivedBody } from './read-body.ts';
@@ -92,7 +93,14 @@ export function createHttpServer(deps: HttpServerDependencies): FastifyInstance 
       // Node exchanges the two if the headers may take longer than the whole request.
       headersTimeout: Math.min(15_000, deps.requestTimeoutMs),
       connectionsCheckingInterval: 2_000,
+      // Node's own response has no problem document.
+      requireHostHeader: false,
     },
+  });
+  acceptAnyExpectation(server.server);
+  server.addHook('onRequest', ({ raw }, reply, done) => {
+    checkHeaders(raw, reply.raw);
+    done();
   });
   server.decorateRequest('caller', null);
   server.decorateRequest('signedIn', null);
