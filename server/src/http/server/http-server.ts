@@ -5,6 +5,7 @@ import type { AuditLog } from '../../logs/audit-log.ts';
 import type { Idempotency } from '../../messages/accept/idempotency.ts';
 import type { HttpMetrics } from '../observability/http-metrics.ts';
 import type { Operation, OperationResponse } from '../operation.ts';
+import { parseQuery } from '../validation/query-string.ts';
 import { AllowedMethods, routeOf, supportsHead } from './allowed-methods.ts';
 import type { ApiSurface } from './api-surface.ts';
 import { handleAudited, isAudited } from './audit-operation.ts';
@@ -86,7 +87,11 @@ export function createHttpServer(deps: HttpServerDependencies): FastifyInstance 
     // document.
     return503OnClosing: false,
     exposeHeadRoutes: true,
-    routerOptions: { ignoreTrailingSlash: false, maxParamLength: 1024 },
+    routerOptions: {
+      ignoreTrailingSlash: false,
+      maxParamLength: 1024,
+      querystringParser: parseQuery,
+    },
     frameworkErrors: (error, request, reply) => sendFrameworkError(deps, error, request, reply),
     clientErrorHandler: handleClientError(deps),
     http: {
