@@ -10,6 +10,7 @@ import {
 } from '../../lib/refused-error.ts';
 import { parseTime } from '../../lib/rfc3339.ts';
 import { parseMailbox } from '../../mail/address.ts';
+import { NOT_BLANK } from '../openapi/shared-schemas.ts';
 import { describeEnumError, encodingHint } from './query-parameters.ts';
 import { asSent, isUndecodable } from './query-string.ts';
 
@@ -54,6 +55,9 @@ const quickBody = new Ajv2020({ ...sharedOptions, validateFormats: false });
 const thoroughBody = new Ajv2020({ ...sharedOptions, allErrors: true, verbose: true });
 const quickQuery = new Ajv2020(sharedOptions);
 const thoroughQuery = new Ajv2020({ ...sharedOptions, allErrors: true, verbose: true });
+for (const ajv of [quickBody, thoroughBody]) {
+  ajv.addKeyword({ keyword: NOT_BLANK, type: 'string', validate: isNotBlank, errors: false });
+}
 for (const ajv of [thoroughBody, quickQuery, thoroughQuery]) {
   ajv.addFormat('email', (text: string) => parseMailbox(text).ok);
   ajv.addFormat('date-time', (text: string) => parseTime(text) !== undefined);
@@ -113,6 +117,10 @@ export function queryValidator(schema: TSchema, parsers: readonly QueryParser[] 
       if (errors.length > 0) throw invalidFields(errors);
     },
   };
+}
+
+function isNotBlank(isRequired: boolean, text: string): boolean {
+  return !isRequired || text.trim() !== '';
 }
 
 function typedParameters(schema: TSchema): [name: string, type: unknown][] {
@@ -416,6 +424,8 @@ function describeViolation(
         code: 'invalid_format',
         detail: describePatternError(String(params.pattern), exampleOf(violation)),
       };
+    case NOT_BLANK:
+      return { code: 'invalid_format', detail: 'Must not be blank.' };
     case 'not':
       return { code: 'invalid_value', detail: 'This value is reserved.' };
     case 'anyOf':
