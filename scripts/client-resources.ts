@@ -36,6 +36,7 @@ const BY_HAND = new Set(['streamEvents', 'waitForTestMessage']);
 
 /** Names that the rule below would not give. */
 const NAMES: Readonly<Record<string, string>> = {
+  deleteInboundMessages: 'deleteMany',
   findWebhookDeliveries: 'list',
   findWebhookDelivery: 'get',
   sendTransactional: 'send',

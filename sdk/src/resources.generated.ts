@@ -65,6 +65,9 @@ export function createResources(caller: Caller) {
       /** List inbound messages: `GET /inbound-messages`. */
       list: (query: Query<'GET', '/inbound-messages'> = {}, options: RequestSettings = {}): AsyncGenerator<Item<'/inbound-messages'>, void, undefined> => caller.all('/inbound-messages', { ...options, query }),
 
+      /** Delete inbound messages: `DELETE /inbound-messages`. */
+      deleteMany: (query: Query<'DELETE', '/inbound-messages'> = {}, options: RequestSettings = {}): Promise<ResponseBody<'DELETE', '/inbound-messages'>> => caller.request('DELETE', '/inbound-messages', { ...options, query }),
+
       /** Retrieve an inbound message: `GET /inbound-messages/{id}`. */
       get: (id: PathValues<'GET', '/inbound-messages/{id}'>['id'], options: RequestSettings = {}): Promise<ResponseBody<'GET', '/inbound-messages/{id}'>> => caller.request('GET', '/inbound-messages/{id}', { ...options, path: { id } }),
 

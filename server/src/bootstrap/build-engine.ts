@@ -185,12 +185,12 @@ function createSmtpTransport(options: EngineOptions, pool: Pool): Transport {
 }
 
 function createWarmUp(
-  { sender, startsAtMs, overflow }: WarmUpRoute,
+  { sender, startsAtMs, startDay, overflow }: WarmUpRoute,
   { clock, log }: EngineOptions,
   pool: Pool,
 ): { warmUp: WarmUp; overflow: WarmUpRoute['overflow'] } {
   const memory = warmUpMemory(pool, sender);
-  return { warmUp: new WarmUp({ sender, startsAtMs, memory, clock, log }), overflow };
+  return { warmUp: new WarmUp({ sender, startsAtMs, startDay, memory, clock, log }), overflow };
 }
 
 /** Three quarters of the transactions in flight are for mail that has a connection. */

@@ -5,6 +5,7 @@ import type { Config } from '../config/read-config.ts';
 import { StorageStartError } from '../db/database-errors.ts';
 import type { Pool } from '../db/pool.ts';
 import type { StorageOutage } from '../db/storage-outage.ts';
+import { countLateRefusal } from '../delivery/warm-up-store.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { IpRanges } from '../lib/net/ip-ranges.ts';
@@ -55,6 +56,7 @@ export function createReports(parts: {
     ...parts,
     bounceHost: config.domains.bounceHost,
     complaintScope: config.returnPath.complaintScope,
+    countRefusal: countLateRefusal,
     unsubscribe: (sent) => unsubscribes.unsubscribeByMail(sent),
   });
 }

@@ -3,6 +3,7 @@ import type { DeliveryEventData, SmtpFacts } from '../events/event-types.ts';
 import { appendEvents } from '../events/events-store.ts';
 import type { DeliveryReport, ReportedRecipient } from '../mail/reports/dsn.ts';
 import { markBounced, requeue } from '../messages/deliveries/delivery-change-store.ts';
+import { SENDER_REASONS } from '../messages/verdict/bounce-rules.ts';
 import type { BounceEvidence } from '../messages/verdict/review-suppression.ts';
 import { classifyReport, reportBasis } from '../messages/verdict/verdict.ts';
 import { ERASED_ADDRESS } from '../suppressions/erased-address.ts';
@@ -98,7 +99,7 @@ function reportedAddresses({ originalRecipient, finalRecipient }: ReportedRecipi
 }
 
 async function recordBounce(
-  { clock, suppressions }: RecordReportParts,
+  { clock, suppressions, countRefusal }: RecordReportParts,
   client: Queryable,
   sent: SentMessage,
   delivery: ReportedDelivery,
@@ -123,6 +124,10 @@ async function recordBounce(
   const data: DeliveryEventData = { ...about, bounce, smtp, report };
   const event = { ...sent, type: 'message.bounced', atMs, sequence, data } as const;
   await appendEvents(client, [event]);
+  if (SENDER_REASONS.has(bounce.reason)) {
+    const { messageId } = sent;
+    await countRefusal(client, sent, { messageId, ordinal: delivery.ordinal });
+  }
   if (bounce.class !== 'hard') return;
   const { message_id } = about;
   const evidence: BounceEvidence = { message_id, smtp, ...reportBasis(failure), report };

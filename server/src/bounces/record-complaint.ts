@@ -48,7 +48,7 @@ export async function recordComplaint(
 }
 
 async function recordOne(
-  { clock, suppressions, complaintScope }: RecordReportParts,
+  { clock, suppressions, complaintScope, countRefusal }: RecordReportParts,
   client: Queryable,
   sent: SentMessage,
   delivery: ReportedDelivery,
@@ -60,6 +60,8 @@ async function recordOne(
   const smtp = delivery.smtp ? { smtp: delivery.smtp } : {};
   const data: DeliveryEventData = { ...about, ...smtp, report };
   await appendEvents(client, [{ ...sent, type: 'message.complained', atMs, sequence, data }]);
+  const { messageId } = sent;
+  await countRefusal(client, sent, { messageId, ordinal: delivery.ordinal });
   await suppressions.suppress(client, sent, {
     emailKey: delivery.recipientKey,
     stream: complaintScope === 'stream' ? delivery.stream : EVERYWHERE,

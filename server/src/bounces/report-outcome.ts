@@ -1,4 +1,5 @@
-import type { Pool } from '../db/pool.ts';
+import type { TenantScope } from '../accounts/tenant-scope.ts';
+import type { Pool, Queryable } from '../db/pool.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Suppressions } from '../suppressions/suppressions.ts';
 
@@ -12,6 +13,12 @@ export interface RecordReportParts {
   clock: Clock;
   suppressions: Pick<Suppressions, 'suppress'>;
   complaintScope: ComplaintScope;
+  /** The provider has refused the message because of the address that sent it, or it was complained about. */
+  countRefusal(
+    db: Queryable,
+    scope: TenantScope,
+    delivery: { messageId: string; ordinal: number },
+  ): Promise<void>;
 }
 
 export const REPORT_OUTCOMES = [

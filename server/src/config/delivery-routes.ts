@@ -28,6 +28,8 @@ export interface RouteSource {
 export interface WarmUpConfig {
   /** The date of the first day. */
   readonly startsOn: string;
+  /** The day of the plan to begin with; undefined for the first one. */
+  readonly startDay: string | undefined;
   /** The route of mail beyond the cap, or `none`. */
   readonly overflow: string | undefined;
 }
@@ -75,6 +77,8 @@ export interface WarmUpRoute {
   /** NaN if it is not a date, which prevents the start. */
   readonly startsAtMs: number;
   readonly startsOn: string;
+  /** The day of the plan to begin with. NaN if there is no such day, which prevents the start. */
+  readonly startDay: number;
   /** The route of mail beyond the cap: null is the standard route, undefined means that mail waits. */
   readonly overflow: string | null | undefined;
 }
@@ -104,6 +108,7 @@ export function warmUpRoutes(settings: RouteSettings): WarmUpRoute[] {
         sender: namedAddresses(outgoing).join(' ') || heloName,
         startsAtMs: parseDate(warmUp.startsOn),
         startsOn: warmUp.startsOn,
+        startDay: parseDay(warmUp.startDay ?? '1'),
         overflow: overflow === 'none' ? undefined : overflow,
       },
     ];
@@ -114,11 +119,14 @@ export function warmUpRoutes(settings: RouteSettings): WarmUpRoute[] {
 export function warmUpErrors(settings: RouteSettings): string[] {
   const { routes: standard, streamRoutes } = settings;
   const warming = warmUpRoutes(settings);
-  const errors = warming.flatMap(({ route, setting: name, startsAtMs, startsOn, overflow }) => {
+  const errors = warming.flatMap((one) => {
+    const { route, setting: name, startsAtMs, startsOn, startDay, overflow } = one;
     const subject = `${name}: the warm-up${route === null ? '' : ` of ${route}`}`;
     const found: string[] = [];
     if (Number.isNaN(startsAtMs))
       found.push(`${subject} starts on "${startsOn}". Expected a date such as 2026-11-20.`);
+    if (Number.isNaN(startDay))
+      found.push(`${subject} begins on an unknown day. Expected day=1 to day=${WARM_UP_DAYS}.`);
     if (typeof overflow !== 'string') return found;
     if (!Object.hasOwn(streamRoutes, overflow))
       found.push(
@@ -144,6 +152,14 @@ function parseDate(text: string): number {
   const ms = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
   // Some months have no 31st; Date.parse returns a day of the next one.
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text) ? ms : Number.NaN;
+}
+
+/** The days of the plan in delivery/warm-up-plan.ts. */
+export const WARM_UP_DAYS = 30;
+
+function parseDay(text: string): number {
+  const day = /^\d{1,2}$/.test(text) ? Number(text) : Number.NaN;
+  return day >= 1 && day <= WARM_UP_DAYS ? day : Number.NaN;
 }
 
 export function routes(text: { description: string }): Setting<readonly RouteConfig[]> {
@@ -183,24 +199,26 @@ export function namedRoutes(text: {
 
 /** A direct route with parameters. */
 function directFrom(text: string): RouteConfig | undefined {
-  const parameters = directParameters(text, ['address', 'helo', 'warmup', 'overflow']);
+  const parameters = directParameters(text, ['address', 'helo', ...WARM_UP_PARAMETERS]);
   if (!parameters) return undefined;
   const outgoing = parseOutgoingAddresses(parameters.getAll('address'));
   const [heloName, ...moreNames] = parameters.getAll('helo');
   if (!outgoing || moreNames.length > 0) return undefined;
   if (heloName !== undefined && !HOST_NAME.test(heloName)) return undefined;
   const source = { outgoing, heloName };
-  if (!parameters.has('warmup') && !parameters.has('overflow')) return { kind: 'direct', source };
+  if (!WARM_UP_PARAMETERS.some((name) => parameters.has(name))) return { kind: 'direct', source };
   const warmUp = warmUpFrom(parameters);
   return warmUp && { kind: 'direct', source, warmUp };
 }
 
 /** The standard route has the addresses and the name of `OUTGOING_ADDRESSES` and `HELO_NAME`. */
 function warmedUpDirect(text: string): RouteConfig | undefined {
-  const parameters = directParameters(text, ['warmup', 'overflow']);
+  const parameters = directParameters(text, WARM_UP_PARAMETERS);
   const warmUp = parameters && warmUpFrom(parameters);
   return warmUp && { kind: 'direct', warmUp };
 }
+
+const WARM_UP_PARAMETERS = ['warmup', 'day', 'overflow'] as const;
 
 function directParameters(text: string, known: readonly string[]): URLSearchParams | undefined {
   if (!text.startsWith('direct?')) return undefined;
@@ -210,9 +228,11 @@ function directParameters(text: string, known: readonly string[]): URLSearchPara
 
 function warmUpFrom(parameters: URLSearchParams): WarmUpConfig | undefined {
   const [startsOn, ...moreDates] = parameters.getAll('warmup');
+  const [startDay, ...moreDays] = parameters.getAll('day');
   const [overflow, ...moreRoutes] = parameters.getAll('overflow');
-  if (startsOn === undefined || moreDates.length + moreRoutes.length > 0) return undefined;
-  return { startsOn, overflow };
+  const repeated = [...moreDates, ...moreDays, ...moreRoutes];
+  if (startsOn === undefined || repeated.length > 0) return undefined;
+  return { startsOn, startDay, overflow };
 }
 
 function route(text: string): RouteConfig | undefined {

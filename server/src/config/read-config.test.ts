@@ -189,6 +189,11 @@ describe('values', () => {
       ['mail.example.com', undefined],
     ]);
     expect(overflowOf({})).toEqual([]);
+    const daysOf = (warmUp: string) =>
+      warmUpRoutes(
+        readConfig({ DELIVERY_ROUTE: `direct?warmup=2026-11-20${warmUp}` }).delivery,
+      ).map(({ startDay }) => startDay);
+    expect([daysOf(''), daysOf('&day=12'), daysOf('&day=30')]).toEqual([[1], [12], [30]]);
   });
 
   test.each([
@@ -356,6 +361,8 @@ describe('errors', () => {
     ['STREAM_ROUTES', 'bulk=direct?warmup=2026-11-20'],
     ['STREAM_ROUTES', 'bulk=direct?address=203.0.113.8&overflow=none'],
     ['STREAM_ROUTES', 'bulk=direct?address=203.0.113.8&warmup=2026-11-20&warmup=2026-11-21'],
+    ['STREAM_ROUTES', 'bulk=direct?address=203.0.113.8&warmup=2026-11-20&day=2&day=3'],
+    ['STREAM_ROUTES', 'bulk=direct?address=203.0.113.8&day=2'],
     ['OIDC_GROUP_ROLES', 'engineers'],
     ['OIDC_GROUP_ROLES', 'engineers=developer, bosses=owner'],
     ['OIDC_GROUP_ROLES', '=viewer'],
@@ -376,6 +383,14 @@ test.each([
   [
     { STREAM_ROUTES: 'bulk=direct?address=203.0.113.8&warmup=2026-02-30' },
     'STREAM_ROUTES: the warm-up of bulk starts on "2026-02-30". Expected a date such as 2026-11-20.',
+  ],
+  [
+    { DELIVERY_ROUTE: 'direct?warmup=2026-11-20&day=31' },
+    'DELIVERY_ROUTE: the warm-up begins on an unknown day. Expected day=1 to day=30.',
+  ],
+  [
+    { STREAM_ROUTES: 'bulk=direct?address=203.0.113.8&warmup=2026-11-20&day=half' },
+    'STREAM_ROUTES: the warm-up of bulk begins on an unknown day. Expected day=1 to day=30.',
   ],
   [
     { DELIVERY_ROUTE: 'direct?warmup=2026-11-20&overflow=old' },

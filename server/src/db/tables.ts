@@ -77,6 +77,8 @@ export interface AttemptsRow {
   smtp: unknown;
   transcript: string | null;
   node: string | null;
+  warm_up_sender: string | null;
+  warm_up_provider: string | null;
 }
 
 export interface AuditIntentsRow {

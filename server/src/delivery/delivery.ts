@@ -63,6 +63,8 @@ export interface AttemptReport {
   relay?: boolean;
   /** The receiver asked for less mail: who, and until when nothing is sent to it. */
   throttle?: { receiver: string; pausedUntilMs: number };
+  /** The warm-up of the address that sent it, for which late bounces and complaints count. */
+  warmUp?: { sender: string; provider: string };
   /** DKIM-Signature header lines to keep for the next attempt. */
   signature?: string;
   /** Set only by the simulator: the recipient complains right after the delivery. */

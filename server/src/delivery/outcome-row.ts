@@ -26,6 +26,8 @@ export function outcomeRow(outcome: DeliveryOutcome, n: number): OutcomeRow {
     outcome: outcome.attemptOutcome,
     transcript: attempt?.transcript ? serializeTranscript(attempt.transcript) : null,
     node: outcome.node,
+    warm_up_sender: attempt?.warmUp?.sender ?? null,
+    warm_up_provider: attempt?.warmUp?.provider ?? null,
     data: JSON.stringify(eventData(outcome)),
     complaint: simulatesComplaint(outcome) ? uuidv7(outcome.atMs) : null,
     suppression: addsSuppression(outcome) ? JSON.stringify(suppressionOf(outcome)) : null,

@@ -1,7 +1,11 @@
 import type { Clock } from '../lib/clock.ts';
 import type { SmtpReply } from '../mail/smtp-client/reply-parser.ts';
 import type { SmtpTranscript } from '../mail/smtp-client/transcript.ts';
-import { simulatedBehavior } from '../messages/simulator-address.ts';
+import {
+  simulatedBehavior,
+  simulatedDeferrals,
+  simulatedReply,
+} from '../messages/simulator-address.ts';
 import type { AttemptResult } from '../messages/verdict/verdict.ts';
 import { ConcurrencyLimit } from '../queue/concurrency-limit.ts';
 import type { AttemptReport, Delivery, Message, Transport } from './delivery.ts';
@@ -63,18 +67,10 @@ function replyOf(part: string, attempts: number, messageId: string): SmtpReply {
     default:
       break;
   }
-  const deferrals = /^defer-(\d{1,3})$/.exec(part);
-  if (deferrals) return attempts < Number(deferrals[1]) ? DEFERRED : accepted(messageId);
-  return replyByCode(part) ?? accepted(messageId);
-}
-
-/** `smtp-550-5.7.26` replies with exactly that; `smtp-451` has no enhanced code. */
-function replyByCode(part: string): SmtpReply | undefined {
-  const match = /^smtp-([245]\d\d)(?:-([245]\.\d{1,3}\.\d{1,3}))?$/.exec(part);
-  if (!match) return undefined;
-  const code = Number(match[1]);
-  const enhanced = match[2]?.[0] === match[1]?.[0] ? (match[2] ?? null) : null;
-  return { code, enhanced, text: 'Simulated reply' };
+  const deferrals = simulatedDeferrals(part);
+  if (deferrals !== undefined) return attempts < deferrals ? DEFERRED : accepted(messageId);
+  const reply = simulatedReply(part);
+  return reply ? { ...reply, text: 'Simulated reply' } : accepted(messageId);
 }
 
 function accepted(messageId: string): SmtpReply {

@@ -125,8 +125,9 @@ class SmtpTransport implements DirectTransport {
         provider === undefined ? deliveries : await this.#admit(provider, deliveries);
       const sent = { ...this.#envelope(mail, message, admitted), mayTransmit };
       const reports = await attemptBySmtp(sent, route, startedAtMs, parts);
-      if (provider !== undefined) this.#parts.warmUp?.attempted(provider, reports);
-      return reports.map((report) => ({ ...report, signature: mail.signature }));
+      const counted =
+        (provider !== undefined && this.#parts.warmUp?.attempted(provider, reports)) || reports;
+      return counted.map((report) => ({ ...report, signature: mail.signature }));
     } finally {
       opening.finish();
       if (!this.#sweepIsSoon && this.#receivers.hasPools) this.#scheduleSweep(true);

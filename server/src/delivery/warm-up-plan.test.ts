@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { WARM_UP_DAYS } from '../config/delivery-routes.ts';
 import {
   capOf,
   DAY_MS,
@@ -8,6 +9,7 @@ import {
   progressAt,
   WARM_UP_CAPS,
   type WarmUpProgress,
+  type WarmUpRequest,
 } from './warm-up-plan.ts';
 
 const START = Date.UTC(2026, 10, 20);
@@ -16,8 +18,12 @@ function progress(given: Partial<WarmUpProgress> = {}): WarmUpProgress {
   return { ...newProgress(START, START), ...given };
 }
 
+function request(given: Partial<WarmUpRequest> = {}): WarmUpRequest {
+  return { startsAtMs: START, startDay: 1, nowMs: START, messages: 1, ...given };
+}
+
 test('the caps grow every day for a month, and then there is none', () => {
-  expect(WARM_UP_CAPS).toHaveLength(30);
+  expect(WARM_UP_CAPS).toHaveLength(WARM_UP_DAYS);
   expect(WARM_UP_CAPS.slice(0, 3)).toEqual([50, 75, 100]);
   WARM_UP_CAPS.reduce((before, cap) => {
     expect(cap / before).toBeGreaterThan(1.2);
@@ -59,14 +65,12 @@ test.each([
 test('a clock that was set back continues the later day', () => {
   const used = progress({ leased: 50 });
   expect(progressAt(used, START - DAY_MS)).toBe(used);
-  expect(leaseBlock(used, { startsAtMs: START, nowMs: START - DAY_MS, messages: 1 }).granted).toBe(
-    0,
-  );
+  expect(leaseBlock(used, request({ nowMs: START - DAY_MS })).granted).toBe(0);
 });
 
 test('blocks are a fiftieth of the cap, or what is requested, or what is left', () => {
   const grantedOf = (given: Partial<WarmUpProgress>, messages: number) => {
-    const lease = leaseBlock(progress(given), { startsAtMs: START, nowMs: START, messages });
+    const lease = leaseBlock(progress(given), request({ messages }));
     const isCounted = capOf(lease.progress) !== null;
     expect(lease.progress.leased).toBe((given.leased ?? 0) + (isCounted ? lease.granted : 0));
     return lease.granted;
@@ -84,8 +88,24 @@ test('blocks are a fiftieth of the cap, or what is requested, or what is left', 
 test('a later date starts the plan again, an earlier one does not', () => {
   const known = progress({ planDay: 12, leased: 5 });
   const nowMs = START + 20 * DAY_MS;
-  const again = leaseBlock(known, { startsAtMs: START + DAY_MS, nowMs, messages: 1 });
+  const again = leaseBlock(known, request({ startsAtMs: START + DAY_MS, nowMs }));
   expect(again.progress).toEqual({ ...newProgress(START + DAY_MS, nowMs), leased: 1 });
-  const earlier = leaseBlock(known, { startsAtMs: START - DAY_MS, nowMs: START, messages: 1 });
+  const earlier = leaseBlock(known, request({ startsAtMs: START - DAY_MS }));
   expect(earlier.progress).toMatchObject({ startsAtMs: START, planDay: 12 });
+});
+
+test('a plan begins or continues with a later day, and never goes back', () => {
+  const dayAfter = (known: Partial<WarmUpProgress>, given: Partial<WarmUpRequest>) =>
+    leaseBlock(progress(known), request(given)).progress.planDay;
+  const nextPlan = { startsAtMs: START + DAY_MS, nowMs: START + DAY_MS };
+  expect(dayAfter({ planDay: 20 }, { ...nextPlan, startDay: 12 })).toBe(12);
+  expect(dayAfter({ planDay: 20 }, nextPlan)).toBe(1);
+  expect(dayAfter({ planDay: 5, leased: 200 }, { startDay: 12 })).toBe(12);
+  expect(dayAfter({ planDay: 20 }, { startDay: 12 })).toBe(20);
+  expect(dayAfter({ planDay: 31 }, { startDay: 30 })).toBe(31);
+  // Of a node with an earlier plan.
+  expect(dayAfter({ planDay: 5 }, { startsAtMs: START - DAY_MS, startDay: 12 })).toBe(5);
+  // What was sent today stays counted.
+  const raised = leaseBlock(progress({ leased: 50 }), request({ startDay: 4, messages: 200 }));
+  expect([raised.granted, raised.progress.leased]).toEqual([100, 150]);
 });

@@ -21,7 +21,7 @@ export interface WarmUpProgress {
   planDay: number;
   /** Messages that nodes may send or have sent. */
   leased: number;
-  /** Messages that the provider refused because of the sender's reputation or rate. */
+  /** Messages that the provider refused because of the sender's reputation or rate, or whose recipients complained. */
   refused: number;
   /** Messages beyond the cap. */
   overflowed: number;
@@ -38,11 +38,11 @@ export function capOf({ planDay }: Pick<WarmUpProgress, 'planDay'>): number | nu
   return WARM_UP_CAPS[planDay - 1] ?? null;
 }
 
-export function newProgress(startsAtMs: number, nowMs: number): WarmUpProgress {
+export function newProgress(startsAtMs: number, nowMs: number, planDay = 1): WarmUpProgress {
   return {
     startsAtMs,
     dayMs: startOfDay(nowMs),
-    planDay: 1,
+    planDay,
     leased: 0,
     refused: 0,
     overflowed: 0,
@@ -57,7 +57,7 @@ export function progressAt(progress: WarmUpProgress, nowMs: number): WarmUpProgr
   const dayMs = startOfDay(nowMs);
   if (dayMs <= progress.dayMs) return progress;
   const planDay = progress.planDay + (hasSucceeded(progress) ? 1 : 0);
-  return { ...newProgress(progress.startsAtMs, nowMs), planDay };
+  return newProgress(progress.startsAtMs, nowMs, planDay);
 }
 
 /**
@@ -73,6 +73,14 @@ function hasSucceeded(progress: WarmUpProgress): boolean {
 
 const REFUSED_SHARE = 200;
 
+export interface WarmUpRequest {
+  startsAtMs: number;
+  /** The day of the plan to begin with. */
+  startDay: number;
+  nowMs: number;
+  messages: number;
+}
+
 export interface WarmUpLease {
   /** Messages that the node may send on the day: all that it asked for, or what is left. */
   granted: number;
@@ -85,16 +93,28 @@ export interface WarmUpLease {
  */
 export function leaseBlock(
   known: WarmUpProgress,
-  { startsAtMs, nowMs, messages }: { startsAtMs: number; nowMs: number; messages: number },
+  { startsAtMs, startDay, nowMs, messages }: WarmUpRequest,
 ): WarmUpLease {
-  // Nodes may be restarted with the new date one after the other, so an earlier date changes nothing.
-  const progress =
-    startsAtMs > known.startsAtMs ? newProgress(startsAtMs, nowMs) : progressAt(known, nowMs);
+  const progress = progressOf(known, { startsAtMs, startDay, nowMs });
   const cap = capOf(progress);
   if (cap === null) return { granted: messages, progress };
   const block = Math.min(Math.max(messages, Math.ceil(cap / BLOCKS), 1), BLOCK_MAX);
   const granted = Math.max(0, Math.min(Math.max(messages, block), cap - progress.leased));
   return { granted, progress: { ...progress, leased: progress.leased + granted } };
+}
+
+/**
+ * Nodes may be restarted with a new date or day one after the other, so an earlier one changes nothing.
+ * A later day of the same plan is where it continues.
+ */
+function progressOf(
+  known: WarmUpProgress,
+  { startsAtMs, startDay, nowMs }: Omit<WarmUpRequest, 'messages'>,
+): WarmUpProgress {
+  if (startsAtMs > known.startsAtMs) return newProgress(startsAtMs, nowMs, startDay);
+  const progress = progressAt(known, nowMs);
+  if (startsAtMs < known.startsAtMs || startDay <= progress.planDay) return progress;
+  return { ...progress, planDay: startDay };
 }
 
 const BLOCKS = 50;

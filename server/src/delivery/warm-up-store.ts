@@ -1,4 +1,5 @@
-import { inTransaction, type Pool } from '../db/pool.ts';
+import type { TenantScope } from '../accounts/tenant-scope.ts';
+import { inTransaction, type Pool, type Queryable } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 import { selectList } from '../db/select-list.ts';
 import type { WarmUpsRow } from '../db/tables.ts';
@@ -11,6 +12,7 @@ import {
   progressAt,
   type WarmUpLease,
   type WarmUpProgress,
+  type WarmUpRequest,
 } from './warm-up-plan.ts';
 
 /**
@@ -45,10 +47,10 @@ export function warmUpMemory(pool: Pool, sender: string): WarmUpMemory {
 function lease(
   pool: Pool,
   { sender, provider }: WarmUpKey,
-  request: { startsAtMs: number; nowMs: number; messages: number },
+  request: WarmUpRequest,
 ): Promise<WarmUpLease> {
   return inTransaction(pool, async (db) => {
-    const first = newProgress(request.startsAtMs, request.nowMs);
+    const first = newProgress(request.startsAtMs, request.nowMs, request.startDay);
     await db.query(
       `insert into warm_ups (sender, provider, starts_at, day, plan_day, leased, refused, overflowed)
        values ($1, $2, $3, $4, $5, 0, 0, 0) on conflict do nothing`,
@@ -96,6 +98,27 @@ async function count(
     `update warm_ups set refused = refused + $3, overflowed = overflowed + $4
       where sender = $1 and provider = $2`,
     [sender, provider, refused, overflowed],
+  );
+}
+
+/**
+ * Counts a bounce or complaint that arrived after the message was sent like a refusal at that time, for the
+ * warm-up of the address that sent it. It counts for today, because the day on which the message was sent
+ * may be over; but not for a plan that started after that.
+ */
+export async function countLateRefusal(
+  db: Queryable,
+  { workspaceId, mode }: TenantScope,
+  { messageId, ordinal }: { messageId: string; ordinal: number },
+): Promise<void> {
+  await db.query(
+    `update warm_ups w set refused = w.refused + 1
+       from (select warm_up_sender, warm_up_provider, started_at from attempts
+              where workspace_id = $1 and mode = $2 and message_id = $3 and ordinal = $4
+              order by number desc limit 1) a
+      where w.sender = a.warm_up_sender and w.provider = a.warm_up_provider
+        and w.starts_at <= a.started_at`,
+    [workspaceId, mode, messageId, ordinal],
   );
 }
 

@@ -23,9 +23,9 @@ beforeEach(async () => {
 });
 afterEach(() => database[Symbol.asyncDispose]());
 
-function newNode(startsAtMs = START, sender = SENDER): WarmUp {
+function newNode(startsAtMs = START, sender = SENDER, startDay = 1): WarmUp {
   const memory = warmUpMemory(database.pool, sender);
-  return new WarmUp({ sender, startsAtMs, memory, clock, log: silentLog });
+  return new WarmUp({ sender, startsAtMs, startDay, memory, clock, log: silentLog });
 }
 
 const stored = () => listWarmUps(database.pool, { nowMs: clock.now(), sinceMs: 0 });
@@ -143,6 +143,31 @@ test('nothing is sent before the plan starts, and everything after it has ended'
   expect(node.isExhausted('Google')).toBe(false);
   await database.pool.query('drop table warm_ups');
   expect(await node.admit('Google', 1)).toBe(1);
+});
+
+test('an address that is half warm begins in the middle of the plan', async () => {
+  const node = newNode(START, SENDER, 6);
+  expect(await sendAll(node)).toBe(300);
+  expect(await stored()).toMatchObject([{ planDay: 6, leased: 300 }]);
+  clock.advance(DAY_MS);
+  expect(await sendAll(node)).toBe(400);
+  const restarted = newNode(START, SENDER, 6);
+  expect(await sendAll(restarted)).toBe(0);
+  expect(await stored()).toMatchObject([{ planDay: 7, leased: 400 }]);
+});
+
+test('reports say which warm-up they count for, unless nothing was sent or it has ended', async () => {
+  const node = newNode();
+  expect(await node.admit('Google', 2)).toBe(2);
+  const warmUp = { sender: SENDER, provider: 'Google' };
+  const reports = node.attempted('Google', [report('Slow down'), report(null)]);
+  expect(reports.map((one) => one.warmUp)).toEqual([warmUp, undefined]);
+  await node.close();
+  const ended = newNode(START, '203.0.113.9', 30);
+  await ended.admit('Google', 600_000);
+  clock.advance(DAY_MS);
+  await ended.admit('Google', 1);
+  expect(ended.attempted('Google', [report('Slow down')])[0]?.warmUp).toBeUndefined();
 });
 
 test('without the database nothing is sent beyond what was leased', async () => {

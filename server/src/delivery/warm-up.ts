@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
+import { SENDER_REASONS } from '../messages/verdict/bounce-rules.ts';
 import { findRule } from '../messages/verdict/verdict-rules.ts';
 import type { AttemptReport } from './delivery.ts';
 import { NotPreparedError } from './outgoing-mail.ts';
@@ -9,14 +10,12 @@ import {
   startOfDay,
   type WarmUpLease,
   type WarmUpProgress,
+  type WarmUpRequest,
 } from './warm-up-plan.ts';
 
 /** The progress of one sender in the database. */
 export interface WarmUpMemory {
-  lease(
-    provider: string,
-    request: { startsAtMs: number; nowMs: number; messages: number },
-  ): Promise<WarmUpLease>;
+  lease(provider: string, request: WarmUpRequest): Promise<WarmUpLease>;
   giveBack(provider: string, unused: { dayMs: number; messages: number }): Promise<void>;
   count(provider: string, counts: Pick<WarmUpProgress, 'refused' | 'overflowed'>): Promise<void>;
 }
@@ -25,6 +24,8 @@ export interface WarmUpParts {
   /** The addresses that mail is sent from, or the HELO name. */
   sender: string;
   startsAtMs: number;
+  /** The day of the plan to begin with: later than 1 for an address that has a reputation. */
+  startDay: number;
   memory: WarmUpMemory;
   clock: Clock;
   log: Log;
@@ -115,10 +116,14 @@ export class WarmUp {
     return this.#parts.clock.now() >= this.#parts.startsAtMs;
   }
 
-  /** Takes into account what became of admitted messages. */
-  attempted(provider: string, reports: readonly AttemptReport[]): void {
+  /**
+   * Takes into account what became of admitted messages. Returns the reports with the warm-up for which
+   * late bounces and complaints about them count.
+   */
+  attempted(provider: string, reports: readonly AttemptReport[]): readonly AttemptReport[] {
     const allowance = this.#allowanceOf(provider);
-    if (allowance.cap === null) return;
+    if (allowance.cap === null) return reports;
+    const { sender } = this;
     let refused = 0;
     for (const { end, startedAtMs } of reports) {
       if (isObjection(end)) refused += 1;
@@ -126,6 +131,9 @@ export class WarmUp {
       if (!wasSent(end) && startOfDay(startedAtMs) === allowance.dayMs) allowance.left += 1;
     }
     if (refused > 0) this.#count(allowance, { refused, overflowed: 0 });
+    return reports.map((report) =>
+      wasSent(report.end) ? { ...report, warmUp: { sender, provider } } : report,
+    );
   }
 
   /** Counts messages beyond the cap. */
@@ -146,10 +154,10 @@ export class WarmUp {
   }
 
   async #lease(provider: string, allowance: Allowance, messages: number): Promise<void> {
-    const { memory, clock, startsAtMs } = this.#parts;
+    const { memory, clock, startsAtMs, startDay } = this.#parts;
     const nowMs = clock.now();
     try {
-      const lease = await memory.lease(provider, { startsAtMs, nowMs, messages });
+      const lease = await memory.lease(provider, { startsAtMs, startDay, nowMs, messages });
       const { progress, granted } = lease;
       const cap = capOf(progress);
       allowance.cap = cap;
@@ -221,7 +229,7 @@ function wasSent(end: AttemptReport['end']): boolean {
 function isObjection(end: AttemptReport['end']): boolean {
   if (end.kind !== 'refused') return false;
   const { reason } = findRule(end.reply, end.stage);
-  return reason === 'rate_limited' || reason === 'blocked_reputation';
+  return SENDER_REASONS.has(reason);
 }
 
 /** Another node may have stopped, and returned what it had not used. */

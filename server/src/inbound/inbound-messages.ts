@@ -9,6 +9,7 @@ import {
   findInboundMessage,
   readInboundContent,
 } from './inbound-message-store.ts';
+import { type InboundQuery, listInboundMessages } from './list-inbound-messages.ts';
 
 /**
  * Reads and deletes stored inbound messages. Only their bytes are stored, so text, HTML and attachments
@@ -18,6 +19,9 @@ export interface InboundMessagesParts {
   pool: Pool;
   parser: MailParser;
 }
+
+/** A few megabytes of content on average: what one commit should delete. */
+const DELETED_MAX = 500;
 
 export class InboundMessages {
   readonly #parts: InboundMessagesParts;
@@ -54,5 +58,24 @@ export class InboundMessages {
     return inTransaction(this.#parts.pool, async (client) => {
       return (await deleteInboundMessages(client, scope, [id])) > 0;
     });
+  }
+
+  /**
+   * Deletes the next messages that match, newest first, before `beforeId`. Another request continues
+   * with `nextBeforeId`.
+   */
+  async deleteMatching(
+    scope: TenantScope,
+    query: InboundQuery,
+    beforeId: string | undefined,
+  ): Promise<{ deleted: number; nextBeforeId: string | null }> {
+    const { pool } = this.#parts;
+    const page = { beforeId, limit: DELETED_MAX };
+    const { messages, nextBeforeId } = await listInboundMessages(pool, scope, query, page);
+    const ids = messages.map(({ id }) => id);
+    const deleted = await inTransaction(pool, (client) =>
+      deleteInboundMessages(client, scope, ids),
+    );
+    return { deleted, nextBeforeId };
   }
 }

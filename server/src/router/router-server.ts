@@ -12,6 +12,7 @@ import {
   problemDocument,
   toProblemResponse,
 } from '../http/problems/problem-details.ts';
+import { acceptAnyExpectation, checkHeaders } from '../http/server/check-headers.ts';
 import type { ListeningServer } from '../http/server/http-listener.ts';
 import type { Clock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
@@ -58,9 +59,12 @@ export function createRouterServer(parts: RouterParts): ListeningServer {
       headersTimeout: Math.min(15_000, parts.requestTimeoutMs),
       keepAliveTimeout: 75_000,
       connectionsCheckingInterval: 2_000,
+      // Node's own response has no problem document.
+      requireHostHeader: false,
     },
     (request, response) => void router.handle(request, response),
   );
+  acceptAnyExpectation(server);
   return {
     server,
     async listen({ host, port }) {
@@ -102,6 +106,7 @@ class Router {
       if (!response.writableFinished) gone.abort();
     });
     try {
+      checkHeaders(request, response);
       const { pathname } = parseTarget(request.url);
       if (await this.#answerOwn(pathname, response)) return;
       const body = await readSmallBody(request, kept.tryGrow);

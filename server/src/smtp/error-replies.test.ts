@@ -11,7 +11,10 @@ test.each(Object.entries(PROBLEMS))(
   (code, { status }) => {
     const reply = replyForError(new RefusedError(code, 'Why.'));
     const comesAgain =
-      status >= 500 || status === 429 || status === 408 || code === 'idempotency_key_in_progress';
+      (status >= 500 && status !== 501) ||
+      status === 429 ||
+      status === 408 ||
+      code === 'idempotency_key_in_progress';
     expect([reply.responseCode < 500, reply.message]).toEqual([
       comesAgain,
       expect.stringMatching(comesAgain ? /^4\.\d\.\d Why\.$/ : /^5\.\d\.\d Why\.$/),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { decodeLine, invalidMailParameter, isHttpRequest, parsePath } from './smtp-command.ts';
+import { decodeLine, isHttpRequest, parsePath, refusedParameter } from './smtp-command.ts';
 
 test.each([
   ['FROM', 'FROM:<a@example.org>', 'a@example.org'],
@@ -32,35 +32,64 @@ test.each([
   expect(parsePath('FROM', argument)).toEqual({ ok: false, reason: 'address' });
 });
 
-test('parameters are read once each and checked', () => {
-  const read = (text: string) => {
-    const parsed = parsePath('FROM', `FROM:<> ${text}`);
-    return parsed.ok ? parsed.path.parameters : parsed.reason;
-  };
-  const parameters = read('SIZE=10 body=8BITMIME SMTPUTF8 AUTH=<> X-OTHER=a=b');
-  expect(parameters).toEqual(
-    new Map(
-      Object.entries({
-        SIZE: '10',
-        BODY: '8BITMIME',
-        SMTPUTF8: '',
-        AUTH: '<>',
-        'X-OTHER': 'a=b',
-      }),
-    ),
+function parametersOf(text: string): ReadonlyMap<string, string> | string {
+  const parsed = parsePath('FROM', `FROM:<> ${text}`);
+  return parsed.ok ? parsed.path.parameters : parsed.reason;
+}
+
+test('parameters are read once each', () => {
+  const entries = { SIZE: '10', BODY: '8BITMIME', SMTPUTF8: '', AUTH: '<>', 'X-OTHER': 'a=b' };
+  expect(parametersOf('SIZE=10 body=8BITMIME SMTPUTF8 AUTH=<> X-OTHER=a=b')).toEqual(
+    new Map(Object.entries(entries)),
   );
   for (const text of ['SIZE=1 SIZE=2', 'SIZE=1 size=1', '=1', '<x>']) {
-    expect(read(text)).toBe('parameters');
+    expect(parametersOf(text)).toBe('parameters');
   }
-  for (const [text, name] of [
-    ['SIZE', 'SIZE'],
-    ['SIZE=-1', 'SIZE'],
-    ['BODY=BINARYMIME', 'BODY'],
-    ['SMTPUTF8=1', 'SMTPUTF8'],
-    ['SIZE=1 BODY=7BIT', undefined],
-  ] as const) {
-    expect(invalidMailParameter(read(text) as Map<string, string>)).toBe(name);
-  }
+});
+
+test.each([
+  ['MAIL', ''],
+  ['MAIL', 'SIZE=1 BODY=7BIT'],
+  ['MAIL', 'size=00012345 body=8bitmime smtputf8 auth=<>'],
+  ['MAIL', 'AUTH=e+2Bmc2@example.com'],
+  ['RCPT', ''],
+  ['RCPT', 'NOTIFY=NEVER'],
+  ['RCPT', 'notify=success,FAILURE,DELAY'],
+] as const)('%s accepts the parameters %j', (command, text) => {
+  const parameters = parametersOf(text) as Map<string, string>;
+  expect(refusedParameter(command, parameters)).toBeUndefined();
+});
+
+test.each([
+  ['MAIL', 'SIZE', 'SIZE'],
+  ['MAIL', 'SIZE=-1', 'SIZE'],
+  ['MAIL', 'BODY', 'BODY'],
+  ['MAIL', 'BODY=BINARYMIME', 'BODY'],
+  ['MAIL', 'SMTPUTF8=1', 'SMTPUTF8'],
+  ['MAIL', 'AUTH', 'AUTH'],
+  ['MAIL', 'AUTH=a+b', 'AUTH'],
+  ['MAIL', 'AUTH=a=b', 'AUTH'],
+  ['RCPT', 'NOTIFY=', 'NOTIFY'],
+  ['RCPT', 'NOTIFY=NEVER,DELAY', 'NOTIFY'],
+] as const)('%s has an invalid parameter in %j', (command, text, name) => {
+  const parameters = parametersOf(text) as Map<string, string>;
+  expect(refusedParameter(command, parameters)).toEqual({ name, reason: 'invalid' });
+});
+
+test.each([
+  ['MAIL', 'RET=HDRS'],
+  ['MAIL', 'SIZE=10 ENVID=QQ314159'],
+  ['MAIL', 'REQUIRETLS'],
+  ['MAIL', 'HOLDFOR=3600'],
+  ['MAIL', 'BY=120;R'],
+  ['MAIL', 'NOTIFY=NEVER'],
+  ['MAIL', 'CONSTRUCTOR'],
+  ['RCPT', 'ORCPT=rfc822;a@example.com'],
+  ['RCPT', 'NOTIFY=NEVER RRVS=2014-04-03T23:01:00Z'],
+  ['RCPT', 'SIZE=10'],
+] as const)('%s does not support a parameter in %j', (command, text) => {
+  const parameters = parametersOf(text) as Map<string, string>;
+  expect(refusedParameter(command, parameters)).toMatchObject({ reason: 'unknown' });
 });
 
 test('a line is UTF-8 or nothing', () => {

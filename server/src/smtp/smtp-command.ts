@@ -95,17 +95,45 @@ function parseParameters(text: string): ReadonlyMap<string, string> | undefined 
   return parameters;
 }
 
-/** Parameters of MAIL that we offer, and the values that each may have. */
-const MAIL_PARAMETERS: Readonly<Record<string, RegExp>> = {
-  SIZE: /^\d{1,20}$/,
-  BODY: /^(7BIT|8BITMIME)$/i,
-  SMTPUTF8: /^$/,
+/**
+ * The parameters that each command accepts, and the values that each may have. Those of MAIL belong to
+ * extensions that the reply to EHLO lists. Some are accepted without being listed, and ignored:
+ *
+ * - AUTH, because EHLO no longer lists it for a client that has authenticated (RFC 4954 section 5).
+ * - NOTIFY, because PHPMailer sends it whether or not DSN is listed. Outcomes are reported as events.
+ */
+const PARAMETERS: Readonly<Record<'MAIL' | 'RCPT', Readonly<Record<string, RegExp>>>> = {
+  MAIL: {
+    SIZE: /^\d{1,20}$/,
+    BODY: /^(7BIT|8BITMIME)$/i,
+    SMTPUTF8: /^$/,
+    // An address as xtext (RFC 3461 section 4).
+    AUTH: /^(<>|([!-*,-<>-~]|\+[0-9A-F]{2})+)$/,
+  },
+  RCPT: {
+    NOTIFY: /^(NEVER|(SUCCESS|FAILURE|DELAY)(,(SUCCESS|FAILURE|DELAY))*)$/i,
+  },
 };
 
-/** The name of the first parameter with a value that it cannot have. */
-export function invalidMailParameter(parameters: ReadonlyMap<string, string>): string | undefined {
-  return Object.keys(MAIL_PARAMETERS).find((name) => {
-    const value = parameters.get(name);
-    return value !== undefined && !MAIL_PARAMETERS[name]?.test(value);
-  });
+export interface RefusedParameter {
+  name: string;
+  /** `unknown` also means parameters of extensions that we do not offer. */
+  reason: 'unknown' | 'invalid';
+}
+
+/**
+ * The first parameter that cannot be accepted. A client that sends an unknown one relies on what it asks
+ * for, such as delivery at a later time or encryption on the whole way, so it cannot be ignored.
+ */
+export function refusedParameter(
+  command: 'MAIL' | 'RCPT',
+  parameters: ReadonlyMap<string, string>,
+): RefusedParameter | undefined {
+  const accepted = PARAMETERS[command];
+  for (const [name, value] of parameters) {
+    const values = Object.hasOwn(accepted, name) ? accepted[name] : undefined;
+    if (!values) return { name, reason: 'unknown' };
+    if (!values.test(value)) return { name, reason: 'invalid' };
+  }
+  return undefined;
 }

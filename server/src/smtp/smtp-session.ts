@@ -10,11 +10,11 @@ import type { SmtpReplyError } from './error-replies.ts';
 import { MessageData } from './message-data.ts';
 import {
   decodeLine,
-  invalidMailParameter,
   isHttpRequest,
   type PathArgument,
   parseCommand,
   parsePath,
+  refusedParameter,
 } from './smtp-command.ts';
 import { SmtpConnection } from './smtp-connection.ts';
 
@@ -300,8 +300,7 @@ export abstract class SmtpSession {
     if (!path) return;
     if (this.#envelope) return this.reply(503, '5.5.1 A message is already in progress.');
     const { address: from, parameters } = path;
-    const invalid = invalidMailParameter(parameters);
-    if (invalid !== undefined) return this.reply(501, `5.5.4 Invalid parameter ${invalid}.`);
+    if (this.#refuseParameters('MAIL', path)) return;
     const { messageBytesMax } = this.#rules;
     if (Number(parameters.get('SIZE')) > messageBytesMax) {
       return this.reply(552, `5.3.4 A message can have at most ${messageBytesMax} bytes.`);
@@ -320,6 +319,7 @@ export abstract class SmtpSession {
     if (!path) return;
     const envelope = this.#envelope;
     if (!envelope) return this.reply(503, '5.5.1 Send MAIL first.');
+    if (this.#refuseParameters('RCPT', path)) return;
     const { address } = path;
     const key = address.toLowerCase();
     const { recipients } = envelope;
@@ -347,6 +347,15 @@ export abstract class SmtpSession {
       this.reply(501, '5.1.3 Syntax: RCPT TO:<address>');
     }
     return undefined;
+  }
+
+  /** RFC 5321 section 4.1.1.11. */
+  #refuseParameters(command: 'MAIL' | 'RCPT', { parameters }: PathArgument): boolean {
+    const refused = refusedParameter(command, parameters);
+    if (!refused) return false;
+    if (refused.reason === 'invalid') this.reply(501, `5.5.4 Invalid parameter ${refused.name}.`);
+    else this.reply(555, `5.5.4 The parameter ${refused.name} is not supported.`);
+    return true;
   }
 
   async #handleData(argument: string): Promise<void> {

@@ -2,7 +2,7 @@ import type { Mode } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
 import { sqlTime } from '../db/row-types.ts';
 
-/** The queue at this moment, of one workspace or of all. */
+/** The queue at this moment, of one workspace or of all workspaces. */
 export interface QueueSnapshot {
   queued: number;
   deferred: number;
@@ -18,17 +18,19 @@ const COUNTED_MAX = 10_000;
 
 export async function readQueue(
   pool: Pool,
-  scope: { workspaceId: string; mode: Mode } | 'all',
+  scope: { workspaceId: string; mode: Mode } | 'all' | 'all_live',
   nowMs: number,
 ): Promise<QueueSnapshot> {
-  const narrowed = scope === 'all' ? '' : 'workspace_id = $3 and mode = $4 and';
+  const isOfAll = typeof scope === 'string';
+  const narrowed = isOfAll ? '' : 'workspace_id = $3 and mode = $4 and';
+  const live = scope === 'all_live' ? "mode = 'live' and" : '';
   const { rows } = await pool.query<{ status: string; n: number; oldest: number | null }>(
     // A leased delivery is due at the end of its lease, so it does not count as late.
     `select status, count(*)::int as n, min(due_at) filter (where due_at <= $1) as oldest
        from (select status, due_at from deliveries
-              where ${narrowed} status in ('scheduled', 'queued', 'deferred') limit $2) waiting
+              where ${narrowed} ${live} status in ('scheduled', 'queued', 'deferred') limit $2) waiting
       group by status`,
-    [sqlTime(nowMs), COUNTED_MAX, ...(scope === 'all' ? [] : [scope.workspaceId, scope.mode])],
+    [sqlTime(nowMs), COUNTED_MAX, ...(isOfAll ? [] : [scope.workspaceId, scope.mode])],
   );
   const of = (status: string): number => rows.find((row) => row.status === status)?.n ?? 0;
   const late = rows.flatMap(({ oldest }) => (oldest === null ? [] : [oldest]));

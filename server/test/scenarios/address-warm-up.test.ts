@@ -16,7 +16,7 @@ import {
 } from '../harness/delivery-setup.ts';
 import { startDnsServer } from '../harness/dns-server.ts';
 import { deliveriesOf } from '../harness/enqueue-messages.ts';
-import { startReturnPathServer } from '../harness/return-path-setup.ts';
+import { complaint, dsn, startReturnPathServer } from '../harness/return-path-setup.ts';
 import { createServerProcess } from '../harness/server-process.ts';
 import { type SignedRouteOptions, signedLiveRoute } from '../harness/signed-live-route.ts';
 import { type SmtpReceiver, startSmtpReceiver } from '../harness/smtp-receiver.ts';
@@ -51,6 +51,7 @@ function warmingLive(
   const warmUp = new WarmUp({
     sender: NEW,
     startsAtMs: startOfDay(clock.now()) + startsInDays * DAY_MS,
+    startDay: 1,
     memory: warmUpMemory(pool, NEW),
     clock,
     log: silentLog,
@@ -238,6 +239,60 @@ test('a message with more recipients than are left is divided', async () => {
   for (const { from, commands } of setup.receiver.sessions)
     byAddress[from as typeof NEW] += commands.filter((one) => one.startsWith('RCPT')).length;
   expect(byAddress).toEqual({ [NEW]: 50, [WARM]: 10 });
+});
+
+test('bounces and complaints that arrive later count like refusals, once', async () => {
+  const today = new Date().toISOString().slice(0, 10);
+  const STREAM_ROUTES = `bulk=direct?address=${NEW}&warmup=${today}&day=12`;
+  await using server = await startReturnPathServer({ env: { STREAM_ROUTES } });
+  const { app, database } = server;
+  const key = app.liveKey;
+  const body = { key: 'digest', purpose: 'transactional', route: 'bulk' };
+  expect((await app.call('POST', '/streams', { key, body })).status).toBe(201);
+  const send = (name: string, more: object = { stream: 'digest' }) =>
+    server.send({ ...more, to: { email: `${name}@example.com` } });
+  const current = async () => {
+    const { rows } = await database.pool.query('select sender, plan_day, refused from warm_ups');
+    return rows.map((row) => ({ ...row, refused: Number(row.refused) }));
+  };
+  const refused = async () => (await current())[0]?.refused;
+  const bounceOf = (name: string, diagnostic: string, status = '5.7.1') =>
+    dsn({ id: name, recipient: `${name}@example.com`, status, diagnostic });
+
+  const blocked = await send('blocked');
+  expect(await current()).toEqual([{ sender: NEW, plan_day: 12, refused: 0 }]);
+  const reputation = '550 5.7.1 Rejected because of the poor reputation of your IP address';
+  for (let n = 0; n < 2; n++) {
+    expect((await server.report(blocked.returnPath, bounceOf('blocked', reputation))).code).toBe(
+      250,
+    );
+  }
+  const { recipients } = await server.message(blocked.id);
+  expect(recipients[0].bounce.reason).toBe('blocked_reputation');
+  expect(await refused()).toBe(1);
+
+  const disliked = await send('disliked');
+  for (let n = 0; n < 2; n++) {
+    expect((await server.report(disliked.returnPath, complaint())).code).toBe(250);
+  }
+  expect((await server.message(disliked.id)).recipients[0].complained_at).not.toBeNull();
+  expect(await refused()).toBe(2);
+
+  // A mailbox that does not exist says nothing about the address, nor does mail from another one.
+  const unknown = await send('unknown');
+  await server.report(unknown.returnPath, bounceOf('unknown', '550 5.1.1 User unknown', '5.1.1'));
+  expect((await server.message(unknown.id)).status).toBe('bounced');
+  const other = await send('other', {});
+  await server.report(other.returnPath, bounceOf('other', reputation));
+  expect((await server.message(other.id)).status).toBe('bounced');
+  expect(await refused()).toBe(2);
+
+  // A plan that has started since is about other mail.
+  const before = await send('before');
+  await database.pool.query(`update warm_ups set starts_at = starts_at + interval '2 days'`);
+  await server.report(before.returnPath, bounceOf('before', reputation));
+  expect((await server.message(before.id)).status).toBe('bounced');
+  expect(await refused()).toBe(2);
 });
 
 test('a stream whose address has not started yet sends from the standard one', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startApp, type TestApp } from '../harness/app.ts';
-import { SessionClient } from '../harness/dashboard-session.ts';
+import { member, SessionClient } from '../harness/dashboard-session.ts';
 
 /**
  * An invalid type in one field does not hide errors in other fields: a client that fixes everything
@@ -123,4 +123,34 @@ test('creating the first account', async () => {
   const { json } = await new SessionClient(app).call('POST', '/setup', { body });
   const pointers = json.errors.map((error: { pointer: string }) => error.pointer).sort();
   expect(pointers).toEqual(['/email', '/name', '/password']);
+});
+
+test('names that consist of white space are refused, and change nothing', async () => {
+  const { visitor } = await member(app, 'owner');
+  const workspaces = async () => (await visitor.call('GET', '/workspaces')).json.data;
+  const apiKeys = async () => (await app.call('GET', '/api-keys')).json.data;
+  const before = [await workspaces(), await apiKeys(), (await visitor.call('GET', '/me')).json];
+  const [{ id: workspace }] = before[0];
+  const [{ id: apiKey }] = before[1];
+  for (const name of [' ', '\t\n', '\u00a0\u2003']) {
+    for (const [client, method, path] of [
+      [app, 'POST', '/api-keys'],
+      [app, 'PATCH', `/api-keys/${apiKey}`],
+      [visitor, 'POST', '/workspaces'],
+      [visitor, 'PATCH', `/workspaces/${workspace}`],
+      [visitor, 'PATCH', '/me'],
+    ] as const) {
+      const { status, json } = await client.call(method, path, { body: { name } });
+      expect([path, status, json.errors]).toEqual([
+        path,
+        422,
+        [{ pointer: '/name', code: 'invalid_format', detail: 'Must not be blank.' }],
+      ]);
+    }
+  }
+  const after = [await workspaces(), await apiKeys(), (await visitor.call('GET', '/me')).json];
+  expect(after).toEqual(before);
+  // What precedes and follows a name is the caller's business.
+  const spaced = await app.call('POST', '/api-keys', { body: { name: ' Shop ' } });
+  expect(spaced).toMatchObject({ status: 201, json: { name: ' Shop ' } });
 });

@@ -12,6 +12,7 @@ import { silentLog } from '../../src/lib/log.ts';
 import { validMessage } from '../harness/app.ts';
 import { move, purge, ROUTER_TOKEN, startCells, withPool } from '../harness/cells.ts';
 import { changeLast } from '../harness/change-last.ts';
+import { sendRaw } from '../harness/raw-request.ts';
 import { SubmissionClient } from '../harness/submission-client.ts';
 import { until } from '../harness/until.ts';
 
@@ -320,6 +321,22 @@ test('a cell that is down costs its own workspaces only', async () => {
   const metrics = await (await get(router.url, '/metrics')).text();
   expect(metrics).toContain('postrider_router_responses_total{cell="west",status="200"} 1');
 }, 120_000);
+
+test('requests that cannot be forwarded as they are get a problem', async () => {
+  await using cells = await startCells(['east']);
+  const { url } = cells.router;
+  const gzip = 'POST /app HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n';
+  for (const [request, status] of [
+    ['GET /app HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
+    ['GET /app HTTP/1.1\r\nHost: x\r\nExpect: more\r\nConnection: close\r\n\r\n', 417],
+    [gzip, 501],
+  ] as const) {
+    const response = await sendRaw(url, request);
+    expect(response.status).toBe(status);
+    expect(response.headers.get('content-type')).toContain('application/problem+json');
+    expect(JSON.parse(response.body)).toMatchObject({ status, request_id: expect.any(String) });
+  }
+});
 
 test('a response that breaks off breaks off at the client', async () => {
   const cell = http.createServer((request, response) => {

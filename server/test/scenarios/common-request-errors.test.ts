@@ -16,6 +16,7 @@ import {
   documentedOperations,
   fillPath,
 } from '../harness/openapi-operations.ts';
+import { sendRaw } from '../harness/raw-request.ts';
 
 /**
  * All operations handle keys, scopes, methods, bodies and limits alike. The operations are read from the
@@ -219,6 +220,50 @@ test('headers that are too long are 400 and say so', async () => {
   expect(((await response.json()) as { detail: string }).detail).toBe(
     'The URL and the headers have more than 16384 bytes in total.',
   );
+});
+
+describe('requests that Node would misread or answer itself', () => {
+  const END = 'Connection: close\r\n\r\n';
+  const GZIP =
+    'POST /api/v1/transactional/send HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked';
+
+  test.each([
+    ['no Host', `GET /api/v1/messages HTTP/1.1\r\n${END}`, 400, 'malformed_request'],
+    ['no Host on a page', `GET /app HTTP/1.1\r\n${END}`, 400, 'malformed_request'],
+    [
+      'an unknown expectation',
+      `GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: a-miracle\r\n${END}`,
+      417,
+      'expectation_failed',
+    ],
+    [
+      'a transfer coding besides chunked',
+      `${GZIP}\r\n\r\n0\r\n\r\n`,
+      501,
+      'unsupported_transfer_encoding',
+    ],
+  ])('%s is a problem with a request id', async (_, request, status, code) => {
+    const answer = await sendRaw(app.url, request);
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get('content-type')).toContain('application/problem+json');
+    const problem = JSON.parse(answer.body);
+    expect(problem).toMatchObject({ status, code, request_id: expect.stringMatching(/^req_/) });
+    expect(answer.headers.get('x-request-id')).toBe(problem.request_id);
+  });
+
+  test('nothing after a body with an unknown end is read', async () => {
+    const next = 'GET /healthz HTTP/1.1\r\nHost: x\r\n';
+    const answer = await sendRaw(app.url, `${GZIP}\r\n\r\n0\r\n\r\n${next}${END}`);
+    expect([answer.status, answer.headers.get('connection')]).toEqual([501, 'close']);
+    expect(answer.body).not.toContain('HTTP/1.1');
+  });
+
+  test('HTTP/1.0 needs no Host, and 100-continue is an expectation that can be met', async () => {
+    expect((await sendRaw(app.url, 'GET /healthz HTTP/1.0\r\n\r\n')).status).toBe(200);
+    const head = `GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: 100-Continue\r\n${END}`;
+    const answer = await sendRaw(app.url, head);
+    expect([answer.status, answer.body.split('\r\n')[0]]).toEqual([100, 'HTTP/1.1 200 OK']);
+  });
 });
 
 test('an unknown path is 404 before authentication', async () => {

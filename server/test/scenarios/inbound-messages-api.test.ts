@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { uuidv7 } from '../../src/lib/ids.ts';
 import { ManualClock } from '../../src/lib/manual-clock.ts';
 import { startApp, type TestApp } from '../harness/app.ts';
 import { startWebhookReceiver } from '../harness/webhook-receiver.ts';
@@ -303,6 +304,55 @@ test('a deleted message is gone, and its event remains', async () => {
   expect(await listed('q=delete%20me')).toEqual([]);
   const { json } = await app.call('GET', '/events?type=inbound_message.received&order=desc');
   expect(json.data[0].data).toMatchObject({ id, subject: 'Delete me' });
+});
+
+test('messages that match filters are deleted, and no others', async () => {
+  const remove = async (query: string) =>
+    (await app.call('DELETE', `/inbound-messages?${query}`)).json;
+  for (const subject of ['Old spam', 'New spam', 'Kept']) {
+    await simulated({ subject, from: { email: `${subject.at(-1)}@bulk.test` } });
+  }
+  const liveKey = await app.newKey({ mode: 'live' });
+  const ofLive = '/inbound-messages?q=spam';
+  expect((await app.call('DELETE', ofLive, { key: liveKey })).json.deleted).toBe(0);
+  const readOnly = await app.newKey({ scopes: ['read:inbound_messages'] });
+  expect((await app.call('DELETE', ofLive, { key: readOnly })).status).toBe(403);
+
+  const errorsIn = async (query: string) =>
+    (await remove(query)).errors.map(({ parameter }: { parameter: string }) => parameter);
+  expect(await errorsIn('')).toEqual(['received_before']);
+  const { next_cursor: cursor } = (await app.call('GET', '/inbound-messages?limit=1')).json;
+  expect(await errorsIn(`cursor=${cursor}`)).toEqual(['received_before']);
+  expect(await errorsIn('q=spam&to=no_address&limit=3')).toEqual(['limit', 'to']);
+  expect((await listed('q=spam')).length).toBe(2);
+
+  expect(await remove('q=spam&from=m@bulk.test')).toEqual({ deleted: 2, next_cursor: null });
+  expect(await remove('q=spam')).toEqual({ deleted: 0, next_cursor: null });
+  expect(await listed('from=t@bulk.test')).toEqual(['Kept']);
+  const { rows } = await app.database.pool.query(
+    `select from inbound_addresses a where not exists (
+       select from inbound_messages m where m.id = a.message_id)`,
+  );
+  expect(rows).toEqual([]);
+  const { json } = await app.call('GET', '/events?type=inbound_message.received&order=desc');
+  expect(json.data[1].data).toMatchObject({ subject: 'New spam' });
+});
+
+test('many messages are deleted by several requests', async () => {
+  await simulated({ subject: 'One of many' });
+  await app.database.pool.query(
+    `insert into inbound_messages
+       select (jsonb_populate_record(m, jsonb_build_object('id', added.id))).*
+         from inbound_messages m, unnest($2::uuid[]) added(id)
+        where m.workspace_id = $1 and m.subject = 'One of many'`,
+    [app.workspaceId, Array.from({ length: 700 }, () => uuidv7(Date.now()))],
+  );
+  const first = await app.call('DELETE', '/inbound-messages?q=one%20of%20many');
+  expect(first.json).toEqual({ deleted: 500, next_cursor: expect.any(String) });
+  const cursor = `cursor=${first.json.next_cursor}`;
+  const second = await app.call('DELETE', `/inbound-messages?q=one%20of%20many&${cursor}`);
+  expect(second.json).toEqual({ deleted: 201, next_cursor: null });
+  expect(await listed('q=one%20of%20many')).toEqual([]);
 });
 
 test('a key for messages that were sent cannot read those that arrive', async () => {

@@ -148,6 +148,18 @@ test('a workspace from its creation to its deletion', async () => {
   expect(server.json.next_cursor).toEqual(expect.any(String));
 });
 
+test('a workspace has a name that is not blank', async () => {
+  const { id } = (await call('POST', '/workspaces', { name: 'Named' })).json;
+  for (const [method, path] of [
+    ['POST', '/workspaces'],
+    ['PATCH', `/workspaces/${id}`],
+  ] as const) {
+    const { status, json } = await call(method, path, { name: ' \t' });
+    expect([status, json.errors[0].pointer]).toEqual([422, '/name']);
+  }
+  expect((await call('GET', `/workspaces/${id}`)).json.name).toBe('Named');
+});
+
 test('all workspaces are listed in pages', async () => {
   for (let index = 0; index < 3; index++) await call('POST', '/workspaces', { name: `W${index}` });
   const names: string[] = [];
@@ -175,6 +187,11 @@ test('the status and the queue of the server, and a search in its workspaces', a
     body: validMessage({ scheduled_at, to }),
   });
   expect(sent.status).toBe(202);
+  // Neither the list nor the status counts test mail.
+  const ofTest = await app.call('POST', '/transactional/send', {
+    body: validMessage({ scheduled_at, to }),
+  });
+  expect(ofTest.status).toBe(202);
 
   const { json: queue } = await call('GET', '/queue');
   const workspace = { id: encodeId('wsp', app.workspaceId), name: 'Test' };
@@ -198,7 +215,7 @@ test('the status and the queue of the server, and a search in its workspaces', a
   const { total, ...states } = (await status()).workspaces;
   expect(total).toBe((await list('limit=100')).length);
   expect(states).toEqual({ suspended: 1, deleting: 0, slowed: 0, paused: 0 });
-  expect((await status()).queue).toMatchObject({ scheduled: 1, oldest_due_at: null });
+  expect((await status()).queue).toMatchObject({ queued: 0, scheduled: 1, oldest_due_at: null });
 
   expect(await list('suspended=true')).toMatchObject([{ id, brake: null, messages_this_month: 0 }]);
   expect(await list('q=searched')).toMatchObject([{ id }]);

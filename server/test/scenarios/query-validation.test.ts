@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startApp, type TestApp } from '../harness/app.ts';
+import { startApp, type TestApp, validMessage } from '../harness/app.ts';
+import { sendRaw } from '../harness/raw-request.ts';
 
 /**
  * All invalid query parameters are reported in one response, whether their type or their value is invalid, and
@@ -39,6 +40,14 @@ test.each([
     '/stats?from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z&value=x&limit=0',
     ['from', 'limit', 'value'],
   ],
+  ['/messages?reason=typo&cursor=zz', ['cursor', 'reason']],
+  ['/messages/export?reason=typo', ['reason']],
+  ['/messages?q=%ff', ['q']],
+  ['/messages?tag=a&tag=%C3&subject=%', ['subject', 'tag']],
+  ['/messages?metadata[%ff]=x', ['metadata[%ff]']],
+  ['/messages?q=caf%e9&cursor=zz', ['cursor', 'q']],
+  ['/events?tag=%ed%a0%80', ['tag']],
+  ['/messages?%ff=1', ['%ff']],
 ])('%s', async (address, parameters) => {
   expect(await faultyIn(address)).toEqual(parameters);
 });
@@ -64,4 +73,45 @@ test.each([
 ])('the error of a + that is not encoded says so: %s', async (address, detail) => {
   const { json } = await app.call('GET', address);
   expect(json.errors[0].detail).toBe(`${detail} In a URL, + must be written as %2B.`);
+});
+
+test('an unknown reason is answered with those that exist', async () => {
+  const { json } = await app.call('GET', '/messages?reason=hard_bounced');
+  expect(json.errors[0].code).toBe('invalid_value');
+  expect(json.errors[0].detail).toMatch(
+    /^Must be one of unknown_mailbox, .*, hard_bounce, .*, content_gone, .* Did you mean hard_bounce\?$/,
+  );
+  for (const reason of ['unknown_mailbox', 'hard_bounce', 'content_gone']) {
+    expect((await app.call('GET', `/messages?reason=${reason}`)).status).toBe(200);
+  }
+});
+
+test('text in a query is found however it is encoded, and a % that encodes nothing is itself', async () => {
+  const subject = 'Größe 100% ~';
+  const sent = await app.call('POST', '/transactional/send', { body: validMessage({ subject }) });
+  for (const q of ['Gr%C3%B6%C3%9Fe+100%+~', 'Gr%c3%b6%c3%9fe%20100%25%20%7E', '100%']) {
+    const { json } = await app.call('GET', `/messages?q=${q}`);
+    expect([q, json.data.map(({ id }: { id: string }) => id)]).toEqual([q, [sent.json.id]]);
+  }
+});
+
+test('a URL that is not encoded is refused, and says why', async () => {
+  const path = Buffer.from('/api/v1/messages?q=Größe').toString('latin1');
+  const { status, body } = await sendRaw(app.url, `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  expect([status, JSON.parse(body).code]).toEqual([400, 'malformed_request']);
+  expect(JSON.parse(body).detail).toContain('encode spaces and characters beyond ASCII');
+});
+
+test('a path that is not UTF-8 is refused, with any method and operation', async () => {
+  for (const [method, path] of [
+    ['GET', '/messages/%ff'],
+    ['DELETE', '/contacts/caf%e9@example.com'],
+    ['GET', '/templates/%zz'],
+    ['GET', '/%ff'],
+  ] as const) {
+    const { status, json, headers } = await app.call(method, path);
+    expect([path, status, json.code]).toEqual([path, 400, 'malformed_request']);
+    expect(json.detail).toContain('The path must be UTF-8');
+    expect(headers.get('x-request-id')).toBe(json.request_id);
+  }
 });

@@ -52,6 +52,7 @@ test('no authentication, no relaying, no VRFY or EXPN', async () => {
   expect(extensions).not.toMatch(/AUTH|STARTTLS/);
   expect(extensions).toContain(`SIZE ${2 * SIZE}`);
   expect((await client.login(server.app.liveKey)).code).toBeGreaterThanOrEqual(500);
+  expect((await client.command('MAIL FROM:<> RET=FULL')).code).toBe(555);
   expect((await client.command('MAIL FROM:<spammer@example.com>')).code).toBe(250);
   for (const to of [
     'victim@example.com',

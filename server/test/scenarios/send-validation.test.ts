@@ -137,6 +137,18 @@ const WRONG: [string, Record<string, unknown>, string, string][] = [
     'invalid_media_type',
   ],
   [
+    'two attachments with the same content_id',
+    {
+      attachments: [
+        { filename: 'a.png', content: '', content_id: 'logo' },
+        { filename: 'b.png', content: '', content_id: 'Logo' },
+        { filename: 'c.png', content: '', content_id: 'logo' },
+      ],
+    },
+    '/attachments/2/content_id',
+    'duplicate',
+  ],
+  [
     'a variable named contact',
     { variables: { contact: {} } },
     '/variables/contact',

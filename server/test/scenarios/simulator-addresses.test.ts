@@ -34,12 +34,49 @@ test.each([
   ['mailbox-full', 'bounced', { class: 'soft', reason: 'mailbox_full' }],
   ['blocked', 'bounced', { class: 'block' }],
   ['smtp-550-5.7.26', 'bounced', { reason: 'authentication_failed' }],
+  ['smtp-571', 'bounced', {}],
+  ['smtp-251', 'delivered', undefined],
   ['anyone', 'delivered', undefined],
 ])('%s ends %s', async (local, status, bounce) => {
   const { message } = await outcomeOf(local);
   expect(message.status).toBe(status);
   if (bounce) expect(message.recipients[0].bounce).toMatchObject(bounce);
   if (bounce) expect(message.recipients[0].bounce.explanation).not.toBe('');
+});
+
+test.each([
+  'smtp-999',
+  'smtp-999+label',
+  'smtp-354',
+  'smtp-55',
+  'smtp-550-4.7.1',
+  'smtp-550-5.7',
+  'smtp-',
+  'defer-1000',
+  'defer-many',
+])('%s asks for what cannot be simulated, and is refused', async (local) => {
+  const email = `${local}@simulator.test`;
+  const pointers = async (path: string, body: object) => {
+    const { status, json } = await app.call('POST', path, { body });
+    expect([path, status]).toEqual([path, 422]);
+    return json.errors.map((error: { pointer: string; code: string }) => [
+      error.pointer,
+      error.code,
+    ]);
+  };
+  const before = (await app.call('GET', '/messages')).json.data[0]?.id;
+  const message = validMessage({ to: { email: 'a@example.com' }, cc: [{ email }] });
+  const refused = ['/cc/0/email', 'invalid_simulation'];
+  expect(await pointers('/transactional/send', message)).toEqual([refused]);
+  expect(await pointers('/transactional/dry-run', message)).toEqual([refused]);
+  expect(await pointers('/transactional/send', { ...message, tags: 1 })).toEqual([
+    ['/tags', 'invalid_type'],
+    refused,
+  ]);
+  expect(await pointers('/transactional/batch', { messages: [message] })).toEqual([
+    [`/messages/0${refused[0]}`, refused[1]],
+  ]);
+  expect((await app.call('GET', '/messages')).json.data[0]?.id).toBe(before);
 });
 
 test.each([

@@ -373,6 +373,44 @@ describe('control headers', () => {
     expect(again).toMatchObject({ code: 250, id: first.id });
     expect(await once([], 'Something else')).toMatchObject({ code: 550 });
   });
+
+  test('of images with the same Content-ID, the first is inline', async () => {
+    const part = (name: string) => [
+      '--r',
+      `Content-Type: image/png; name=${name}`,
+      'Content-ID: <logo@shop>',
+      'Content-Disposition: inline',
+      'Content-Transfer-Encoding: base64',
+      '',
+      'aGk=',
+    ];
+    const data = [
+      'From: hello@example.org',
+      'To: jane@example.com',
+      'Subject: Twice',
+      'Content-Type: multipart/related; boundary=r',
+      '',
+      '--r',
+      'Content-Type: text/html',
+      '',
+      '<img src="cid:logo@shop">',
+      ...[...part('a.png'), ...part('b.png')],
+      '--r--',
+    ].join('\r\n');
+    const { code, id } = await submit(Buffer.from(data), ['jane@example.com']);
+    expect(code).toBe(250);
+    const { json } = await app.call('GET', `/messages/${id}/content`);
+    const files = json.attachments.map(
+      ({ filename, content_id }: { filename: string; content_id: string | null }) => [
+        filename,
+        content_id,
+      ],
+    );
+    expect(files).toEqual([
+      ['a.png', 'logo@shop'],
+      ['b.png', null],
+    ]);
+  });
 });
 
 describe('authentication', () => {

@@ -275,6 +275,31 @@ describe('commands', () => {
     expect((await client.command('DATA')).code).toBe(503);
   });
 
+  test('parameters of extensions that are not offered are refused, and change nothing', async () => {
+    using client = await SubmissionClient.connectAndLogIn(port, app.testKey);
+    const codeOf = async (line: string) => (await client.command(line)).code;
+    for (const parameter of ['RET=HDRS', 'ENVID=1', 'REQUIRETLS', 'HOLDFOR=60', 'X-OTHER=1']) {
+      expect(await client.command(`MAIL FROM:<a@example.org> ${parameter}`)).toMatchObject({
+        code: 555,
+        text: expect.stringContaining(`5.5.4 The parameter ${parameter.split('=')[0]}`),
+      });
+    }
+    expect(await codeOf('MAIL FROM:<a@example.org> BODY=BINARYMIME')).toBe(501);
+    expect(await codeOf('RCPT TO:<a@example.com>')).toBe(503);
+    const accepted = 'SIZE=100 BODY=8BITMIME SMTPUTF8 AUTH=<>';
+    expect(await codeOf(`MAIL FROM:<a@example.org> ${accepted}`)).toBe(250);
+    expect(await codeOf('RCPT TO:<b@example.com> ORCPT=rfc822;b@example.com')).toBe(555);
+    expect(await codeOf('RCPT TO:<b@example.com> NOTIFY=SOMETIMES')).toBe(501);
+    expect(await codeOf('DATA')).toBe(503);
+    // PHPMailer sends it unasked.
+    expect(await codeOf('RCPT TO:<a@example.com> NOTIFY=NEVER')).toBe(250);
+    expect(await codeOf('DATA')).toBe(354);
+    client.write(`${HEAD}\r\nHi\r\n.\r\n`);
+    const id = /msg_\w+/.exec((await client.reply()).text)?.[0];
+    const { json } = await app.call('GET', `/messages/${id}`);
+    expect(json.recipients).toMatchObject([{ email: 'a@example.com' }]);
+  });
+
   test('an endless command line is cut off', async () => {
     using client = await SubmissionClient.connect(port);
     await client.reply();

@@ -17,6 +17,7 @@ export const ACTION_LABELS: Record<string, string> = {
   clearTestInbox: 'Cleared the test inbox',
   deleteTestInboxMessage: 'Deleted a test message',
   deleteInboundMessage: 'Deleted an inbound message',
+  deleteInboundMessages: 'Deleted inbound messages',
 
   createTemplate: 'Created a template',
   updateTemplate: 'Edited a template',

@@ -249,7 +249,10 @@ export function addWarmUpMetrics(
   addGauge('cap', 'Messages that may be sent from the address to the provider today.');
   addGauge('used', 'Messages of the cap that were sent, or are reserved by nodes.');
   addGauge('overflowed', 'Messages beyond the cap, sent by another route or deferred.');
-  addGauge('refused', 'Messages that were refused because of reputation or rate.');
+  addGauge(
+    'refused',
+    'Refusals because of reputation or rate, also in late bounces, and complaints.',
+  );
 }
 
 const STATUSES = ['queued', 'deferred', 'scheduled'] as const;

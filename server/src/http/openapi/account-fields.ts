@@ -1,14 +1,24 @@
 import { Type } from 'typebox';
 import { ROLES } from '../../accounts/roles.ts';
-import { oneOf } from './shared-schemas.ts';
+import { NOT_BLANK, oneOf } from './shared-schemas.ts';
 
 /** Fields that the schemas of accounts, workspaces, members and invitations share. */
 
 export const Role = oneOf(ROLES, { description: 'The role in the workspace.' });
 
-export const Name = Type.String({ minLength: 1, maxLength: 100, examples: ['Jane Doe'] });
+export const Name = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  [NOT_BLANK]: true,
+  examples: ['Jane Doe'],
+});
 
-export const WorkspaceName = Type.String({ minLength: 1, maxLength: 100, examples: ['Shop'] });
+export const WorkspaceName = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  [NOT_BLANK]: true,
+  examples: ['Shop'],
+});
 
 export const Email = Type.String({
   format: 'email',

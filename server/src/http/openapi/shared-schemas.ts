@@ -36,6 +36,9 @@ export function singleLine(options: { maxLength: number } & Record<string, unkno
   return Type.String({ minLength: 1, pattern, ...options });
 }
 
+/** Of a text field: white space alone is refused. */
+export const NOT_BLANK = 'x-not-blank';
+
 /** Path ids are looked up, not validated: a malformed id is simply not found. */
 export function pathId(prefix: string, what: string): TSchema {
   return Type.Object({

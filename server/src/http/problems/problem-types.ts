@@ -267,6 +267,12 @@ export const PROBLEMS = {
     meaning: 'Bodies are JSON unless the operation says otherwise.',
     fix: 'Send "Content-Type: application/json".',
   },
+  expectation_failed: {
+    status: 417,
+    title: 'The expectation cannot be met',
+    meaning: 'The Expect header has a value other than 100-continue.',
+    fix: 'Remove the Expect header, or send "Expect: 100-continue".',
+  },
   validation_failed: {
     status: 422,
     title: 'Some fields are invalid',
@@ -353,6 +359,12 @@ export const PROBLEMS = {
     title: 'Internal error',
     meaning: 'The server failed. Details are in the log under the request_id.',
     fix: 'Retry with the same Idempotency-Key. If the error persists, report the request_id to the operator.',
+  },
+  unsupported_transfer_encoding: {
+    status: 501,
+    title: 'The transfer encoding is not supported',
+    meaning: 'The body was sent with a transfer coding other than chunked.',
+    fix: 'Send the body without Transfer-Encoding, or with "Transfer-Encoding: chunked" alone.',
   },
   overloaded: {
     status: 503,

@@ -38,6 +38,7 @@ import { verifyDomain } from './domains/verify.ts';
 import { exportEvents } from './events/export.ts';
 import { listEvents } from './events/list.ts';
 import { streamEvents } from './events/stream.ts';
+import { deleteInboundMessages } from './inbound-messages/delete-many.ts';
 import { deleteInboundMessage } from './inbound-messages/delete.ts';
 import { getInboundMessageAttachment } from './inbound-messages/get-attachment.ts';
 import { getInboundMessageRaw } from './inbound-messages/get-raw.ts';
@@ -223,6 +224,7 @@ export const ROUTES = [
   exportEvents,
   listEvents,
   streamEvents,
+  deleteInboundMessages,
   deleteInboundMessage,
   getInboundMessageAttachment,
   getInboundMessageRaw,

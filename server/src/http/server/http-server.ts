@@ -5,6 +5,7 @@ import type { AuditLog } from '../../logs/audit-log.ts';
 import type { Idempotency } from '../../messages/accept/idempotency.ts';
 import type { HttpMetrics } from '../observability/http-metrics.ts';
 import type { Operation, OperationResponse } from '../operation.ts';
+import { parseQuery } from '../validation/query-string.ts';
 import { AllowedMethods, routeOf, supportsHead } from './allowed-methods.ts';
 import type { ApiSurface } from './api-surface.ts';
 import { handleAudited, isAudited } from './audit-operation.ts';
@@ -20,6 +21,7 @@ import {
   bodyFormatOf,
   detachFormParameters,
 } from './body-parsers.ts';
+import { acceptAnyExpectation, checkHeaders } from './check-headers.ts';
 import { recordRequest } from './log-request.ts';
 import { type OperationValidators, validatorsOf } from './operation-validators.ts';
 import type { ReceivedBody } from './read-body.ts';
@@ -85,14 +87,25 @@ export function createHttpServer(deps: HttpServerDependencies): FastifyInstance 
     // document.
     return503OnClosing: false,
     exposeHeadRoutes: true,
-    routerOptions: { ignoreTrailingSlash: false, maxParamLength: 1024 },
+    routerOptions: {
+      ignoreTrailingSlash: false,
+      maxParamLength: 1024,
+      querystringParser: parseQuery,
+    },
     frameworkErrors: (error, request, reply) => sendFrameworkError(deps, error, request, reply),
     clientErrorHandler: handleClientError(deps),
     http: {
       // Node exchanges the two if the headers may take longer than the whole request.
       headersTimeout: Math.min(15_000, deps.requestTimeoutMs),
       connectionsCheckingInterval: 2_000,
+      // Node's own response has no problem document.
+      requireHostHeader: false,
     },
+  });
+  acceptAnyExpectation(server.server);
+  server.addHook('onRequest', ({ raw }, reply, done) => {
+    checkHeaders(raw, reply.raw);
+    done();
   });
   server.decorateRequest('caller', null);
   server.decorateRequest('signedIn', null);

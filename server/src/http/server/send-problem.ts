@@ -146,13 +146,18 @@ export function sendFrameworkError(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  if (isInvalidUrl(error)) sendNotFound(deps, request, reply);
+  const isMalformed = error.code === 'FST_ERR_BAD_URL';
+  const isApi = deps.surfaces.some(({ prefix }) => request.url.startsWith(`${prefix}/`));
+  if (isMalformed && isApi) sendProblem(deps, malformedPath(), request, reply);
+  // Or it is longer than any route.
+  else if (isMalformed || error.code === 'FST_ERR_MAX_PARAM_LENGTH')
+    sendNotFound(deps, request, reply);
   else sendProblem(deps, error, request, reply);
 }
 
-/** A malformed URL, or one longer than any route. */
-function isInvalidUrl(error: { code?: unknown }): boolean {
-  return error.code === 'FST_ERR_BAD_URL' || error.code === 'FST_ERR_MAX_PARAM_LENGTH';
+function malformedPath(): RefusedError {
+  const detail = 'The path must be UTF-8, with its bytes encoded as %XX and % itself as %25.';
+  return new RefusedError('malformed_request', detail);
 }
 
 /** Errors before there is a request are answered directly on the socket. */
@@ -178,6 +183,9 @@ export function handleClientError(deps: ProblemDependencies) {
 }
 
 function describeParseError({ code }: NodeJS.ErrnoException): string {
+  if (code === 'HPE_INVALID_URL') {
+    return 'The URL is not valid: encode spaces and characters beyond ASCII as the %XX of their UTF-8 bytes.';
+  }
   if (code !== 'HPE_HEADER_OVERFLOW') return 'The request is not valid HTTP/1.1.';
   return `The URL and the headers have more than ${maxHeaderSize} bytes in total.`;
 }

@@ -1,4 +1,5 @@
 import { assert } from '../../lib/assert.ts';
+import { didYouMean } from '../../lib/did-you-mean.ts';
 import { invalidFields } from '../../lib/refused-error.ts';
 import { parseTime } from '../../lib/rfc3339.ts';
 import { parseMailbox } from '../../mail/address.ts';
@@ -47,6 +48,26 @@ export function parseTimeParameter<Name extends string>(
   const ms = parseTime(String(text));
   assert(ms !== undefined, `${parameter} was validated as a time`);
   return { [name]: ms } as { [K in Name]?: number };
+}
+
+/** For a parameter of a closed set, which its schema describes as text. */
+export function checkAllowedValue(
+  parameter: string,
+  allowed: readonly string[],
+  query: Record<string, unknown>,
+): void {
+  const given = query[parameter];
+  if (given === undefined || allowed.includes(String(given))) return;
+  const detail = describeEnumError(given, allowed);
+  throw invalidFields([{ parameter, code: 'invalid_value', detail }]);
+}
+
+/** A long list alone does not show a typo. */
+export function describeEnumError(given: unknown, allowed: readonly unknown[]): string {
+  const known = allowed.filter((value) => typeof value === 'string');
+  const meant = typeof given === 'string' ? didYouMean(given, known) : undefined;
+  const list = `Must be one of ${allowed.join(', ')}.`;
+  return meant === undefined ? list : `${list} Did you mean ${meant}?`;
 }
 
 /** In a query, + means a space: the + of `jane+label@example.com` or `10:00:00+01:00` is lost. */

@@ -10,7 +10,9 @@ import {
 } from '../../lib/refused-error.ts';
 import { parseTime } from '../../lib/rfc3339.ts';
 import { parseMailbox } from '../../mail/address.ts';
-import { encodingHint } from './query-parameters.ts';
+import { NOT_BLANK } from '../openapi/shared-schemas.ts';
+import { describeEnumError, encodingHint } from './query-parameters.ts';
+import { asSent, isUndecodable } from './query-string.ts';
 
 /**
  * Validates bodies and queries against their schemas. Every request first meets a quick
@@ -53,6 +55,9 @@ const quickBody = new Ajv2020({ ...sharedOptions, validateFormats: false });
 const thoroughBody = new Ajv2020({ ...sharedOptions, allErrors: true, verbose: true });
 const quickQuery = new Ajv2020(sharedOptions);
 const thoroughQuery = new Ajv2020({ ...sharedOptions, allErrors: true, verbose: true });
+for (const ajv of [quickBody, thoroughBody]) {
+  ajv.addKeyword({ keyword: NOT_BLANK, type: 'string', validate: isNotBlank, errors: false });
+}
 for (const ajv of [thoroughBody, quickQuery, thoroughQuery]) {
   ajv.addFormat('email', (text: string) => parseMailbox(text).ok);
   ajv.addFormat('date-time', (text: string) => parseTime(text) !== undefined);
@@ -97,7 +102,13 @@ export function queryValidator(schema: TSchema, parsers: readonly QueryParser[] 
       const error = check(value, { nodesLeft: THOROUGH_NODES_MAX });
       const query = value as Record<string, unknown>;
       if (!error && !hasAny(query)) return;
-      const errors = [...(error?.errors ?? []), ...nulErrors(query)];
+      const ofText = textErrors(query);
+      const errors = [
+        ...(error?.errors ?? []).filter((one) =>
+          ofText.every(({ parameter }) => parameter !== one.parameter),
+        ),
+        ...ofText,
+      ];
       const invalid = new Set(errors.map(({ parameter = '' }) => parameter));
       const valid = Object.fromEntries(
         Object.entries(query).filter(([name]) => !invalid.has(name)),
@@ -106,6 +117,10 @@ export function queryValidator(schema: TSchema, parsers: readonly QueryParser[] 
       if (errors.length > 0) throw invalidFields(errors);
     },
   };
+}
+
+function isNotBlank(isRequired: boolean, text: string): boolean {
+  return !isRequired || text.trim() !== '';
 }
 
 function typedParameters(schema: TSchema): [name: string, type: unknown][] {
@@ -124,10 +139,14 @@ function convertInPlace(type: unknown, query: Record<string, unknown>, name: str
 }
 
 /** No parameter can contain NUL, which PostgreSQL does not accept in text. */
-function nulErrors(query: Record<string, unknown>): FieldError[] {
-  return Object.entries(query)
-    .filter(([, value]) => [value].flat().some((one) => String(one).includes('\0')))
-    .map(([parameter]) => ({ parameter, code: 'invalid_text', detail: 'Must not contain NUL.' }));
+function textErrors(query: Record<string, unknown>): FieldError[] {
+  return Object.entries(query).flatMap(([name, value]) => {
+    const texts = [name, value].flat().map(String);
+    const detail = texts.some(isUndecodable)
+      ? 'Must be UTF-8, with its bytes encoded as %XX.'
+      : texts.some((text) => text.includes('\0')) && 'Must not contain NUL.';
+    return detail ? [{ parameter: asSent(name), code: 'invalid_text', detail }] : [];
+  });
 }
 
 function hasAny(query: object): boolean {
@@ -339,7 +358,7 @@ function fieldError(violation: ErrorObject, part: 'body' | 'query'): FieldError 
   const { code, detail } = describeViolation(violation, params, part);
   if (part === 'body') return { pointer, code, detail };
   const parameter = pointer.slice(1).replaceAll('~1', '/').replaceAll('~0', '~');
-  return { parameter, code, detail };
+  return { parameter: asSent(parameter), code, detail };
 }
 
 /** RFC 6901, section 4. */
@@ -405,6 +424,8 @@ function describeViolation(
         code: 'invalid_format',
         detail: describePatternError(String(params.pattern), exampleOf(violation)),
       };
+    case NOT_BLANK:
+      return { code: 'invalid_format', detail: 'Must not be blank.' };
     case 'not':
       return { code: 'invalid_value', detail: 'This value is reserved.' };
     case 'anyOf':
@@ -424,14 +445,6 @@ function describeNameError({ parentSchema }: ErrorObject): { code: string; detai
     code: 'invalid_name',
     detail: `A name must have ${minLength} to ${maxLength} characters.`,
   };
-}
-
-/** A long list alone does not show a typo. */
-function describeEnumError(given: unknown, allowed: unknown[]): string {
-  const known = allowed.filter((value) => typeof value === 'string');
-  const meant = typeof given === 'string' ? didYouMean(given, known) : undefined;
-  const list = `Must be one of ${allowed.join(', ')}.`;
-  return meant === undefined ? list : `${list} Did you mean ${meant}?`;
 }
 
 /** Patterns that exclude control characters are hard to read. */

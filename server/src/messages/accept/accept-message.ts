@@ -1,4 +1,5 @@
 import type { Caller } from '../../accounts/caller.ts';
+import type { Mode } from '../../accounts/tenant-scope.ts';
 import { isConnectionError, isNoConnection } from '../../db/database-errors.ts';
 import { type FieldError, RefusedError } from '../../lib/refused-error.ts';
 import { eventLoopTurns } from '../../lib/turns.ts';
@@ -156,9 +157,13 @@ export class MessageAcceptor {
   }
 
   /** Validates the remaining fields of a request that failed schema validation. */
-  checkRemainingFields(faulty: ReadonlySet<string>, request: Partial<SendRequest>): FieldError[] {
+  checkRemainingFields(
+    faulty: ReadonlySet<string>,
+    request: Partial<SendRequest>,
+    mode?: Mode,
+  ): FieldError[] {
     const { limits, clock } = this.#parts;
-    return checkRemainingFields(faulty, request, limits, clock.now());
+    return checkRemainingFields(faulty, request, limits, clock.now(), mode);
   }
 
   /** Does everything except storing and sending. */

@@ -1,3 +1,4 @@
+import type { Mode } from '../../accounts/tenant-scope.ts';
 import { type FieldError, invalidFields, RefusedError } from '../../lib/refused-error.ts';
 import type { Attachment } from '../../mail/mime/compose.ts';
 import { FieldErrors } from './field-errors.ts';
@@ -31,9 +32,10 @@ export function checkFields(
   request: SendRequest,
   limits: SendLimits,
   nowMs: number,
+  mode: Mode,
 ): CheckedFields {
   const errors = new FieldErrors();
-  const fields = readFields(request, limits, nowMs, errors);
+  const fields = readFields(request, limits, nowMs, errors, mode);
   // Without a sender, that of the stream is used, which rendering finds.
   if (errors.all.length === 0 && (hasSender(request) || !contentError(request, limits)))
     return fields;
@@ -42,16 +44,17 @@ export function checkFields(
 
 /**
  * Validates the remaining fields of a request whose `invalid` fields were removed because of their
- * shape.
+ * shape. Without a mode, what depends on it is not checked.
  */
 export function checkRemainingFields(
   invalid: ReadonlySet<string>,
   request: Partial<SendRequest>,
   limits: SendLimits,
   nowMs: number,
+  mode: Mode | undefined,
 ): FieldError[] {
   const found = new FieldErrors();
-  readFields(request, limits, nowMs, found);
+  readFields(request, limits, nowMs, found, mode);
   const errors = [...found.all];
   const senderUnknown = invalid.has('from') || invalid.has('template_key');
   if (!senderUnknown && !hasSender(request)) errors.push(SENDER_MISSING);
@@ -65,8 +68,9 @@ function readFields(
   limits: SendLimits,
   nowMs: number,
   errors: FieldErrors,
+  mode: Mode | undefined,
 ): CheckedFields {
-  const envelope = parseEnvelope(request, limits.recipientsMax, errors);
+  const envelope = parseEnvelope(request, limits.recipientsMax, errors, mode);
   const headers = parseHeaders(request, limits, errors);
   const messageId = parseMessageIdHeader(headers, errors);
   const attachments = parseAttachments(request, errors);

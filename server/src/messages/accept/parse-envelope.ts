@@ -1,5 +1,7 @@
+import type { Mode } from '../../accounts/tenant-scope.ts';
 import { type NamedMailbox, parseMailbox } from '../../mail/address.ts';
 import { hasPlaceholder } from '../../templates/template-engine.ts';
+import { simulatorAddressError } from '../simulator-address.ts';
 import type { RecipientKind } from './accepted-message.ts';
 import type { FieldErrors } from './field-errors.ts';
 import type { AddressInput, SendRequest } from './send-request.ts';
@@ -23,11 +25,12 @@ export function parseEnvelope(
   request: Partial<SendRequest>,
   recipientsMax: number,
   errors: FieldErrors,
+  mode: Mode | undefined,
 ): Envelope {
   checkReplyTo(request.reply_to ?? [], errors);
   return {
     from: request.from && parseNamedMailbox(request.from, '/from', errors),
-    recipients: parseRecipients(request, recipientsMax, errors),
+    recipients: parseRecipients(request, recipientsMax, errors, mode),
   };
 }
 
@@ -71,6 +74,7 @@ function parseRecipients(
   request: Partial<SendRequest>,
   recipientsMax: number,
   errors: FieldErrors,
+  mode: Mode | undefined,
 ): Recipient[] {
   const seen = new Set<string>();
   const recipients: Recipient[] = [];
@@ -78,6 +82,8 @@ function parseRecipients(
     const mailbox = parseNamedMailbox(input, pointer, errors);
     if (!mailbox || seen.has(mailbox.key)) return;
     seen.add(mailbox.key);
+    const unknown = mode === 'test' ? simulatorAddressError(mailbox.key) : undefined;
+    if (unknown !== undefined) errors.add(`${pointer}/email`, 'invalid_simulation', unknown);
     recipients.push({ kind, mailbox });
   };
   if (Array.isArray(request.to)) {

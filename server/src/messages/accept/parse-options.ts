@@ -111,9 +111,17 @@ export function headerPointer(name: string): string {
 }
 
 export function parseAttachments(request: Partial<SendRequest>, errors: FieldErrors): Attachment[] {
-  return (request.attachments ?? []).map((input, index) =>
-    parseAttachment(input, `/attachments/${index}`, errors),
-  );
+  const seen = new Set<string>();
+  return (request.attachments ?? []).map((input, index) => {
+    const pointer = `/attachments/${index}`;
+    const attachment = parseAttachment(input, pointer, errors);
+    const { contentId } = attachment;
+    if (contentId !== undefined && seen.has(contentId)) {
+      const detail = 'Another attachment of the message has this content_id.';
+      errors.add(`${pointer}/content_id`, 'duplicate', detail);
+    } else if (contentId !== undefined) seen.add(contentId);
+    return attachment;
+  });
 }
 
 function parseAttachment(input: AttachmentInput, pointer: string, errors: FieldErrors): Attachment {

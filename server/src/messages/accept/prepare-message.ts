@@ -108,7 +108,7 @@ export async function prepareMessage(
   const parts = options.verbatim ? { ...given, limits: submittedMailLimits(given.limits) } : given;
   const createdAtMs = parts.clock.now();
   const { uuid: id, id: publicId } = newIdPair('msg', createdAtMs);
-  const checked = checkFields(request, parts.limits, createdAtMs);
+  const checked = checkFields(request, parts.limits, createdAtMs, caller.mode);
   const { envelope, headers, attachments, schedule } = checked;
   const messageId = checked.messageId ?? options.messageId ?? null;
   const ofMessage = new MessageStream(parts, caller, request, { messageId: id, envelope, headers });

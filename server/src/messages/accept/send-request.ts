@@ -190,7 +190,10 @@ export const SendMessage = closed(
             }),
           ),
           content_id: Type.Optional(
-            Type.String({ maxLength: 256, description: 'Makes it an inline image: `cid:logo`.' }),
+            Type.String({
+              maxLength: 256,
+              description: 'Makes it an inline image: `cid:logo`. Unique in the message.',
+            }),
           ),
         }),
         { maxItems: 100, description: 'Files, and images shown in the HTML.' },

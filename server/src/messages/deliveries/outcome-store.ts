@@ -71,6 +71,9 @@ export interface OutcomeRow {
   outcome: string | null;
   transcript: string | null;
   node: string;
+  /** The warm-up of the address that sent it: see attempts.warm_up_sender. */
+  warm_up_sender: string | null;
+  warm_up_provider: string | null;
   event: string;
   data: string;
   /** The ID of the complaint's event; null when there is no complaint. */
@@ -98,6 +101,8 @@ const OUTCOMES = recordset<OutcomeRow>({
   outcome: 'text',
   transcript: 'text',
   node: 'text',
+  warm_up_sender: 'text',
+  warm_up_provider: 'text',
   event: 'uuid',
   data: 'json',
   complaint: 'uuid',
@@ -136,8 +141,9 @@ with moved as (
  returning r.*, d.attempts as number, d.event_sequence),
 recorded_attempts as (
     insert into attempts (workspace_id, mode, message_id, ordinal, number, started_at, finished_at,
-                          outcome, bounce, smtp, transcript, node)
-    select w, m, id, o, number, started, finished, outcome, bounce, smtp, transcript, node
+                          outcome, bounce, smtp, transcript, node, warm_up_sender, warm_up_provider)
+    select w, m, id, o, number, started, finished, outcome, bounce, smtp, transcript, node,
+           warm_up_sender, warm_up_provider
       from moved where started is not null),
 delivery_events as (
     ${INSERT_EVENTS}

@@ -43,7 +43,7 @@ export function mailToSendRequest(
   const { html, text } = mail;
   const replyTo = mail.replyTo.map(toAddress);
   const original = toOriginal(mail, data);
-  const toAttachments = (): AttachmentInput[] => mail.attachments.map(toAttachment);
+  const toAttachments = (): AttachmentInput[] => attachmentsOf(mail);
   const attachments = original ? [] : toAttachments();
   const request: SendRequest = {
     from: senderOf(mail),
@@ -119,6 +119,17 @@ function splitHeaders(all: readonly ParsedHeader[]): SplitHeaders {
     else if (text !== '') headers.push([name, text]);
   }
   return { control: parseControlHeaders(controls), headers };
+}
+
+/** Of parts with the same Content-ID, HTML can only refer to the first; the others are files. */
+function attachmentsOf(mail: ParsedMail): AttachmentInput[] {
+  const seen = new Set<string>();
+  return mail.attachments.map((part, index) => {
+    const { content_id: contentId, ...file } = toAttachment(part, index);
+    if (contentId === undefined || seen.has(contentId)) return file;
+    seen.add(contentId);
+    return { ...file, content_id: contentId };
+  });
 }
 
 function toAttachment(part: ParsedAttachment, index: number): AttachmentInput {

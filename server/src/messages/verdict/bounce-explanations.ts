@@ -33,7 +33,7 @@ export type ExplanationKey =
 /** Why this server cannot send a message, now or later. */
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 
-const FAILURE_REASONS = [
+export const FAILURE_REASONS = [
   'sender_domain_lost',
   'content_gone',
   'malformed_message',

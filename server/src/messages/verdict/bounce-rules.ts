@@ -52,6 +52,12 @@ export const STAGES = [
   'body',
 ] as const satisfies readonly SmtpStage[];
 
+/** Reasons that concern the sending address: the provider wants less mail from it, or none. */
+export const SENDER_REASONS: ReadonlySet<BounceReason> = new Set([
+  'rate_limited',
+  'blocked_reputation',
+]);
+
 /** Reasons that suppress the address when the rejection is permanent. */
 export const SUPPRESSING_REASONS: ReadonlySet<BounceReason> = new Set([
   'unknown_mailbox',

@@ -1,6 +1,14 @@
 import { Type } from 'typebox';
 import { SCOPES } from '../../../accounts/scopes.ts';
-import { closed, id, Mode, NullableTime, oneOf, Time } from '../../openapi/shared-schemas.ts';
+import {
+  closed,
+  id,
+  Mode,
+  NOT_BLANK,
+  NullableTime,
+  oneOf,
+  Time,
+} from '../../openapi/shared-schemas.ts';
 import { StreamKey } from '../streams/schemas.ts';
 
 export const API_KEY = {
@@ -54,7 +62,12 @@ const Changeable = {
   ),
 };
 
-const Name = Type.String({ minLength: 1, maxLength: 100, examples: ['Web shop'] });
+const Name = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  [NOT_BLANK]: true,
+  examples: ['Web shop'],
+});
 
 export const CreateApiKey = closed(
   { name: Name, mode: Type.Optional(Mode), ...Changeable },

@@ -16,12 +16,13 @@ import {
   parseDomainParameter,
   parseTimeParameter,
 } from '../../validation/query-parameters.ts';
+import type { QueryParser } from '../../validation/schema-validator.ts';
 import { InboundMessageSummary } from './schemas.ts';
 
-const LIST = '/inbound-messages';
+export const LIST = '/inbound-messages';
 
-const InboundMessageListQuery = closed({
-  ...PAGE,
+/** Parameters that select inbound messages. */
+export const FILTERS = {
   from: Type.Optional(
     Type.String({
       minLength: 1,
@@ -59,7 +60,14 @@ const InboundMessageListQuery = closed({
   received_after: Type.Optional(Type.String({ format: 'date-time' })),
   received_before: Type.Optional(Type.String({ format: 'date-time' })),
   q: searchQuery('Search text for the subject or the sender.'),
-});
+};
+
+export const FILTER_PARSERS: readonly QueryParser[] = [
+  (query) => parseAddressParameter('senderKey', 'from', query),
+  (query) => recipientOf(query),
+  (query) => parseDomainParameter('domain', 'domain', query),
+  (query) => answeredOf(query),
+];
 
 export function listInboundMessages(
   deps: ListSources & {
@@ -79,14 +87,8 @@ export function listInboundMessages(
         'limited number of messages: with a filter that matches few, a page may be short or ' +
         'empty and still have a `next_cursor`.',
       scope: 'read:inbound_messages',
-      query: InboundMessageListQuery,
-      queryParsers: [
-        (query) => uuidCursor(LIST, query),
-        (query) => parseAddressParameter('senderKey', 'from', query),
-        (query) => recipientOf(query),
-        (query) => parseDomainParameter('domain', 'domain', query),
-        (query) => answeredOf(query),
-      ],
+      query: closed({ ...PAGE, ...FILTERS }),
+      queryParsers: [(query) => uuidCursor(LIST, query), ...FILTER_PARSERS],
       responses: {
         200: {
           description: 'A page of inbound messages.',
@@ -116,7 +118,7 @@ export function listInboundMessages(
   );
 }
 
-function queryOf(query: Record<string, unknown>): InboundQuery {
+export function queryOf(query: Record<string, unknown>): InboundQuery {
   return {
     ...parseAddressParameter('senderKey', 'from', query),
     ...recipientOf(query),

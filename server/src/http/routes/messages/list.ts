@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { BOUNCE_REASONS } from '../../../events/event-types.ts';
 import { decodeId } from '../../../lib/ids.ts';
 import { invalidFields } from '../../../lib/refused-error.ts';
 import { isMailboxProvider } from '../../../mail/policy/mailbox-provider.ts';
@@ -11,12 +12,15 @@ import {
 import { publicMessage } from '../../../messages/lookup/public-message.ts';
 import type { MessageStatus } from '../../../messages/message-status.ts';
 import { SYSTEM_TAG } from '../../../messages/system-tag.ts';
+import { FAILURE_REASONS } from '../../../messages/verdict/bounce-explanations.ts';
+import { SUPPRESSION_REASONS } from '../../../suppressions/suppression-store.ts';
 import { type ListSources, listReads } from '../../list-reads.ts';
 import { closed, LIMIT_DEFAULT, oneOf, PAGE, page } from '../../openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../operation.ts';
 import type { LargeResponseLimiter } from '../../server/large-response-limiter.ts';
 import { encodeCursor, uuidCursor } from '../../validation/cursor.ts';
 import {
+  checkAllowedValue,
   parseAddressParameter,
   parseDomainParameter,
   parseTimeParameter,
@@ -25,6 +29,8 @@ import { StreamFilter } from '../streams/schemas.ts';
 import { MESSAGE_STATUSES, MessageSummary } from './schemas.ts';
 
 const LIST = '/messages';
+
+const REASONS = [...BOUNCE_REASONS, ...SUPPRESSION_REASONS, ...FAILURE_REASONS];
 
 const MessageListQuery = closed(
   {
@@ -70,7 +76,7 @@ const MessageListQuery = closed(
         pattern: '^[a-z_]{1,64}$',
         description:
           'The reason of a recipient’s bounce or deferral (`unknown_mailbox`), suppression ' +
-          '(`hard_bounce`) or failure.',
+          `(\`hard_bounce\`) or failure: one of ${REASONS.map((one) => `\`${one}\``).join(', ')}.`,
       }),
     ),
     complained: Type.Optional(
@@ -124,6 +130,7 @@ export function listMessages(
         (query) => parseDomainParameter('senderDomain', 'domain', query),
         (query) => receiverOf(query),
         (query) => apiKeyOf(query),
+        (query) => checkAllowedValue('reason', REASONS, query),
       ],
       responses: {
         200: { description: 'A page of messages.', body: page(MessageSummary, 'MessagePage') },

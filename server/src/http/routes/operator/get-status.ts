@@ -56,8 +56,8 @@ export function getOperatorStatus(deps: {
       tag: 'Operator',
       summary: 'Retrieve the status of the server',
       description:
-        'Workspaces by state, live mail of the last day, and the queue of all workspaces with live ' +
-        'and test mail.',
+        'Workspaces by state, live mail of the last day, and the queue of live mail of all ' +
+        'workspaces.',
       scope: 'operator',
       responses: { 200: { description: 'The status.', body: ServerStatus } },
     },
@@ -66,7 +66,7 @@ export function getOperatorStatus(deps: {
       const nowMs = clock.now();
       const { workspaces: total, nodes: counted, ...states } = await readServerStatus(pool);
       const nodes = deps.isSoleDeliverer ? 1 : counted;
-      const queue = publicQueue(await readQueue(pool, 'all', nowMs));
+      const queue = publicQueue(await readQueue(pool, 'all_live', nowMs));
       const last_24_hours = await readServerCounts(pool, nowMs - DAY_MS);
       const workspaces = { total, ...states };
       return { status: 200, body: { version: VERSION, nodes, workspaces, last_24_hours, queue } };

@@ -63,7 +63,9 @@ const QueueGroups = Type.Object(
           description: 'Messages of today that were sent by another route, or that wait.',
         }),
         refused: Type.Integer({
-          description: 'Messages of today that were refused because of reputation or rate.',
+          description:
+            'Messages that were refused today because of reputation or rate, and late bounces with ' +
+            'these reasons and complaints that arrived today.',
         }),
       }),
       { description: 'Sending addresses that are being warmed up, with each provider.' },

@@ -1,3 +1,4 @@
+import type { Caller } from '../../../accounts/caller.ts';
 import type { MessageAcceptor } from '../../../messages/accept/accept-message.ts';
 import { SendMessage } from '../../../messages/accept/send-request.ts';
 import { previewMessage } from '../../../messages/content/content-view.ts';
@@ -27,7 +28,8 @@ export function dryRunTransactional(deps: {
       scope: 'send:transactional',
       notAudited: 'changes nothing',
       body: SendMessage,
-      semanticChecks: (body, invalid) => deps.acceptor.checkRemainingFields(invalid, body),
+      semanticChecks: (body, invalid, caller?: Caller) =>
+        deps.acceptor.checkRemainingFields(invalid, body, caller?.mode),
       examples: SEND_EXAMPLES,
       responses: { 200: { description: 'The message is valid.', body: MessageContent } },
       problems: ['quota_exceeded', ...SEND_PROBLEMS.filter((code) => !OF_COMMIT.has(code))],

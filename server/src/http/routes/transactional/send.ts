@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import type { Caller } from '../../../accounts/caller.ts';
 import type { Accepted, MessageAcceptor } from '../../../messages/accept/accept-message.ts';
 import { SendMessage } from '../../../messages/accept/send-request.ts';
 import { type Operation, type OperationResponse, operation } from '../../operation.ts';
@@ -44,7 +45,8 @@ export function sendTransactional(deps: { acceptor: MessageAcceptor }): Operatio
       scope: 'send:transactional',
       notAudited: 'sends',
       body: SendMessage,
-      semanticChecks: (body, invalid) => deps.acceptor.checkRemainingFields(invalid, body),
+      semanticChecks: (body, invalid, caller?: Caller) =>
+        deps.acceptor.checkRemainingFields(invalid, body, caller?.mode),
       examples: SEND_EXAMPLES,
       responses: SENT,
       problems: SEND_PROBLEMS,
