@@ -41,6 +41,8 @@ export const ses: CompatProvider = {
       ? found.then((credential) => verify(request, credential))
       : verify(request, found);
   },
+  // The transports of Symfony Mailer take a host, without a path.
+  rootPaths: ['/v2/email'],
   renderProblem,
   errorSchema: SesError,
   securityScheme: {
