@@ -159,7 +159,7 @@ describe('Resend', () => {
     expect(content).toMatchObject({ html: '<p>Hi</p>', attachments: [{ filename: 'ü.pdf' }] });
   });
 
-  test('what is null is not set, as Novu sends it', async () => {
+  test('fields that are null are not set, as Novu sends them', async () => {
     const nothing = { cc: null, bcc: null, reply_to: null, html: null, headers: null, tags: null };
     const others = { attachments: null, scheduled_at: null, topic_id: null, template: null };
     const body = { ...EMAIL, ...nothing, ...others };
