@@ -98,7 +98,7 @@ it('names npm scripts that exist', () => {
 
 /** Variables of other programs and of single commands, and those that examples choose themselves. */
 const FOREIGN =
-  /^(?:API_KEY|LIVE_API_KEY|POSTRIDER_(?:KEY|URL|API_KEY)|WEBHOOK_SECRET|POSTMARK_(?:TOKEN|API_TEST)|NODE_ENV|RESEND_BASE_URL|PP2_TYPE_SSL|MOVE_TO_DATABASE_(?:URL|SCHEMA)|(?:AWS|BENCH|EMAIL|MAIL)_[A-Z0-9_]+|PR(?:LIVE|TEST))$/;
+  /^(?:API_KEY|LIVE_API_KEY|POSTRIDER_(?:KEY|URL|API_KEY)|WEBHOOK_SECRET|POSTMARK_(?:TOKEN|API_TEST)|NODE_ENV|RESEND_BASE_URL|PP2_TYPE_SSL|MOVE_TO_DATABASE_(?:URL|SCHEMA)|(?:AMAZON|AWS|BENCH|EMAIL|MAIL)_[A-Z0-9_]+|MAILER_DSN|PR(?:LIVE|TEST))$/;
 
 it('names settings that exist', () => {
   const named = FILES.flatMap((file) =>

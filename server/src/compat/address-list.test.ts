@@ -8,6 +8,16 @@ test('a list of addresses with and without names', () => {
   ]);
 });
 
+test('a name with a comma needs no quotes where there is one address', () => {
+  const acme = { email: 'hello@acme.example', name: 'Acme, Inc.' };
+  expect(parseAddress('Acme, Inc. <hello@acme.example>', '/from')).toEqual(acme);
+  expect(parseAddress('"Acme, Inc." <hello@acme.example>', '/from')).toEqual(acme);
+  for (const several of ['jane@example.com, Joe <joe@example.com>', 'a, b', 'a, <b@c>, d@e']) {
+    expect(() => parseAddress(several, '/from')).toThrow(/Not an address/);
+  }
+  expect(() => parseAddressList('Doe, Jane <jane@example.com>', '/to')).toThrow(/Not an address/);
+});
+
 test('texts too long to be addresses are refused before they are parsed', () => {
   const tooLong = { errors: [expect.objectContaining({ pointer: '/to', code: 'too_long' })] };
   expect(() => parseAddressList('g:'.repeat(10_000_000), '/to')).toThrow(

@@ -40,9 +40,17 @@ export function parseAddressList(
   return addresses;
 }
 
+/** One address with a name that is neither quoted nor encoded. */
+const UNQUOTED_NAME = /^([^<>@";]*)<([^\s@<>]+@[^\s@<>]+)>$/;
+
 /** Parses a field that takes exactly one address. */
 export function parseAddress(text: string, pointer: string): AddressInput {
-  if (text.length <= ADDRESS_CHARS_MAX && BARE_ADDRESS.test(text)) return { email: text };
+  if (text.length <= ADDRESS_CHARS_MAX) {
+    if (BARE_ADDRESS.test(text)) return { email: text };
+    // Programs write `${name} <${address}>`, also for names with commas, which would have to be quoted.
+    const [, name = '', email = ''] = UNQUOTED_NAME.exec(text.trim()) ?? [];
+    if (name.includes(',') && !name.includes('=?')) return { email, name: name.trim() };
+  }
   const [address, ...others] = parseAddressList(text, pointer, ADDRESS_CHARS_MAX);
   if (!address || others.length > 0) throw invalidAddress(pointer);
   return address;

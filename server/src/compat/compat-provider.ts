@@ -33,7 +33,7 @@ export interface CompatProvider {
   renderProblem: ApiSurface['renderProblem'];
   /**
    * Beginnings of paths, such as `/v3`, that are also offered without `/compat/<name>`, for programs
-   * that keep only the origin of a configured URL.
+   * that keep only the origin of a configured URL. The longest one that fits a URL decides on errors.
    */
   rootPaths?: readonly string[];
   /** Describe the provider's errors and credentials in the OpenAPI document. */

@@ -33,10 +33,10 @@ export function compatSurfaces(
     };
     const { rootPaths = [] } = provider;
     return [surface, ...rootPaths.map((path) => ({ ...surface, ...below(path, operations) }))];
-  });
+  }).toSorted((a, b) => b.prefix.length - a.prefix.length);
 }
 
-/** The operations whose paths begin with this one. */
+/** The operations with this path, and those below it. */
 function below(
   prefix: string,
   operations: readonly Operation[],
@@ -44,7 +44,7 @@ function below(
   return {
     prefix,
     operations: operations
-      .filter(({ spec }) => spec.path.startsWith(`${prefix}/`))
+      .filter(({ spec }) => spec.path === prefix || spec.path.startsWith(`${prefix}/`))
       .map(({ spec, ...rest }) => ({
         ...rest,
         spec: { ...spec, path: spec.path.slice(prefix.length) },

@@ -4,10 +4,10 @@ import { type FieldError, invalidFields } from '../lib/refused-error.ts';
  * A list of names and values, such as headers or tags, as the object that our own API takes. A name
  * that is given twice is refused, because only one of its values would be used.
  */
-export function toRecord(
-  list: readonly { Name: string; Value: string }[],
+export function toRecord<T>(
+  list: readonly { Name: string; Value: T }[],
   pointer: string,
-): Record<string, string> {
+): Record<string, T> {
   const seen = new Set<string>();
   const repeated: FieldError[] = [];
   for (const [index, { Name }] of list.entries()) {

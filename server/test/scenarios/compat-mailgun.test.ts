@@ -225,7 +225,10 @@ describe('messages', () => {
     expect((await mailgun.messages.create(DOMAIN, asFile)).id).toMatch(/^<msg_/);
     for (const [change, named] of [
       [{ message: message.replace('hello@acme', 'hello@other') }, /acme\.example/],
-      [{ message: `X-Mailgun-Tag: a\r\n${message}` }, /x-mailgun-tag/],
+      [{ message: `X-Mailgun-Sid: a\r\n${message}` }, /x-mailgun-sid/],
+      [{ message: `X-Mailgun-Require-TLS: yes\r\n${message}` }, /TLS/],
+      [{ message: `X-Mailgun-Variables: a\r\n${message}` }, /JSON object/],
+      [{ message: `X-Mailgun-Variables: {"mailgun-message-id":"a"}\r\n${message}` }, /reserved/],
       [{ 'h:X-Ref': '1' }, /h:X-Ref/],
       [{ to: 'nobody' }, /recipients|to/],
     ] as const) {

@@ -556,7 +556,6 @@ describe('errors', () => {
       'attachments.0.type',
       /media type/,
     ],
-    ['content beside a template', { templateId: 'd-x' }, 'content', /template has its own content/],
     [
       'a long substitution',
       { substitutions: { a: 'x'.repeat(10_001) } },
@@ -583,19 +582,7 @@ describe('errors', () => {
     [{ personalizations: [] }, 'personalizations'],
     [{}, 'personalizations'],
     [{ personalizations: [{ to: [] }] }, 'personalizations.0.to'],
-    [
-      { personalizations: [{ to: [{ email: 'a@example.com' }], dynamic_template_data: {} }] },
-      'personalizations.0.dynamic_template_data',
-    ],
     [{ personalizations: [{ to: [{ email: 'a@example.com' }] }], subject: 'x' }, 'content'],
-    [
-      {
-        personalizations: [{ to: [{ email: 'a@example.com' }] }],
-        template_id: 'd-x',
-        subject: 'x',
-      },
-      'subject',
-    ],
     [{ personalizations: [{ to: [{ email: 'a@example.com' }] }], nonsense: 1 }, 'nonsense'],
   ])('%j is refused because of %s', async (body, field) => {
     const { status, errors } = await failed(

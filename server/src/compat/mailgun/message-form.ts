@@ -291,7 +291,8 @@ function templateOf(
 ): Content {
   const errors: FieldError[] = [];
   for (const name of ['html', 'text'] as const) {
-    if (form[name] === undefined) continue;
+    // Programs send the fields that they have no content for empty.
+    if (!form[name]) continue;
     const detail = 'Cannot be combined with `template`.';
     errors.push({ pointer: `/${name}`, code: 'conflict', detail });
   }

@@ -14,6 +14,9 @@ import { checkTestEmail, isSharedTestToken, testJob } from './test-token.ts';
 
 const Text = Type.Union([Type.String(), Type.Null()]);
 
+/** Programs send numbers as they have them, which Postmark stores as text. */
+const Scalar = Type.Union([Type.String(), Type.Number(), Type.Boolean()]);
+
 const COMMON = {
   From: Type.String(),
   To: Type.Optional(Text),
@@ -26,8 +29,8 @@ const COMMON = {
   TrackLinks: Type.Optional(
     Type.Union(['None', 'HtmlAndText', 'HtmlOnly', 'TextOnly'].map((value) => Type.Literal(value))),
   ),
-  Headers: Type.Optional(Type.Array(closed({ Name: Type.String(), Value: Type.String() }))),
-  Metadata: Type.Optional(Type.Record(Type.String(), Type.String())),
+  Headers: Type.Optional(Type.Array(closed({ Name: Type.String(), Value: Scalar }))),
+  Metadata: Type.Optional(Type.Record(Type.String(), Scalar)),
   Attachments: Type.Optional(
     Type.Array(
       closed({
@@ -152,6 +155,13 @@ export function emailOperations(deps: CompatDependencies): Operation[] {
       'Send an email from a template',
       TemplatedEmail as never,
     ),
+    // Postmark documents this path, with which Anymail sends.
+    send(
+      'postmarkSendWithTemplateSlash',
+      '/email/withTemplate/',
+      'Send an email from a template (path with a slash)',
+      TemplatedEmail as never,
+    ),
     batch(
       'postmarkSendBatch',
       '/email/batch',
@@ -169,18 +179,21 @@ export function emailOperations(deps: CompatDependencies): Operation[] {
   ];
 }
 
+const INACTIVE =
+  'Inactive recipients are ones that have generated a hard bounce, a spam complaint, or a manual suppression.';
+
 /** The wording about inactive recipients is Postmark's: its libraries find the addresses in it. */
 function sent({ To }: Common, { id, created_at: createdAt, recipients }: Accepted) {
   const inactive = recipients.filter(({ status }) => status === 'suppressed');
   const addresses = inactive.map(({ email }) => email).join(', ');
   if (inactive.length === recipients.length) {
-    const Message = `You tried to send to recipient(s) that have been marked as inactive. Found inactive addresses: ${addresses}. Inactive recipients are ones that have generated a hard bounce, a spam complaint, or a manual suppression.`;
+    const Message = `You tried to send to recipient(s) that have been marked as inactive. Found inactive addresses: ${addresses}. ${INACTIVE}`;
     return { ErrorCode: INACTIVE_RECIPIENT, Message };
   }
   const Message =
     inactive.length === 0
       ? 'OK'
-      : `Message OK, but will not deliver to these inactive addresses: ${addresses}.`;
+      : `Message OK, but will not deliver to these inactive addresses: ${addresses}. ${INACTIVE}`;
   return { To: To ?? '', SubmittedAt: createdAt, MessageID: id, ErrorCode: 0, Message };
 }
 
@@ -202,18 +215,28 @@ function toSendBody(email: Static<typeof Email> & Partial<Static<typeof Template
   const { To, Cc, Bcc, ReplyTo, Tag, Headers, Metadata, Attachments, MessageStream } = email;
   return {
     from: parseAddress(email.From, '/From'),
-    to: parseAddressList(To ?? '', '/To'),
+    to: recipientsOf(To),
     ...(Cc ? { cc: parseAddressList(Cc, '/Cc') } : {}),
     ...(Bcc ? { bcc: parseAddressList(Bcc, '/Bcc') } : {}),
     ...(ReplyTo ? { reply_to: parseAddressList(ReplyTo, '/ReplyTo') } : {}),
     ...contentOf(email),
     ...(MessageStream ? { stream: toStreamKey(MessageStream) } : {}),
     ...(Tag ? { tags: [Tag] } : {}),
-    ...(Metadata ? { metadata: Metadata } : {}),
+    ...(Metadata ? { metadata: mapToText(Metadata) } : {}),
     ...trackingOf(email),
-    ...(Headers?.length ? { headers: toRecord(Headers, '/Headers') } : {}),
+    ...(Headers?.length ? { headers: mapToText(toRecord(Headers, '/Headers')) } : {}),
     ...(Attachments?.length ? { attachments: Attachments.map(toAttachment) } : {}),
   };
+}
+
+function recipientsOf(to: string | null | undefined) {
+  if (to) return parseAddressList(to, '/To');
+  const detail = 'At least one address is required: Cc and Bcc alone are not supported.';
+  throw invalidFields([{ pointer: '/To', code: 'required', detail }]);
+}
+
+function mapToText(values: Readonly<Record<string, Static<typeof Scalar>>>) {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]));
 }
 
 function contentOf(
@@ -251,7 +274,7 @@ function trackingOf({ TrackOpens: opens, TrackLinks: links }: Common): object {
 function toAttachment(attachment: NonNullable<Common['Attachments']>[number]): object {
   const { Name, Content, ContentType, ContentID } = attachment;
   return {
-    filename: Name,
+    filename: Name || 'attachment',
     content: Content,
     content_type: ContentType,
     ...(ContentID ? { content_id: ContentID.replace(/^cid:/, '') } : {}),

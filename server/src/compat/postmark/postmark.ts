@@ -39,6 +39,8 @@ export const postmark: CompatProvider = {
       'The request has no X-Postmark-Server-Token header with an API key.',
     );
   },
+  // The transports of Symfony Mailer take a host, without a path.
+  rootPaths: ['/email'],
   renderProblem,
   errorSchema: PostmarkError,
   securityScheme: {

@@ -88,7 +88,7 @@ export function toAttachment(attachment: AttachmentInput, pointer: string): obje
     throw invalidFields([{ pointer: `${pointer}/content`, code: 'required', detail }]);
   }
   return {
-    filename: filename ?? contentId ?? 'attachment',
+    filename: filename || contentId || 'attachment',
     content: typeof content === 'string' ? content : Buffer.from(content.data).toString('base64'),
     ...(type ? { content_type: type } : {}),
     ...(contentId ? { content_id: contentId } : {}),

@@ -1,5 +1,5 @@
 import { decodeWords } from 'postal-mime';
-import { type Static, Type } from 'typebox';
+import { type Static, type TSchema, Type } from 'typebox';
 import { closed } from '../../http/openapi/shared-schemas.ts';
 import { type Operation, operation } from '../../http/operation.ts';
 import type { AnyRequest } from '../../http/server/call-operation.ts';
@@ -14,25 +14,25 @@ import { ListQuery, pageQuery, toPage } from './lists.ts';
 /** https://resend.com/docs/api-reference/emails */
 
 const Addresses = Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: 1000 })]);
-const Nullable = <T extends ReturnType<typeof Type.String>>(schema: T) =>
-  Type.Union([schema, Type.Null()]);
+/** Programs send null for what they do not set. */
+const Nullable = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]));
 
 const Email = closed(
   {
     from: Type.Optional(Type.String()),
     to: Addresses,
-    cc: Type.Optional(Addresses),
-    bcc: Type.Optional(Addresses),
-    reply_to: Type.Optional(Addresses),
-    subject: Type.Optional(Type.String()),
-    html: Type.Optional(Nullable(Type.String())),
-    text: Type.Optional(Nullable(Type.String())),
-    headers: Type.Optional(Type.Record(Type.String(), Type.String())),
-    attachments: Type.Optional(Type.Array(Attachment)),
-    tags: Type.Optional(Type.Array(closed({ name: Type.String(), value: Type.String() }))),
-    scheduled_at: Type.Optional(Type.String()),
-    topic_id: Type.Optional(Type.String({ description: 'The key of a stream.' })),
-    template: Type.Optional(
+    cc: Nullable(Addresses),
+    bcc: Nullable(Addresses),
+    reply_to: Nullable(Addresses),
+    subject: Nullable(Type.String()),
+    html: Nullable(Type.String()),
+    text: Nullable(Type.String()),
+    headers: Nullable(Type.Record(Type.String(), Type.String())),
+    attachments: Nullable(Type.Array(Attachment)),
+    tags: Nullable(Type.Array(closed({ name: Type.String(), value: Type.String() }))),
+    scheduled_at: Nullable(Type.String()),
+    topic_id: Nullable(Type.String({ description: 'The key of a stream.' })),
+    template: Nullable(
       closed({
         id: Type.String({ description: 'The key of a published template.' }),
         variables: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
@@ -70,7 +70,7 @@ function sendEmail(deps: CompatDependencies): Operation {
     },
     async (request) => {
       const { idempotency } = request;
-      const { attachments = [] } = request.body;
+      const attachments = request.body.attachments ?? [];
       const email = attachments.some(({ path }) => path !== undefined)
         ? { ...request.body, attachments: await fetchAttachments(deps, request, attachments) }
         : request.body;
@@ -260,19 +260,20 @@ function emailChanges({ call }: CompatDependencies): Operation[] {
 
 /** The body of our own send. Content is sent as it is: Resend replaces no placeholders in it. */
 function toSendBody(email: Static<typeof Email>, at = ''): Record<string, unknown> {
-  const { from, to, cc, bcc, reply_to: replyTo, template, tags, attachments } = email;
+  const { from, to, cc, bcc, template, tags, attachments } = email;
+  const { headers, replyTo } = headersOf(email);
   return {
     ...(from === undefined ? {} : { from: parseAddress(from, `${at}/from`) }),
     to: toAddresses(to, `${at}/to`),
-    ...(cc === undefined ? {} : { cc: toAddresses(cc, `${at}/cc`) }),
-    ...(bcc === undefined ? {} : { bcc: toAddresses(bcc, `${at}/bcc`) }),
-    ...(replyTo === undefined ? {} : { reply_to: toAddresses(replyTo, `${at}/reply_to`) }),
-    ...(email.subject === undefined ? {} : { subject: email.subject }),
+    ...(cc ? { cc: toAddresses(cc, `${at}/cc`) } : {}),
+    ...(bcc ? { bcc: toAddresses(bcc, `${at}/bcc`) } : {}),
+    ...(replyTo ? { reply_to: toAddresses(replyTo, `${at}/reply_to`) } : {}),
+    ...(typeof email.subject === 'string' ? { subject: email.subject } : {}),
     ...(template
       ? { template_key: template.id, template_variables: template.variables ?? {} }
       : { ...contentFields(email), placeholders: false }),
-    ...(email.headers ? { headers: email.headers } : {}),
-    ...(email.topic_id === undefined ? {} : { stream: email.topic_id }),
+    ...(headers ? { headers } : {}),
+    ...(typeof email.topic_id === 'string' ? { stream: email.topic_id } : {}),
     ...(attachments?.length
       ? {
           attachments: attachments.map((one, index) =>
@@ -281,9 +282,21 @@ function toSendBody(email: Static<typeof Email>, at = ''): Record<string, unknow
         }
       : {}),
     ...(tags ? { metadata: Object.fromEntries(tags.map(({ name, value }) => [name, value])) } : {}),
-    ...(email.scheduled_at === undefined
-      ? {}
-      : { scheduled_at: toTime(email.scheduled_at, `${at}/scheduled_at`) }),
+    ...(typeof email.scheduled_at === 'string'
+      ? { scheduled_at: toTime(email.scheduled_at, `${at}/scheduled_at`) }
+      : {}),
+  };
+}
+
+/** Some programs send Reply-To as a header too. */
+function headersOf({ headers, reply_to: given }: Static<typeof Email>) {
+  const isReplyTo = (name: string) => name.toLowerCase() === 'reply-to';
+  const entries = Object.entries(headers ?? {});
+  const [, inHeader] = entries.find(([name]) => isReplyTo(name)) ?? [];
+  const others = entries.filter(([name]) => !isReplyTo(name));
+  return {
+    headers: others.length > 0 ? Object.fromEntries(others) : undefined,
+    replyTo: given ?? inHeader,
   };
 }
 

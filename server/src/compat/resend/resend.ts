@@ -24,6 +24,8 @@ export const resend: CompatProvider = {
   ],
   authenticate: ({ headers, ip }, authenticator) =>
     authenticator.authenticate(bearerToken(headers.authorization ?? ''), ip),
+  // The transports of Symfony Mailer take a host, without a path.
+  rootPaths: ['/emails'],
   renderProblem,
   errorSchema: ResendError,
   securityScheme: { type: 'http', scheme: 'bearer', description: 'A Postrider API key.' },

@@ -45,7 +45,9 @@ function distinct<T extends { message: string; field: string | null }>(errors: T
 
 function toError({ pointer, parameter, code, detail }: FieldError) {
   const field = pointer ? fieldOf(pointer) : (parameter ?? null);
-  return { message: unsupported(field, code) ?? detail, field };
+  const text = unsupported(field, code) ?? detail;
+  // Most programs show the message alone.
+  return { message: field === null ? text : `${field}: ${text}`, field };
 }
 
 /** SendGrid separates the parts of a field with dots: `personalizations.0.to`. */

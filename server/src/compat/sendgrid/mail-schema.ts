@@ -87,6 +87,9 @@ export const Mail = closed(
           type: Type.Optional(Type.String()),
           disposition: Type.Optional(oneOf(['attachment', 'inline'] as const)),
           content_id: Type.Optional(Type.String()),
+          // As Medusa writes `type` and `content_id`; SendGrid ignores both.
+          content_type: Type.Optional(Type.String()),
+          id: Type.Optional(Type.String()),
         }),
       ),
     ),

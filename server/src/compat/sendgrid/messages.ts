@@ -55,8 +55,8 @@ function checkMail(mail: Mail): void {
   if (mail.reply_to && mail.reply_to_list) {
     add('/reply_to_list', 'conflict', 'Use either reply_to or reply_to_list.');
   }
-  for (const [index, { disposition, content_id: contentId }] of attachments.entries()) {
-    if (disposition !== 'inline' || contentId) continue;
+  for (const [index, attachment] of attachments.entries()) {
+    if (attachment.disposition !== 'inline' || contentIdOf(attachment)) continue;
     const detail = 'An inline attachment needs a content_id, to which the HTML refers.';
     add(`/attachments/${index}/content_id`, 'required', detail);
   }
@@ -64,30 +64,18 @@ function checkMail(mail: Mail): void {
   if (batchId !== undefined && hasOwnBatchKey(mail)) {
     add('/custom_args', 'reserved_name', `"${BATCH_METADATA}" is set from batch_id.`);
   }
-  if (templateId !== undefined && content.length > 0) {
-    add('/content', 'conflict', 'A template has its own content. Leave out content.');
-  }
-  if (templateId !== undefined && mail.subject !== undefined) {
-    add('/subject', 'conflict', TEMPLATE_SUBJECT);
-  }
-  for (const [index, personalization] of mail.personalizations.entries()) {
-    const at = `/personalizations/${index}`;
-    if (templateId === undefined && personalization.dynamic_template_data) {
-      const detail = 'Dynamic template data needs a template_id.';
-      add(`${at}/dynamic_template_data`, 'conflict', detail);
-    }
-    if (templateId === undefined) continue;
-    if (personalization.subject !== undefined) add(`${at}/subject`, 'conflict', TEMPLATE_SUBJECT);
-    if (personalization.substitutions) {
-      const detail =
-        'Templates take dynamic_template_data, not substitutions. Client libraries send it if template_id begins with "d-".';
-      add(`${at}/substitutions`, 'conflict', detail);
-    }
+  for (const [index, { substitutions }] of mail.personalizations.entries()) {
+    if (templateId === undefined || !hasAny(substitutions)) continue;
+    const detail =
+      'Templates take dynamic_template_data, not substitutions. Client libraries send it if template_id begins with "d-".';
+    add(`/personalizations/${index}/substitutions`, 'conflict', detail);
   }
   if (errors.length > 0) throw invalidFields(errors);
 }
 
-const TEMPLATE_SUBJECT = 'A template has its own subject. Leave out subject.';
+function hasAny(values: object | undefined): boolean {
+  return values !== undefined && Object.keys(values).length > 0;
+}
 
 function hasOwnBatchKey({ custom_args: args, personalizations }: Mail): boolean {
   return [args, ...personalizations.map(({ custom_args: own }) => own)].some(
@@ -118,11 +106,18 @@ function trackingFields({ tracking_settings: settings }: Mail): object {
   };
 }
 
-function toAttachment(attachment: NonNullable<Mail['attachments']>[number]): object {
-  const { content, filename, type, disposition, content_id: contentId } = attachment;
+type Attachment = NonNullable<Mail['attachments']>[number];
+
+function contentIdOf({ content_id: contentId, id }: Attachment): string | undefined {
+  return contentId || id;
+}
+
+function toAttachment(attachment: Attachment): object {
+  const { content, filename, type = attachment.content_type, disposition } = attachment;
+  const contentId = contentIdOf(attachment);
   return {
     content,
-    filename,
+    filename: filename || 'attachment',
     ...(type ? { content_type: type } : {}),
     // As at SendGrid, the id of a file that is not inline has no meaning.
     ...(disposition === 'inline' && contentId ? { content_id: contentId } : {}),
@@ -184,6 +179,7 @@ function contentFields(
   budget.spend(filesLength(mail));
   return {
     ...(replyTo.length > 0 ? { reply_to: replyTo } : {}),
+    // As at SendGrid, the subject and the content of a template replace those of the request.
     ...(mail.template_id === undefined
       ? inlineContent(mail, personalization, substitutions)
       : {

@@ -26,6 +26,8 @@ export const sendgrid: CompatProvider = {
     }
     return authenticator.authenticate(bearerToken(headers.authorization ?? ''), ip);
   },
+  // The transports of Symfony Mailer take a host, without a path.
+  rootPaths: ['/v3/mail'],
   renderProblem,
   errorSchema: SendGridErrors,
   securityScheme: { type: 'http', scheme: 'bearer', description: 'A Postrider API key.' },

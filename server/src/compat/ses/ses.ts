@@ -15,6 +15,7 @@ import {
 } from './signature-v4.ts';
 import { suppressionOperations } from './suppressions.ts';
 import { templateOperations } from './templates.ts';
+import { version1Operation } from './version-1.ts';
 
 /** The API v2 of Amazon SES, as AWS SDKs use it: https://docs.aws.amazon.com/ses/latest/APIReference-V2. */
 export const ses: CompatProvider = {
@@ -25,6 +26,7 @@ export const ses: CompatProvider = {
     ...suppressionOperations(deps),
     ...templateOperations(deps),
     ...accountOperations(deps),
+    version1Operation(deps),
   ],
   beforeSignedBody(request, authenticator, clock) {
     const signed = readSignedRequest(request, clock);
@@ -39,6 +41,8 @@ export const ses: CompatProvider = {
       ? found.then((credential) => verify(request, credential))
       : verify(request, found);
   },
+  // The transports of Symfony Mailer take a host, without a path.
+  rootPaths: ['/v2/email'],
   renderProblem,
   errorSchema: SesError,
   securityScheme: {

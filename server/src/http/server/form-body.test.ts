@@ -44,6 +44,15 @@ describe('multipart', () => {
     });
   });
 
+  test('the entries of a list as PHP names them', () => {
+    const text = part('name="a[0]"', 'x') + part('name="a[1]"', 'y') + part('name="b[]"', 'z');
+    expect(multipart(`${text}${part('name="v:c[0]"', '1')}--b--`)).toEqual({
+      a: ['x', 'y'],
+      b: 'z',
+      'v:c[0]': '1',
+    });
+  });
+
   test('a name in the form of RFC 8187 is decoded', () => {
     const text = `${part("name=a; filename*=utf-8''na%C3%AFve.txt", 'x')}--b--`;
     expect(multipart(text)).toMatchObject({ a: { filename: 'naïve.txt' } });

@@ -32,9 +32,13 @@ export function parseFormBody(body: Buffer, contentType: string): JsonBody {
   return { value, textErrors: textErrorsOf(fields) };
 }
 
+/** PHP names the entries of a list `attachment[0]` and `attachment[1]`, or `attachment[]`. */
+const LIST_ENTRY = /^([\w-]+)\[\d{0,4}\]$/;
+
 function fromFields(fields: readonly [string, FormValue][]): Record<string, unknown> {
   const body: Record<string, FormValue | FormValue[]> = {};
-  for (const [name, value] of fields) {
+  for (const [field, value] of fields) {
+    const name = LIST_ENTRY.exec(field)?.[1] ?? field;
     const before = Object.hasOwn(body, name) ? body[name] : undefined;
     if (before === undefined) setOwn(body, name, value);
     else if (Array.isArray(before)) before.push(value);

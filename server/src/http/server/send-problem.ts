@@ -113,7 +113,7 @@ async function logUnknownPath(
   problem: ProblemDetails,
 ): Promise<void> {
   const isSigned = surface.beforeSignedBody !== undefined;
-  if (isSigned || !request.url.startsWith(`${surface.prefix}/`)) return;
+  if (isSigned || !isBelow(request.url, surface.prefix)) return;
   try {
     logRequest(requestLog, await surface.authenticate(request), request, reply, 0, problem);
   } catch {
@@ -122,7 +122,11 @@ async function logUnknownPath(
 }
 
 function surfaceOf({ surfaces }: ProblemDependencies, url: string): ApiSurface {
-  return surfaces.find(({ prefix }) => url.startsWith(`${prefix}/`)) ?? surfaces[0];
+  return surfaces.find(({ prefix }) => isBelow(url, prefix)) ?? surfaces[0];
+}
+
+function isBelow(url: string, prefix: string): boolean {
+  return url.startsWith(prefix) && ['', '/', '?'].includes(url.charAt(prefix.length));
 }
 
 /** A node without the API role serves no pages either. */
