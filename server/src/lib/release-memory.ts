@@ -8,9 +8,9 @@ import { runInNewContext } from 'node:vm';
  * returns what is free elsewhere. It stops the thread for a tenth of a second or two, so it waits until
  * the thread has nothing to do.
  *
- * Such a collection also drops compiled code, and after it thousands of messages cost up to half as much
- * again, until V8 has compiled everything anew. So there is one after startup, when there is little to
- * lose, and then only after ten minutes without work.
+ * Such a collection also drops compiled code, and V8 has to compile everything again: the next thousands of
+ * messages cost up to 1.5 times as much. So there is one after startup, when there is little to lose, and
+ * then only after ten minutes without work.
  */
 
 const CHECK_MS = 30_000;
