@@ -363,16 +363,6 @@ describe('Mailgun', () => {
   });
 });
 
-test('programs for version 1 of SES get an error that they can read', async () => {
-  const body = new URLSearchParams({ Action: 'SendEmail', Version: '2010-12-01' });
-  const response = await fetch(`${app.url}/compat/ses/`, { method: 'POST', body });
-  expect(response.status).toBe(400);
-  expect(response.headers.get('content-type')).toContain('text/xml');
-  expect(await response.text()).toMatch(
-    /<Code>InvalidAction<\/Code><Message>[^<>]*sesv2[^<>]*<\/Message>.*<RequestId>req_\w+</,
-  );
-});
-
 test('the SES bridge of Symfony Mailer keeps only the host', async () => {
   const ses = new SESv2Client({
     region: 'eu-central-1',

@@ -46,6 +46,9 @@ const ERRORS: Partial<Record<ProblemCode, AwsError>> = {
   storage_unavailable: UNAVAILABLE,
 };
 
+/** Where client libraries look for it. */
+export const REQUEST_ID_HEADER = 'x-amzn-requestid';
+
 export function awsErrorOf(code: string): AwsError {
   return ERRORS[code as ProblemCode] ?? BAD_REQUEST;
 }
@@ -54,8 +57,45 @@ export function renderProblem({ problem, headers }: ProblemResponse): RenderedPr
   const { type, status } = awsErrorOf(problem.code);
   return {
     status,
-    headers: { ...headers, 'x-amzn-errortype': type },
+    headers: { ...headers, 'x-amzn-errortype': type, [REQUEST_ID_HEADER]: problem.request_id },
     mediaType: 'application/json',
     body: JSON.stringify({ message: problemMessage(problem) }),
   };
+}
+
+const V1_BAD_REQUEST: AwsError = { type: 'InvalidParameterValue', status: 400 };
+const V1_UNKNOWN_KEY: AwsError = { type: 'InvalidClientTokenId', status: 403 };
+const V1_DENIED: AwsError = { type: 'AccessDenied', status: 403 };
+const V1_UNAVAILABLE: AwsError = { type: 'ServiceUnavailable', status: 503 };
+const V1_NOT_FOUND: AwsError = { type: 'TemplateDoesNotExist', status: 400 };
+
+/** Version 1 has other names for most of them. */
+const VERSION_1_ERRORS: Partial<Record<ProblemCode, AwsError>> = {
+  missing_api_key: { type: 'MissingAuthenticationToken', status: 403 },
+  invalid_api_key: V1_UNKNOWN_KEY,
+  expired_api_key: V1_UNKNOWN_KEY,
+  revoked_api_key: V1_UNKNOWN_KEY,
+  invalid_signature: { type: 'SignatureDoesNotMatch', status: 403 },
+  insufficient_scope: V1_DENIED,
+  wrong_mode: V1_DENIED,
+  ip_not_allowed: V1_DENIED,
+  workspace_suspended: { type: 'AccountSendingPausedException', status: 400 },
+  domain_not_owned: REJECTED,
+  domain_not_allowed: REJECTED,
+  domain_not_verified: { type: 'MailFromDomainNotVerifiedException', status: 400 },
+  not_found: V1_NOT_FOUND,
+  template_not_found: V1_NOT_FOUND,
+  method_not_allowed: { type: 'InvalidAction', status: 400 },
+  conflict: { type: 'AlreadyExists', status: 400 },
+  message_id_in_use: { type: 'AlreadyExists', status: 400 },
+  rate_limited: { type: 'Throttling', status: 400 },
+  quota_exceeded: { type: 'LimitExceeded', status: 400 },
+  idempotency_key_in_progress: { type: 'InternalFailure', status: 500 },
+  internal_error: { type: 'InternalFailure', status: 500 },
+  overloaded: V1_UNAVAILABLE,
+  storage_unavailable: V1_UNAVAILABLE,
+};
+
+export function version1ErrorOf(code: string): AwsError {
+  return VERSION_1_ERRORS[code as ProblemCode] ?? V1_BAD_REQUEST;
 }

@@ -15,19 +15,24 @@ import {
 } from './signature-v4.ts';
 import { suppressionOperations } from './suppressions.ts';
 import { templateOperations } from './templates.ts';
-import { version1Operation } from './version-1.ts';
+import { isVersion1, renderVersion1Problem, version1Operations } from './version-1.ts';
 
-/** The API v2 of Amazon SES, as AWS SDKs use it: https://docs.aws.amazon.com/ses/latest/APIReference-V2. */
+/**
+ * The API v2 of Amazon SES, as AWS SDKs use it: https://docs.aws.amazon.com/ses/latest/APIReference-V2.
+ * Version 1 has the same URL and credentials.
+ */
 export const ses: CompatProvider = {
   name: 'ses',
   title: 'Amazon SES',
-  operations: (deps) => [
-    ...emailOperations(deps),
-    ...suppressionOperations(deps),
-    ...templateOperations(deps),
-    ...accountOperations(deps),
-    version1Operation(deps),
-  ],
+  operations(deps) {
+    const version2 = [
+      ...emailOperations(deps),
+      ...suppressionOperations(deps),
+      ...templateOperations(deps),
+      ...accountOperations(deps),
+    ];
+    return [...version2, ...version1Operations(deps, version2)];
+  },
   beforeSignedBody(request, authenticator, clock) {
     const signed = readSignedRequest(request, clock);
     request.credential = signed;
@@ -43,7 +48,8 @@ export const ses: CompatProvider = {
   },
   // The transports of Symfony Mailer take a host, without a path.
   rootPaths: ['/v2/email'],
-  renderProblem,
+  renderProblem: (response, url) =>
+    isVersion1(url, ses) ? renderVersion1Problem(response) : renderProblem(response),
   errorSchema: SesError,
   securityScheme: {
     type: 'apiKey',

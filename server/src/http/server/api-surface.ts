@@ -33,7 +33,8 @@ export interface ApiSurface {
    * try again, because those providers count requests and not the messages of a batch.
    */
   waitsAtRateLimit: boolean;
-  renderProblem(response: ProblemResponse): RenderedProblem;
+  /** `url` is that of the request, with its query. */
+  renderProblem(response: ProblemResponse, url: string): RenderedProblem;
   /** The error for a path without an operation, if it is not that of our own API. */
   pathNotFound?(): RefusedError;
 }

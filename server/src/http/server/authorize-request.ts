@@ -159,7 +159,7 @@ function authorizeApiKey(
       ? rateLimiter.take(workspaceId)
       : takeFromLimit(rateLimiter, limited, workspaceId, reply);
     if (!decision.allowed) {
-      const waits = waitsAtRateLimit && spec.scope === 'send:transactional';
+      const waits = waitsAtRateLimit && maySend(spec);
       const turn = waits ? rateLimiter.waitForTurn(workspaceId) : undefined;
       const refusal = rateLimited(limited, decision);
       if (!turn) throw refusal;
@@ -173,6 +173,11 @@ function authorizeApiKey(
   }
   requireScope(spec, caller);
   return undefined;
+}
+
+/** An operation that changes something and asks for no scope translates requests of several kinds. */
+function maySend({ method, scope }: Spec): boolean {
+  return scope === 'send:transactional' || (scope === 'any' && method === 'POST');
 }
 
 /** Refuses what the scopes or the mode of an API key do not allow. */

@@ -47,7 +47,6 @@ export function operationCaller(
   const find = operationFinder(operations);
   return async (request, id, input = {}) => {
     const { operation, checks } = find(id);
-    const { params = {}, query = {}, body, idempotency } = input;
     requireScope(operation.spec, request.caller);
     // The server has counted the request itself.
     if (request.innerCalls > 0) {
@@ -56,9 +55,7 @@ export function operationCaller(
       limiter.charge(request.caller.workspaceId, 1);
     }
     request.innerCalls += 1;
-    if (input.query || operation.spec.query) checks.query.check(query);
-    if (operation.spec.body) checks.body?.check(body ?? {}, request.caller, []);
-    const inner = new InnerRequest(request, { params, query, body: body ?? {}, idempotency });
+    const inner = new InnerRequest(request, checked(operation, checks, request, input));
     const {
       status,
       body: output,
@@ -68,6 +65,34 @@ export function operationCaller(
       : await operation.handle(inner);
     return { status, body: parsed(output), headers };
   };
+}
+
+/**
+ * Calls operations of the same surface. They count against the rate limit when they call ours, of which
+ * the server has counted one for the request.
+ */
+export function surfaceCaller(operations: readonly Operation[]): CallOperation {
+  const find = operationFinder(operations);
+  return async (request, id, input = {}) => {
+    const { operation, checks } = find(id);
+    requireScope(operation.spec, request.caller);
+    const inner = new InnerRequest(request, checked(operation, checks, request, input));
+    inner.innerCalls = request.innerCalls;
+    request.innerCalls += 1;
+    const { status, body, headers = {} } = await operation.handle(inner);
+    return { status, body: parsed(body), headers };
+  };
+}
+
+function checked(
+  { spec }: Operation,
+  checks: OperationValidators,
+  { caller }: AnyRequest,
+  { params = {}, query = {}, body = {}, idempotency }: OperationInput,
+): InnerInput {
+  if (Object.keys(query).length > 0 || spec.query) checks.query.check(query);
+  if (spec.body) checks.body?.check(body, caller, []);
+  return { params, query, body, idempotency };
 }
 
 type InnerInput = Pick<AnyRequest, 'params' | 'query' | 'body' | 'idempotency'> & {

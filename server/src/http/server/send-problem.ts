@@ -63,7 +63,7 @@ export function sendProblem(
   // The rest of an unread body must not be parsed as the next request.
   if (problem.status === 413 || problem.status === 408) reply.header('connection', 'close');
   const surface = surfaceOf(deps, request.url);
-  const rendered = surface.renderProblem({ problem, headers });
+  const rendered = surface.renderProblem({ problem, headers }, request.url);
   void reply
     .code(rendered.status)
     .headers(rendered.headers)
