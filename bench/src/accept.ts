@@ -1,48 +1,54 @@
-import { httpLoad, type LoadResult, postRequest } from './http-load.ts';
+import { alternate, type Contestant } from './alternate.ts';
+import { openClient, postRequest } from './http-load.ts';
 import type { Report } from './results.ts';
 import { sampleSend } from './sample-message.ts';
 import { startTarget, type TargetKind } from './start-target.ts';
 
 /**
  * How fast messages are accepted: by the server, by a server without the request log, by the same route
- * without storage, and with one transaction per request, alternating within one run. Only the ratios
- * are meaningful, because client, server and database share the machine.
+ * without storage, and with one transaction per request, in alternating slices. Only the ratios are
+ * meaningful, because client, server and database share the machine.
  */
 
 const CONNECTIONS = 64;
-const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3);
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
 const DURATION_MS = Number(process.env.BENCH_SECONDS ?? 5) * 1000;
 const KINDS: TargetKind[] = ['grouped', 'no-request-log', 'no-storage', 'one-transaction-each'];
+/** V8 has compiled the whole path after about ten thousand requests. */
+const WARM_UP_MS = 6_000;
+/** Code grows cold while others are measured. */
+const SLICE_WARM_UP_MS = 2_000;
 
 export async function benchAccept(report: Report): Promise<void> {
-  const best = new Map<TargetKind, LoadResult>();
-  for (let round = 0; round < ROUNDS; round++) {
-    for (const kind of KINDS) {
-      const result = await measure(kind);
-      const before = best.get(kind);
-      if (!before || result.perSecond > before.perSecond) best.set(kind, result);
-    }
+  await using servers = new AsyncDisposableStack();
+  const contestants: Contestant[] = [];
+  for (const kind of KINDS) contestants.push(await contestantOf(servers, kind));
+  const contest = await alternate(contestants, ROUNDS);
+  for (const kind of KINDS) report(kind, contest.slice(kind));
+  for (const other of KINDS.slice(1)) {
+    const times = contest.ratio(['grouped', 'requests/s'], [other, 'requests/s']);
+    report(`grouped / ${other}`, { times });
   }
-  for (const kind of KINDS) {
-    const { perSecond, p50Ms, p99Ms, failures } = best.get(kind) as LoadResult;
-    const failed = Object.keys(failures).length > 0 ? `failures ${JSON.stringify(failures)}` : '';
-    report(kind, { 'requests/s': perSecond, 'p50 ms': p50Ms, 'p99 ms': p99Ms }, failed);
-  }
-  const rate = (kind: TargetKind): number => best.get(kind)?.perSecond ?? 0;
-  for (const other of ['no-request-log', 'no-storage', 'one-transaction-each'] as const)
-    report(`grouped / ${other}`, { times: rate('grouped') / rate(other) });
 }
 
-async function measure(kind: TargetKind): Promise<LoadResult> {
-  await using target = await startTarget(kind, { env: { ROLES: 'api' } });
+async function contestantOf(servers: AsyncDisposableStack, kind: TargetKind): Promise<Contestant> {
+  const target = servers.use(await startTarget(kind, { env: { ROLES: 'api' } }));
+  const client = servers.use(await openClient(target.port, CONNECTIONS));
   const body = JSON.stringify(sampleSend('jane@example.com'));
-  // Awaited here, because the target is stopped at the end of this block.
-  return await httpLoad({
-    port: target.port,
-    connections: CONNECTIONS,
-    durationMs: DURATION_MS,
-    // V8 has compiled the whole path after about ten thousand requests.
-    warmUpMs: 6_000,
-    request: (n) => postRequest('/api/v1/transactional/send', target.key, body, `bench-${n}`),
-  });
+  let sent = 0;
+  const request = (): string =>
+    postRequest('/api/v1/transactional/send', target.key, body, `bench-${sent++}`);
+  await client.run({ durationMs: 0, warmUpMs: WARM_UP_MS, request });
+  return {
+    name: kind,
+    async slice() {
+      const { perSecond, p50Ms, p99Ms, failures } = await client.run({
+        durationMs: DURATION_MS,
+        warmUpMs: SLICE_WARM_UP_MS,
+        request,
+      });
+      if (Object.keys(failures).length > 0) console.log(kind, 'failures', failures);
+      return { 'requests/s': perSecond, 'p50 ms': p50Ms, 'p99 ms': p99Ms };
+    },
+  };
 }

@@ -23,9 +23,9 @@ const SETTINGS = {
   BENCH_SECONDS: 'Length of each measurement.',
   BENCH_WARM_UP_SECONDS: 'Time before measuring (compat, cost, deliver, idle, scale).',
   BENCH_ROUNDS:
-    'Measurements of which the best counts (accept, scale, templates, webhooks), or slices (compat).',
+    'Slices whose median counts (accept, compat, deliver, scale), or measurements of which the best counts (templates, webhooks).',
   BENCH_RATE: 'Messages per second of the paced parts (cost, scale).',
-  BENCH_PEER_MESSAGES: 'Messages sent through Postfix and Haraka (deliver).',
+  BENCH_PEER_MESSAGES: 'Messages of a slice that are sent through Postfix and Haraka (deliver).',
   BENCH_FAR_MESSAGES: 'Messages to a distant receiver (deliver).',
   BENCH_HISTORY: 'Stored or waiting messages (history).',
   BENCH_WORKSPACES: 'Workspaces (scale).',

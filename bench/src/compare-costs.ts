@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { median } from './alternate.ts';
 import { httpLoad } from './http-load.ts';
 import { databaseCpuMicros } from './process-usage.ts';
 import type { Report } from './results.ts';
@@ -142,10 +143,6 @@ function costOf({ slices }: Contestant): Cost {
     node: each('node'),
     database: each('database'),
   };
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number;
 }
 
 const total = ({ node, database }: Cost): number => node + database;

@@ -5,6 +5,7 @@ import net from 'node:net';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { generateRsaKey } from '../../server/src/lib/rsa-key.ts';
+import { alternate, type Contestant } from './alternate.ts';
 import { httpLoad, postRequest } from './http-load.ts';
 import { type Peer, startHaraka, startPostfix, startSigningPostfix } from './peers.ts';
 import { databaseCpuMicros, usageOf } from './process-usage.ts';
@@ -16,7 +17,7 @@ import { startTarget, type Target } from './start-target.ts';
 
 /**
  * HTTP in, SMTP out: Postrider with and without signatures, next to Postfix, Postfix with OpenDKIM,
- * and Haraka (SMTP in, SMTP out, where installed), in one run with the same kind of sink. Also the
+ * and Haraka (SMTP in, SMTP out, where installed), in alternating slices with the same kind of sink. Also the
  * time from acceptance to the sink's final dot at low load, the machine's rate of RSA signatures, and
  * the rate over one connection to a distant receiver. Signed mail is compared with the signatures of
  * ordinary keys, which other servers use, and with those of keys that Postrider generates here
@@ -29,7 +30,10 @@ const DURATION_MS = Number(process.env.BENCH_SECONDS ?? 8) * 1000;
  * for months.
  */
 const WARM_UP_MS = Number(process.env.BENCH_WARM_UP_SECONDS ?? 20) * 1000;
-const PEER_MESSAGES = Number(process.env.BENCH_PEER_MESSAGES ?? 3_000);
+/** Code grows cold while others are measured. */
+const SLICE_WARM_UP_MS = Math.min(WARM_UP_MS, 5_000);
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3);
+const PEER_MESSAGES = Number(process.env.BENCH_PEER_MESSAGES ?? 1_500);
 const FAR_MESSAGES = Number(process.env.BENCH_FAR_MESSAGES ?? 300);
 const PARTS = (process.env.BENCH_PARTS ?? 'rate,size,far').split(',');
 const ROUND_TRIP_MS = 50;
@@ -52,78 +56,143 @@ export async function benchDeliver(report: Report): Promise<void> {
 
 async function rates(report: Report): Promise<void> {
   console.log('CPU time per message. Low load: the time from acceptance to the final dot.');
-  const unsigned = await ours({ BENCH_UNSIGNED: '1' });
-  const inBatches = await ours({ BENCH_UNSIGNED: '1' }, batches);
-  const signed = await ours({});
+  await using servers = new AsyncDisposableStack();
   const { privateKey: ordinaryKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  const rsa = await signatureRate(ordinaryKey);
-  const ourRsa = await signatureRate(await generateRsaKey());
-  report('Postrider, without DKIM', figuresOf(unsigned));
-  report(`the same, in batches of ${BATCH_MESSAGES}`, figuresOf(inBatches));
-  report('Postrider, with DKIM (RSA and Ed25519)', figuresOf(signed));
-  report('RSA-2048 signatures on all cores', { 'signatures/s': rsa });
-  report('RSA-2048 signatures, generated keys', { 'signatures/s': ourRsa });
-  report('signed / RSA ceiling', { times: signed.perSecond / rsa });
-  report('signed / ceiling of generated keys', { times: signed.perSecond / ourRsa });
-  const unsignedRates = { single: unsigned.perSecond, batches: inBatches.perSecond };
-  await beside(report, startPostfix, unsignedRates, POSTFIX_MISSING);
-  await beside(report, startSigningPostfix, { signed: signed.perSecond }, OPENDKIM_MISSING);
-  await beside(report, startHaraka, unsignedRates, HARAKA_MISSING);
+  const own = [
+    await ours(servers, SINGLE, { BENCH_UNSIGNED: '1' }),
+    await ours(servers, BATCHES, { BENCH_UNSIGNED: '1' }, batches),
+    await ours(servers, SIGNED, {}),
+    signatures(RSA, ordinaryKey),
+    signatures(OUR_RSA, await generateRsaKey()),
+  ];
+  const others: (Contestant & { beside: Readonly<Record<string, string>> })[] = [];
+  for (const { start, missing, beside } of PEERS) {
+    const contestant = await theirs(servers, start);
+    if (contestant) others.push({ ...contestant, beside });
+    else console.log(`${missing}: skipped`);
+  }
+  const contest = await alternate([...own, ...others], ROUNDS);
+  for (const { name } of own) report(name, contest.slice(name));
+  const ceiling = (name: string) => ({
+    times: contest.ratio([SIGNED, 'messages/s'], [name, 'signatures/s']),
+  });
+  report('signed / RSA ceiling', ceiling(RSA));
+  report('signed / ceiling of generated keys', ceiling(OUR_RSA));
+  for (const { name, beside } of others) {
+    report(`${name}, SMTP in`, contest.slice(name));
+    const times = Object.entries(beside).map(([label, us]) => [
+      `${label} times`,
+      contest.ratio([us, 'messages/s'], [name, 'messages/s']),
+    ]);
+    report(`Postrider / ${name}`, Object.fromEntries(times));
+  }
 }
 
-const POSTFIX_MISSING = 'Postfix is not installed (Debian: apt-get install postfix)';
-const OPENDKIM_MISSING = 'OpenDKIM or Postfix is not installed (Debian: apt-get install opendkim)';
-const HARAKA_MISSING = 'Haraka is not installed (see bench/src/peers.ts)';
+const SINGLE = 'Postrider, without DKIM';
+const BATCHES = `the same, in batches of ${BATCH_MESSAGES}`;
+const SIGNED = 'Postrider, with DKIM (RSA and Ed25519)';
+const RSA = 'RSA-2048 signatures on all cores';
+const OUR_RSA = 'RSA-2048 signatures, generated keys';
 
-interface Figures {
-  perSecond: number;
-  lowLoadMs: number;
-  /** CPU time per message. */
-  nodeMicros: number;
-  databaseMicros: number;
-  sinkMicros: number;
+interface PeerKind {
+  start: (sinkPort: number) => Promise<Peer | undefined>;
+  missing: string;
+  /** Our contestants that it is compared with. */
+  beside: Readonly<Record<string, string>>;
 }
 
-function figuresOf({ perSecond, lowLoadMs, nodeMicros, databaseMicros, sinkMicros }: Figures) {
-  return {
-    'messages/s': perSecond,
-    'low-load ms': lowLoadMs,
-    'Node µs': nodeMicros,
-    'PostgreSQL µs': databaseMicros,
-    'sink µs': sinkMicros,
-  };
-}
+const PEERS: readonly PeerKind[] = [
+  {
+    start: startPostfix,
+    missing: 'Postfix is not installed (Debian: apt-get install postfix)',
+    beside: { single: SINGLE, batches: BATCHES },
+  },
+  {
+    start: startSigningPostfix,
+    missing: 'OpenDKIM or Postfix is not installed (Debian: apt-get install opendkim)',
+    beside: { signed: SIGNED },
+  },
+  {
+    start: startHaraka,
+    missing: 'Haraka is not installed (see bench/src/peers.ts)',
+    beside: { single: SINGLE, batches: BATCHES },
+  },
+];
 
 /** Large messages: their bytes are copied, compressed, encoded and sent, which is most of their cost. */
 async function large(report: Report): Promise<void> {
-  const figures = await ours({ BENCH_UNSIGNED: '1' }, (target) => ({
+  await using servers = new AsyncDisposableStack();
+  const name = `messages of ${LARGE_BYTES / 1000} KB, without DKIM`;
+  const server = await ours(servers, name, { BENCH_UNSIGNED: '1' }, (target) => ({
     connections: LARGE_CONNECTIONS,
     request: requestFor(target, LARGE_BYTES),
   }));
-  report(`messages of ${LARGE_BYTES / 1000} KB, without DKIM`, figuresOf(figures));
+  report(name, await server.slice());
 }
 
-/** From the first request until the sink has everything, so that queued messages count. */
-async function ours(env: Record<string, string>, handIn = singly): Promise<Figures> {
-  await using sink = await startSink();
-  await using target = await startLive(sink.port, env);
+/** A slice lasts from the first request until the sink has everything, so that queued messages count. */
+async function ours(
+  servers: AsyncDisposableStack,
+  name: string,
+  env: Record<string, string>,
+  handIn = singly,
+): Promise<Contestant> {
+  const sink = servers.use(await startSink());
+  const target = servers.use(await startLive(sink.port, env));
   const load = { port: target.port, warmUpMs: 0, ...handIn(target) };
-  await httpLoad({ ...load, durationMs: WARM_UP_MS });
-  await settled(sink);
-  const delay = await lowLoadMs(sink, () => sendOne(target));
-  const { received } = await sink.count();
   const cpu = async (): Promise<[number, number, number]> => [
     await target.cpuMicros(),
     databaseCpuMicros(target.pid),
     cpuMicrosOf([sink.pid]),
   ];
-  const before = await cpu();
-  const perSecond = await rateOf(sink, () => httpLoad({ ...load, durationMs: DURATION_MS }));
-  const messages = (await sink.count()).received - received;
-  const [nodeMicros, databaseMicros, sinkMicros] = (await cpu()).map(
-    (micros, index) => (micros - (before[index] as number)) / messages,
-  ) as [number, number, number];
-  return { perSecond, lowLoadMs: delay, nodeMicros, databaseMicros, sinkMicros };
+  await httpLoad({ ...load, durationMs: WARM_UP_MS });
+  return {
+    name,
+    async slice() {
+      await httpLoad({ ...load, durationMs: SLICE_WARM_UP_MS });
+      await settled(sink);
+      const delay = await lowLoadMs(sink, () => sendOne(target));
+      const { received } = await sink.count();
+      const before = await cpu();
+      const perSecond = await rateOf(sink, () => httpLoad({ ...load, durationMs: DURATION_MS }));
+      const messages = (await sink.count()).received - received;
+      const [node, database, sinkMicros] = (await cpu()).map(
+        (micros, index) => (micros - (before[index] as number)) / messages,
+      ) as [number, number, number];
+      return {
+        'messages/s': perSecond,
+        'low-load ms': delay,
+        'Node µs': node,
+        'PostgreSQL µs': database,
+        'sink µs': sinkMicros,
+      };
+    },
+  };
+}
+
+/** Another server, which needs no warm-up of its own: its code is compiled, but its processes must start. */
+async function theirs(
+  servers: AsyncDisposableStack,
+  start: PeerKind['start'],
+): Promise<Contestant | undefined> {
+  const sink = servers.use(await startSink());
+  const peer = await start(sink.port);
+  if (!peer) return undefined;
+  servers.use(peer);
+  return {
+    name: peer.name,
+    async slice() {
+      await submitMany(peer.port, Math.ceil(PEER_MESSAGES / 5));
+      await settled(sink);
+      const delay = await lowLoadMs(sink, () => submitOne(peer.port));
+      const { received } = await sink.count();
+      const before = cpuMicrosOf(peer.pids);
+      const perSecond = await rateOf(sink, () => submitMany(peer.port, PEER_MESSAGES));
+      const messages = (await sink.count()).received - received;
+      const micros = (cpuMicrosOf(peer.pids) - before) / messages;
+      return { 'messages/s': perSecond, 'low-load ms': delay, 'CPU µs': micros };
+    },
+  };
 }
 
 interface HandIn {
@@ -166,51 +235,26 @@ function sendOne(target: Target): Promise<number> {
   });
 }
 
-async function signatureRate(privateKey: KeyObject): Promise<number> {
+function signatures(name: string, privateKey: KeyObject): Contestant {
   const data = Buffer.alloc(1_000, 'x');
-  const endAt = performance.now() + 2_000;
-  let count = 0;
-  await Promise.all(
-    Array.from({ length: availableParallelism() * 2 }, async () => {
-      while (performance.now() < endAt) {
-        await new Promise<void>((resolve, reject) => {
-          sign('sha256', data, privateKey, (error) => (error ? reject(error) : resolve()));
-        });
-        count += 1;
-      }
-    }),
-  );
-  return count / 2;
-}
-
-/** Measures another server, and how many times its rate each of our rates is. */
-async function beside(
-  report: Report,
-  start: (sinkPort: number) => Promise<Peer | undefined>,
-  rates: Readonly<Record<string, number>>,
-  missing: string,
-): Promise<void> {
-  await using sink = await startSink();
-  await using peer = await start(sink.port);
-  if (!peer) {
-    console.log(`${missing}: skipped`);
-    return;
-  }
-  const warmAt = now() + WARM_UP_MS;
-  while (now() < warmAt) await submitMany(peer.port, Math.ceil(PEER_MESSAGES / 10));
-  await settled(sink);
-  const delay = await lowLoadMs(sink, () => submitOne(peer.port));
-  const { received } = await sink.count();
-  const before = cpuMicrosOf(peer.pids);
-  const perSecond = await rateOf(sink, () => submitMany(peer.port, PEER_MESSAGES));
-  const micros = cpuMicrosOf(peer.pids) - before;
-  report(`${peer.name}, SMTP in`, {
-    'messages/s': perSecond,
-    'low-load ms': delay,
-    'CPU µs': micros / ((await sink.count()).received - received),
-  });
-  const times = Object.entries(rates).map(([name, rate]) => [`${name} times`, rate / perSecond]);
-  report(`Postrider / ${peer.name}`, Object.fromEntries(times));
+  return {
+    name,
+    async slice() {
+      const endAt = performance.now() + 2_000;
+      let count = 0;
+      await Promise.all(
+        Array.from({ length: availableParallelism() * 2 }, async () => {
+          while (performance.now() < endAt) {
+            await new Promise<void>((resolve, reject) => {
+              sign('sha256', data, privateKey, (error) => (error ? reject(error) : resolve()));
+            });
+            count += 1;
+          }
+        }),
+      );
+      return { 'signatures/s': count / 2 };
+    },
+  };
 }
 
 /** With their children. */
