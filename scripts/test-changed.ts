@@ -6,46 +6,44 @@ import { ROOT } from './project-files.ts';
 /**
  * `npm run test:changed` runs the tests that a change most likely affects: unit tests that import a
  * changed file, changed test files, and the scenarios of the changed modules. Every scenario runs the
- * whole server, so imports cannot select among them; file names do. The changes are the uncommitted
+ * whole server, so imports cannot select among them; their folders do. The changes are the uncommitted
  * ones, or those since a commit: `npm run test:changed -- main`. With `--list` nothing is run.
  */
 
 /**
- * Scenarios by module in server/src, matched against their file names. Modules that every scenario
+ * Scenarios by module in server/src: their folder, or how their path begins. Modules that every scenario
  * uses have none of their own; their unit tests and those of the modules above find most mistakes.
  */
-export const SCENARIOS: Record<string, RegExp | undefined> = {
-  accounts:
-    /^(api-key|sign-in|single-sign-on|session|pass|two-factor|invitation|role|owner|credentials|test-key)/,
-  bootstrap: /^(first-start|restart|delivery-thread|http-graceful-shutdown)/,
-  bounces: /bounce|complaint|return-path/,
-  cli: /^cli-/,
-  compat: /^compat-/,
-  config: /first-start|configuration/,
-  contacts: /^contact-/,
-  db: /database|backup|secret-key|restart/,
-  delivery:
-    /^delivery-|mail-server|relay|tls-policy|undeliverable|receiver|loop|source-address|two-nodes/,
-  domains: /^domain-|dkim/,
-  events: /^event-/,
-  http: /^(http-|.*request-errors|.*-validation|pagination|problem)/,
-  inbound: /^inbound-|receiving/,
-  lib: undefined,
-  logs: /^(request|audit)-log/,
-  mail: /dkim|tls-policy|mail-server|loop|smtp/,
-  messages: /^(send-|message-|batch-|idempotency|simulator|test-mode|submitted-mail)/,
-  privacy: /erasure|inbound-mail-is-kept/,
-  quotas: /quotas|brake/,
-  queue: /two-nodes|failover|worker-crashes/,
-  router: /router/,
-  smtp: /smtp|submission|return-path|^inbound-mail/,
-  stats: /statistics|alarm/,
-  streams: /stream/,
-  suppressions: /suppression/,
-  templates: /template|layouts|placeholder/,
-  tracking: /tracking/,
-  unsubscribe: /unsubscribe/,
-  webhooks: /^webhook/,
+export const SCENARIOS: Record<string, readonly string[]> = {
+  accounts: ['accounts/', 'workspaces/'],
+  bootstrap: ['operations/first-start', 'failures/restart', 'delivery/delivery-thread'],
+  bounces: ['bounces/', 'failures/bounce'],
+  cli: ['cli/'],
+  compat: ['compat/'],
+  config: ['operations/first-start', 'delivery/live-delivery-configuration'],
+  contacts: ['contacts/'],
+  db: ['operations/', 'failures/database', 'failures/restart', 'failures/storage', 'failures/read'],
+  delivery: ['delivery/', 'failures/delivery', 'failures/two-nodes'],
+  domains: ['domains/', 'inbound/receiving-domains', 'delivery/live-delivery-dkim-signed'],
+  events: ['events/'],
+  http: ['http/'],
+  inbound: ['inbound/', 'failures/inbound'],
+  lib: [],
+  logs: ['logs/'],
+  mail: ['delivery/', 'domains/dkim-key-rotation', 'smtp/'],
+  messages: ['messages/', 'smtp/submitted-mail-is-kept'],
+  privacy: ['contacts/contact-erasure', 'inbound/inbound-mail-is-kept', 'cells/workspace-move'],
+  quotas: ['workspaces/automatic-brake', 'workspaces/workspace-quotas', 'cells/quotas'],
+  queue: ['failures/two-nodes', 'failures/delivery-node', 'failures/webhooks-survive-worker'],
+  router: ['cells/'],
+  smtp: ['smtp/', 'bounces/return-path', 'inbound/inbound-mail'],
+  stats: ['stats/'],
+  streams: ['streams/'],
+  suppressions: ['suppressions/'],
+  templates: ['templates/'],
+  tracking: ['tracking/'],
+  unsubscribe: ['streams/unsubscribe'],
+  webhooks: ['webhooks/', 'failures/webhooks'],
 };
 
 const SCENARIO_FOLDER = 'server/test/scenarios';
@@ -72,16 +70,20 @@ const RELATED_OPTIONS = ['--project=unit', '--project=db', '--passWithNoTests'];
 
 /** The source files whose importers are tested, and the test files to run besides. */
 export function testsFor(changed: readonly string[]): { related: string[]; tests: string[] } {
-  const scenarios = readdirSync(path.join(ROOT, SCENARIO_FOLDER));
-  const patterns = changed.flatMap((file) => SCENARIOS[moduleOf(file) ?? ''] ?? []);
-  const ofModules = scenarios
-    .filter((name) => patterns.some((pattern) => pattern.test(name)))
+  const starts = changed.flatMap((file) => SCENARIOS[moduleOf(file) ?? ''] ?? []);
+  const ofModules = scenarioFiles()
+    .filter((name) => starts.some((start) => name.startsWith(start)))
     .map((name) => `${SCENARIO_FOLDER}/${name}`);
   const changedTests = changed.filter((file) => isSlow(file) && file.endsWith('.test.ts'));
   return {
     related: changed.filter((file) => /\.tsx?$/.test(file) && !isSlow(file)),
     tests: [...new Set([...changedTests, ...ofModules])],
   };
+}
+
+export function scenarioFiles(): string[] {
+  const files = readdirSync(path.join(ROOT, SCENARIO_FOLDER), { recursive: true, encoding: 'utf8' });
+  return files.filter((file) => file.endsWith('.test.ts')).sort();
 }
 
 /** A changed unit test says nothing about the behavior of its module. */
