@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { findBrowser } from '../server/test/harness/browser-chromium.ts';
+import { findBrowser } from '../server/test/harness/browser/chromium.ts';
 
 /** Older releases of Debian have no headless shell of their own. */
 const PACKAGES = ['chromium-headless-shell', 'chromium'];

@@ -52,7 +52,7 @@ const LINE_RULES: LineRule[] = [
       file.endsWith('.test.ts') &&
       !file.endsWith('.db.test.ts') &&
       !file.startsWith('server/test/'),
-    pattern: /\/harness\/(?:app|database)\.ts'/,
+    pattern: /\/harness\/(?:app|database\/.*)\.ts'/,
     message: () => 'a test that needs PostgreSQL is named *.db.test.ts',
   },
   {

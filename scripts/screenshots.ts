@@ -11,7 +11,7 @@ import { simulatorTransport } from '../server/src/delivery/simulator.ts';
 import { type Clock, systemClock } from '../server/src/lib/clock.ts';
 import { decodeId, encodeId } from '../server/src/lib/ids.ts';
 import { silentLog } from '../server/src/lib/log.ts';
-import { findBrowser } from '../server/test/harness/browser-chromium.ts';
+import { findBrowser } from '../server/test/harness/browser/chromium.ts';
 import {
   type Call,
   createSampleData,
@@ -19,9 +19,12 @@ import {
   orderEmail,
   type SampleData,
   SENDER_DOMAIN,
-} from '../server/test/harness/browser-sample-data.ts';
-import { startDnsServer } from '../server/test/harness/dns-server.ts';
-import { type ListedRecord, publishRecords } from '../server/test/harness/publish-dns-records.ts';
+} from '../server/test/harness/browser/sample-data.ts';
+import { startDnsServer } from '../server/test/harness/smtp/dns-server.ts';
+import {
+  type ListedRecord,
+  publishRecords,
+} from '../server/test/harness/smtp/publish-dns-records.ts';
 import { buildDashboard } from './build-dashboard.ts';
 import { ROOT } from './project-files.ts';
 

@@ -82,7 +82,10 @@ export function testsFor(changed: readonly string[]): { related: string[]; tests
 }
 
 export function scenarioFiles(): string[] {
-  const files = readdirSync(path.join(ROOT, SCENARIO_FOLDER), { recursive: true, encoding: 'utf8' });
+  const files = readdirSync(path.join(ROOT, SCENARIO_FOLDER), {
+    recursive: true,
+    encoding: 'utf8',
+  });
   return files.filter((file) => file.endsWith('.test.ts')).sort();
 }
 

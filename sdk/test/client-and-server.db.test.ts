@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startApp, type TestApp, validMessage } from '../../server/test/harness/app.ts';
-import { startWebhookReceiver } from '../../server/test/harness/webhook-receiver.ts';
+import { startWebhookReceiver } from '../../server/test/harness/webhooks/webhook-receiver.ts';
 import {
   type Message,
   Postrider,

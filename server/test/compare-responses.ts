@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { type DocumentedOperation, operationsOf } from './harness/openapi-operations.ts';
-import type { RecordedResponse } from './harness/response-log.ts';
+import { type DocumentedOperation, operationsOf } from './harness/http/openapi-operations.ts';
+import type { RecordedResponse } from './harness/http/response-log.ts';
 
 /**
  * Compares all responses recorded during the test run with the OpenAPI document: fails on undocumented

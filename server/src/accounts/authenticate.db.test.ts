@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createTestDatabase } from '../../test/harness/database.ts';
+import { createTestDatabase } from '../../test/harness/database/database.ts';
 import { createEncryptor } from '../lib/encryption.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
 import { ApiKeys, operatorIssuer } from './api-keys.ts';

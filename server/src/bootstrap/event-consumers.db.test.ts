@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createTestDatabase } from '../../test/harness/database.ts';
+import { createTestDatabase } from '../../test/harness/database/database.ts';
 import { until } from '../../test/harness/until.ts';
 import { announceMove } from '../accounts/workspace-move-store.ts';
 import { readConfig } from '../config/read-config.ts';

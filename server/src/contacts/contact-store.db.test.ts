@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createTestDatabase } from '../../test/harness/database.ts';
+import { createTestDatabase } from '../../test/harness/database/database.ts';
 import { uuidFloor } from '../lib/ids.ts';
 import { readAttributeNames } from './contact-store.ts';
 

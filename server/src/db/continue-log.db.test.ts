@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../test/harness/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../test/harness/database/database.ts';
 import { uuidv7 } from '../lib/ids.ts';
 import { continueLogAfter } from './event-log-offset.ts';
 import { inTransaction, type Queryable } from './pool.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createTestDatabase } from '../../test/harness/database.ts';
+import { createTestDatabase } from '../../test/harness/database/database.ts';
 import { silentLog } from '../lib/log.ts';
 import { correctedOffset, DatabaseClock } from './database-clock.ts';
 

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { startEmbeddedProcess } from '../../test/harness/embedded-postgres-process.ts';
+import { startEmbeddedProcess } from '../../test/harness/database/embedded-postgres-process.ts';
 import { createTempDir } from '../../test/harness/temp-dir.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLog } from '../lib/log.ts';

@@ -1,7 +1,7 @@
 import { cp, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createTestDatabase } from '../../test/harness/database.ts';
+import { createTestDatabase } from '../../test/harness/database/database.ts';
 import { createTempDir } from '../../test/harness/temp-dir.ts';
 import { createLog, silentLog } from '../lib/log.ts';
 import { LOCK_CLASS, LOCKS } from './lock-numbers.ts';

@@ -1,9 +1,9 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createTestDatabase } from '../../test/harness/database.ts';
+import { createTestDatabase } from '../../test/harness/database/database.ts';
+import { startTransactionPooler } from '../../test/harness/database/transaction-pooler.ts';
 import { createTempDir } from '../../test/harness/temp-dir.ts';
-import { startTransactionPooler } from '../../test/harness/transaction-pooler.ts';
 import { silentLog } from '../lib/log.ts';
 import { startEmbedded } from './embedded-postgres.ts';
 import { openStorage, type StorageOptions } from './open-storage.ts';

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { createTestDatabase } from '../../test/harness/database.ts';
+import { createTestDatabase } from '../../test/harness/database/database.ts';
 import { systemClock } from '../lib/clock.ts';
 import { type Log, silentLog } from '../lib/log.ts';
 import { ManualClock } from '../lib/manual-clock.ts';

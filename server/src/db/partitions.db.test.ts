@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../test/harness/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../test/harness/database/database.ts';
 import { uuidFloor } from '../lib/ids.ts';
 import { type Log, silentLog } from '../lib/log.ts';
 import { LOCK_CLASS, LOCKS } from './lock-numbers.ts';

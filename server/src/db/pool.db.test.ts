@@ -1,7 +1,7 @@
 import net from 'node:net';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../test/harness/database.ts';
-import { startDatabaseProxy } from '../../test/harness/database-proxy.ts';
+import { createTestDatabase, type TestDatabase } from '../../test/harness/database/database.ts';
+import { startDatabaseProxy } from '../../test/harness/database/database-proxy.ts';
 import { createLog, silentLog } from '../lib/log.ts';
 import { isConnectionError } from './database-errors.ts';
 import { migrate } from './migrate.ts';

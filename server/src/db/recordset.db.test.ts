@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../test/harness/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../test/harness/database/database.ts';
 import { recordset } from './recordset.ts';
 
 /** Values written as objects are read back from a real PostgreSQL unchanged. */

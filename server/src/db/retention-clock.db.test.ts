@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createTestDatabase } from '../../test/harness/database.ts';
+import { createTestDatabase } from '../../test/harness/database/database.ts';
 import { checkRetentionClock } from './retention-clock.ts';
 
 const DAY_MS = 86_400_000;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { migratedSchema } from '../../../scripts/table-rows.ts';
-import { createTestDatabase } from '../../test/harness/database.ts';
+import { createTestDatabase } from '../../test/harness/database/database.ts';
 
 /** Goal: the generated row types describe the real tables. Method: the catalog of a migrated database. */
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { createTestDatabase } from '../../test/harness/database.ts';
+import { createTestDatabase } from '../../test/harness/database/database.ts';
 import { verifySecretKey } from './verify-secret-key.ts';
 
 /** A database accepts only the key of its first start, until the operator allows another one. */

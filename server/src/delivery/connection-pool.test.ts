@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { freePort } from '../../test/harness/free-port.ts';
-import { HANG_UP, startSmtpReceiver } from '../../test/harness/smtp-receiver.ts';
+import { HANG_UP, startSmtpReceiver } from '../../test/harness/smtp/smtp-receiver.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
 import { SmtpConnectionPool } from './connection-pool.ts';
 import { IdleConnections } from './idle-connections.ts';

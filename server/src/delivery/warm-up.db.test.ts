@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../test/harness/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../test/harness/database/database.ts';
 import { until } from '../../test/harness/until.ts';
 import { silentLog } from '../lib/log.ts';
 import { ManualClock } from '../lib/manual-clock.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../test/harness/database.ts';
-import { newWorkspace } from '../../test/harness/enqueue-messages.ts';
+import { createTestDatabase, type TestDatabase } from '../../test/harness/database/database.ts';
+import { newWorkspace } from '../../test/harness/database/enqueue-messages.ts';
 import type { Pool } from '../db/pool.ts';
 import { uuidv7 } from '../lib/ids.ts';
 import { ManualClock } from '../lib/manual-clock.ts';

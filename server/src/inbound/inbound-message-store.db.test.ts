@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../test/harness/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../test/harness/database/database.ts';
 import { inTransaction } from '../db/pool.ts';
 import { uuidTime, uuidv7 } from '../lib/ids.ts';
 import type { NewInboundMessage } from './inbound-message.ts';

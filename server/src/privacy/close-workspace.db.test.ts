@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../test/harness/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../test/harness/database/database.ts';
 import { isWriteFenced } from '../db/database-errors.ts';
 import { parseDatabaseUrl } from '../db/database-url.ts';
 import { listen } from '../db/listen.ts';

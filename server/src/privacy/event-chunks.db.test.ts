@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { createTestDatabase } from '../../test/harness/database.ts';
-import { until } from '../../test/harness/delivery-engine.ts';
-import { newWorkspace } from '../../test/harness/enqueue-messages.ts';
+import { createTestDatabase } from '../../test/harness/database/database.ts';
+import { newWorkspace } from '../../test/harness/database/enqueue-messages.ts';
+import { until } from '../../test/harness/delivery/delivery-engine.ts';
 import type { Pool } from '../db/pool.ts';
 import { readNextBatch, takeChunk, takeOverChunk } from '../events/event-chunk-store.ts';
 import {

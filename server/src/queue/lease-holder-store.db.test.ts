@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createTestDatabase } from '../../test/harness/database.ts';
-import { enqueue, newWorkspace } from '../../test/harness/enqueue-messages.ts';
+import { createTestDatabase } from '../../test/harness/database/database.ts';
+import { enqueue, newWorkspace } from '../../test/harness/database/enqueue-messages.ts';
 import type { Pool } from '../db/pool.ts';
 import { systemClock } from '../lib/clock.ts';
 import { DELIVERIES } from '../messages/deliveries/delivery-lease-store.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../test/harness/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../test/harness/database/database.ts';
 import { Workspaces } from '../accounts/workspaces.ts';
 import { ManualClock } from '../lib/manual-clock.ts';
 import { CountedQuota } from './counted-quota.ts';

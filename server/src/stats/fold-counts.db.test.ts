@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createTestDatabase } from '../../test/harness/database.ts';
-import { until } from '../../test/harness/delivery-engine.ts';
+import { createTestDatabase } from '../../test/harness/database/database.ts';
+import { until } from '../../test/harness/delivery/delivery-engine.ts';
 import type { Pool } from '../db/pool.ts';
 import { oldestUnprocessed } from '../events/event-consumer-store.ts';
 import { appendEvents, type NewEvent } from '../events/events-store.ts';

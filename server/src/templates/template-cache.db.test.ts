@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../test/harness/database.ts';
-import { newWorkspace } from '../../test/harness/enqueue-messages.ts';
+import { createTestDatabase, type TestDatabase } from '../../test/harness/database/database.ts';
+import { newWorkspace } from '../../test/harness/database/enqueue-messages.ts';
 import { systemClock } from '../lib/clock.ts';
 import { TemplateCache } from './template-cache.ts';
 import { Templates } from './templates.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../test/harness/database.ts';
-import { enqueue, newWorkspace } from '../../test/harness/enqueue-messages.ts';
-import { raceForLock } from '../../test/harness/row-lock-race.ts';
+import { createTestDatabase, type TestDatabase } from '../../test/harness/database/database.ts';
+import { enqueue, newWorkspace } from '../../test/harness/database/enqueue-messages.ts';
+import { raceForLock } from '../../test/harness/database/row-lock-race.ts';
 import { systemClock } from '../lib/clock.ts';
 import { uuidv7 } from '../lib/ids.ts';
 import { silentLog } from '../lib/log.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createTestDatabase } from '../../test/harness/database.ts';
-import { newWorkspace } from '../../test/harness/enqueue-messages.ts';
+import { createTestDatabase } from '../../test/harness/database/database.ts';
+import { newWorkspace } from '../../test/harness/database/enqueue-messages.ts';
 import { appendEvents } from '../events/events-store.ts';
 import { systemClock } from '../lib/clock.ts';
 import { uuidv7 } from '../lib/ids.ts';

@@ -1,7 +1,7 @@
 import http from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { startDnsServer } from '../../test/harness/dns-server.ts';
-import { startWebhookReceiver } from '../../test/harness/webhook-receiver.ts';
+import { startDnsServer } from '../../test/harness/smtp/dns-server.ts';
+import { startWebhookReceiver } from '../../test/harness/webhooks/webhook-receiver.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createResolver } from '../mail/dns/resolver.ts';
 import { createTargetGuard, isPublicTarget } from './target-guard.ts';

@@ -1,11 +1,11 @@
 import { type AddressInfo, createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { tlsFixtures } from '../../test/harness/tls-fixtures.ts';
+import { tlsFixtures } from '../../test/harness/smtp/tls-fixtures.ts';
 import {
   type ScriptedResponse,
   startWebhookReceiver,
   type WebhookReceiver,
-} from '../../test/harness/webhook-receiver.ts';
+} from '../../test/harness/webhooks/webhook-receiver.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { createResolver } from '../mail/dns/resolver.ts';
 import { createTargetGuard } from './target-guard.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createTestDatabase } from '../../test/harness/database.ts';
-import { newWorkspace } from '../../test/harness/enqueue-messages.ts';
+import { createTestDatabase } from '../../test/harness/database/database.ts';
+import { newWorkspace } from '../../test/harness/database/enqueue-messages.ts';
 import { disableNonIndexPlans } from '../db/index-plans.ts';
 import { openPool, type Pool } from '../db/pool.ts';
 import { systemClock } from '../lib/clock.ts';

@@ -1,18 +1,18 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import type { TestApp } from '../harness/app.ts';
-import { browserSuite } from '../harness/browser.ts';
+import { browserSuite } from '../harness/browser/browser.ts';
 import {
   accessibilityViolations,
   expectToFit,
   overflows,
   WIDTHS,
-} from '../harness/browser-checks.ts';
+} from '../harness/browser/checks.ts';
 import {
   createInboundSampleData,
   createSampleData,
   type SampleData,
-} from '../harness/browser-sample-data.ts';
+} from '../harness/browser/sample-data.ts';
 
 /**
  * Goal: every page and dialog is accessible in both themes and modes, does not shift while loading,

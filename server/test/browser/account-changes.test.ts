@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { createLog } from '../../src/lib/log.ts';
-import { browserSuite } from '../harness/browser.ts';
-import { accessibilityViolations } from '../harness/browser-checks.ts';
-import { createPerson, PASSWORD } from '../harness/dashboard-session.ts';
+import { browserSuite } from '../harness/browser/browser.ts';
+import { accessibilityViolations } from '../harness/browser/checks.ts';
+import { createPerson, PASSWORD } from '../harness/browser/dashboard-session.ts';
 
 /**
  * Goal: on screen, a user changes their sign-in address and undoes it, and deletes and restores a

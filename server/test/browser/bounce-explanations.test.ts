@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { validMessage } from '../harness/app.ts';
-import { browserSuite } from '../harness/browser.ts';
-import { overflows } from '../harness/browser-checks.ts';
+import { browserSuite } from '../harness/browser/browser.ts';
+import { overflows } from '../harness/browser/checks.ts';
 
 /**
  * Goal: a developer finds out in seconds why an email did not arrive: what happened, what the

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { browserSuite } from '../harness/browser.ts';
-import { beforeFirst } from '../harness/browser-requests.ts';
+import { browserSuite } from '../harness/browser/browser.ts';
+import { beforeFirst } from '../harness/browser/requests.ts';
 
 /**
  * Goal: two people editing one template never silently overwrite each other. Edits to different

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { browserSuite } from '../harness/browser.ts';
+import { browserSuite } from '../harness/browser/browser.ts';
 
 /** Goal: a selected day starts at local midnight and is shown as the selected day. */
 browserSuite('local time zone', (suite) => {

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { browserSuite } from '../harness/browser.ts';
-import { accessibilityViolations, overflows } from '../harness/browser-checks.ts';
+import { browserSuite } from '../harness/browser/browser.ts';
+import { accessibilityViolations, overflows } from '../harness/browser/checks.ts';
 
 /**
  * Goal: the documentation at /docs and the dashboard share fonts, colors and the selected theme, and

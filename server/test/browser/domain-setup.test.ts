@@ -1,9 +1,9 @@
 import { text } from 'node:stream/consumers';
 import type { Page } from 'playwright-core';
 import { afterAll, expect, test } from 'vitest';
-import { browserSuite } from '../harness/browser.ts';
-import { startDnsServer } from '../harness/dns-server.ts';
-import { type ListedRecord, publishRecords } from '../harness/publish-dns-records.ts';
+import { browserSuite } from '../harness/browser/browser.ts';
+import { startDnsServer } from '../harness/smtp/dns-server.ts';
+import { type ListedRecord, publishRecords } from '../harness/smtp/publish-dns-records.ts';
 
 /**
  * Goal: a user can set up a sending domain with nothing but the information on the page.

@@ -5,11 +5,11 @@ import { parseEnv, promisify } from 'node:util';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, expect, test } from 'vitest';
 import { ROOT } from '../../../scripts/project-files.ts';
-import { browserSuite } from '../harness/browser.ts';
-import { createPerson } from '../harness/dashboard-session.ts';
-import { startDnsServer } from '../harness/dns-server.ts';
-import { publishRecords } from '../harness/publish-dns-records.ts';
-import { SubmissionClient } from '../harness/submission-client.ts';
+import { browserSuite } from '../harness/browser/browser.ts';
+import { createPerson } from '../harness/browser/dashboard-session.ts';
+import { startDnsServer } from '../harness/smtp/dns-server.ts';
+import { publishRecords } from '../harness/smtp/publish-dns-records.ts';
+import { SubmissionClient } from '../harness/smtp/submission-client.ts';
 import { createTempDir } from '../harness/temp-dir.ts';
 
 /**

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
 import { afterAll, expect, test } from 'vitest';
-import { browserSuite } from '../harness/browser.ts';
+import { browserSuite } from '../harness/browser/browser.ts';
 
 /**
  * Goal: untrusted content is displayed but never executed, wherever it appears.

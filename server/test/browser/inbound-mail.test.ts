@@ -3,11 +3,11 @@ import type { Download, Page } from 'playwright-core';
 import { afterAll, expect, test } from 'vitest';
 import { encodeId } from '../../src/lib/ids.ts';
 import { validMessage } from '../harness/app.ts';
-import { browserSuite } from '../harness/browser.ts';
-import { accessibilityViolations, expectToFit } from '../harness/browser-checks.ts';
-import { startDnsServer } from '../harness/dns-server.ts';
-import { publishRecords } from '../harness/publish-dns-records.ts';
-import { SubmissionClient } from '../harness/submission-client.ts';
+import { browserSuite } from '../harness/browser/browser.ts';
+import { accessibilityViolations, expectToFit } from '../harness/browser/checks.ts';
+import { startDnsServer } from '../harness/smtp/dns-server.ts';
+import { publishRecords } from '../harness/smtp/publish-dns-records.ts';
+import { SubmissionClient } from '../harness/smtp/submission-client.ts';
 
 /**
  * Goal: a user can set up receiving, see mail as it arrives, judge its sender, read, download and

@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { validMessage } from '../harness/app.ts';
-import { browserSuite } from '../harness/browser.ts';
+import { browserSuite } from '../harness/browser/browser.ts';
+import { createPerson, PASSWORD } from '../harness/browser/dashboard-session.ts';
 import { changeLast } from '../harness/change-last.ts';
-import { createPerson, PASSWORD } from '../harness/dashboard-session.ts';
 import { until } from '../harness/until.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from 'vitest';
 import { validMessage } from '../harness/app.ts';
-import { browserSuite } from '../harness/browser.ts';
-import { complaint, connectAndGreet, dsn } from '../harness/return-path-setup.ts';
-import { startSmtpReceiver } from '../harness/smtp-receiver.ts';
+import { browserSuite } from '../harness/browser/browser.ts';
+import { complaint, connectAndGreet, dsn } from '../harness/smtp/return-path-setup.ts';
+import { startSmtpReceiver } from '../harness/smtp/smtp-receiver.ts';
 
 /**
  * Goal: the message page shows a bounce after delivery as it arrives, with its source and reason, and

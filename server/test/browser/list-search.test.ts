@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { validMessage } from '../harness/app.ts';
-import { browserSuite } from '../harness/browser.ts';
-import { createPerson, member } from '../harness/dashboard-session.ts';
+import { browserSuite } from '../harness/browser/browser.ts';
+import { createPerson, member } from '../harness/browser/dashboard-session.ts';
 
 /**
  * Goal: long lists can be searched while typing; the search is part of the URL, and an empty result

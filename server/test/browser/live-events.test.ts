@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { browserSuite } from '../harness/browser.ts';
+import { browserSuite } from '../harness/browser/browser.ts';
 
 const AFTER_RECONNECT = { timeout: 30_000 };
 const IN_AN_HOUR = new Date(Date.now() + 3_600_000).toISOString();

@@ -1,9 +1,9 @@
 import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { validMessage } from '../harness/app.ts';
-import { browserSuite } from '../harness/browser.ts';
-import { expectFullyVisible, overflows } from '../harness/browser-checks.ts';
-import { createPerson, signInAs } from '../harness/dashboard-session.ts';
+import { browserSuite } from '../harness/browser/browser.ts';
+import { expectFullyVisible, overflows } from '../harness/browser/checks.ts';
+import { createPerson, signInAs } from '../harness/browser/dashboard-session.ts';
 
 /**
  * Goal: the longest allowed names can be read in full on the smallest screen, at 200% zoom, and in

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { recordMovedWorkspace } from '../../src/accounts/moved-workspace-store.ts';
 import { insertMembership } from '../../src/accounts/people/member-store.ts';
 import { inTransaction } from '../../src/db/pool.ts';
-import { browserSuite } from '../harness/browser.ts';
-import { createPerson, signInAs } from '../harness/dashboard-session.ts';
+import { browserSuite } from '../harness/browser/browser.ts';
+import { createPerson, signInAs } from '../harness/browser/dashboard-session.ts';
 
 /**
  * Goal: a user whose workspace has moved to another server finds it, from wherever they come: an open

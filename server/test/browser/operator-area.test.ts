@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { OperatorKeys } from '../../src/accounts/operator-keys.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { decodeId } from '../../src/lib/ids.ts';
-import { browserSuite } from '../harness/browser.ts';
-import { accessibilityViolations, expectToFit } from '../harness/browser-checks.ts';
-import { createPerson, PASSWORD } from '../harness/dashboard-session.ts';
+import { browserSuite } from '../harness/browser/browser.ts';
+import { accessibilityViolations, expectToFit } from '../harness/browser/checks.ts';
+import { createPerson, PASSWORD } from '../harness/browser/dashboard-session.ts';
 
 /** The operator creates, limits, suspends and deletes a workspace on screen, with an operator key only. */
 browserSuite('operator area', (suite) => {

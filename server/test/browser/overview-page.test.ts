@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { LOCK_CLASS, LOCKS } from '../../src/db/lock-numbers.ts';
 import { sqlTime } from '../../src/db/row-types.ts';
-import { browserSuite } from '../harness/browser.ts';
-import { overflows } from '../harness/browser-checks.ts';
+import { browserSuite } from '../harness/browser/browser.ts';
+import { overflows } from '../harness/browser/checks.ts';
 
 /** The overview shows issues, the setup checklist, and sending statistics. */
 browserSuite('overview page', (suite) => {

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { browserSuite } from '../harness/browser.ts';
+import { browserSuite } from '../harness/browser/browser.ts';
 import {
   accessibilityViolations,
   expectFullyVisible,
   overflows,
-} from '../harness/browser-checks.ts';
+} from '../harness/browser/checks.ts';
 
 /** A failed request is found in two clicks, with its fix; a successful one leads to its message. */
 browserSuite('request log and audit log', (suite) => {

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { encodeId } from '../../src/lib/ids.ts';
 import { validMessage } from '../harness/app.ts';
-import { browserSuite } from '../harness/browser.ts';
+import { browserSuite } from '../harness/browser/browser.ts';
 
 /**
  * Goal: users do not see buttons they may not use, cannot open forms by URL, and cannot bypass the

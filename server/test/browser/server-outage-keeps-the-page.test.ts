@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { browserSuite } from '../harness/browser.ts';
+import { browserSuite } from '../harness/browser/browser.ts';
 
 /**
  * Goal: while the server is unreachable, for example during an upgrade, the dashboard stays open,

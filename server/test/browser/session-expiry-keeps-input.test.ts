@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { browserSuite } from '../harness/browser.ts';
-import { beforeFirst } from '../harness/browser-requests.ts';
-import { createPerson, PASSWORD } from '../harness/dashboard-session.ts';
+import { browserSuite } from '../harness/browser/browser.ts';
+import { createPerson, PASSWORD } from '../harness/browser/dashboard-session.ts';
+import { beforeFirst } from '../harness/browser/requests.ts';
 
 /**
  * Goal: when a session ends while the user types, signing in again restores everything.

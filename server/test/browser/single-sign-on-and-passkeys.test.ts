@@ -1,16 +1,16 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { encodeId } from '../../src/lib/ids.ts';
-import { browserSuite } from '../harness/browser.ts';
-import { accessibilityViolations, expectToFit } from '../harness/browser-checks.ts';
-import { createPerson, PASSWORD } from '../harness/dashboard-session.ts';
-import { freePort } from '../harness/free-port.ts';
+import { browserSuite } from '../harness/browser/browser.ts';
+import { accessibilityViolations, expectToFit } from '../harness/browser/checks.ts';
+import { createPerson, PASSWORD } from '../harness/browser/dashboard-session.ts';
 import {
   CLIENT_ID,
   CLIENT_SECRET,
   startIdentityProvider,
   type TestProvider,
-} from '../harness/identity-provider.ts';
+} from '../harness/browser/identity-provider.ts';
+import { freePort } from '../harness/free-port.ts';
 
 /**
  * Goal: an owner sets up single sign-on and requires it, members sign in with it, and users sign in with

@@ -1,6 +1,6 @@
 import type { FrameLocator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { browserSuite } from '../harness/browser.ts';
+import { browserSuite } from '../harness/browser/browser.ts';
 
 /**
  * Goal: a new user gets from an empty list to a delivered email, sees a preview on the way, and

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { codeAt } from '../../src/accounts/people/totp.ts';
 import { fromBase32 } from '../harness/base32.ts';
-import { browserSuite } from '../harness/browser.ts';
-import { readQr } from '../harness/browser-qr.ts';
-import { createPerson, PASSWORD } from '../harness/dashboard-session.ts';
+import { browserSuite } from '../harness/browser/browser.ts';
+import { createPerson, PASSWORD } from '../harness/browser/dashboard-session.ts';
+import { readQr } from '../harness/browser/qr-code.ts';
 
 /**
  * Goal: an authenticator app can scan the QR code, and its codes then work for signing in.

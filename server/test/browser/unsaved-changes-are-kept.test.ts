@@ -2,8 +2,8 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { insertMembership } from '../../src/accounts/people/member-store.ts';
 import { validMessage } from '../harness/app.ts';
-import { browserSuite } from '../harness/browser.ts';
-import { createPerson } from '../harness/dashboard-session.ts';
+import { browserSuite } from '../harness/browser/browser.ts';
+import { createPerson } from '../harness/browser/dashboard-session.ts';
 
 /** Goal: accidental clicks, early clicks and connection errors never lose what the user typed. */
 browserSuite('unsaved changes', (suite) => {

@@ -1,7 +1,10 @@
 import { Webhook } from 'standardwebhooks';
 import { expect, test } from 'vitest';
-import { browserSuite } from '../harness/browser.ts';
-import { startWebhookReceiver, type WebhookReceiver } from '../harness/webhook-receiver.ts';
+import { browserSuite } from '../harness/browser/browser.ts';
+import {
+  startWebhookReceiver,
+  type WebhookReceiver,
+} from '../harness/webhooks/webhook-receiver.ts';
 
 /** The life of a webhook endpoint: created, tested, failing with a reason, fixed, and replayed. */
 browserSuite(

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import { insertMembership } from '../../src/accounts/people/member-store.ts';
 import { encodeId } from '../../src/lib/ids.ts';
 import { validMessage } from '../harness/app.ts';
-import { browserSuite } from '../harness/browser.ts';
-import { overflows } from '../harness/browser-checks.ts';
-import { createPerson } from '../harness/dashboard-session.ts';
+import { browserSuite } from '../harness/browser/browser.ts';
+import { overflows } from '../harness/browser/checks.ts';
+import { createPerson } from '../harness/browser/dashboard-session.ts';
 
 /**
  * Goal: data of one workspace or mode is never shown in another, however the user gets there, and

@@ -6,10 +6,10 @@ import { readConfig } from '../../src/config/read-config.ts';
 import type { Transport } from '../../src/delivery/delivery.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { type Log, silentLog } from '../../src/lib/log.ts';
-import { createTestDatabase, type TestDatabase } from './database.ts';
-import { nextDkimKeys } from './dkim-keys.ts';
-import { recordResponse } from './response-log.ts';
-import { createResponseCheck, type ResponseCheck } from './response-schemas.ts';
+import { createTestDatabase, type TestDatabase } from './database/database.ts';
+import { nextDkimKeys } from './delivery/dkim-keys.ts';
+import { recordResponse } from './http/response-log.ts';
+import { createResponseCheck, type ResponseCheck } from './http/response-schemas.ts';
 
 /**
  * The whole server in this process, on a real socket, with its own database. `call` validates every

@@ -19,10 +19,10 @@ const ENTRIES = {
   'content-worker': 'src/messages/content/content-worker.ts',
   'dkim-worker': 'src/mail/authentication/dkim-worker.ts',
   'mail-parser-worker': 'src/mail/mime/mail-parser-worker.ts',
-  'delivery-node-main': 'test/harness/delivery-node-main.ts',
-  'webhook-worker-main': 'test/harness/webhook-worker-main.ts',
-  'workspace-move-main': 'test/harness/workspace-move-main.ts',
-  'embedded-postgres-main': 'test/harness/embedded-postgres-main.ts',
+  'delivery-node-main': 'test/harness/delivery/delivery-node-main.ts',
+  'webhook-worker-main': 'test/harness/webhooks/webhook-worker-main.ts',
+  'workspace-move-main': 'test/harness/database/workspace-move-main.ts',
+  'embedded-postgres-main': 'test/harness/database/embedded-postgres-main.ts',
 } as const;
 
 export type ChildProgram = Extract<keyof typeof ENTRIES, `${string}main`>;

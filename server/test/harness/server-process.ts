@@ -3,8 +3,8 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { childProgram } from './child-programs.ts';
+import { killBackend, postmasterOf, sendSignal } from './database/postgres-signals.ts';
 import { freePort } from './free-port.ts';
-import { killBackend, postmasterOf, sendSignal } from './postgres-signals.ts';
 import { until } from './until.ts';
 
 /** The real server in a child process with its embedded database, to be killed and restarted. */

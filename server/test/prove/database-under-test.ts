@@ -4,7 +4,7 @@ import {
   postmasterOf,
   sendSignal,
   signalPostgres,
-} from '../harness/postgres-signals.ts';
+} from '../harness/database/postgres-signals.ts';
 import { until } from '../harness/until.ts';
 import type { FailureKind, PlannedFailure } from './failure-schedule.ts';
 

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startEmbedded } from '../../src/db/embedded-postgres.ts';
 import { silentLog } from '../../src/lib/log.ts';
-import { signalPostgres } from '../harness/postgres-signals.ts';
+import { signalPostgres } from '../harness/database/postgres-signals.ts';
 import { createServerProcess, type ServerProcess } from '../harness/server-process.ts';
 import { ClockSkew } from './clock-skew.ts';
 import {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ScriptedDnsServer, startDnsServer } from '../harness/dns-server.ts';
-import { KEYWORDS, type SmtpReceiver, startSmtpReceiver } from '../harness/smtp-receiver.ts';
+import { type ScriptedDnsServer, startDnsServer } from '../harness/smtp/dns-server.ts';
+import { KEYWORDS, type SmtpReceiver, startSmtpReceiver } from '../harness/smtp/smtp-receiver.ts';
 import { RECEIVER_DOMAINS } from './load-clients.ts';
 import type { AppendOnlyLog } from './log-files.ts';
 

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startLoadBalancer } from '../harness/load-balancer.ts';
+import { startLoadBalancer } from '../harness/http/load-balancer.ts';
 import { createServerProcess, type ServerProcess } from '../harness/server-process.ts';
 import { until } from '../harness/until.ts';
 import type { EarlierVersion } from './earlier-version.ts';

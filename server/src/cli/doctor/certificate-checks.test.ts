@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { tlsFixtures } from '../../../test/harness/tls-fixtures.ts';
+import { tlsFixtures } from '../../../test/harness/smtp/tls-fixtures.ts';
 import { checkCertificate, parseCertificate } from './certificate-checks.ts';
 
 /** The results for a certificate over its lifetime. */

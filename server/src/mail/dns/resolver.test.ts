@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Script, startDnsServer } from '../../../test/harness/dns-server.ts';
+import { type Script, startDnsServer } from '../../../test/harness/smtp/dns-server.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { ManualClock } from '../../lib/manual-clock.ts';
 import { createResolver } from './resolver.ts';

@@ -3,7 +3,7 @@ import {
   type Script,
   type ScriptedTlsa,
   startDnsServer,
-} from '../../../test/harness/dns-server.ts';
+} from '../../../test/harness/smtp/dns-server.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { createResolver } from '../dns/resolver.ts';
 import { lookUpDane } from './dane.ts';

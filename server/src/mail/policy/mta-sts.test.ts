@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { startDnsServer } from '../../../test/harness/dns-server.ts';
+import { startDnsServer } from '../../../test/harness/smtp/dns-server.ts';
 import { ManualClock } from '../../lib/manual-clock.ts';
 import { createResolver } from '../dns/resolver.ts';
 import { createMtaSts } from './mta-sts.ts';

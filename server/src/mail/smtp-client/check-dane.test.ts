@@ -1,8 +1,8 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { startSmtpReceiver } from '../../../test/harness/smtp-receiver.ts';
-import { openTo } from '../../../test/harness/smtp-sender.ts';
-import { tlsFixtures } from '../../../test/harness/tls-fixtures.ts';
+import { startSmtpReceiver } from '../../../test/harness/smtp/smtp-receiver.ts';
+import { openTo } from '../../../test/harness/smtp/smtp-sender.ts';
+import { tlsFixtures } from '../../../test/harness/smtp/tls-fixtures.ts';
 import type { TlsaRecord } from '../dns/dns-message.ts';
 
 /**

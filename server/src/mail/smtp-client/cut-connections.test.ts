@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { startCuttingProxy } from '../../../test/harness/cutting-proxy.ts';
+import { startCuttingProxy } from '../../../test/harness/smtp/cutting-proxy.ts';
 import {
   HANG_UP,
   type ReceiverSession,
   type SmtpReceiver,
   startSmtpReceiver,
-} from '../../../test/harness/smtp-receiver.ts';
-import { connectionTo, smtpMessage } from '../../../test/harness/smtp-sender.ts';
+} from '../../../test/harness/smtp/smtp-receiver.ts';
+import { connectionTo, smtpMessage } from '../../../test/harness/smtp/smtp-sender.ts';
 import type { SmtpRecipientResult } from './smtp-results.ts';
 
 /**

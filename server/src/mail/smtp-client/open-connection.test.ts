@@ -5,13 +5,13 @@ import {
   type ReceiverScript,
   SILENCE,
   startSmtpReceiver,
-} from '../../../test/harness/smtp-receiver.ts';
+} from '../../../test/harness/smtp/smtp-receiver.ts';
 import {
   connectionTo,
   openTo,
   settleLoopback,
   smtpMessage,
-} from '../../../test/harness/smtp-sender.ts';
+} from '../../../test/harness/smtp/smtp-sender.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { ManualClock } from '../../lib/manual-clock.ts';
 import { openSmtp } from './open-connection.ts';

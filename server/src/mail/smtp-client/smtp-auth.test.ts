@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { startSmtpReceiver } from '../../../test/harness/smtp-receiver.ts';
-import { connectionTo, openTo, smtpMessage } from '../../../test/harness/smtp-sender.ts';
-import { tlsFixtures } from '../../../test/harness/tls-fixtures.ts';
+import { startSmtpReceiver } from '../../../test/harness/smtp/smtp-receiver.ts';
+import { connectionTo, openTo, smtpMessage } from '../../../test/harness/smtp/smtp-sender.ts';
+import { tlsFixtures } from '../../../test/harness/smtp/tls-fixtures.ts';
 
 /** Goal: only the intended relay receives the credentials. */
 

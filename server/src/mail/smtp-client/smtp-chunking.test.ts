@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { HANG_UP, startSmtpReceiver } from '../../../test/harness/smtp-receiver.ts';
-import { connectionTo, smtpMessage } from '../../../test/harness/smtp-sender.ts';
+import { HANG_UP, startSmtpReceiver } from '../../../test/harness/smtp/smtp-receiver.ts';
+import { connectionTo, smtpMessage } from '../../../test/harness/smtp/smtp-sender.ts';
 import { ManualClock } from '../../lib/manual-clock.ts';
 
 /**

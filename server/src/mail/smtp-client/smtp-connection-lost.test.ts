@@ -4,8 +4,12 @@ import {
   type ReceiverScript,
   SILENCE,
   startSmtpReceiver,
-} from '../../../test/harness/smtp-receiver.ts';
-import { connectionTo, settleLoopback, smtpMessage } from '../../../test/harness/smtp-sender.ts';
+} from '../../../test/harness/smtp/smtp-receiver.ts';
+import {
+  connectionTo,
+  settleLoopback,
+  smtpMessage,
+} from '../../../test/harness/smtp/smtp-sender.ts';
 import { ManualClock } from '../../lib/manual-clock.ts';
 import { RFC_TIMEOUTS } from './timeouts.ts';
 

@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { type ReceiverScript, startSmtpReceiver } from '../../../test/harness/smtp-receiver.ts';
-import { connectionTo, settleLoopback, smtpMessage } from '../../../test/harness/smtp-sender.ts';
+import {
+  type ReceiverScript,
+  startSmtpReceiver,
+} from '../../../test/harness/smtp/smtp-receiver.ts';
+import {
+  connectionTo,
+  settleLoopback,
+  smtpMessage,
+} from '../../../test/harness/smtp/smtp-sender.ts';
 import type { SmtpSendResult } from './smtp-results.ts';
 
 /**

@@ -4,14 +4,14 @@ import {
   type ReceiverScript,
   SILENCE,
   startSmtpReceiver,
-} from '../../../test/harness/smtp-receiver.ts';
+} from '../../../test/harness/smtp/smtp-receiver.ts';
 import {
   connectionTo,
   openTo,
   settleLoopback,
   smtpMessage,
-} from '../../../test/harness/smtp-sender.ts';
-import { tlsFixtures } from '../../../test/harness/tls-fixtures.ts';
+} from '../../../test/harness/smtp/smtp-sender.ts';
+import { tlsFixtures } from '../../../test/harness/smtp/tls-fixtures.ts';
 import { ManualClock } from '../../lib/manual-clock.ts';
 import type { TlsPolicy } from './start-tls.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createTestDatabase } from '../../../test/harness/database.ts';
-import { newWorkspace } from '../../../test/harness/enqueue-messages.ts';
+import { createTestDatabase } from '../../../test/harness/database/database.ts';
+import { newWorkspace } from '../../../test/harness/database/enqueue-messages.ts';
 import type { Pool } from '../../db/pool.ts';
 import { acquireKey, deleteExpiredKeys, findKeyRow, releaseKey } from './idempotency-store.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createTestDatabase } from '../../../test/harness/database.ts';
-import { enqueue, newWorkspace } from '../../../test/harness/enqueue-messages.ts';
+import { createTestDatabase } from '../../../test/harness/database/database.ts';
+import { enqueue, newWorkspace } from '../../../test/harness/database/enqueue-messages.ts';
 import { until } from '../../../test/harness/until.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { ManualClock } from '../../lib/manual-clock.ts';

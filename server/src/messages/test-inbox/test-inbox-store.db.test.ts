@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../../../test/harness/database.ts';
-import { enqueue, newWorkspace } from '../../../test/harness/enqueue-messages.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/harness/database/database.ts';
+import { enqueue, newWorkspace } from '../../../test/harness/database/enqueue-messages.ts';
 import { sqlTime } from '../../db/row-types.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { uuidv7 } from '../../lib/ids.ts';

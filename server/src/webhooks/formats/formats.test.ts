@@ -4,7 +4,7 @@ import {
   inboundEvent,
   MESSAGE_ID,
   recipientEvent,
-} from '../../../test/harness/source-events.ts';
+} from '../../../test/harness/webhooks/source-events.ts';
 import { EVENT_TYPES } from '../../events/event-types.ts';
 import { FORMATS, renderEvent, sendsInboundContent, subscribedTypes } from './formats.ts';
 import { WEBHOOK_FORMATS } from './webhook-format.ts';

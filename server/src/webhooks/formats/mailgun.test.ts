@@ -8,7 +8,7 @@ import {
   MESSAGE_ID,
   recipientEvent,
   suppressionEvent,
-} from '../../../test/harness/source-events.ts';
+} from '../../../test/harness/webhooks/source-events.ts';
 import { mailgun } from './mailgun.ts';
 import { loadSigningKey, newSigningKey } from './signing-key.ts';
 

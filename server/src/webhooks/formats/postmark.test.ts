@@ -4,7 +4,7 @@ import {
   MESSAGE_ID,
   recipientEvent,
   suppressionEvent,
-} from '../../../test/harness/source-events.ts';
+} from '../../../test/harness/webhooks/source-events.ts';
 import { postmark } from './postmark.ts';
 import { bounceIdOf, bounceTimeMs } from './postmark-bounce-id.ts';
 

@@ -9,7 +9,7 @@ import {
   MESSAGE_ID,
   recipientEvent,
   suppressionEvent,
-} from '../../../test/harness/source-events.ts';
+} from '../../../test/harness/webhooks/source-events.ts';
 import { resend } from './resend.ts';
 import { loadSigningKey, newSigningKey } from './signing-key.ts';
 

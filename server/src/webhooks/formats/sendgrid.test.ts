@@ -8,7 +8,7 @@ import {
   MESSAGE_ID,
   recipientEvent,
   suppressionEvent,
-} from '../../../test/harness/source-events.ts';
+} from '../../../test/harness/webhooks/source-events.ts';
 import { sendgrid } from './sendgrid.ts';
 import { loadSigningKey, newSigningKey } from './signing-key.ts';
 

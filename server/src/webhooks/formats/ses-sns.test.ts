@@ -7,7 +7,7 @@ import {
   MESSAGE_ID,
   MESSAGE_UUID,
   recipientEvent,
-} from '../../../test/harness/source-events.ts';
+} from '../../../test/harness/webhooks/source-events.ts';
 import { certificateKeyId, keyIdOfToken, sesSns, subscriptionConfirmation } from './ses-sns.ts';
 import { loadSigningKey, newSigningKey } from './signing-key.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startApp, type TestApp, type TestResponse, validMessage } from '../../harness/app.ts';
-import { until } from '../../harness/delivery-engine.ts';
+import { until } from '../../harness/delivery/delivery-engine.ts';
 
 /**
  * API keys are created, changed, rotated and revoked through the API; changes apply immediately, and no

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
-import { member } from '../../harness/dashboard-session.ts';
+import { member } from '../../harness/browser/dashboard-session.ts';
 
 /**
  * A permission that is lost while a request body is still being received is not used. The tests send the

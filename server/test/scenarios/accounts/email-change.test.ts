@@ -9,8 +9,8 @@ import {
   SessionClient,
   signInAs,
   type TestPerson,
-} from '../../harness/dashboard-session.ts';
-import { mailboxRoute } from '../../harness/mailbox-route.ts';
+} from '../../harness/browser/dashboard-session.ts';
+import { mailboxRoute } from '../../harness/delivery/mailbox-route.ts';
 
 /**
  * A user changes their sign-in address: a link to the new address confirms it, and a link to the

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
+import { createPerson, member, signInAs } from '../../harness/browser/dashboard-session.ts';
 import { databaseEnv, runPostrider } from '../../harness/cli-process.ts';
-import { createPerson, member, signInAs } from '../../harness/dashboard-session.ts';
 
 /** No response shows a caller what another operation would refuse to show. */
 

@@ -11,9 +11,9 @@ import {
   PASSWORD,
   SessionClient,
   signInAs,
-} from '../../harness/dashboard-session.ts';
-import { mailboxRoute } from '../../harness/mailbox-route.ts';
-import { raceForLock } from '../../harness/row-lock-race.ts';
+} from '../../harness/browser/dashboard-session.ts';
+import { raceForLock } from '../../harness/database/row-lock-race.ts';
+import { mailboxRoute } from '../../harness/delivery/mailbox-route.ts';
 import { until } from '../../harness/until.ts';
 
 /**

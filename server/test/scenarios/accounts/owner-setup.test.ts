@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { expect, test } from 'vitest';
 import { startApp, type TestApp } from '../../harness/app.ts';
-import { PASSWORD, SessionClient } from '../../harness/dashboard-session.ts';
+import { PASSWORD, SessionClient } from '../../harness/browser/dashboard-session.ts';
 
 /**
  * The first visitor becomes the owner, once, and only from the machine itself or with the link that was

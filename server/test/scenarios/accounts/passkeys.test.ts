@@ -8,8 +8,8 @@ import {
   PASSWORD,
   SessionClient,
   signInAs,
-} from '../../harness/dashboard-session.ts';
-import { SoftwareAuthenticator } from '../../harness/software-authenticator.ts';
+} from '../../harness/browser/dashboard-session.ts';
+import { SoftwareAuthenticator } from '../../harness/browser/software-authenticator.ts';
 
 /** People add passkeys with their password, and sign in with them alone. */
 

@@ -8,9 +8,9 @@ import {
   PASSWORD,
   SessionClient,
   signInAs,
-} from '../../harness/dashboard-session.ts';
-import { mailboxRoute } from '../../harness/mailbox-route.ts';
-import { raceForLock } from '../../harness/row-lock-race.ts';
+} from '../../harness/browser/dashboard-session.ts';
+import { raceForLock } from '../../harness/database/row-lock-race.ts';
+import { mailboxRoute } from '../../harness/delivery/mailbox-route.ts';
 
 /**
  * A link in the user's own mailbox sets a new password, once; neither the requester nor members who can read

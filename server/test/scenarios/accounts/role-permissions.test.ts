@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ROLES, type Role } from '../../../src/accounts/roles.ts';
 import { startApp, type TestApp } from '../../harness/app.ts';
-import { member, type SessionClient } from '../../harness/dashboard-session.ts';
+import { member, type SessionClient } from '../../harness/browser/dashboard-session.ts';
 import {
   type DocumentedOperation,
   documentedOperations,
   fillPath,
-} from '../../harness/openapi-operations.ts';
+} from '../../harness/http/openapi-operations.ts';
 
 /**
  * Each role can call exactly its operations. Every operation of the served OpenAPI document is called with every

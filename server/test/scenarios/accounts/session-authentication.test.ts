@@ -1,11 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startApp, type TestApp } from '../../harness/app.ts';
-import { createPerson, member, SessionClient, signInAs } from '../../harness/dashboard-session.ts';
+import {
+  createPerson,
+  member,
+  SessionClient,
+  signInAs,
+} from '../../harness/browser/dashboard-session.ts';
 import {
   type DocumentedOperation,
   documentedOperations,
   fillPath,
-} from '../../harness/openapi-operations.ts';
+} from '../../harness/http/openapi-operations.ts';
 
 /**
  * All operations with session authentication reject ended sessions, foreign workspaces and cross-site requests, in

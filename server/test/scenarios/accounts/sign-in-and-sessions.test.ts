@@ -9,7 +9,7 @@ import {
   PASSWORD,
   SessionClient,
   signInAs,
-} from '../../harness/dashboard-session.ts';
+} from '../../harness/browser/dashboard-session.ts';
 
 /** A session starts with a password and a new secret, ends on all nodes when it should, and its secret is only in the cookie. */
 

@@ -1,7 +1,12 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ManualClock } from '../../../src/lib/manual-clock.ts';
 import { startApp, type TestApp } from '../../harness/app.ts';
-import { createPerson, PASSWORD, SessionClient, signInAs } from '../../harness/dashboard-session.ts';
+import {
+  createPerson,
+  PASSWORD,
+  SessionClient,
+  signInAs,
+} from '../../harness/browser/dashboard-session.ts';
 
 /**
  * Password guessing is slowed down more and more, by account and by source, whether the account exists or not; a

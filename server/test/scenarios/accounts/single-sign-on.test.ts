@@ -5,15 +5,20 @@ import { PENDING_MS } from '../../../src/accounts/people/single-sign-on/pending-
 import { encodeId } from '../../../src/lib/ids.ts';
 import { ManualClock } from '../../../src/lib/manual-clock.ts';
 import { startApp, type TestApp } from '../../harness/app.ts';
-import { createPerson, member, PASSWORD, SessionClient } from '../../harness/dashboard-session.ts';
+import {
+  createPerson,
+  member,
+  PASSWORD,
+  SessionClient,
+} from '../../harness/browser/dashboard-session.ts';
 import {
   CLIENT_ID,
   CLIENT_SECRET,
   startIdentityProvider,
   type TestProvider,
   type TestUser,
-} from '../../harness/identity-provider.ts';
-import { RedirectBrowser } from '../../harness/redirect-browser.ts';
+} from '../../harness/browser/identity-provider.ts';
+import { RedirectBrowser } from '../../harness/browser/redirect-browser.ts';
 
 /**
  * Sign-in with a real OpenID Connect provider. The browser of the test follows the redirects, so that

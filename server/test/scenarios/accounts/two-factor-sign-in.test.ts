@@ -5,8 +5,8 @@ import { codeAt } from '../../../src/accounts/people/totp.ts';
 import { ManualClock } from '../../../src/lib/manual-clock.ts';
 import { startApp, type TestApp } from '../../harness/app.ts';
 import { fromBase32 } from '../../harness/base32.ts';
-import { member, PASSWORD, SessionClient } from '../../harness/dashboard-session.ts';
-import { raceForLock } from '../../harness/row-lock-race.ts';
+import { member, PASSWORD, SessionClient } from '../../harness/browser/dashboard-session.ts';
+import { raceForLock } from '../../harness/database/row-lock-race.ts';
 
 /**
  * With a second factor, users sign in with a code from their app or a recovery code, each of which works once, and not

@@ -4,7 +4,7 @@ import {
   complaint,
   type ReturnPathServer,
   startReturnPathServer,
-} from '../../harness/return-path-setup.ts';
+} from '../../harness/smtp/return-path-setup.ts';
 import { until } from '../../harness/until.ts';
 
 /**

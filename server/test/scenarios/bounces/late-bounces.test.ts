@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { startApp } from '../../harness/app.ts';
-import { startDatabaseProxy } from '../../harness/database-proxy.ts';
+import { startDatabaseProxy } from '../../harness/database/database-proxy.ts';
 import {
   BOUNCE_HOST,
   connectAndGreet,
   dsn,
   type ReturnPathServer,
   startReturnPathServer,
-} from '../../harness/return-path-setup.ts';
-import { HANG_UP } from '../../harness/smtp-receiver.ts';
+} from '../../harness/smtp/return-path-setup.ts';
+import { HANG_UP } from '../../harness/smtp/smtp-receiver.ts';
 import { until } from '../../harness/until.ts';
-import { startWebhookReceiver } from '../../harness/webhook-receiver.ts';
+import { startWebhookReceiver } from '../../harness/webhooks/webhook-receiver.ts';
 
 /**
  * A message that was accepted and later returned ends as bounced, with its reason, once; and bounces cannot

@@ -11,10 +11,10 @@ import {
   dsn,
   type ReturnPathServer,
   startReturnPathServer,
-} from '../../harness/return-path-setup.ts';
-import { SubmissionClient } from '../../harness/submission-client.ts';
+} from '../../harness/smtp/return-path-setup.ts';
+import { SubmissionClient } from '../../harness/smtp/submission-client.ts';
+import { tlsFixtures } from '../../harness/smtp/tls-fixtures.ts';
 import { createTempDir } from '../../harness/temp-dir.ts';
-import { tlsFixtures } from '../../harness/tls-fixtures.ts';
 import { until } from '../../harness/until.ts';
 
 /**

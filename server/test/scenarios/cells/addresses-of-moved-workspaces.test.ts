@@ -4,8 +4,8 @@ import { deletePeopleWithoutWorkspace } from '../../../src/accounts/people/perso
 import { inTransaction } from '../../../src/db/pool.ts';
 import { encodeId } from '../../../src/lib/ids.ts';
 import type { TestResponse } from '../../harness/app.ts';
-import { type Cells, move, purge, startCells, withPool } from '../../harness/cells.ts';
-import { createPerson, SessionClient, signInAs } from '../../harness/dashboard-session.ts';
+import { createPerson, SessionClient, signInAs } from '../../harness/browser/dashboard-session.ts';
+import { type Cells, move, purge, startCells, withPool } from '../../harness/database/cells.ts';
 
 /**
  * A workspace has moved. Its members and the holders of its keys and invitations, who still come to the

@@ -5,8 +5,14 @@ import { decodeId } from '../../../src/lib/ids.ts';
 import { returnPathFor, unsubscribeAddressFor } from '../../../src/mail/return-path-address.ts';
 import { insertPurge } from '../../../src/privacy/workspace-purge-store.ts';
 import { validMessage } from '../../harness/app.ts';
-import { type Cells, move, ROUTER_TOKEN, startCells, withPool } from '../../harness/cells.ts';
-import { complaint, connectAndGreet, dsn } from '../../harness/return-path-setup.ts';
+import {
+  type Cells,
+  move,
+  ROUTER_TOKEN,
+  startCells,
+  withPool,
+} from '../../harness/database/cells.ts';
+import { complaint, connectAndGreet, dsn } from '../../harness/smtp/return-path-setup.ts';
 import { until } from '../../harness/until.ts';
 
 /**

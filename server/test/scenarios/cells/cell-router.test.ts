@@ -10,10 +10,10 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { encodeId } from '../../../src/lib/ids.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { validMessage } from '../../harness/app.ts';
-import { move, purge, ROUTER_TOKEN, startCells, withPool } from '../../harness/cells.ts';
 import { changeLast } from '../../harness/change-last.ts';
-import { sendRaw } from '../../harness/raw-request.ts';
-import { SubmissionClient } from '../../harness/submission-client.ts';
+import { move, purge, ROUTER_TOKEN, startCells, withPool } from '../../harness/database/cells.ts';
+import { sendRaw } from '../../harness/http/raw-request.ts';
+import { SubmissionClient } from '../../harness/smtp/submission-client.ts';
 import { until } from '../../harness/until.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { move, purge, ROUTER_TOKEN, startCells } from '../../harness/cells.ts';
-import { letter, receive } from '../../harness/inbound-setup.ts';
-import { connectAndGreet } from '../../harness/return-path-setup.ts';
+import { move, purge, ROUTER_TOKEN, startCells } from '../../harness/database/cells.ts';
+import { letter, receive } from '../../harness/smtp/inbound-setup.ts';
+import { connectAndGreet } from '../../harness/smtp/return-path-setup.ts';
 import { until } from '../../harness/until.ts';
 
 /** The router finds the cell whose workspace receives mail for a domain, also after a move. */

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { validMessage } from '../../harness/app.ts';
-import { type Cells, move, startCells } from '../../harness/cells.ts';
-import { startDnsServer } from '../../harness/dns-server.ts';
+import { type Cells, move, startCells } from '../../harness/database/cells.ts';
 import { freePort } from '../../harness/free-port.ts';
-import { receive } from '../../harness/inbound-setup.ts';
+import { startDnsServer } from '../../harness/smtp/dns-server.ts';
+import { receive } from '../../harness/smtp/inbound-setup.ts';
 import { until } from '../../harness/until.ts';
 
 /**

@@ -3,7 +3,7 @@ import { OperatorKeys } from '../../../src/accounts/operator-keys.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { encodeId } from '../../../src/lib/ids.ts';
 import { validMessage } from '../../harness/app.ts';
-import { type Cells, move, purge, startCells, withPool } from '../../harness/cells.ts';
+import { type Cells, move, purge, startCells, withPool } from '../../harness/database/cells.ts';
 
 /**
  * A workspace with a quota moves, and moves back. Each cell accepts exactly what is left of the quota: no

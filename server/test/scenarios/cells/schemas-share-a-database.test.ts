@@ -7,9 +7,9 @@ import { ManualClock } from '../../../src/lib/manual-clock.ts';
 import { WorkspacePurges } from '../../../src/privacy/workspace-purges.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
 import { databaseEnv, runPostrider } from '../../harness/cli-process.ts';
-import { createTestDatabase, type TestDatabase } from '../../harness/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../harness/database/database.ts';
 import { until } from '../../harness/until.ts';
-import { startWebhookReceiver } from '../../harness/webhook-receiver.ts';
+import { startWebhookReceiver } from '../../harness/webhooks/webhook-receiver.ts';
 
 /**
  * Two installations in schemas of one database do not notice each other: servers that start at the same

@@ -7,14 +7,14 @@ import { encodeId } from '../../../src/lib/ids.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import type { MoveStep } from '../../../src/privacy/workspace-move.ts';
 import { startApp, type TestApp, type TestAppOptions, validMessage } from '../../harness/app.ts';
-import { purge } from '../../harness/cells.ts';
+import { createPerson, SessionClient } from '../../harness/browser/dashboard-session.ts';
 import { childProgram } from '../../harness/child-programs.ts';
 import { databaseEnv, runPostrider } from '../../harness/cli-process.ts';
-import { createPerson, SessionClient } from '../../harness/dashboard-session.ts';
-import { createTestDatabase, type TestDatabase } from '../../harness/database.ts';
-import { mailboxRoute } from '../../harness/mailbox-route.ts';
+import { purge } from '../../harness/database/cells.ts';
+import { createTestDatabase, type TestDatabase } from '../../harness/database/database.ts';
+import { mailboxRoute } from '../../harness/delivery/mailbox-route.ts';
 import { until } from '../../harness/until.ts';
-import { startWebhookReceiver } from '../../harness/webhook-receiver.ts';
+import { startWebhookReceiver } from '../../harness/webhooks/webhook-receiver.ts';
 
 /**
  * A workspace moves between two installations whose servers keep running, under load. However often the

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { codeAt } from '../../../src/accounts/people/totp.ts';
 import { startApp, type TestApp } from '../../harness/app.ts';
 import { fromBase32 } from '../../harness/base32.ts';
+import { member, PASSWORD, SessionClient } from '../../harness/browser/dashboard-session.ts';
 import { databaseEnv, runPostrider } from '../../harness/cli-process.ts';
-import { member, PASSWORD, SessionClient } from '../../harness/dashboard-session.ts';
 
 /**
  * Operators can restore access at the command line for users who forgot their password and cannot get

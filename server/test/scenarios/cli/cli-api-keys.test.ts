@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { startApp } from '../../harness/app.ts';
 import { databaseEnv, runPostrider } from '../../harness/cli-process.ts';
-import { createTestDatabase } from '../../harness/database.ts';
+import { createTestDatabase } from '../../harness/database/database.ts';
 
 /**
  * API keys that are created, rotated and revoked at the command line apply immediately on a running

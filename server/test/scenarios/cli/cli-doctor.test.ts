@@ -6,12 +6,12 @@ import pg from 'pg';
 import { expect, it } from 'vitest';
 import { startApp } from '../../harness/app.ts';
 import { databaseEnv, runPostrider } from '../../harness/cli-process.ts';
-import { createTestDatabase, type TestDatabase } from '../../harness/database.ts';
-import { startDnsServer } from '../../harness/dns-server.ts';
+import { createTestDatabase, type TestDatabase } from '../../harness/database/database.ts';
 import { freePort } from '../../harness/free-port.ts';
-import { startSmtpReceiver } from '../../harness/smtp-receiver.ts';
+import { startDnsServer } from '../../harness/smtp/dns-server.ts';
+import { startSmtpReceiver } from '../../harness/smtp/smtp-receiver.ts';
+import { tlsFixtures } from '../../harness/smtp/tls-fixtures.ts';
 import { createTempDir } from '../../harness/temp-dir.ts';
-import { tlsFixtures } from '../../harness/tls-fixtures.ts';
 import { until } from '../../harness/until.ts';
 
 /**

@@ -4,8 +4,8 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { startApp, validMessage } from '../../harness/app.ts';
 import { databaseEnv, runPostrider } from '../../harness/cli-process.ts';
-import { startDnsServer } from '../../harness/dns-server.ts';
-import { publishRecords } from '../../harness/publish-dns-records.ts';
+import { startDnsServer } from '../../harness/smtp/dns-server.ts';
+import { publishRecords } from '../../harness/smtp/publish-dns-records.ts';
 import { createTempDir } from '../../harness/temp-dir.ts';
 import { until } from '../../harness/until.ts';
 

@@ -9,10 +9,10 @@ import {
   runPostrider,
   startPostrider,
 } from '../../harness/cli-process.ts';
-import { startDnsServer } from '../../harness/dns-server.ts';
-import { publishRecords } from '../../harness/publish-dns-records.ts';
+import { startDnsServer } from '../../harness/smtp/dns-server.ts';
+import { publishRecords } from '../../harness/smtp/publish-dns-records.ts';
 import { createTempDir } from '../../harness/temp-dir.ts';
-import { startWebhookReceiver } from '../../harness/webhook-receiver.ts';
+import { startWebhookReceiver } from '../../harness/webhooks/webhook-receiver.ts';
 
 /**
  * The command line works with nothing but the URL of a server and an API key, as on a laptop and in

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { startApp } from '../../harness/app.ts';
 import { databaseEnv, runPostrider } from '../../harness/cli-process.ts';
-import { createTestDatabase } from '../../harness/database.ts';
+import { createTestDatabase } from '../../harness/database/database.ts';
 
 /**
  * `send` accepts and rejects the same requests as the API and needs no server: its messages are

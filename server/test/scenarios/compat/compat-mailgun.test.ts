@@ -2,8 +2,8 @@
 import Mailgun from 'mailgun.js';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { startApp, type TestApp } from '../../harness/app.ts';
-import { startDnsServer } from '../../harness/dns-server.ts';
-import { type SmtpReceiver, startSmtpReceiver } from '../../harness/smtp-receiver.ts';
+import { startDnsServer } from '../../harness/smtp/dns-server.ts';
+import { type SmtpReceiver, startSmtpReceiver } from '../../harness/smtp/smtp-receiver.ts';
 import { until } from '../../harness/until.ts';
 
 /**

@@ -2,7 +2,7 @@
 import { Resend } from 'resend';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startApp, type TestApp } from '../../harness/app.ts';
-import { startWebhookReceiver } from '../../harness/webhook-receiver.ts';
+import { startWebhookReceiver } from '../../harness/webhooks/webhook-receiver.ts';
 
 /** Resend's own client library, unchanged, against `/compat/resend`. */
 

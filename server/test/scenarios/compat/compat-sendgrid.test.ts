@@ -3,8 +3,8 @@ import sendgridClient from '@sendgrid/client';
 import sendgridMail from '@sendgrid/mail';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { startApp, type TestApp } from '../../harness/app.ts';
-import { startDnsServer } from '../../harness/dns-server.ts';
-import { type SmtpReceiver, startSmtpReceiver } from '../../harness/smtp-receiver.ts';
+import { startDnsServer } from '../../harness/smtp/dns-server.ts';
+import { type SmtpReceiver, startSmtpReceiver } from '../../harness/smtp/smtp-receiver.ts';
 import { until } from '../../harness/until.ts';
 
 /** SendGrid's own client libraries, unchanged, against `/compat/sendgrid`. */

@@ -23,7 +23,10 @@ import nodemailer from 'nodemailer';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { decodeId } from '../../../src/lib/ids.ts';
 import { type NewKeyOptions, startApp } from '../../harness/app.ts';
-import { type ReturnPathServer, startReturnPathServer } from '../../harness/return-path-setup.ts';
+import {
+  type ReturnPathServer,
+  startReturnPathServer,
+} from '../../harness/smtp/return-path-setup.ts';
 import { until } from '../../harness/until.ts';
 
 /** Amazon's own SDK and nodemailer's SES transport, unchanged, against `/compat/ses`. */

@@ -3,8 +3,8 @@ import { appendEvents, type NewEvent } from '../../../src/events/events-store.ts
 import { createEncryptor } from '../../../src/lib/encryption.ts';
 import { decodeId } from '../../../src/lib/ids.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
-import { until } from '../../harness/delivery-engine.ts';
-import { startWebhookReceiver } from '../../harness/webhook-receiver.ts';
+import { until } from '../../harness/delivery/delivery-engine.ts';
+import { startWebhookReceiver } from '../../harness/webhooks/webhook-receiver.ts';
 
 /**
  * After an erasure no table contains the address, and all counts are unchanged. Messages of every kind

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startApp, type TestApp } from '../../harness/app.ts';
-import { until } from '../../harness/delivery-engine.ts';
+import { until } from '../../harness/delivery/delivery-engine.ts';
 
 /**
  * An export contains every contact once, is safe to open in a spreadsheet, and can be imported again.

@@ -5,9 +5,9 @@ import { ContactImports } from '../../../src/contacts/contact-imports.ts';
 import { CHUNK_BYTES } from '../../../src/contacts/import-store.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { silentLog } from '../../../src/lib/log.ts';
-import { subscriptionsWithoutStreams } from '../../harness/contact-subscriptions.ts';
-import { createTestDatabase } from '../../harness/database.ts';
-import { until } from '../../harness/delivery-engine.ts';
+import { subscriptionsWithoutStreams } from '../../harness/database/contact-subscriptions.ts';
+import { createTestDatabase } from '../../harness/database/database.ts';
+import { until } from '../../harness/delivery/delivery-engine.ts';
 import { createServerProcess, type ServerProcess } from '../../harness/server-process.ts';
 
 /**

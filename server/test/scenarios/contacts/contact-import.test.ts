@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startApp, type TestApp } from '../../harness/app.ts';
-import { until } from '../../harness/delivery-engine.ts';
+import { until } from '../../harness/delivery/delivery-engine.ts';
 
 /**
  * An import processes every line or reports why not, once each, and never applies half a line. Files as

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { validMessage } from '../../harness/app.ts';
-import { type ReturnPathServer, startReturnPathServer } from '../../harness/return-path-setup.ts';
+import {
+  type ReturnPathServer,
+  startReturnPathServer,
+} from '../../harness/smtp/return-path-setup.ts';
 import { until } from '../../harness/until.ts';
 
 /**

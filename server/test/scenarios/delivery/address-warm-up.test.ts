@@ -7,19 +7,22 @@ import { silentLog } from '../../../src/lib/log.ts';
 import type { ManualClock } from '../../../src/lib/manual-clock.ts';
 import { startApp, validMessage } from '../../harness/app.ts';
 import { databaseEnv, runPostrider } from '../../harness/cli-process.ts';
-import { createTestDatabase, type TestDatabase } from '../../harness/database.ts';
-import { startEngine } from '../../harness/delivery-engine.ts';
+import { createTestDatabase, type TestDatabase } from '../../harness/database/database.ts';
+import { deliveriesOf } from '../../harness/database/enqueue-messages.ts';
+import { startEngine } from '../../harness/delivery/delivery-engine.ts';
 import {
   type DeliverySetup,
   type DeliverySetupOptions,
   setUpDelivery,
-} from '../../harness/delivery-setup.ts';
-import { startDnsServer } from '../../harness/dns-server.ts';
-import { deliveriesOf } from '../../harness/enqueue-messages.ts';
-import { complaint, dsn, startReturnPathServer } from '../../harness/return-path-setup.ts';
+} from '../../harness/delivery/delivery-setup.ts';
+import {
+  type SignedRouteOptions,
+  signedLiveRoute,
+} from '../../harness/delivery/signed-live-route.ts';
 import { createServerProcess } from '../../harness/server-process.ts';
-import { type SignedRouteOptions, signedLiveRoute } from '../../harness/signed-live-route.ts';
-import { type SmtpReceiver, startSmtpReceiver } from '../../harness/smtp-receiver.ts';
+import { startDnsServer } from '../../harness/smtp/dns-server.ts';
+import { complaint, dsn, startReturnPathServer } from '../../harness/smtp/return-path-setup.ts';
+import { type SmtpReceiver, startSmtpReceiver } from '../../harness/smtp/smtp-receiver.ts';
 import { createTempDir } from '../../harness/temp-dir.ts';
 import { until } from '../../harness/until.ts';
 

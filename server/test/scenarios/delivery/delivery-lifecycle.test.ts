@@ -4,8 +4,8 @@ import { readConfig } from '../../../src/config/read-config.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { ContentArchive } from '../../../src/messages/archive/content-archive.ts';
 import { MessageChanges } from '../../../src/messages/change-message.ts';
-import { type DeliverySetup, setUpDelivery } from '../../harness/delivery-setup.ts';
-import { deliveriesOf } from '../../harness/enqueue-messages.ts';
+import { deliveriesOf } from '../../harness/database/enqueue-messages.ts';
+import { type DeliverySetup, setUpDelivery } from '../../harness/delivery/delivery-setup.ts';
 
 /**
  * Every delivery ends exactly once, on time, with one final event, whatever happens. Receivers never
@@ -275,7 +275,7 @@ describe('a message that cannot be sent', () => {
   test('is deferred while it cannot be signed, and is never sent unsigned', async () => {
     let broken = true;
     await using setup = await setUpDelivery();
-    const { testSenders } = await import('../../harness/signed-live-route.ts');
+    const { testSenders } = await import('../../harness/delivery/signed-live-route.ts');
     const good = testSenders();
     await using unable = await setUpDelivery({
       senders: {

@@ -11,10 +11,10 @@ import type { Storage } from '../../../src/db/open-storage.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
-import { createTestDatabase, type TestDatabase } from '../../harness/database.ts';
-import { startDnsServer } from '../../harness/dns-server.ts';
-import { deliveriesOf, enqueue, newWorkspace } from '../../harness/enqueue-messages.ts';
-import { startSmtpReceiver } from '../../harness/smtp-receiver.ts';
+import { createTestDatabase, type TestDatabase } from '../../harness/database/database.ts';
+import { deliveriesOf, enqueue, newWorkspace } from '../../harness/database/enqueue-messages.ts';
+import { startDnsServer } from '../../harness/smtp/dns-server.ts';
+import { startSmtpReceiver } from '../../harness/smtp/smtp-receiver.ts';
 import { until } from '../../harness/until.ts';
 
 /**
@@ -184,7 +184,7 @@ test('a crashed thread ends the process and logs the reason', async () => {
   const workspaceId = await newWorkspace(database.pool, nowMs);
   const queued = { workspaceId, nowMs, recipients: ['jane@example.com'] };
   const [id = ''] = await enqueue(database.pool, [queued]);
-  const script = path.join(import.meta.dirname, '../../harness/crashing-server.ts');
+  const script = path.join(import.meta.dirname, '../../harness/delivery/crashing-server.ts');
   const env = {
     DATABASE_URL: database.url,
     SECRET_KEY,

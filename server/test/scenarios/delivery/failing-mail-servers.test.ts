@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { sqlTime } from '../../../src/db/row-types.ts';
 import { EVENT_LOG_START } from '../../../src/events/events-store.ts';
 import { readFeed } from '../../../src/events/feed-store.ts';
-import { setUpDelivery } from '../../harness/delivery-setup.ts';
-import { expectSigned } from '../../harness/signed-live-route.ts';
-import { HANG_UP, SILENCE } from '../../harness/smtp-receiver.ts';
+import { setUpDelivery } from '../../harness/delivery/delivery-setup.ts';
+import { expectSigned } from '../../harness/delivery/signed-live-route.ts';
+import { HANG_UP, SILENCE } from '../../harness/smtp/smtp-receiver.ts';
 
 /**
  * Whatever a domain's mail servers do, a message is attempted at the allowed servers, one attempt at a

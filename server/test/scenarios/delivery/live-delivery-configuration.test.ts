@@ -4,11 +4,11 @@ import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { encodeId } from '../../../src/lib/ids.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
-import { createTestDatabase } from '../../harness/database.ts';
-import { startDnsServer } from '../../harness/dns-server.ts';
-import { type ReceiverScript, startSmtpReceiver } from '../../harness/smtp-receiver.ts';
+import { createTestDatabase } from '../../harness/database/database.ts';
+import { startDnsServer } from '../../harness/smtp/dns-server.ts';
+import { type ReceiverScript, startSmtpReceiver } from '../../harness/smtp/smtp-receiver.ts';
+import { tlsFixtures } from '../../harness/smtp/tls-fixtures.ts';
 import { createTempDir } from '../../harness/temp-dir.ts';
-import { tlsFixtures } from '../../harness/tls-fixtures.ts';
 import { until } from '../../harness/until.ts';
 
 /**

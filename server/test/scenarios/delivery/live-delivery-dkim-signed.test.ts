@@ -2,19 +2,19 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { encodeId } from '../../../src/lib/ids.ts';
 import { parseReturnPath } from '../../../src/mail/return-path-address.ts';
-import { createTestDatabase } from '../../harness/database.ts';
-import { startEngine, until } from '../../harness/delivery-engine.ts';
-import { startDnsServer } from '../../harness/dns-server.ts';
+import { createTestDatabase } from '../../harness/database/database.ts';
 import {
   deliveriesOf,
   enqueue,
   eventsOf,
   newWorkspace,
   type QueuedMessage,
-} from '../../harness/enqueue-messages.ts';
-import { expectDeliveredUnchanged } from '../../harness/expect-delivered-unchanged.ts';
-import { RETURN_PATH_KEY, signedLiveRoute } from '../../harness/signed-live-route.ts';
-import { startSmtpReceiver } from '../../harness/smtp-receiver.ts';
+} from '../../harness/database/enqueue-messages.ts';
+import { startEngine, until } from '../../harness/delivery/delivery-engine.ts';
+import { expectDeliveredUnchanged } from '../../harness/delivery/expect-delivered-unchanged.ts';
+import { RETURN_PATH_KEY, signedLiveRoute } from '../../harness/delivery/signed-live-route.ts';
+import { startDnsServer } from '../../harness/smtp/dns-server.ts';
+import { startSmtpReceiver } from '../../harness/smtp/smtp-receiver.ts';
 
 /**
  * The receiver gets exactly the composed message with valid signatures. Queue, engine, DNS and SMTP are

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { encodeId } from '../../../src/lib/ids.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
-import { ROUTER_TOKEN } from '../../harness/cells.ts';
-import { startCuttingProxy } from '../../harness/cutting-proxy.ts';
-import { startDnsServer } from '../../harness/dns-server.ts';
+import { ROUTER_TOKEN } from '../../harness/database/cells.ts';
 import { freePort } from '../../harness/free-port.ts';
-import { connectAndGreet } from '../../harness/return-path-setup.ts';
-import { startSmtpReceiver } from '../../harness/smtp-receiver.ts';
+import { startCuttingProxy } from '../../harness/smtp/cutting-proxy.ts';
+import { startDnsServer } from '../../harness/smtp/dns-server.ts';
+import { connectAndGreet } from '../../harness/smtp/return-path-setup.ts';
+import { startSmtpReceiver } from '../../harness/smtp/smtp-receiver.ts';
 import { until } from '../../harness/until.ts';
 
 /**

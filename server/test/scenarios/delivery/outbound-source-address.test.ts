@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { startApp, validMessage } from '../../harness/app.ts';
-import { setUpDelivery } from '../../harness/delivery-setup.ts';
-import { startReturnPathServer } from '../../harness/return-path-setup.ts';
-import { startSmtpReceiver } from '../../harness/smtp-receiver.ts';
+import { setUpDelivery } from '../../harness/delivery/delivery-setup.ts';
+import { startReturnPathServer } from '../../harness/smtp/return-path-setup.ts';
+import { startSmtpReceiver } from '../../harness/smtp/smtp-receiver.ts';
 import { until } from '../../harness/until.ts';
 
 /**

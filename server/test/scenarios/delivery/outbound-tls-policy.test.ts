@@ -1,7 +1,7 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { type DeliverySetup, setUpDelivery } from '../../harness/delivery-setup.ts';
-import { tlsFixtures } from '../../harness/tls-fixtures.ts';
+import { type DeliverySetup, setUpDelivery } from '../../harness/delivery/delivery-setup.ts';
+import { tlsFixtures } from '../../harness/smtp/tls-fixtures.ts';
 
 /**
  * Mail is encrypted whenever the receiver supports it; if TLS is required, mail is never sent in the clear or

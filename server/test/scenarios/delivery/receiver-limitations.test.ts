@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { setUpDelivery } from '../../harness/delivery-setup.ts';
+import { setUpDelivery } from '../../harness/delivery/delivery-setup.ts';
 
 /**
  * A message that a receiver cannot accept is neither sent nor altered. Receivers omit an extension or

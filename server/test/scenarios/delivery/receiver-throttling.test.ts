@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import type { Throttle } from '../../../src/delivery/receiver.ts';
 import type { ThrottleMemory } from '../../../src/delivery/smtp-transport.ts';
 import { listThrottles, saveThrottle } from '../../../src/delivery/throttle-store.ts';
-import { startEngine, until } from '../../harness/delivery-engine.ts';
-import { setUpDelivery } from '../../harness/delivery-setup.ts';
-import { newWorkspace } from '../../harness/enqueue-messages.ts';
-import { signedLiveRoute } from '../../harness/signed-live-route.ts';
-import { SILENCE, startSmtpReceiver } from '../../harness/smtp-receiver.ts';
+import { newWorkspace } from '../../harness/database/enqueue-messages.ts';
+import { startEngine, until } from '../../harness/delivery/delivery-engine.ts';
+import { setUpDelivery } from '../../harness/delivery/delivery-setup.ts';
+import { signedLiveRoute } from '../../harness/delivery/signed-live-route.ts';
+import { SILENCE, startSmtpReceiver } from '../../harness/smtp/smtp-receiver.ts';
 
 /**
  * Receivers that limit us, block us or never answer: they get few attempts, and no other mail waits

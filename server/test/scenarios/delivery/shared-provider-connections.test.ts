@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { type DeliverySetup, setUpDelivery } from '../../harness/delivery-setup.ts';
-import { newWorkspace } from '../../harness/enqueue-messages.ts';
-import { tlsFixtures } from '../../harness/tls-fixtures.ts';
+import { newWorkspace } from '../../harness/database/enqueue-messages.ts';
+import { type DeliverySetup, setUpDelivery } from '../../harness/delivery/delivery-setup.ts';
+import { tlsFixtures } from '../../harness/smtp/tls-fixtures.ts';
 
 /**
  * Providers such as Microsoft 365 have a server name for each customer, all at the same addresses. Mail

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { RouteSetting } from '../../../src/delivery/delivery-route.ts';
-import { setUpDelivery } from '../../harness/delivery-setup.ts';
-import { expectSigned } from '../../harness/signed-live-route.ts';
-import { startSmtpReceiver } from '../../harness/smtp-receiver.ts';
-import { tlsFixtures } from '../../harness/tls-fixtures.ts';
+import { setUpDelivery } from '../../harness/delivery/delivery-setup.ts';
+import { expectSigned } from '../../harness/delivery/signed-live-route.ts';
+import { startSmtpReceiver } from '../../harness/smtp/smtp-receiver.ts';
+import { tlsFixtures } from '../../harness/smtp/tls-fixtures.ts';
 
 /**
  * Mail can be sent through relays where port 25 is blocked, and a relay's rejection of this server is never

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { setUpDelivery } from '../../harness/delivery-setup.ts';
+import { setUpDelivery } from '../../harness/delivery/delivery-setup.ts';
 
 /**
  * Permanent DNS answers end a delivery immediately, temporary failures are retried. The scripted name server is

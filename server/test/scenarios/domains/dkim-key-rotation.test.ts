@@ -7,9 +7,9 @@ import { createEncryptor } from '../../../src/lib/encryption.ts';
 import { ManualClock } from '../../../src/lib/manual-clock.ts';
 import { signDkim } from '../../../src/mail/dkim/sign.ts';
 import { startApp } from '../../harness/app.ts';
-import { until } from '../../harness/delivery-engine.ts';
-import { startDnsServer } from '../../harness/dns-server.ts';
-import { type ListedRecord, publishRecords } from '../../harness/publish-dns-records.ts';
+import { until } from '../../harness/delivery/delivery-engine.ts';
+import { startDnsServer } from '../../harness/smtp/dns-server.ts';
+import { type ListedRecord, publishRecords } from '../../harness/smtp/publish-dns-records.ts';
 
 /**
  * A rotation needs no DNS change beforehand, never signs with a key that receivers cannot look up, and

@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { ManualClock } from '../../../src/lib/manual-clock.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
-import { until } from '../../harness/delivery-engine.ts';
-import { type ScriptedDnsServer, startDnsServer } from '../../harness/dns-server.ts';
-import { type EventState, eventsOf } from '../../harness/enqueue-messages.ts';
-import { createEventCheck } from '../../harness/event-schemas.ts';
-import { type ListedRecord, publishRecords } from '../../harness/publish-dns-records.ts';
+import { type EventState, eventsOf } from '../../harness/database/enqueue-messages.ts';
+import { until } from '../../harness/delivery/delivery-engine.ts';
+import { createEventCheck } from '../../harness/http/event-schemas.ts';
+import { type ScriptedDnsServer, startDnsServer } from '../../harness/smtp/dns-server.ts';
+import { type ListedRecord, publishRecords } from '../../harness/smtp/publish-dns-records.ts';
 
 /**
  * A verified domain whose record disappears is degraded immediately, with an event; it keeps sending for

@@ -4,9 +4,9 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { encodeId } from '../../../src/lib/ids.ts';
 import { ManualClock } from '../../../src/lib/manual-clock.ts';
 import { startApp, type TestApp, type TestResponse } from '../../harness/app.ts';
-import { nextDkimKeys } from '../../harness/dkim-keys.ts';
-import { startDnsServer } from '../../harness/dns-server.ts';
-import { publishRecords } from '../../harness/publish-dns-records.ts';
+import { nextDkimKeys } from '../../harness/delivery/dkim-keys.ts';
+import { startDnsServer } from '../../harness/smtp/dns-server.ts';
+import { publishRecords } from '../../harness/smtp/publish-dns-records.ts';
 import { until } from '../../harness/until.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startApp, type TestApp } from '../../harness/app.ts';
-import { type ScriptedDnsServer, startDnsServer } from '../../harness/dns-server.ts';
-import { type EventState, eventsOf } from '../../harness/enqueue-messages.ts';
-import { type ListedRecord, publishRecords } from '../../harness/publish-dns-records.ts';
+import { type EventState, eventsOf } from '../../harness/database/enqueue-messages.ts';
+import { type ScriptedDnsServer, startDnsServer } from '../../harness/smtp/dns-server.ts';
+import { type ListedRecord, publishRecords } from '../../harness/smtp/publish-dns-records.ts';
 
 /**
  * A domain that one workspace has verified can be used by another only with the consent of the zone's

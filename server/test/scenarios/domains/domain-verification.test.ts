@@ -6,9 +6,9 @@ import { ManualClock } from '../../../src/lib/manual-clock.ts';
 import { parseMailbox } from '../../../src/mail/address.ts';
 import { returnPathFor } from '../../../src/mail/return-path-address.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
-import { until } from '../../harness/delivery-engine.ts';
-import { type ScriptedDnsServer, startDnsServer } from '../../harness/dns-server.ts';
-import { type ListedRecord, publishRecords } from '../../harness/publish-dns-records.ts';
+import { until } from '../../harness/delivery/delivery-engine.ts';
+import { type ScriptedDnsServer, startDnsServer } from '../../harness/smtp/dns-server.ts';
+import { type ListedRecord, publishRecords } from '../../harness/smtp/publish-dns-records.ts';
 
 /**
  * After adding a domain, the API shows which records to publish, which were found and what is wrong with

@@ -9,10 +9,10 @@ import {
 } from '../../../src/events/feed-store.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
-import { createTestDatabase } from '../../harness/database.ts';
-import { until } from '../../harness/delivery-engine.ts';
-import { newWorkspace } from '../../harness/enqueue-messages.ts';
-import { openEventSource } from '../../harness/event-source-reader.ts';
+import { createTestDatabase } from '../../harness/database/database.ts';
+import { newWorkspace } from '../../harness/database/enqueue-messages.ts';
+import { until } from '../../harness/delivery/delivery-engine.ts';
+import { openEventSource } from '../../harness/http/event-source-reader.ts';
 
 /**
  * The event feed can be read in both directions with every filter; the newest page continues into new

@@ -3,9 +3,9 @@ import { EVENT_TYPES } from '../../../src/events/event-types.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { Alarms } from '../../../src/stats/alarms.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
-import { until } from '../../harness/delivery-engine.ts';
-import { createEventCheck } from '../../harness/event-schemas.ts';
-import { startWebhookReceiver } from '../../harness/webhook-receiver.ts';
+import { until } from '../../harness/delivery/delivery-engine.ts';
+import { createEventCheck } from '../../harness/http/event-schemas.ts';
+import { startWebhookReceiver } from '../../harness/webhooks/webhook-receiver.ts';
 
 /**
  * Every event, and every sample that a webhook test sends, has exactly the documented fields. All events

@@ -1,9 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ManualClock } from '../../../src/lib/manual-clock.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
-import { createPerson, type SessionClient, signInAs } from '../../harness/dashboard-session.ts';
-import { createTestDatabase, type TestDatabase } from '../../harness/database.ts';
-import { type EventSourceReader, openEventSource } from '../../harness/event-source-reader.ts';
+import {
+  createPerson,
+  type SessionClient,
+  signInAs,
+} from '../../harness/browser/dashboard-session.ts';
+import { createTestDatabase, type TestDatabase } from '../../harness/database/database.ts';
+import { type EventSourceReader, openEventSource } from '../../harness/http/event-source-reader.ts';
 import { until } from '../../harness/until.ts';
 
 /**

@@ -6,10 +6,10 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { ManualClock } from '../../../src/lib/manual-clock.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
-import { createTestDatabase } from '../../harness/database.ts';
-import { until } from '../../harness/delivery-engine.ts';
-import { newWorkspace } from '../../harness/enqueue-messages.ts';
-import { type EventSourceReader, openEventSource } from '../../harness/event-source-reader.ts';
+import { createTestDatabase } from '../../harness/database/database.ts';
+import { newWorkspace } from '../../harness/database/enqueue-messages.ts';
+import { until } from '../../harness/delivery/delivery-engine.ts';
+import { type EventSourceReader, openEventSource } from '../../harness/http/event-source-reader.ts';
 
 /**
  * A connected reader sees every event once, in order, from its starting point, and can reconnect with its

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { validMessage } from '../../harness/app.ts';
 import { runPostrider } from '../../harness/cli-process.ts';
 import { freePort } from '../../harness/free-port.ts';
-import { connectAndGreet, dsn } from '../../harness/return-path-setup.ts';
 import { createServerProcess, removeDataDir } from '../../harness/server-process.ts';
-import { startSmtpReceiver } from '../../harness/smtp-receiver.ts';
+import { connectAndGreet, dsn } from '../../harness/smtp/return-path-setup.ts';
+import { startSmtpReceiver } from '../../harness/smtp/smtp-receiver.ts';
 import { createTempDir } from '../../harness/temp-dir.ts';
 import { until } from '../../harness/until.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startApp, validMessage } from '../../harness/app.ts';
-import { createTestDatabase } from '../../harness/database.ts';
-import { startDatabaseProxy, startResettableProxy } from '../../harness/database-proxy.ts';
+import { createTestDatabase } from '../../harness/database/database.ts';
+import { startDatabaseProxy, startResettableProxy } from '../../harness/database/database-proxy.ts';
 import { until } from '../../harness/until.ts';
 
 /**

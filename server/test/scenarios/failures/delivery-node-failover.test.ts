@@ -3,12 +3,17 @@ import type { Transport } from '../../../src/delivery/delivery.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { ManualClock } from '../../../src/lib/manual-clock.ts';
 import { ConcurrencyLimit } from '../../../src/queue/concurrency-limit.ts';
-import { createTestDatabase } from '../../harness/database.ts';
-import { startEngine, until } from '../../harness/delivery-engine.ts';
-import { startDeliveryNode } from '../../harness/delivery-node-process.ts';
-import { startDnsServer } from '../../harness/dns-server.ts';
-import { deliveriesOf, enqueue, eventsOf, newWorkspace } from '../../harness/enqueue-messages.ts';
-import { HANG_UP, startSmtpReceiver } from '../../harness/smtp-receiver.ts';
+import { createTestDatabase } from '../../harness/database/database.ts';
+import {
+  deliveriesOf,
+  enqueue,
+  eventsOf,
+  newWorkspace,
+} from '../../harness/database/enqueue-messages.ts';
+import { startEngine, until } from '../../harness/delivery/delivery-engine.ts';
+import { startDeliveryNode } from '../../harness/delivery/delivery-node-process.ts';
+import { startDnsServer } from '../../harness/smtp/dns-server.ts';
+import { HANG_UP, startSmtpReceiver } from '../../harness/smtp/smtp-receiver.ts';
 
 /**
  * A node that is killed, suspended, stopped or crashes neither loses nor duplicates a message, and never
@@ -252,7 +257,9 @@ describe('shutdown', () => {
     const [id] = (await enqueue(pool, [
       { workspaceId, nowMs, recipients: ['jane@example.org'] },
     ])) as [string];
-    const { signedLiveRoute: liveRoute } = await import('../../harness/signed-live-route.ts');
+    const { signedLiveRoute: liveRoute } = await import(
+      '../../harness/delivery/signed-live-route.ts'
+    );
     const live = liveRoute({ clock: systemClock, dns: dns.address, mxPort: receiver.port });
     await using node = startEngine({ url: database.url, clock: systemClock, live });
     await receiver.untilCommand('DATA');
@@ -348,7 +355,9 @@ test('when a receiver disconnects, only the message in progress is affected', as
     })),
   );
   const clock = new ManualClock(nowMs);
-  const { signedLiveRoute: liveRoute } = await import('../../harness/signed-live-route.ts');
+  const { signedLiveRoute: liveRoute } = await import(
+    '../../harness/delivery/signed-live-route.ts'
+  );
   const live = liveRoute({ clock, dns: dns.address, mxPort: receiver.port });
   await using _node = startEngine({ url: database.url, clock, live });
   const left = `select count(*)::int as n from deliveries where status <> 'delivered'`;

@@ -5,14 +5,14 @@ import type { SenderDomains } from '../../../src/delivery/outgoing-mail.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { ManualClock } from '../../../src/lib/manual-clock.ts';
-import { createTestDatabase } from '../../harness/database.ts';
-import { startDatabaseProxy } from '../../harness/database-proxy.ts';
-import { startEngine, until } from '../../harness/delivery-engine.ts';
-import { startDnsServer } from '../../harness/dns-server.ts';
-import { enqueue, newWorkspace } from '../../harness/enqueue-messages.ts';
-import { unsignedSenders } from '../../harness/live-route.ts';
-import { signedLiveRoute } from '../../harness/signed-live-route.ts';
-import { startSmtpReceiver } from '../../harness/smtp-receiver.ts';
+import { createTestDatabase } from '../../harness/database/database.ts';
+import { startDatabaseProxy } from '../../harness/database/database-proxy.ts';
+import { enqueue, newWorkspace } from '../../harness/database/enqueue-messages.ts';
+import { startEngine, until } from '../../harness/delivery/delivery-engine.ts';
+import { unsignedSenders } from '../../harness/delivery/live-route.ts';
+import { signedLiveRoute } from '../../harness/delivery/signed-live-route.ts';
+import { startDnsServer } from '../../harness/smtp/dns-server.ts';
+import { startSmtpReceiver } from '../../harness/smtp/smtp-receiver.ts';
 
 /**
  * During a database outage no more is sent than results can be kept for, and afterwards every result is

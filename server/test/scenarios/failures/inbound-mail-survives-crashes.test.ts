@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { runPostrider } from '../../harness/cli-process.ts';
 import { freePort } from '../../harness/free-port.ts';
-import { letter, RECEIVING } from '../../harness/inbound-setup.ts';
-import { connectAndGreet } from '../../harness/return-path-setup.ts';
 import { createServerProcess, removeDataDir } from '../../harness/server-process.ts';
+import { letter, RECEIVING } from '../../harness/smtp/inbound-setup.ts';
+import { connectAndGreet } from '../../harness/smtp/return-path-setup.ts';
 import { createTempDir } from '../../harness/temp-dir.ts';
 import { until } from '../../harness/until.ts';
 

@@ -10,7 +10,7 @@ import { appendEvents, EVENT_LOG_START } from '../../../src/events/events-store.
 import { readFeed } from '../../../src/events/feed-store.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createLog, silentLog } from '../../../src/lib/log.ts';
-import { newWorkspace } from '../../harness/enqueue-messages.ts';
+import { newWorkspace } from '../../harness/database/enqueue-messages.ts';
 import { createTempDir } from '../../harness/temp-dir.ts';
 
 /**

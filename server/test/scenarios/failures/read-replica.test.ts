@@ -13,9 +13,9 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { ManualClock } from '../../../src/lib/manual-clock.ts';
 import { startApp } from '../../harness/app.ts';
-import { member } from '../../harness/dashboard-session.ts';
-import { createTestDatabase } from '../../harness/database.ts';
-import { newWorkspace } from '../../harness/enqueue-messages.ts';
+import { member } from '../../harness/browser/dashboard-session.ts';
+import { createTestDatabase } from '../../harness/database/database.ts';
+import { newWorkspace } from '../../harness/database/enqueue-messages.ts';
 import { createTempDir } from '../../harness/temp-dir.ts';
 import { until } from '../../harness/until.ts';
 

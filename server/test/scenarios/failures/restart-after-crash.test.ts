@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { runPostrider } from '../../harness/cli-process.ts';
-import { createTestDatabase } from '../../harness/database.ts';
-import { startDnsServer } from '../../harness/dns-server.ts';
+import { createTestDatabase } from '../../harness/database/database.ts';
 import { createServerProcess } from '../../harness/server-process.ts';
-import { startSmtpReceiver } from '../../harness/smtp-receiver.ts';
+import { startDnsServer } from '../../harness/smtp/dns-server.ts';
+import { startSmtpReceiver } from '../../harness/smtp/smtp-receiver.ts';
 import { createTempDir } from '../../harness/temp-dir.ts';
 import { until } from '../../harness/until.ts';
-import { startWebhookReceiver } from '../../harness/webhook-receiver.ts';
+import { startWebhookReceiver } from '../../harness/webhooks/webhook-receiver.ts';
 
 /**
  * A server is killed while it sends a message and a webhook. After the restart both are sent again

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { databaseEnv, runPostrider } from '../../harness/cli-process.ts';
-import { createTestDatabase } from '../../harness/database.ts';
-import { startDnsServer } from '../../harness/dns-server.ts';
-import { startLoadBalancer } from '../../harness/load-balancer.ts';
+import { createTestDatabase } from '../../harness/database/database.ts';
+import { startLoadBalancer } from '../../harness/http/load-balancer.ts';
 import { createServerProcess, type ServerProcess } from '../../harness/server-process.ts';
-import { startSmtpReceiver } from '../../harness/smtp-receiver.ts';
+import { startDnsServer } from '../../harness/smtp/dns-server.ts';
+import { startSmtpReceiver } from '../../harness/smtp/smtp-receiver.ts';
 
 /**
  * Two nodes behind a load balancer are restarted one after the other while clients send. Every request

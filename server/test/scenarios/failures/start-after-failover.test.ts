@@ -1,7 +1,7 @@
 import net from 'node:net';
 import { parseIntoClientConfig } from 'pg-connection-string';
 import { expect, test } from 'vitest';
-import { createTestDatabase } from '../../harness/database.ts';
+import { createTestDatabase } from '../../harness/database/database.ts';
 import { createServerProcess } from '../../harness/server-process.ts';
 import { createTempDir } from '../../harness/temp-dir.ts';
 

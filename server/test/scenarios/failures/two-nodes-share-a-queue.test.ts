@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
-import { createTestDatabase } from '../../harness/database.ts';
-import { until } from '../../harness/delivery-engine.ts';
-import { startDeliveryNode } from '../../harness/delivery-node-process.ts';
-import { startDnsServer } from '../../harness/dns-server.ts';
-import { enqueue, newWorkspace } from '../../harness/enqueue-messages.ts';
-import { startSmtpReceiver } from '../../harness/smtp-receiver.ts';
+import { createTestDatabase } from '../../harness/database/database.ts';
+import { enqueue, newWorkspace } from '../../harness/database/enqueue-messages.ts';
+import { until } from '../../harness/delivery/delivery-engine.ts';
+import { startDeliveryNode } from '../../harness/delivery/delivery-node-process.ts';
+import { startDnsServer } from '../../harness/smtp/dns-server.ts';
+import { startSmtpReceiver } from '../../harness/smtp/smtp-receiver.ts';
 
 /** Nodes that share a queue send every message once: two processes, 4,000 messages, counted by the receiver. */
 test('two nodes send 4,000 messages without a duplicate', async () => {

@@ -3,8 +3,8 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { ManualClock } from '../../../src/lib/manual-clock.ts';
 import type { WebhookDispatcher } from '../../../src/webhooks/webhook-dispatcher.ts';
 import { until } from '../../harness/until.ts';
-import { startWebhookReceiver } from '../../harness/webhook-receiver.ts';
-import { setUpWebhooks } from '../../harness/webhook-setup.ts';
+import { startWebhookReceiver } from '../../harness/webhooks/webhook-receiver.ts';
+import { setUpWebhooks } from '../../harness/webhooks/webhook-setup.ts';
 
 /**
  * During a database outage no more requests are sent than results can be kept for; afterwards every event has arrived

@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { childProgram } from '../../harness/child-programs.ts';
-import { until } from '../../harness/delivery-engine.ts';
-import { startWebhookReceiver } from '../../harness/webhook-receiver.ts';
-import { appendTestEvents, setUpWebhooks } from '../../harness/webhook-setup.ts';
+import { until } from '../../harness/delivery/delivery-engine.ts';
+import { startWebhookReceiver } from '../../harness/webhooks/webhook-receiver.ts';
+import { appendTestEvents, setUpWebhooks } from '../../harness/webhooks/webhook-setup.ts';
 
 /**
  * Every event reaches the receiver at least once, with the same id and bytes, whatever crashes. Worker processes are

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startApp, type TestApp } from '../../harness/app.ts';
-import { member, SessionClient } from '../../harness/dashboard-session.ts';
+import { member, SessionClient } from '../../harness/browser/dashboard-session.ts';
 
 /**
  * An invalid type in one field does not hide errors in other fields: a client that fixes everything

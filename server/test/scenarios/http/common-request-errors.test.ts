@@ -10,13 +10,13 @@ import {
   SessionClient,
   signInAs,
   type TestPerson,
-} from '../../harness/dashboard-session.ts';
+} from '../../harness/browser/dashboard-session.ts';
 import {
   type DocumentedOperation,
   documentedOperations,
   fillPath,
-} from '../../harness/openapi-operations.ts';
-import { sendRaw } from '../../harness/raw-request.ts';
+} from '../../harness/http/openapi-operations.ts';
+import { sendRaw } from '../../harness/http/raw-request.ts';
 
 /**
  * All operations handle keys, scopes, methods, bodies and limits alike. The operations are read from the

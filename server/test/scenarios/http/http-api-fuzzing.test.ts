@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startApp, type TestApp } from '../../harness/app.ts';
-import { fillPath } from '../../harness/openapi-operations.ts';
+import { fillPath } from '../../harness/http/openapi-operations.ts';
 
 /**
  * No body, query or path causes a 5xx or an undocumented response. Values are generated from the schemas of

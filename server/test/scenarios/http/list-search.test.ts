@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startApp, type TestApp } from '../../harness/app.ts';
-import { member } from '../../harness/dashboard-session.ts';
+import { member } from '../../harness/browser/dashboard-session.ts';
 
 /**
  * In the lists that grow with a team (templates and their parts, domains, keys, members), `q` finds items

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
-import { sendRaw } from '../../harness/raw-request.ts';
+import { sendRaw } from '../../harness/http/raw-request.ts';
 
 /**
  * All invalid query parameters are reported in one response, whether their type or their value is invalid, and

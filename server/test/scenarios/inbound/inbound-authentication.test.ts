@@ -6,9 +6,9 @@ import {
   OTHER_RECEIVING,
   RECEIVING,
   startInboundServer,
-} from '../../harness/inbound-setup.ts';
-import { crlf } from '../../harness/return-path-setup.ts';
-import { SubmissionClient } from '../../harness/submission-client.ts';
+} from '../../harness/smtp/inbound-setup.ts';
+import { crlf } from '../../harness/smtp/return-path-setup.ts';
+import { SubmissionClient } from '../../harness/smtp/submission-client.ts';
 import { until } from '../../harness/until.ts';
 
 /** SPF, DKIM and DMARC of received mail, signed by nodemailer, with the records in a scripted name server. */

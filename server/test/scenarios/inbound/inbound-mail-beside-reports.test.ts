@@ -3,9 +3,9 @@ import { returnPathKey } from '../../../src/bootstrap/build-engine.ts';
 import { decodeId } from '../../../src/lib/ids.ts';
 import { returnPathFor } from '../../../src/mail/return-path-address.ts';
 import { validMessage } from '../../harness/app.ts';
-import { letter, RECEIVING, startInboundServer } from '../../harness/inbound-setup.ts';
-import { mailboxRoute } from '../../harness/mailbox-route.ts';
-import { dsn } from '../../harness/return-path-setup.ts';
+import { mailboxRoute } from '../../harness/delivery/mailbox-route.ts';
+import { letter, RECEIVING, startInboundServer } from '../../harness/smtp/inbound-setup.ts';
+import { dsn } from '../../harness/smtp/return-path-setup.ts';
 import { until } from '../../harness/until.ts';
 
 /** Reports and inbound mail arrive at one listener, and one mail can be both. */

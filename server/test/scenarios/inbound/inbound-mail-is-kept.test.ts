@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { dropExpired, ensurePartitions } from '../../../src/db/partitions.ts';
-import { createTestDatabase } from '../../harness/database.ts';
-import { startDatabaseProxy } from '../../harness/database-proxy.ts';
-import { letter, RECEIVING, startInboundServer } from '../../harness/inbound-setup.ts';
+import { createTestDatabase } from '../../harness/database/database.ts';
+import { startDatabaseProxy } from '../../harness/database/database-proxy.ts';
+import { letter, RECEIVING, startInboundServer } from '../../harness/smtp/inbound-setup.ts';
 import { until } from '../../harness/until.ts';
 
 /**

@@ -9,10 +9,10 @@ import {
   OTHER_RECEIVING,
   RECEIVING,
   startInboundServer,
-} from '../../harness/inbound-setup.ts';
-import { connectAndGreet, crlf } from '../../harness/return-path-setup.ts';
+} from '../../harness/smtp/inbound-setup.ts';
+import { connectAndGreet, crlf } from '../../harness/smtp/return-path-setup.ts';
 import { until } from '../../harness/until.ts';
-import { startWebhookReceiver } from '../../harness/webhook-receiver.ts';
+import { startWebhookReceiver } from '../../harness/webhooks/webhook-receiver.ts';
 
 /** Mail from other servers to any address of a domain for which receiving is on. */
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { uuidv7 } from '../../../src/lib/ids.ts';
 import { ManualClock } from '../../../src/lib/manual-clock.ts';
 import { startApp, type TestApp } from '../../harness/app.ts';
-import { startWebhookReceiver } from '../../harness/webhook-receiver.ts';
+import { startWebhookReceiver } from '../../harness/webhooks/webhook-receiver.ts';
 
 /**
  * Inbound messages in the API: simulated in test mode, listed, read, downloaded and deleted, with the

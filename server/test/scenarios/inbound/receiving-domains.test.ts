@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startApp, type TestApp } from '../../harness/app.ts';
-import { type ScriptedDnsServer, startDnsServer } from '../../harness/dns-server.ts';
-import { type ListedRecord, publishRecords } from '../../harness/publish-dns-records.ts';
+import { type ScriptedDnsServer, startDnsServer } from '../../harness/smtp/dns-server.ts';
+import { type ListedRecord, publishRecords } from '../../harness/smtp/publish-dns-records.ts';
 
 /**
  * Receiving is switched on for a verified domain, adds an MX record that sending does not need, and

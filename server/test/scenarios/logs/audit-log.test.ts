@@ -6,10 +6,10 @@ import { encodeId } from '../../../src/lib/ids.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { AuditLog } from '../../../src/logs/audit-log.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
+import { member, SessionClient } from '../../harness/browser/dashboard-session.ts';
 import { databaseEnv, runPostrider } from '../../harness/cli-process.ts';
-import { member, SessionClient } from '../../harness/dashboard-session.ts';
-import { until } from '../../harness/delivery-engine.ts';
-import { startWebhookReceiver } from '../../harness/webhook-receiver.ts';
+import { until } from '../../harness/delivery/delivery-engine.ts';
+import { startWebhookReceiver } from '../../harness/webhooks/webhook-receiver.ts';
 
 /** Changes by keys, members and the command line are in the audit log, which cannot be changed. */
 

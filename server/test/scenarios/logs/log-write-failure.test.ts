@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { databaseEnv, runPostrider } from '../../harness/cli-process.ts';
-import { createTestDatabase } from '../../harness/database.ts';
+import { createTestDatabase } from '../../harness/database/database.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { until } from '../../harness/until.ts';
 

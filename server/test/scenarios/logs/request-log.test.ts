@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
-import { member } from '../../harness/dashboard-session.ts';
+import { member } from '../../harness/browser/dashboard-session.ts';
 
 /** API requests are found in the request log of their workspace, with what went wrong. */
 

@@ -5,8 +5,8 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { encodeId } from '../../../src/lib/ids.ts';
 import { ManualClock } from '../../../src/lib/manual-clock.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
-import { createTestDatabase, type TestDatabase } from '../../harness/database.ts';
-import { S3_CREDENTIALS, type S3Server, startS3 } from '../../harness/s3-server.ts';
+import { createTestDatabase, type TestDatabase } from '../../harness/database/database.ts';
+import { S3_CREDENTIALS, type S3Server, startS3 } from '../../harness/http/s3-server.ts';
 import { until } from '../../harness/until.ts';
 
 /** Contents move to a bucket after four days; readers, erasure, retries and retention do not notice. */

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { ManualClock } from '../../../src/lib/manual-clock.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
-import { until } from '../../harness/delivery-engine.ts';
-import { type ScriptedDnsServer, startDnsServer } from '../../harness/dns-server.ts';
-import { signedLiveRoute } from '../../harness/signed-live-route.ts';
-import { type SmtpReceiver, startSmtpReceiver } from '../../harness/smtp-receiver.ts';
+import { until } from '../../harness/delivery/delivery-engine.ts';
+import { signedLiveRoute } from '../../harness/delivery/signed-live-route.ts';
+import { type ScriptedDnsServer, startDnsServer } from '../../harness/smtp/dns-server.ts';
+import { type SmtpReceiver, startSmtpReceiver } from '../../harness/smtp/smtp-receiver.ts';
 
 /**
  * A requested retry starts immediately, with a full delivery window if the previous cycle had ended, and

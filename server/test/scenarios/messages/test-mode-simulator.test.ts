@@ -2,9 +2,14 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { encodeId } from '../../../src/lib/ids.ts';
 import { ManualClock } from '../../../src/lib/manual-clock.ts';
-import { createTestDatabase } from '../../harness/database.ts';
-import { startEngine, until } from '../../harness/delivery-engine.ts';
-import { deliveriesOf, enqueue, eventsOf, newWorkspace } from '../../harness/enqueue-messages.ts';
+import { createTestDatabase } from '../../harness/database/database.ts';
+import {
+  deliveriesOf,
+  enqueue,
+  eventsOf,
+  newWorkspace,
+} from '../../harness/database/enqueue-messages.ts';
+import { startEngine, until } from '../../harness/delivery/delivery-engine.ts';
 
 /**
  * Each simulator address ends as documented, through the same code as live mail. One message per address goes through

@@ -8,8 +8,8 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { silentLog } from '../../../src/lib/log.ts';
 import { StatsAggregator } from '../../../src/stats/stats-aggregator.ts';
 import { fanOut, NO_CAPACITY } from '../../../src/webhooks/fan-out-store.ts';
-import { createTestDatabase } from '../../harness/database.ts';
-import { newWorkspace } from '../../harness/enqueue-messages.ts';
+import { createTestDatabase } from '../../harness/database/database.ts';
+import { newWorkspace } from '../../harness/database/enqueue-messages.ts';
 
 /**
  * A database that was dumped and restored into another PostgreSQL, with lower transaction ids, continues

@@ -9,7 +9,7 @@ import { expect, it } from 'vitest';
 import { isReachableByEveryone } from '../../../src/db/embedded/run-as.ts';
 import { childProgram } from '../../harness/child-programs.ts';
 import { LAUNCHER, runPostrider } from '../../harness/cli-process.ts';
-import { createTestDatabase } from '../../harness/database.ts';
+import { createTestDatabase } from '../../harness/database/database.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { createServerProcess } from '../../harness/server-process.ts';
 import { createTempDir } from '../../harness/temp-dir.ts';

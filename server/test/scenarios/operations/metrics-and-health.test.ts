@@ -3,10 +3,10 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { ManualClock } from '../../../src/lib/manual-clock.ts';
 import { startApp, validMessage } from '../../harness/app.ts';
-import { createTestDatabase } from '../../harness/database.ts';
-import { startDatabaseProxy } from '../../harness/database-proxy.ts';
+import { createTestDatabase } from '../../harness/database/database.ts';
+import { startDatabaseProxy } from '../../harness/database/database-proxy.ts';
 import { until } from '../../harness/until.ts';
-import { startWebhookReceiver } from '../../harness/webhook-receiver.ts';
+import { startWebhookReceiver } from '../../harness/webhooks/webhook-receiver.ts';
 
 /** Every node, whatever its roles, reports liveness, readiness and metrics, also during a database outage. */
 

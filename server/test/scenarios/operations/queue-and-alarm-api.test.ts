@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { startApp } from '../../harness/app.ts';
-import { enqueue, newWorkspace } from '../../harness/enqueue-messages.ts';
+import { enqueue, newWorkspace } from '../../harness/database/enqueue-messages.ts';
 
 /**
  * The API shows the queue and the raised alarms of the caller's workspace and mode. Rows are inserted

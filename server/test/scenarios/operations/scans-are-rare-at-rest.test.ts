@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { ManualClock } from '../../../src/lib/manual-clock.ts';
-import { createTestDatabase } from '../../harness/database.ts';
-import { startEngine, until } from '../../harness/delivery-engine.ts';
+import { createTestDatabase } from '../../harness/database/database.ts';
+import { startEngine, until } from '../../harness/delivery/delivery-engine.ts';
 
 /**
  * A delivery engine that no other process shares the database with rarely scans it while there is nothing

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { verifySecretKey } from '../../../src/db/verify-secret-key.ts';
 import { startApp, type TestApp } from '../../harness/app.ts';
-import { member, PASSWORD } from '../../harness/dashboard-session.ts';
+import { member, PASSWORD } from '../../harness/browser/dashboard-session.ts';
 
 /**
  * On a database from before key verification existed, a wrong SECRET_KEY is detected by the stored secrets and does

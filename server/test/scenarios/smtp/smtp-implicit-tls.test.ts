@@ -5,9 +5,9 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startApp, type TestApp, type TestAppOptions } from '../../harness/app.ts';
 import { freePort } from '../../harness/free-port.ts';
-import { SubmissionClient } from '../../harness/submission-client.ts';
+import { SubmissionClient } from '../../harness/smtp/submission-client.ts';
+import { tlsFixtures } from '../../harness/smtp/tls-fixtures.ts';
 import { createTempDir } from '../../harness/temp-dir.ts';
-import { tlsFixtures } from '../../harness/tls-fixtures.ts';
 
 /**
  * The second submission port uses implicit TLS (RFC 8314) and otherwise behaves like the first; clients that do not

@@ -4,9 +4,9 @@ import net from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startApp, type TestApp } from '../../harness/app.ts';
-import { SubmissionClient } from '../../harness/submission-client.ts';
+import { SubmissionClient } from '../../harness/smtp/submission-client.ts';
+import { tlsFixtures } from '../../harness/smtp/tls-fixtures.ts';
 import { createTempDir } from '../../harness/temp-dir.ts';
-import { tlsFixtures } from '../../harness/tls-fixtures.ts';
 
 /**
  * Behind a proxy that speaks the PROXY protocol, the client's own address counts for limits, allowed networks

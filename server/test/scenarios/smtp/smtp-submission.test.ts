@@ -5,7 +5,7 @@ import { sendLimits } from '../../../src/bootstrap/build-acceptor.ts';
 import { readConfig } from '../../../src/config/read-config.ts';
 import { startApp, type TestApp } from '../../harness/app.ts';
 import { changeLast } from '../../harness/change-last.ts';
-import { SubmissionClient } from '../../harness/submission-client.ts';
+import { SubmissionClient } from '../../harness/smtp/submission-client.ts';
 
 const LIMITS = sendLimits(readConfig({}));
 

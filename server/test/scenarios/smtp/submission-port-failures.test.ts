@@ -4,13 +4,13 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { createLog } from '../../../src/lib/log.ts';
 import { startApp, validMessage } from '../../harness/app.ts';
-import { createTestDatabase } from '../../harness/database.ts';
-import { startDatabaseProxy } from '../../harness/database-proxy.ts';
+import { createTestDatabase } from '../../harness/database/database.ts';
+import { startDatabaseProxy } from '../../harness/database/database-proxy.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { createServerProcess, removeDataDir } from '../../harness/server-process.ts';
-import { SubmissionClient } from '../../harness/submission-client.ts';
+import { SubmissionClient } from '../../harness/smtp/submission-client.ts';
+import { tlsFixtures } from '../../harness/smtp/tls-fixtures.ts';
 import { createTempDir } from '../../harness/temp-dir.ts';
-import { tlsFixtures } from '../../harness/tls-fixtures.ts';
 import { until } from '../../harness/until.ts';
 
 /**

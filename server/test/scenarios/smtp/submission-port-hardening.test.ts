@@ -2,7 +2,7 @@ import net from 'node:net';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startApp, type TestApp } from '../../harness/app.ts';
-import { type Reply, SubmissionClient } from '../../harness/submission-client.ts';
+import { type Reply, SubmissionClient } from '../../harness/smtp/submission-client.ts';
 
 /**
  * Whatever a client sends on the submission port, it gets a reply or is disconnected; only complete messages are

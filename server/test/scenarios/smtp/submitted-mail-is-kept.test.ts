@@ -2,9 +2,12 @@ import { createHash } from 'node:crypto';
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
 import nodemailer from 'nodemailer';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ListedRecord } from '../../harness/publish-dns-records.ts';
-import { type ReturnPathServer, startReturnPathServer } from '../../harness/return-path-setup.ts';
-import { SubmissionClient } from '../../harness/submission-client.ts';
+import type { ListedRecord } from '../../harness/smtp/publish-dns-records.ts';
+import {
+  type ReturnPathServer,
+  startReturnPathServer,
+} from '../../harness/smtp/return-path-setup.ts';
+import { SubmissionClient } from '../../harness/smtp/submission-client.ts';
 import { until } from '../../harness/until.ts';
 
 /**

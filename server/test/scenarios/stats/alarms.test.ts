@@ -3,8 +3,8 @@ import type { Mode } from '../../../src/accounts/tenant-scope.ts';
 import { encodeId, uuidv7 } from '../../../src/lib/ids.ts';
 import { ManualClock } from '../../../src/lib/manual-clock.ts';
 import { Alarms } from '../../../src/stats/alarms.ts';
-import { createTestDatabase } from '../../harness/database.ts';
-import { enqueue, eventsOf, newWorkspace } from '../../harness/enqueue-messages.ts';
+import { createTestDatabase } from '../../harness/database/database.ts';
+import { enqueue, eventsOf, newWorkspace } from '../../harness/database/enqueue-messages.ts';
 
 /**
  * Every alarm is reported once when it starts and once when it ends, whichever node evaluates it.

@@ -10,9 +10,9 @@ import { silentLog } from '../../../src/lib/log.ts';
 import { StatsAggregator } from '../../../src/stats/stats-aggregator.ts';
 import { readUncounted } from '../../../src/stats/stats-store.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
-import { createTestDatabase, type TestDatabase } from '../../harness/database.ts';
-import { until } from '../../harness/delivery-engine.ts';
-import { newWorkspace } from '../../harness/enqueue-messages.ts';
+import { createTestDatabase, type TestDatabase } from '../../harness/database/database.ts';
+import { newWorkspace } from '../../harness/database/enqueue-messages.ts';
+import { until } from '../../harness/delivery/delivery-engine.ts';
 
 /**
  * /stats matches the events exactly, whatever process was killed when. Random events of all kinds are counted by

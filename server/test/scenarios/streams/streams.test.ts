@@ -8,8 +8,8 @@ import {
   dsn,
   type ReturnPathServer,
   startReturnPathServer,
-} from '../../harness/return-path-setup.ts';
-import { type SmtpReceiver, startSmtpReceiver } from '../../harness/smtp-receiver.ts';
+} from '../../harness/smtp/return-path-setup.ts';
+import { type SmtpReceiver, startSmtpReceiver } from '../../harness/smtp/smtp-receiver.ts';
 import { until } from '../../harness/until.ts';
 
 /**

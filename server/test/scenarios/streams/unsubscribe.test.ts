@@ -1,7 +1,10 @@
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { validMessage } from '../../harness/app.ts';
-import { type ReturnPathServer, startReturnPathServer } from '../../harness/return-path-setup.ts';
+import {
+  type ReturnPathServer,
+  startReturnPathServer,
+} from '../../harness/smtp/return-path-setup.ts';
 
 /**
  * Mail of a subscription stream has a link and the headers of RFC 8058, with which a recipient leaves

@@ -3,8 +3,8 @@ import { ManualClock } from '../../../src/lib/manual-clock.ts';
 import { createAddressHash } from '../../../src/suppressions/erased-address.ts';
 import { Suppressions } from '../../../src/suppressions/suppressions.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
-import { createTestDatabase, type TestDatabase } from '../../harness/database.ts';
-import { eventsOf as ledgerOf } from '../../harness/enqueue-messages.ts';
+import { createTestDatabase, type TestDatabase } from '../../harness/database/database.ts';
+import { eventsOf as ledgerOf } from '../../harness/database/enqueue-messages.ts';
 
 /** The suppression list as managed by clients, its events, and its effect on sends. */
 

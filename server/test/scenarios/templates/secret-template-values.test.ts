@@ -7,13 +7,16 @@ import { decodeId } from '../../../src/lib/ids.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import { deleteEncryptedContents } from '../../../src/messages/content/message-content-store.ts';
 import { startApp, type TestApp, type TestResponse } from '../../harness/app.ts';
-import { createTestDatabase, type TestDatabase } from '../../harness/database.ts';
-import { until } from '../../harness/delivery-engine.ts';
-import { startDnsServer } from '../../harness/dns-server.ts';
-import { documentedOperations, fillPath } from '../../harness/openapi-operations.ts';
-import { signedLiveRoute } from '../../harness/signed-live-route.ts';
-import { startSmtpReceiver } from '../../harness/smtp-receiver.ts';
-import { startWebhookReceiver, type WebhookReceiver } from '../../harness/webhook-receiver.ts';
+import { createTestDatabase, type TestDatabase } from '../../harness/database/database.ts';
+import { until } from '../../harness/delivery/delivery-engine.ts';
+import { signedLiveRoute } from '../../harness/delivery/signed-live-route.ts';
+import { documentedOperations, fillPath } from '../../harness/http/openapi-operations.ts';
+import { startDnsServer } from '../../harness/smtp/dns-server.ts';
+import { startSmtpReceiver } from '../../harness/smtp/smtp-receiver.ts';
+import {
+  startWebhookReceiver,
+  type WebhookReceiver,
+} from '../../harness/webhooks/webhook-receiver.ts';
 
 /**
  * The value of a secret variable reaches the recipient and no one else. A template uses secrets in every field,

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { decodeId } from '../../../src/lib/ids.ts';
 import { startApp, type TestApp, type TestResponse } from '../../harness/app.ts';
-import { createTestDatabase, type TestDatabase } from '../../harness/database.ts';
-import { until } from '../../harness/delivery-engine.ts';
-import { startDnsServer } from '../../harness/dns-server.ts';
-import { signedLiveRoute } from '../../harness/signed-live-route.ts';
-import { startSmtpReceiver } from '../../harness/smtp-receiver.ts';
+import { createTestDatabase, type TestDatabase } from '../../harness/database/database.ts';
+import { until } from '../../harness/delivery/delivery-engine.ts';
+import { signedLiveRoute } from '../../harness/delivery/signed-live-route.ts';
+import { startDnsServer } from '../../harness/smtp/dns-server.ts';
+import { startSmtpReceiver } from '../../harness/smtp/smtp-receiver.ts';
 
 /**
  * Concurrent sends never share a value, and a publication is visible completely or not at all: immediately on the

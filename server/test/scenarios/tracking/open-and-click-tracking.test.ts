@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
-import { createEventCheck } from '../../harness/event-schemas.ts';
-import { mailboxRoute } from '../../harness/mailbox-route.ts';
+import { mailboxRoute } from '../../harness/delivery/mailbox-route.ts';
+import { createEventCheck } from '../../harness/http/event-schemas.ts';
 import { until } from '../../harness/until.ts';
 
 /**

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { encodeId, uuidv7 } from '../../../src/lib/ids.ts';
 import { listDeliveries } from '../../../src/webhooks/webhook-delivery-list-store.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
-import { until } from '../../harness/delivery-engine.ts';
-import { startWebhookReceiver } from '../../harness/webhook-receiver.ts';
-import { setUpWebhooks } from '../../harness/webhook-setup.ts';
+import { until } from '../../harness/delivery/delivery-engine.ts';
+import { startWebhookReceiver } from '../../harness/webhooks/webhook-receiver.ts';
+import { setUpWebhooks } from '../../harness/webhooks/webhook-setup.ts';
 
 /**
  * The webhook deliveries of a message, an event or an endpoint are found page by page, and nothing of other tenants.

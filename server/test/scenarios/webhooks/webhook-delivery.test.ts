@@ -1,8 +1,8 @@
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
-import { until } from '../../harness/delivery-engine.ts';
-import { startWebhookReceiver } from '../../harness/webhook-receiver.ts';
+import { until } from '../../harness/delivery/delivery-engine.ts';
+import { startWebhookReceiver } from '../../harness/webhooks/webhook-receiver.ts';
 
 /**
  * Events reach their owner's endpoints: the right events, in the right mode, signed, with the bytes that the event feed

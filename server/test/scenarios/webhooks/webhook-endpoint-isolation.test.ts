@@ -1,9 +1,16 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
-import { until } from '../../harness/delivery-engine.ts';
-import { newWorkspace } from '../../harness/enqueue-messages.ts';
-import { type ScriptedResponse, startWebhookReceiver } from '../../harness/webhook-receiver.ts';
-import { appendTestEvents, setUpWebhooks, type WebhookSetup } from '../../harness/webhook-setup.ts';
+import { newWorkspace } from '../../harness/database/enqueue-messages.ts';
+import { until } from '../../harness/delivery/delivery-engine.ts';
+import {
+  type ScriptedResponse,
+  startWebhookReceiver,
+} from '../../harness/webhooks/webhook-receiver.ts';
+import {
+  appendTestEvents,
+  setUpWebhooks,
+  type WebhookSetup,
+} from '../../harness/webhooks/webhook-setup.ts';
 
 /**
  * A dead endpoint with a large backlog does not slow down others. Events are sent one after another to a healthy

@@ -2,7 +2,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { EVENT_TYPES } from '../../../src/events/event-types.ts';
 import { startApp, type TestApp } from '../../harness/app.ts';
-import { startWebhookReceiver } from '../../harness/webhook-receiver.ts';
+import { startWebhookReceiver } from '../../harness/webhooks/webhook-receiver.ts';
 
 /**
  * Endpoints are created, read, changed, tested and deleted through the API; secrets are shown once; invalid fields are

@@ -8,13 +8,13 @@ import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { Webhook } from 'svix';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startApp, type TestApp } from '../../harness/app.ts';
-import { type HttpsFront, startHttpsFront } from '../../harness/https-front.ts';
-import { tlsFixtures } from '../../harness/tls-fixtures.ts';
+import { type HttpsFront, startHttpsFront } from '../../harness/http/https-front.ts';
+import { tlsFixtures } from '../../harness/smtp/tls-fixtures.ts';
 import {
   type ReceivedWebhook,
   startWebhookReceiver,
   type WebhookReceiver,
-} from '../../harness/webhook-receiver.ts';
+} from '../../harness/webhooks/webhook-receiver.ts';
 
 /**
  * Endpoints with the format of another provider, verified with that provider's own code or documented

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { appendEvents } from '../../../src/events/events-store.ts';
-import { until } from '../../harness/delivery-engine.ts';
-import { setUpWebhooks } from '../../harness/webhook-setup.ts';
+import { until } from '../../harness/delivery/delivery-engine.ts';
+import { setUpWebhooks } from '../../harness/webhooks/webhook-setup.ts';
 
 /**
  * A replay of more events than one request can queue, continued from `next_from`, covers every event in the range and

@@ -4,10 +4,17 @@ import { ManualClock } from '../../../src/lib/manual-clock.ts';
 import { disableWebhook } from '../../../src/webhooks/disable-webhook.ts';
 import { xorIds } from '../../../src/webhooks/webhook-history.ts';
 import { RETRY_DELAYS_MS } from '../../../src/webhooks/webhook-retry-schedule.ts';
-import { until } from '../../harness/delivery-engine.ts';
-import { eventsOf } from '../../harness/enqueue-messages.ts';
-import { type ScriptedResponse, startWebhookReceiver } from '../../harness/webhook-receiver.ts';
-import { type StoredDelivery, setUpWebhooks, type WebhookSetup } from '../../harness/webhook-setup.ts';
+import { eventsOf } from '../../harness/database/enqueue-messages.ts';
+import { until } from '../../harness/delivery/delivery-engine.ts';
+import {
+  type ScriptedResponse,
+  startWebhookReceiver,
+} from '../../harness/webhooks/webhook-receiver.ts';
+import {
+  type StoredDelivery,
+  setUpWebhooks,
+  type WebhookSetup,
+} from '../../harness/webhooks/webhook-setup.ts';
 
 /**
  * A failing receiver is retried on the documented schedule, and left alone when it asks for that. A manual clock lets

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { until } from '../../harness/delivery-engine.ts';
-import { startDnsServer } from '../../harness/dns-server.ts';
-import { startWebhookReceiver } from '../../harness/webhook-receiver.ts';
-import { setUpWebhooks } from '../../harness/webhook-setup.ts';
+import { until } from '../../harness/delivery/delivery-engine.ts';
+import { startDnsServer } from '../../harness/smtp/dns-server.ts';
+import { startWebhookReceiver } from '../../harness/webhooks/webhook-receiver.ts';
+import { setUpWebhooks } from '../../harness/webhooks/webhook-setup.ts';
 
 /**
  * A tenant cannot make the server connect to its own network, by any name. The tenant's name server answers

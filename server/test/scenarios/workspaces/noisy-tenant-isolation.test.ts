@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { uuidv7 } from '../../../src/lib/ids.ts';
-import { createTestDatabase } from '../../harness/database.ts';
-import { startEngine, until } from '../../harness/delivery-engine.ts';
-import { startDnsServer } from '../../harness/dns-server.ts';
-import { contentOf, enqueue, newWorkspace } from '../../harness/enqueue-messages.ts';
-import { unsignedSenders } from '../../harness/live-route.ts';
-import { signedLiveRoute } from '../../harness/signed-live-route.ts';
-import { SILENCE, startSmtpReceiver } from '../../harness/smtp-receiver.ts';
+import { createTestDatabase } from '../../harness/database/database.ts';
+import { contentOf, enqueue, newWorkspace } from '../../harness/database/enqueue-messages.ts';
+import { startEngine, until } from '../../harness/delivery/delivery-engine.ts';
+import { unsignedSenders } from '../../harness/delivery/live-route.ts';
+import { signedLiveRoute } from '../../harness/delivery/signed-live-route.ts';
+import { startDnsServer } from '../../harness/smtp/dns-server.ts';
+import { SILENCE, startSmtpReceiver } from '../../harness/smtp/smtp-receiver.ts';
 
 /**
  * A tenant with tens of thousands of queued messages, or a slow receiver, costs others no more than one

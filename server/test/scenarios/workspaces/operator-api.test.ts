@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { decodeId, encodeId } from '../../../src/lib/ids.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
+import { member, PASSWORD } from '../../harness/browser/dashboard-session.ts';
 import { databaseEnv, runPostrider } from '../../harness/cli-process.ts';
-import { member, PASSWORD } from '../../harness/dashboard-session.ts';
-import { documentedOperations, fillPath } from '../../harness/openapi-operations.ts';
+import { documentedOperations, fillPath } from '../../harness/http/openapi-operations.ts';
 import { until } from '../../harness/until.ts';
 
 /** A platform manages its customers' workspaces with an operator key, which no customer can have. */

@@ -8,12 +8,12 @@ import {
   member,
   type SessionClient,
   signInAs,
-} from '../../harness/dashboard-session.ts';
+} from '../../harness/browser/dashboard-session.ts';
 import {
   type DocumentedOperation,
   documentedOperations,
   fillPath,
-} from '../../harness/openapi-operations.ts';
+} from '../../harness/http/openapi-operations.ts';
 import { until } from '../../harness/until.ts';
 
 /**

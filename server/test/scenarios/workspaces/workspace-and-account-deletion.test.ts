@@ -5,9 +5,14 @@ import { silentLog } from '../../../src/lib/log.ts';
 import { ManualClock } from '../../../src/lib/manual-clock.ts';
 import { WorkspacePurges } from '../../../src/privacy/workspace-purges.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
+import {
+  createPerson,
+  PASSWORD,
+  SessionClient,
+  signInAs,
+} from '../../harness/browser/dashboard-session.ts';
 import { databaseEnv, runPostrider } from '../../harness/cli-process.ts';
-import { createPerson, PASSWORD, SessionClient, signInAs } from '../../harness/dashboard-session.ts';
-import { mailboxRoute } from '../../harness/mailbox-route.ts';
+import { mailboxRoute } from '../../harness/delivery/mailbox-route.ts';
 import { until } from '../../harness/until.ts';
 
 /**

@@ -3,8 +3,8 @@ import { OperatorKeys } from '../../../src/accounts/operator-keys.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { encodeId } from '../../../src/lib/ids.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
-import { member } from '../../harness/dashboard-session.ts';
-import { createTestDatabase } from '../../harness/database.ts';
+import { member } from '../../harness/browser/dashboard-session.ts';
+import { createTestDatabase } from '../../harness/database/database.ts';
 import { until } from '../../harness/until.ts';
 
 /**

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { encodeId } from '../../../src/lib/ids.ts';
 import { startApp, type TestApp, validMessage } from '../../harness/app.ts';
+import { member } from '../../harness/browser/dashboard-session.ts';
 import { databaseEnv, runPostrider } from '../../harness/cli-process.ts';
-import { member } from '../../harness/dashboard-session.ts';
-import { startDnsServer } from '../../harness/dns-server.ts';
-import { startSmtpReceiver } from '../../harness/smtp-receiver.ts';
-import { SubmissionClient } from '../../harness/submission-client.ts';
+import { startDnsServer } from '../../harness/smtp/dns-server.ts';
+import { startSmtpReceiver } from '../../harness/smtp/smtp-receiver.ts';
+import { SubmissionClient } from '../../harness/smtp/submission-client.ts';
 import { until } from '../../harness/until.ts';
 
 /**
