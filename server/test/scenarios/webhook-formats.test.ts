@@ -478,6 +478,8 @@ test('an inbound message in the format of Postmark is sent whole, the same at ea
   });
   const details = await postmark.getInboundMessageDetails(id);
   expect(body).toMatchObject({ Headers: details.Headers, Date: details.Date, From: details.From });
+  const raw = await app.call('GET', `/inbound-messages/${id}/raw`);
+  expect(body.RawEmail).toBe(raw.text);
   expect((await replayed(receiver, endpoint.id)).body).toBe(request?.body);
 
   // What was sent can be read by those who may read inbound messages.
@@ -507,12 +509,14 @@ test('attachments of large inbound messages are listed without their content', a
   await using receiver = await startWebhookReceiver();
   await created(receiver, { format: 'postmark', events: ['inbound_message.received'] });
   const content = Buffer.alloc(10 * 1024 * 1024 + 1).toString('base64');
-  await simulated({ attachments: [{ filename: 'large.bin', content }] });
+  const id = await simulated({ attachments: [{ filename: 'large.bin', content }] });
   const [request] = await arrived(receiver, 1);
-  expect(JSON.parse(request?.body ?? '')).toMatchObject({
+  const body = JSON.parse(request?.body ?? '');
+  expect(body).toMatchObject({
     TextBody: simulatedMail.text,
     Attachments: [{ Name: 'large.bin', Content: '', ContentLength: 10 * 1024 * 1024 + 1 }],
   });
+  expect(body.RawEmail).toBe((await app.call('GET', `/inbound-messages/${id}/raw`)).text);
 });
 
 test('a sample of an inbound message is whole too', async () => {

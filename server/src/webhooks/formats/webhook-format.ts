@@ -78,6 +78,8 @@ export interface InboundEvent {
 }
 
 export interface InboundContent {
+  /** The mail as it arrived. */
+  raw: Buffer;
   text: string | null;
   html: string | null;
   headers: readonly { name: string; value: string }[];
