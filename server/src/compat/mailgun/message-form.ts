@@ -205,6 +205,9 @@ function headersOf(form: MessageFormBody, from: AddressInput): Headers {
       case 'list-unsubscribe':
         headers.custom[name] = withoutHostedAddress(text);
         break;
+      case 'return-path':
+        // See return-path-header.ts.
+        break;
       case '__proto__':
         refuse('A header cannot have this name.');
         break;

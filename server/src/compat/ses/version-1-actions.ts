@@ -20,7 +20,8 @@ export interface Action {
   run(fields: Fields, call: CallVersion2): Promise<object>;
 }
 
-const COMMON = ['Source', 'ReplyToAddresses', 'ConfigurationSetName'];
+/** ReturnPath is ignored, like the FeedbackForwardingEmailAddress of version 2. */
+const COMMON = ['Source', 'ReplyToAddresses', 'ConfigurationSetName', 'ReturnPath'];
 
 export const ACTIONS: Readonly<Record<string, Action>> = {
   SendEmail: {

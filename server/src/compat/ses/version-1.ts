@@ -18,7 +18,6 @@ import { ACTIONS, type Action, type CallVersion2, type Fields } from './version-
  */
 
 const UNSUPPORTED: Readonly<Record<string, string>> = {
-  ReturnPath: 'Bounces and complaints are events; receive them by webhook.',
   ReturnPathArn: 'Bounces and complaints are events; receive them by webhook.',
   SourceArn: 'Use an API key of the workspace that owns the sender domain.',
   FromArn: 'Use an API key of the workspace that owns the sender domain.',
