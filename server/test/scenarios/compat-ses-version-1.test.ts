@@ -2,9 +2,9 @@ import {
   CreateTemplateCommand,
   DeleteTemplateCommand,
   GetAccountSendingEnabledCommand,
+  GetIdentityDkimAttributesCommand,
   GetIdentityVerificationAttributesCommand,
   GetSendQuotaCommand,
-  GetSendStatisticsCommand,
   GetTemplateCommand,
   ListIdentitiesCommand,
   ListTemplatesCommand,
@@ -275,9 +275,11 @@ describe('errors are those of version 1', () => {
   });
 
   test('of an action that is not offered', async () => {
-    await expect(ses.send(new GetSendStatisticsCommand({}))).rejects.toMatchObject({
+    await expect(
+      ses.send(new GetIdentityDkimAttributesCommand({ Identities: [] })),
+    ).rejects.toMatchObject({
       name: 'InvalidAction',
-      message: expect.stringContaining('GetSendStatistics'),
+      message: expect.stringContaining('GetIdentityDkimAttributes'),
     });
   });
 });
