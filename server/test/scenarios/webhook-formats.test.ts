@@ -92,6 +92,7 @@ test('resend: Svix and the library of Resend verify, and ids match', async () =>
     subject: 'Your order',
     text: 'Hello',
     tags: [{ name: 'category', value: 'receipt' }],
+    headers: { 'X-Metadata': '{"order":"№ 17"}', 'List-Unsubscribe': '<https://shop.example/u/7>' },
   });
   const payloads = (await arrived(receiver, 2)).map(({ body, headers }) => {
     const id = headers['svix-id'] ?? '';
@@ -111,6 +112,7 @@ test('resend: Svix and the library of Resend verify, and ids match', async () =>
     to: ['bounced@simulator.test'],
     subject: 'Your order',
     tags: { category: 'receipt' },
+    headers: [{ name: 'X-Metadata', value: '{"order":"№ 17"}' }],
   };
   expect(payloads.find(({ type }) => type === 'email.sent')).toMatchObject({ data: common });
   expect(payloads.find(({ type }) => type === 'email.bounced')).toMatchObject({
