@@ -14,7 +14,7 @@ export function createResources(caller: Caller) {
       sendBulk: (body: Body<'POST', '/transactional/bulk'>, options: RequestSettings = {}): Promise<ResponseBody<'POST', '/transactional/bulk'>> => caller.request('POST', '/transactional/bulk', { ...options, body }),
 
       /** Send a message: `POST /transactional/send`. */
-      send: (body: Body<'POST', '/transactional/send'>, options: RequestSettings = {}): Promise<ResponseBody<'POST', '/transactional/send'>> => caller.request('POST', '/transactional/send', { ...options, body }),
+      send: (body: Body<'POST', '/transactional/send'> | undefined = undefined, options: RequestSettings = {}): Promise<ResponseBody<'POST', '/transactional/send'>> => caller.request('POST', '/transactional/send', { ...options, body }),
 
       /** Send a batch of messages: `POST /transactional/batch`. */
       sendBatch: (body: Body<'POST', '/transactional/batch'>, options: RequestSettings = {}): Promise<ResponseBody<'POST', '/transactional/batch'>> => caller.request('POST', '/transactional/batch', { ...options, body }),
@@ -23,7 +23,7 @@ export function createResources(caller: Caller) {
       check: (body: Body<'POST', '/transactional/check'>, options: RequestSettings = {}): Promise<ResponseBody<'POST', '/transactional/check'>> => caller.request('POST', '/transactional/check', { ...options, body }),
 
       /** Validate and render a message: `POST /transactional/dry-run`. */
-      dryRun: (body: Body<'POST', '/transactional/dry-run'>, options: RequestSettings = {}): Promise<ResponseBody<'POST', '/transactional/dry-run'>> => caller.request('POST', '/transactional/dry-run', { ...options, body }),
+      dryRun: (body: Body<'POST', '/transactional/dry-run'> | undefined = undefined, options: RequestSettings = {}): Promise<ResponseBody<'POST', '/transactional/dry-run'>> => caller.request('POST', '/transactional/dry-run', { ...options, body }),
     },
     messages: {
       /** List messages: `GET /messages`. */

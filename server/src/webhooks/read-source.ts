@@ -1,7 +1,7 @@
 import type { TenantScope } from '../accounts/tenant-scope.ts';
 import type { Pool } from '../db/pool.ts';
 import { decodeId } from '../lib/ids.ts';
-import { findMessageHeader } from '../messages/lookup/message-header-store.ts';
+import { findMessageHeader, findMessageHeaders } from '../messages/lookup/message-header-store.ts';
 import type { EventReaders } from './formats/formats.ts';
 import type { InboundContent } from './formats/webhook-format.ts';
 
@@ -20,9 +20,10 @@ export type ReadInboundContent = (
 
 export function createReadSource(pool: Pool, readInboundContent: ReadInboundContent): ReadSource {
   return (scope) => ({
-    message: async (id) => {
+    message: async (id, { needsCustomHeaders }) => {
       const uuid = decodeId('msg', id);
-      return uuid === undefined ? undefined : findMessageHeader(pool, scope, uuid);
+      const find = needsCustomHeaders ? findMessageHeaders : findMessageHeader;
+      return uuid === undefined ? undefined : find(pool, scope, uuid);
     },
     inboundContent: async (id) => {
       const uuid = decodeId('inm', id);

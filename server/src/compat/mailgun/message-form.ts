@@ -205,6 +205,9 @@ function headersOf(form: MessageFormBody, from: AddressInput): Headers {
       case 'list-unsubscribe':
         headers.custom[name] = withoutHostedAddress(text);
         break;
+      case 'return-path':
+        // See return-path-header.ts.
+        break;
       case '__proto__':
         refuse('A header cannot have this name.');
         break;
@@ -353,11 +356,28 @@ function attachmentsOf({ attachment, inline }: MessageFormBody): AttachmentInput
   if (attachment === undefined && inline === undefined) return [];
   return [
     ...[attachment ?? []].flat().map(toAttachment),
-    ...[inline ?? []].flat().map((file) => ({ ...toAttachment(file), content_id: file.filename })),
+    ...inlineOf([inline ?? []].flat().map(toAttachment)),
   ];
 }
 
-/** Mailgun’s client sends no type of its own, so the type is taken from the name, as at Mailgun. */
+/**
+ * Of files with the same name, HTML can only show the first. A program that embeds an image twice sends
+ * it twice, so a copy is left out; another one stays as an attachment.
+ */
+function inlineOf(files: readonly AttachmentInput[]): AttachmentInput[] {
+  const shown = new Map<string, string>();
+  return files.flatMap((file) => {
+    const first = shown.get(file.filename);
+    if (first !== undefined) return first === file.content ? [] : [file];
+    shown.set(file.filename, file.content);
+    return [{ ...file, content_id: file.filename }];
+  });
+}
+
+/**
+ * Mailgun’s client sends no type of its own, so the type is taken from the name, as at Mailgun, or else
+ * from the content.
+ */
 function toAttachment({ content_type: type, ...file }: Static<typeof File>): AttachmentInput {
   return type === 'application/octet-stream' ? file : { ...file, content_type: type };
 }

@@ -6,6 +6,7 @@ import { toStreamKey } from '../../webhooks/formats/postmark-stream-id.ts';
 import { parseAddress, parseAddressList } from '../address-list.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
 import { toRecord } from '../name-value-list.ts';
+import { withoutReturnPath } from '../return-path-header.ts';
 import { type Accepted, type Refusal, refusalOf, sendEach } from '../send-each.ts';
 import { errorCodeOf, INACTIVE_RECIPIENT } from './errors.ts';
 import { checkTestEmail, isSharedTestToken, testJob } from './test-token.ts';
@@ -212,27 +213,33 @@ function testResult(deps: CompatDependencies, email: Static<typeof Email>): obje
 
 /** The body of our own send. Content is sent as it is; only templates have placeholders. */
 function toSendBody(email: Static<typeof Email> & Partial<Static<typeof TemplatedEmail>>): object {
-  const { To, Cc, Bcc, ReplyTo, Tag, Headers, Metadata, Attachments, MessageStream } = email;
+  const { ReplyTo, Tag, Headers, Metadata, Attachments, MessageStream } = email;
   return {
     from: parseAddress(email.From, '/From'),
-    to: recipientsOf(To),
-    ...(Cc ? { cc: parseAddressList(Cc, '/Cc') } : {}),
-    ...(Bcc ? { bcc: parseAddressList(Bcc, '/Bcc') } : {}),
+    ...recipientsOf(email),
     ...(ReplyTo ? { reply_to: parseAddressList(ReplyTo, '/ReplyTo') } : {}),
     ...contentOf(email),
     ...(MessageStream ? { stream: toStreamKey(MessageStream) } : {}),
     ...(Tag ? { tags: [Tag] } : {}),
     ...(Metadata ? { metadata: mapToText(Metadata) } : {}),
     ...trackingOf(email),
-    ...(Headers?.length ? { headers: mapToText(toRecord(Headers, '/Headers')) } : {}),
+    ...(Headers?.length
+      ? { headers: withoutReturnPath(mapToText(toRecord(Headers, '/Headers'))) }
+      : {}),
     ...(Attachments?.length ? { attachments: Attachments.map(toAttachment) } : {}),
   };
 }
 
-function recipientsOf(to: string | null | undefined) {
-  if (to) return parseAddressList(to, '/To');
-  const detail = 'At least one address is required: Cc and Bcc alone are not supported.';
-  throw invalidFields([{ pointer: '/To', code: 'required', detail }]);
+function recipientsOf({ To, Cc, Bcc }: Common) {
+  if (!To && !Cc && !Bcc) {
+    const detail = 'At least one address is required, in To, Cc or Bcc.';
+    throw invalidFields([{ pointer: '/To', code: 'required', detail }]);
+  }
+  return {
+    ...(To ? { to: parseAddressList(To, '/To') } : {}),
+    ...(Cc ? { cc: parseAddressList(Cc, '/Cc') } : {}),
+    ...(Bcc ? { bcc: parseAddressList(Bcc, '/Bcc') } : {}),
+  };
 }
 
 function mapToText(values: Readonly<Record<string, Static<typeof Scalar>>>) {

@@ -7,6 +7,7 @@ import { invalidFields, RefusedError } from '../../lib/refused-error.ts';
 import { formatAddress } from '../../mail/address.ts';
 import { parseAddress, parseAddressList } from '../address-list.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
+import { isReturnPath } from '../return-path-header.ts';
 import { type Accepted, sendEach } from '../send-each.ts';
 import { Attachment, attachmentOperations, fetchAttachments, toAttachment } from './attachments.ts';
 import { ListQuery, pageQuery, toPage } from './lists.ts';
@@ -293,7 +294,7 @@ function headersOf({ headers, reply_to: given }: Static<typeof Email>) {
   const isReplyTo = (name: string) => name.toLowerCase() === 'reply-to';
   const entries = Object.entries(headers ?? {});
   const [, inHeader] = entries.find(([name]) => isReplyTo(name)) ?? [];
-  const others = entries.filter(([name]) => !isReplyTo(name));
+  const others = entries.filter(([name]) => !isReplyTo(name) && !isReturnPath(name));
   return {
     headers: others.length > 0 ? Object.fromEntries(others) : undefined,
     replyTo: given ?? inHeader,

@@ -1,6 +1,7 @@
 import { BATCH_METADATA } from '../../http/routes/messages/schemas.ts';
 import { type FieldError, invalidFields, RefusedError } from '../../lib/refused-error.ts';
 import { eventLoopTurns } from '../../lib/turns.ts';
+import { withoutReturnPath } from '../return-path-header.ts';
 import { SizeBudget } from '../size-budget.ts';
 import { checkBatchId } from './batch-id.ts';
 import type { Mail, Personalization } from './mail-schema.ts';
@@ -126,7 +127,8 @@ function toAttachment(attachment: Attachment): object {
 
 function personalFields(mail: Mail, personalization: Personalization, nowMs: number): object {
   const { to, cc, bcc, from } = personalization;
-  const headers = mergeHeaders(mail.headers, personalization.headers);
+  const given = mergeHeaders(mail.headers, personalization.headers);
+  const headers = given && withoutReturnPath(given);
   const metadata = {
     ...mail.custom_args,
     ...personalization.custom_args,

@@ -59,7 +59,6 @@ export const Template = closed(
 
 const UNSUPPORTED = {
   FromEmailAddressIdentityArn: 'Use an API key of the workspace that owns the sender domain.',
-  FeedbackForwardingEmailAddress: 'Bounces and complaints are events; receive them by webhook.',
   FeedbackForwardingEmailAddressIdentityArn:
     'Bounces and complaints are events; receive them by webhook.',
   EndpointId: 'There is one endpoint.',
@@ -81,6 +80,9 @@ const UNSUPPORTED_NAMES = Object.keys(UNSUPPORTED) as (keyof typeof UNSUPPORTED)
 const COMMON = {
   FromEmailAddress: Type.Optional(Type.String()),
   ReplyToAddresses: Addresses,
+  FeedbackForwardingEmailAddress: Type.Optional(
+    Type.String({ description: 'Ignored: bounces and complaints are events.' }),
+  ),
   ConfigurationSetName: Type.Optional(Type.String({ description: 'Becomes a tag.' })),
   ListManagementOptions: Type.Optional(ListManagement),
   ...(Object.fromEntries(

@@ -1,7 +1,6 @@
 import { Type } from 'typebox';
 import { type Operation, operation } from '../../http/operation.ts';
 import { invalidFields, RefusedError } from '../../lib/refused-error.ts';
-import { parseAddress, parseAddressList } from '../address-list.ts';
 import type { CompatDependencies } from '../compat-provider.ts';
 import { type SendResult, sendEach } from '../send-each.ts';
 import { SizeBudget } from '../size-budget.ts';
@@ -94,7 +93,10 @@ function checkSize(bulk: SendBulkEmail, bytesMax: number): void {
   }).spend(common * BulkEmailEntries.length);
 }
 
-/** The message is kept as it is, so everything about its content is in it. */
+/**
+ * The message is kept as it is, so everything about its content is in it. At SES, FromEmailAddress is the
+ * sender of the envelope, which is always an address of ours here.
+ */
 function toRawBody(email: SendEmail): object {
   refuseUnsupported(email);
   if (email.ReplyToAddresses !== undefined) {
@@ -102,7 +104,6 @@ function toRawBody(email: SendEmail): object {
     throw invalidFields([unsupported('/ReplyToAddresses', detail)]);
   }
   const raw = email.Content.Raw?.Data ?? '';
-  if (email.FromEmailAddress !== undefined) checkSender(email.FromEmailAddress, raw);
   const recipients = recipientsOf(email.Destination);
   return {
     raw,
@@ -116,22 +117,6 @@ function toRawBody(email: SendEmail): object {
 function rejected(error: unknown): never {
   if (!(error instanceof RefusedError) || error.code !== 'validation_failed') throw error;
   throw new RefusedError('malformed_request', error.message, { errors: error.errors });
-}
-
-const HEADER_CHARS_MAX = 256 * 1024;
-
-/** At SES, another address here would receive the bounces; here they become events. */
-function checkSender(given: string, raw: string): void {
-  const start = Buffer.from(raw.slice(0, HEADER_CHARS_MAX), 'base64').toString('latin1');
-  const [header = ''] = start.split(/\r?\n\r?\n/, 1);
-  const from = /^from[ \t]*:((?:.*)(?:\r?\n[ \t].*)*)/im.exec(header)?.[1];
-  if (from === undefined) return;
-  const { email } = parseAddress(given, '/FromEmailAddress');
-  const senders = parseAddressList(from, '/Content/Raw/Data');
-  if (senders.some((sender) => sender.email.toLowerCase() === email.toLowerCase())) return;
-  const detail =
-    'FromEmailAddress differs from the From header of the message. Omit it, or use the same address.';
-  throw invalidFields([{ pointer: '/FromEmailAddress', code: 'invalid_value', detail }]);
 }
 
 const STATUSES: Record<string, string> = {

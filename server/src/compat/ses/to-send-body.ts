@@ -2,6 +2,7 @@ import { type FieldError, invalidFields } from '../../lib/refused-error.ts';
 import { parseAddress } from '../address-list.ts';
 import { parseJsonObject } from '../json-object.ts';
 import { toRecord } from '../name-value-list.ts';
+import { withoutReturnPath } from '../return-path-header.ts';
 import {
   type Attachment,
   type Destination,
@@ -90,16 +91,15 @@ function replaced(defaults: readonly NameValue[] = [], own: readonly NameValue[]
 function commonFields(email: Common, at = ''): Record<string, unknown> {
   const { FromEmailAddress: from, ReplyToAddresses: replyTo, ConfigurationSetName: set } = email;
   const { ToAddresses = [], CcAddresses = [], BccAddresses = [] } = email.Destination ?? {};
-  if (ToAddresses.length === 0) {
-    const detail = 'At least one address is required.';
+  if (ToAddresses.length + CcAddresses.length + BccAddresses.length === 0) {
+    const detail = 'At least one address is required, in ToAddresses, CcAddresses or BccAddresses.';
     const pointer = `${at}/Destination/ToAddresses`;
     throw invalidFields([{ pointer, code: 'required', detail }]);
   }
   const list = (addresses: readonly string[], pointer: string) =>
     addresses.map((text, index) => parseAddress(text, `${pointer}/${index}`));
-  const body: Record<string, unknown> = {
-    to: list(ToAddresses, `${at}/Destination/ToAddresses`),
-  };
+  const body: Record<string, unknown> = {};
+  if (ToAddresses.length > 0) body.to = list(ToAddresses, `${at}/Destination/ToAddresses`);
   if (from !== undefined) body.from = parseAddress(from, '/FromEmailAddress');
   if (CcAddresses.length > 0) body.cc = list(CcAddresses, `${at}/Destination/CcAddresses`);
   if (BccAddresses.length > 0) body.bcc = list(BccAddresses, `${at}/Destination/BccAddresses`);
@@ -168,7 +168,7 @@ function addExtra(
   attachments: readonly Attachment[] | undefined,
   at: string,
 ): object {
-  if (headers?.length) body.headers = toRecord(headers, `${at}/Headers`);
+  if (headers?.length) body.headers = withoutReturnPath(toRecord(headers, `${at}/Headers`));
   if (attachments?.length) {
     body.attachments = attachments.map((one, index) =>
       toAttachment(one, `${at}/Attachments/${index}`),

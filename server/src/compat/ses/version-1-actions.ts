@@ -1,6 +1,10 @@
 import { invalidFields, RefusedError } from '../../lib/refused-error.ts';
+import { DAY_MS, type Stats, startOf } from '../statistics.ts';
 
-/** The actions of version 1, each as requests of version 2 and a result made from their responses. */
+/**
+ * The actions of version 1, each as requests of version 2 and a result made from their responses, except
+ * for statistics, which version 2 has in other forms.
+ */
 
 export type Fields = Record<string, unknown>;
 interface Input {
@@ -17,10 +21,19 @@ export interface Action {
   /** The names of its parameters. */
   fields: readonly string[];
   required?: readonly string[];
-  run(fields: Fields, call: CallVersion2): Promise<object>;
+  run(fields: Fields, call: CallVersion2, source: StatsSource): Promise<object>;
 }
 
-const COMMON = ['Source', 'ReplyToAddresses', 'ConfigurationSetName'];
+export interface StatsSource {
+  nowMs: number;
+  read(wanted: { interval: 'hour'; fromMs: number; toMs: number }): Promise<Stats>;
+}
+
+/** As at SES, but in hours instead of quarters, which are not kept that long. */
+const STATISTICS_DAYS = 14;
+
+/** ReturnPath is ignored, like the FeedbackForwardingEmailAddress of version 2. */
+const COMMON = ['Source', 'ReplyToAddresses', 'ConfigurationSetName', 'ReturnPath'];
 
 export const ACTIONS: Readonly<Record<string, Action>> = {
   SendEmail: {
@@ -75,6 +88,23 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
     async run(_fields, call) {
       const { SendQuota: quota } = await call('sesGetAccount');
       return { SentLast24Hours: 0, ...quota };
+    },
+  },
+  GetSendStatistics: {
+    fields: [],
+    async run(_fields, _call, { nowMs, read }) {
+      const fromMs = startOf(nowMs - STATISTICS_DAYS * DAY_MS, 'hour');
+      const { points } = await read({ interval: 'hour', fromMs, toMs: nowMs });
+      return {
+        SendDataPoints: points.map(({ start, accepted, bounced, expired, complained, failed }) => ({
+          Timestamp: start,
+          // Like the event Send, which SES also counts for suppressed addresses.
+          DeliveryAttempts: accepted,
+          Bounces: bounced + expired,
+          Complaints: complained,
+          Rejects: failed,
+        })),
+      };
     },
   },
   GetAccountSendingEnabled: {

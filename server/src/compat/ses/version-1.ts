@@ -6,10 +6,17 @@ import { type CallOperation, surfaceCaller } from '../../http/server/call-operat
 import { type FieldError, invalidFields, RefusedError } from '../../lib/refused-error.ts';
 import { type CompatDependencies, type CompatProvider, prefixOf } from '../compat-provider.ts';
 import { problemMessage } from '../problem-message.ts';
+import { readStats } from '../statistics.ts';
 import { unsupported } from './email-schemas.ts';
 import { REQUEST_ID_HEADER, version1ErrorOf } from './errors.ts';
 import { readQueryForm, writeError, writeResult, XML } from './query-protocol.ts';
-import { ACTIONS, type Action, type CallVersion2, type Fields } from './version-1-actions.ts';
+import {
+  ACTIONS,
+  type Action,
+  type CallVersion2,
+  type Fields,
+  type StatsSource,
+} from './version-1-actions.ts';
 
 /**
  * Version 1 of the SES API (https://docs.aws.amazon.com/ses/latest/APIReference), whose actions are all
@@ -18,16 +25,17 @@ import { ACTIONS, type Action, type CallVersion2, type Fields } from './version-
  */
 
 const UNSUPPORTED: Readonly<Record<string, string>> = {
-  ReturnPath: 'Bounces and complaints are events; receive them by webhook.',
   ReturnPathArn: 'Bounces and complaints are events; receive them by webhook.',
   SourceArn: 'Use an API key of the workspace that owns the sender domain.',
   FromArn: 'Use an API key of the workspace that owns the sender domain.',
   TemplateArn: 'Name the template in Template.',
 };
 
+type Version1Dependencies = Pick<CompatDependencies, 'baseUrl' | 'call' | 'clock'>;
+
 /** One operation at two paths, because some SDKs add a slash to the endpoint and others do not. */
 export function version1Operations(
-  deps: Pick<CompatDependencies, 'baseUrl'>,
+  deps: Version1Dependencies,
   version2: readonly Operation[],
 ): Operation[] {
   const call = surfaceCaller(version2);
@@ -38,7 +46,7 @@ export function version1Operations(
 }
 
 function version1Operation(
-  { baseUrl }: Pick<CompatDependencies, 'baseUrl'>,
+  deps: Version1Dependencies,
   call: CallOperation,
   place: { id: string; path: string },
 ): Operation {
@@ -60,14 +68,18 @@ function version1Operation(
       const { requestId, idempotency } = request;
       const action = Object.hasOwn(ACTIONS, String(name)) ? ACTIONS[String(name)] : undefined;
       if (!action) {
-        const message = `Postrider does not offer the action ${name} of version 1. ${baseUrl}/docs/moving lists those that it offers.`;
+        const message = `Postrider does not offer the action ${name} of version 1. ${deps.baseUrl}/docs/moving lists those that it offers.`;
         const body = writeError({ code: 'InvalidAction', message, isOurs: false }, requestId);
         return { status: 400, mediaType: XML, body };
       }
       checkFields(fields, action);
       const callVersion2: CallVersion2 = async (id, input = {}) =>
         (await call(request, id, { ...input, idempotency })).body;
-      const result = await action.run(fields, callVersion2).catch(renamed);
+      const source: StatsSource = {
+        nowMs: deps.clock.now(),
+        read: (wanted) => readStats(deps, request, { ...wanted, begin: 'Action' }),
+      };
+      const result = await action.run(fields, callVersion2, source).catch(renamed);
       return { status: 200, mediaType: XML, body: writeResult(String(name), result, requestId) };
     },
   );

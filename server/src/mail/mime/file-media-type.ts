@@ -1,10 +1,26 @@
 /**
- * The media type that the name of a file stands for, or the one for unknown content. Mail clients
- * preview and open a file by its type, whatever its name is.
+ * The media type that the name of a file stands for, or else that of an image by its first bytes, or
+ * else the one for unknown content. Mail clients preview and open a file by its type, whatever its name
+ * is, and show no image of an unknown type. Programs often name inline images by their Content-ID.
  */
-export function mediaTypeOfFile(filename: string): string {
+export function mediaTypeOfFile(filename: string, content: Uint8Array): string {
   const extension = filename.slice(filename.lastIndexOf('.') + 1).toLowerCase();
-  return TYPES.get(extension) ?? 'application/octet-stream';
+  return TYPES.get(extension) ?? imageTypeOf(content) ?? 'application/octet-stream';
+}
+
+const SIGNATURE_BYTES = 256;
+
+/** By the signatures that the formats prescribe; SVG by its root element. */
+function imageTypeOf(content: Uint8Array): string | undefined {
+  const start = Buffer.from(content.subarray(0, SIGNATURE_BYTES)).toString('latin1');
+  if (start.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png';
+  if (start.startsWith('\xff\xd8\xff')) return 'image/jpeg';
+  if (/^GIF8[79]a/.test(start)) return 'image/gif';
+  if (/^RIFF.{4}WEBP/s.test(start)) return 'image/webp';
+  if (/^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--[^>]*-->\s*)?<svg[\s>]/.test(start)) {
+    return 'image/svg+xml';
+  }
+  return undefined;
 }
 
 const OFFICE = 'application/vnd.openxmlformats-officedocument';

@@ -36,6 +36,7 @@ export function checkFields(
 ): CheckedFields {
   const errors = new FieldErrors();
   const fields = readFields(request, limits, nowMs, errors, mode);
+  if (!hasRecipient(request)) errors.add(...RECIPIENT_MISSING);
   // Without a sender, that of the stream is used, which rendering finds.
   if (errors.all.length === 0 && (hasSender(request) || !contentError(request, limits)))
     return fields;
@@ -55,6 +56,8 @@ export function checkRemainingFields(
 ): FieldError[] {
   const found = new FieldErrors();
   readFields(request, limits, nowMs, found, mode);
+  const recipientsUnknown = RECIPIENT_FIELDS.some((field) => invalid.has(field));
+  if (!recipientsUnknown && !hasRecipient(request)) found.add(...RECIPIENT_MISSING);
   const errors = [...found.all];
   const senderUnknown = invalid.has('from') || invalid.has('template_key');
   if (!senderUnknown && !hasSender(request)) errors.push(SENDER_MISSING);
@@ -110,6 +113,21 @@ export function checkTimeZone(timeZone: string | undefined, errors: FieldErrors)
   } catch {
     errors.add('/time_zone', 'invalid_value', 'Use an IANA time zone, such as Europe/Vienna.');
   }
+}
+
+const RECIPIENT_FIELDS = ['to', 'cc', 'bcc'] as const;
+const RECIPIENT_MISSING = [
+  '/to',
+  'required',
+  'At least one recipient is required, in to, cc or bcc.',
+] as const;
+
+/** A message with blind copies alone has no To header (RFC 5322 section 3.6). */
+function hasRecipient(request: Partial<SendRequest>): boolean {
+  return RECIPIENT_FIELDS.some((field) => {
+    const given = request[field];
+    return Array.isArray(given) ? given.length > 0 : given !== undefined;
+  });
 }
 
 /** A template and a stream may define a sender. */

@@ -142,10 +142,11 @@ function parseAttachment(input: AttachmentInput, pointer: string, errors: FieldE
     const detail = 'Use letters, digits, dots and dashes; html refers to it as cid:….';
     errors.add(`${pointer}/content_id`, 'invalid_content_id', detail);
   }
+  const file = bytes ?? Buffer.alloc(0);
   return {
     filename,
-    content: bytes ?? Buffer.alloc(0),
-    contentType: contentType ?? mediaTypeOfFile(filename),
+    content: file,
+    contentType: contentType ?? mediaTypeOfFile(filename, file),
     ...(contentId === undefined ? {} : { contentId }),
   };
 }

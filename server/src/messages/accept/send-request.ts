@@ -79,9 +79,13 @@ const RECIPIENTS_MAX = 1000;
 
 export const SendMessage = closed(
   {
-    to: Type.Union([Address, Type.Array(Address, { minItems: 1, maxItems: RECIPIENTS_MAX })], {
-      description: 'The recipient, or a list of recipients who all see each other.',
-    }),
+    to: Type.Optional(
+      Type.Union([Address, Type.Array(Address, { minItems: 1, maxItems: RECIPIENTS_MAX })], {
+        description:
+          'The recipient, or a list of recipients who all see each other. Required unless `cc` or ' +
+          '`bcc` names one.',
+      }),
+    ),
     from: Type.Optional(
       withDescription(
         Address,
@@ -184,7 +188,8 @@ export const SendMessage = closed(
             Type.String({
               maxLength: 512,
               description:
-                'Default: the type that the extension of `filename` stands for, or else ' +
+                'Default: the type that the extension of `filename` stands for, or else that of a ' +
+                'PNG, JPEG, GIF, WebP or SVG image by its content, or else ' +
                 '`application/octet-stream`.',
               examples: ['application/pdf'],
             }),

@@ -307,8 +307,7 @@ export function renderFields(
   const values = template ? template.withDefaults(given) : given;
   const budget = new RenderBudget(renderLimits, sharedWork);
   const rendered = render(values, budget);
-  const recipientPointer = Array.isArray(request.to) ? '/to/0/email' : '/to/email';
-  refuseMissingValues(budget, template, variableErrors, recipientPointer);
+  refuseMissingValues(budget, template, variableErrors, recipientPointer(request));
   const checkedFields = { ...rendered, ...checkHeaders(rendered, sources, limits) };
   const secretSource = template?.hasSecrets
     ? template
@@ -321,6 +320,12 @@ export function renderFields(
       ? redactContent(secretSource, values, checkedFields, render, sharedWork)
       : checkedFields,
   };
+}
+
+/** The recipient whose values are inserted: the first one. */
+function recipientPointer({ to, cc }: SendRequest): string {
+  if (to && !Array.isArray(to)) return '/to/email';
+  return `/${to?.length ? 'to' : cc?.length ? 'cc' : 'bcc'}/0/email`;
 }
 
 async function resolveTemplate(

@@ -11,6 +11,11 @@ export interface MessageHeader {
   messageId: string;
 }
 
+export interface CustomHeader {
+  name: string;
+  value: string;
+}
+
 interface HeaderRow {
   sender: string;
   sender_name: string | null;
@@ -31,13 +36,40 @@ export async function findMessageHeader(
     values: [scope.workspaceId, scope.mode, id],
   });
   const [row] = rows;
-  return (
-    row && {
-      from: { email: row.sender, name: row.sender_name },
-      subject: row.subject,
-      messageId: row.header_message_id ?? generatedMessageId(id, addressDomain(row.sender)),
-    }
-  );
+  return row && toHeader(id, row);
+}
+
+/**
+ * The same with the headers that the caller added, which are part of the content: none once it has been
+ * deleted or archived. Secret values are redacted in them. Links to unsubscribe are left out, because
+ * they act for the recipient without signing in.
+ */
+export async function findMessageHeaders(
+  db: Queryable,
+  scope: TenantScope,
+  id: string,
+): Promise<(MessageHeader & { custom: CustomHeader[] }) | undefined> {
+  const { rows } = await db.query<HeaderRow & { custom: [string, string][] | null }>({
+    name: 'find-message-headers',
+    text: `select sender, sender_name, subject, header_message_id,
+        (select c.head -> 'headers' from message_contents c
+          where c.workspace_id = m.workspace_id and c.mode = m.mode and c.id = m.id) as custom
+      from messages m where workspace_id = $1 and mode = $2 and id = $3`,
+    values: [scope.workspaceId, scope.mode, id],
+  });
+  const [row] = rows;
+  const custom = (row?.custom ?? [])
+    .filter(([name]) => !/^list-unsubscribe/i.test(name))
+    .map(([name, value]) => ({ name, value }));
+  return row && { ...toHeader(id, row), custom };
+}
+
+function toHeader(id: string, row: HeaderRow): MessageHeader {
+  return {
+    from: { email: row.sender, name: row.sender_name },
+    subject: row.subject,
+    messageId: row.header_message_id ?? generatedMessageId(id, addressDomain(row.sender)),
+  };
 }
 
 /**

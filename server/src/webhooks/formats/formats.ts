@@ -1,7 +1,6 @@
 import type { InboundMessageEventData } from '../../events/event-types.ts';
 import { EVENT_TYPES, type EventType } from '../../events/event-types.ts';
 import { type EventBodyInput, eventBody } from '../../events/events-store.ts';
-import type { MessageHeader } from '../../messages/lookup/message-header-store.ts';
 import { mailgun } from './mailgun.ts';
 import { postmark } from './postmark.ts';
 import { resend } from './resend.ts';
@@ -11,6 +10,7 @@ import { standardHeaders } from './standard-headers.ts';
 import type {
   InboundContent,
   SourceData,
+  SourceMessage,
   WebhookFormat,
   WebhookFormatName,
 } from './webhook-format.ts';
@@ -45,7 +45,8 @@ export async function renderEvent(
   if (!format.render) return eventBody(event);
   if (event.type === INBOUND) return renderInbound(format, event, read);
   const data = JSON.parse(event.data) as SourceData;
-  const message = data.message_id === undefined ? undefined : await read.message(data.message_id);
+  const message =
+    data.message_id === undefined ? undefined : await read.message(data.message_id, format);
   const type = event.type as EventType;
   const content = format.render({ ...event, type, data, message });
   return content && JSON.stringify(content);
@@ -66,7 +67,7 @@ const INBOUND: EventType = 'inbound_message.received';
 
 /** Reads what formats show of the subject of an event, and the event does not contain. */
 export interface EventReaders {
-  message(id: string): Promise<MessageHeader | undefined>;
+  message(id: string, format: WebhookFormat): Promise<SourceMessage | undefined>;
   inboundContent(id: string): Promise<InboundContent | undefined>;
 }
 

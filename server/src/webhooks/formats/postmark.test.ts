@@ -126,6 +126,7 @@ describe('an inbound message', () => {
       { name: 'X-Spam', value: 'no' },
     ],
     attachments: [{ content: Buffer.from('%PDF-1.4') }],
+    raw: Buffer.from('Subject: Re: Grüße\r\n\r\nThank you.'),
   };
 
   test('has everything that Postmark sends', () => {
@@ -152,6 +153,7 @@ describe('an inbound message', () => {
       TextBody: CONTENT.text,
       HtmlBody: CONTENT.html,
       StrippedTextReply: 'Thank you.',
+      RawEmail: 'Subject: Re: Grüße\r\n\r\nThank you.',
       Headers: [{ Name: 'X-Spam', Value: 'no' }],
       Attachments: [
         {
@@ -182,6 +184,7 @@ describe('an inbound message', () => {
       TextBody: '',
       HtmlBody: '',
       StrippedTextReply: '',
+      RawEmail: undefined,
       Headers: [],
       Date: 'Sun, 15 Nov 2026 09:29:57 GMT',
       Attachments: [{ Name: 'invoice.pdf', Content: '' }],

@@ -33,6 +33,8 @@ export const postmark: WebhookFormat = {
   renderInbound: ({ data, content }) => ({
     ...postmarkInboundMessage(data),
     ...postmarkInboundText(content ?? { text: null, html: null, headers: [] }),
+    // A setting at Postmark, without which the receivers of Rails and Laravel reject requests.
+    RawEmail: content?.raw.toString('utf8'),
     Attachments: data.attachments.map((file) => ({
       ...postmarkInboundAttachment(file),
       Content: base64Of(content?.attachments[file.index]),

@@ -155,3 +155,11 @@ test('an inbound message without a sender and a Message-ID', () => {
     data: { from: '', message_id: '' },
   });
 });
+
+test('headers of the caller are listed, where adapters have tags and metadata', () => {
+  const event = recipientEvent('message.delivered');
+  const custom = [{ name: 'X-Tags', value: '["receipt"]' }];
+  const message = event.message && { ...event.message, custom };
+  expect(resend.render?.({ ...event, message })).toMatchObject({ data: { headers: custom } });
+  expect(resend.render?.(event)).not.toHaveProperty('data.headers');
+});

@@ -29,6 +29,7 @@ export const resend: WebhookFormat = {
     'suppression.deleted',
   ],
   keys: 'secret',
+  needsCustomHeaders: true,
   render(event) {
     const type = typeOf(event);
     if (type === undefined) return undefined;
@@ -110,6 +111,8 @@ function emailData(event: SourceEvent): object {
     from: message ? formatAddress(message.from) : '',
     to: toOf(event),
     subject: message?.subject ?? '',
+    // Adapters for Resend keep their own tags and metadata in them.
+    ...(message?.custom?.length ? { headers: message.custom } : {}),
     tags: data.metadata,
     ...details(event),
   };

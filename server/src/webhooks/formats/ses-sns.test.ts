@@ -202,3 +202,13 @@ test('a subscription confirmation has a token that leads back to the key', async
     expect(certificateKeyId(wrong)).toBeUndefined();
   }
 });
+
+test('headers of the caller follow those of the message', () => {
+  const event = recipientEvent('message.delivered');
+  const custom = [{ name: 'X-Metadata', value: '{"order":"17"}' }];
+  const message = event.message && { ...event.message, custom };
+  const names = ['From', 'To', 'Subject', 'Message-ID', 'X-Metadata'];
+  expect(sesSns.render?.({ ...event, message })).toMatchObject({
+    mail: { headers: names.map((name) => ({ name })) },
+  });
+});

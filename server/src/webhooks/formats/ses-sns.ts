@@ -30,6 +30,7 @@ export const sesSns: WebhookFormat = {
     'message.clicked',
   ],
   keys: 'rsa',
+  needsCustomHeaders: true,
   render(event) {
     const specific = specificFields(event);
     return specific && { ...specific, mail: mailOf(event) };
@@ -169,6 +170,7 @@ function mailOf(event: SourceEvent): object {
         { name: 'To', value: to.join(', ') },
         { name: 'Subject', value: message.subject },
         { name: 'Message-ID', value: `<${message.messageId}>` },
+        ...(message.custom ?? []),
       ]
     : [];
   return {
@@ -177,6 +179,7 @@ function mailOf(event: SourceEvent): object {
     source: message?.from.email ?? '',
     sendingAccountId: '000000000000',
     destination,
+    // Those that the service adds are not listed.
     headersTruncated: true,
     headers,
     commonHeaders: {

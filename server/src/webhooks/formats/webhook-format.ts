@@ -8,7 +8,7 @@ import type {
   SmtpFacts,
 } from '../../events/event-types.ts';
 import type { Hmac } from '../../lib/hmac.ts';
-import type { MessageHeader } from '../../messages/lookup/message-header-store.ts';
+import type { CustomHeader, MessageHeader } from '../../messages/lookup/message-header-store.ts';
 
 /**
  * What a format of webhook requests is. Each format is two pure functions: `render` turns an event
@@ -36,6 +36,8 @@ export interface WebhookFormat {
    * function, events are sent as they are stored.
    */
   render?(event: SourceEvent): object | undefined;
+  /** Whether `render` uses the headers that the caller added, which take another lookup. */
+  needsCustomHeaders?: true;
   /** For events about inbound messages, where they have an equivalent. */
   renderInbound?(event: InboundEvent): object;
   /** Whether `renderInbound` uses the content. */
@@ -66,8 +68,10 @@ export interface SourceEvent {
   createdAtMs: number;
   data: SourceData;
   /** Undefined for events without a message, and once the message has been deleted. */
-  message: MessageHeader | undefined;
+  message: SourceMessage | undefined;
 }
+
+export type SourceMessage = MessageHeader & { custom?: readonly CustomHeader[] };
 
 /** An event about an inbound message as formats see it. */
 export interface InboundEvent {
@@ -78,6 +82,8 @@ export interface InboundEvent {
 }
 
 export interface InboundContent {
+  /** The mail as it arrived. */
+  raw: Buffer;
   text: string | null;
   html: string | null;
   headers: readonly { name: string; value: string }[];

@@ -14,6 +14,8 @@ import { startApp, type TestApp } from '../../harness/app.ts';
  */
 
 const DOMAIN = 'acme.example';
+const FROM = 'hello@acme.example';
+const TO = 'jane@example.com';
 
 let app: TestApp;
 let sesCredentials: { accessKeyId: string; secretAccessKey: string };
@@ -363,21 +365,80 @@ describe('Mailgun', () => {
   });
 });
 
-test('the SES bridge of Symfony Mailer keeps only the host', async () => {
+test('the SES bridge of Symfony Mailer keeps only the host, and passes on returnPath()', async () => {
   const ses = new SESv2Client({
     region: 'eu-central-1',
     endpoint: app.url,
     credentials: sesCredentials,
     maxAttempts: 1,
   });
+  const common = { Destination: { ToAddresses: ['jane@example.com'] } };
   const { MessageId = '' } = await ses.send(
     new SendEmailCommand({
+      ...common,
       FromEmailAddress: '=?UTF-8?B?w5xiZXI=?= <hello@acme.example>',
-      Destination: { ToAddresses: ['jane@example.com'] },
-      Content: { Simple: { Subject: { Data: 'Hi' }, Body: { Text: { Data: 'Hi' } } } },
+      FeedbackForwardingEmailAddress: 'bounces@acme.example',
+      Content: {
+        Simple: {
+          Subject: { Data: 'Hi' },
+          Body: { Text: { Data: 'Hi' } },
+          Headers: [{ Name: 'Return-Path', Value: '<bounces@acme.example>' }],
+        },
+      },
+    }),
+  );
+  const { message, raw } = await sentMessage(MessageId);
+  expect(message).toMatchObject({ from: { email: 'hello@acme.example', name: 'Über' } });
+  expect(raw).not.toContain('bounces@');
+  const Data = Buffer.from('Return-Path: bounces@acme.example\nFrom: hello@acme.example\n\nHi');
+  const sent = await ses.send(
+    new SendEmailCommand({
+      ...common,
+      FromEmailAddress: 'bounces@acme.example',
+      Content: { Raw: { Data } },
     }),
   );
   ses.destroy();
-  const { message } = await sentMessage(MessageId);
-  expect(message).toMatchObject({ from: { email: 'hello@acme.example', name: 'Über' } });
+  expect((await sentMessage(sent.MessageId ?? '')).raw).not.toContain('bounces@');
+});
+
+test('returnPath() of Symfony Mailer is left out, as at the other providers', async () => {
+  const html = '<p>Hi</p>';
+  const name = 'Return-Path';
+  const value = '<bounces@acme.example>';
+  const mailgun = new FormData();
+  for (const [field, text] of Object.entries({ from: FROM, to: TO, subject: 'Hi', html })) {
+    mailgun.append(field, text);
+  }
+  mailgun.append(`h:${name}`, value);
+  mailgun.append('h:X-Ref', '1');
+  const headers = { [name]: value, 'X-Ref': '1' };
+  const list = [
+    { Name: name, Value: value },
+    { Name: 'X-Ref', Value: '1' },
+  ];
+  const postmark = { From: FROM, To: TO, Subject: 'Hi', HtmlBody: html, Headers: list };
+  const sendgrid = {
+    from: { email: FROM },
+    personalizations: [{ to: [{ email: TO }] }],
+    subject: 'Hi',
+    content: [{ type: 'text/html', value: html }],
+    headers,
+  };
+  for (const [path, body, authorization] of [
+    ['/emails', { from: FROM, to: [TO], subject: 'Hi', html, headers }, bearer()],
+    ['/email', postmark, serverToken()],
+    ['/v3/mail/send', sendgrid, bearer()],
+    [`/v3/${DOMAIN}/messages`, mailgun, basic()],
+  ] as const) {
+    const { status, json } = await post(path, body, authorization);
+    expect([path, status < 300, json]).toEqual([path, true, json]);
+    const { raw } = await newestMessage();
+    expect([path, raw.includes('bounces@'), raw.includes('X-Ref: 1')]).toEqual([path, false, true]);
+  }
+  const ours = { from: { email: FROM }, to: { email: TO }, subject: 'Hi', html, headers };
+  expect((await app.call('POST', '/transactional/send', { body: ours })).json).toMatchObject({
+    code: 'validation_failed',
+    errors: [{ pointer: '/headers/Return-Path', code: 'reserved_header' }],
+  });
 });

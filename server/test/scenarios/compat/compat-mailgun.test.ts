@@ -77,6 +77,22 @@ test('batches in quick succession, as Ghost sends a newsletter, wait for their t
 });
 
 describe('messages', () => {
+  test('inline images without an extension, or with the same name, are shown', async () => {
+    const png = Buffer.from('89504e470d0a1a0a0000', 'hex');
+    const sent = await mailgun.messages.create(DOMAIN, {
+      ...MESSAGE,
+      inline: [
+        { filename: 'logo', data: png },
+        { filename: 'logo', data: png },
+        { filename: 'logo', data: Buffer.from('GIF89a') },
+      ],
+    });
+    expect((await received(sent.id)).attachments).toMatchObject([
+      { filename: 'logo', content_type: 'image/png', content_id: 'logo' },
+      { filename: 'logo', content_type: 'image/gif', content_id: null },
+    ]);
+  });
+
   test('a message arrives as it was written, with all that Mailgun offers', async () => {
     const sent = await mailgun.messages.create(DOMAIN, {
       ...MESSAGE,

@@ -81,6 +81,20 @@ describe('emails', () => {
     expect(list.Messages.map(({ MessageID }) => MessageID)).toEqual([sent.MessageID]);
   });
 
+  test('copies alone are enough, open or blind', async () => {
+    const { To: _none, ...email } = EMAIL;
+    const [open, blind, neither] = await postmark.sendEmailBatch([
+      { ...email, Cc: 'cc@example.com' } as never,
+      { ...email, To: '', Bcc: 'bcc@example.com' },
+      { ...email, To: '' },
+    ]);
+    const rawOf = async (id = '') => (await postmark.getOutboundMessageDump(id)).Body;
+    const copied = await rawOf(open?.MessageID);
+    expect([/^To:/m.test(copied), /^Cc: cc@example\.com\r$/m.test(copied)]).toEqual([false, true]);
+    expect(await rawOf(blind?.MessageID)).not.toMatch(/^(To|Cc|Bcc):/m);
+    expect(neither).toMatchObject({ ErrorCode: 300, Message: expect.stringContaining('/To') });
+  });
+
   test('a stored template is sent by its alias', async () => {
     const key = app.liveKey;
     const created = await app.call('POST', '/templates', {

@@ -1,3 +1,4 @@
+import { GetSendStatisticsCommand, SESClient } from '@aws-sdk/client-ses';
 import sendgridClient from '@sendgrid/client';
 import Mailgun from 'mailgun.js';
 import { ServerClient } from 'postmark';
@@ -48,6 +49,18 @@ function sendgridWith(key: string): SendGrid {
 function mailgunWith(key: string) {
   const url = `${app.url}/compat/mailgun`;
   return new Mailgun(FormData).client({ username: 'api', key, url });
+}
+
+async function sesOfTestKey(): Promise<SESClient> {
+  const key = app.liveKey;
+  const { json: keys } = await app.call('GET', '/api-keys', { key });
+  const { id } = keys.data.find(({ mode }: { mode: string }) => mode === 'test');
+  const { json } = await app.call('POST', `/api-keys/${id}/ses-credentials`, { key });
+  return new SESClient({
+    region: 'eu-central-1',
+    endpoint: `${app.url}/compat/ses`,
+    credentials: { accessKeyId: json.access_key_id, secretAccessKey: json.secret_access_key },
+  });
 }
 
 describe('messages of all outcomes', () => {
@@ -172,6 +185,23 @@ describe('messages of all outcomes', () => {
     expect(addUp(metricsOf('unused').map(({ metrics }) => metrics)).requests).toBe(0);
     const one = await sendgrid('/v3/categories/stats', { start_date, categories: 'receipt' });
     expect(one[0]?.stats).toMatchObject([{ type: 'category', name: 'receipt' }]);
+  });
+
+  test('Amazon SES', async () => {
+    const ses = await sesOfTestKey();
+    const { SendDataPoints = [] } = await ses.send(new GetSendStatisticsCommand({}));
+    ses.destroy();
+    const counts = SendDataPoints.map(({ Timestamp: _at, ...counted }) => counted);
+    expect(addUp(counts as Record<string, number>[])).toEqual({
+      DeliveryAttempts: 9,
+      Bounces: 3,
+      Complaints: 1,
+      Rejects: 0,
+    });
+    for (const { Timestamp } of SendDataPoints) {
+      expect(Date.now() - Number(Timestamp)).toBeLessThan(DAY_MS);
+      expect(Number(Timestamp) % 3_600_000).toBe(0);
+    }
   });
 
   test('Mailgun', async () => {

@@ -38,6 +38,30 @@ test('several recipients each get a delivery and see each other', async () => {
   ]);
 });
 
+test('copies alone are enough, and a template greets the first of them', async () => {
+  const copies = { to: undefined, cc: [{ email: 'cc@example.com' }] };
+  const open = await post(SEND, validMessage(copies));
+  expect([open.status, open.json.recipients[0]]).toMatchObject([202, { kind: 'cc' }]);
+  expect(await raw(open.json.id)).not.toMatch(/^To:/m);
+  const bcc = [{ email: 'bcc@example.com' }];
+  const blind = await post(SEND, validMessage({ to: undefined, bcc }));
+  expect(await raw(blind.json.id)).not.toMatch(/^(To|Cc|Bcc):|bcc@/m);
+  const html = '<p>{{ contact.first_name }}</p>';
+  const template = { key: 'greeting', name: 'Greeting', subject: 'Hi', html };
+  expect((await post('/templates', template)).status).toBe(201);
+  expect((await post('/templates/greeting/publish', {})).status).toBe(200);
+  for (const [recipients, pointer] of [
+    [{ to: undefined, bcc }, '/bcc/0/email'],
+    [copies, '/cc/0/email'],
+  ] as const) {
+    const body = { from: { email: 'hello@example.org' }, template_key: 'greeting', ...recipients };
+    const { json } = await post(SEND, body);
+    expect(json.errors).toMatchObject([{ pointer }]);
+  }
+  const none = await post(SEND, validMessage({ to: undefined, cc: [], bcc: [] }));
+  expect(none.json.errors).toMatchObject([{ pointer: '/to', code: 'required' }]);
+});
+
 test('a message with text and without html has one part', async () => {
   const body = validMessage({ html: undefined, text: 'Hi ${name}', variables: { name: 'Jane' } });
   const { json } = await post(SEND, body);

@@ -92,6 +92,7 @@ test('resend: Svix and the library of Resend verify, and ids match', async () =>
     subject: 'Your order',
     text: 'Hello',
     tags: [{ name: 'category', value: 'receipt' }],
+    headers: { 'X-Metadata': '{"order":"№ 17"}', 'List-Unsubscribe': '<https://shop.example/u/7>' },
   });
   const payloads = (await arrived(receiver, 2)).map(({ body, headers }) => {
     const id = headers['svix-id'] ?? '';
@@ -111,6 +112,7 @@ test('resend: Svix and the library of Resend verify, and ids match', async () =>
     to: ['bounced@simulator.test'],
     subject: 'Your order',
     tags: { category: 'receipt' },
+    headers: [{ name: 'X-Metadata', value: '{"order":"№ 17"}' }],
   };
   expect(payloads.find(({ type }) => type === 'email.sent')).toMatchObject({ data: common });
   expect(payloads.find(({ type }) => type === 'email.bounced')).toMatchObject({
@@ -478,6 +480,8 @@ test('an inbound message in the format of Postmark is sent whole, the same at ea
   });
   const details = await postmark.getInboundMessageDetails(id);
   expect(body).toMatchObject({ Headers: details.Headers, Date: details.Date, From: details.From });
+  const raw = await app.call('GET', `/inbound-messages/${id}/raw`);
+  expect(body.RawEmail).toBe(raw.text);
   expect((await replayed(receiver, endpoint.id)).body).toBe(request?.body);
 
   // What was sent can be read by those who may read inbound messages.
@@ -507,12 +511,14 @@ test('attachments of large inbound messages are listed without their content', a
   await using receiver = await startWebhookReceiver();
   await created(receiver, { format: 'postmark', events: ['inbound_message.received'] });
   const content = Buffer.alloc(10 * 1024 * 1024 + 1).toString('base64');
-  await simulated({ attachments: [{ filename: 'large.bin', content }] });
+  const id = await simulated({ attachments: [{ filename: 'large.bin', content }] });
   const [request] = await arrived(receiver, 1);
-  expect(JSON.parse(request?.body ?? '')).toMatchObject({
+  const body = JSON.parse(request?.body ?? '');
+  expect(body).toMatchObject({
     TextBody: simulatedMail.text,
     Attachments: [{ Name: 'large.bin', Content: '', ContentLength: 10 * 1024 * 1024 + 1 }],
   });
+  expect(body.RawEmail).toBe((await app.call('GET', `/inbound-messages/${id}/raw`)).text);
 });
 
 test('a sample of an inbound message is whole too', async () => {

@@ -22,6 +22,13 @@ export const SAMPLE_INBOUND_CONTENT = {
   html: INBOUND_CONTENT.html,
   headers: INBOUND_CONTENT.headers,
   attachments: [{ content: Buffer.from('A sample file') }],
+  raw: Buffer.from(
+    [
+      ...INBOUND_CONTENT.headers.map(({ name, value }) => `${name}: ${value}`),
+      '',
+      INBOUND_CONTENT.text,
+    ].join('\r\n'),
+  ),
 };
 
 /** Returns sample data of an event type. */
