@@ -103,14 +103,23 @@ it('reports a data folder of another user', async () => {
   // Root may write anywhere, so it runs as user nobody, which must be able to read the program.
   if (isRoot && !(await isReachableByEveryone(process.execPath))) return;
   if (!isRoot) await chmod(folder.path, 0o500);
-  const { code, stderr } = await runPostrider(['start'], {
-    // Only the user of the test run can read the bundled programs.
-    main: LAUNCHER,
-    env: { DATA_DIR: folder.path, PORT: '0' },
-    ...(isRoot ? { uid: 65_534 } : {}),
-  });
+  const asOtherUser = (args: string[]) =>
+    runPostrider(args, {
+      // Only the user of the test run can read the bundled programs.
+      main: LAUNCHER,
+      env: { DATA_DIR: folder.path, PORT: '0' },
+      ...(isRoot ? { uid: 65_534 } : {}),
+    });
+  const { code, stderr } = await asOtherUser(['start']);
   expect(code).toBe(1);
   expect(stderr).toMatch(/^DATA_DIR \S+ is not writable by this user\. .*\n$/);
+
+  // The user cannot see whether it has a database.
+  if (!isRoot) await chmod(folder.path, 0o000);
+  const listed = await asOtherUser(['keys', 'list']);
+  expect(listed.code).toBe(1);
+  expect(listed.stderr).toMatch(/^DATA_DIR \S+ is not readable by this user\. .* its owner.*\n$/);
+  await chmod(folder.path, 0o700);
 });
 
 it('exits with npm, which signals only the shell in between', async () => {
