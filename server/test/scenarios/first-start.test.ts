@@ -69,7 +69,7 @@ it('creates no key where the output is kept in a log', async () => {
     env: { PRINT_FIRST_KEY: 'false' },
   });
   await server.start();
-  await expect.poll(() => server.output).toContain('postrider keys create');
+  await expect.poll(() => server.output).toContain('API key: postrider keys create');
   expect(server.output).not.toContain('pr_test_');
   await server.stop();
   const keys = await runPostrider(['keys', 'list', '--json'], { env: { DATA_DIR: folder.path } });
@@ -171,6 +171,30 @@ it('exits immediately on SIGTERM while it waits for a database', async () => {
   expect(code).toBe(0);
   // Half a minute later it would have given up and reported that.
   expect(await errors).toBe('');
+});
+
+it('stops gracefully when a signal arrives directly and through the launcher', async () => {
+  await using folder = await createTempDir();
+  const child = spawn(process.execPath, [childProgram('main'), 'start'], {
+    env: {
+      PATH: process.env.PATH,
+      DATA_DIR: folder.path,
+      PORT: '0',
+      SUBMISSION_PORT: 'off',
+      RETURN_PATH_PORT: 'off',
+    },
+  });
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk;
+  });
+  const ended = once(child, 'exit');
+  await until(() => output.includes('Postrider is running at'), { what: 'it has started' });
+  child.kill('SIGTERM');
+  await until(() => output.includes('"stopping"'), { what: 'it stops' });
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([0, null]);
+  expect(isRunning(folder.path)).toBe(false);
 });
 
 it('handles a signal while the startup banner waits for the database', async () => {
