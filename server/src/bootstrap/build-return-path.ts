@@ -77,7 +77,7 @@ export async function buildReturnPath<Address>(
         if (address) localListeners.push(address);
       } catch (error) {
         const reason = explainListenError(error, config.returnPath, {
-          host: 'RETURN_PATH_HOST',
+          host: host === config.http.host ? 'HOST' : 'RETURN_PATH_HOST',
           port: 'RETURN_PATH_PORT',
         });
         if (reason === undefined) throw error;

@@ -67,7 +67,8 @@ export async function buildSubmission(options: SubmissionOptions): Promise<Submi
       if (address) localListeners.push(address);
       return address?.port;
     } catch (error) {
-      const names = { host: 'SUBMISSION_HOST', port: setting };
+      const host = submission.host === config.http.host ? 'HOST' : 'SUBMISSION_HOST';
+      const names = { host, port: setting };
       const reason = explainListenError(error, target, names);
       if (reason === undefined) throw error;
       const isExplicit = setting === 'SUBMISSION_TLS_PORT' || submission.portIsExplicit;

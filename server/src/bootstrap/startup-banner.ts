@@ -24,11 +24,16 @@ export async function startupBanner(app: App, config: Config, sshServer?: string
       ? []
       : firstAccountSteps({ url, link, host: config.http.host, sshServer })),
     ...(token === undefined
-      ? ['  Create an API key: npx postrider keys create --mode test --scopes all']
+      ? [`  Create an API key: ${commandName(config)} keys create --mode test --scopes all`]
       : firstSteps(url, token)),
     '',
   ];
   return lines.join('\n');
+}
+
+/** Services and containers, which print no key, have the command in PATH (docs/production.md). */
+function commandName({ printFirstKey }: Config): string {
+  return printFirstKey ? 'npx postrider' : 'postrider';
 }
 
 /** A node without the role `api` creates no workspace and no key. */

@@ -8,6 +8,12 @@ const PARENT_CHECK_MS = 500;
 /** Added to DRAIN_SECONDS for closing connections; after that the process exits anyway. */
 const CLOSE_MS = 5_000;
 
+/**
+ * A signal to the whole process group arrives twice if an older Node runs bin/postrider.js, which
+ * forwards it.
+ */
+const SAME_SIGNAL_MS = 1_000;
+
 /** Exits even if a part does not stop. Leases of unfinished work expire, and other nodes take over. */
 export function exitAfter(
   { shutdownDelayMs, drainMs }: Pick<Config['http'], 'shutdownDelayMs' | 'drainMs'>,
@@ -29,8 +35,11 @@ export function firstSignal(): Promise<string> {
     for (const signal of stopSignals()) {
       process.once(signal, () => {
         resolve(signal);
+        const firstAt = performance.now();
         // A second signal exits immediately.
-        process.once(signal, () => process.exit(1));
+        process.on(signal, () => {
+          if (performance.now() - firstAt > SAME_SIGNAL_MS) process.exit(1);
+        });
       });
     }
     if (isNpmScript()) onOrphaned(() => resolve('npm has exited'));

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import path from 'node:path';
 import { configFromEnvironment } from '../config/env.ts';
 import type { Config } from '../config/read-config.ts';
@@ -26,6 +26,7 @@ export async function withDatabase<T>(
 ): Promise<T> {
   const config = configFromEnvironment();
   if (!create) requireDatabase(config.storage, orElse);
+  const isNew = !hasDatabase(config.storage);
   const open = () =>
     openStorage({
       ...config.storage,
@@ -37,6 +38,9 @@ export async function withDatabase<T>(
   return withInterruptible(open, async ({ pool, secretKey }, signal) => {
     const upToDate = async (): Promise<T> => {
       await migrate(pool, silentLog, { signal });
+      // It may be in the wrong folder, next to the database of a server.
+      if (isNew)
+        console.error(`Created a new database in ${path.resolve(config.storage.dataDir)}.`);
       await verifySecretKey(pool, secretKey, { allowOther: config.allowOtherSecretKey });
       await ensurePartitions(pool, systemClock.now(), PARTITIONED_TABLES, { signal });
       const parts = { config, pool, clock: systemClock, secretKey };
@@ -53,14 +57,31 @@ export async function withDatabase<T>(
   });
 }
 
+function hasDatabase({ databaseUrl, dataDir }: Config['storage']): boolean {
+  return databaseUrl !== undefined || existsSync(path.join(dataDir, 'postgres'));
+}
+
 /** Refuses to continue if there is no embedded database in DATA_DIR. */
-export function requireDatabase(
-  { databaseUrl, dataDir }: Config['storage'],
-  orElse?: string,
-): void {
-  if (databaseUrl !== undefined || existsSync(path.join(dataDir, 'postgres'))) return;
-  const detail = `There is no database in DATA_DIR ${path.resolve(dataDir)}. Set DATA_DIR to the data folder of your server, or DATABASE_URL if it uses one. Starting the server creates a new database.`;
+export function requireDatabase(storage: Config['storage'], orElse?: string): void {
+  if (hasDatabase(storage)) return;
+  const dataDir = path.resolve(storage.dataDir);
+  if (!mayBeEntered(dataDir)) {
+    throw new StorageStartError(
+      `DATA_DIR ${dataDir} is not readable by this user. Run the command as its owner, or set DATA_DIR to another folder.`,
+    );
+  }
+  const detail = `There is no database in DATA_DIR ${dataDir}. Set DATA_DIR to the data folder of your server, or DATABASE_URL if it uses one. Starting the server creates a new database.`;
   throw new StorageStartError(orElse === undefined ? detail : `${detail} ${orElse}`);
+}
+
+/** False if the permissions of the folder or of one above it do not allow this user to look inside. */
+function mayBeEntered(folder: string): boolean {
+  try {
+    accessSync(folder, constants.X_OK);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'EACCES';
+  }
 }
 
 /** Thrown when a signal ended the command. */

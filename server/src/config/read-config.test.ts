@@ -243,6 +243,11 @@ describe('errors', () => {
     ]);
   });
 
+  test('contain no Markdown links', () => {
+    const [error] = errorsOf({ DELIVERY_ROUTE: 'smtp.example.com:587' });
+    expect(error).toContain('`direct?warmup=2026-11-20` warms up `OUTGOING_ADDRESSES`');
+  });
+
   test('reject partial IP addresses', () => {
     for (const text of [
       '1.2.3',

@@ -9,6 +9,11 @@ export interface SettingValues {
   errors: string[];
 }
 
+/** Formats are Markdown for docs/configuration.md; a terminal shows no links. */
+function withoutLinks(markdown: string): string {
+  return markdown.replaceAll(/\[([^\]]+)\]\([^)]+\)/g, '$1');
+}
+
 export type SettingValue<N extends SettingName> = (typeof SETTINGS)[N]['default'];
 
 /** Parses each setting on its own. A setting that is not given or invalid has its default. */
@@ -23,7 +28,7 @@ export function readSettings(env: Environment): SettingValues {
     if (text !== '') given.add(name);
     if (text !== '' && value === undefined) {
       const shown = setting.secret ? 'the value' : JSON.stringify(text);
-      errors.push(`${name}: ${shown} is invalid. Expected ${setting.format}.`);
+      errors.push(`${name}: ${shown} is invalid. Expected ${withoutLinks(setting.format)}.`);
     }
     values.set(name, value ?? setting.default);
   }

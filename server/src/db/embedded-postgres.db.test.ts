@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
@@ -8,9 +8,12 @@ import { silentLog } from '../lib/log.ts';
 import { findBinaries } from './embedded/binaries.ts';
 import { isReachableByEveryone, ROOT_METHODS, type RunAsMethod } from './embedded/run-as.ts';
 import { type EmbeddedOptions, startEmbedded } from './embedded-postgres.ts';
+import { loadSecretKey } from './secret-key.ts';
 
 /** Starts and stops a real PostgreSQL in temporary folders. */
 
+/** A user without an account. */
+const SERVICE_UID = 54_321;
 const QUICK = { shared_buffers: '16MB' };
 const start = (options: Partial<EmbeddedOptions> & { dataDir: string }) =>
   startEmbedded({ log: silentLog, settings: QUICK, ...options });
@@ -125,6 +128,30 @@ describe('as root', () => {
         'select count(*) as count from rounds',
       );
       expect(Number(count)).toBe(round + 1);
+    }
+  });
+
+  test.runIf(isRoot)('the files of another user stay theirs', async () => {
+    if (!(await isReachableByEveryone((await findBinaries()).postgres))) return;
+    await using folder = await createTempDir();
+    await chmod(folder.path, 0o711);
+    const dataDir = path.join(folder.path, 'data');
+    await mkdir(dataDir, { mode: 0o700 });
+    await chown(dataDir, SERVICE_UID, SERVICE_UID);
+    // The second time, the files already have another owner.
+    for (const owner of [SERVICE_UID, 0]) {
+      await using server = await start({ dataDir });
+      expect(await ask(server.connection, 'select 1 as one')).toEqual({ one: 1 });
+      await loadSecretKey(dataDir);
+      const owners = await Promise.all(
+        ['postgres', 'postgres/PG_VERSION', 'postgres.log', 'secret.key'].map(
+          async (name) => (await stat(path.join(dataDir, name))).uid,
+        ),
+      );
+      expect(owners, `with files of user ${owner}`).toEqual(Array(4).fill(SERVICE_UID));
+      expect((await stat(path.join(dataDir, 'secret.key'))).mode & 0o777).toBe(0o600);
+      await server.stop();
+      await chown(path.join(dataDir, 'postgres'), 0, 0);
     }
   });
 

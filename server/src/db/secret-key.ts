@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { link, open, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { StorageStartError } from './database-errors.ts';
+import { giveToFolderOwner } from './embedded/give-to-folder-owner.ts';
 
 /**
  * The key that encrypts secrets in the embedded database. It is created in DATA_DIR at the first start
@@ -36,6 +37,7 @@ async function createKey(file: string): Promise<Buffer> {
   } finally {
     await handle.close();
   }
+  giveToFolderOwner(draft);
   try {
     await link(draft, file);
   } catch (error) {

@@ -39,8 +39,10 @@ export class ApiError extends RefusedError {
   readonly title: string;
   readonly requestId: string;
 
-  constructor(problem: Rejection) {
-    super(problem.code, problem.detail, { errors: problem.errors, fix: problem.fix });
+  constructor(problem: Rejection, url: string) {
+    // The library's own message names its option.
+    const fix = problem.fix.replace('baseUrl', url);
+    super(problem.code, problem.detail, { errors: problem.errors, fix });
     this.name = 'ApiError';
     this.status = problem.status;
     this.title = problem.title;
@@ -48,15 +50,35 @@ export class ApiError extends RefusedError {
   }
 }
 
+/** Errors of TLS when the server answers in plain text. */
+const NO_TLS: ReadonlySet<string> = new Set([
+  'ERR_SSL_WRONG_VERSION_NUMBER',
+  'ERR_SSL_PACKET_LENGTH_TOO_LONG',
+]);
+
 /** The server did not respond. */
 export class UnreachableError extends Error {
   constructor(url: string, reason: string) {
-    super(`${url} does not respond: ${reason}. Check the URL, and that the server is running.`);
+    const fix = NO_TLS.has(reason)
+      ? 'It does not use TLS: begin the URL with http://.'
+      : 'Check the URL, and that the server is running.';
+    super(`${url} does not respond: ${reason}. ${fix}`);
     this.name = 'UnreachableError';
   }
 }
 
 const RETRIES_MAX = 2;
+
+/** As the library describes the response of another server. */
+const NOT_OURS: Rejection = {
+  status: 200,
+  code: 'unexpected_response',
+  title: 'The response is not from Postrider',
+  detail: 'The response has status 200 and no JSON.',
+  fix: 'Check that baseUrl is the URL of Postrider, and check any proxy in front of it.',
+  errors: [],
+  requestId: '',
+};
 
 /**
  * The client library. It is imported by its URL, because its types are generated from this server's
@@ -81,8 +103,12 @@ export async function createApiClient(url: string, apiKey: string): Promise<ApiC
     throw translate(error, url);
   };
   return {
-    request: <T>(method: string, path: string, options: ApiOptions = {}) =>
-      client.request(method, path, options).catch(toOurs) as Promise<T>,
+    async request<T>(method: string, path: string, options: ApiOptions = {}) {
+      const body = await client.request(method, path, options).catch(toOurs);
+      // Another server may answer anything with 200.
+      if (method === 'GET' && typeof body !== 'object') throw new ApiError(NOT_OURS, url);
+      return body as T;
+    },
     async *all<T>(path: string, options: ApiOptions = {}) {
       try {
         yield* client.all(path, options) as AsyncGenerator<T, void, undefined>;
@@ -134,7 +160,7 @@ interface Rejection {
 
 function translate(error: unknown, url: string): unknown {
   const { name, cause } = error as Error;
-  if (name === 'PostriderError') return new ApiError(error as unknown as Rejection);
+  if (name === 'PostriderError') return new ApiError(error as unknown as Rejection, url);
   if (name === 'PostriderConnectionError') return new UnreachableError(url, reasonOf(cause));
   return error;
 }

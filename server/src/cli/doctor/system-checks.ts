@@ -30,7 +30,7 @@ export async function checkDataDir(dataDir: string): Promise<CheckResult> {
     return fail(
       name,
       `${folder} is not writable.`,
-      'Set DATA_DIR to a directory that this user can write to.',
+      'Run the command as its owner, or set DATA_DIR to a directory that this user can write to.',
     );
   }
   return folder === dataDir

@@ -41,7 +41,9 @@ async function versionOf(folder: string): Promise<string | undefined> {
     return (await readFile(path.join(folder, 'PG_VERSION'), 'utf8')).trim();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new StorageStartError(`${folder} cannot be read: ${(error as Error).message}.`);
+    throw new StorageStartError(
+      `${folder} cannot be read: ${(error as Error).message}. Start Postrider as the owner, or change the owner with chown -R.`,
+    );
   }
 }
 

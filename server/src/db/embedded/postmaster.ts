@@ -15,6 +15,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../lib/clock.ts';
 import { StorageStartError } from '../database-errors.ts';
 import type { Binaries } from './binaries.ts';
+import { giveToFolderOwner } from './give-to-folder-owner.ts';
 import { settingsArguments } from './postgres-settings.ts';
 import { CHILD_ENVIRONMENT, type RunAs } from './run-as.ts';
 
@@ -51,6 +52,7 @@ export async function launchPostmaster(launch: Launch): Promise<Launched> {
   ]);
   const output = openSync(launch.logFile, 'a', 0o600);
   try {
+    giveToFolderOwner(launch.logFile);
     // Detached, so that Ctrl-C does not reach it: it is stopped after the server has drained.
     const child = spawn(file, args, {
       ...ids,

@@ -14,6 +14,9 @@ import type { Binaries } from './binaries.ts';
  *   so it works below folders that only root can enter.
  * - `capability`: as another user that keeps CAP_DAC_OVERRIDE to pass closed folders above the data.
  * - `other-user`: as another user without capabilities.
+ *
+ * If DATA_DIR belongs to another user, such as that of the service whose commands root runs, then as
+ * that user: the files must not change hands, or the service could not start again.
  */
 export interface RunAs {
   method: RunAsMethod;
@@ -36,6 +39,9 @@ export type RunAsMethod = 'self' | 'namespace' | 'capability' | 'other-user';
 
 export const ROOT_METHODS: readonly RunAsMethod[] = ['namespace', 'capability', 'other-user'];
 
+/** The methods that can run as the owner of DATA_DIR. */
+const OWNER_METHODS: readonly RunAsMethod[] = ['other-user', 'capability'];
+
 /** PostgreSQL does not inherit the environment, which contains secrets. */
 export const CHILD_ENVIRONMENT = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
@@ -43,10 +49,13 @@ export const CHILD_ENVIRONMENT = {
   TZ: 'UTC',
 };
 
-interface Account {
-  name: string;
+interface User {
   uid: number;
   gid: number;
+}
+
+interface Account extends User {
+  name: string;
 }
 
 /** Not used on common systems; taken if there is no account named postgres. */
@@ -64,12 +73,17 @@ export async function chooseRunAs(
   const uid = process.getuid?.() ?? 0;
   if (uid !== 0) return asCurrentUser(uid, process.getgid?.() ?? 0);
   const accounts = await namedAccounts();
+  const owner = await stat(dataDir);
+  const asOwner = owner.uid === 0 ? [] : OWNER_METHODS.filter((method) => methods.includes(method));
+  const candidates = [
+    ...asOwner.map((method) => runAsForRoot(method, accounts, owner)),
+    ...methods.map((method) => runAsForRoot(method, accounts)),
+  ];
   const refusals: string[] = [];
-  for (const method of methods) {
-    const runAs = runAsForRoot(method, accounts);
-    const refusal = await probe(runAs, binaries, dataDir);
+  for (const runAs of candidates) {
+    const refusal = await probe(runAs, binaries, dataDir, owner);
     if (refusal === undefined) return runAs;
-    refusals.push(`${method}: ${refusal}`);
+    refusals.push(`${runAs.method}: ${refusal}`);
   }
   throw new StorageStartError(
     `PostgreSQL does not run as root, and running it as another user failed (${refusals.join('; ')}). Start Postrider as a regular user, allow user namespaces, move DATA_DIR and the program to folders that every user can enter, or set DATABASE_URL.`,
@@ -100,7 +114,8 @@ async function namedAccounts(): Promise<Account[]> {
   );
 }
 
-function runAsForRoot(method: RunAsMethod, accounts: Account[]): RunAs {
+/** With `owner`, as this user, otherwise as any that works. */
+function runAsForRoot(method: RunAsMethod, accounts: Account[], owner?: User): RunAs {
   const any = accounts.find((account) => account.uid !== OVERFLOW_UID) ?? (accounts[0] as Account);
   if (method === 'self') return asCurrentUser(0, 0);
   if (method === 'namespace') {
@@ -114,8 +129,8 @@ function runAsForRoot(method: RunAsMethod, accounts: Account[]): RunAs {
       }),
     };
   }
-  const own = accounts.find((account) => account.name === 'postgres');
-  const server = own ?? { uid: UNUSED_UID, gid: UNUSED_UID };
+  const own = accounts.find(({ name, uid }) => (owner ? uid === owner.uid : name === 'postgres'));
+  const server = owner ?? own ?? { uid: UNUSED_UID, gid: UNUSED_UID };
   const initdb = own ?? accounts.find((account) => account.name === 'nobody') ?? any;
   return {
     method: method,
@@ -150,13 +165,15 @@ async function probe(
   runAs: RunAs,
   binaries: Binaries,
   dataDir: string,
+  owner: User,
 ): Promise<string | undefined> {
   // PostgreSQL checks its files with access(2), which ignores capabilities of other users.
   if (runAs.method === 'capability' && !(await isReachableByEveryone(binaries.postgres))) {
     return 'the program is in a folder that other users cannot enter';
   }
   // The other user must pass through DATA_DIR. The secrets in it have mode 0600.
-  if (runAs.method === 'other-user') await chmod(dataDir, 0o711);
+  const isOwner = runAs.uid === owner.uid && runAs.initdbUid === owner.uid;
+  if (runAs.method === 'other-user' && !isOwner) await chmod(dataDir, 0o711);
   const script = 'cd -- "$1" && exec "$2" --version';
   for (const forInitdb of [false, true]) {
     const { file, args, ids } = runAs.command(

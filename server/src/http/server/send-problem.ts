@@ -186,9 +186,19 @@ export function handleClientError(deps: ProblemDependencies) {
   };
 }
 
+/** What a line break in a value causes, depending on its kind. */
+const HEADER_ERRORS: ReadonlySet<string> = new Set([
+  'HPE_CR_EXPECTED',
+  'HPE_LF_EXPECTED',
+  'HPE_INVALID_HEADER_TOKEN',
+]);
+
 function describeParseError({ code }: NodeJS.ErrnoException): string {
   if (code === 'HPE_INVALID_URL') {
     return 'The URL is not valid: encode spaces and characters beyond ASCII as the %XX of their UTF-8 bytes.';
+  }
+  if (code !== undefined && HEADER_ERRORS.has(code)) {
+    return 'A header contains a character that is not allowed, such as a line break. Check the API key.';
   }
   if (code !== 'HPE_HEADER_OVERFLOW') return 'The request is not valid HTTP/1.1.';
   return `The URL and the headers have more than ${maxHeaderSize} bytes in total.`;

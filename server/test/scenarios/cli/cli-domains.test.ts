@@ -97,8 +97,11 @@ test('a verification that takes too long is aborted, and its embedded database i
     expect(refused.stderr).toContain(`There is no database in DATA_DIR ${folder.path}.`);
     expect(await readdir(folder.path)).toEqual([]);
   }
-  expect((await runPostrider(['workspaces', 'create', 'Shop'], { env })).code).toBe(0);
-  expect((await runPostrider(['domains', 'add', 'shop.test'], { env })).code).toBe(0);
+  const created = await runPostrider(['workspaces', 'create', 'Shop'], { env });
+  const notice = `Created a new database in ${folder.path}.\n`;
+  expect(created).toMatchObject({ code: 0, stderr: notice });
+  const added = await runPostrider(['domains', 'add', 'shop.test'], { env });
+  expect(added).toMatchObject({ code: 0, stderr: '' });
   const queried = until(() => dns.queries.length > 0, { timeoutMs: 100_000 });
   const ended = await runPostrider(['domains', 'verify', 'shop.test'], {
     env,

@@ -1,4 +1,6 @@
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -53,16 +55,25 @@ test('login checks the key, stores it for its owner only, and is used until logo
   const command = (args: string[], env = {}, input = '') =>
     runPostrider(args, { env: { ...home, ...env }, input });
 
-  const [wrong, none, nowhere] = await Promise.all([
+  const { host } = new URL(app.url);
+  const proxy = http.createServer((_, response) => response.end('<h1>Welcome</h1>'));
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  const proxyUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const [wrong, none, nowhere, noTls, notOurs] = await Promise.all([
     command(['login', app.url], {}, `${app.testKey.slice(0, -1)}_\n`),
     command(['login', app.url], {}, 'secret'),
     command(['login', 'http://127.0.0.1:9'], {}, app.testKey),
+    command(['login', `https://${host}`], {}, app.testKey),
+    command(['login', proxyUrl], {}, app.testKey),
   ]);
   expect(wrong).toMatchObject({ code: 1, stdout: '' });
   expect(wrong.stderr).toMatch(/→ .+\nRequest req_/);
   expect(none).toMatchObject({ code: 2, stdout: '' });
   expect(nowhere).toMatchObject({ code: 1, stdout: '' });
   expect(nowhere.stderr).toMatch(/^http:\/\/127\.0\.0\.1:9 does not respond: .+\n$/);
+  expect(noTls.stderr).toMatch(/^https:\S+ does not respond: .+ begin the URL with http:\/\/\.\n$/);
+  expect(notOurs.stderr).toContain(`→ Check that ${proxyUrl} is the URL of Postrider`);
+  proxy.close();
   await expect(stat(file)).rejects.toThrow('ENOENT');
 
   const done = await command(['login', `${app.url}/`], {}, `${app.testKey}\n`);

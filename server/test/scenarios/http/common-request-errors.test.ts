@@ -251,6 +251,17 @@ describe('requests that Node would misread or answer itself', () => {
     expect(answer.headers.get('x-request-id')).toBe(problem.request_id);
   });
 
+  test('a line break in the API key is named', async () => {
+    for (const key of ['pr_test_1\npr_test_2', 'pr_test_1\r\n'.repeat(2), 'pr_test_1\rx']) {
+      const head = `GET /api/v1/limits HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n`;
+      const { status, body } = await sendRaw(app.url, `${head}${END}`);
+      expect([status, JSON.parse(body).detail]).toEqual([
+        400,
+        expect.stringContaining('such as a line break'),
+      ]);
+    }
+  });
+
   test('nothing after a body with an unknown end is read', async () => {
     const next = 'GET /healthz HTTP/1.1\r\nHost: x\r\n';
     const answer = await sendRaw(app.url, `${GZIP}\r\n\r\n0\r\n\r\n${next}${END}`);

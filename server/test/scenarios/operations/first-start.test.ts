@@ -69,7 +69,7 @@ it('creates no key where the output is kept in a log', async () => {
     env: { PRINT_FIRST_KEY: 'false' },
   });
   await server.start();
-  await expect.poll(() => server.output).toContain('postrider keys create');
+  await expect.poll(() => server.output).toContain('API key: postrider keys create');
   expect(server.output).not.toContain('pr_test_');
   await server.stop();
   const keys = await runPostrider(['keys', 'list', '--json'], { env: { DATA_DIR: folder.path } });
@@ -103,14 +103,23 @@ it('reports a data folder of another user', async () => {
   // Root may write anywhere, so it runs as user nobody, which must be able to read the program.
   if (isRoot && !(await isReachableByEveryone(process.execPath))) return;
   if (!isRoot) await chmod(folder.path, 0o500);
-  const { code, stderr } = await runPostrider(['start'], {
-    // Only the user of the test run can read the bundled programs.
-    main: LAUNCHER,
-    env: { DATA_DIR: folder.path, PORT: '0' },
-    ...(isRoot ? { uid: 65_534 } : {}),
-  });
+  const asOtherUser = (args: string[]) =>
+    runPostrider(args, {
+      // Only the user of the test run can read the bundled programs.
+      main: LAUNCHER,
+      env: { DATA_DIR: folder.path, PORT: '0' },
+      ...(isRoot ? { uid: 65_534 } : {}),
+    });
+  const { code, stderr } = await asOtherUser(['start']);
   expect(code).toBe(1);
   expect(stderr).toMatch(/^DATA_DIR \S+ is not writable by this user\. .*\n$/);
+
+  // The user cannot see whether it has a database.
+  if (!isRoot) await chmod(folder.path, 0o000);
+  const listed = await asOtherUser(['keys', 'list']);
+  expect(listed.code).toBe(1);
+  expect(listed.stderr).toMatch(/^DATA_DIR \S+ is not readable by this user\. .* its owner.*\n$/);
+  await chmod(folder.path, 0o700);
 });
 
 it('exits with npm, which signals only the shell in between', async () => {
@@ -162,6 +171,30 @@ it('exits immediately on SIGTERM while it waits for a database', async () => {
   expect(code).toBe(0);
   // Half a minute later it would have given up and reported that.
   expect(await errors).toBe('');
+});
+
+it('stops gracefully when a signal arrives directly and through the launcher', async () => {
+  await using folder = await createTempDir();
+  const child = spawn(process.execPath, [childProgram('main'), 'start'], {
+    env: {
+      PATH: process.env.PATH,
+      DATA_DIR: folder.path,
+      PORT: '0',
+      SUBMISSION_PORT: 'off',
+      RETURN_PATH_PORT: 'off',
+    },
+  });
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk;
+  });
+  const ended = once(child, 'exit');
+  await until(() => output.includes('Postrider is running at'), { what: 'it has started' });
+  child.kill('SIGTERM');
+  await until(() => output.includes('"stopping"'), { what: 'it stops' });
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([0, null]);
+  expect(isRunning(folder.path)).toBe(false);
 });
 
 it('handles a signal while the startup banner waits for the database', async () => {

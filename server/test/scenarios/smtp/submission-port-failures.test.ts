@@ -274,6 +274,13 @@ test('an address that is not local prevents the start, whatever the port', async
     await expect(
       startApp({ env: { RETURN_PATH_PORT: '', RETURN_PATH_HOST: host } }),
     ).rejects.toThrow(`RETURN_PATH_HOST ${host} is not an address of this machine.`);
+    // HOST is their default, so it is the setting to correct.
+    for (const off of ['SUBMISSION_PORT', 'RETURN_PATH_PORT']) {
+      const env = { SUBMISSION_PORT: '', RETURN_PATH_PORT: '', [off]: 'off', HOST: host };
+      await expect(startApp({ env })).rejects.toThrow(
+        /^HOST \S+ is not an address of this machine/,
+      );
+    }
   }
 });
 
