@@ -7,6 +7,7 @@ import {
   type TextareaHTMLAttributes,
   useContext,
   useId,
+  useState,
 } from 'react';
 import { classNames } from '../lib/class-names.ts';
 
@@ -113,6 +114,29 @@ export function TextInput({
       )}
       {...rest}
     />
+  );
+}
+
+/** A password that the user can make visible, because it is typed only once. */
+export function PasswordInput(props: Omit<InputHTMLAttributes<HTMLInputElement>, 'type'>) {
+  const [isShown, setShown] = useState(false);
+  return (
+    <div className="relative">
+      <TextInput
+        {...props}
+        type={isShown ? 'text' : 'password'}
+        autoCapitalize="none"
+        className="pr-14"
+      />
+      <button
+        type="button"
+        onClick={() => setShown(!isShown)}
+        className="absolute inset-y-0 right-0 px-2.5 text-xs font-medium text-soft hover:text-ink"
+      >
+        {isShown ? 'Hide' : 'Show'}
+        <span className="sr-only"> password</span>
+      </button>
+    </div>
   );
 }
 
