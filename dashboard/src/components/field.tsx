@@ -77,8 +77,11 @@ export function Field({
 const CONTROL =
   'w-full rounded-md border bg-panel text-ink placeholder:text-faint/80 shadow-panel transition-colors disabled:opacity-60 disabled:bg-sunken';
 
-/** Not for selects, which match :read-only in browsers. */
-const READ_ONLY = 'read-only:bg-sunken';
+/**
+ * Not for selects, which match :read-only in browsers. Safari on phones zooms into fields whose text
+ * is smaller than 16 pixels.
+ */
+const TEXT_CONTROL = 'read-only:bg-sunken pointer-coarse:text-lg';
 
 function controlProps(ids: FieldIds | undefined) {
   return {
@@ -106,7 +109,7 @@ export function TextInput({
       {...controlProps(ids)}
       className={classNames(
         CONTROL,
-        READ_ONLY,
+        TEXT_CONTROL,
         borderClass(ids),
         'h-8 px-2.5 text-sm',
         mono && 'font-mono',
@@ -154,7 +157,7 @@ export function TextArea({
       {...controlProps(ids)}
       className={classNames(
         CONTROL,
-        READ_ONLY,
+        TEXT_CONTROL,
         borderClass(ids),
         'px-2.5 py-1.5 text-sm leading-5',
         mono && 'font-mono text-xs leading-5',
