@@ -45,8 +45,8 @@ test('after a form, the heading and the title say what the recipient receives no
     /<title>(.*)<\/title>/.exec(page)?.[1],
     /<h1>(.*)<\/h1>/.exec(page)?.[1]?.replaceAll(/<[^>]*>/g, ''),
   ];
-  const asked = subscriptionPage(view('subscribed'), texts);
-  expect(headOf(asked)).toEqual(['Unsubscribe · Example Ltd.', 'Unsubscribe']);
+  const before = subscriptionPage(view('subscribed'), texts);
+  expect(headOf(before)).toEqual(['Unsubscribe · Example Ltd.', 'Unsubscribe']);
   const left = subscriptionPage(view('unsubscribed'), texts, 'unsubscribe');
   const status = 'You are unsubscribed from Digest from Example Ltd.';
   expect(headOf(left)).toEqual([`${status} · Example Ltd.`, status]);
