@@ -1,4 +1,4 @@
-import { CircleAlert } from 'lucide-react';
+import { CircleAlert, CircleCheck, Info } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { type Problem, toProblem } from '../api/problem.ts';
 import { classNames } from '../lib/class-names.ts';
@@ -21,6 +21,8 @@ export function ErrorAlert({
   const more = errors.length === 1 && problem.detail.endsWith(only?.detail ?? '') ? [] : errors;
   const isValidation = problem.code === 'validation_failed';
   const retry = isValidation ? undefined : onRetry;
+  // A refused request explains itself; a failure has to be found in the log.
+  const requestId = problem.status < 500 ? '' : problem.request_id;
   return (
     <Alert tone="bad" title={problem.detail || problem.title} className={className}>
       {more.length > 0 && (
@@ -35,14 +37,14 @@ export function ErrorAlert({
       )}
       {/* Skip a fix that repeats the detail or only refers to the listed fields. */}
       {!isValidation && !problem.detail.endsWith(problem.fix) && <p>{problem.fix}</p>}
-      {(problem.request_id !== '' || retry) && (
+      {(requestId !== '' || retry) && (
         <div className="mt-1 flex flex-wrap items-center gap-3">
           {retry && (
             <Button size="small" onClick={retry}>
               Try again
             </Button>
           )}
-          {problem.request_id !== '' && <CopyCode text={problem.request_id} />}
+          {requestId !== '' && <CopyCode text={requestId} />}
         </div>
       )}
     </Alert>
@@ -61,6 +63,8 @@ const TONES = {
   info: 'bg-info-wash text-info',
 } as const;
 
+const ICONS = { bad: CircleAlert, warn: CircleAlert, good: CircleCheck, info: Info };
+
 export function Alert({
   tone,
   title,
@@ -74,12 +78,13 @@ export function Alert({
   children?: ReactNode;
   className?: string | undefined;
 }) {
+  const Icon = ICONS[tone];
   return (
     <div
       role={tone === 'bad' ? 'alert' : 'status'}
       className={classNames('flex gap-2.5 rounded-lg px-3 py-2.5 text-sm', TONES[tone], className)}
     >
-      {icon ?? <CircleAlert className="mt-0.5 size-4 shrink-0" aria-hidden />}
+      {icon ?? <Icon className="mt-0.5 size-4 shrink-0" aria-hidden />}
       <div className="grid min-w-0 flex-1 gap-1">
         <p className="font-medium break-words">{title}</p>
         {children !== undefined && (

@@ -5,6 +5,7 @@ import { ErrorAlert } from './alert.tsx';
 import { Button } from './button.tsx';
 import { Dialog, DialogButtons } from './dialog.tsx';
 import { Field, TextInput } from './field.tsx';
+import { useErrorFocus } from './use-error-focus.ts';
 
 /** A form in a dialog: errors that belong to none of its fields, Cancel, and a button that submits. */
 export function DialogForm({
@@ -34,12 +35,13 @@ export function DialogForm({
   onClose: () => void;
   children: ReactNode;
 }) {
+  const form = useErrorFocus(saving.error);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     saving.mutate();
   };
   return (
-    <form className="grid gap-4" onSubmit={submit}>
+    <form ref={form} className="grid gap-4" onSubmit={submit}>
       {children}
       {saving.isError && !hasOnlyFieldErrors(saving.error, fields) && (
         <ErrorAlert error={saving.error} />

@@ -7,6 +7,7 @@ import {
   type TextareaHTMLAttributes,
   useContext,
   useId,
+  useState,
 } from 'react';
 import { classNames } from '../lib/class-names.ts';
 
@@ -76,8 +77,11 @@ export function Field({
 const CONTROL =
   'w-full rounded-md border bg-panel text-ink placeholder:text-faint/80 shadow-panel transition-colors disabled:opacity-60 disabled:bg-sunken';
 
-/** Not for selects, which match :read-only in browsers. */
-const READ_ONLY = 'read-only:bg-sunken';
+/**
+ * Not for selects, which match :read-only in browsers. Safari on phones zooms into fields whose text
+ * is smaller than 16 pixels.
+ */
+const TEXT_CONTROL = 'read-only:bg-sunken pointer-coarse:text-lg';
 
 function controlProps(ids: FieldIds | undefined) {
   return {
@@ -105,7 +109,7 @@ export function TextInput({
       {...controlProps(ids)}
       className={classNames(
         CONTROL,
-        READ_ONLY,
+        TEXT_CONTROL,
         borderClass(ids),
         'h-8 px-2.5 text-sm',
         mono && 'font-mono',
@@ -113,6 +117,29 @@ export function TextInput({
       )}
       {...rest}
     />
+  );
+}
+
+/** A password that the user can make visible, because it is typed only once. */
+export function PasswordInput(props: Omit<InputHTMLAttributes<HTMLInputElement>, 'type'>) {
+  const [isShown, setShown] = useState(false);
+  return (
+    <div className="relative">
+      <TextInput
+        {...props}
+        type={isShown ? 'text' : 'password'}
+        autoCapitalize="none"
+        className="pr-14"
+      />
+      <button
+        type="button"
+        onClick={() => setShown(!isShown)}
+        className="absolute inset-y-0 right-0 px-2.5 text-xs font-medium text-soft hover:text-ink"
+      >
+        {isShown ? 'Hide' : 'Show'}
+        <span className="sr-only"> password</span>
+      </button>
+    </div>
   );
 }
 
@@ -130,7 +157,7 @@ export function TextArea({
       {...controlProps(ids)}
       className={classNames(
         CONTROL,
-        READ_ONLY,
+        TEXT_CONTROL,
         borderClass(ids),
         'px-2.5 py-1.5 text-sm leading-5',
         mono && 'font-mono text-xs leading-5',

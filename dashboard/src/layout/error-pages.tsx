@@ -21,14 +21,14 @@ export function PageNotFound() {
     <Page title="Page not found">
       <EmptyState
         icon={Compass}
-        title="Page not found"
+        title="Nothing at this address"
         actions={
           <Link to="/" className={buttonClass('primary')}>
             Go to overview
           </Link>
         }
       >
-        The address may be mistyped, or the page was removed.
+        It may be mistyped, or the page was removed.
       </EmptyState>
     </Page>
   );

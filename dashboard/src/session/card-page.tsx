@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
 import { DOCUMENTATION } from '../layout/navigation-items.ts';
 
 /** A page without navigation: one centered card. */
@@ -13,7 +13,10 @@ export function CardPage({
   children: ReactNode;
   below?: ReactNode;
 }) {
+  const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
+    // A finished form is gone, and the focus with it: let screen readers announce what replaced it.
+    if (document.activeElement === document.body) heading.current?.focus();
     document.title = `${title} · Postrider`;
     // Signed-out pages have no mode and use the live (brand) color.
     const { mode } = document.documentElement.dataset;
@@ -25,8 +28,14 @@ export function CardPage({
   return (
     <main className="flex min-h-dvh flex-col items-center bg-canvas px-4 pt-[12vh] pb-10">
       <Wordmark />
-      <div className="mt-6 w-full max-w-sm rounded-xl border border-(--canvas-line) bg-panel p-6 shadow-pop">
-        <h1 className="text-xl font-semibold tracking-tight">{title}</h1>
+      <div className="mt-6 w-full max-w-sm wrap-anywhere rounded-xl border border-(--canvas-line) bg-panel p-6 shadow-pop">
+        <h1
+          ref={heading}
+          tabIndex={-1}
+          className="text-xl font-semibold tracking-tight outline-none"
+        >
+          {title}
+        </h1>
         {description !== undefined && <div className="mt-1 text-sm text-soft">{description}</div>}
         <div className="mt-5">{children}</div>
       </div>

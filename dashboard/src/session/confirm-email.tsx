@@ -1,18 +1,18 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
 import { api, unwrap } from '../api/client.ts';
-import { ErrorAlert } from '../components/alert.tsx';
-import { Button, buttonClass } from '../components/button.tsx';
+import { buttonClass } from '../components/button.tsx';
 import { SkeletonRows } from '../components/skeleton.tsx';
+import { CardForm } from './card-form.tsx';
 import { CardPage } from './card-page.tsx';
+import { useLinkToken } from './link-token.ts';
 import { ME_QUERY_KEY, useMeQuery } from './session.ts';
-import { SignInForm } from './sign-in-form.tsx';
+import { ForgotPassword, SignInForm } from './sign-in-form.tsx';
 
 /** Confirms a new sign-in address. The link works only for the account that requested it. */
 export function ConfirmEmailPage() {
   const queries = useQueryClient();
-  const [token] = useState(() => location.hash.slice(1));
+  const token = useLinkToken();
   const me = useMeQuery();
   const confirming = useMutation({
     mutationFn: () => unwrap(api.POST('/api/v1/me/email/confirm', { body: { token } })),
@@ -42,6 +42,7 @@ export function ConfirmEmailPage() {
       <CardPage
         title="Confirm email"
         description="Sign in with your current address to confirm the new one."
+        below={<ForgotPassword />}
       >
         <SignInForm onDone={() => confirming.mutate()} />
       </CardPage>
@@ -57,17 +58,7 @@ export function ConfirmEmailPage() {
         </>
       }
     >
-      <div className="grid gap-4">
-        {confirming.isError && <ErrorAlert error={confirming.error} />}
-        <Button
-          kind="primary"
-          busy={confirming.isPending}
-          className="w-full"
-          onClick={() => confirming.mutate()}
-        >
-          Confirm new address
-        </Button>
-      </div>
+      <CardForm saving={confirming} submitLabel="Confirm new address" />
     </CardPage>
   );
 }

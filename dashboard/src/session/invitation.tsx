@@ -2,21 +2,24 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, type Schema, unwrap } from '../api/client.ts';
-import { fieldError, hasOnlyFieldErrors, toProblem } from '../api/problem.ts';
+import { fieldError, toProblem } from '../api/problem.ts';
 import { ErrorAlert } from '../components/alert.tsx';
-import { Button, buttonClass } from '../components/button.tsx';
+import { buttonClass } from '../components/button.tsx';
 import { Field, TextInput } from '../components/field.tsx';
 import { SkeletonRows } from '../components/skeleton.tsx';
+import { CardForm } from './card-form.tsx';
 import { CardPage } from './card-page.tsx';
+import { useLinkToken } from './link-token.ts';
+import { NewPasswordField } from './new-password-field.tsx';
 import { selectWorkspace } from './selection.ts';
 import { completeSignIn, type Me, useMeQuery } from './session.ts';
-import { SignInForm } from './sign-in-form.tsx';
+import { ForgotPassword, SignInForm } from './sign-in-form.tsx';
 
 const FIELDS = ['/name', '/password'];
 
 /** Accepts an invitation: new users create an account, existing users sign in and join. */
 export function InvitationPage() {
-  const [token] = useState(() => location.hash.slice(1));
+  const token = useLinkToken();
   const me = useMeQuery();
   const invitation = useQuery({
     queryKey: ['invitation', token],
@@ -31,7 +34,7 @@ export function InvitationPage() {
     );
   }
   if (invitation.isError) {
-    const { moved_to: movedTo, detail } = toProblem(invitation.error);
+    const { code, moved_to: movedTo, detail } = toProblem(invitation.error);
     return (
       <CardPage
         title="Invitation"
@@ -42,7 +45,10 @@ export function InvitationPage() {
         }
       >
         {movedTo === undefined ? (
-          <ErrorAlert error={invitation.error} />
+          <ErrorAlert
+            error={invitation.error}
+            {...(code === 'invalid_link' ? {} : { onRetry: () => void invitation.refetch() })}
+          />
         ) : (
           <>
             <p className="text-sm break-words text-soft">
@@ -82,7 +88,7 @@ function AcceptInvitation({
     completeSignIn(queries, user);
     const newest = user.workspaces.find(({ name }) => name === workspace_name);
     if (newest) selectWorkspace(newest.id);
-    void navigate({ to: '/' });
+    void navigate({ to: '/', replace: true });
   };
   const accepting = useMutation({
     mutationFn: () =>
@@ -96,6 +102,7 @@ function AcceptInvitation({
     onSuccess: (response) => joined(response.me),
   });
   const isMe = signedInAs?.toLowerCase() === email.toLowerCase();
+  const mustSignIn = account_exists && !isMe;
   return (
     <CardPage
       title={`Join ${workspace_name}`}
@@ -106,21 +113,21 @@ function AcceptInvitation({
           {role === 'owner' || role === 'admin' ? 'an' : 'a'} {role}.
         </>
       }
+      below={mustSignIn ? <ForgotPassword /> : undefined}
     >
-      {account_exists && !isMe ? (
+      {mustSignIn ? (
         <SignInForm email={email} onDone={() => accepting.mutate()} />
       ) : (
-        <form
-          className="grid gap-4"
-          onSubmit={(event) => {
-            event.preventDefault();
-            accepting.mutate();
-          }}
-        >
+        <CardForm saving={accepting} fields={FIELDS} submitLabel="Join">
           {!account_exists && (
             <>
+              {/* Password managers store the password with it. */}
+              <Field label="Email">
+                <TextInput type="email" autoComplete="username" value={email} readOnly />
+              </Field>
               <Field label="Your name" error={fieldError(accepting.error, '/name')}>
                 <TextInput
+                  name="name"
                   autoComplete="name"
                   value={form.name}
                   onChange={(event) => setForm({ ...form, name: event.target.value })}
@@ -128,28 +135,15 @@ function AcceptInvitation({
                   autoFocus
                 />
               </Field>
-              <Field
+              <NewPasswordField
                 label="Password"
-                hint="At least 10 characters. A short phrase works well."
+                value={form.password}
+                onChange={(password) => setForm({ ...form, password })}
                 error={fieldError(accepting.error, '/password')}
-              >
-                <TextInput
-                  type="password"
-                  autoComplete="new-password"
-                  value={form.password}
-                  onChange={(event) => setForm({ ...form, password: event.target.value })}
-                  required
-                />
-              </Field>
+              />
             </>
           )}
-          {accepting.isError && !hasOnlyFieldErrors(accepting.error, FIELDS) && (
-            <ErrorAlert error={accepting.error} />
-          )}
-          <Button type="submit" kind="primary" busy={accepting.isPending} className="w-full">
-            Join
-          </Button>
-        </form>
+        </CardForm>
       )}
     </CardPage>
   );

@@ -2,15 +2,17 @@ import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, unwrap } from '../api/client.ts';
-import { fieldError, hasOnlyFieldErrors } from '../api/problem.ts';
-import { Alert, ErrorAlert } from '../components/alert.tsx';
-import { Button, buttonClass } from '../components/button.tsx';
+import { fieldError, toProblem } from '../api/problem.ts';
+import { ErrorAlert } from '../components/alert.tsx';
+import { buttonClass } from '../components/button.tsx';
 import { Field, TextInput } from '../components/field.tsx';
+import { CardForm } from './card-form.tsx';
 import { CardPage } from './card-page.tsx';
+import { useLinkToken } from './link-token.ts';
 import { NewPasswordField } from './new-password-field.tsx';
 
 export function ResetPasswordPage() {
-  const [token] = useState(() => location.hash.slice(1));
+  const token = useLinkToken();
   return token === '' ? <RequestLink /> : <NewPassword token={token} />;
 }
 
@@ -20,43 +22,44 @@ function RequestLink() {
     mutationFn: () =>
       unwrap(api.POST('/api/v1/password-resets', { body: { email: email.trim() } })),
   });
+  if (requesting.isSuccess) {
+    return (
+      <CardPage
+        title="Check your inbox"
+        description={
+          <>
+            If <strong className="font-medium text-ink">{email.trim()}</strong> has an account, we
+            sent it a link. The link expires in one hour.
+          </>
+        }
+        below={<BackToSignIn />}
+      >
+        <p className="text-sm text-soft">
+          No email? Check your spam folder. If this server has no verified sending domain yet, the
+          link is in its log.
+        </p>
+      </CardPage>
+    );
+  }
   return (
     <CardPage
       title="Reset password"
       description="We’ll email you a link to set a new password."
       below={<BackToSignIn />}
     >
-      {requesting.isSuccess ? (
-        <Alert tone="good" title="Check your inbox">
-          <p>
-            If {email} has an account, we sent it a link. If no sending domain is set up yet, the
-            link is in the server log.
-          </p>
-        </Alert>
-      ) : (
-        <form
-          className="grid gap-4"
-          onSubmit={(event) => {
-            event.preventDefault();
-            requesting.mutate();
-          }}
-        >
-          <Field label="Email">
-            <TextInput
-              type="email"
-              autoComplete="username"
-              value={email}
-              onChange={(event) => setEmail(event.target.value)}
-              required
-              autoFocus
-            />
-          </Field>
-          {requesting.isError && <ErrorAlert error={requesting.error} />}
-          <Button type="submit" kind="primary" busy={requesting.isPending} className="w-full">
-            Send link
-          </Button>
-        </form>
-      )}
+      <CardForm saving={requesting} submitLabel="Send link">
+        <Field label="Email">
+          <TextInput
+            type="email"
+            name="email"
+            autoComplete="username"
+            value={email}
+            onChange={(event) => setEmail(event.target.value)}
+            required
+            autoFocus
+          />
+        </Field>
+      </CardForm>
     </CardPage>
   );
 }
@@ -79,27 +82,29 @@ function NewPassword({ token }: { token: string }) {
       </CardPage>
     );
   }
+  if (toProblem(changing.error).code === 'invalid_link') {
+    return (
+      <CardPage title="Set a new password" below={<BackToSignIn />}>
+        <div className="grid gap-4">
+          <ErrorAlert error={changing.error} />
+          {/* Loads the page again, without this token. */}
+          <a href="/app/reset-password" className={`${buttonClass('primary')} w-full`}>
+            Request a new link
+          </a>
+        </div>
+      </CardPage>
+    );
+  }
   return (
     <CardPage title="Set a new password" below={<BackToSignIn />}>
-      <form
-        className="grid gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          changing.mutate();
-        }}
-      >
+      <CardForm saving={changing} fields={['/password']} submitLabel="Change password">
         <NewPasswordField
           value={password}
           onChange={setPassword}
           error={fieldError(changing.error, '/password')}
+          autoFocus
         />
-        {changing.isError && !hasOnlyFieldErrors(changing.error, ['/password']) && (
-          <ErrorAlert error={changing.error} />
-        )}
-        <Button type="submit" kind="primary" busy={changing.isPending} className="w-full">
-          Change password
-        </Button>
-      </form>
+      </CardForm>
     </CardPage>
   );
 }

@@ -2,11 +2,14 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { api, unwrap } from '../api/client.ts';
-import { fieldError, hasOnlyFieldErrors } from '../api/problem.ts';
-import { Alert, ErrorAlert } from '../components/alert.tsx';
-import { Button } from '../components/button.tsx';
+import { fieldError } from '../api/problem.ts';
+import { ErrorAlert } from '../components/alert.tsx';
 import { Field, TextInput } from '../components/field.tsx';
+import { SkeletonRows } from '../components/skeleton.tsx';
+import { CardForm } from './card-form.tsx';
 import { CardPage } from './card-page.tsx';
+import { useLinkToken } from './link-token.ts';
+import { NewPasswordField } from './new-password-field.tsx';
 import { completeSignIn } from './session.ts';
 
 const FIELDS = ['/name', '/email', '/password', '/workspace_name'];
@@ -15,7 +18,7 @@ const FIELDS = ['/name', '/email', '/password', '/workspace_name'];
 export function SetupPage() {
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const [token] = useState(() => location.hash.slice(1));
+  const token = useLinkToken();
   const [form, setForm] = useState({ name: '', email: '', password: '', workspace_name: '' });
   const setup = useQuery({
     queryKey: ['setup'],
@@ -39,7 +42,7 @@ export function SetupPage() {
       if (!me) return;
       queries.setQueryData(['setup'], { needed: false, link_required: false });
       completeSignIn(queries, me);
-      void navigate({ to: '/' });
+      void navigate({ to: '/', replace: true });
     },
   });
   // Set up in the meantime by someone else; after our own setup we go to the overview instead.
@@ -49,76 +52,73 @@ export function SetupPage() {
   }, [done, navigate]);
   const set = (name: keyof typeof form) => (event: { target: { value: string } }) =>
     setForm({ ...form, [name]: event.target.value });
+  if (setup.data?.link_required && token === '') return <LinkRequired />;
   return (
     <CardPage
       title="Welcome"
       description="Create the first account. You’ll be the owner of this Postrider instance."
     >
-      <form
-        className="grid gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          creating.mutate();
-        }}
-      >
-        {setup.data?.link_required && token === '' && (
-          <Alert tone="warn" title="You’re not on the server">
-            <p>
-              Open the one-time link that Postrider printed at startup. It looks like{' '}
-              <code className="font-mono text-xs break-all">/app/setup#…</code>
-            </p>
-          </Alert>
-        )}
-        <Field label="Your name" error={fieldError(creating.error, '/name')}>
-          <TextInput
-            name="name"
-            autoComplete="name"
-            value={form.name}
-            onChange={set('name')}
-            required
-            autoFocus
-          />
-        </Field>
-        <Field label="Email" error={fieldError(creating.error, '/email')}>
-          <TextInput
-            type="email"
-            name="email"
-            autoComplete="username"
-            value={form.email}
-            onChange={set('email')}
-            required
-          />
-        </Field>
-        <Field
-          label="Password"
-          hint="At least 10 characters. A short phrase works well."
-          error={fieldError(creating.error, '/password')}
-        >
-          <TextInput
-            type="password"
-            name="password"
-            autoComplete="new-password"
+      {setup.isPending && <SkeletonRows rows={3} />}
+      {setup.isError && <ErrorAlert error={setup.error} onRetry={() => void setup.refetch()} />}
+      {setup.data && (
+        <CardForm saving={creating} fields={FIELDS} submitLabel="Create account">
+          <Field label="Your name" error={fieldError(creating.error, '/name')}>
+            <TextInput
+              name="name"
+              autoComplete="name"
+              value={form.name}
+              onChange={set('name')}
+              required
+              autoFocus
+            />
+          </Field>
+          <Field label="Email" error={fieldError(creating.error, '/email')}>
+            <TextInput
+              type="email"
+              name="email"
+              autoComplete="username"
+              value={form.email}
+              onChange={set('email')}
+              required
+            />
+          </Field>
+          <NewPasswordField
+            label="Password"
             value={form.password}
-            onChange={set('password')}
-            required
+            onChange={(password) => setForm({ ...form, password })}
+            error={fieldError(creating.error, '/password')}
           />
-        </Field>
-        <Field label="Workspace" optional error={fieldError(creating.error, '/workspace_name')}>
-          <TextInput
-            name="workspace"
-            placeholder="Acme"
-            value={form.workspace_name}
-            onChange={set('workspace_name')}
-          />
-        </Field>
-        {creating.isError && !hasOnlyFieldErrors(creating.error, FIELDS) && (
-          <ErrorAlert error={creating.error} />
-        )}
-        {setup.isError && <ErrorAlert error={setup.error} onRetry={() => void setup.refetch()} />}
-        <Button type="submit" kind="primary" busy={creating.isPending} className="w-full">
-          Create account
-        </Button>
-      </form>
+          <Field
+            label="Workspace name"
+            optional
+            hint="Your company or product. You can rename it later."
+            error={fieldError(creating.error, '/workspace_name')}
+          >
+            <TextInput
+              name="workspace"
+              autoComplete="organization"
+              value={form.workspace_name}
+              onChange={set('workspace_name')}
+            />
+          </Field>
+        </CardForm>
+      )}
+    </CardPage>
+  );
+}
+
+function LinkRequired() {
+  return (
+    <CardPage
+      title="Open the setup link"
+      description="You are not on the server itself, so the first account needs the one-time link that Postrider prints when it starts:"
+    >
+      <code className="block rounded-md bg-sunken px-3 py-2 font-mono text-xs">
+        {location.origin}/app/setup#…
+      </code>
+      <p className="mt-4 text-sm text-soft">
+        Look for it in the terminal or the log of the server. Restarting Postrider prints it again.
+      </p>
     </CardPage>
   );
 }

@@ -1,10 +1,12 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
 import { api, unwrap } from '../api/client.ts';
 import { toProblem } from '../api/problem.ts';
 import { ErrorAlert } from '../components/alert.tsx';
 import { Button } from '../components/button.tsx';
-import { Field, TextInput } from '../components/field.tsx';
+import { Field, PasswordInput, TextInput } from '../components/field.tsx';
+import { CardForm } from './card-form.tsx';
 import { completeSignIn, type Me } from './session.ts';
 
 /** Email and password, then the second factor if the account has one. */
@@ -32,17 +34,11 @@ export function SignInForm({
       else setChallenge(response.challenge);
     },
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    signingIn.mutate();
-  };
   if (challenge !== null) {
-    return (
-      <SecondFactor challenge={challenge} onDone={done} onExpired={() => setChallenge(null)} />
-    );
+    return <SecondFactor challenge={challenge} onDone={done} onEnd={() => setChallenge(null)} />;
   }
   return (
-    <form className="grid gap-4" onSubmit={submit}>
+    <CardForm saving={signingIn} submitLabel="Sign in">
       <Field label="Email">
         <TextInput
           type="email"
@@ -57,8 +53,7 @@ export function SignInForm({
         />
       </Field>
       <Field label="Password">
-        <TextInput
-          type="password"
+        <PasswordInput
           name="password"
           autoComplete="current-password"
           value={password}
@@ -67,22 +62,19 @@ export function SignInForm({
           autoFocus={knownEmail !== undefined}
         />
       </Field>
-      {signingIn.isError && <ErrorAlert error={signingIn.error} />}
-      <Button type="submit" kind="primary" busy={signingIn.isPending} className="w-full">
-        Sign in
-      </Button>
-    </form>
+    </CardForm>
   );
 }
 
 function SecondFactor({
   challenge,
   onDone,
-  onExpired,
+  onEnd,
 }: {
   challenge: string;
   onDone: (me: Me) => void;
-  onExpired: () => void;
+  /** Asks for the password again. */
+  onEnd: () => void;
 }) {
   const [code, setCode] = useState('');
   const verifying = useMutation({
@@ -92,36 +84,47 @@ function SecondFactor({
       if (response.me) onDone(response.me);
     },
   });
-  const done = verifying.isError && toProblem(verifying.error).code === 'invalid_link';
-  return (
-    <form
-      className="grid gap-4"
-      onSubmit={(event) => {
-        event.preventDefault();
-        verifying.mutate();
-      }}
-    >
-      <Field label="Code" hint="The 6-digit code from your authenticator app, or a recovery code.">
-        <TextInput
-          name="code"
-          mono
-          autoComplete="one-time-code"
-          value={code}
-          onChange={(event) => setCode(event.target.value)}
-          required
-          autoFocus
-        />
-      </Field>
-      {verifying.isError && <ErrorAlert error={verifying.error} />}
-      {done ? (
-        <Button kind="primary" className="w-full" onClick={onExpired}>
+  if (toProblem(verifying.error).code === 'invalid_link') {
+    return (
+      <div className="grid gap-4">
+        <ErrorAlert error={verifying.error} />
+        {/* The key makes it a new element, which takes the focus; the last form had a button here. */}
+        <Button key="restart" kind="primary" className="w-full" autoFocus onClick={onEnd}>
           Start over
         </Button>
-      ) : (
-        <Button type="submit" kind="primary" busy={verifying.isPending} className="w-full">
-          Continue
-        </Button>
-      )}
-    </form>
+      </div>
+    );
+  }
+  return (
+    <div className="grid gap-2">
+      <CardForm saving={verifying} submitLabel="Continue">
+        <Field
+          label="Code"
+          hint="The 6-digit code from your authenticator app, or a recovery code."
+        >
+          <TextInput
+            name="code"
+            mono
+            autoComplete="one-time-code"
+            autoCapitalize="none"
+            value={code}
+            onChange={(event) => setCode(event.target.value)}
+            required
+            autoFocus
+          />
+        </Field>
+      </CardForm>
+      <Button kind="quiet" className="w-full" onClick={onEnd}>
+        Back
+      </Button>
+    </div>
+  );
+}
+
+export function ForgotPassword() {
+  return (
+    <Link to="/reset-password" className="rounded hover:text-ink hover:underline">
+      Forgot password?
+    </Link>
   );
 }

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link, useNavigate, useRouter, useSearch } from '@tanstack/react-router';
+import { useNavigate, useRouter, useSearch } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { api, unwrap } from '../api/client.ts';
 import { CardPage } from './card-page.tsx';
 import { PasskeyButton } from './passkey-button.tsx';
 import { currentSelection } from './selection.ts';
-import { SignInForm } from './sign-in-form.tsx';
+import { ForgotPassword, SignInForm } from './sign-in-form.tsx';
 import { SingleSignOnButton, useSignInOptions } from './single-sign-on.tsx';
 
 export function SignInPage() {
@@ -23,18 +23,11 @@ export function SignInPage() {
   }, [needed, navigate]);
   const proceed = () => {
     // Always below /app, so that a crafted link cannot redirect to another site.
-    if (next?.startsWith('/')) router.history.push(`/app${next}`);
-    else void navigate({ to: '/' });
+    if (next?.startsWith('/')) router.history.replace(`/app${next}`);
+    else void navigate({ to: '/', replace: true });
   };
   return (
-    <CardPage
-      title="Sign in"
-      below={
-        <Link to="/reset-password" className="rounded hover:text-ink hover:underline">
-          Forgot password?
-        </Link>
-      }
-    >
+    <CardPage title="Sign in" below={<ForgotPassword />}>
       <div className="grid gap-4">
         {workspace !== undefined && <SingleSignOnFirst workspace={workspace} next={next} />}
         <SignInForm onDone={proceed} />

@@ -69,7 +69,7 @@ export function Invitations() {
                 {invitation.delivery ? (
                   <StatusBadge status={invitation.delivery.status} />
                 ) : (
-                  <span className="text-soft">Link shared</span>
+                  <span className="whitespace-nowrap text-soft">Link shared</span>
                 )}
               </Td>
               <Td hideBelow="md" className="text-soft">

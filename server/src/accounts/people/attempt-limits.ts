@@ -81,11 +81,11 @@ export class AttemptLimits {
       const waitMs = await this.#countAndGetWait(attempt);
       if (waitMs === undefined) continue;
       const seconds = Math.max(1, Math.ceil(waitMs / SECOND_MS));
-      throw new RefusedError(
-        'too_many_attempts',
-        `Too many attempts. Try again in ${seconds} second${seconds === 1 ? '' : 's'}.`,
-        { retryAfterSeconds: seconds },
-      );
+      const fix = `Try again in ${seconds} second${seconds === 1 ? '' : 's'}.`;
+      throw new RefusedError('too_many_attempts', `Too many attempts. ${fix}`, {
+        fix,
+        retryAfterSeconds: seconds,
+      });
     }
   }
 

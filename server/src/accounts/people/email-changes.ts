@@ -125,7 +125,7 @@ export class EmailChanges {
     const nowMs = this.#parts.clock.now();
     const person = await findPerson(db, personId, 'for update');
     const change = person && (await findPendingChange(db, personId, hashSecret(token), nowMs));
-    if (!change) throw invalidLink();
+    if (!change) throw invalidLink('Request the change again in the settings of your account.');
     const { email, emailKey } = change;
     const endsAtMs = nowMs + UNDO_MS;
     await confirmChange(db, change.id, person, hashSecret(newSecret()), { nowMs, endsAtMs });
@@ -163,13 +163,13 @@ export class EmailChanges {
       findConfirmedChange(db, hashSecret(token), clock.now());
     const found = await find(pool);
     const asking = found && (await findPerson(pool, found.personId));
-    if (!asking) throw invalidLink();
+    if (!asking) throw invalidLink('Ask the operator of this server for help.');
     checkPassword(password, { email: found.previousEmail, name: asking.name }, '/password');
     const passwordHash = await passwords.hash(password);
     await this.#inTransaction(async (db) => {
       await findPerson(db, found.personId, 'for update');
       const change = await find(db);
-      if (!change) throw invalidLink();
+      if (!change) throw invalidLink('Ask the operator of this server for help.');
       const { personId, previousEmail: email, previousEmailKey: emailKey } = change;
       await deleteChangesSince(db, change);
       await updatePassword(db, personId, passwordHash);
@@ -213,9 +213,10 @@ function invalidEmail(code: string, detail: string): RefusedError {
   return validationFailed([{ pointer: '/email', code, detail }]);
 }
 
-function invalidLink(): RefusedError {
+function invalidLink(fix: string): RefusedError {
   return new RefusedError(
     'invalid_link',
     'This link was used, has expired, belongs to another account, or never existed.',
+    { fix },
   );
 }

@@ -314,7 +314,8 @@ function notOpen(): RefusedError {
 function invalidLink(): RefusedError {
   return new RefusedError(
     'invalid_link',
-    'This invitation was accepted, was revoked, has expired, or never existed. Ask for a new one.',
+    'This invitation was accepted, was revoked, has expired, or never existed.',
+    { fix: 'Ask for a new invitation.' },
   );
 }
 

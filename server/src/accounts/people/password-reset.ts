@@ -98,8 +98,5 @@ export async function newResetLink(
 }
 
 function invalidLink(): RefusedError {
-  return new RefusedError(
-    'invalid_link',
-    'This link was used, has expired, or never existed. Request a new one.',
-  );
+  return new RefusedError('invalid_link', 'This link was used, has expired, or never existed.');
 }

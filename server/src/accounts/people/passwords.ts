@@ -69,8 +69,11 @@ export class Passwords {
       return Promise.resolve();
     }
     if (this.#waiting.length >= WAITING_MAX) {
-      const detail = 'Too many sign-ins at the moment. Try again in a few seconds.';
-      throw new RefusedError('too_many_attempts', detail, { retryAfterSeconds: 5 });
+      const fix = 'Try again in a few seconds.';
+      throw new RefusedError('too_many_attempts', `Too many sign-ins at the moment. ${fix}`, {
+        fix,
+        retryAfterSeconds: 5,
+      });
     }
     return new Promise((resolve) => this.#waiting.push(resolve));
   }

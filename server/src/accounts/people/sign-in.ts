@@ -141,16 +141,19 @@ export function codeAttempts(person: Person, client: ClientInfo): Attempt[] {
 }
 
 function wrongPassword(): RefusedError {
-  return new RefusedError('invalid_credentials', 'Wrong email address or password.');
+  return new RefusedError('invalid_credentials', 'Wrong email address or password.', {
+    fix: 'Try again, or reset your password.',
+  });
 }
 
 function challengeExpired(): RefusedError {
-  return new RefusedError(
-    'invalid_link',
-    'This sign-in has expired. Start again with your password.',
-  );
+  return new RefusedError('invalid_link', 'This sign-in has expired.', {
+    fix: 'Start again with your password.',
+  });
 }
 
 function wrongCode(): RefusedError {
-  return new RefusedError('invalid_credentials', 'The code is wrong or was already used.');
+  return new RefusedError('invalid_credentials', 'The code is wrong or was already used.', {
+    fix: 'Enter the current code of your authenticator app, or an unused recovery code.',
+  });
 }

@@ -27,11 +27,13 @@ export function passwordResetEmail(to: { email: string; name: string }, link: st
   return {
     to: toRecipient(to),
     subject: 'Reset your Postrider password',
-    html: `<p>Hello {{ name }},</p>
-<p>Someone (probably you) requested a password reset for your Postrider account.</p>
-<p><a href="{{ link }}">Reset password</a></p>
-<p>The link works once and expires in one hour. If you did not request this, ignore this email: your
+    html: page(
+      `<p>Hello {{ name }},</p>
+<p>Someone (probably you) requested a password reset for your Postrider account.</p>`,
+      'Reset password',
+      `<p>The link works once and expires in one hour. If you did not request this, ignore this email: your
 password stays unchanged.</p>`,
+    ),
     variables: { name: to.name, link },
     ttlSeconds: HOUR_SECONDS,
   };
@@ -46,11 +48,13 @@ export function confirmEmailChangeEmail(
   return {
     to: { email },
     subject: 'Confirm your new Postrider email address',
-    html: `<p>Hello,</p>
-<p>{{ name }} asked to sign in to Postrider with this address instead of {{ previous }}.</p>
-<p><a href="{{ link }}">Confirm email address</a></p>
-<p>The link works once, expires in one hour, and asks you to sign in. If you did not request this,
+    html: page(
+      `<p>Hello,</p>
+<p>{{ name }} asked to sign in to Postrider with this address instead of {{ previous }}.</p>`,
+      'Confirm email address',
+      `<p>The link works once, expires in one hour, and asks you to sign in. If you did not request this,
 ignore this email: nothing changes.</p>`,
+    ),
     variables: { name: person.name, previous: person.email, link },
     ttlSeconds: HOUR_SECONDS,
   };
@@ -61,11 +65,13 @@ export function addressTakenEmail(to: { email: string; name: string }, link: str
   return {
     to: toRecipient(to),
     subject: 'Your address already has a Postrider account',
-    html: `<p>Hello {{ name }},</p>
+    html: page(
+      `<p>Hello {{ name }},</p>
 <p>Someone (probably you) asked to use this address for another Postrider account. An address can have
-only one account, so nothing was changed.</p>
-<p><a href="{{ link }}">Sign in with this address</a></p>
-<p>If you did not request this, ignore this email.</p>`,
+only one account, so nothing was changed.</p>`,
+      'Sign in with this address',
+      '<p>If you did not request this, ignore this email.</p>',
+    ),
     variables: { name: to.name, link },
     ttlSeconds: HOUR_SECONDS,
   };
@@ -81,12 +87,14 @@ export function emailChangedEmail(
   return {
     to: toRecipient({ email: previous, name }),
     subject: 'Your Postrider email address was changed',
-    html: `<p>Hello {{ name }},</p>
+    html: page(
+      `<p>Hello {{ name }},</p>
 <p>Your Postrider account now signs in with {{ email }} instead of this address.</p>
 <p>If you did not make this change, undo it. Your account gets this address back, everyone is signed
-out, and you set a new password.</p>
-<p><a href="{{ link }}">Undo the change</a></p>
-<p>The link works once and expires in seven days.</p>`,
+out, and you set a new password.</p>`,
+      'Undo the change',
+      '<p>The link works once and expires in seven days.</p>',
+    ),
     variables: { name, email, link },
     ttlSeconds: 24 * HOUR_SECONDS,
   };
@@ -105,12 +113,14 @@ export function accountDeletionEmail(
   return {
     to: toRecipient(to),
     subject: 'Your Postrider account will be deleted',
-    html: `<p>Hello {{ name }},</p>
+    html: page(
+      `<p>Hello {{ name }},</p>
 <p>You asked to delete your Postrider account. It will be deleted after {{ day }}, {{ time }} UTC. You
 have been signed out everywhere.</p>
 <p>To keep your account, sign in before then and restore it in the settings. If you did not make this
-request, also change your password.</p>
-<p><a href="{{ link }}">Sign in</a></p>`,
+request, also change your password.</p>`,
+      'Sign in',
+    ),
     variables: { name: to.name, day, time, link },
     ttlSeconds: 24 * HOUR_SECONDS,
   };
@@ -125,11 +135,13 @@ export function passkeyAddedEmail(
   return {
     to: toRecipient(to),
     subject: 'A passkey was added to your Postrider account',
-    html: `<p>Hello {{ name }},</p>
+    html: page(
+      `<p>Hello {{ name }},</p>
 <p>The passkey “{{ passkey }}” was added to your Postrider account. It can be used to sign in
 without your password.</p>
-<p>If you did not add it, remove it in your <a href="{{ link }}">settings</a> and change your
-password.</p>`,
+<p>If you did not add it, remove it in your settings and change your password.</p>`,
+      'Open settings',
+    ),
     variables: { name: to.name, passkey, link },
     ttlSeconds: 24 * HOUR_SECONDS,
   };
@@ -148,12 +160,38 @@ export function invitationEmail(
   return {
     to: { email },
     subject: '{{ inviter }} invited you to {{ workspace }} on Postrider',
-    html: `<p>Hello,</p>
-<p>{{ inviter }} invited you to join <b>{{ workspace }}</b> on Postrider as {{ role }}.</p>
-<p><a href="{{ link }}">Accept invitation</a></p>
-<p>The link works once and expires in seven days. If you were not expecting this invitation, ignore
+    html: page(
+      `<p>Hello,</p>
+<p>{{ inviter }} invited you to join <b>{{ workspace }}</b> on Postrider. Your role: {{ role }}.</p>`,
+      'Accept invitation',
+      `<p>The link works once and expires in seven days. If you were not expecting this invitation, ignore
 this email.</p>`,
+    ),
     variables,
     ttlSeconds: 24 * HOUR_SECONDS,
   };
+}
+
+/**
+ * The frame of every system email: the text, a button and what to know about it. The colors of the
+ * text are those of the email client, light or dark; only the button has its own.
+ */
+function page(text: string, button: string, note = ''): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="supported-color-schemes" content="light dark">
+<style>:root { color-scheme: light dark }</style>
+</head>
+<body>
+<div style="max-width:520px; margin:0 auto; padding:24px 16px; font:15px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif; overflow-wrap:anywhere">
+${text}
+<p style="margin:24px 0"><a href="{{ link }}" style="display:inline-block; padding:10px 20px; border-radius:6px; background:#4345d0; color:#ffffff; font-weight:600; text-decoration:none">${button}</a></p>
+${note}
+</div>
+</body>
+</html>`;
 }

@@ -70,7 +70,8 @@ export function notFoundPage(): string {
       <li><a href="${DOCS}/errors">Error codes</a></li>
     </ul>`,
     main: html`<header class="top"><h1>Page not found</h1>
-      <p class="lead"><a href="/app">Dashboard</a> · <a href="${DOCS}">Documentation</a> ·
+      <p class="lead">The address may be mistyped, or the page was removed.</p>
+      <p><a href="/app">Dashboard</a> · <a href="${DOCS}">Documentation</a> ·
         <a href="${DOCS}/errors">Error codes</a></p></header>`,
   });
 }

@@ -20,17 +20,33 @@ export function subscriptionPage(
   const fill = (text: string): Html[] => filled(text, view);
   const logo =
     view.logoUrl && html`<img src="${view.logoUrl}" alt="" referrerpolicy="no-referrer">`;
+  const heading = (statusOf(view, texts, action) ?? texts.title).replace(/\.$/, '');
   const body = [
-    html`<header>${logo}<p>${view.senderName}</p></header><h1>${texts.title}</h1>`,
+    html`<header>${logo}<p dir="auto">${view.senderName}</p></header><h1>${fill(heading)}</h1>`,
     ownStream(view, texts, fill, action),
     view.others.length > 0 && otherStreams(view.others, texts, fill, action),
   ];
-  return frame({ language, title: `${texts.title} · ${view.senderName}`, color: view.color, body });
+  const title = action === 'choose' ? texts.saved : plain(heading, view);
+  return frame({ language, title: `${title} · ${view.senderName}`, color: view.color, body });
 }
 
 export function invalidLinkPage({ language, texts }: PageOptions): string {
   const body = [html`<h1>${texts.title}</h1><p>${texts.invalid}</p>`];
   return frame({ language, title: texts.title, color: null, body });
+}
+
+/**
+ * What the recipient receives now, as the heading and the title of the page: a screen reader reads
+ * both after a form was submitted. Undefined before anything was done.
+ */
+function statusOf(
+  { stream }: SubscriptionView,
+  texts: UnsubscribeTexts,
+  action: PageAction | undefined,
+): string | undefined {
+  if (stream.state === 'blocked') return texts.blocked;
+  if (stream.state === 'unsubscribed') return texts.done;
+  return action === 'resubscribe' ? texts.back : undefined;
 }
 
 type Fill = (text: string) => Html[];
@@ -41,16 +57,15 @@ function ownStream(
   texts: UnsubscribeTexts,
   fill: Fill,
   action: PageAction | undefined,
-): Html {
+): Html | false {
   switch (stream.state) {
     case 'blocked':
-      return html`<p role="status">${fill(texts.blocked)}</p>`;
+      return false;
     case 'unsubscribed':
-      return html`<p role="status">${fill(texts.done)}</p>
-<form method="post"><p class="soft">${texts.undo}</p>
+      return html`<form method="post"><p class="soft">${texts.undo}</p>
 <button class="plain" name="action" value="resubscribe">${texts.resubscribe}</button></form>`;
     case 'subscribed':
-      return html`<p role="status">${fill(action === 'resubscribe' ? texts.back : texts.question)}</p>
+      return html`${action !== 'resubscribe' && html`<p>${fill(texts.question)}</p>`}
 <form method="post"><button class="main" name="action" value="unsubscribe">${texts.unsubscribe}</button></form>`;
   }
 }
@@ -81,6 +96,10 @@ function filled(text: string, { stream, senderName }: SubscriptionView): Html[] 
     if (part === '{stream}') return html`<strong><bdi>${stream.name}</bdi></strong>`;
     return part === '{sender}' ? html`<bdi>${senderName}</bdi>` : html`${part}`;
   });
+}
+
+function plain(text: string, { stream, senderName }: SubscriptionView): string {
+  return text.replace('{stream}', () => stream.name).replace('{sender}', () => senderName);
 }
 
 const DEFAULT_COLOR = '#1f2937';
@@ -128,11 +147,11 @@ fieldset{border:0;margin:0;padding:0}
 legend{padding:0;font-weight:600}
 ul{list-style:none;margin:.5rem 0 1.25rem;padding:0}
 label{display:flex;gap:.75rem;align-items:baseline;padding:.4rem 0}
-input[type=checkbox]{width:1.1rem;height:1.1rem;flex:none;accent-color:var(--main);translate:0 .15rem}
+input[type=checkbox]{width:1.1rem;height:1.1rem;flex:none;accent-color:#2563eb;translate:0 .15rem}
 label:has(:disabled){color:#6b7280}
 button{font:inherit;font-weight:500;padding:.65rem 1.25rem;border-radius:8px;border:1px solid transparent;cursor:pointer}
 button:focus-visible,input:focus-visible{outline:3px solid #2563eb;outline-offset:2px}
-.main{background:var(--main);color:var(--on-main)}
+.main{background:var(--main);color:var(--on-main);border-color:rgba(0,0,0,.3)}
 .plain{background:#fff;color:#111827;border-color:#9ca3af}
 @media (max-width:34rem){main{margin:0;min-height:100vh;padding:2rem 1.5rem;border-radius:0;box-shadow:none}button{width:100%}}
 @media (prefers-color-scheme:dark){body{background:#111827;color:#f9fafb}main{background:#1f2937}

@@ -30,3 +30,27 @@ test('names and colors cannot break out of the page', () => {
   // Dark text on a light color.
   expect(page).toContain('--on-main:#000000');
 });
+
+test('after a form, the heading and the title say what the recipient receives now', () => {
+  const texts = chooseLanguage('en', undefined);
+  const view = (state: 'subscribed' | 'unsubscribed') => ({
+    stream: { key: 'a', name: 'Digest', state },
+    others: [],
+    senderName: 'Example Ltd.',
+    logoUrl: null,
+    color: null,
+    locale: null,
+  });
+  const headOf = (page: string) => [
+    /<title>(.*)<\/title>/.exec(page)?.[1],
+    /<h1>(.*)<\/h1>/.exec(page)?.[1]?.replaceAll(/<[^>]*>/g, ''),
+  ];
+  const before = subscriptionPage(view('subscribed'), texts);
+  expect(headOf(before)).toEqual(['Unsubscribe · Example Ltd.', 'Unsubscribe']);
+  const left = subscriptionPage(view('unsubscribed'), texts, 'unsubscribe');
+  const status = 'You are unsubscribed from Digest from Example Ltd.';
+  expect(headOf(left)).toEqual([`${status} · Example Ltd.`, status]);
+  const back = subscriptionPage(view('subscribed'), texts, 'resubscribe');
+  expect(headOf(back)[1]).toBe('You are subscribed to Digest again');
+  expect(back).not.toContain('Do you want');
+});

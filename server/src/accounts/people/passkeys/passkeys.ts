@@ -294,11 +294,15 @@ function registrationHash({ id }: SignedInPerson['session'], challenge: string):
 }
 
 function refused(): RefusedError {
-  return new RefusedError('invalid_credentials', 'This passkey was not accepted.');
+  return new RefusedError('invalid_credentials', 'This passkey was not accepted.', {
+    fix: 'Try again, or use another passkey.',
+  });
 }
 
 function challengeExpired(): RefusedError {
-  return new RefusedError('invalid_link', 'This request was used or has expired. Start again.');
+  return new RefusedError('invalid_link', 'This request was used or has expired.', {
+    fix: 'Start again.',
+  });
 }
 
 function noPasskey(): RefusedError {
