@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { createLog } from '../../src/lib/log.ts';
-import { browserSuite } from '../harness/browser.ts';
-import { accessibilityViolations, expectToFit } from '../harness/browser-checks.ts';
-import { createPerson, PASSWORD, signInAs } from '../harness/dashboard-session.ts';
+import { browserSuite } from '../harness/browser/browser.ts';
+import { accessibilityViolations, expectToFit } from '../harness/browser/checks.ts';
+import { createPerson, PASSWORD, signInAs } from '../harness/browser/dashboard-session.ts';
 
 /**
  * Goal: the pages before sign-in can be used with a keyboard, a screen reader and a password manager,
